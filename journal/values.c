@@ -49,6 +49,7 @@ const struct value_words escalation_causes = {
         [ESCALATION_AUTH] = "auth",
         [ESCALATION_RECORD_ERROR] = "record-error",
         [ESCALATION_CRASH] = "crash",
+        [ESCALATION_TIMEOUT] = "timeout",
     },
 };
 

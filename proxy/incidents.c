@@ -51,7 +51,7 @@ bool incidents_reason(const struct incidents *t, struct buf *b)
 }
 
 /* Fills in the fields that do not depend on the cause. The recorder adds the server, the session and the command. */
-static void escalate(struct incidents *t, struct escalation *e, const struct pending *q)
+static void escalate(struct incidents *t, struct escalation *e, const struct incident_call *c)
 {
     struct slice lines[ESCALATION_LINES_MAX];
     size_t n = t->err_n < ESCALATION_LINES_MAX ? (size_t)t->err_n : ESCALATION_LINES_MAX;
@@ -67,40 +67,50 @@ static void escalate(struct incidents *t, struct escalation *e, const struct pen
     } else {
         e->answer = (struct slice){0};
     }
-    if (q != NULL) {
-        e->seq = q->request_seq;
-        e->method = q->method;
-        if (bodies)
-            e->request = q->text;
-        if (slice_is(q->method, "tools/call"))
-            e->tool = q->target;
-    }
+    e->seq = c->seq;
+    e->method = c->method;
+    if (bodies)
+        e->request = c->text;
+    if (slice_is(c->method, "tools/call"))
+        e->tool = c->target;
     recorder_escalate(t->recorder, e);
     e->stderr_lines = NULL; /* `lines` is on the stack */
     e->stderr_n = 0;
 }
 
-void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,
-                    const struct pending *q, int64_t waited_us, bool restarts, struct buf *why)
+static struct incident_call call_of(const struct pending *q)
 {
-    struct postmortem pm;
-    struct buf sentence = {0}, json = {0}, event = {0};
-    postmortem_read(&pm, pid, group, stdin_fd, &t->base);
-    postmortem_sentence(&sentence, &pm);
-    postmortem_json(&json, &pm);
-    buf_adds(why, " and sent nothing else in that time, so it was killed: ");
-    buf_slice_add(why, buf_slice(&sentence));
-    struct json_out j = json_out_to(&event);
+    return q == NULL ? (struct incident_call){0}
+                     : (struct incident_call){q->request_seq, q->method, q->target, q->text};
+}
+
+void incidents_silence(struct incidents *t, const char *event, const struct incident_call *c,
+                       int64_t waited_us, uint64_t question, struct slice post_mortem_json)
+{
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
     json_out_object(&j, NULL);
-    json_out_uint(&j, "seq", q->request_seq);
+    json_out_uint(&j, "seq", c->seq);
     json_out_int(&j, "waited_ms", waited_us / 1000);
-    json_out_raw(&j, "post_mortem", buf_slice(&json));
+    if (question != 0)
+        json_out_uint(&j, "question", question);
+    json_out_raw(&j, "post_mortem", post_mortem_json);
     json_out_end(&j);
-    journal_event(recorder_journal(t->recorder), "hang", event.failed ? NULL : buf_str(&event));
+    journal_event(recorder_journal(t->recorder), event, b.failed ? NULL : buf_str(&b));
+    buf_close(&b);
+}
+
+void incidents_hang(struct incidents *t, const struct postmortem *pm, const struct incident_call *c,
+                    int64_t waited_us, bool restarts, const char *happened)
+{
+    struct buf sentence = {0}, json = {0};
+    postmortem_sentence(&sentence, pm);
+    postmortem_json(&json, pm);
+    incidents_silence(t, "hang", c, waited_us, 0, buf_slice(&json));
     struct escalation e = {
         .cause = ESCALATION_HANG,
         .action = restarts ? "killed, restarted" : "killed",
-        .happened = buf_slice(why),
+        .happened = slice_of(happened),
         .done =
             slice_of(restarts ? "The call and all other pending requests got errors. The server's "
                                 "process group is killed and a new process is started."
@@ -109,10 +119,31 @@ void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,
         .post_mortem = buf_slice(&sentence),
         .post_mortem_json = buf_slice(&json),
     };
-    escalate(t, &e, q);
+    escalate(t, &e, c);
     buf_close(&sentence);
     buf_close(&json);
-    buf_close(&event);
+}
+
+void incidents_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
+                     const char *because, const char *happened)
+{
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    json_out_object(&j, NULL);
+    json_out_uint(&j, "seq", c->seq);
+    json_out_int(&j, "waited_ms", waited_us / 1000);
+    json_out_str(&j, "because", because);
+    json_out_end(&j);
+    journal_event(recorder_journal(t->recorder), "alive", b.failed ? NULL : buf_str(&b));
+    buf_close(&b);
+    struct escalation e = {
+        .cause = ESCALATION_TIMEOUT,
+        .action = "cancelled",
+        .happened = slice_of(happened),
+        .done = slice_of("The call got an error, and the server a cancellation. The server was not "
+                         "killed."),
+    };
+    escalate(t, &e, c);
 }
 
 void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q)
@@ -123,7 +154,8 @@ void incidents_crash_loop(struct incidents *t, const char *happened, const struc
         .happened = slice_of(happened),
         .done = slice_of("Pending requests got errors, and the session ended."),
     };
-    escalate(t, &e, q);
+    struct incident_call c = call_of(q);
+    escalate(t, &e, &c);
 }
 
 void incidents_crash(struct incidents *t, const char *happened, const struct pending *q)
@@ -146,7 +178,8 @@ void incidents_record_error(struct incidents *t, const char *happened)
         .happened = slice_of(happened),
         .done = slice_of("Pending requests got errors, and the session ended."),
     };
-    escalate(t, &e, NULL);
+    struct incident_call none = {0};
+    escalate(t, &e, &none);
 }
 
 void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer)
@@ -159,5 +192,6 @@ void incidents_auth(struct incidents *t, const struct pending *q, struct slice a
                              "credentials."),
         .done = slice_of("The answer was forwarded to the client. The call is not sent again."),
     };
-    escalate(t, &e, q);
+    struct incident_call c = call_of(q);
+    escalate(t, &e, &c);
 }

@@ -26,7 +26,12 @@ struct incidents {
     struct message_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
     uint64_t err_n;                                /* lines so far */
     struct stderr_reason reason;                   /* of the current process */
-    struct process_sample base;
+};
+
+/* The call of an incident; all may be empty. */
+struct incident_call {
+    uint64_t seq;
+    struct slice method, target, text; /* as in struct pending */
 };
 
 void incidents_open(struct incidents *t, struct recorder *r);
@@ -40,9 +45,15 @@ void incidents_new_process(struct incidents *t);
  * Returns whether that is an error message, and not only the last line. */
 bool incidents_reason(const struct incidents *t, struct buf *b);
 
-/* Call it before the server gets a signal. Appends a sentence to `why` and records an event `hang`. */
-void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,
-                    const struct pending *q, int64_t waited_us, bool restarts, struct buf *why);
+/* A server was silent at a deadline: records an event `asked` or `hang`. question: seq of our request; 0: none. */
+void incidents_silence(struct incidents *t, const char *event, const struct incident_call *c,
+                       int64_t waited_us, uint64_t question, struct slice post_mortem_json);
+/* The server is being killed: also an escalation. */
+void incidents_hang(struct incidents *t, const struct postmortem *pm, const struct incident_call *c,
+                    int64_t waited_us, bool restarts, const char *happened);
+/* The server is alive: records an event `alive` and an escalation `timeout`. */
+void incidents_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
+                     const char *because, const char *happened);
 /* q: the oldest request that the last process received; NULL: none. */
 void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q);
 /* The request was pending when two processes ended, and is not sent again. */

@@ -5,6 +5,7 @@
  *   server_process.c the server process: started, connected, ended
  *   restart.c        the next process: what it gets, and what the last one leaves
  *   server.c         reports events to the state machine and carries out what is decided
+ *   silence.c        a server that is silent at a deadline: is it slow, at work, starting or hung?
  *   turn.c           a loop turn: whether it came in time; at its end, publish, then write
  *   pipes.c          reads the pipes before a deadline counts
  *   stall.c          whether this process ran: pure
@@ -19,6 +20,7 @@
 #include "proxy/relay.h"
 #include "proxy/run.h"
 #include "proxy/server_state.h"
+#include "proxy/silence.h"
 #include "proxy/stall.h"
 #include "proxy/stderr_relay.h"
 #include "record/recorder.h"
@@ -48,6 +50,7 @@ struct proxy {
     struct relay server_stderr; /* the server's stderr */
     struct stderr_relay stderr_relay; /* our stderr */
     struct incidents incidents;
+    struct silence silence;
 
     /* the server */
     struct child child;
@@ -101,7 +104,10 @@ void server_check_answers(struct proxy *p);  /* after publishing */
 void server_check_flushed(struct proxy *p);  /* after writing */
 
 /* A callback of the session; owner is the proxy. */
-bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why);
+enum liveness server_silent(void *owner, const struct pending *q, int64_t waited_us,
+                            struct buf *why);
+/* A line of the server was handled: if it was a message, a doubted server lives. */
+void server_line(struct proxy *p);
 
 /* A callback of the session: the server answered a request of the interposer. */
 void server_own_answer(void *owner, const struct rpc *m);

@@ -49,6 +49,7 @@ static void on_line(struct relay *r, struct line *line)
     incidents_message(&p->incidents, direction_of(r), line);
     traffic_line(&p->traffic, direction_of(r), line);
     report_shutdown(p, shutdown);
+    server_line(p);
 }
 
 static void on_too_long(struct relay *r, struct line *line)
@@ -128,6 +129,7 @@ static void on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
 {
     struct proxy *p = r->data;
     stderr_relay_add(&p->stderr_relay, (struct slice){bytes, n});
+    p->silence.stderr_at_us = clock_mono_us();
 }
 
 static void on_stderr_end(struct relay *r)
@@ -232,9 +234,10 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct chi
 {
     server_event(p, SERVER_EV_STARTED);
     if (isatty(in.fd)) /* a client uses pipes */
-        log_warn("waiting for JSON-RPC messages on the terminal, one per line: this command is meant "
-                 "for the configuration of an MCP client, see `mcp-interposer wrap --help`; Ctrl-D "
-                 "ends it");
+        log_warn(
+            "waiting for JSON-RPC messages on the terminal, one per line: this command is meant "
+            "for the configuration of an MCP client, see `mcp-interposer wrap --help`; Ctrl-D "
+            "ends it");
     server_process_connect(p, pipes);
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
@@ -302,7 +305,7 @@ static void open_parts(struct proxy *p)
     traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
     p->traffic.owner = p;
-    p->traffic.on_hung = server_hung;
+    p->traffic.on_silent = server_silent;
     p->traffic.on_own_answer = server_own_answer;
     p->traffic.on_auth = on_auth;
     p->traffic.on_stderr = on_stderr_text;
@@ -372,5 +375,6 @@ int proxy_run(const struct proxy_config *cfg)
     incidents_close(&p.incidents);
     outbox_close(&p.handshake_box);
     buf_close(&p.start_error);
+    silence_close(&p.silence);
     return p.exit_status;
 }

@@ -28,7 +28,7 @@ struct proxy_config {
     int64_t grace_us;
     const struct deadlines *deadlines;
     int64_t max_timeout_us;       /* 0: none */
-    bool kill_hung;               /* kill a server that is silent past a deadline */
+    enum on_hang on_hang;         /* what a server gets that is silent past a deadline */
     const char *escalate_command; /* run for each new escalation file; NULL: none */
     const char *sent;             /* by `send`: recorded as an event; NULL: by another client */
     unsigned restarts;            /* within a minute, at most PROXY_RESTARTS_MAX; 0: never */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proxy/session/answer.h"
+#include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
 #include "proxy/session/odd.h"
 #include "proxy/session/request.h"
@@ -122,6 +123,10 @@ static void end_session(struct proxy *p, bool gives_up)
 
 static void carry_out(struct proxy *p, unsigned todo)
 {
+    if (todo & SERVER_DO_ASK)
+        silence_ask(p);
+    if (todo & SERVER_DO_REPORT_HANG)
+        silence_report_hang(p);
     if (todo & SERVER_DO_STOP_CLIENT)
         stop_client(p);
     if (todo & SERVER_DO_DISCONNECT)
@@ -206,6 +211,35 @@ void server_event(struct proxy *p, enum server_event e)
     carry_out(p, decide(p, e));
 }
 
+void server_line(struct proxy *p)
+{
+    bool asked = p->machine.state == SERVER_ASKED;
+    if (!silence_has_ended(p))
+        return;
+    server_event(p, SERVER_EV_HEARD);
+    if (asked)
+        silence_report_answer(p);
+}
+
+/* The time of a doubted state has passed. */
+static void doubt_timeout(struct proxy *p)
+{
+    server_line(p); /* one that was waited for (session/odd.h) */
+    if (!server_state_is_doubted(&p->machine))
+        return;
+    enum liveness l = silence_judge_question(p);
+    if (l == LIVENESS_SILENT) {
+        server_extend(p);
+    } else if (l == LIVENESS_AT_WORK) {
+        server_event(p, SERVER_EV_AT_WORK);
+        silence_report_work(p);
+    } else {
+        server_event(p, SERVER_EV_TIMEOUT);
+        if (!server_state_is_doubted(&p->machine))
+            expire_server_hung(&p->traffic, buf_str(&p->silence.name));
+    }
+}
+
 static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
@@ -216,6 +250,12 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
         return; /* what was read has set the timer of the next state */
     if (relay_is_paused(&p->relay[ROW_S2C]))
         server_state_extend(&p->machine, clock_mono_us());
+    if (server_state_is_doubted(&p->machine)) {
+        doubt_timeout(p);
+        if (p->machine.state == before)
+            set_state_timer(p, clock_mono_us());
+        return;
+    }
     size_t unread = outbox_bytes(&p->traffic.out[ROW_S2C]);
     unsigned todo = decide(p, SERVER_EV_TIMEOUT);
     if (p->machine.state == before)
@@ -269,18 +309,16 @@ void server_check_flushed(struct proxy *p)
         server_event(p, SERVER_EV_FLUSHED);
 }
 
-bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why)
+enum liveness server_silent(void *owner, const struct pending *q, int64_t waited_us,
+                            struct buf *why)
 {
     struct proxy *p = owner;
-    unsigned todo = p->cfg->kill_hung ? decide(p, SERVER_EV_HUNG) : 0;
-    if (todo == 0)
-        return false;
-    incidents_hang(&p->incidents, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, q,
-                   waited_us, server_state_may_restart(&p->machine, clock_mono_us()), why);
-    log_error("killing the server because it hangs: server=%s pid=%d", server_name_of(p),
-              (int)p->child.pid);
-    carry_out(p, todo);
-    return true;
+    enum server_state before = p->machine.state;
+    enum server_event e;
+    if (!silence_judge(p, q, waited_us, why, &e))
+        return LIVENESS_SLOW;
+    server_event(p, e);
+    return silence_explain(p, before, why);
 }
 
 void server_own_answer(void *owner, const struct rpc *m)

@@ -87,7 +87,7 @@ int server_process_start(struct proxy *p, struct child_pipes *ret)
 void server_process_connect(struct proxy *p, struct child_pipes pipes)
 {
     incidents_new_process(&p->incidents);
-    p->incidents.base = (struct process_sample){0};
+    silence_new_process(p);
     relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
     relay_watch_closing(&p->relay[ROW_C2S]);
     relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));

@@ -4,6 +4,8 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
+#define ASK SERVER_DO_ASK
+#define REPORT_HANG SERVER_DO_REPORT_HANG
 #define STOP_CLIENT SERVER_DO_STOP_CLIENT
 #define DISCONNECT SERVER_DO_DISCONNECT
 #define STOP SERVER_DO_STOP
@@ -67,10 +69,24 @@ struct cell {
                   [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                              \
                   [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED}, \
                   [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
+/* While the server is silent past a deadline. A server that closes its stdin cannot answer, but it lives. */
+#define DOUBTED                                                                                    \
+    [SERVER_EV_HEARD] = {SERVER_RUNNING}, [SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},        \
+    [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},                                            \
+    [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},                                              \
+    [SERVER_EV_HUNG] = KILL_SILENT(SERVER_KILLED), [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},       \
+    CLIENT_ENDS(SERVER_DRAINING, STOPPED)
 #define KILL_HUNG(to)                                                                              \
     {                                                                                              \
         to, DISCONNECT | KILL, SERVER_CAUSE_HUNG                                                   \
     }
+/* At a deadline, or after it. */
+#define KILL_SILENT(to)                                                                            \
+    {                                                                                              \
+        to, REPORT_HANG | DISCONNECT | KILL, SERVER_CAUSE_HUNG                                     \
+    }
+/* At a deadline; the server cannot be asked, or its answer could not be read. */
+#define CANNOT_ANSWER(to) [SERVER_EV_SILENT] = KILL_SILENT(to), [SERVER_EV_HUNG] = KILL_SILENT(to)
 #define KILL_CHANGED                                                                               \
     {                                                                                              \
         SERVER_STOPPING, KILL, SERVER_CAUSE_CHANGED                                                \
@@ -87,30 +103,40 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
     [SERVER_RUNNING] = {[SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},
                         [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                         [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
-                        [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                        [SERVER_EV_SILENT] = {SERVER_ASKED, ASK},
+                        [SERVER_EV_AT_WORK] = {SERVER_AT_WORK},
+                        [SERVER_EV_PREPARING] = {SERVER_PREPARING},
+                        [SERVER_EV_HUNG] = KILL_SILENT(SERVER_KILLED),
                         [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
                         CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
+    [SERVER_ASKED] = {[SERVER_EV_AT_WORK] = {SERVER_AT_WORK},
+                      [SERVER_EV_TIMEOUT] = KILL_SILENT(SERVER_KILLED),
+                      DOUBTED},
+    [SERVER_AT_WORK] = {[SERVER_EV_SILENT] = {SERVER_ASKED, ASK},
+                        [SERVER_EV_TIMEOUT] = {SERVER_ASKED, ASK},
+                        DOUBTED},
+    [SERVER_PREPARING] = {[SERVER_EV_TIMEOUT] = KILL_SILENT(SERVER_KILLED), DOUBTED},
     [SERVER_INPUT_CLOSED] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                              [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
-                             [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                             CANNOT_ANSWER(SERVER_KILLED),
                              [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
                              [SERVER_EV_TIMEOUT] = {SERVER_NOT_READING, REJECT_UNREAD},
                              CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
     [SERVER_NOT_READING] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                             [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
-                            [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                            CANNOT_ANSWER(SERVER_KILLED),
                             [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
                             [SERVER_EV_REQUEST] = {SERVER_NOT_READING, REJECT_UNREAD},
                             CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
     [SERVER_OUTPUT_CLOSED] = {[SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
-                              [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                              CANNOT_ANSWER(SERVER_KILLED),
                               [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING, STOP},
                               [SERVER_EV_TIMEOUT] = {SERVER_KILLED, DISCONNECT | KILL,
                                                      SERVER_CAUSE_CLOSED},
                               CLIENT_ENDS(SERVER_DRAINING, 0)},
     [SERVER_SHUTDOWN] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_STOPPING, STOP},
                          [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},
-                         [SERVER_EV_HUNG] = KILL_HUNG(SERVER_STOPPING),
+                         CANNOT_ANSWER(SERVER_STOPPING),
                          [SERVER_EV_SHUTDOWN_FAILED] = {SERVER_RUNNING},
                          SESSION_ENDS(STOPPED),
                          [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, STOP, STOPPED,
@@ -246,6 +272,24 @@ static bool must_kill_now(const struct server_machine *s, int64_t now_us)
     return now_us - s->drain_since_us >= s->grace_us / 2;
 }
 
+/* TIMEOUT counts only when due_us has passed. */
+static bool has_due_time(enum server_state state)
+{
+    return state == SERVER_INITIALIZING || state == SERVER_INITIALIZING_DRAINING ||
+           state == SERVER_ASKED || state == SERVER_AT_WORK || state == SERVER_PREPARING;
+}
+
+/* A state was entered. */
+static void set_due_time(struct server_machine *s, enum server_event e, int64_t now_us)
+{
+    if (e == SERVER_EV_INITIALIZE_SENT)
+        s->due_us = now_us + s->initialize_us;
+    else if (s->state == SERVER_ASKED)
+        s->due_us = now_us + s->grace_us;
+    else if (s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING)
+        s->due_us = s->max_timeout_at_us;
+}
+
 /* The entry of the table, changed where it depends on the time. */
 static struct cell look_up(const struct server_machine *s, enum server_event e, int64_t now_us)
 {
@@ -255,8 +299,7 @@ static struct cell look_up(const struct server_machine *s, enum server_event e, 
         return (struct cell){SERVER_CRASHED_IDLE, 0, 0, 0};
     if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us))
         return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
-    if ((s->state == SERVER_INITIALIZING || s->state == SERVER_INITIALIZING_DRAINING) &&
-        e == SERVER_EV_TIMEOUT && now_us < s->initialize_due_us)
+    if (e == SERVER_EV_TIMEOUT && has_due_time(s->state) && now_us < s->due_us)
         return (struct cell){0};
     if (server_state_is_draining(s) && e == SERVER_EV_SIGNAL && !must_kill_now(s, now_us))
         c.todo &= ~(unsigned)KILL;
@@ -281,8 +324,8 @@ unsigned server_state_event(struct server_machine *s, enum server_event e, int64
     s->state = c.to;
     if (server_state_is_draining(s) && !was_draining)
         s->drain_since_us = now_us;
-    if (e == SERVER_EV_INITIALIZE_SENT)
-        s->initialize_due_us = now_us + s->initialize_us;
+    if (from != c.to)
+        set_due_time(s, e, now_us);
     if (c.to == SERVER_BACKOFF)
         count_restart(s, now_us);
     if (from != c.to)
@@ -305,7 +348,10 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
     case SERVER_INITIALIZING_DRAINING:
         return SERVER_DRAIN_TICK_US;
     case SERVER_INITIALIZING:
-        return s->initialize_due_us > now_us ? s->initialize_due_us - now_us : 1;
+    case SERVER_ASKED:
+    case SERVER_AT_WORK:
+    case SERVER_PREPARING:
+        return s->due_us == 0 ? 0 : s->due_us > now_us ? s->due_us - now_us : 1;
     case SERVER_BACKOFF:
         return s->backoff_us;
     case SERVER_UNAVAILABLE:
@@ -318,7 +364,10 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
 
 void server_state_extend(struct server_machine *s, int64_t now_us)
 {
-    s->initialize_due_us = now_us + s->initialize_us;
+    if (s->state == SERVER_ASKED)
+        s->due_us = now_us + s->grace_us;
+    else if (s->state != SERVER_AT_WORK && s->state != SERVER_PREPARING)
+        s->due_us = now_us + s->initialize_us;
 }
 
 void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,
@@ -336,9 +385,15 @@ bool server_state_holds_client(const struct server_machine *s)
            s->state == SERVER_INITIALIZING_INPUT_CLOSED;
 }
 
+bool server_state_is_doubted(const struct server_machine *s)
+{
+    return s->state == SERVER_ASKED || s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
+}
+
 bool server_state_gets_requests(const struct server_machine *s)
 {
-    return s->state == SERVER_RUNNING || s->state == SERVER_DRAINING || s->state == SERVER_SHUTDOWN;
+    return s->state == SERVER_RUNNING || s->state == SERVER_DRAINING ||
+           s->state == SERVER_SHUTDOWN || server_state_is_doubted(s);
 }
 
 bool server_state_wants_requests(const struct server_machine *s)
@@ -367,6 +422,9 @@ const char *server_state_name(enum server_state state)
         [SERVER_UNAVAILABLE] = "unavailable",
         [SERVER_REJECTING] = "rejecting",
         [SERVER_RUNNING] = "running",
+        [SERVER_ASKED] = "asked",
+        [SERVER_AT_WORK] = "at-work",
+        [SERVER_PREPARING] = "preparing",
         [SERVER_INPUT_CLOSED] = "input-closed",
         [SERVER_NOT_READING] = "not-reading",
         [SERVER_OUTPUT_CLOSED] = "output-closed",
@@ -403,7 +461,11 @@ const char *server_event_name(enum server_event event)
         [SERVER_EV_FINISHED] = "finished",
         [SERVER_EV_FINISHED_IDLE] = "finished-idle",
         [SERVER_EV_FINISHED_CLEAN] = "finished-clean",
+        [SERVER_EV_SILENT] = "silent",
+        [SERVER_EV_AT_WORK] = "at-work",
+        [SERVER_EV_PREPARING] = "preparing",
         [SERVER_EV_HUNG] = "hung",
+        [SERVER_EV_HEARD] = "heard",
         [SERVER_EV_SHUTDOWN] = "shutdown",
         [SERVER_EV_SHUTDOWN_FAILED] = "shutdown-failed",
         [SERVER_EV_CLIENT_CLOSED] = "client-closed",

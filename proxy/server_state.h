@@ -29,12 +29,15 @@ enum {
 };
 
 enum server_state {
-    SERVER_STARTING,      /* the first process is being started */
-    SERVER_UNAVAILABLE,   /* it could not be started; a request is awaited */
-    SERVER_REJECTING,     /* the same; each request gets the reason, until the client leaves */
-    SERVER_RUNNING,       /* messages are forwarded */
-    SERVER_INPUT_CLOSED,  /* RUNNING, but the server closed its stdin and should exit */
-    SERVER_NOT_READING,   /* RUNNING, but the server closed its stdin and did not exit */
+    SERVER_STARTING,     /* the first process is being started */
+    SERVER_UNAVAILABLE,  /* it could not be started; a request is awaited */
+    SERVER_REJECTING,    /* the same; each request gets the reason, until the client leaves */
+    SERVER_RUNNING,      /* messages are forwarded */
+    SERVER_ASKED,        /* RUNNING, but silent past a deadline; it was asked whether it lives */
+    SERVER_AT_WORK,      /* RUNNING, but silent past a deadline; its helpers work */
+    SERVER_PREPARING,    /* RUNNING, but silent past a deadline, and it works on its first answer */
+    SERVER_INPUT_CLOSED, /* RUNNING, but the server closed its stdin and should exit */
+    SERVER_NOT_READING,  /* RUNNING, but the server closed its stdin and did not exit */
     SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
     SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
     SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
@@ -66,12 +69,17 @@ enum server_event {
     SERVER_EV_FINISHED,        /* the process exited and its output is read; requests are pending */
     SERVER_EV_FINISHED_IDLE,   /* the same, with no pending request */
     SERVER_EV_FINISHED_CLEAN,  /* the same, with status 0 and no pending request */
-    SERVER_EV_HUNG,            /* a request timed out, and the server sent nothing since */
-    SERVER_EV_SHUTDOWN,        /* the client sent `shutdown` or `exit` */
-    SERVER_EV_SHUTDOWN_FAILED, /* the server answered `shutdown` with an error */
-    SERVER_EV_CLIENT_CLOSED,   /* the client closed its output and awaits no answers */
-    SERVER_EV_CLIENT_WAITS,    /* the client closed its output and awaits answers */
-    SERVER_EV_ANSWERED,        /* the client awaits no more answers (reported in *DRAINING) */
+    /* A request timed out, and the server sent nothing since (session/liveness.h): */
+    SERVER_EV_SILENT,             /* nothing else is known */
+    SERVER_EV_AT_WORK,            /* its helpers work; also reported in ASKED */
+    SERVER_EV_PREPARING,          /* it has not answered any request yet, and works */
+    SERVER_EV_HUNG,               /* it hangs */
+    SERVER_EV_HEARD,              /* it sent a message (reported if server_state_is_doubted()) */
+    SERVER_EV_SHUTDOWN,           /* the client sent `shutdown` or `exit` */
+    SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
+    SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
+    SERVER_EV_CLIENT_WAITS,       /* the client closed its output and awaits answers */
+    SERVER_EV_ANSWERED,           /* the client awaits no more answers (reported in *DRAINING) */
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
     SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
     SERVER_EV_REQUEST,            /* a request is pending (server_state_wants_requests()) */
@@ -83,18 +91,20 @@ enum server_event {
 
 /* Actions, as bits, carried out in this order. */
 enum server_action {
-    SERVER_DO_STOP_CLIENT = 1 << 0,     /* stop reading the client; close the server's stdin */
-    SERVER_DO_DISCONNECT = 1 << 1,      /* send nothing more to this process */
-    SERVER_DO_STOP = 1 << 2,            /* stop the process within the grace */
-    SERVER_DO_KILL = 1 << 3,            /* SIGTERM now, SIGKILL after half the grace */
-    SERVER_DO_RESUME = 1 << 4,          /* send pending messages to the initialized process */
-    SERVER_DO_PREPARE_RESTART = 1 << 5, /* answer, or keep, the requests of the old process */
-    SERVER_DO_START = 1 << 6,           /* start the next process */
-    SERVER_DO_REJECT = 1 << 7,          /* answer pending requests: no server was started */
-    SERVER_DO_REJECT_UNREAD = 1 << 8,   /* answer the requests that the server cannot read */
-    SERVER_DO_GIVE_UP = 1 << 9,         /* report that no restart is possible */
-    SERVER_DO_END_SESSION = 1 << 10,    /* answer pending requests: the server exited */
-    SERVER_DO_FINISH = 1 << 11,         /* leave the loop */
+    SERVER_DO_ASK = 1 << 0,         /* ask the server whether it lives */
+    SERVER_DO_REPORT_HANG = 1 << 1, /* record what the process does that is about to be killed */
+    SERVER_DO_STOP_CLIENT = 1 << 2, /* stop reading the client; close the server's stdin */
+    SERVER_DO_DISCONNECT = 1 << 3,  /* send nothing more to this process */
+    SERVER_DO_STOP = 1 << 4,        /* stop the process within the grace */
+    SERVER_DO_KILL = 1 << 5,        /* SIGTERM now, SIGKILL after half the grace */
+    SERVER_DO_RESUME = 1 << 6,      /* send pending messages to the initialized process */
+    SERVER_DO_PREPARE_RESTART = 1 << 7, /* answer, or keep, the requests of the old process */
+    SERVER_DO_START = 1 << 8,           /* start the next process */
+    SERVER_DO_REJECT = 1 << 9,          /* answer pending requests: no server was started */
+    SERVER_DO_REJECT_UNREAD = 1 << 10,  /* answer the requests that the server cannot read */
+    SERVER_DO_GIVE_UP = 1 << 11,        /* report that no restart is possible */
+    SERVER_DO_END_SESSION = 1 << 12,    /* answer pending requests: the server exited */
+    SERVER_DO_FINISH = 1 << 13,         /* leave the loop */
 };
 
 /* Why the last process ended. */
@@ -124,13 +134,15 @@ struct server_machine {
     enum server_state state; /* written only by server_state_event() */
     enum server_cause cause;
     enum server_reason reason;
-    unsigned max_restarts;                    /* within SERVER_RESTARTS_US; 0: never */
-    int64_t grace_us;                         /* --grace */
-    int64_t initialize_us;                    /* deadline of the repeated initialize */
-    bool handshake_lost;                      /* initialize cannot be repeated: no restart */
-    bool tried;                               /* a request that was sent again is pending */
-    bool forgives;                            /* the next restart is not counted if `tried` */
-    int64_t initialize_due_us;                /* in INITIALIZING*: when its deadline passes */
+    unsigned max_restarts;     /* within SERVER_RESTARTS_US; 0: never */
+    int64_t grace_us;          /* --grace */
+    int64_t initialize_us;     /* deadline of the repeated initialize */
+    bool handshake_lost;       /* initialize cannot be repeated: no restart */
+    bool tried;                /* a request that was sent again is pending */
+    bool forgives;             /* the next restart is not counted if `tried` */
+    int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
+    int64_t
+        due_us; /* in INITIALIZING*, ASKED, AT_WORK, PREPARING: before it, TIMEOUT changes nothing; 0: never */
     int64_t drain_since_us;                   /* in *DRAINING: when the client closed its output */
     int64_t backoff_us;                       /* of the last restart */
     int64_t restarts_us[SERVER_RESTARTS_MAX]; /* times of the last restarts, a ring */
@@ -144,7 +156,8 @@ MI_MUST unsigned server_state_event(struct server_machine *s, enum server_event 
 /* Report TIMEOUT after this time in a state, and again while the state does not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
-/* The deadline of a repeated initialize starts again: the server's output was not read, or this process did not run. */
+/* The deadline of a repeated initialize, and that of an answer to the question whether the server lives, start again: the
+ * server's output was not read, this process did not run, or the server got no processor. */
 void server_state_extend(struct server_machine *s, int64_t now_us);
 
 /* Do not read from the client: the server is about to exit, and the restarted server gets the messages. */
@@ -153,6 +166,8 @@ bool server_state_holds_client(const struct server_machine *s);
 bool server_state_gets_requests(const struct server_machine *s);
 /* The client closed its output and awaits answers. */
 bool server_state_is_draining(const struct server_machine *s);
+/* The server was silent past a deadline, and its next message is to be reported. */
+bool server_state_is_doubted(const struct server_machine *s);
 /* Pending requests are to be reported at the end of each turn. */
 bool server_state_wants_requests(const struct server_machine *s);
 /* The process was killed or exited, and a restart follows. */

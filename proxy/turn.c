@@ -33,23 +33,6 @@ static void stop_recording(struct proxy *p)
     relay_flush(&p->relay[ROW_S2C]);
 }
 
-/* The CPU time of a hung server is counted from about the time at which its request was written: the base is taken
- * anew when now is nearer to that time than the present base. Done when the timer is set, so that most requests
- * do not pay for it. */
-static void take_cpu_base(struct proxy *p)
-{
-    const struct timers *t = &p->traffic.timers;
-    struct process_sample *base = &p->incidents.base;
-    const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
-    if (first != NULL && first->written_us != 0 && base->at_us != 0) {
-        int64_t request_us = recorder_now_us(p->recorder) - first->written_us;
-        int64_t base_us = clock_mono_us() - base->at_us;
-        if (base_us < 2 * request_us)
-            return;
-    }
-    process_tree_sample(base, p->child.pid, p->child.group);
-}
-
 /* The timer never fires after the next deadline. It may fire before it and is then set again: so most messages do
  * not touch it. */
 static void watch_deadlines(struct proxy *p)
@@ -63,7 +46,7 @@ static void watch_deadlines(struct proxy *p)
     ev_timer_stop(p->loop, w);
     ev_timer_set(w, (double)next / 1e6 + (ev_time() - ev_now(p->loop)), 0.);
     ev_timer_start(p->loop, w);
-    take_cpu_base(p);
+    silence_sample(p);
 }
 
 static void watch_reading(struct proxy *p)

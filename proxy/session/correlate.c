@@ -270,6 +270,8 @@ static bool handle_answer(struct traffic *t, struct message *x)
 {
     bool type_changed;
     struct pending *p = answer_request(t, x->dir, &x->m, &type_changed);
+    if (x->dir == ROW_S2C && (p != NULL || handshake_is_own_id(x->m.id)))
+        t->server_answers++;
     if (is_own_answer(t, x, p))
         return false;
     if (type_changed)

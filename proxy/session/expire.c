@@ -43,6 +43,25 @@ static void cancel_at_server(struct traffic *t, const struct pending *p)
     buf_close(&b);
 }
 
+uint64_t expire_ask(struct traffic *t, bool modern)
+{
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    handshake_request(&t->handshake, &j, modern ? "server/discover" : "ping");
+    if (modern) {
+        json_out_object(&j, "params");
+        json_out_object(&j, "_meta");
+        json_out_str(&j, "io.modelcontextprotocol/protocolVersion", "2026-07-28");
+        json_out_object(&j, "io.modelcontextprotocol/clientCapabilities");
+    }
+    rpc_out_end(&j);
+    uint64_t seq = b.failed ? 0 : message_send(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b));
+    if (seq == 0)
+        log_warn("out of memory, cannot ask the server whether it lives: server=%s", t->server);
+    buf_close(&b);
+    return seq;
+}
+
 static void record_timeout(struct traffic *t, const struct pending *p, int64_t waited_us,
                            bool silent)
 {
@@ -60,9 +79,7 @@ static void record_timeout(struct traffic *t, const struct pending *p, int64_t w
     buf_close(&b);
 }
 
-/* The server is being killed because it hung on `name`: other requests get an error, except subscriptions, which are
- * repeated to the next process. */
-static void answer_others(struct traffic *t, const char *name)
+void expire_server_hung(struct traffic *t, const char *name)
 {
     struct buf why = {0};
     buf_printf(&why, "the server %s was killed because it hung on %s", t->server, name);
@@ -130,14 +147,14 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
     log_warn("a request timed out: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
              buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");
     bool hung = silent && !p->lsp_cancelled && p->written_at != PENDING_NOT_STAGED &&
-                t->on_hung != NULL && t->on_hung(t->owner, p, waited_us, &why);
+                t->on_silent != NULL && t->on_silent(t->owner, p, waited_us, &why) == LIVENESS_HUNG;
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
         cancel_at_server(t, p);
     explain_deadline(t, p, &why);
     answer_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
                    why.failed ? "timed out" : buf_str(&why));
     if (hung)
-        answer_others(t, buf_str(&name));
+        expire_server_hung(t, buf_str(&name));
     buf_close(&why);
     buf_close(&name);
 }

@@ -14,6 +14,13 @@ int64_t expire_next_us(struct traffic *t);
  * written must be read, and the owner calls expire_not_reading(). */
 void expire_due(struct traffic *t);
 
+/* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after it proves that the server lives. Returns
+ * its seq; 0: out of memory. */
+uint64_t expire_ask(struct traffic *t, bool modern);
+/* The server is being killed because it hung on the request `name`: the others get an error, except subscriptions, which
+ * are repeated to the next process. */
+void expire_server_hung(struct traffic *t, const char *name);
+
 /* The server's output is not read now, or is read again: deadlines are paused meanwhile. Called whenever that may have
  * changed; true: it has. */
 bool expire_not_reading(struct traffic *t, bool not_reading);

@@ -23,6 +23,7 @@
 #include "base/io/outbox.h"
 #include "journal/journal.h"
 #include "proxy/session/handshake.h"
+#include "proxy/session/liveness.h"
 #include "proxy/session/timers.h"
 #include "redact/sanitizer.h"
 #include "wire/mcp/protocol.h"
@@ -73,6 +74,7 @@ struct traffic {
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
     size_t own_bytes;     /* of our own answers, staged since the client's outbox was last empty */
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
+    uint64_t server_answers;      /* of the present process, to requests with an id */
     struct timers timers;         /* of the client's requests */
     struct handshake handshake;   /* to repeat to a new server process */
     struct protocol protocol;     /* the rules of MCP */
@@ -92,9 +94,10 @@ struct traffic {
     bool unfinished_logged[2];
 
     void *owner; /* first argument of the calls below, each of which may be NULL */
-    /* A deadline has passed and the server sent nothing meanwhile. True: the server is being killed, and a sentence
-     * was appended to `why`. */
-    bool (*on_hung)(void *owner, const struct pending *p, int64_t waited_us, struct buf *why);
+    /* A deadline has passed and the server sent nothing meanwhile. Returns what the server is taken for, and appends it
+     * to `why`. LIVENESS_HUNG: it is being killed. */
+    enum liveness (*on_silent)(void *owner, const struct pending *p, int64_t waited_us,
+                               struct buf *why);
     /* An answer reports missing, wrong or expired credentials. */
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
     /* An answer to a request of ours. */

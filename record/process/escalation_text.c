@@ -29,6 +29,10 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "Check that the disk is not full, and that the vault exists and is writable. When "
         "recording works again, `gap` events say how many messages were not recorded. With "
         "`--on-record-error stop`, a session ends instead of continuing without a record.",
+    [ESCALATION_TIMEOUT] =
+        "The server is alive, but the client has got an error instead of its answer. If such calls "
+        "are just slow, give them more time: `--timeout tool:NAME=5m`. If not, the server may be "
+        "waiting for something that never arrives.",
 };
 
 /* ---- text ----------------------------------------------------------------------------------- */

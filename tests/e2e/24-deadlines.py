@@ -62,7 +62,7 @@ row("--on-hang, --restarts and --max-timeout from the configuration",
 def _(t):
     for args, words in ((["-t", "soon"], ["soon", "500ms"]), (["-t", "ping="], ["duration"]), (["-t", "=5s"], ["method"]),
                         (["-t", "tool:=5s"], ["tool"]), (["-t", ""], ["duration"]), (["--max-timeout", "x"], ["x"]),
-                        (["--on-hang", "shrug"], ["kill|cancel"]), (["--restarts", "-1"], ["-1"]),
+                        (["--on-hang", "shrug"], ["kill|kill-now|cancel"]), (["--restarts", "-1"], ["-1"]),
                         (["--restarts", "many"], ["many"])):
         r = t.run("proxy", "--vault", t.vault, *args, "--", "true")
         said = r.stderr.decode()

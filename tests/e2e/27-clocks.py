@@ -67,7 +67,7 @@ for name, deadline in (("--timeout", ["--timeout", "6s"]),
 
 @case("the clock goes on when the client reads again: a silent server is hung", limit=90)
 def _(t):
-    p = t.proxy("--timeout", "8s").initialize()
+    p = t.proxy("--timeout", "8s", "--on-hang", "kill-now").initialize()
     taken, rest = flood(p, 1)
     call(p, 1)
     with Background(p.server.write, rest, 60):
@@ -125,7 +125,7 @@ def _(t):
 
 @case("the interposer is stopped for longer than --timeout: the answer that waits in the pipe arrives", limit=60)
 def _(t):
-    p = t.proxy("--timeout", "8s").initialize()
+    p = t.proxy("--timeout", "8s", "--on-hang", "kill-now").initialize()
     call(p, 1)
     os.kill(p.pid, signal.SIGSTOP)
     p.server.send(text_result(1, "in time"))

@@ -87,7 +87,7 @@ def declare(number, name):
     def _(t):
         limit = min(LIMIT[number], 1)        # a deadline is a deadline: 30 and 60 s would only be longer
         name = CALL[number][0]
-        talk = Talk(t, number, "--timeout", f"tool:{name}={limit * 900 * lib.SLOW:.0f}ms", fault=f"hang tools/call {name}")
+        talk = Talk(t, number, "--timeout", f"tool:{name}={limit * 900 * lib.SLOW:.0f}ms", "--on-hang", "kill-now", fault=f"hang tools/call {name}")
         talk.result("tools/list")       # it is awake, however long it takes to start
         began = time.monotonic()
         error = talk.call_fails(-32001, "hang")

@@ -32,7 +32,7 @@ def _(t):
 
 @case("show: the post-mortem of a hang is fitted to the line, and complete with --bodies")
 def _(t):
-    talk = Talk(t, "2", "--timeout", f"tool:send_email={500 * lib.SLOW:.0f}ms", fault="hang tools/call send_email")
+    talk = Talk(t, "2", "--timeout", f"tool:send_email={500 * lib.SLOW:.0f}ms", "--on-hang", "kill-now", fault="hang tools/call send_email")
     talk.call_fails(-32001, "hang")
     talk.result("tools/list", {})
     talk.end()

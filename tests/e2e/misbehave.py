@@ -371,7 +371,7 @@ def escalations(vault):
     out = []
     folder = vault / "Escalations"
     for path in sorted(folder.iterdir()) if folder.exists() else []:
-        m = re.fullmatch(r"\d{4}-?\d\d-?\d\dT[0-9:.-]+Z-(hang|crash-loop|crash|auth|record-error)-.+\.md", path.name)
+        m = re.fullmatch(r"\d{4}-?\d\d-?\d\dT[0-9:.-]+Z-(hang|timeout|crash-loop|crash|auth|record-error)-.+\.md", path.name)
         check(m, lambda: f"the name of an escalation: {path.name}")
         eq(path.stat().st_mode & 0o777, 0o600, f"mode of {path.name}")
         out.append((m.group(1), path.read_text()))
@@ -422,6 +422,8 @@ def run_row(t, name, options=(), server=(), play=(), want=None, got=(), not_got=
             records=None, escalated=(), exit=0, ends=False, launch=None, replies=None, grace=GRACE,
             init=True, env=None, unanswered=(), after=None, notified=None, config=None):
     env = dict(env or {})
+    if "on-hang" not in (config or ""):     # 28-alive.py has the rows of a server that is asked before it is killed
+        env.setdefault("MCP_INTERPOSER_ON_HANG", "kill-now")
     if config is not None:
         folder = t.home / ".config/mcp-interposer"
         folder.mkdir(parents=True)

@@ -22,6 +22,8 @@
  *                                         not a message; N lines on stderr
  *   freeze  spin  stop  deaf  close       block; block in a busy loop; SIGSTOP; stop reading;
  *                                         close stdout
+ *   block:MS  work:MS[:pipes]             wait, and read nothing meanwhile; the same while a child computes,
+ *                                         which keeps the pipes open with `:pipes`
  *   exit:N  signal:N  ignore:N            exit now; kill itself now; ignore this signal from now on
  *   fork:KIND           start a process that stays: `group` in this process group, `grip` also keeps the
  *                       pipes open; `session` in its own session, `pipes` also keeps the pipes open
@@ -39,6 +41,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -323,6 +326,37 @@ static void stay(bool busy)
             pause();
 }
 
+static void block(long ms)
+{
+    struct timespec left = {ms / 1000, ms % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0)
+        continue;
+}
+
+static void compute(long cpu_ms)
+{
+    struct timespec t;
+    do
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < cpu_ms);
+}
+
+/* The child computes during a third of the time. */
+static void work(long ms, bool pipes)
+{
+    long long end_ms = now_ms() + ms;
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int fd = 0; fd < 3 && !pipes; fd++)
+            close(fd);
+        for (long cpu_ms = 20; now_ms() < end_ms; cpu_ms += 20, block(40))
+            compute(cpu_ms);
+        _exit(0);
+    }
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
 enum outcome { GO_ON, WAIT, END };
 
 static enum outcome say_word(struct job *j, const char *w, const char *arg)
@@ -389,6 +423,10 @@ static enum outcome do_word(struct job *j, const char *w, const char *arg)
         start_process(arg);
     } else if (strcmp(w, "freeze") == 0 || strcmp(w, "spin") == 0) {
         stay(*w == 's');
+    } else if (strcmp(w, "block") == 0) {
+        block(n);
+    } else if (strcmp(w, "work") == 0) {
+        work(n, strchr(arg, ':') != NULL);
     } else if (strcmp(w, "deaf") == 0) {
         deaf = true;
     } else if (strcmp(w, "close") == 0) {
@@ -535,7 +573,7 @@ static const char *script_for(const struct job *j, struct part tool)
     static const char words[] =
         " answer error fail task large twice stranger malformed half hang "
         "sleep note progress ask pose withdraw ack changed noise err freeze spin stop deaf "
-        "close exit signal ignore fork ";
+        "close exit signal ignore fork block work ";
     static char name[4096];
     const char *script;
     char first[WORD_MAX];

@@ -102,7 +102,7 @@ export const crash_cases = [
   {
     name: "a hang in the middle of a session",
     server,
-    interposer: ["--timeout", "tool:hang=700ms"],
+    interposer: ["--timeout", "tool:hang=700ms", "--on-hang", "kill-now"],
     play: hung,
     trouble: [{ call: "hang {}", code: -32001, cause: "hang" }],
     restarts: 1,
@@ -110,7 +110,7 @@ export const crash_cases = [
   {
     name: "a hang and a crash behind npx",
     server: behindNpx,
-    interposer: ["--timeout", "tool:hang=700ms"],
+    interposer: ["--timeout", "tool:hang=700ms", "--on-hang", "kill-now"],
     play: behind,
     trouble: [{ call: "hang {}", code: -32001, cause: "hang" }, gone("crash")],
     restarts: 2,

@@ -107,7 +107,7 @@ export async function checkRemote({ interposer, root, settings, cwd, test }) {
   const wrapped = async (name, timeout) => {
     const { command, args } = JSON.parse(await readFile(file, "utf8")).mcpServers[name];
     same("the first argument", args[0], "proxy");
-    return { command, args: ["proxy", "--timeout", timeout, "--timeout", `initialize=${timeout}`, ...args.slice(1)], env, cwd };
+    return { command, args: ["proxy", "--on-hang", "kill-now", "--timeout", timeout, "--timeout", `initialize=${timeout}`, ...args.slice(1)], env, cwd };
   };
 
   let result, uid;

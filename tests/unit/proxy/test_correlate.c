@@ -40,11 +40,12 @@ static void test_correlate_shutdown_and_exit_announce_the_end(void **state)
 
 static int hangs;
 
-static bool on_hung(void *owner, const struct pending *p, int64_t waited_us, struct buf *why)
+static enum liveness on_silent(void *owner, const struct pending *p, int64_t waited_us,
+                               struct buf *why)
 {
     (void)owner, (void)p, (void)waited_us, (void)why;
     hangs++;
-    return false;
+    return LIVENESS_SLOW;
 }
 
 /* Everything is written, and a timeout of this length passes. */
@@ -63,7 +64,7 @@ static void with_deadline(struct fixture *f, struct deadlines *rules, int64_t us
     deadlines_open(rules);
     rules->default_us = us;
     traffic_deadlines(&f->traffic, rules, 0);
-    f->traffic.on_hung = on_hung;
+    f->traffic.on_silent = on_silent;
     hangs = 0;
 }
 
@@ -112,6 +113,44 @@ static void expect_end(struct fixture *f, const char *id, const char *how, const
     if (strstr(buf_str(&f->got[ROW_S2C]), buf_str(&want)) == NULL)
         fail_msg("%s is not in %s", buf_str(&want), buf_str(&f->got[ROW_S2C]));
     buf_close(&want);
+}
+
+static void test_correlate_question_is_answered_to_us_only(void **state)
+{
+    struct fixture *f = *state;
+    for (int modern = 0; modern < 2; modern++) {
+        traffic_begin(f, VALIDATE_WIRE, MAX);
+        uint64_t before = f->traffic.timers.server_messages;
+        assert_true(expire_ask(&f->traffic, modern) > 0);
+        traffic_turn(f);
+        assert_string_equal(
+            traffic_got(f, ROW_C2S),
+            modern ? "{'jsonrpc':'2.0','id':'mcp-interposer:1','method':'server/discover',"
+                     "'params':{'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"
+                     "'io.modelcontextprotocol/clientCapabilities':{}}}}|"
+                   : "{'jsonrpc':'2.0','id':'mcp-interposer:1','method':'ping'}|");
+        assert_int_equal(f->traffic.server_answers, 0);
+        traffic_say(f, "S " NO_METHOD("'mcp-interposer:1'", ""));
+        traffic_turn(f);
+        assert_string_equal(traffic_got(f, ROW_S2C), "");
+        assert_int_equal(f->traffic.server_answers, 1);
+        assert_int_equal(f->traffic.timers.server_messages, before + 1);
+        traffic_end(f);
+    }
+}
+
+static void test_correlate_answers_count_but_not_notifications(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " ASK("7", "tools/call"));
+    traffic_say(f, "S " NOTE("notifications/message", "{}"));
+    traffic_say(f, "S " ASK("1", "ping"));
+    traffic_say(f, "S " OK("9"));
+    assert_int_equal(f->traffic.server_answers, 0);
+    traffic_say(f, "S " NO_METHOD("7", ""));
+    assert_int_equal(f->traffic.server_answers, 1);
+    traffic_end(f);
 }
 
 static void test_final_answers_say_which_requests_were_read_and_which_may_have_run(void **state)
@@ -242,6 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_correlate_shutdown_and_exit_announce_the_end),
         T(test_correlate_lsp_cancelled_request_is_not_a_hang),
+        T(test_correlate_question_is_answered_to_us_only),
+        T(test_correlate_answers_count_but_not_notifications),
         T(test_final_answers_say_which_requests_were_read_and_which_may_have_run),
         T(test_correlate_answer_to_lsp_cancelled_request_is_forwarded),
         T(test_correlate_progress_with_unknown_token_restarts_the_only_timer),

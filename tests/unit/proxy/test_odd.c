@@ -480,11 +480,12 @@ static void test_odd_error_says_what_is_wrong_and_where_without_secrets(void **s
                          "the server's answer is invalid: an envelope key occurs twice");
 }
 
-static bool never_hung(void *owner, const struct pending *p, int64_t waited_us, struct buf *why)
+static enum liveness never_silent(void *owner, const struct pending *p, int64_t waited_us,
+                                  struct buf *why)
 {
     (void)owner, (void)p, (void)waited_us, (void)why;
-    fail();
-    return true;
+    fail_msg("the server was taken for silent");
+    return LIVENESS_SLOW;
 }
 
 /* Something was sent that was meant as a message: the server is slow, and the error at the deadline quotes it. */
@@ -512,7 +513,7 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
         struct buf want = {0};
         traffic_begin(f, VALIDATE_WIRE, MAX);
         traffic_deadlines(&f->traffic, &rules, 0);
-        f->traffic.on_hung = never_hung;
+        f->traffic.on_silent = never_silent;
         traffic_say(f, "C " NOTE);
         traffic_say(f, "C " PING("1"));
         traffic_turn(f);

@@ -23,6 +23,8 @@ struct pair {
         SERVER_##state, SERVER_EV_##event, SERVER_##next, todo, SERVER_CAUSE_##cause,              \
             SERVER_REASON_##reason                                                                 \
     }
+#define ASK SERVER_DO_ASK
+#define REPORT_HANG SERVER_DO_REPORT_HANG
 #define STOP_CLIENT SERVER_DO_STOP_CLIENT
 #define DISCONNECT SERVER_DO_DISCONNECT
 #define STOP SERVER_DO_STOP
@@ -60,7 +62,10 @@ static const struct pair pairs[] = {
     PAIR(RUNNING, INPUT_CLOSED, INPUT_CLOSED, 0, EXIT, NONE),
     PAIR(RUNNING, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
     PAIR(RUNNING, EXITED, EXITED, DISCONNECT, EXIT, NONE),
-    PAIR(RUNNING, HUNG, KILLED, DISCONNECT | KILL, HUNG, NONE),
+    PAIR(RUNNING, SILENT, ASKED, ASK, EXIT, NONE),
+    PAIR(RUNNING, AT_WORK, AT_WORK, 0, EXIT, NONE),
+    PAIR(RUNNING, PREPARING, PREPARING, 0, EXIT, NONE),
+    PAIR(RUNNING, HUNG, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
     PAIR(RUNNING, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
     PAIR(RUNNING, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
     PAIR(RUNNING, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
@@ -68,9 +73,51 @@ static const struct pair pairs[] = {
     PAIR(RUNNING, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
     PAIR(RUNNING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
+    PAIR(ASKED, HEARD, RUNNING, 0, EXIT, NONE),
+    PAIR(ASKED, AT_WORK, AT_WORK, 0, EXIT, NONE),
+    PAIR(ASKED, TIMEOUT, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(ASKED, HUNG, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(ASKED, INPUT_CLOSED, INPUT_CLOSED, 0, EXIT, NONE),
+    PAIR(ASKED, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
+    PAIR(ASKED, EXITED, EXITED, DISCONNECT, EXIT, NONE),
+    PAIR(ASKED, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
+    PAIR(ASKED, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(ASKED, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
+    PAIR(ASKED, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(ASKED, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
+    PAIR(ASKED, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
+
+    PAIR(AT_WORK, HEARD, RUNNING, 0, EXIT, NONE),
+    PAIR(AT_WORK, SILENT, ASKED, ASK, EXIT, NONE),
+    PAIR(AT_WORK, TIMEOUT, ASKED, ASK, EXIT, NONE),
+    PAIR(AT_WORK, HUNG, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(AT_WORK, INPUT_CLOSED, INPUT_CLOSED, 0, EXIT, NONE),
+    PAIR(AT_WORK, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
+    PAIR(AT_WORK, EXITED, EXITED, DISCONNECT, EXIT, NONE),
+    PAIR(AT_WORK, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
+    PAIR(AT_WORK, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(AT_WORK, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
+    PAIR(AT_WORK, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(AT_WORK, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
+    PAIR(AT_WORK, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
+
+    PAIR(PREPARING, HEARD, RUNNING, 0, EXIT, NONE),
+    PAIR(PREPARING, TIMEOUT, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(PREPARING, HUNG, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(PREPARING, INPUT_CLOSED, INPUT_CLOSED, 0, EXIT, NONE),
+    PAIR(PREPARING, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
+    PAIR(PREPARING, EXITED, EXITED, DISCONNECT, EXIT, NONE),
+    PAIR(PREPARING, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
+    PAIR(PREPARING, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(PREPARING, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
+    PAIR(PREPARING, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(PREPARING, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
+    PAIR(PREPARING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
+
     PAIR(INPUT_CLOSED, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
     PAIR(INPUT_CLOSED, EXITED, EXITED, DISCONNECT, EXIT, NONE),
-    PAIR(INPUT_CLOSED, HUNG, KILLED, DISCONNECT | KILL, HUNG, NONE),
+    PAIR(INPUT_CLOSED, SILENT, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(INPUT_CLOSED, HUNG, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
     PAIR(INPUT_CLOSED, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
     PAIR(INPUT_CLOSED, TIMEOUT, NOT_READING, REJECT_UNREAD, EXIT, NONE),
     PAIR(INPUT_CLOSED, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
@@ -81,7 +128,8 @@ static const struct pair pairs[] = {
 
     PAIR(NOT_READING, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
     PAIR(NOT_READING, EXITED, EXITED, DISCONNECT, EXIT, NONE),
-    PAIR(NOT_READING, HUNG, KILLED, DISCONNECT | KILL, HUNG, NONE),
+    PAIR(NOT_READING, SILENT, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(NOT_READING, HUNG, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
     PAIR(NOT_READING, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
     PAIR(NOT_READING, REQUEST, NOT_READING, REJECT_UNREAD, EXIT, NONE),
     PAIR(NOT_READING, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
@@ -91,7 +139,8 @@ static const struct pair pairs[] = {
     PAIR(NOT_READING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
     PAIR(OUTPUT_CLOSED, EXITED, EXITED, DISCONNECT, EXIT, NONE),
-    PAIR(OUTPUT_CLOSED, HUNG, KILLED, DISCONNECT | KILL, HUNG, NONE),
+    PAIR(OUTPUT_CLOSED, SILENT, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(OUTPUT_CLOSED, HUNG, KILLED, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
     PAIR(OUTPUT_CLOSED, SHUTDOWN, STOPPING, STOP, EXIT, NONE),
     PAIR(OUTPUT_CLOSED, TIMEOUT, KILLED, DISCONNECT | KILL, CLOSED, NONE),
     PAIR(OUTPUT_CLOSED, CLIENT_CLOSED, STOPPING, STOP, EXIT, CLIENT_CLOSED),
@@ -102,7 +151,8 @@ static const struct pair pairs[] = {
 
     PAIR(SHUTDOWN, OUTPUT_CLOSED, STOPPING, STOP, EXIT, NONE),
     PAIR(SHUTDOWN, EXITED, STOPPING, DISCONNECT, EXIT, NONE),
-    PAIR(SHUTDOWN, HUNG, STOPPING, DISCONNECT | KILL, HUNG, NONE),
+    PAIR(SHUTDOWN, SILENT, STOPPING, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
+    PAIR(SHUTDOWN, HUNG, STOPPING, REPORT_HANG | DISCONNECT | KILL, HUNG, NONE),
     PAIR(SHUTDOWN, SHUTDOWN_FAILED, RUNNING, 0, EXIT, NONE),
     PAIR(SHUTDOWN, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
     PAIR(SHUTDOWN, CLIENT_WAITS, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
@@ -553,6 +603,54 @@ static void test_server_state_initialize_deadline_applies_while_draining(void **
     assert_int_equal(s.state, SERVER_STOPPING);
 }
 
+static void test_server_state_question_has_one_grace_and_the_rest_max_timeout(void **state)
+{
+    (void)state;
+    static const struct {
+        enum server_event why;
+        enum server_state state, next;
+        int64_t due_us;
+    } rows[] = {
+        {SERVER_EV_SILENT, SERVER_ASKED, SERVER_KILLED, NOW + GRACE},
+        {SERVER_EV_AT_WORK, SERVER_AT_WORK, SERVER_ASKED, NOW + 70 * S},
+        {SERVER_EV_PREPARING, SERVER_PREPARING, SERVER_KILLED, NOW + 70 * S},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct server_machine s = machine_in(SERVER_RUNNING);
+        s.max_timeout_at_us = NOW + 70 * S;
+        happens(&s, rows[i].why, NOW);
+        assert_int_equal(s.state, rows[i].state);
+        assert_true(server_state_is_doubted(&s));
+        assert_int_equal(server_state_timeout_us(&s, NOW), rows[i].due_us - NOW);
+        happens(&s, rows[i].why, NOW + 1); /* another request: the time does not start again */
+        assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, rows[i].due_us - 1), 0);
+        assert_int_equal(s.state, rows[i].state);
+        happens(&s, SERVER_EV_TIMEOUT, rows[i].due_us);
+        assert_int_equal(s.state, rows[i].next);
+    }
+}
+
+static void test_server_state_work_without_max_timeout_has_no_end(void **state)
+{
+    (void)state;
+    struct server_machine s = machine_in(SERVER_RUNNING);
+    happens(&s, SERVER_EV_AT_WORK, NOW);
+    assert_int_equal(server_state_timeout_us(&s, NOW), 0);
+}
+
+static void test_server_state_extend_starts_the_time_of_the_question_again(void **state)
+{
+    (void)state;
+    struct server_machine s = machine_in(SERVER_RUNNING);
+    s.max_timeout_at_us = NOW + 70 * S;
+    happens(&s, SERVER_EV_SILENT, NOW);
+    server_state_extend(&s, NOW + S);
+    assert_int_equal(server_state_timeout_us(&s, NOW + S), GRACE);
+    happens(&s, SERVER_EV_AT_WORK, NOW + S);
+    server_state_extend(&s, NOW + 2 * S);
+    assert_int_equal(server_state_timeout_us(&s, NOW + 2 * S), 68 * S);
+}
+
 static void test_server_state_timeout_is_correct_in_every_state(void **state)
 {
     (void)state;
@@ -565,6 +663,9 @@ static void test_server_state_timeout_is_correct_in_every_state(void **state)
         [SERVER_DRAINING] = SERVER_DRAIN_TICK_US,
         [SERVER_BACKOFF] = 700 * MS,
         [SERVER_INITIALIZING] = 5 * S,
+        [SERVER_ASKED] = 5 * S,
+        [SERVER_AT_WORK] = 5 * S,
+        [SERVER_PREPARING] = 5 * S,
         [SERVER_INITIALIZING_INPUT_CLOSED] = SERVER_EXIT_FOLLOWS_US,
         [SERVER_INITIALIZING_DRAINING] = SERVER_DRAIN_TICK_US,
         [SERVER_FLUSHING] = GRACE / 2,
@@ -572,7 +673,7 @@ static void test_server_state_timeout_is_correct_in_every_state(void **state)
     for (int i = 0; i < SERVER_NSTATES; i++) {
         struct server_machine s = machine_in((enum server_state)i);
         s.backoff_us = 700 * MS;
-        s.initialize_due_us = NOW + 5 * S;
+        s.due_us = NOW + 5 * S;
         if (server_state_timeout_us(&s, NOW) != expected[i])
             fail_msg("%s has a timeout of %jd us, not %jd", server_state_name(s.state),
                      (intmax_t)server_state_timeout_us(&s, NOW), (intmax_t)expected[i]);
@@ -589,6 +690,8 @@ static void test_server_state_queries_are_correct_in_every_state(void **state)
                                                             i == SERVER_INITIALIZING_INPUT_CLOSED);
         assert_int_equal(server_state_is_draining(&s),
                          i == SERVER_DRAINING || i == SERVER_INITIALIZING_DRAINING);
+        assert_int_equal(server_state_is_doubted(&s),
+                         i == SERVER_ASKED || i == SERVER_AT_WORK || i == SERVER_PREPARING);
         assert_int_equal(server_state_wants_requests(&s),
                          i == SERVER_UNAVAILABLE || i == SERVER_REJECTING ||
                              i == SERVER_NOT_READING || i == SERVER_EXITED_IDLE ||
@@ -630,6 +733,9 @@ int main(void)
         cmocka_unit_test(test_server_state_draining_continues_after_initialize_of_the_new_process),
         cmocka_unit_test(test_server_state_initialize_keeps_its_deadline_after_stdin_is_closed),
         cmocka_unit_test(test_server_state_initialize_deadline_applies_while_draining),
+        cmocka_unit_test(test_server_state_question_has_one_grace_and_the_rest_max_timeout),
+        cmocka_unit_test(test_server_state_work_without_max_timeout_has_no_end),
+        cmocka_unit_test(test_server_state_extend_starts_the_time_of_the_question_again),
         cmocka_unit_test(test_server_state_timeout_is_correct_in_every_state),
         cmocka_unit_test(test_server_state_queries_are_correct_in_every_state),
         cmocka_unit_test(test_server_state_names_are_complete),

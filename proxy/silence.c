@@ -1,0 +1,294 @@
+#include "proxy/live.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "proxy/session/expire.h"
+#include "proxy/session/message.h"
+
+void silence_close(struct silence *s)
+{
+    struct buf *const all[] = {&s->method, &s->target, &s->text, &s->name, &s->what, &s->found};
+    for (size_t i = 0; i < MI_COUNT(all); i++)
+        buf_close(all[i]);
+}
+
+void silence_new_process(struct proxy *p)
+{
+    p->silence.base = p->silence.recent = (struct process_sample){0};
+    p->silence.stderr_at_us = 0;
+    p->traffic.server_answers = 0;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static void take_sample(const struct proxy *p, struct process_sample *s)
+{
+    process_tree_sample(s, p->child.pid, p->child.group);
+}
+
+/* Whether the base can stand for the time at which a request was written: CPU time from before it proves nothing. */
+static bool base_fits(const struct silence *s, int64_t written_us, int64_t waited_us)
+{
+    return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10;
+}
+
+void silence_sample(struct proxy *p)
+{
+    const struct timers *t = &p->traffic.timers;
+    struct silence *s = &p->silence;
+    const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
+    int64_t waited_us = first != NULL && first->written_us != 0
+                            ? recorder_now_us(p->recorder) - first->written_us
+                            : 0;
+    int64_t written_us = clock_mono_us() - waited_us;
+    if (!base_fits(s, written_us, waited_us)) {
+        take_sample(p, &s->base);
+        s->recent = s->base;
+    } else if (waited_us > 2 * (s->recent.at_us - written_us) &&
+               waited_us >= first->timeout_us / 8 && waited_us <= first->timeout_us / 2) {
+        take_sample(p, &s->recent);
+    }
+}
+
+static int64_t us_between(int64_t before_ticks, int64_t after_ticks)
+{
+    return after_ticks > before_ticks ? process_ticks_us(after_ticks - before_ticks) : 0;
+}
+
+static enum liveness judge_request(const struct proxy *p, const struct pending *q,
+                                   int64_t waited_us)
+{
+    const struct silence *s = &p->silence;
+    struct process_sample now;
+    int64_t written_us = clock_mono_us() - waited_us;
+    struct liveness_facts f = {
+        .on_hang = p->cfg->on_hang,
+        .answered = p->traffic.server_answers > 0,
+        .last = timers_by_max(&p->traffic.timers, q),
+    };
+    if (f.on_hang == ON_HANG_KILL) {
+        take_sample(p, &now);
+        bool fits = base_fits(s, written_us, waited_us);
+        f.helpers_us = fits ? us_between(s->base.helper_ticks, now.helper_ticks) : 0;
+        f.helper_runs = now.helper_runs;
+        f.processes_us = fits ? us_between(s->recent.cpu_ticks, now.cpu_ticks) : 0;
+        f.process_runs = now.runs;
+        f.wrote_stderr = s->stderr_at_us > (fits ? s->recent.at_us : written_us);
+    }
+    return liveness_at_deadline(&f);
+}
+
+static enum liveness judge_question(const struct proxy *p)
+{
+    const struct process_sample *asked = &p->silence.asked;
+    struct process_sample now;
+    take_sample(p, &now);
+    struct liveness_asked f = {
+        .last = p->machine.max_timeout_at_us != 0 && now.at_us >= p->machine.max_timeout_at_us,
+        .helpers_us = us_between(asked->helper_ticks, now.helper_ticks),
+        .helper_runs = now.helper_runs,
+        .processes_us = us_between(asked->cpu_ticks, now.cpu_ticks),
+        .server_runs = now.server_runs,
+    };
+    return liveness_after_question(&f);
+}
+
+/* ---- what is recorded ----------------------------------------------------------------------- */
+
+static void copy(struct buf *to, struct slice from)
+{
+    buf_clear(to);
+    buf_slice_add(to, from);
+}
+
+static struct slice copied(const struct buf *b, struct slice from)
+{
+    return from.p != NULL && !b->failed ? buf_slice(b) : (struct slice){0};
+}
+
+static void remember(struct proxy *p, const struct pending *q, int64_t waited_us, struct slice what)
+{
+    struct silence *s = &p->silence;
+    copy(&s->method, q->method);
+    copy(&s->target, q->target);
+    copy(&s->text, q->text);
+    copy(&s->what, what);
+    buf_clear(&s->name);
+    message_name(&s->name, q->method, q->target);
+    buf_clear(&s->found);
+    s->call = (struct incident_call){
+        .seq = q->request_seq,
+        .method = copied(&s->method, q->method),
+        .target = copied(&s->target, q->target),
+        .text = copied(&s->text, q->text),
+    };
+    s->asked = (struct process_sample){0};
+    s->messages = p->traffic.timers.server_messages;
+    s->written_us = clock_mono_us() - waited_us;
+    s->modern = q->modern;
+    int64_t max_us = p->traffic.timers.max_us;
+    p->machine.max_timeout_at_us = max_us > 0 ? s->written_us + max_us : 0;
+}
+
+static int64_t waited_us(const struct silence *s)
+{
+    return clock_mono_us() - s->written_us;
+}
+
+/* Appends a sentence about the process, and with `event` records one of this kind. */
+static void look_at_process(struct proxy *p, const char *event, uint64_t question,
+                            struct buf *sentence)
+{
+    struct postmortem pm;
+    struct buf json = {0};
+    postmortem_read(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, &p->silence.base);
+    postmortem_sentence(sentence, &pm);
+    if (event != NULL) {
+        postmortem_json(&json, &pm);
+        incidents_silence(&p->incidents, event, &p->silence.call, waited_us(&p->silence), question,
+                          buf_slice(&json));
+    }
+    buf_close(&json);
+}
+
+/* The client has got an error, and the server is not killed: records why, and tells a person. */
+static void report_alive(struct proxy *p, const char *because)
+{
+    struct silence *s = &p->silence;
+    struct buf happened = {0};
+    buf_slice_add(&happened, buf_slice(&s->what));
+    buf_slice_add(&happened, buf_slice(&s->found));
+    log_warn("the server is not killed: server=%s because=%s", p->cfg->name, because);
+    incidents_alive(&p->incidents, &s->call, waited_us(s), because, buf_str(&happened));
+    buf_close(&happened);
+}
+
+void silence_ask(struct proxy *p)
+{
+    struct silence *s = &p->silence;
+    struct buf sentence = {0};
+    take_sample(p, &s->asked);
+    log_warn("the server is silent, asking whether it lives: server=%s pid=%d", p->cfg->name,
+             (int)p->child.pid);
+    look_at_process(p, "asked", expire_ask(&p->traffic, s->modern), &sentence);
+    buf_clear(&s->found);
+    buf_printf(&s->found, " and sent nothing else in that time: %s", buf_str(&sentence));
+    buf_close(&sentence);
+}
+
+void silence_report_hang(struct proxy *p)
+{
+    struct silence *s = &p->silence;
+    struct postmortem pm;
+    struct buf happened = {0}, sentence = {0};
+    int64_t us = waited_us(s);
+    postmortem_read(&pm, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, &s->base);
+    postmortem_sentence(&sentence, &pm);
+    buf_clear(&s->found);
+    if (s->asked.at_us != 0)
+        buf_printf(&s->found,
+                   ", sent nothing in %.1f s, and did not answer the question whether it lives",
+                   (double)us / 1e6);
+    else if (p->machine.due_us != 0 && p->machine.due_us == p->machine.max_timeout_at_us)
+        buf_printf(&s->found, ", and sent nothing in %.1f s", (double)us / 1e6);
+    else
+        buf_adds(&s->found, " and sent nothing else in that time");
+    buf_printf(&s->found, ", so it was killed: %s", buf_str(&sentence));
+    buf_slice_add(&happened, buf_slice(&s->what));
+    buf_slice_add(&happened, buf_slice(&s->found));
+    incidents_hang(&p->incidents, &pm, &s->call, us,
+                   server_state_may_restart(&p->machine, clock_mono_us()), buf_str(&happened));
+    log_error("killing the server because it hangs: server=%s pid=%d", p->cfg->name,
+              (int)p->child.pid);
+    buf_close(&happened);
+    buf_close(&sentence);
+}
+
+/* ---- decisions --------------------------------------------------------------------------------- */
+
+static enum server_event event_of(enum liveness l)
+{
+    switch (l) {
+    case LIVENESS_AT_WORK:
+        return SERVER_EV_AT_WORK;
+    case LIVENESS_STARTING:
+        return SERVER_EV_PREPARING;
+    case LIVENESS_HUNG:
+        return SERVER_EV_HUNG;
+    case LIVENESS_SILENT:
+    case LIVENESS_SLOW:
+        break;
+    }
+    return SERVER_EV_SILENT;
+}
+
+bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
+                   const struct buf *why, enum server_event *ret)
+{
+    enum liveness l = LIVENESS_SILENT;
+    if (p->machine.state != SERVER_ASKED) /* else it is being judged */
+        l = judge_request(p, q, waited_us);
+    if (l == LIVENESS_SLOW)
+        return false;
+    if (p->machine.state != SERVER_ASKED)
+        remember(p, q, waited_us, buf_slice(why));
+    *ret = event_of(l);
+    return true;
+}
+
+enum liveness silence_explain(struct proxy *p, enum server_state before, struct buf *why)
+{
+    struct silence *s = &p->silence;
+    switch (p->machine.state) {
+    case SERVER_ASKED:
+        if (before == SERVER_ASKED) { /* the first error has said more */
+            buf_adds(why,
+                     " and sent nothing else in that time; it is being asked whether it lives");
+            return LIVENESS_SILENT;
+        }
+        buf_slice_add(why, buf_slice(&s->found));
+        buf_adds(why, "; it is being asked whether it lives, and killed if it does not answer");
+        return LIVENESS_SILENT;
+    case SERVER_AT_WORK:
+    case SERVER_PREPARING:
+        silence_report_work(p);
+        buf_slice_add(why, buf_slice(&s->found));
+        return p->machine.state == SERVER_AT_WORK ? LIVENESS_AT_WORK : LIVENESS_STARTING;
+    default: /* killed, or the session is ending */
+        buf_slice_add(why, buf_slice(&s->found));
+        return p->machine.state != before ? LIVENESS_HUNG : LIVENESS_SLOW;
+    }
+}
+
+void silence_report_work(struct proxy *p)
+{
+    bool starts = p->machine.state == SERVER_PREPARING;
+    struct buf sentence = {0};
+    look_at_process(p, NULL, 0, &sentence);
+    buf_clear(&p->silence.found);
+    buf_printf(&p->silence.found, " and sent nothing else in that time, but %s: %s",
+               starts ? "its processes work, so it is starting" : "its child processes work",
+               buf_str(&sentence));
+    report_alive(p, liveness_name(starts ? LIVENESS_STARTING : LIVENESS_AT_WORK));
+    buf_close(&sentence);
+}
+
+bool silence_has_ended(const struct proxy *p)
+{
+    return server_state_is_doubted(&p->machine) &&
+           p->silence.messages != p->traffic.timers.server_messages;
+}
+
+void silence_report_answer(struct proxy *p)
+{
+    struct silence *s = &p->silence;
+    buf_printf(&s->found, "; asked whether it lives, it sent a message after %.1f s",
+               (double)(clock_mono_us() - s->asked.at_us) / 1e6);
+    report_alive(p, "message");
+}
+
+enum liveness silence_judge_question(const struct proxy *p)
+{
+    return p->machine.state == SERVER_ASKED ? judge_question(p) : LIVENESS_HUNG;
+}

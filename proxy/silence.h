@@ -1,0 +1,60 @@
+/* silence.h - a server that has sent nothing between a request and its deadline: the facts from which
+ * session/liveness.h decides, and what the error, the record and the escalation say.
+ *
+ * Samples of its processes are taken while a request is pending, so that the CPU time since then is known. The request
+ * is copied: it has got its error when the question to the server is answered, or is not.
+ *
+ * Owns      the copies.
+ * Units     microseconds of clock_mono_us().
+ * Blocks    never. */
+#ifndef MI_PROXY_SILENCE_H
+#define MI_PROXY_SILENCE_H
+
+#include "proxy/incidents.h"
+#include "proxy/process_tree.h"
+#include "proxy/server_state.h"
+
+struct silence {
+    struct process_sample
+        base; /* taken when the request with the next deadline was written, or soon after */
+    struct process_sample recent; /* `base`, or taken in the first half of the time since then */
+    struct process_sample asked;  /* taken when the server was asked; at_us 0: it was not */
+    int64_t stderr_at_us;         /* when the server last wrote to stderr; 0: never */
+    uint64_t messages;            /* of the server, when it was silent at a deadline */
+    /* The request that the server was last silent about. `call` points into the buffers, which are owned. */
+    struct incident_call call;
+    struct buf method, target, text;
+    struct buf name;  /* for people */
+    struct buf what;  /* "the server x did not answer NAME within 30.0 s" */
+    struct buf found; /* what was found, to be appended to `what` */
+    int64_t written_us;
+    bool modern; /* a request of 2026-07-28 */
+};
+
+struct proxy;
+
+void silence_close(struct silence *s);
+/* A process was started. */
+void silence_new_process(struct proxy *p);
+/* Takes the samples that are due. Called when the timer of the next deadline is set, so that most requests do not pay for
+ * it. */
+void silence_sample(struct proxy *p);
+/* A request timed out, and the server sent nothing since; `why` says so. The event to report; false: the server is not to
+ * be doubted. */
+MI_MUST bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
+                           const struct buf *why, enum server_event *ret);
+/* It was reported: appends what follows to `why`. before: the state before it. */
+enum liveness silence_explain(struct proxy *p, enum server_state before, struct buf *why);
+/* The server is doubted, and has sent a message since. */
+bool silence_has_ended(const struct proxy *p);
+/* The time of a doubted state has passed: LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT: it needs more time. */
+enum liveness silence_judge_question(const struct proxy *p);
+/* The server was asked and sent a message; its processes work. Recorded, with an escalation. */
+void silence_report_answer(struct proxy *p);
+void silence_report_work(struct proxy *p);
+
+/* Actions of the state machine. */
+void silence_ask(struct proxy *p);
+void silence_report_hang(struct proxy *p);
+
+#endif
