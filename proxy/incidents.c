@@ -78,10 +78,12 @@ static void escalate(struct incidents *t, struct escalation *e, const struct inc
     e->stderr_n = 0;
 }
 
-static struct incident_call call_of(const struct pending *q)
+static void escalate_request(struct incidents *t, struct escalation *e, const struct pending *q)
 {
-    return q == NULL ? (struct incident_call){0}
-                     : (struct incident_call){q->request_seq, q->method, q->target, q->text};
+    struct incident_call c = {0};
+    if (q != NULL)
+        c = (struct incident_call){q->request_seq, q->method, q->target, q->text};
+    escalate(t, e, &c);
 }
 
 void incidents_silence(struct incidents *t, const char *event, const struct incident_call *c,
@@ -154,8 +156,7 @@ void incidents_crash_loop(struct incidents *t, const char *happened, const struc
         .happened = slice_of(happened),
         .done = slice_of("Pending requests got errors, and the session ended."),
     };
-    struct incident_call c = call_of(q);
-    escalate(t, &e, &c);
+    escalate_request(t, &e, q);
 }
 
 void incidents_crash(struct incidents *t, const char *happened, const struct pending *q)
@@ -167,7 +168,7 @@ void incidents_crash(struct incidents *t, const char *happened, const struct pen
         .done = slice_of("The call got an error. Another process of the server is started, and the "
                          "session goes on."),
     };
-    escalate(t, &e, q);
+    escalate_request(t, &e, q);
 }
 
 void incidents_record_error(struct incidents *t, const char *happened)
@@ -178,8 +179,7 @@ void incidents_record_error(struct incidents *t, const char *happened)
         .happened = slice_of(happened),
         .done = slice_of("Pending requests got errors, and the session ended."),
     };
-    struct incident_call none = {0};
-    escalate(t, &e, &none);
+    escalate_request(t, &e, NULL);
 }
 
 void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer)
@@ -192,6 +192,5 @@ void incidents_auth(struct incidents *t, const struct pending *q, struct slice a
                              "credentials."),
         .done = slice_of("The answer was forwarded to the client. The call is not sent again."),
     };
-    struct incident_call c = call_of(q);
-    escalate(t, &e, &c);
+    escalate_request(t, &e, q);
 }

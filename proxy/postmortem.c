@@ -30,6 +30,11 @@ static size_t choose(const struct postmortem *pm, size_t server)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+static int64_t cpu_us(int64_t before_ticks, int64_t after_ticks)
+{
+    return after_ticks > before_ticks ? process_ticks_us(after_ticks - before_ticks) : 0;
+}
+
 void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
                      const struct process_sample *base)
 {
@@ -47,12 +52,12 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
         inspect_wait(p->p.pid, &p->wait);
     }
     if (base != NULL && base->at_us != 0) {
-        int64_t ticks = -base->cpu_ticks;
-        for (size_t i = 0; i < t.n; i++)
-            ticks += t.process[i].cpu_ticks;
+        struct process_sample now;
+        process_tree_sum(&t, &now);
         ret->has_base = true;
-        ret->since_us = clock_mono_us() - base->at_us;
-        ret->cpu_us = ticks > 0 ? process_ticks_us(ticks) : 0;
+        ret->since_us = now.at_us - base->at_us;
+        ret->cpu_us = cpu_us(base->cpu_ticks, now.cpu_ticks);
+        ret->helpers_us = cpu_us(base->helper_ticks, now.helper_ticks);
     }
     if (ret->n == 0)
         return;
@@ -111,6 +116,7 @@ void postmortem_json(struct buf *b, const struct postmortem *pm)
         json_process(&j, &pm->process[pm->chosen]);
     if (pm->has_base) {
         json_out_int(&j, "cpu_ms", pm->cpu_us / 1000);
+        json_out_int(&j, "helpers_cpu_ms", pm->helpers_us / 1000);
         json_out_int(&j, "since_ms", pm->since_us / 1000);
     }
     if (pm->pipes >= 0) {
@@ -207,5 +213,7 @@ void postmortem_sentence(struct buf *b, const struct postmortem *pm)
     if (pm->has_base)
         buf_printf(b, ", used %.2f s of CPU in the last %.1f s", (double)pm->cpu_us / 1e6,
                    (double)pm->since_us / 1e6);
+    if (pm->has_base && pm->helpers_us > 0)
+        buf_printf(b, " (%.2f s of it in its child processes)", (double)pm->helpers_us / 1e6);
     add_children(b, pm);
 }

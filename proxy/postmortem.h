@@ -33,8 +33,9 @@ struct postmortem {
     int pipes, sockets;   /* descriptors of the chosen one; -1: not readable */
     int64_t unread_bytes; /* in the pipe of its stdin; -1: unknown */
     bool has_base;
-    int64_t since_us; /* from the base until now */
-    int64_t cpu_us;   /* used in that time by all processes, in ticks of 10 ms */
+    int64_t since_us;   /* from the base until now */
+    int64_t cpu_us;     /* used in that time by all processes, in ticks of 10 ms */
+    int64_t helpers_us; /* of which by the helpers */
 };
 
 /* Call it before the first signal. pid: the process that the proxy started; group: its process group. stdin_fd: our end

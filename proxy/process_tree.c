@@ -93,20 +93,25 @@ static size_t mark_server(const struct process_tree *t, bool marked[PROCESS_TREE
     }
 }
 
-void process_tree_sample(struct process_sample *s, pid_t pid, pid_t group)
+void process_tree_sum(const struct process_tree *t, struct process_sample *ret)
+{
+    bool marked[PROCESS_TREE_MAX] = {false};
+    *ret = (struct process_sample){.at_us = clock_mono_us()};
+    size_t server = t->n > 0 ? mark_server(t, marked) : 0;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct process *p = &t->process[i];
+        bool runs = p->state == 'R';
+        ret->cpu_ticks += p->cpu_ticks;
+        ret->helper_ticks += marked[i] ? p->waited_ticks : p->cpu_ticks;
+        ret->runs |= runs;
+        ret->helper_runs |= runs && !marked[i];
+        ret->server_runs |= runs && i == server;
+    }
+}
+
+void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group)
 {
     struct process_tree t;
-    bool marked[PROCESS_TREE_MAX] = {false};
     process_tree_read(&t, pid, group);
-    *s = (struct process_sample){.at_us = clock_mono_us()};
-    size_t server = t.n > 0 ? mark_server(&t, marked) : 0;
-    for (size_t i = 0; i < t.n; i++) {
-        const struct process *p = &t.process[i];
-        bool runs = p->state == 'R';
-        s->cpu_ticks += p->cpu_ticks;
-        s->helper_ticks += marked[i] ? p->waited_ticks : p->cpu_ticks;
-        s->runs |= runs;
-        s->helper_runs |= runs && !marked[i];
-        s->server_runs |= runs && i == server;
-    }
+    process_tree_sum(&t, ret);
 }

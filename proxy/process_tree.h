@@ -37,6 +37,8 @@ struct process_sample {
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group);
 /* Index of the real server. */
 size_t process_tree_server(const struct process_tree *t);
-void process_tree_sample(struct process_sample *s, pid_t pid, pid_t group);
+void process_tree_sum(const struct process_tree *t, struct process_sample *ret);
+/* Reads the tree and sums it up. */
+void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
 
 #endif

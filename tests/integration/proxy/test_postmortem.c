@@ -224,6 +224,31 @@ static void test_postmortem_reports_cpu_time_since_the_base(void **state)
     assert_says(f, " s of CPU in the last ");
 }
 
+static void compute_in_child(void)
+{
+    if (fork() == 0)
+        compute();
+    for (;;)
+        pause();
+}
+
+static bool helper_burns(const struct postmortem *pm)
+{
+    return pm->n > 1 && pm->helpers_us > 0;
+}
+
+static void test_postmortem_tells_the_cpu_time_of_helpers(void **state)
+{
+    struct fixture *f = *state;
+    struct process_sample base;
+    start(&f->s, compute_in_child);
+    assert_true(until(f, is_listed, -1, NULL));
+    process_tree_sample(&base, f->s.pid, f->s.pid);
+    assert_true(until(f, helper_burns, -1, &base));
+    assert_json(f, "\"helpers_cpu_ms\":");
+    assert_says(f, " s of it in its child processes)");
+}
+
 static bool stopped(const struct postmortem *pm)
 {
     return pm->n > 0 && chosen(pm)->p.state == 'T';
@@ -414,6 +439,7 @@ int main(void)
         T(test_postmortem_server_blocked_on_its_output),
         T(test_postmortem_reports_unread_input),
         T(test_postmortem_reports_cpu_time_since_the_base),
+        T(test_postmortem_tells_the_cpu_time_of_helpers),
         T(test_postmortem_stopped_server),
         T(test_postmortem_without_a_process),
         T(test_postmortem_hostile_name_is_made_visible),
