@@ -21,7 +21,7 @@
 #include "base/buf.h"
 
 /* Increased whenever a change makes the sanitizer replace or truncate something else. */
-#define REDACT_VERSION 3
+#define REDACT_VERSION 4
 
 #define REDACT_CONTENT_HEAD 50 /* characters of sensitive content that are kept */
 #define REDACT_MARK_MAX 80     /* bytes of a mark `[redacted:RULE]` */

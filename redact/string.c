@@ -9,9 +9,10 @@
 
 #include <stdlib.h>
 
-#define JSON_TRIES 16        /* invalid `{` in a text after which no more JSON is searched */
-#define LOOK_AHEAD 1024      /* bytes after a string that are searched with it */
-#define TRUNCATED_LOOK 512   /* bytes of truncated content that need no other round */
+#define JSON_TRIES 16 /* invalid `{` in a text after which no more JSON is searched */
+#define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
+#define LOOK_AHEAD 1024              /* bytes after a string that are searched with it */
+#define TRUNCATED_LOOK 512           /* bytes of truncated content that need no other round */
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content in which names of secrets matter */
 /* Only the head of longer content is usually searched. */
 #define CONTENT_LONG ((size_t)64 << 10)
@@ -93,6 +94,26 @@ bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struc
     return !is_reference(r, redact_without_scheme(s));
 }
 
+bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
+                                const char *text_end)
+{
+    const char *inside = read_space(p + 1, text_end);
+    const char *end = p + size_min((size_t)(text_end - p), ARRAY_LOOK);
+    if (inside < text_end && (*inside == '}' || *inside == ']'))
+        return false;
+    if (*p == '{')
+        return !(rule->flags & KEY_INTO);
+    while (rule->flags & KEY_NO_WORD && inside < end && *inside == '"') {
+        const char *behind = read_value(inside, end);
+        if (redact_is_secret(r, rule, read_between(inside, behind, end)))
+            return true;
+        inside = read_space(behind, end);
+        if (inside < end && *inside == ',')
+            inside = read_space(inside + 1, end);
+    }
+    return !(rule->flags & KEY_NO_WORD) || inside >= end || *inside != ']';
+}
+
 /* ---- text --------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
@@ -147,7 +168,9 @@ static bool find_json(struct redact *r, struct slice text, int level)
         struct json_scan scan;
         size_t first = r->edit_n;
         int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
-        if (st < 0 && scan.fault.kind != JSON_TRAILING) {
+        if (st < 0 && scan.fault.kind == JSON_DEEP) {
+            scan.root = (struct slice){p, (size_t)(end - p)}; /* its end is not known */
+        } else if (st < 0 && scan.fault.kind != JSON_TRAILING) {
             tries++;
             continue;
         }
@@ -157,6 +180,12 @@ static bool find_json(struct redact *r, struct slice text, int level)
         found = true;
     }
     return found;
+}
+
+static bool is_too_deep(struct slice text)
+{
+    struct json_scan scan;
+    return json_scan(text, NULL, NULL, &scan) < 0 && scan.fault.kind == JSON_DEEP;
 }
 
 void redact_plain(struct redact *r, struct slice text, int level)
@@ -169,11 +198,17 @@ void redact_plain(struct redact *r, struct slice text, int level)
         return;
     }
     redact_shapes(r, text);
-    if (deep && redact_maybe_key(r, text)) {
-        if (begins_json(text) && !find_json(r, text, level))
-            redact_json(r, text, level, ZONE_ANY, 0, 0); /* its end is missing */
-        else if (!begins_json(text))
+    if (!redact_maybe_key(r, text))
+        return;
+    if (!deep &&
+        (begins_json(text) || redact_next_object(text.p, text.p + text.n, false) != NULL)) {
+        r->edit_n = first;
+        edit_mark(r, 0, text.n, "too-deep", false);
+    } else if (deep) {
+        if (!begins_json(text))
             (void)find_json(r, text, level);
+        else if (is_too_deep(text) || !find_json(r, text, level))
+            redact_json(r, text, level, ZONE_ANY, 0, 0); /* or its end is missing */
         merge(r, first);
     }
 }

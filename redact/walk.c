@@ -6,11 +6,13 @@
 
 #include "wire/json/text.h"
 
-#define FRAMES (JSON_MAX_DEPTH + 2)
-#define KEY_TEXT_MAX 256             /* bytes of the longest key with escapes that is decoded */
-#define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
-#define FLUSH_AT 4096                /* edits of level 0 that are written at once */
-#define PENDING_AT 65536             /* edits after which `value` does not wait for `name` */
+#include <stdlib.h>
+
+#define FRAMES (JSON_MAX_DEPTH + 2) /* a value that needs more is replaced */
+#define FRAMES_NEAR 32              /* of them, those that need no memory of their own */
+#define KEY_TEXT_MAX 256            /* bytes of the longest key with escapes that is decoded */
+#define FLUSH_AT 4096               /* edits of level 0 that are written at once */
+#define PENDING_AT 65536            /* edits after which `value` does not wait for `name` */
 
 /* The value that is read next. */
 struct child {
@@ -48,9 +50,12 @@ struct pass {
     int level;
     unsigned pointer_depth; /* tokens of the JSON pointer to the root of this text */
     int depth;              /* frames in use; frame[0] contains the root value */
+    int frames;             /* frames allocated */
     bool odd;               /* the string read last has an escape for an ordinary letter */
-    struct slice last; /* the string that was the last value, with its quotes; {NULL, 0}: none */
-    struct frame frame[FRAMES];
+    struct slice last;   /* the string that was the last value, with its quotes; {NULL, 0}: none */
+    struct frame *frame; /* `near` or `owned`; only push() moves it */
+    struct frame *owned; /* NULL: not needed yet */
+    struct frame near[FRAMES_NEAR];
 };
 
 static size_t offset(const struct pass *s, const char *p)
@@ -121,26 +126,6 @@ static void mark_whole(struct pass *s, const char *p, const char *behind, const 
     struct slice raw = read_between(p, behind, s->end);
     if (edit_mark_len(raw) != raw.n || raw.n == 0)
         edit_mark(s->r, offset(s, raw.p), offset(s, raw.p) + raw.n, rule, false);
-}
-
-/* Is this container, whose key is the name of a secret, a secret? ["oauth2", "apikey"] is not. */
-static bool container_is_secret(const struct pass *s, const struct child *c, const char *p)
-{
-    const char *inside = read_space(p + 1, s->end);
-    const char *end = p + size_min((size_t)(s->end - p), ARRAY_LOOK);
-    if (inside < s->end && (*inside == '}' || *inside == ']'))
-        return false;
-    if (*p == '{')
-        return !(c->rule->flags & KEY_INTO);
-    while (c->rule->flags & KEY_NO_WORD && inside < end && *inside == '"') {
-        const char *behind = read_value(inside, end);
-        if (redact_is_secret(s->r, c->rule, read_between(inside, behind, end)))
-            return true;
-        inside = read_space(behind, end);
-        if (inside < end && *inside == ',')
-            inside = read_space(inside + 1, end);
-    }
-    return !(c->rule->flags & KEY_NO_WORD) || inside >= end || *inside != ']';
 }
 
 static bool number_is_secret(const struct key_rule *rule, char first)
@@ -261,9 +246,24 @@ static void string(struct pass *s, const struct child *c, const char *p, const c
 
 /* ---- values ------------------------------------------------------------------------------- */
 
+static bool more_frames(struct pass *s)
+{
+    size_t now = size_min(4 * (size_t)s->frames, FRAMES);
+    struct frame *more = realloc(s->owned, now * sizeof *more);
+    if (more == NULL) {
+        s->r->failed = true;
+        return false;
+    }
+    if (s->owned == NULL)
+        memcpy(more, s->near, sizeof s->near);
+    s->frame = s->owned = more;
+    s->frames = (int)now;
+    return true;
+}
+
 static bool push(struct pass *s, const struct child *c, const char *p)
 {
-    if (s->depth == FRAMES)
+    if (s->depth == FRAMES || (s->depth == s->frames && !more_frames(s)))
         return false;
     struct frame *f = &s->frame[s->depth++];
     *f = (struct frame){
@@ -309,9 +309,9 @@ static const char *value(struct pass *s, struct child *c, const char *p)
     bool container = *p == '{' || *p == '[';
     bool schema = container && *p == '{' && c->rule != NULL &&
                   place_is_schema(p, s->end, top(s)->zone == ZONE_PROPERTIES);
-    bool goes =
-        c->hit || (c->rule != NULL && !schema &&
-                   (container ? container_is_secret(s, c, p) : number_is_secret(c->rule, *p)));
+    bool goes = c->hit || (c->rule != NULL && !schema &&
+                           (container ? redact_container_is_secret(s->r, c->rule, p, s->end)
+                                      : number_is_secret(c->rule, *p)));
     if (goes) {
         behind = read_value(p, s->end);
         mark_whole(s, p, behind, c->hit ? "pointer" : c->rule->rule);
@@ -319,12 +319,16 @@ static const char *value(struct pass *s, struct child *c, const char *p)
     }
     if (schema)
         c->inner = c->rule;
-    if (container && c->role != ROLE_KEPT && push(s, c, p)) {
+    bool walks = container && c->role != ROLE_KEPT;
+    if (walks && push(s, c, p)) {
         s->frame[s->depth - 2].role = c->role;
         return p + 1;
     }
     behind = read_value(p, s->end);
-    value_ended(s, c->role, p, behind);
+    if (walks)
+        mark_whole(s, p, behind, "too-deep");
+    else
+        value_ended(s, c->role, p, behind);
     return behind;
 }
 
@@ -483,8 +487,11 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
     s.depth = 1;
     s.odd = false;
     s.last = (struct slice){0};
+    s.frame = s.near, s.owned = NULL;
+    s.frames = FRAMES_NEAR;
     s.frame[0] = (struct frame){.zone = zone, .flags = flags, .at = json.p};
     if (level == 0 && r->pointers.n > 0)
         s.frame[0].pointers = pointers_to(&r->pointers, pointer_depth);
     walk(&s);
+    free(s.owned);
 }

@@ -129,6 +129,9 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to);
 struct slice redact_without_scheme(struct slice s);
 /* Is this string, whose key matches `rule`, a secret rather than a placeholder, plain word or path? */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
+/* The same for the container at p. ["oauth2", "apikey"] is not a secret. */
+bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
+                                const char *end);
 
 /* ---- base64 (redact/base64.c) ---- */
 

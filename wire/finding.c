@@ -16,7 +16,7 @@ static const struct {
                        "The object or array does not end on this line: it continues on the next "
                        "line, or its end was lost."},
     [FIND_INVALID_UTF8] = {"invalid-utf8", SEVERITY_ERROR, "The line is not well-formed UTF-8."},
-    [FIND_TOO_DEEP] = {"too-deep", SEVERITY_ERROR, "The JSON is nested deeper than 512 levels."},
+    [FIND_TOO_DEEP] = {"too-deep", SEVERITY_ERROR, "The JSON is nested deeper than 10,000 levels."},
     [FIND_SEVERAL_VALUES] = {"several-values", SEVERITY_ERROR,
                              "More than one JSON value on one line."},
     [FIND_TOO_LONG] = {"too-long", SEVERITY_ERROR,
@@ -31,6 +31,10 @@ static const struct {
     [FIND_LARGE_MESSAGE] =
         {"large-message", SEVERITY_WARNING,
          "The message is larger than 10 MiB: some clients close the connection at that size."},
+    [FIND_DEEP_MESSAGE] =
+        {"deep-message", SEVERITY_WARNING,
+         "The message is nested deeper than 512 levels: some parsers reject it, Python's from "
+         "about 1,000 on."},
     [FIND_CONTROL_CHARACTER] = {"control-character", SEVERITY_ERROR,
                                 "A control character in a string is not escaped."},
     [FIND_NOT_A_NUMBER] = {"not-a-number", SEVERITY_ERROR,

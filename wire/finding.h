@@ -29,6 +29,7 @@ enum finding {
     FIND_UNFINISHED_LINE,
     FIND_CONTENT_LENGTH,
     FIND_LARGE_MESSAGE,
+    FIND_DEEP_MESSAGE,
     /* repairs of a line of the server */
     FIND_CONTROL_CHARACTER,
     FIND_NOT_A_NUMBER,

@@ -268,6 +268,8 @@ int rpc_read(struct slice line, struct rpc *ret)
     ret->is_answer = is_present(ret->result) || is_present(ret->error);
     if (scan.duplicate_key)
         ret->findings |= FINDING(FIND_DUPLICATE_KEY);
+    if (scan.deep)
+        ret->findings |= FINDING(FIND_DEEP_MESSAGE);
     if (scan.type == JSON_OBJECT)
         ret->kind = read_object(&r);
     else if (scan.type == JSON_ARRAY)

@@ -5,6 +5,7 @@
 
 struct walk {
     struct buf pointer, key; /* owned */
+    int depth;
     secrets_fn fn;
     void *ctx;
 };
@@ -35,9 +36,14 @@ static void look_inside(struct walk *w, struct json_value container)
 static void look(struct walk *w, struct json_value v)
 {
     struct slice raw = json_string_raw(v);
-    if (v.type == JSON_OBJECT || v.type == JSON_ARRAY)
+    bool container = v.type == JSON_OBJECT || v.type == JSON_ARRAY;
+    if (container && w->depth == JSON_TREE_DEPTH)
+        raw = v.text;
+    if (container && w->depth < JSON_TREE_DEPTH) {
+        w->depth++;
         look_inside(w, v);
-    else if (marks_of(raw) != MARKS_NONE)
+        w->depth--;
+    } else if (marks_of(raw) != MARKS_NONE)
         w->fn(w->ctx, buf_slice(&w->pointer), marks_of(raw), raw);
 }
 

@@ -1,7 +1,8 @@
 /* secrets.h - the places of a recorded request where the sanitizer replaced a secret or truncated content.
  *
+ * Depth     of a value in more than JSON_TREE_DEPTH levels the whole is reported.
  * Owns      nothing. Arguments of the callback are borrowed for the call.
- * Blocks    never. Pure; recursion as deep as the text. */
+ * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */
 #ifndef MI_CLI_SEND_SECRETS_H
 #define MI_CLI_SEND_SECRETS_H
 

@@ -6,8 +6,9 @@
  *           times, the version of the server; and the values at --ignore (the root is the result or the error).
  *           Where the sanitizer changed the recording, `[redacted:…]` matches any value and `… [+N chars]` any
  *           end of the text.
+ * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as text.
  * Owns      nothing.
- * Blocks    never. Pure; recursion as deep as the text. */
+ * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */
 #ifndef MI_REPLAY_COMPARE_COMPARE_H
 #define MI_REPLAY_COMPARE_COMPARE_H
 

@@ -35,8 +35,8 @@ struct canon {
     struct buf scratch; /* owned */
 };
 
-static void put(struct canon *c, struct json_value v, pointer_set set, size_t depth,
-                enum special what);
+static void put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
+                     size_t depth, enum special what);
 
 /* ---- strings ---- */
 
@@ -151,8 +151,8 @@ static int by_key(const void *x, const void *y, void *ctx)
 {
     const struct member *a = x, *b = y;
     const char *text = ctx;
-    int order = slice_cmp((struct slice){text + a->at, a->key_n},
-                          (struct slice){text + b->at, b->key_n});
+    int order =
+        slice_cmp((struct slice){text + a->at, a->key_n}, (struct slice){text + b->at, b->key_n});
     if (order != 0)
         return order;
     return a->at < b->at ? -1 : 1; /* duplicate keys keep their order */
@@ -181,24 +181,28 @@ static void sort_members(struct canon *c, size_t first, size_t at)
 }
 
 /* Every member, the last one included, ends with a comma, so that members can be reordered. */
-static void put_members(struct canon *c, struct json_value v, pointer_set set, size_t depth,
+static void put_members(struct canon *c, struct json_walk *w, pointer_set set, size_t depth,
                         enum special what)
 {
     size_t first = c->members_n, at = c->b->n;
-    struct json_walk w = json_walk_begin(v);
     struct slice key;
-    struct json_value value;
-    while (!c->b->failed && json_walk_next(&w, &key, &value)) {
+    struct json_value skipped;
+    const char *value;
+    while (!c->b->failed && json_walk_peek(w, &key, &value)) {
         pointer_set there = down(c, set, depth, key);
-        if (leave_out(what, key) || pointers_end(c->ignore, there, depth + 1))
+        if (leave_out(what, key) || pointers_end(c->ignore, there, depth + 1)) {
+            (void)json_walk_next(w, &key, &skipped);
             continue;
+        }
         struct member m = {.at = c->b->n};
         put_string(c->b, key);
         m.key_n = c->b->n - m.at;
         buf_addc(c->b, ':');
         enum special inside = below(c, what, key);
         if (what != RESPONSES && inside != GENERATED)
-            put(c, value, there, depth + 1, inside);
+            put_next(c, w, value, there, depth + 1, inside);
+        else
+            (void)json_walk_next(w, &key, &skipped);
         buf_addc(c->b, ',');
         m.n = c->b->n - m.at;
         if (!add_member(c, m))
@@ -208,25 +212,39 @@ static void put_members(struct canon *c, struct json_value v, pointer_set set, s
     c->members_n = first;
 }
 
-static void put_array(struct canon *c, struct json_value v, pointer_set set, size_t depth)
+static void put_elements(struct canon *c, struct json_walk *w, pointer_set set, size_t depth)
 {
-    struct json_walk w = json_walk_begin(v);
     struct slice key;
-    struct json_value value;
-    buf_addc(c->b, '[');
-    for (size_t i = 0; !c->b->failed && json_walk_next(&w, &key, &value); i++) {
+    struct json_value skipped;
+    const char *value;
+    for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
         pointer_set there = down_index(c, set, depth, i);
-        if (pointers_end(c->ignore, there, depth + 1))
+        if (pointers_end(c->ignore, there, depth + 1)) {
             buf_addc(c->b, '*'); /* keeps the positions of the other elements */
-        else
-            put(c, value, there, depth + 1, PLAIN);
+            (void)json_walk_next(w, &key, &skipped);
+        } else {
+            put_next(c, w, value, there, depth + 1, PLAIN);
+        }
         buf_addc(c->b, ',');
     }
-    buf_addc(c->b, ']');
 }
 
-static void put(struct canon *c, struct json_value v, pointer_set set, size_t depth,
-                enum special what)
+/* Returns one past the container. It is read once, however deep it is. */
+static const char *put_container(struct canon *c, const char *bracket, pointer_set set,
+                                 size_t depth, enum special what)
+{
+    struct json_walk w = json_walk_at(bracket);
+    buf_addc(c->b, *bracket);
+    if (w.object)
+        put_members(c, &w, set, depth, what);
+    else
+        put_elements(c, &w, set, depth);
+    buf_addc(c->b, w.object ? '}' : ']');
+    return json_walk_end(&w);
+}
+
+/* A scalar, or a container that is too deep. */
+static void put_leaf(struct canon *c, struct json_value v)
 {
     switch (v.type) {
     case JSON_STRING:
@@ -235,18 +253,36 @@ static void put(struct canon *c, struct json_value v, pointer_set set, size_t de
     case JSON_NUMBER:
         rpc_id_key(c->b, v); /* `n` and the number in canonical spelling */
         break;
-    case JSON_ARRAY:
-        put_array(c, v, set, depth);
-        break;
-    case JSON_OBJECT:
-        buf_addc(c->b, '{');
-        put_members(c, v, set, depth, what);
-        buf_addc(c->b, '}');
-        break;
     default:
         buf_slice_add(c->b, v.text);
         break;
     }
+}
+
+static bool descends(const char *value, size_t depth)
+{
+    return (*value == '{' || *value == '[') && depth < JSON_TREE_DEPTH;
+}
+
+/* The value that json_walk_peek() has found. Moves the walk past it. */
+static void put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
+                     size_t depth, enum special what)
+{
+    struct slice key;
+    struct json_value v;
+    if (descends(value, depth))
+        w->p = put_container(c, value, set, depth, what);
+    else if (json_walk_next(w, &key, &v))
+        put_leaf(c, v);
+}
+
+static void put(struct canon *c, struct json_value v, pointer_set set, size_t depth,
+                enum special what)
+{
+    if (descends(v.text.p, depth))
+        (void)put_container(c, v.text.p, set, depth, what);
+    else
+        put_leaf(c, v);
 }
 
 static void canon_close(struct canon *c)
@@ -281,8 +317,9 @@ void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules 
     if (rpc_method_is(m, "initialize"))
         return;
     pointer_set all = pointers_root(c.ignore);
+    struct json_walk w = json_walk_begin(m->params);
     if (m->params.type == JSON_OBJECT) /* without braces: {} equals missing params */
-        put_members(&c, m->params, all, 0, special_of(m));
+        put_members(&c, &w, all, 0, special_of(m));
     else if (m->params.type == JSON_ARRAY)
         put(&c, m->params, all, 0, PLAIN);
     canon_close(&c);
@@ -417,13 +454,14 @@ static void compare(struct diff *d, struct json_value a, struct json_value b, po
 {
     if (same(d, a, b, set, depth, what))
         return;
-    if (a.type == JSON_OBJECT && b.type == JSON_OBJECT && count(a) <= DIFF_KEYS_MAX &&
+    bool descends = depth < JSON_TREE_DEPTH;
+    if (descends && a.type == JSON_OBJECT && b.type == JSON_OBJECT && count(a) <= DIFF_KEYS_MAX &&
         count(b) <= DIFF_KEYS_MAX) {
         size_t before = d->reported;
         compare_objects(d, a, b, set, depth, what);
         if (d->reported > before || d->ended)
             return; /* else one of them has a duplicate key */
-    } else if (a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
+    } else if (descends && a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
         compare_arrays(d, a, b, set, depth);
         return;
     }

@@ -5,9 +5,10 @@
  *           are compared, unless `answers` is set; the params of `initialize` are not compared. A request that names its
  *           revision (mcp-wire.md 3.3) equals only requests of that revision. Duplicate keys are all included, because
  *           parsers disagree about which one counts.
+ * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as they were written.
  * Owns      nothing.
  * Errors    kept in the buffer.
- * Blocks    never. Pure; recursion as deep as the text (JSON_MAX_DEPTH). */
+ * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */
 #ifndef MI_REPLAY_PLAN_CANON_H
 #define MI_REPLAY_PLAN_CANON_H
 

@@ -271,10 +271,10 @@ def _(t):
 
 # --- too deep -------------------------------------------------------------------------------------
 
-DEEP = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 511 + b"]" * 511 + b"}}"
+DEEP = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 9999 + b"]" * 9999 + b"}}"
 
 
-@case("client: a message nested 513 levels deep is rejected")
+@case("client: a message nested 10,001 levels deep is rejected")
 def _(t):
     refused(t, t.proxy().initialize(), DEEP, PARSE, 77, "too-deep", ("request",))
 
@@ -289,7 +289,7 @@ def _(t):
     p.end()
 
 
-@case("server: a message nested 513 levels deep is dropped")
+@case("server: a message nested 10,001 levels deep is dropped")
 def _(t):
     p = t.proxy().initialize()
     p.server.send(DEEP)

@@ -14,7 +14,7 @@ C2S = {
     "no JSON-RPC": (b'{"a":1}', "not-jsonrpc"),
     "method twice": (b'{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}', "duplicate-envelope-key"),
     "a call and an answer": (b'{"jsonrpc":"2.0","id":1,"method":"a","result":{}}', "call-and-answer"),
-    "513 levels": (b'{"jsonrpc":"2.0","method":"x","params":{"a":' + b"[" * 511 + b"]" * 511 + b"}}", "too-deep"),
+    "10,001 levels": (b'{"jsonrpc":"2.0","method":"x","params":{"a":' + b"[" * 9999 + b"]" * 9999 + b"}}", "too-deep"),
     "an array": (b"[" + NOTE + b"]", "batch"),
     "an empty array": (b"[]", "batch"),
     "a bad id": (b'{"jsonrpc":"2.0","id":{},"method":"x"}', "not-jsonrpc"),

@@ -39,7 +39,7 @@ def log_line(t):
 @case("standard, the default: secrets are redacted, content of arguments is truncated, results are kept")
 def _(t):
     play(t)
-    eq(t.rows("SELECT record_level, json_extract(redact_rules, '$.version') FROM sessions"), [(b"standard", b"3.1")],
+    eq(t.rows("SELECT record_level, json_extract(redact_rules, '$.version') FROM sessions"), [(b"standard", b"4.1")],
        "the session's row")
     eq(arguments(t), {"text": LONG[:50] + "… [+150 chars]", "query": LONG, "password": "[redacted:password]"}, "arguments")
     (m,) = t.messages("kind = 'result' AND request_seq > 2")

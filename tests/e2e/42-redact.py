@@ -193,7 +193,7 @@ def _(t):
     redact(t, "--apply", "--all", status=0)
     for name, data in every_byte(t.vault).items():
         check(NEEDLE.encode() not in data, f"a word is left in {name}")
-    eq(json.loads(t.rows("SELECT redact_rules FROM sessions")[0][0])["version"], "3.1", "the rules it has passed")
+    eq(json.loads(t.rows("SELECT redact_rules FROM sessions")[0][0])["version"], "4.1", "the rules it has passed")
 
 
 @case("a cassette")

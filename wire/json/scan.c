@@ -16,16 +16,17 @@ struct scanner {
     const char *fault_at;
     enum json_fault_kind fault;
     int depth; /* open containers */
-    uint64_t is_object[JSON_MAX_DEPTH / 64];
+    uint64_t is_object[(JSON_MAX_DEPTH + 63) / 64];
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* key of the member being read at depth 1 and 2 */
     const char *value_at[3]; /* first byte of that member's value */
     bool escaped;            /* the string read last contains an escape */
     bool duplicate;
-    uint32_t keys_n;                        /* hashes in use */
-    uint16_t keys_from[JSON_MAX_DEPTH + 1]; /* the first hash of the object at this depth */
-    uint64_t keys_seen[JSON_MAX_DEPTH + 1]; /* bit h % 64 for each hash h of that object */
+    bool deep;
+    uint32_t keys_n;                         /* hashes in use */
+    uint16_t keys_from[JSON_MAX_DEPTH + 1];  /* the first hash of the object at this depth */
+    uint64_t keys_seen[JSON_TREE_DEPTH + 1]; /* bit h % 64 for each hash h of that object */
     uint32_t keys[JSON_KEYS_MAX];
 };
 
@@ -323,6 +324,11 @@ static bool open_container(struct scanner *s, bool object)
     uint64_t bit = (uint64_t)1 << (i % 64);
     s->is_object[i / 64] = object ? s->is_object[i / 64] | bit : s->is_object[i / 64] & ~bit;
     s->keys_from[s->depth] = (uint16_t)s->keys_n;
+    if (s->depth > JSON_TREE_DEPTH) {
+        s->deep = true;
+        s->keys_n = JSON_KEYS_MAX; /* no keys are noted until this container ends */
+        return true;
+    }
     s->keys_seen[s->depth] = 0;
     return true;
 }
@@ -434,7 +440,7 @@ int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct jso
     s.is_object[0] = 0;
     s.on_member = on_member;
     s.ctx = ctx;
-    s.duplicate = false;
+    s.duplicate = s.deep = false;
     s.keys_n = 0;
     *ret = (struct json_scan){0};
 
@@ -448,6 +454,7 @@ int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct jso
         ret->type = json_type_at(*root);
         ret->root = (struct slice){root, (size_t)(p - root)};
         ret->duplicate_key = s.duplicate;
+        ret->deep = s.deep;
         p = skip_space(p, s.end);
         if (p == s.end)
             return 0;
@@ -465,7 +472,7 @@ const char *json_fault_text(enum json_fault_kind kind)
         [JSON_SYNTAX] = "this byte is not allowed here",
         [JSON_CONTROL] = "raw control character inside a string",
         [JSON_UTF8] = "not well-formed UTF-8",
-        [JSON_DEEP] = "more than 512 levels deep",
+        [JSON_DEEP] = "more than 10,000 levels deep",
         [JSON_CUT] = "the text ends inside a value",
         [JSON_TRAILING] = "something follows the value",
     };

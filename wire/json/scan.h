@@ -3,16 +3,19 @@
  * Rules     RFC 8259 grammar, UTF-8 (RFC 3629), exactly one value, no byte order mark, no raw NUL or
  *           other control character in a string, at most JSON_MAX_DEPTH levels. Lone surrogate escapes
  *           and duplicate keys are valid JSON: the former are accepted, the latter reported.
+ * Depth     a few bytes for each level, and no recursion. Code that descends into values by recursion, or keeps
+ *           more for each level, stops at JSON_TREE_DEPTH levels and says in its header what follows.
  * Owns      nothing. All slices point into the caller's text.
  * Errors    the kind of fault and the offset of the byte where it was detected.
- * Blocks    never. Pure; uses 8 KiB of stack and allocates nothing. */
+ * Blocks    never. Pure; uses 30 KiB of stack and allocates nothing. */
 #ifndef MI_WIRE_JSON_SCAN_H
 #define MI_WIRE_JSON_SCAN_H
 
 #include "base/base.h"
 
-#define JSON_MAX_DEPTH 512
-#define JSON_KEYS_MAX 512        /* keys of all open objects that are checked for duplicates */
+#define JSON_MAX_DEPTH 10000
+#define JSON_TREE_DEPTH 512 /* levels in which keys are checked for duplicates; see Depth above */
+#define JSON_KEYS_MAX 512   /* keys of all open objects that are checked for duplicates */
 #define JSON_OBJECT_KEYS_MAX 128 /* keys of one object that are checked */
 
 enum json_type {
@@ -62,7 +65,9 @@ struct json_scan {
     struct json_fault fault;
     enum json_type type; /* of the root value */
     struct slice root;   /* the root value without surrounding white space */
-    bool duplicate_key;  /* some object, at any depth, has two members with one key */
+    bool
+        duplicate_key; /* some object, in the first JSON_TREE_DEPTH levels, has two members with one key */
+    bool deep;         /* more than JSON_TREE_DEPTH levels */
 };
 
 /* 0, or MI_EPROTO with ret->fault set. on_member may be NULL. */

@@ -138,6 +138,11 @@ bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_valu
     return true;
 }
 
+const char *json_walk_end(const struct json_walk *w)
+{
+    return skip_space(w->p) + 1;
+}
+
 static size_t char_len(const char *p)
 {
     return *p != '\\' ? text_utf8_len(p, 4) : p[1] == 'u' ? 6 : 2;
@@ -232,7 +237,9 @@ static bool numbers_equal(struct slice a, struct slice b)
     return strtod(x, NULL) == strtod(y, NULL);
 }
 
-static bool arrays_equal(struct json_value a, struct json_value b)
+static bool equal(struct json_value a, struct json_value b, int depth);
+
+static bool arrays_equal(struct json_value a, struct json_value b, int depth)
 {
     struct slice key;
     struct json_value x, y;
@@ -241,13 +248,13 @@ static bool arrays_equal(struct json_value a, struct json_value b)
         bool has_x = json_walk_next(&wa, &key, &x), has_y = json_walk_next(&wb, &key, &y);
         if (!has_x || !has_y)
             return has_x == has_y;
-        if (!json_equal(x, y))
+        if (!equal(x, y, depth))
             return false;
     }
 }
 
 /* Each object must have all names of the other. Of duplicate names the last value is compared. */
-static bool objects_equal(struct json_value a, struct json_value b)
+static bool objects_equal(struct json_value a, struct json_value b, int depth)
 {
     struct slice key;
     struct json_value x, y;
@@ -257,19 +264,19 @@ static bool objects_equal(struct json_value a, struct json_value b)
     for (struct json_walk w = json_walk_begin(a); json_walk_next(&w, &key, &x);) {
         bool last = json_get_raw(a, key).text.p == x.text.p;
         y = json_get_raw(b, key);
-        if (y.type == JSON_NONE || (last && !json_equal(x, y)))
+        if (y.type == JSON_NONE || (last && !equal(x, y, depth)))
             return false;
     }
     return true;
 }
 
-bool json_equal(struct json_value a, struct json_value b)
+static bool equal(struct json_value a, struct json_value b, int depth)
 {
     if (a.type != b.type)
         return false;
     if (slice_eq(a.text, b.text))
         return true;
-    if (a.text.n > JSON_EQUAL_MAX || b.text.n > JSON_EQUAL_MAX)
+    if (a.text.n > JSON_EQUAL_MAX || b.text.n > JSON_EQUAL_MAX || depth == JSON_TREE_DEPTH)
         return false;
     switch (a.type) {
     case JSON_NUMBER:
@@ -277,10 +284,15 @@ bool json_equal(struct json_value a, struct json_value b)
     case JSON_STRING:
         return strings_equal(json_string_raw(a), json_string_raw(b));
     case JSON_ARRAY:
-        return arrays_equal(a, b);
+        return arrays_equal(a, b, depth + 1);
     case JSON_OBJECT:
-        return objects_equal(a, b);
+        return objects_equal(a, b, depth + 1);
     default:
         return true;
     }
+}
+
+bool json_equal(struct json_value a, struct json_value b)
+{
+    return equal(a, b, 0);
 }

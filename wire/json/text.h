@@ -30,6 +30,8 @@ struct json_walk json_walk_begin(struct json_value container);
 struct json_walk json_walk_at(const char *bracket); /* the first byte of an object or array */
 bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value);
 bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
+/* One past the container's closing bracket, after json_walk_next() or json_walk_peek() has returned false. */
+const char *json_walk_end(const struct json_walk *w);
 /* At most the first max bytes of the string that begins at `quote`, without the quote. Never splits a character or an
  * escape. */
 struct slice json_string_head(const char *quote, size_t max);
@@ -39,8 +41,8 @@ struct json_value json_get(struct json_value object, const char *name);
 /* The same for a raw name; both sides may contain escapes. */
 struct json_value json_get_raw(struct json_value object, struct slice name);
 /* Are the values equal, regardless of the order of members, white space and the spelling of strings and numbers? Of
- * duplicate members the last one is compared, as with json_get(). Values longer than JSON_EQUAL_MAX bytes are equal
- * only if their text is equal. */
+ * duplicate members the last one is compared, as with json_get(). Values longer than JSON_EQUAL_MAX bytes, and those in
+ * more than JSON_TREE_DEPTH levels, are equal only if their text is equal. */
 #define JSON_EQUAL_MAX ((size_t)16 << 10)
 bool json_equal(struct json_value a, struct json_value b);
 /* Is it a number without a fraction, in any spelling (1.0, 1e3) and of any size? */

@@ -19,8 +19,8 @@ static struct json_value value_of(const char *text, const jsmntok_t *t)
 }
 
 /* place: the node number of each token; last: the last child of each node. */
-static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
-                       uint32_t *place, uint32_t *last)
+static int link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
+                      uint32_t *place, uint32_t *last)
 {
     for (size_t i = 0; i < n; i++) {
         const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
@@ -45,7 +45,12 @@ static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *t
             t->node[node->up].child = me;
         last[node->up] = me;
         t->node[node->up].count++;
+        node->depth = t->node[node->up].depth + 1;
+        if (node->depth == JSON_TREE_DEPTH &&
+            (node->value.type == JSON_OBJECT || node->value.type == JSON_ARRAY))
+            return MI_EFULL;
     }
+    return 0;
 }
 
 static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *tok, size_t n,
@@ -54,8 +59,7 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
     t->node = malloc(n * sizeof *t->node);
     if (t->node == NULL)
         return MI_ENOMEM;
-    link_nodes(t, text.p, tok, n, place, place + n);
-    return 0;
+    return link_nodes(t, text.p, tok, n, place, place + n);
 }
 
 /* For texts of more than SHORT tokens: counts them first. */

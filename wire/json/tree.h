@@ -4,7 +4,7 @@
  * Forwarded messages are never turned into trees.
  *
  * Owns      the nodes; json_tree_close() frees them. The text is borrowed.
- * Errors    MI_EFULL: more than JSON_TREE_MAX values or JSON_TREE_TEXT_MAX bytes. MI_ENOMEM.
+ * Errors    MI_EFULL: more than JSON_TREE_MAX values, JSON_TREE_TEXT_MAX bytes or JSON_TREE_DEPTH levels. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_JSON_TREE_H
 #define MI_WIRE_JSON_TREE_H
@@ -21,6 +21,7 @@ struct json_node {
     uint32_t child, next;
     uint32_t count; /* of children */
     uint32_t up;    /* the parent */
+    uint32_t depth; /* of objects and arrays that contain it */
 };
 
 struct json_tree {

@@ -184,7 +184,7 @@ static void align_elements(struct aligning *a, const uint32_t node[2], const uin
     }
 }
 
-/* As deep as the values, at most JSON_MAX_DEPTH. */
+/* As deep as the values, at most JSON_TREE_DEPTH. */
 static void align(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
     const struct json_node *left = node_at(a, 0, node[0]), *right = node_at(a, 1, node[1]);

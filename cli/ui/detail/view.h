@@ -20,7 +20,7 @@
 #define VIEW_LONG_STRING 96 /* bytes from which on any string can be unfolded */
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
-#define VIEW_LEVELS_MAX 512 /* JSON_MAX_DEPTH; deeper ones have no pointer */
+#define VIEW_LEVELS_MAX 512 /* deeper values have no pointer */
 #define VIEW_CACHE 64
 #define VIEW_WIDTH_MIN 24 /* of a text in a string, however deep */
 

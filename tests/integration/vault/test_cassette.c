@@ -279,8 +279,8 @@ static void test_cassette_messages_are_renumbered_and_answers_too(void **state)
     got_close(&g);
 }
 
-/* A message at the depth limit is one level too deep inside its line. */
-static void test_cassette_message_at_the_depth_limit_is_read_back(void **state)
+/* A message of 512 levels is one level too deep for other parsers inside its line. */
+static void test_cassette_deep_message_is_read_back(void **state)
 {
     (void)state;
     struct got g = {0}, h = {0};
@@ -547,7 +547,7 @@ int main(void)
         cmocka_unit_test(test_cassette_read_and_written_again_is_the_same_file),
         cmocka_unit_test(test_cassette_truncated_anywhere_is_rejected_with_its_line),
         cmocka_unit_test(test_cassette_messages_are_renumbered_and_answers_too),
-        cmocka_unit_test(test_cassette_message_at_the_depth_limit_is_read_back),
+        cmocka_unit_test(test_cassette_deep_message_is_read_back),
         cmocka_unit_test(test_cassette_callback_can_stop_reading),
         cmocka_unit_test(test_cassette_invalid_file_is_rejected_with_line_reason_and_remedy),
         cmocka_unit_test(test_cassette_end_line_without_a_count_or_newline_is_fine),

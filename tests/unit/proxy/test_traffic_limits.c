@@ -65,12 +65,26 @@ static void test_traffic_noise_is_one_escaped_line_on_stderr(void **state)
     traffic_end(f);
 }
 
-/* 512 levels are allowed. */
+/* 10,000 levels are allowed, and noted from 513 on. */
 static void test_traffic_too_deep_message_is_rejected(void **state)
 {
     struct fixture *f = *state;
     struct buf deep = {0};
-    for (int levels = 512; levels <= 513; levels++) {
+    static const struct {
+        int levels;
+        const char *rows;
+    } cases[] = {
+        {512, "1 c2s request forwarded 1 x - - - - -;2 s2c request forwarded 1 x - - - - -"},
+        {513, "1 c2s request forwarded 1 x - - - - deep-message;"
+              "2 s2c request forwarded 1 x - - - - deep-message"},
+        {10000, "1 c2s request forwarded 1 x - - - - deep-message;"
+                "2 s2c request forwarded 1 x - - - - deep-message"},
+        {10001, "1 c2s request refused 1 - - - - - too-deep;"
+                "2 s2c* error forwarded 1 - - 1 -32700 - -;"
+                "3 s2c noise refused - - - - - - too-deep"},
+    };
+    for (size_t k = 0; k < MI_COUNT(cases); k++) {
+        int levels = cases[k].levels;
         traffic_begin(f, VALIDATE_WIRE, MAX);
         buf_clear(&deep);
         buf_adds(&deep, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{\"a\":");
@@ -82,13 +96,7 @@ static void test_traffic_too_deep_message_is_rejected(void **state)
         traffic_feed(f, 'C', deep.p, deep.n);
         traffic_feed(f, 'S', deep.p, deep.n);
         traffic_turn(f);
-        assert_string_equal(
-            traffic_rows(f),
-            levels == 512
-                ? "1 c2s request forwarded 1 x - - - - -;2 s2c request forwarded 1 x - - - - -"
-                : "1 c2s request refused 1 - - - - - too-deep;"
-                  "2 s2c* error forwarded 1 - - 1 -32700 - -;"
-                  "3 s2c noise refused - - - - - - too-deep");
+        assert_string_equal(traffic_rows(f), cases[k].rows);
         traffic_end(f);
     }
     buf_close(&deep);

@@ -327,14 +327,17 @@ static size_t nest(char *text, size_t depth, unsigned kinds)
     return n;
 }
 
-static void test_json_depth_512_is_accepted_and_513_rejected(void **state)
+static void test_json_depth_10000_is_accepted_and_10001_rejected(void **state)
 {
     (void)state;
-    static char text[600 * 7];
+    static char text[(JSON_MAX_DEPTH + 1) * 7];
     for (unsigned kinds = 0; kinds < 3; kinds++) { /* arrays, objects, both */
         struct json_scan got;
-        size_t n = nest(text, JSON_MAX_DEPTH, kinds);
+        size_t n = nest(text, JSON_MAX_DEPTH - 1, kinds);
         assert_int_equal(scan(text, n, &got), 0);
+        n = nest(text, JSON_MAX_DEPTH, kinds);
+        assert_int_equal(scan(text, n, &got), 0);
+        assert_true(got.deep);
         decides_like_reference(text, n);
         n = nest(text, JSON_MAX_DEPTH + 1, kinds);
         assert_int_equal(scan(text, n, &got), MI_EPROTO);
@@ -358,9 +361,58 @@ static void test_json_depth_512_is_accepted_and_513_rejected(void **state)
     memset(text, '[', JSON_MAX_DEPTH);
     memset(text + JSON_MAX_DEPTH, ']', JSON_MAX_DEPTH);
     assert_int_equal(scan(text, 2 * JSON_MAX_DEPTH, &got), 0);
-    memset(text, '[', 600);
-    assert_int_equal(scan(text, 600, &got), MI_EPROTO);
+    memset(text, '[', JSON_MAX_DEPTH + 1);
+    assert_int_equal(scan(text, JSON_MAX_DEPTH + 1, &got), MI_EPROTO);
     assert_int_equal(got.fault.kind, JSON_DEEP);
+}
+
+static void test_json_more_than_512_levels_are_reported(void **state)
+{
+    (void)state;
+    static char text[600 * 7];
+    for (unsigned kinds = 0; kinds < 3; kinds++) {
+        struct json_scan got;
+        size_t n = nest(text, JSON_TREE_DEPTH, kinds);
+        assert_int_equal(scan(text, n, &got), 0);
+        assert_false(got.deep);
+        n = nest(text, JSON_TREE_DEPTH + 1, kinds);
+        assert_int_equal(scan(text, n, &got), 0);
+        assert_true(got.deep);
+    }
+}
+
+/* Keys are compared in the first 512 levels, those after a deep value too. */
+static void test_json_duplicate_keys_are_found_down_to_512_levels(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t levels;
+        bool found;
+    } rows[] = {{1, true}, {511, true}, {512, false}, {9998, false}};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct json_scan got;
+        struct buf b = {0};
+        for (size_t k = 0; k < rows[i].levels; k++)
+            buf_addc(&b, '[');
+        buf_adds(&b, "{\"a\":1,\"a\":2}");
+        for (size_t k = 0; k < rows[i].levels; k++)
+            buf_addc(&b, ']');
+        assert_int_equal(scan(b.p, b.n, &got), 0);
+        assert_int_equal(got.duplicate_key, rows[i].found);
+        buf_clear(&b);
+        buf_adds(&b, "{\"a\":");
+        for (size_t k = 0; k < rows[i].levels; k++)
+            buf_addc(&b, '[');
+        for (size_t k = 0; k < rows[i].levels; k++)
+            buf_addc(&b, ']');
+        buf_adds(&b, ",\"b\":{\"a\":1},\"c\":2}");
+        assert_int_equal(scan(b.p, b.n, &got), 0);
+        assert_false(got.duplicate_key);
+        b.p[b.n - 5] = 'a'; /* "c" becomes "a" */
+        assert_int_equal(scan(b.p, b.n, &got), 0);
+        assert_true(got.duplicate_key);
+        buf_close(&b);
+    }
 }
 
 static void expect_utf8(const unsigned char *c, size_t len, bool good)
@@ -842,8 +894,10 @@ static void test_json_long_strings_with_escapes_match_reference(void **state)
 {
     (void)state;
     static const char *const pieces[] = {
-        "\\n", "\\\\", "\\\"", "\\/", "\\t", "\\u00e9", "\xc3\xa9", "\xe4\xbd\xa0", "\xf0\x9f\x98\x80",
-        "a",   "abcdefghij",
+        "\\n",      "\\\\",         "\\\"",
+        "\\/",      "\\t",          "\\u00e9",
+        "\xc3\xa9", "\xe4\xbd\xa0", "\xf0\x9f\x98\x80",
+        "a",        "abcdefghij",
     };
     struct unit_random rnd = {20261122};
     int rounds = unit_slow() ? 500 : 50000, good = 0;
@@ -906,7 +960,9 @@ int main(void)
         cmocka_unit_test(test_json_every_grammar_rule_is_accepted),
         cmocka_unit_test(test_json_invalid_text_reports_kind_and_offset),
         cmocka_unit_test(test_json_raw_control_character_is_rejected_its_escape_accepted),
-        cmocka_unit_test(test_json_depth_512_is_accepted_and_513_rejected),
+        cmocka_unit_test(test_json_depth_10000_is_accepted_and_10001_rejected),
+        cmocka_unit_test(test_json_more_than_512_levels_are_reported),
+        cmocka_unit_test(test_json_duplicate_keys_are_found_down_to_512_levels),
         cmocka_unit_test(test_json_utf8_boundaries_match_unicode_table_3_7),
         cmocka_unit_test(test_json_utf8_every_first_two_bytes_match_reference),
         cmocka_unit_test(test_json_every_code_point_but_surrogates_is_accepted),
