@@ -17,11 +17,11 @@ static void add_time(struct json_out *j, const char *name, int64_t us)
         json_out_null(j, name);
 }
 
-/* JSON as it is, other text as a string. */
+/* JSON as it is; text, and JSON that is too deep for other parsers, as a string. */
 static void add_body(struct json_out *j, struct slice body)
 {
     struct json_scan scan;
-    if (body.p != NULL && json_scan(body, NULL, NULL, &scan) == 0)
+    if (body.p != NULL && json_scan(body, NULL, NULL, &scan) == 0 && !scan.deep)
         json_out_visible(j, "body", scan.root);
     else
         json_out_text(j, "body", body);

@@ -11,11 +11,11 @@ static void add_count(struct json_out *j, const char *name, bool known, int64_t 
         json_out_null(j, name);
 }
 
-/* White space between tokens can be newlines, which become blanks. */
+/* White space between tokens can be newlines, which become blanks. Other parsers reject deep JSON, and its line with it. */
 static void add_value(struct json_out *j, const char *name, struct slice text)
 {
     struct json_scan scan;
-    if (text.p == NULL || json_scan(text, NULL, NULL, &scan) < 0)
+    if (text.p == NULL || json_scan(text, NULL, NULL, &scan) < 0 || scan.deep)
         json_out_text(j, name, text);
     else
         json_out_visible(j, name, scan.root);

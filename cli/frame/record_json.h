@@ -1,7 +1,7 @@
 /* record_json.h - rows of the vault as JSON objects on one line, for `--json`.
  *
  * Rules     a column is a member of the same name; NULL is null. `command`, `rpc_id`, `body` and `detail`
- *           hold JSON text: they become JSON values, or strings when they are not valid JSON.
+ *           hold JSON text: they become JSON values, or strings when they are not valid JSON, or deeper than JSON_TREE_DEPTH.
  *           Control characters and bidirectional overrides are escaped, also inside such values.
  * Owns      nothing; everything is appended to a buffer of the caller, whose `failed` reports errors.
  * Blocks    never. Pure. */
