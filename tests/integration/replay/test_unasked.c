@@ -414,6 +414,23 @@ static void test_unasked_message_is_sent_when_the_client_leaves(void **state)
     assert_int_equal(conversation_playbacks(t->conversation), 0);
 }
 
+/* The answer to one request sends the last message that follows another one, which ends that list. */
+static void test_unasked_list_that_an_answer_ends_when_the_client_leaves(void **state)
+{
+    struct play_test *t = *state;
+    t->rules.pace.speed = 1;
+    play_begin(t, "",
+               LEGACY CLIENT(CALL_TOKEN("1", "b", "{}", "1")) SERVER(RESULT("1", "{}")) CLIENT(CALL(
+                   "2", "a", "{}")) "+1000 <" PROGRESS("1", "1") "\n" SERVER(RESULT("2", "{}")));
+    client(t, CALL_TOKEN("1", "b", "{}", "1"));
+    pass_us(t, 1000);
+    client(t, CALL("2", "a", "{}"));
+    assert_int_equal(conversation_hangup(t->conversation, t->now_us), 0);
+    pass_us(t, PACE_GAP_US);
+    server_said(t, RESULT("1", "{}") "\n" PROGRESS("1", "1") "\n" RESULT("2", "{}") "\n");
+    assert_int_equal(conversation_playbacks(t->conversation), 0);
+}
+
 static void test_unasked_message_keeps_the_recorded_distance_at_speed_1(void **state)
 {
     struct play_test *t = *state;
@@ -552,6 +569,7 @@ int main(void)
         play_test(test_unasked_messages_come_before_the_exit_of_the_server),
         play_test(test_unasked_exit_of_the_server_waits_for_polls),
         play_test(test_unasked_message_is_sent_when_the_client_leaves),
+        play_test(test_unasked_list_that_an_answer_ends_when_the_client_leaves),
         play_test(test_unasked_message_keeps_the_recorded_distance_at_speed_1),
         play_test(test_unasked_messages_of_tasks_reach_any_client_in_their_order),
     };
