@@ -125,11 +125,13 @@ static int resend_request(struct proxy *p, struct pending *q, struct outbox *box
     struct buf b = {0};
     buf_slice_add(&b, q->text);
     buf_addc(&b, '\n');
+    /* taken before: a box that is broken, because the process has ended, drops the request, which then is not read */
+    uint64_t written_at = box->staged + b.n;
     int st = b.failed ? MI_ENOMEM : outbox_add_copy(box, buf_slice(&b));
     buf_close(&b);
     if (st < 0)
         return st;
-    q->written_at = box->staged;
+    q->written_at = written_at;
     char detail[64];
     snprintf(detail, sizeof detail, "{\"seq\":%llu}", (unsigned long long)q->request_seq);
     journal_event(p->journal, "resent", detail);

@@ -261,6 +261,21 @@ for _command in COMMANDS:
         check_all(t, command)
 
 
+@case("a call that no process reads, because each one ends before, never \"may have run\"")
+def _(t):
+    def one(point, how):
+        with Talk(t, ["proxy", "--vault", t.vault, "--restarts", "3", "--", fake("quitter"), point, how], SHORT_GRACE) as talk:
+            check("result" in talk.ask(1, "initialize", INITIALIZE), "the first process answers")
+            talk.send(note("notifications/initialized"))
+            error = talk.ask(3, "tools/call", CALL)["error"]
+            check(error["message"].startswith(f"the server quitter {HOW[how][0]} before it answered"), error)
+            check(error["message"].endswith("; this request was not read"), error)
+            eq(error["data"]["may_have_run"], False, "may_have_run")
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for job in [pool.submit(one, p, h) for p in ("init-answered", "initialized-read", "list-half") for h in ("exit0", "exit1", "kill")]:
+            job.result()
+
+
 def main():
     global rounds
     args, busy = sys.argv[1:], []
@@ -276,7 +291,7 @@ def main():
         lib._cases[:] = [(name, fn, limit * rounds) for name, fn, limit in lib._cases]
     sys.argv[1:] = args
     try:
-        lib.main(at_once=len(COMMANDS))
+        lib.main(at_once=len(lib._cases))
     finally:
         for program in busy:
             program.kill()
