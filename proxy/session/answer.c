@@ -118,6 +118,12 @@ static const char *fault_of_answer(const struct message *x)
     return "expected either a result or an error";
 }
 
+/* Also if it is null. */
+static bool has_answer(const struct rpc *m)
+{
+    return m->result.type != JSON_NONE || m->error.type != JSON_NONE;
+}
+
 /* The pending request with the id of this line, which may be an answer. */
 static struct pending *answered_by(struct traffic *t, const struct message *x)
 {
@@ -152,8 +158,9 @@ void answer_reject(struct traffic *t, struct message *x, int code, const char *w
 void answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
                              const char *cause, const struct schema_fault *fault)
 {
-    /* an id without a method belongs to an answer, which is never answered */
-    bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
+    /* an answer is never answered: one with a result or error, or with the id of a request */
+    bool request = (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
+                   (x->m.is_call || (!has_answer(&x->m) && answered_by(t, x) == NULL));
     struct reply r = {.code = code, .message = why, .cause = cause, .session = t->journal->uid};
     if (request) {
         r.id = x->m.id.text;

@@ -2,80 +2,20 @@
 
 #include "base/log.h"
 #include "proxy/session/answer.h"
+#include "proxy/session/excerpt.h"
 #include "proxy/session/invocation.h"
 #include "proxy/session/request.h"
 #include "proxy/session/stray.h"
 #include "wire/lenient.h"
 
-#define QUOTE_READ 1024 /* bytes of a line from which a quote is taken */
-#define GLUED_TRIES 8   /* places in a line where a message may start */
+#define GLUED_TRIES 8 /* places in a line where a message may start */
 
 /* ---- quotes --------------------------------------------------------------------------------- */
 
-/* The text as it would be stored; n == 0: it is unchanged, and not copied. */
-static int sanitized(struct slice text, struct buf *clean, size_t *ret_n)
-{
-    struct redact *r = redact_present();
-    struct buf first = {0};
-    size_t more = 0;
-    if (r == NULL)
-        return MI_ENOMEM;
-    int st = redact_message(r, text, REDACT_SECRETS, &first, ret_n);
-    if (st == 0)
-        st = redact_text(r, *ret_n > 0 ? buf_slice(&first) : text, clean, &more);
-    if (st == 0 && more == 0) {
-        buf_close(clean);
-        *clean = first;
-    } else {
-        buf_close(&first);
-    }
-    *ret_n += more;
-    return st;
-}
-
-/* Appends the text around an offset. It is sanitized as a whole, since half a secret is not recognized; if a secret is
- * near the offset, nothing is appended. */
-static void add_excerpt(struct buf *b, struct slice text, size_t at)
-{
-    struct buf clean = {0}, excerpt = {0};
-    size_t n = 0;
-    int st = sanitized(text, &clean, &n);
-    if (st == 0 && n > 0) {
-        size_t head = 0, tail = 0; /* bytes that the two texts share */
-        size_t shorter = size_min(text.n, clean.n);
-        while (head < shorter && text.p[head] == clean.p[head])
-            head++;
-        while (tail < shorter - head && text.p[text.n - 1 - tail] == clean.p[clean.n - 1 - tail])
-            tail++;
-        size_t tail_at = text.n - tail;
-        if (at + LENIENT_EXCERPT <= head) {
-            text.n = head;
-        } else if (at >= tail_at + LENIENT_EXCERPT) {
-            text = (struct slice){text.p + tail_at, tail};
-            at -= tail_at;
-        } else {
-            st = MI_ENOENT;
-        }
-    }
-    if (st == 0)
-        lenient_excerpt(text, at, &excerpt);
-    if (excerpt.n > 0 && !excerpt.failed)
-        buf_printf(b, ": %s", buf_str(&excerpt));
-    buf_close(&excerpt);
-    buf_close(&clean);
-}
-
 void odd_quote(struct traffic *t, struct slice text)
 {
-    struct buf b = {0}, clean = {0};
-    size_t n = 0;
-    if (text.n > QUOTE_READ)
-        text.n = redact_whole_words((struct slice){text.p, QUOTE_READ}, QUOTE_READ);
-    if (sanitized(text, &clean, &n) == 0)
-        lenient_excerpt(n > 0 ? buf_slice(&clean) : text, 0, &b);
-    buf_close(&clean);
-    buf_close(&t->odd.quote);
-    t->odd.quote = b;
+    buf_clear(&t->odd.quote);
+    excerpt_add_start(&t->odd.quote, text);
     t->odd.quoted_at = ++t->timers.server_messages;
 }
 
@@ -104,6 +44,34 @@ static void refuse(struct traffic *t, struct message *x, struct pending *p, cons
     answer_reject_answer(t, x, p, why, "malformed-answer");
 }
 
+/* A valid answer may have closed the request. */
+static void refuse_held(struct traffic *t)
+{
+    struct pending *p = t->open[ROW_C2S].open.oldest;
+    while (p != NULL && p->request_seq != t->odd.refused_seq)
+        p = p->next;
+    if (p != NULL && t->odd.refused_seq != 0)
+        answer_refuse(t, p, buf_str(&t->odd.refuse_why), "malformed-answer");
+    t->odd.refused_seq = 0;
+}
+
+/* Servers print an answer for people, and then send it. */
+static void refuse_later(struct traffic *t, struct message *x, struct pending *p, const char *why)
+{
+    if (t->odd.refused_seq == p->request_seq)
+        t->odd.refused_seq = 0; /* the newer reason counts */
+    refuse_held(t);
+    x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
+    x->m.id = (struct json_value){JSON_STRING, p->id};
+    struct row row = message_row(x, KIND_NOISE, ROW_REFUSED);
+    row.request_seq = p->request_seq;
+    message_append(t, &row);
+    t->odd.refused_seq = p->request_seq;
+    t->odd.refuse_us = journal_now_us(t->journal) + ODD_WAIT_US;
+    buf_clear(&t->odd.refuse_why);
+    buf_adds(&t->odd.refuse_why, why);
+}
+
 /* x is not JSON, and nothing repairs it. at: the flaw. */
 static enum odd_result answer_unreadable(struct traffic *t, struct message *x, size_t at)
 {
@@ -121,8 +89,8 @@ static enum odd_result answer_unreadable(struct traffic *t, struct message *x, s
     }
     buf_printf(&why, "the server's answer is not valid JSON: %s, at byte %zu of the line",
                json_fault_text(kind), at);
-    add_excerpt(&why, x->text, at);
-    refuse(t, x, p, buf_str(&why));
+    excerpt_add(&why, x->text, at);
+    refuse_later(t, x, p, buf_str(&why));
     buf_close(&why);
     return ODD_DONE;
 }
@@ -328,23 +296,34 @@ enum odd_result odd_next_line(struct traffic *t, struct message *x)
 
 int64_t odd_next_us(const struct traffic *t, int64_t now_us)
 {
-    if (!t->odd.waits)
+    int64_t due_us = t->odd.waits ? t->odd.until_us : INT64_MAX;
+    if (t->odd.refused_seq != 0 && t->odd.refuse_us < due_us)
+        due_us = t->odd.refuse_us;
+    if (due_us == INT64_MAX)
         return -1;
-    return t->odd.until_us > now_us ? t->odd.until_us - now_us : 0;
+    return due_us > now_us ? due_us - now_us : 0;
 }
 
 void odd_due(struct traffic *t, int64_t now_us)
 {
-    if (!t->odd.waits || now_us < t->odd.until_us)
+    bool line = t->odd.waits && now_us >= t->odd.until_us;
+    bool error = t->odd.refused_seq != 0 && now_us >= t->odd.refuse_us;
+    if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may have come */
+        if (line)
+            t->odd.until_us = now_us + ODD_WAIT_US;
+        if (error)
+            t->odd.refuse_us = now_us + ODD_WAIT_US;
         return;
-    if (t->timers.paused & TIMERS_SERVER_NOT_READ) /* the next line may have come */
-        t->odd.until_us = now_us + ODD_WAIT_US;
-    else
+    }
+    if (line)
         end_wait(t, false);
+    if (line || error)
+        refuse_held(t);
 }
 
 void odd_output_ended(struct traffic *t)
 {
+    refuse_held(t);
     end_wait(t, true);
     t->odd.own_pending = 0;
     t->odd.notified = false;
@@ -458,7 +437,10 @@ void odd_forward(struct traffic *t, struct message *x)
 
 void odd_find_id(struct message *x, struct lenient *place)
 {
-    lenient_read(x->text, place);
+    const char *object = memchr(x->text.p, '{', x->text.n); /* there may be text in front */
+    if (object == NULL)
+        return;
+    lenient_read((struct slice){object, (size_t)(x->text.p + x->text.n - object)}, place);
     if (place->id.type == JSON_NONE)
         return;
     x->m.id = place->id;
@@ -469,5 +451,6 @@ void odd_find_id(struct message *x, struct lenient *place)
 void odd_close(struct traffic *t)
 {
     close_wait(t);
+    buf_close(&t->odd.refuse_why);
     buf_close(&t->odd.quote);
 }

@@ -1,9 +1,9 @@
 /* odd.h - lines of the server that the strict reading refused, and that can be read or answered all the same.
  *
- * Rules     docs/findings.md. What wire/mend can repair is forwarded, and recorded as it is forwarded. A line that
- *           cannot be repaired, but has a readable id that is pending (wire/lenient), is answered at once. An
- *           incomplete line that begins an object waits ODD_WAIT_US for the next one, which may continue it. Every
- *           other line is noise.
+ * Rules     docs/findings.md. What wire/mend can repair is forwarded, and recorded as it is forwarded. If a line
+ *           cannot be repaired, but has a readable id that is pending (wire/lenient), that request gets an error,
+ *           unless a valid answer comes within ODD_WAIT_US: the line was a log of it. An incomplete line that begins
+ *           an object waits ODD_WAIT_US for the next one, which may continue it. Every other line is noise.
  * Limits    a message over several lines: the size of --max-message, ODD_WAIT_MAX_US.
  * Changes   odd, and the requests that it answers.
  * Blocks    never. */
@@ -34,9 +34,9 @@ void odd_find_id(struct message *x, struct lenient *place);
 /* The output of the server has ended: a line that waits was cut, and its request is answered with the reason of the
  * end. */
 void odd_output_ended(struct traffic *t);
-/* Microseconds until odd_due() must be called; -1: nothing waits. */
+/* Microseconds until odd_due() must be called; -1: no line and no error waits. */
 int64_t odd_next_us(const struct traffic *t, int64_t now_us);
-/* Ends a wait whose time has come. */
+/* Ends the waits whose time has come. */
 void odd_due(struct traffic *t, int64_t now_us);
 
 /* The server has sent a message, or something that was meant as one, which answered nothing: it is not silent. */

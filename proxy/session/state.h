@@ -58,10 +58,13 @@ struct odd {
     struct buf lines;           /* owned: its lines as received, each with a newline */
     findings found;             /* about these lines */
     int64_t since_us, until_us; /* the first line, and the end of the wait */
-    struct buf quote;   /* owned: the start of the last line that answered nothing, sanitized */
-    uint64_t quoted_at; /* timers.server_messages after that line */
-    size_t own_pending; /* requests of our own without an answer */
-    bool notified;      /* the server got a notification since its last answer with an id */
+    uint64_t refused_seq;       /* the request of an answer that nobody can read; 0: none */
+    int64_t refuse_us;          /* when it gets its error, unless a valid answer has come */
+    struct buf refuse_why;      /* owned */
+    struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
+    uint64_t quoted_at;     /* timers.server_messages after that line */
+    size_t own_pending;     /* requests of our own without an answer */
+    bool notified;          /* the server got a notification since its last answer with an id */
     struct repairs repairs; /* of the message being handled; n == 0: none, or they are recorded */
 };
 

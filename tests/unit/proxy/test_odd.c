@@ -63,7 +63,7 @@ static const struct conversation repaired[] = {
      ANSWER("1", "'\xef\xbf\xbd'") "|",
      ASKED("1") "2 s2c noise refused - - - - - - not-json;3 s2c noise refused - - - - - - not-json;"
                 "4 s2c result forwarded 1 - - 1 - - glued-text,invalid-utf8,trailing-text"},
-    {{"C " PING("1"), "S log: " ANSWER("1", "'C:\\dir'")},
+    {{"C " PING("1"), "S log: " ANSWER("1", "'C:\\dir'"), "W"},
      PING("1") "|",
      ERROR("1"),
      ASKED("1") "2 s2c noise refused - - - - - - not-json;"
@@ -157,7 +157,7 @@ static const struct conversation null_ids[] = {
 
 #define UNREADABLE(line, found)                                                                    \
     {                                                                                              \
-        {"C " PING("1"), "S " line}, PING("1") "|", ERROR("1"),                                    \
+        {"C " PING("1"), "S " line, "W"}, PING("1") "|", ERROR("1"),                               \
             ASKED("1") "2 s2c noise refused 1 - - 1 - - " found                                    \
                        ";3 s2c* error forwarded 1 - - 1 -32603 - -"                                \
     }
@@ -200,6 +200,20 @@ static const struct conversation unreadable[] = {
          "1") "2 s2c noise refused - - - - - - not-jsonrpc;3 s2c noise refused - - - - - - "
               "not-json;4 s2c noise refused - - - - - - invalid-utf8;5 s2c result forwarded 1 - - "
               "1 - - -"},
+    /* two answers, one after the other; then one that is printed before it is sent */
+    {{"C " PING("1"), "C " PING("2"), "S {'id':1,'result':{},}", "S {'id':2,'result':{},}", "W"},
+     PING("1") "|" PING("2") "|",
+     ERROR("1") ERROR("2"),
+     ASKED("1") "2 c2s request forwarded 2 ping - - - - -;"
+                "3 s2c noise refused 1 - - 1 - - not-json,malformed-answer;"
+                "4 s2c* error forwarded 1 - - 1 -32603 - -;"
+                "5 s2c noise refused 2 - - 2 - - not-json,malformed-answer;"
+                "6 s2c* error forwarded 2 - - 2 -32603 - -"},
+    {{"C " PING("1"), "S {id: 1, result: {}}", "S " OK("1"), "W"},
+     PING("1") "|",
+     OK("1") "|",
+     ASKED("1") "2 s2c noise refused 1 - - 1 - - not-json,malformed-answer;"
+                "3 s2c result forwarded 1 - - 1 - - -"},
     /* the ids of others: of an object inside, of a request, of no request */
     {{"C " PING("1"), "S {'result':{'id':1,},}", "S {'jsonrpc':'2.0','id':1,'method':'ping',}",
       "S {'jsonrpc':'2.0','id':2,'result':{},}", "S " OK("1")},
@@ -225,18 +239,17 @@ static const struct conversation several_lines[] = {
     /* a line that is a message, or does not continue the object */
     {{"C " PING("1"), "S {'jsonrpc':'2.0','id':1,'result':{'t':[", "S " NOTE, "S " OK("1")},
      PING("1") "|",
-     ERROR("1") NOTE "|",
+     NOTE "|" OK("1") "|",
      ASKED("1") "2 s2c noise refused 1 - - 1 - - not-json,cut-json,malformed-answer;"
-                "3 s2c* error forwarded 1 - - 1 -32603 - -;"
-                "4 s2c notification forwarded - notifications/x - - - - -;"
-                "5 s2c result swallowed 1 - - - - - unknown-answer"},
-    {{"C " PING("1"), "S {'id':1,", "S  'result':{", "S INFO done", "S " NOTE},
+                "3 s2c notification forwarded - notifications/x - - - - -;"
+                "4 s2c result forwarded 1 - - 1 - - -"},
+    {{"C " PING("1"), "S {'id':1,", "S  'result':{", "S INFO done", "S " NOTE, "W"},
      PING("1") "|",
-     ERROR("1") NOTE "|",
-     ASKED(
-         "1") "2 s2c noise refused 1 - - 1 - - not-json,cut-json,malformed-answer;"
-              "3 s2c* error forwarded 1 - - 1 -32603 - -;4 s2c noise refused - - - - - - not-json;"
-              "5 s2c notification forwarded - notifications/x - - - - -"},
+     NOTE "|" ERROR("1"),
+     ASKED("1") "2 s2c noise refused 1 - - 1 - - not-json,cut-json,malformed-answer;"
+                "3 s2c noise refused - - - - - - not-json;"
+                "4 s2c notification forwarded - notifications/x - - - - -;"
+                "5 s2c* error forwarded 1 - - 1 -32603 - -"},
     /* an object that is not a message stays what it is: lines of output */
     {{"S {", "S   level: 'info'", "S }", "S {", "S 'level':[1,2],'a':", "S [3]", "S }"},
      NULL,
@@ -393,7 +406,7 @@ static void test_odd_message_over_several_lines_has_the_limit_of_one(void **stat
     for (int i = 0; i < 100 && f->traffic.odd.waits; i++)
         traffic_say(f, "S 1,1,1,1,");
     assert_false(f->traffic.odd.waits);
-    traffic_turn(f);
+    wait_us(f, ODD_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
     traffic_end(f);
 }
@@ -454,7 +467,7 @@ static void expect_error_message(struct fixture *f, const char *line, const char
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
     traffic_say(f, line);
-    traffic_turn(f);
+    wait_us(f, ODD_WAIT_US);
     assert_string_equal(error_message(f), want);
     traffic_end(f);
 }

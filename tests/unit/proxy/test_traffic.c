@@ -101,14 +101,19 @@ static const struct conversation from_the_client[] = {
      "1 c2s request refused 1 - - - - - several-values;2 s2c* error forwarded 1 - - 1 -32700 - -"},
     {{"C sending: " PING("1")}, /* glued text is repaired only from the server */
      NULL,
-     "<null -32700 not-json>",
-     "1 c2s noise refused - - - - - - not-json;2 s2c* error forwarded null - - 1 -32700 - -"},
+     "<1 -32700 not-json>",
+     "1 c2s request refused 1 - - - - - not-json;2 s2c* error forwarded 1 - - 1 -32700 - -"},
     {{"C Content-Length: 40\r"},
      NULL,
      "<null -32700 not-json>",
      "1 c2s noise refused - - - - - - crlf,not-json,content-length;"
      "2 s2c* error forwarded null - - 1 -32700 - -"},
-    /* JSON, but not a message; answered with its id if it has one */
+    /* JSON, but not a message; answered with its id if it has one, and is no answer */
+    {{"C {'jsonrpc':'2.0','id':1,'params':{}}"},
+     NULL,
+     "<1 -32600 not-jsonrpc>",
+     "1 c2s request refused 1 - - - - - malformed-answer;"
+     "2 s2c* error forwarded 1 - - 1 -32600 - -"},
     {{"C {}"},
      NULL,
      "<null -32600 not-jsonrpc>",
@@ -184,7 +189,7 @@ static const struct conversation from_the_client[] = {
      NULL,
      "1 c2s request forwarded 1 x - - - - array-params"},
     /* invalid answers of the client are rejected, and not answered like requests */
-    {{"C {'jsonrpc':'2.0','id':9}"},
+    {{"C {'jsonrpc':'2.0','id':9,'error':{}}"},
      NULL,
      "<null -32600 not-jsonrpc>",
      "1 c2s noise refused 9 - - - - - malformed-answer;"
