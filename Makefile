@@ -89,7 +89,7 @@ FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
 FUZZ_SECONDS ?= 60
 
 # The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
-SUITES ?= sdk e2e ship dist npm conformance faults stress revision-2026 evidence unit integration repo json-suite schema-suite
+SUITES ?= sdk e2e ship dist npm conformance faults stress revision-2026 odd evidence unit integration repo json-suite schema-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
