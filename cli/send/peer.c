@@ -144,7 +144,7 @@ static int say_initialized(struct peer *p, uint32_t before)
     struct slice own = slice_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     if (st < 0)
         return st;
-    return live_send(p->live, found ? m.text : own) < 0 ? talk_no_memory(&p->talk) : 0;
+    return talk_notify(&p->talk, found ? m.text : own) < 0 ? talk_no_memory(&p->talk) : 0;
 }
 
 /* Whether the server, which has rejected initialize, speaks 2026-07-28: then p->meta is set. */

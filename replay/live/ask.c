@@ -115,7 +115,11 @@ static int await(struct talk *t, int64_t id, struct rpc *ret, bool *ret_answered
                 return st;
         } else if ((ret->kind == RPC_RESULT || ret->kind == RPC_ERROR) &&
                    rpc_id_is(ret->id, (uint64_t)id)) {
+            t->notified = false;
             *ret_answered = true;
+            return 0;
+        } else if (ret->kind == RPC_ERROR && ret->id.type == JSON_NULL && !t->notified) {
+            *ret_answered = true; /* servers answer what they cannot read so */
             return 0;
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))
@@ -124,6 +128,12 @@ static int await(struct talk *t, int64_t id, struct rpc *ret, bool *ret_answered
                 t->heard(t->ctx, ret, NULL);
         }
     }
+}
+
+int talk_notify(struct talk *t, struct slice line)
+{
+    t->notified = true;
+    return live_send(t->server, line);
 }
 
 static int send_line(struct talk *t)

@@ -56,6 +56,7 @@ struct talk {
     bool knows_live_tools; /* a live tools/list was read to its last page */
     bool ended;            /* the live server has ended */
     bool interrupted;      /* a signal ended the wait for an answer */
+    bool notified;         /* a notification was sent since the last answer that had an id */
     int64_t next_id;       /* of the last request that was sent */
     uint64_t sent;         /* live_sent() after that */
 

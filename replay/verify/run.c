@@ -206,7 +206,7 @@ static int do_notification(struct verify *v, uint32_t i)
     if (st < 0 || rpc_read(buf_slice(&v->talk.request), &m) < 0 ||
         rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
         return st; /* verify waits for each answer instead */
-    return live_send(v->talk.server, m.text);
+    return talk_notify(&v->talk, m.text);
 }
 
 int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn, void *ctx,

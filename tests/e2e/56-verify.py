@@ -154,6 +154,16 @@ def _(t):
     check(b"6 match, 2 skipped" in done.stdout, lambda: done.stdout)
 
 
+@case("an error with the id null answers the request that is pending")
+def _(t):
+    broken = {"id": None, "error": {"code": -32700, "message": "cannot read that"}}
+    other = copy.deepcopy(ANSWERS)
+    other["resources/read file:///a"] = broken
+    live = Live(t, cassette(t), other, status=1)
+    eq(live.verdicts(), ["match"] * 5 + ["skipped", "changed", "skipped"], "verdicts")
+    check("cannot read that" in live.out, lambda: live.out)
+
+
 @case("--all sends all requests")
 def _(t):
     live = Live(t, cassette(t), ANSWERS, "--all", status=0)
