@@ -387,7 +387,8 @@ def _(t):
 def _(t):
     for level in LEVELS:
         for way in "hang", "crash":
-            run = Run(t, level, "--timeout", "tool:t=300ms")
+            # --grace: the server that hangs does not end at the end of its stdin
+            run = Run(t, level, "--timeout", "tool:t=300ms", "--grace", "300ms")
             d = corpus.Drawer(f"long key {level} {way}")
             d.inside = True
             lines = [d.draw(corpus.ALPHABET["b"], 64) for _ in range(40)]
