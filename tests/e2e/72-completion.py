@@ -108,7 +108,7 @@ def _(t):
     eq(bash(t, "completion", ""), list(SHELLS), "completion")
     eq(bash(t, "audit", "no-verb", ""), [], "not a verb")
     eq(bash(t, "wrap", "-c", "cl"), ["claude-code", "claude-desktop", "cline"], "wrap -c")
-    eq(bash(t, "--on-hang", "k"), ["kill"], "the short form of proxy")
+    eq(bash(t, "--on-hang", "k"), ["kill", "kill-now"], "the short form of proxy")
     eq(bash(t, "sessions", "--server", ""), [], "there is no vault")
     eq(bash(t, "sessions", "--since", ""), [], "what nobody can know")
     eq(bash(t, "unknown", ""), [], "an unknown command")
@@ -251,7 +251,7 @@ def typed(t, text, shell="bash"):
 @case("bash: completion in an interactive terminal")
 def _(t):
     eq(typed(t, "mcp-interposer expo\t--form\tmark\t"), "mcp-interposer export --format markdown", "the line")
-    eq(typed(t, "mcp-interposer proxy --on-hang=k\t"), "mcp-interposer proxy --on-hang=kill", "the line")
+    eq(typed(t, "mcp-interposer proxy --on-hang=c\t"), "mcp-interposer proxy --on-hang=cancel", "the line")
     eq(typed(t, "mcp-interposer search st\tti\t"), "mcp-interposer search status:timeout", "the line")
 
 
@@ -271,7 +271,7 @@ def _(t):
     check({"--format", "--output", "--vault"} <= set(fish("mcp-interposer export --")), "options")
     eq(fish("mcp-interposer export --format c"), ["cassette", "csv"], "values")
     eq(fish("mcp-interposer show "), ["1"], "sessions")
-    eq(fish("mcp-interposer proxy --on-hang=k"), ["--on-hang=kill"], "a value behind =")
+    eq(fish("mcp-interposer proxy --on-hang=c"), ["--on-hang=cancel"], "a value behind =")
     (t.tmp / "a file").touch()
     (t.tmp / "a folder").mkdir()
     eq(fish("mcp-interposer export -o a"), ["a file", "a folder/"], "files")
@@ -294,7 +294,7 @@ def _(t):
                        timeout=30 * lib.PATIENCE)
     eq((r.stdout, r.stderr), (b"_mcp-interposer\nloaded\n", b""), "zsh")
     eq(typed(t, "mcp-interposer expo\t--form\tmark\t", "zsh"), "mcp-interposer export --format markdown", "the line")
-    eq(typed(t, "mcp-interposer proxy --on-hang=k\t", "zsh"), "mcp-interposer proxy --on-hang=kill", "the line")
+    eq(typed(t, "mcp-interposer proxy --on-hang=c\t", "zsh"), "mcp-interposer proxy --on-hang=cancel", "the line")
     (t.tmp / "a-file").touch()
     t.proxy("--name", "alpha").initialize().end()
     for line, whole in (("mcp-interposer show \t", "mcp-interposer show 1"),
