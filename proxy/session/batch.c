@@ -73,6 +73,7 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message sent = *batch;
+    sent.copy = (struct line){0}; /* the batch owns its own */
     if (!valid || answer_repair_batch(t, &sent)) {
         uint64_t seq = message_forward(t, &sent, KIND_BATCH);
         if (valid)
