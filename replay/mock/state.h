@@ -79,7 +79,7 @@ struct conversation {
     struct buf out, body, text, key; /* owned; scratch */
     uint64_t reached; /* the furthest place of the recording that the client has reached */
     struct pace_mark reached_mark;
-    size_t held_n;    /* playbacks with `held` */
+    size_t held_n; /* playbacks with `held` */
     int64_t now_us;
     int64_t exit_status;
     enum conversation_end ended;

@@ -120,8 +120,8 @@ struct plan_exchange {
 struct plan_topic {
     struct slice method, target; /* owned; escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
-    bool reads;                  /* its requests only read: a client may poll with them, or leave them out */
-    uint32_t first, last;        /* exchanges */
+    bool reads; /* its requests only read: a client may poll with them, or leave them out */
+    uint32_t first, last; /* exchanges */
     uint32_t first_notification, last_notification,
         live_notification; /* live_notification: the next one expected from the live client */
     uint32_t requests;

@@ -10,7 +10,7 @@ struct verify {
     verify_fn fn;
     void *ctx;
     struct talk talk;
-    bool initialized; /* an initialize was sent */
+    bool initialized;  /* an initialize was sent */
     struct buf shown;  /* owned; the live answer with the recorded ids */
     struct buf reason; /* owned; why there is no answer */
 };

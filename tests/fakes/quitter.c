@@ -106,8 +106,8 @@ static void note_and_ask(void)
 static void answer(struct part id, struct part method)
 {
     char text[1024];
-    int n = snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}", (int)id.n,
-                     id.p, result_of(method));
+    int n = snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}",
+                     (int)id.n, id.p, result_of(method));
     say(text, HALF);
     at("-answer-half");
     say(text + HALF, (size_t)n - HALF);

@@ -35,9 +35,10 @@ int main(void)
         const char *text = value_of(line, "\"text\": ", &text_n);
         if (id == NULL)
             continue;
-        printf("{\"jsonrpc\": \"2.0\", \"id\": %.*s, \"result\": {\"content\": [{\"type\": \"text\", "
-               "\"text\": %.*s}]}}\n",
-               id_n, id, text_n, text != NULL ? text : "\"\"");
+        printf(
+            "{\"jsonrpc\": \"2.0\", \"id\": %.*s, \"result\": {\"content\": [{\"type\": \"text\", "
+            "\"text\": %.*s}]}}\n",
+            id_n, id, text_n, text != NULL ? text : "\"\"");
         fflush(stdout);
     }
     free(line);

@@ -102,7 +102,8 @@ static bool try_one(const struct plan *plan, long n, const struct rest *rest)
 static long count_calls(const struct plan *plan)
 {
     fault.at = LONG_MAX;
-    for (int i = 0; i < 2; i++) { /* twice: in the first one SQLite allocates memory that it keeps */
+    for (int i = 0; i < 2;
+         i++) { /* twice: in the first one SQLite allocates memory that it keeps */
         places_watch(plan->stride == 0 && i == 1);
         if (!play_session(plan->vault, plan->stop))
             abort();

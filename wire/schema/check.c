@@ -413,7 +413,8 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
     if (st < 0) {
         if (fault != NULL)
-            buf_adds(&fault->reason, st == MI_EFULL ? "the value is too large or too deep" : "out of memory");
+            buf_adds(&fault->reason,
+                     st == MI_EFULL ? "the value is too large or too deep" : "out of memory");
         return SCHEMA_UNKNOWN;
     }
     struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);

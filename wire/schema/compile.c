@@ -272,7 +272,8 @@ static int prepare(struct schema *s, struct slice text, struct buf *why)
     s->text_n = text.n;
     int st = json_tree_open(&s->tree, (struct slice){s->text, text.n});
     if (st < 0) {
-        buf_adds(why, st == MI_EFULL ? "the schema has too many values or levels" : "cannot read the schema");
+        buf_adds(why, st == MI_EFULL ? "the schema has too many values or levels"
+                                     : "cannot read the schema");
         return st;
     }
     enum json_type type = schema_node(s, 0)->value.type;

@@ -65,7 +65,8 @@ static void arguments(void *ctx, struct slice unused)
     struct schema_fault fault = {{0}, {0}};
     struct tool *tool = tools_find(&c->tools, json_string_raw(c->m[0].name));
     (void)unused;
-    if (tool == NULL || tools_check_arguments(&c->tools, tool, c->m[0].arguments, &fault) != SCHEMA_FITS)
+    if (tool == NULL ||
+        tools_check_arguments(&c->tools, tool, c->m[0].arguments, &fault) != SCHEMA_FITS)
         die("the arguments do not fit");
     schema_fault_close(&fault);
 }

@@ -53,13 +53,15 @@ static void test_tools_schema_is_compiled_once_per_definition(void **state)
     struct schema_fault f = {{0}, {0}};
     struct json_value none = {0}, text = {JSON_OBJECT, {"{\"a\":\"x\"}", 9}};
     page(&t, "{'tools':[{'name':'n','inputSchema':{'required':['a']}},{'name':'z'}]}", 0);
-    assert_int_equal(tools_check_arguments(&t, tools_find(&t, slice_of("n")), none, &f), SCHEMA_FAILS);
+    assert_int_equal(tools_check_arguments(&t, tools_find(&t, slice_of("n")), none, &f),
+                     SCHEMA_FAILS);
     assert_string_equal(buf_str(&f.reason), "\"a\" is missing");
     struct schema *s = tools_find(&t, slice_of("n"))->input.schema;
     assert_non_null(s);
     page(&t, "{'tools':[{'name':'n','inputSchema':{'required':['a']}},{'name':'y'}]}", 0);
     assert_ptr_equal(tools_find(&t, slice_of("n"))->input.schema, s);
-    assert_int_equal(tools_check_arguments(&t, tools_find(&t, slice_of("n")), text, NULL), SCHEMA_FITS);
+    assert_int_equal(tools_check_arguments(&t, tools_find(&t, slice_of("n")), text, NULL),
+                     SCHEMA_FITS);
     page(&t, "{'tools':[{'name':'n','inputSchema':{'required':['b']}}]}", 0);
     assert_int_equal(tools_check_arguments(&t, tools_find(&t, slice_of("n")), text, NULL),
                      SCHEMA_FAILS);
