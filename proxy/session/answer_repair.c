@@ -32,7 +32,7 @@ struct pending *answer_request(struct traffic *t, enum row_direction dir, const 
     if (dir == ROW_C2S || p != NULL || answer->kind != RPC_ERROR || answer->id.type != JSON_NULL ||
         t->validate == VALIDATE_NONE)
         return p;
-    bool only = open->count == 1 && t->odd.own_pending == 0 && !t->odd.notified;
+    bool only = open->count == 1 && t->odd.own_pending == 0 && t->odd.notified_seq == 0;
     return only ? open->oldest : NULL;
 }
 

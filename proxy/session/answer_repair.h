@@ -13,7 +13,7 @@
 #include "proxy/session/message.h"
 
 /* The request that an answer belongs to; NULL: none. An error with the id null belongs to the only pending request,
- * unless a notification was sent since the last answer with an id: some servers answer notifications in this way
+ * unless a notification was sent, and no request that was sent after it has been answered: some servers answer them so
  * (mcp-wire.md 7.3). */
 struct pending *answer_request(struct traffic *t, enum row_direction dir, const struct rpc *answer,
                                bool *ret_type_changed);

@@ -191,9 +191,10 @@ static bool handle_notification(struct traffic *t, struct message *x)
         if (rpc_method_is(&x->m, "notifications/initialized"))
             handshake_initialized(&t->handshake);
         handle_lsp(t, x);
-        t->odd.notified = true;
     }
-    message_append(t, &row);
+    uint64_t seq = message_append(t, &row);
+    if (x->dir == ROW_C2S)
+        t->odd.notified_seq = seq;
     return in_time;
 }
 
@@ -278,8 +279,9 @@ static bool handle_answer(struct traffic *t, struct message *x)
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
     if ((x->m.findings & ANSWER_FLAWS) != 0 && !answer_repair(t, x, p))
         return false;
-    if (x->dir == ROW_S2C && x->m.id.type != JSON_NULL)
-        t->odd.notified = false;
+    if (x->dir == ROW_S2C && p != NULL && x->m.id.type != JSON_NULL &&
+        p->request_seq > t->odd.notified_seq) /* the server reads in order */
+        t->odd.notified_seq = 0;
     if (p == NULL || p->cancelled)
         return handle_stray_answer(t, x, p);
     if (!rules_check_answer(t, x, p))

@@ -140,11 +140,11 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
     if (m.id.text.p != NULL)
         row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
     row.method.p = c->data + (m.method.p - text.p);
+    uint64_t seq = journal_append(t->journal, &row);
     if (dir == ROW_C2S && m.kind == RPC_REQUEST)
         t->odd.own_pending++;
     else if (dir == ROW_C2S)
-        t->odd.notified = true;
-    uint64_t seq = journal_append(t->journal, &row);
+        t->odd.notified_seq = seq;
     if (outbox_add(to, c, c->data, text.n + 1) < 0)
         outbox_break(to);
     chunk_drop(c);

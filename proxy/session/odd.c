@@ -326,7 +326,7 @@ void odd_output_ended(struct traffic *t)
     refuse_held(t);
     end_wait(t, true);
     t->odd.own_pending = 0;
-    t->odd.notified = false;
+    t->odd.notified_seq = 0;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */

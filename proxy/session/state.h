@@ -64,7 +64,7 @@ struct odd {
     struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
     uint64_t quoted_at;     /* timers.server_messages after that line */
     size_t own_pending;     /* requests of our own without an answer */
-    bool notified;          /* the server got a notification since its last answer with an id */
+    uint64_t notified_seq;  /* of the last notification that the server may not have read yet; 0: none */
     struct repairs repairs; /* of the message being handled; n == 0: none, or they are recorded */
 };
 

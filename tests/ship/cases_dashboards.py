@@ -48,7 +48,7 @@ def talk(vault, name, tools, version, calls):
              {"method": "tools/list"}, {"method": "tools/list", "params": {"cursor": "2"}}]
     words += [{"method": "tools/call", "params": {"name": t, "arguments": a}} for t, a in calls]
     with subprocess.Popen([PROGRAM, "proxy", "--vault", vault.path, "--name", name, "--timeout", "tool:slow=300ms",
-                           "--check-arguments", "reject", "--", sys.executable, "-c", SERVER, ",".join(tools), version],
+                           "--on-hang", "cancel", "--check-arguments", "reject", "--", sys.executable, "-c", SERVER, ",".join(tools), version],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=vault.env) as p:
         for i, w in enumerate(words):
             p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": i, **w}) + "\n")

@@ -146,6 +146,14 @@ static const struct conversation null_ids[] = {
      "1 c2s notification forwarded - notifications/x - - - - -;"
      "2 c2s request forwarded 1 ping - - - - -;3 s2c result forwarded 1 - - 2 - - -;"
      "4 c2s request forwarded 2 ping - - - - -;5 s2c error forwarded 2 - - 4 1 - null-id"},
+    /* it has answered a request that was sent before: it may not have read the notification */
+    {{"C " PING("1"), "C " NOTE, "S " OK("1"), "C " PING("2"), "S " NULL_ERROR},
+     PING("1") "|" NOTE "|" PING("2") "|",
+     OK("1") "|",
+     "1 c2s request forwarded 1 ping - - - - -;2 c2s notification forwarded - notifications/x - - "
+     "- - -;"
+     "3 s2c result forwarded 1 - - 1 - - -;4 c2s request forwarded 2 ping - - - - -;"
+     "5 s2c error swallowed null - - - 1 - null-id,unknown-answer"},
     /* results without an id, and errors of the client, are not guessed */
     {{"C " PING("1"), "S {'jsonrpc':'2.0','id':null,'result':{}}", "S " PING("7"), "C " NULL_ERROR},
      PING("1") "|" NULL_ERROR "|",
