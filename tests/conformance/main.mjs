@@ -75,13 +75,13 @@ for (const set of SETS) {
 }
 
 // What the bridge starts for each of its sessions. Scenarios come one after the other: the n-th session is the same
-// one in each pass, and the n-th one recorded.
+// one in each pass. The proxy gives the UID when it starts; numbers are in the order in which recorders began to store.
 const server = (set) => (long ? `node ${set.server}` : `"$TEST_BUILD"/fakes/connect "$CONFORMANCE_DIR"/servers`);
 const command = {
   direct: (set) => `exec ${server(set)}`,
   proxy: (set) => `exec "$MCP_INTERPOSER" proxy -- ${server(set)}`,
   replay: () => `cd "$CONFORMANCE_DIR" && n=$(flock turn sh -c 'echo $(($(cat turn) + 1)) | tee turn.new && cat turn.new >turn') &&
-                 exec "$MCP_INTERPOSER" replay --strict --report report-$n.json $n`,
+                 exec "$MCP_INTERPOSER" replay --strict --report report-$n.json $(sed -n "$n"p uids)`,
 };
 
 // A program that listens on 127.0.0.1 only, and does not outlive us.
@@ -193,8 +193,8 @@ async function ask(set, ...args) {
 // Every session was replayed once, with each of its requests and no other.
 async function replays(set, sessions) {
   const trouble = [];
-  for (const { id } of sessions) {
-    const report = await readFile(join(set.dir, `report-${id}.json`), "utf8").catch(() => '{"exit_status":"no report"}');
+  for (const [i, { id }] of sessions.entries()) {
+    const report = await readFile(join(set.dir, `report-${i + 1}.json`), "utf8").catch(() => '{"exit_status":"no report"}');
     if (JSON.parse(report).exit_status !== 0) trouble.push(`session ${id}: ${report}`);
   }
   const played = Number(await readFile(join(set.dir, "turn"), "utf8"));
@@ -228,14 +228,24 @@ async function noneLeft() {
   }
 }
 
+// The sessions in the order in which they began, when their recorders have ended.
+async function recordings(set) {
+  const end = Date.now() + END_MS;
+  while ((await processes()).some(({ command }) => command.includes(": recorder of ")) && Date.now() < end)
+    await new Promise((done) => setTimeout(done, 50));
+  const lines = (await ask(set, "sessions", "--json", "--limit", "0")).trim().split("\n");
+  return lines.map((line) => JSON.parse(line)).sort((a, b) => (a.uid < b.uid ? -1 : 1));
+}
+
 async function play(set) {
   await mkdir(set.dir);
   await writeFile(join(set.dir, "turn"), "0\n");
   const servers = long ? undefined : await serveAll(set);
   const [direct, proxied] = await Promise.all([serverScenarios(set, "direct"), serverScenarios(set, "proxy")]);
   servers?.disconnect(); // it ends
+  const sessions = await recordings(set);
+  await writeFile(join(set.dir, "uids"), sessions.map(({ uid }) => `${uid}\n`).join(""));
   const replayed = await serverScenarios(set, "replay");
-  const sessions = (await ask(set, "sessions", "--json", "--limit", "0")).trim().split("\n").map((line) => JSON.parse(line));
   return [
     [`${direct.size} scenarios, all pass directly but for ${BRIDGE_FAILS}`, failing(direct).join() === BRIDGE_FAILS ? [] : failures(direct)],
     ["the same through proxy", differences(direct, proxied)],
