@@ -49,7 +49,7 @@ struct cell {
 /* The same; a client that awaits answers leads to the state `to`. */
 #define CLIENT_ENDS(to, cause)                                                                     \
     SESSION_ENDS(cause), [SERVER_EV_CLIENT_WAITS] = {to, 0, 0, CLIENT_CLOSED}
-/* The client ends the session, and there is no process. */
+/* The client ends the session while no server process is running. */
 #define CLIENT_ENDS_WITHOUT_PROCESS                                                                \
     RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},    \
                   [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},     \

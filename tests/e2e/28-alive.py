@@ -78,7 +78,7 @@ hung("the other pending requests get an error when it is killed", "freeze", play
 for name, script in (("child works", f"work:{n_ms(12)}"), ("forked child works with its stdin and stdout", f"work:{n_ms(12)}:pipes")):
     alive(f"a single-threaded server whose {name}, until it is done", script, asked=0, because="at-work", words=["child processes work"],
           play=[tool(2, "answer"), Wait(2)], want={2: ok("1.2")}, launch=launched)
-case_of("killed: a child that works after --max-timeout is no proof", "spawn timeout alive asked hang kill exit restart spawn",
+case_of("killed: after --max-timeout, also if a child process is working", "spawn timeout alive asked hang kill exit restart spawn",
         [tool(1, "work:60000"), Wait(1), Event("spawn", 2)], options=[*DEADLINE, "--max-timeout", ms(20)], asked=1, because="at-work",
         words=["child processes work"], want={1: timed_out(D)})
 

@@ -216,7 +216,7 @@ same("an unknown member at the top level", envelope(b'"result":{"content":[]},"t
 same("an empty result", result(b"{}"))
 same("a result that is a string", result(b'"fine"'), NOTHING, why="results that are neither object nor null are forwarded")
 same("a result that is an array", result(b"[1]"), NOTHING, why="results that are neither object nor null are forwarded")
-same("a content that is no array", result(b'{"content":"fine"}'), FAILS)
+same("a content that is not an array", result(b'{"content":"fine"}'), FAILS)
 
 SECTION = "other mistakes in the JSON"
 refused("a comma too many in an object", FINE.replace(b"}]", b",}]"))

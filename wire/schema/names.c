@@ -4,7 +4,6 @@
 #include "wire/json/pointer.h"
 #include "wire/json/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define INDEX_MAX 8 /* digits of an index: a tree has at most JSON_TREE_MAX nodes */
