@@ -32,18 +32,27 @@ static void blame(struct proxy *p, struct pending *q, const char *why)
     buf_close(&name);
 }
 
+static enum resend_end how_it_ended(const struct proxy *p, uint64_t read)
+{
+    bool cancelled = resend_take_cancelled(&p->traffic.open[ROW_C2S].cancelled, read);
+    if (p->machine.cause == SERVER_CAUSE_HUNG)
+        return RESEND_END_HUNG;
+    return cancelled ? RESEND_END_CANCELLED : RESEND_END_UNKNOWN;
+}
+
 /* Answers the requests that the new process must not get, and marks the others to be sent again. */
 static void settle_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf why = {0};
     uint64_t read = server_process_bytes_read(p);
+    enum resend_end end = how_it_ended(p, read);
     server_process_end_text(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         const char *text = why.failed ? "the server exited" : buf_str(&why);
-        enum resend_result result = resend_settle(q, read, p->machine.cause == SERVER_CAUSE_HUNG,
-                                                  handshake_may_repeat(&t->handshake, q));
+        enum resend_result result =
+            resend_settle(q, read, end, handshake_may_repeat(&t->handshake, q));
         if (result == RESEND_AGAIN) {
             q->written_at = PENDING_NOT_STAGED; /* until it is sent again */
             p->resends |= q->resend == RESEND_WAITS;
@@ -188,6 +197,8 @@ void restart_resume(struct proxy *p)
     buf_close(&b);
     relay_end_priority(&p->relay[ROW_C2S]);
     timers_server_away(&t->timers, false, recorder_now_us(p->recorder));
+    if (p->relay[ROW_C2S].out.fd < 0) /* reported before in a state that does not keep it */
+        server_event(p, SERVER_EV_INPUT_CLOSED);
 }
 
 /* The new process would wait for initialize, and be taken for hung. */

@@ -121,13 +121,15 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                              CANNOT_ANSWER(SERVER_KILLED),
                              [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
                              [SERVER_EV_TIMEOUT] = {SERVER_NOT_READING, REJECT_UNREAD},
-                             CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
+                             CLIENT_ENDS(SERVER_DRAINING_INPUT_CLOSED, STOPPED)},
     [SERVER_NOT_READING] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                             [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                             CANNOT_ANSWER(SERVER_KILLED),
                             [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
                             [SERVER_EV_REQUEST] = {SERVER_NOT_READING, REJECT_UNREAD},
-                            CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
+                            SESSION_ENDS(STOPPED),
+                            [SERVER_EV_CLIENT_WAITS] = {SERVER_DRAINING_INPUT_CLOSED, REJECT_UNREAD,
+                                                        0, CLIENT_CLOSED}},
     [SERVER_OUTPUT_CLOSED] = {[SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                               CANNOT_ANSWER(SERVER_KILLED),
                               [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING, STOP},
@@ -141,7 +143,10 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                          SESSION_ENDS(STOPPED),
                          [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, STOP, STOPPED,
                                                      CLIENT_CLOSED}},
-    [SERVER_DRAINING] = {DRAIN_ENDS},
+    [SERVER_DRAINING] = {[SERVER_EV_INPUT_CLOSED] = {SERVER_DRAINING_INPUT_CLOSED}, DRAIN_ENDS},
+    [SERVER_DRAINING_INPUT_CLOSED] = {[SERVER_EV_TIMEOUT] = {SERVER_DRAINING_INPUT_CLOSED,
+                                                             REJECT_UNREAD},
+                                      DRAIN_ENDS},
     [SERVER_KILLED] = {[SERVER_EV_EXITED] = {SERVER_KILLED, DISCONNECT},
                        [SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
                        [SERVER_EV_FINISHED_IDLE] = {SERVER_BACKOFF, PREPARE_RESTART},
@@ -276,7 +281,8 @@ static bool must_kill_now(const struct server_machine *s, int64_t now_us)
 static bool has_due_time(enum server_state state)
 {
     return state == SERVER_INITIALIZING || state == SERVER_INITIALIZING_DRAINING ||
-           state == SERVER_ASKED || state == SERVER_AT_WORK || state == SERVER_PREPARING;
+           state == SERVER_DRAINING_INPUT_CLOSED || state == SERVER_ASKED ||
+           state == SERVER_AT_WORK || state == SERVER_PREPARING;
 }
 
 /* A state was entered. */
@@ -286,6 +292,8 @@ static void set_due_time(struct server_machine *s, enum server_event e, int64_t 
         s->due_us = now_us + s->initialize_us;
     else if (s->state == SERVER_ASKED)
         s->due_us = now_us + s->grace_us;
+    else if (s->state == SERVER_DRAINING_INPUT_CLOSED)
+        s->due_us = now_us + SERVER_EXIT_FOLLOWS_US;
     else if (s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING)
         s->due_us = s->max_timeout_at_us;
 }
@@ -345,6 +353,7 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
     case SERVER_CRASHED_IDLE:
         return SERVER_REQUEST_FOLLOWS_US;
     case SERVER_DRAINING:
+    case SERVER_DRAINING_INPUT_CLOSED:
     case SERVER_INITIALIZING_DRAINING:
         return SERVER_DRAIN_TICK_US;
     case SERVER_INITIALIZING:
@@ -366,6 +375,8 @@ void server_state_extend(struct server_machine *s, int64_t now_us)
 {
     if (s->state == SERVER_ASKED)
         s->due_us = now_us + s->grace_us;
+    else if (s->state == SERVER_DRAINING_INPUT_CLOSED)
+        s->due_us = now_us + SERVER_EXIT_FOLLOWS_US;
     else if (s->state != SERVER_AT_WORK && s->state != SERVER_PREPARING)
         s->due_us = now_us + s->initialize_us;
 }
@@ -405,7 +416,8 @@ bool server_state_wants_requests(const struct server_machine *s)
 
 bool server_state_is_draining(const struct server_machine *s)
 {
-    return s->state == SERVER_DRAINING || s->state == SERVER_INITIALIZING_DRAINING;
+    return s->state == SERVER_DRAINING || s->state == SERVER_DRAINING_INPUT_CLOSED ||
+           s->state == SERVER_INITIALIZING_DRAINING;
 }
 
 bool server_state_ended_by_server(const struct server_machine *s)

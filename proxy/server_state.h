@@ -41,6 +41,7 @@ enum server_state {
     SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
     SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
     SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
+    SERVER_DRAINING_INPUT_CLOSED, /* DRAINING and INPUT_CLOSED, then DRAINING and NOT_READING */
     SERVER_KILLED,        /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED,        /* the process exited; its output is being read */
     SERVER_EXITED_IDLE,   /* it did so with status 0 and no pending request; the next restarts it */
@@ -142,7 +143,7 @@ struct server_machine {
     bool forgives;             /* the next restart is not counted if `tried` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
     int64_t
-        due_us; /* in INITIALIZING*, ASKED, AT_WORK, PREPARING: before it, TIMEOUT changes nothing; 0: never */
+        due_us; /* of a state with has_due_time(): before it, TIMEOUT changes nothing; 0: never */
     int64_t drain_since_us;                   /* in *DRAINING: when the client closed its output */
     int64_t backoff_us;                       /* of the last restart */
     int64_t restarts_us[SERVER_RESTARTS_MAX]; /* times of the last restarts, a ring */

@@ -16,6 +16,7 @@ const char *server_state_name(enum server_state state)
         [SERVER_OUTPUT_CLOSED] = "output-closed",
         [SERVER_SHUTDOWN] = "shutdown",
         [SERVER_DRAINING] = "draining",
+        [SERVER_DRAINING_INPUT_CLOSED] = "draining-input-closed",
         [SERVER_KILLED] = "killed",
         [SERVER_EXITED] = "exited",
         [SERVER_EXITED_IDLE] = "exited-idle",

@@ -7,7 +7,8 @@ static bool is_staged(const struct pending *p)
     return p->written_at != PENDING_NOT_STAGED;
 }
 
-enum resend_result resend_settle(struct pending *p, uint64_t read, bool hung, bool may_repeat)
+enum resend_result resend_settle(struct pending *p, uint64_t read, enum resend_end end,
+                                 bool may_repeat)
 {
     bool read_now = is_staged(p) && p->written_at <= read; /* by this process */
     p->was_read |= read_now;
@@ -19,12 +20,22 @@ enum resend_result resend_settle(struct pending *p, uint64_t read, bool hung, bo
         return may_repeat ? RESEND_AGAIN : RESEND_NOT;
     if (p->resend == RESEND_WAITS && !is_staged(p)) /* this process did not get it */
         return RESEND_AGAIN;
-    if (hung || !may_repeat)
+    if (end == RESEND_END_HUNG || !may_repeat)
         return RESEND_NOT;
-    if (p->resend == RESEND_TRIED && read_now)
+    if (p->resend == RESEND_TRIED && read_now && end != RESEND_END_CANCELLED)
         return RESEND_ENDED_TWO;
     p->resend = RESEND_WAITS;
     return RESEND_AGAIN;
+}
+
+bool resend_take_cancelled(const struct pending_list *cancelled, uint64_t read)
+{
+    bool found = false;
+    for (struct pending *p = cancelled->oldest; p != NULL; p = p->next) {
+        found |= p->resend == RESEND_TRIED && p->written_at <= read;
+        p->resend = RESEND_NONE;
+    }
+    return found;
 }
 
 bool resend_is_due(const struct pending *p, const struct pending *next)

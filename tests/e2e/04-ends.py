@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import lib
 from lib import case, check, eq, fake, note, one_of, request, result
@@ -500,6 +501,30 @@ def _(t):
     p.client.expect_eof()
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
     check(not (t.vault / "Escalations").exists(), "nobody is to be troubled with a server that was to end anyway")
+
+
+def has_pipe(pid, inode):
+    links = (os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir())
+    return f"pipe:[{inode}]" in links
+
+
+@case("after the end of stdin the server closes its own: a request that it has not read is answered at once")
+def _(t):
+    p = t.proxy("--grace", "300ms").initialize()
+    p.client.send(request(1, "tools/list"))
+    p.server.expect(request(1, "tools/list"))
+    p.client.send(request(2, "tools/call", {"name": "x", "arguments": {"text": "x" * 300000}}))     # more than a pipe has
+    stdin = os.fstat(p.client.write_fd).st_ino
+    p.client.close_write()
+    lib.wait_until(lambda: not has_pipe(p.proc.pid, stdin), 20, "the proxy has seen the end of its stdin")
+    p.server.close_read()
+    error = p.client.recv_json(seconds=20)      # its deadline is 30 s
+    eq((error["id"], error["error"]["code"], error["error"]["data"]["cause"]), (2, -32000, "server-closed"), "the answer")
+    check("closed its stdin before it answered" in error["error"]["message"], error)
+    p.server.send(result(1))                    # it has read this one
+    p.client.expect(result(1))
+    p.client.expect_eof()
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
 
 
 LISTEN = request("l", "subscriptions/listen", {"notifications": {"toolsListChanged": True}, "_meta": {

@@ -158,6 +158,12 @@ row("reads that were pending beside the one that crashes the server get their an
           request(3, "resources/read", {"uri": "x:y"}), Wait(1, 2, 3), tool(4, "answer")],
     want={1: ok(), 2: ok(), 3: gone(words=["sent to two processes"]), 4: ok("3.1")}, escalated=["crash"])
 
+row("a read that is cancelled after it was sent again: the next one is not blamed for the end of that process",
+    server=["resources/list@1=sleep:300 signal:9", "resources/list@2=sleep:1000 signal:9", "tools/list@1=hang", "tools/list@2=hang"],
+    play=[request(1, "resources/list"), request(2, "tools/list"), Received("resources/list", 1, 2),
+          note("notifications/cancelled", {"requestId": 1}), Wait(2)],
+    unanswered=[1], want={2: ok()}, not_got=[(3, ("resources/list", None))], events="spawn exit restart spawn exit restart spawn exit")
+
 for hint in ("readOnlyHint", "idempotentHint"):
     row(f"a call of a tool marked {hint} that crashes two servers gets an error that does not say that it may have run",
         server=[f"tool.job={hint}", "job=signal:9"],
@@ -270,6 +276,13 @@ row("an error in the handshake with the new process ends the session",
 
 row("initialize is resent when it crashed the server",
     server=["initialize@1=exit:1"], play=[tool(1, "answer")], want={"init": ok(), 1: ok("2.1")}, events=AGAIN)
+
+# Half a second is less than a restarted server has to exit after it closed its stdin; two seconds are more.
+for when, wait in (("just", 500), ("long", 2000)):
+    row(f"the new process closes its stdin {when} before it answers initialize: no request waits for its deadline",
+        server=[f"initialize@2=shut sleep:{wait} answer"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
+        want={1: gone(), 2: gone("server-closed", at_most=100, words=["closed its stdin"])}, grace=10, exit=143,
+        events="spawn exit restart spawn kill exit")
 
 row("the client closes stdin while the server is being restarted", server=["start@2+=sleep:50000"],
     play=[tool(1, "signal:9"), Wait(1)], want={1: gone()}, exit=(0, 137, 143))

@@ -22,6 +22,7 @@
  *                                         not a message; N lines on stderr
  *   freeze  spin  stop  deaf  close       block; block in a busy loop; SIGSTOP; stop reading;
  *                                         close stdout
+ *   shut                                  close stdin
  *   block:MS  work:MS[:pipes]             wait, and read nothing meanwhile; the same while a child computes,
  *                                         which keeps the pipes open with `:pipes`
  *   exit:N  signal:N  ignore:N            exit now; kill itself now; ignore this signal from now on
@@ -429,6 +430,9 @@ static enum outcome do_word(struct job *j, const char *w, const char *arg)
         work(n, strchr(arg, ':') != NULL);
     } else if (strcmp(w, "deaf") == 0) {
         deaf = true;
+    } else if (strcmp(w, "shut") == 0) {
+        deaf = true;
+        close(STDIN_FILENO);
     } else if (strcmp(w, "close") == 0) {
         close(STDOUT_FILENO);
     } else if (strcmp(w, "withdraw") == 0) {

@@ -121,7 +121,7 @@ static const struct pair pairs[] = {
     PAIR(INPUT_CLOSED, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
     PAIR(INPUT_CLOSED, TIMEOUT, NOT_READING, REJECT_UNREAD, EXIT, NONE),
     PAIR(INPUT_CLOSED, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
-    PAIR(INPUT_CLOSED, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
+    PAIR(INPUT_CLOSED, CLIENT_WAITS, DRAINING_INPUT_CLOSED, 0, EXIT, CLIENT_CLOSED),
     PAIR(INPUT_CLOSED, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, CLIENT_CLOSED),
     PAIR(INPUT_CLOSED, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
     PAIR(INPUT_CLOSED, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
@@ -133,7 +133,7 @@ static const struct pair pairs[] = {
     PAIR(NOT_READING, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
     PAIR(NOT_READING, REQUEST, NOT_READING, REJECT_UNREAD, EXIT, NONE),
     PAIR(NOT_READING, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
-    PAIR(NOT_READING, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
+    PAIR(NOT_READING, CLIENT_WAITS, DRAINING_INPUT_CLOSED, REJECT_UNREAD, EXIT, CLIENT_CLOSED),
     PAIR(NOT_READING, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, CLIENT_CLOSED),
     PAIR(NOT_READING, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
     PAIR(NOT_READING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
@@ -160,11 +160,19 @@ static const struct pair pairs[] = {
     PAIR(SHUTDOWN, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
     PAIR(SHUTDOWN, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
+    PAIR(DRAINING, INPUT_CLOSED, DRAINING_INPUT_CLOSED, 0, EXIT, NONE),
     PAIR(DRAINING, EXITED, STOPPING, DISCONNECT, EXIT, NONE),
     PAIR(DRAINING, ANSWERED, STOPPING, STOP, STOPPED, NONE),
     PAIR(DRAINING, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, NONE),
     PAIR(DRAINING, SIGNAL, STOPPING, STOP_CLIENT | STOP | KILL, STOPPED, NONE),
     PAIR(DRAINING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
+
+    PAIR(DRAINING_INPUT_CLOSED, TIMEOUT, DRAINING_INPUT_CLOSED, REJECT_UNREAD, EXIT, NONE),
+    PAIR(DRAINING_INPUT_CLOSED, EXITED, STOPPING, DISCONNECT, EXIT, NONE),
+    PAIR(DRAINING_INPUT_CLOSED, ANSWERED, STOPPING, STOP, STOPPED, NONE),
+    PAIR(DRAINING_INPUT_CLOSED, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, NONE),
+    PAIR(DRAINING_INPUT_CLOSED, SIGNAL, STOPPING, STOP_CLIENT | STOP | KILL, STOPPED, NONE),
+    PAIR(DRAINING_INPUT_CLOSED, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
     PAIR(KILLED, EXITED, KILLED, DISCONNECT, EXIT, NONE),
     PAIR(KILLED, FINISHED, BACKOFF, PREPARE_RESTART, EXIT, NONE),
@@ -603,6 +611,21 @@ static void test_server_state_initialize_deadline_applies_while_draining(void **
     assert_int_equal(s.state, SERVER_STOPPING);
 }
 
+static void test_server_state_draining_server_that_closes_stdin_has_time_to_exit(void **state)
+{
+    (void)state;
+    struct server_machine s = machine_in(SERVER_RUNNING);
+    int64_t due_us = NOW + S + SERVER_EXIT_FOLLOWS_US;
+    happens(&s, SERVER_EV_CLIENT_WAITS, NOW);
+    happens(&s, SERVER_EV_INPUT_CLOSED, NOW + S);
+    assert_int_equal(server_state_timeout_us(&s, NOW + S), SERVER_DRAIN_TICK_US);
+    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, due_us - 1), 0);
+    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, due_us), REJECT_UNREAD);
+    server_state_extend(&s, due_us);
+    assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, due_us + 1), 0);
+    assert_true(server_state_event(&s, SERVER_EV_SIGNAL, NOW + GRACE / 2) & KILL);
+}
+
 static void test_server_state_question_has_one_grace_and_the_rest_max_timeout(void **state)
 {
     (void)state;
@@ -661,6 +684,7 @@ static void test_server_state_timeout_is_correct_in_every_state(void **state)
         [SERVER_EXITED_IDLE] = SERVER_REQUEST_FOLLOWS_US,
         [SERVER_CRASHED_IDLE] = SERVER_REQUEST_FOLLOWS_US,
         [SERVER_DRAINING] = SERVER_DRAIN_TICK_US,
+        [SERVER_DRAINING_INPUT_CLOSED] = SERVER_DRAIN_TICK_US,
         [SERVER_BACKOFF] = 700 * MS,
         [SERVER_INITIALIZING] = 5 * S,
         [SERVER_ASKED] = 5 * S,
@@ -688,8 +712,9 @@ static void test_server_state_queries_are_correct_in_every_state(void **state)
         assert_int_equal(server_state_holds_client(&s), i == SERVER_INPUT_CLOSED ||
                                                             i == SERVER_OUTPUT_CLOSED ||
                                                             i == SERVER_INITIALIZING_INPUT_CLOSED);
-        assert_int_equal(server_state_is_draining(&s),
-                         i == SERVER_DRAINING || i == SERVER_INITIALIZING_DRAINING);
+        assert_int_equal(server_state_is_draining(&s), i == SERVER_DRAINING ||
+                                                           i == SERVER_DRAINING_INPUT_CLOSED ||
+                                                           i == SERVER_INITIALIZING_DRAINING);
         assert_int_equal(server_state_is_doubted(&s),
                          i == SERVER_ASKED || i == SERVER_AT_WORK || i == SERVER_PREPARING);
         assert_int_equal(server_state_wants_requests(&s),
@@ -733,6 +758,7 @@ int main(void)
         cmocka_unit_test(test_server_state_draining_continues_after_initialize_of_the_new_process),
         cmocka_unit_test(test_server_state_initialize_keeps_its_deadline_after_stdin_is_closed),
         cmocka_unit_test(test_server_state_initialize_deadline_applies_while_draining),
+        cmocka_unit_test(test_server_state_draining_server_that_closes_stdin_has_time_to_exit),
         cmocka_unit_test(test_server_state_question_has_one_grace_and_the_rest_max_timeout),
         cmocka_unit_test(test_server_state_work_without_max_timeout_has_no_end),
         cmocka_unit_test(test_server_state_extend_starts_the_time_of_the_question_again),
