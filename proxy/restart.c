@@ -197,8 +197,6 @@ void restart_resume(struct proxy *p)
     buf_close(&b);
     relay_end_priority(&p->relay[ROW_C2S]);
     timers_server_away(&t->timers, false, recorder_now_us(p->recorder));
-    if (p->relay[ROW_C2S].out.fd < 0) /* reported before in a state that does not keep it */
-        server_event(p, SERVER_EV_INPUT_CLOSED);
 }
 
 /* The new process would wait for initialize, and be taken for hung. */

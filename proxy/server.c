@@ -135,8 +135,11 @@ static void carry_out(struct proxy *p, unsigned todo)
         child_stop(&p->child);
     if (todo & SERVER_DO_KILL)
         child_kill(&p->child);
-    if (todo & SERVER_DO_RESUME)
+    if (todo & SERVER_DO_RESUME) {
         restart_resume(p);
+        if (p->relay[ROW_C2S].out.fd < 0) /* reported before, in a state that does not keep it */
+            server_event(p, SERVER_EV_INPUT_CLOSED);
+    }
     if (todo & SERVER_DO_PREPARE_RESTART)
         restart_prepare(p);
     if (todo & SERVER_DO_START)

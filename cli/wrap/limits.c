@@ -25,7 +25,9 @@ static const struct {
     {"gemini", MCPFILE_TIMEOUT, 1000, CALLS | START},
     {"cline", MCPFILE_TIMEOUT, 1000000, CALLS | START},
     {"goose", MCPFILE_TIMEOUT, 1000000, CALLS | START},
-    {"opencode", MCPFILE_TIMEOUT, 1000, START},
+    {"opencode", MCPFILE_TIMEOUT, 1000, CALLS | START},
+    {"opencode", MCPFILE_TIMEOUT_STARTUP, 1000, START},
+    {"opencode", MCPFILE_TIMEOUT_REQUEST, 1000, CALLS},
 };
 
 /* 0: not a positive number. */
@@ -62,7 +64,9 @@ void limits_read(struct limits *ret, const struct mcpfile *f, const struct mcpfi
     for (size_t i = 0; i < MI_COUNT(rules); i++) {
         if (rules[i].client != NULL && strcmp(rules[i].client, client) != 0)
             continue;
-        int64_t us = limit_us(f, s->limit[rules[i].limit], rules[i].unit_us) - LIMITS_BEFORE_US;
+        enum mcpfile_limit limit = rules[i].limit;
+        struct span value = s->limit[limit].n > 0 ? s->limit[limit] : f->limit[limit];
+        int64_t us = limit_us(f, value, rules[i].unit_us) - LIMITS_BEFORE_US;
         if ((rules[i].meaning & CALLS) && us > DEADLINE_DEFAULT_US) {
             write_duration(ret->call, sizeof ret->call, "tools/call=", us);
             longest_us = us > longest_us ? us : longest_us;

@@ -65,6 +65,14 @@ static const struct {
     {"startup_timeout_sec", J | T | Y, ROLE_LIMIT + MCPFILE_STARTUP_TIMEOUT_SEC},
     {"startup_timeout_ms", J | T | Y, ROLE_LIMIT + MCPFILE_STARTUP_TIMEOUT_MS},
 };
+/* Members of an object `timeout`. */
+static const struct {
+    const char *name;
+    enum mcpfile_limit limit;
+} timeouts[] = {
+    {"startup", MCPFILE_TIMEOUT_STARTUP},
+    {"request", MCPFILE_TIMEOUT_REQUEST},
+};
 #undef J
 #undef T
 #undef Y
@@ -170,6 +178,30 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     return new;
 }
 
+/* The last key of the path is that of a member of an object `timeout`. MCPFILE_NLIMITS: it is not a known one. */
+static enum mcpfile_limit timeout_member(struct mcpfile_scan *s)
+{
+    for (size_t i = 0; i < MI_COUNT(timeouts); i++)
+        if (level_is(s, s->depth - 1, timeouts[i].name))
+            return timeouts[i].limit;
+    return MCPFILE_NLIMITS;
+}
+
+/* A limit of all servers (opencode): `experimental.mcp_timeout`, `mcp.timeout`, a number or an object. */
+static void note_common_limit(struct mcpfile_scan *s, const struct mcpfile_value *v)
+{
+    enum mcpfile_limit limit = MCPFILE_NLIMITS;
+    if (v->type != MCPFILE_OTHER || s->f->format != MCPFILE_JSON)
+        return;
+    if (s->depth == 2 && ((level_is(s, 0, "experimental") && level_is(s, 1, "mcp_timeout")) ||
+                          (level_is(s, 0, "mcp") && level_is(s, 1, "timeout"))))
+        limit = MCPFILE_TIMEOUT;
+    else if (s->depth == 3 && level_is(s, 0, "mcp") && level_is(s, 1, "timeout"))
+        limit = timeout_member(s);
+    if (limit != MCPFILE_NLIMITS)
+        s->f->limit[limit] = v->token;
+}
+
 /* Notes a member; false: there are two of them. */
 static bool note(struct mcpfile_member *m, const struct mcpfile_value *v)
 {
@@ -263,6 +295,13 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
     case ROLE_LOGIN:
         server->remote_odd = "it has login settings that mcp-remote does not read";
         break;
+    case ROLE_LIMIT + MCPFILE_TIMEOUT:
+        server->limit[MCPFILE_TIMEOUT] = v->token;
+        for (size_t i = 0; i < MI_COUNT(timeouts); i++) {
+            server->limit[timeouts[i].limit] = s->limit[timeouts[i].limit];
+            s->limit[timeouts[i].limit] = (struct span){0};
+        }
+        break;
     default:
         server->limit[role - ROLE_LIMIT] = v->token;
         break;
@@ -271,12 +310,15 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
 
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
+    note_common_limit(s, v);
     size_t level = name_level(s, 2);
     int role = level > 0 ? role_of(s, level + 1) : ROLE_NONE;
     if (role == ROLE_HEADERS)
         add_header(s, v);
     else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML)
         note_member(s, level, role, v); /* [mcp_servers.NAME.http_headers] */
+    else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && timeout_member(s) != MCPFILE_NLIMITS)
+        s->limit[timeout_member(s)] = v->token;
     level = name_level(s, 1);
     role = level > 0 ? role_of(s, s->depth - 1) : ROLE_NONE;
     /* `mcp.servers.command` may be a server with this name: see places */

@@ -16,11 +16,12 @@ struct mcpfile_scan {
     const struct mcpfile_language *language;
     const char *p, *end;
     struct span level[MCPFILE_LEVELS];
-    size_t depth;    /* of the path, including levels that are not stored */
-    size_t nesting;  /* open brackets */
-    size_t object;   /* offset of the innermost JSON object */
-    const char *why; /* the first error; NULL: none */
-    const char *at;  /* its position */
+    size_t depth;                       /* of the path, including levels that are not stored */
+    size_t nesting;                     /* open brackets */
+    size_t object;                      /* offset of the innermost JSON object */
+    struct span limit[MCPFILE_NLIMITS]; /* of the object `timeout` that is being read */
+    const char *why;                    /* the first error; NULL: none */
+    const char *at;                     /* its position */
     bool no_memory;
 };
 

@@ -33,6 +33,8 @@ struct mcpfile_member {
 /* Members with a time limit; each client has its own (limits.h). */
 enum mcpfile_limit {
     MCPFILE_TIMEOUT,
+    MCPFILE_TIMEOUT_STARTUP, /* `startup` in an object `timeout` */
+    MCPFILE_TIMEOUT_REQUEST, /* `request` in it */
     MCPFILE_TOOL_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_MS,
@@ -70,7 +72,8 @@ struct mcpfile {
     size_t args, args_cap;
     struct mcpfile_header *header; /* owned; the headers of all servers */
     size_t headers, headers_cap;
-    struct buf error; /* owned */
+    struct span limit[MCPFILE_NLIMITS]; /* of servers that do not have their own; opencode */
+    struct buf error;                   /* owned */
 };
 
 /* By the end of its name: .toml, .yaml, .yml, otherwise JSON. */

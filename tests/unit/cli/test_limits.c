@@ -20,6 +20,8 @@ static void check_rows(const struct row *rows, size_t n)
         while (x < f.servers && strcmp(f.server[x].name, "x") != 0)
             x++;
         assert_true(x < f.servers);
+        for (size_t k = 0; k < f.servers; k++)
+            assert_string_not_equal(f.server[k].name, "servers");
         limits_read(&got, &f, &f.server[x], rows[i].client);
         if (strcmp(got.call, rows[i].call) != 0 ||
             strcmp(got.initialize, rows[i].initialize) != 0 ||
@@ -53,13 +55,50 @@ static void test_limits_each_client_has_its_unit_and_meaning(void **state)
          ""},
         {"cline", MCPFILE_JSON, J("\"timeout\": 60"), "tools/call=59s", "", ""},
         {"goose", MCPFILE_YAML, Y("    timeout: 300"), "tools/call=299s", "initialize=299s", ""},
-        {"opencode", MCPFILE_JSON, "{\"mcp\":{\"x\":{\"command\":[\"c\"],\"timeout\":300000}}}", "",
-         "initialize=299s", ""},
+        {"opencode", MCPFILE_JSON, "{\"mcp\":{\"x\":{\"command\":[\"c\"],\"timeout\":300000}}}",
+         "tools/call=299s", "initialize=299s", ""},
         {"opencode", MCPFILE_JSON,
          "{\"mcp\":{\"servers\":{\"timeout\":{\"command\":[\"c\"]},\"x\":{\"command\":[\"c\"]}}}}",
          "", "", ""},
         {"cursor", MCPFILE_JSON, J("\"timeout\": 60000"), "", "", ""},
         {"-", MCPFILE_JSON, J("\"timeout\": 60000"), "", "", ""},
+    };
+    check_rows(rows, MI_COUNT(rows));
+}
+
+#define O(server) "\"x\":{\"command\":[\"c\"]" server "}"
+#define OBJECT(members) "\"timeout\":{" members "}"
+
+static void test_limits_of_opencode_may_be_objects_and_for_all_servers(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"opencode", MCPFILE_JSON,
+         "{\"mcp\":{\"servers\":{" O("," OBJECT("\"startup\":300000,\"request\":60000")) "}}}",
+         "tools/call=59s", "initialize=299s", ""},
+        {"opencode", MCPFILE_JSON,
+         "{\"mcp\":{" O("," OBJECT("\"request\":60000 /* a minute */,\"other\":1")) "}}",
+         "tools/call=59s", "", ""},
+        {"opencode", MCPFILE_JSON,
+         "{\"mcp\":{\"servers\":{" O("") "}," OBJECT("\"startup\":300000,\"request\":60000") "}}",
+         "tools/call=59s", "initialize=299s", ""},
+        {"opencode", MCPFILE_JSON,
+         "{\"mcp\":{" OBJECT("\"startup\":300000,\"request\":60000") ",\"servers\":{" O(
+             "," OBJECT("\"request\":20000")) "}}}",
+         "", "initialize=299s", ""},
+        {"opencode", MCPFILE_JSON, "{\"mcp\":{\"timeout\":60000,\"servers\":{" O("") "}}}",
+         "tools/call=59s", "", ""},
+        {"opencode", MCPFILE_JSON, "{\"mcp\":{" O("") "},\"experimental\":{\"mcp_timeout\":60000}}",
+         "tools/call=59s", "", ""},
+        {"opencode", MCPFILE_JSON,
+         "{\"mcp\":{" O(",\"timeout\":300000") "},\"experimental\":{\"mcp_timeout\":60000}}",
+         "tools/call=299s", "initialize=299s", ""},
+        /* a server with this name */
+        {"opencode", MCPFILE_JSON,
+         "{\"experimental\":{\"mcp_timeout\":60000},\"mcp\":{\"timeout\":{\"command\":[\"c\"]}," O(
+             "") "}}",
+         "tools/call=59s", "", ""},
+        {"cursor", MCPFILE_JSON, J(OBJECT("\"request\":60000")), "", "", ""},
     };
     check_rows(rows, MI_COUNT(rows));
 }
@@ -112,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits_each_client_has_its_unit_and_meaning),
+        cmocka_unit_test(test_limits_of_opencode_may_be_objects_and_for_all_servers),
         cmocka_unit_test(test_limits_never_shorten_a_default_deadline),
         cmocka_unit_test(test_limits_over_ten_minutes_raise_max_timeout),
         cmocka_unit_test(test_limits_that_are_no_positive_number_are_left_out),
