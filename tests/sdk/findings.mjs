@@ -66,12 +66,19 @@ function isOf(type, value) {
 }
 
 const FORMATS = ["date-time", "date", "uri", "email", "uuid"]; // the formats that the interposer checks
-function validator(schema) {
-  const ajv = /draft-07/.test(schema.$schema ?? "") ? new Ajv({ strict: false }) : new Ajv2020({ strict: false });
+function dialect(ajv) {
   addFormats(ajv, FORMATS);
   ajv.opts.validateFormats = true;
   for (const format of ["uri-reference", "time", "duration", "ipv4", "ipv6", "hostname", "regex"]) ajv.addFormat(format, true);
-  return ajv.compile(schema);
+  return ajv;
+}
+const DRAFT_07 = dialect(new Ajv({ strict: false }));
+const DRAFT_2020 = dialect(new Ajv2020({ strict: false }));
+const validators = new Map(); // by the schema's text: each server lists the same tools in every session
+function validator(schema) {
+  const text = JSON.stringify(schema);
+  if (!validators.has(text)) validators.set(text, (/draft-07/.test(schema.$schema ?? "") ? DRAFT_07 : DRAFT_2020).compile(schema));
+  return validators.get(text);
 }
 
 // The state of a session.

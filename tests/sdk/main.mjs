@@ -2,7 +2,8 @@
 // Usage: main.mjs [WORD...]: only the cases whose names contain one of the words. TEST_LONG=1: every case of the Inspector.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,30 +53,33 @@ const GRACE = { MCP_INTERPOSER_GRACE: "60s" }; // no SIGTERM to a server that is
 
 // Every process of a run has the run's mark in its environment.
 const markOf = (n, via) => `${token}-${n}-${via}`;
-async function processes(mark) {
-  const found = [];
-  for (const pid of await readdir("/proc")) {
-    if (!/^\d+$/.test(pid)) continue;
-    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
-    if (!environment.includes(`MCP_SDK_TEST=${mark}`)) continue;
-    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-    if (command !== "") found.push({ pid: Number(pid), command: command.replaceAll("\0", " ").trim() });
+function ofProcess(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return ""; // it has exited
   }
-  return found;
+}
+function processes(mark, pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+  return pids
+    .filter((pid) => ofProcess(pid, "environ").includes(`MCP_SDK_TEST=${mark}`))
+    .map((pid) => ({ pid: Number(pid), command: ofProcess(pid, "cmdline").replaceAll("\0", " ").trim() }))
+    .filter(({ command }) => command !== "");
 }
 async function noneLeft(mark) {
   const end = Date.now() + deadline(3_000);
-  for (;;) {
-    const left = await processes(mark);
-    if (left.length === 0) return;
-    if (Date.now() > end) fail(`still running: ${left.map((p) => `${p.pid} ${p.command}`).join("; ")}`);
-    await new Promise((done) => setTimeout(done, 20));
+  for (let left = processes(mark); left.length > 0; left = processes(mark)) {
+    // Until these are gone, only they are looked at: reading all of /proc costs milliseconds.
+    while ((left = processes(mark, left.map(({ pid }) => pid))).length > 0) {
+      if (Date.now() > end) fail(`still running: ${left.map((p) => `${p.pid} ${p.command}`).join("; ")}`);
+      await new Promise((done) => setTimeout(done, 20));
+    }
   }
 }
 // On a busy machine a recorder stores the last messages after its proxy has exited.
 const stored = (mark) => noneLeft(mark).catch(() => {});
-async function endAll(mark) {
-  for (const { pid } of await processes(mark)) {
+function endAll(mark) {
+  for (const { pid } of processes(mark)) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {} // it has exited
@@ -183,7 +187,7 @@ async function sdkCase(one, n) {
     await checkReplay({ one, interposed, replayed, vault, again: replays, test });
     await test(`${one.name}: no process of the replay left`, () => noneLeft(markOf(n, "replayed")));
   }
-  for (const via of ["direct", "interposed", "replayed"]) await endAll(markOf(n, via));
+  endAll(`${token}-${n}-`);
 }
 
 // A server that crashes: there is nothing to compare with, because a direct session would end.
@@ -200,7 +204,7 @@ async function crashCase(one, n) {
     same("restarts", kinds.filter(({ kind }) => kind === "restart").length, one.restarts);
   });
   await test(`${one.name}: no process left`, () => noneLeft(markOf(n, "interposed")));
-  await endAll(markOf(n, "interposed"));
+  endAll(markOf(n, "interposed"));
 }
 
 // A server that exits before it answers: the SDK's error depends on what comes first, the end of the
@@ -223,7 +227,7 @@ async function inspectorCase(one, n) {
   await test(`${one.name}: replayed, same output`, () => (result ?? fail("there is nothing to replay")).replay());
   await test(`${one.name}: replayed, same recording`, () => sameRecording(one, vault, replays));
   await test(`${one.name}: no process left`, () => noneLeft(mark));
-  await endAll(mark);
+  endAll(mark);
 }
 
 // The methods and messages that the sessions must have covered.
@@ -345,7 +349,8 @@ try {
 } catch (error) {
   await test("the tests could run", () => fail(error.message));
 } finally {
-  await endAll(token);
+  endAll(token);
+  for (const { database } of [vault, replays]) database.close();
   await rm(root, { recursive: true, force: true });
 }
 console.log(`${passed} passed, ${failed} failed`);

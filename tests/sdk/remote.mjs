@@ -159,5 +159,6 @@ export async function checkRemote({ interposer, root, settings, cwd, test }) {
   } finally {
     close(http);
     close(silent);
+    vault.database.close();
   }
 }

@@ -4,8 +4,9 @@
 import { open, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { execute, kindOf } from "./client.mjs";
+import { kindOf } from "./client.mjs";
 import { checkFindings } from "./findings.mjs";
+import { Sqlite } from "./sqlite.mjs";
 
 const BODY_IN_DATABASE = 64 * 1024; // bytes; longer ones are in Bodies/
 const ARGUMENTS_IN_LOG = 4096; // bytes; longer ones are truncated in the log
@@ -14,13 +15,11 @@ const HEAD = 50; // characters
 export class Vault {
   constructor(dir) {
     this.dir = dir;
+    this.database = new Sqlite(join(dir, "interposer.db"));
   }
 
-  async query(sql) {
-    // Other sessions are writing: wait while the last one of them removes the write-ahead log.
-    const args = ["-readonly", "-json", "-cmd", ".timeout 10000", join(this.dir, "interposer.db"), sql];
-    const { stdout } = await execute("sqlite3", args);
-    return stdout.trim() === "" ? [] : JSON.parse(stdout);
+  query(sql) {
+    return this.database.query(sql);
   }
 
   // The only session with that name; slashes in a name are replaced, because it is used in file names.
