@@ -244,7 +244,7 @@ export class Session {
     return linesOf(this.stderr).filter((line) => !isOwn(line));
   }
 
-  // Invalid arguments, sent on purpose, are reported once for each tool.
+  // Invalid arguments, sent on purpose, are reported once for each tool. On a busy machine the recorder exits after its proxy.
   ownStderr() {
     return linesOf(this.stderr).filter((line) => isOwn(line) && !isNoted(line));
   }
@@ -256,7 +256,8 @@ export class Session {
 
 const linesOf = (text) => text.split("\n").filter((line) => line !== "");
 const isOwn = (line) => line.startsWith("mcp-interposer: ");
-const isNoted = (line) => /^mcp-interposer: warn: noted: server=.* invalid arguments for the tool /.test(line);
+const isNoted = (line) =>
+  /^mcp-interposer: warn: (noted: server=.* invalid arguments for the tool |the session's last messages are not stored yet)/.test(line);
 
 export function kindOf(message) {
   if (message.method !== undefined) return message.id === undefined ? "notification" : "request";

@@ -48,11 +48,11 @@ const memory = [
   ["prompts/list", ["prompts/list"], 0, null],
 ];
 
-// Without TEST_LONG=1 only these run: each method that calls something, results and errors, each server.
+// Without TEST_LONG=1 only these run: a call with a result, one with an error, a session without a call, the newest revision
+// tried first, each server. The SDK's cases have the other methods, and the Inspector sends no others.
 const SAMPLE = new Set([
-  "everything tools/call with metadata", "everything tools/call with bad arguments", "everything resources/read",
-  "everything prompts/get without its argument", "everything logging/setLevel", "everything tools/list in era auto",
-  "filesystem tools/call of a write", "filesystem resources/list", "memory tools/list",
+  "everything tools/call with metadata", "everything prompts/get without its argument", "everything tools/list in era auto",
+  "filesystem resources/list", "memory tools/list",
 ]);
 
 function entry(server, packages, dir) {
