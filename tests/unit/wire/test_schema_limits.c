@@ -73,72 +73,194 @@ static void test_schema_many_references_compile_in_linear_time(void **state)
 }
 
 /* Each of these patterns becomes far larger than it is written. */
-static void test_schema_patterns_have_one_quota(void **state)
+static const char *const large[] = {"(a{1,200}){1,100}", "((a{9}){9}){9}",
+                                    "(?:[a-z\\\\p{L}]{200}){40}", "(((a?){20}){20}){8}",
+                                    "(\\\\p{L}{1,2000}|b){9}"};
+
+/* n patterns of one kind. */
+static void write_patterns(struct buf *b, const char *pattern, int n)
+{
+    buf_clear(b);
+    buf_adds(b, "{\"patternProperties\":{");
+    for (int k = 0; k < n && b->n < SCHEMA_TEXT_MAX - 100; k++)
+        buf_printf(b, "%s\"%s%d\":{}", k > 0 ? "," : "", pattern, k);
+    buf_adds(b, "}}");
+}
+
+static void test_schema_many_patterns_compile_in_bounded_time(void **state)
 {
     (void)state;
-    static const char *const hostile[] = {"(a{1,200}){1,100}", "((a{9}){9}){9}",
-                                          "(?:[a-z\\\\p{L}]{200}){40}", "(((a?){20}){20}){8}",
-                                          "(\\\\p{L}{1,2000}|b){9}"};
-    for (size_t i = 0; i < MI_COUNT(hostile); i++) {
+    for (size_t i = 0; i < MI_COUNT(large); i++) {
         struct buf b = {0}, why = {0};
         struct schema *s = NULL;
         struct schema_limits limits = {.cpu_us = 0};
-        buf_adds(&b, "{\"patternProperties\":{");
-        for (int k = 0; k < 20000 && b.n < SCHEMA_TEXT_MAX - 100; k++)
-            buf_printf(&b, "%s\"%s%d\":{}", k > 0 ? "," : "", hostile[i], k);
-        buf_adds(&b, "}}");
+        write_patterns(&b, large[i], 20000);
         int64_t from = clock_thread_us();
-        int st = schema_open(&s, buf_slice(&b), &limits, &why);
-        int64_t took = clock_thread_us() - from;
-        assert_int_equal(st, MI_EFULL);
-        assert_true(took < MOST_US);
+        assert_int_equal(schema_open(&s, buf_slice(&b), &limits, &why), MI_EFULL);
+        assert_true(clock_thread_us() - from < MOST_US);
+        assert_string_equal(buf_str(&why), "compiling the schema takes too long");
         assert_int_equal(limits.memory.used, 0);
         buf_close(&b);
         buf_close(&why);
     }
 }
 
-/* One answer with 100 strings, and patterns that try very much. */
-static void test_schema_searches_have_one_budget(void **state)
+/* Schemas of which each is small enough, until their memory together is used up. */
+static void test_schema_patterns_have_one_quota(void **state)
 {
     (void)state;
-    static const char *const hostile[] = {"^(a?a?)*b",
-                                          "(a|aa)+$",
-                                          "(a+)+$",
-                                          "(a*)*b",
-                                          "^(([a-z])+.)+[A-Z]([a-z])+$",
-                                          "(.*).*\\\\1b",
-                                          "(?=(a+))a*b\\\\1",
-                                          "(?:a?){30}a{30}b",
-                                          "[^b]*[^c]*[^d]*e",
-                                          "a{900}b"};
-    struct buf value = {0};
-    buf_addc(&value, '[');
-    for (int i = 0; i < 100; i++) {
-        buf_adds(&value, i > 0 ? ",\"" : "\"");
-        for (int k = 0; k < 1000; k++)
-            buf_addc(&value, 'a');
-        buf_addc(&value, '"');
-    }
-    buf_addc(&value, ']');
-    for (size_t i = 0; i < MI_COUNT(hostile); i++) {
+    enum { SCHEMAS = 4000 };
+    for (size_t i = 0; i < MI_COUNT(large); i++) {
         struct buf b = {0}, why = {0};
-        struct schema_fault fault = {{0}, {0}};
-        struct schema *s;
-        buf_printf(&b, "{\"items\":{\"anyOf\":[{\"pattern\":\"%s\"},{\"pattern\":\"%s|x\"}]}}",
-                   hostile[i], hostile[i]);
-        assert_int_equal(schema_open(&s, buf_slice(&b), NULL, &why), 0);
-        int64_t from = clock_thread_us();
-        enum schema_result result = schema_check(s, buf_slice(&value), &fault);
-        int64_t took = clock_thread_us() - from;
-        assert_true(took < MOST_US);
-        assert_true(fault.reason.n > 0 || result == SCHEMA_FITS);
-        schema_close(s);
-        schema_fault_close(&fault);
+        static struct schema *s[SCHEMAS];
+        struct schema_limits limits = {.cpu_us = 0};
+        int n = 0, st = 0;
+        write_patterns(&b, large[i], 20);
+        while (n < SCHEMAS && (st = schema_open(&s[n], buf_slice(&b), &limits, &why)) == 0)
+            n++;
+        assert_true(n > 1 && n < SCHEMAS);
+        assert_int_equal(st, MI_EFULL);
+        assert_string_equal(buf_str(&why),
+                            "the schemas and their patterns need more than 8192 KiB of memory");
+        assert_true(limits.memory.used <= SCHEMA_BYTES_MAX);
+        while (n > 0)
+            schema_close(s[--n]);
+        assert_int_equal(limits.memory.used, 0);
         buf_close(&b);
         buf_close(&why);
     }
+}
+
+/* The result of a check whose time is bounded. `reason` is replaced. */
+static enum schema_result check_in_time(struct buf *schema, struct buf *value, int64_t cpu_us,
+                                        struct buf *reason)
+{
+    struct buf why = {0};
+    struct schema_limits limits = {.cpu_us = 0};
+    struct schema_fault fault = {{0}, {0}};
+    struct schema *s;
+    assert_int_equal(schema_open(&s, buf_slice(schema), &limits, &why), 0);
+    limits.cpu_us = cpu_us;
+    int64_t from = clock_thread_us();
+    enum schema_result result = schema_check(s, buf_slice(value), &fault);
+    assert_true(clock_thread_us() - from < MOST_US);
+    buf_clear(reason);
+    buf_adds(reason, buf_str(&fault.reason));
+    schema_close(s);
+    schema_fault_close(&fault);
+    buf_close(&why);
+    return result;
+}
+
+/* An array of n strings, each: count times the letter a, the text, count times the letter a. */
+static void write_strings(struct buf *b, int n, int count, const char *text)
+{
+    buf_clear(b);
+    for (int i = 0; i < n; i++) {
+        buf_adds(b, i > 0 ? ",\"" : "[\"");
+        for (int k = 0; k < count; k++)
+            buf_addc(b, 'a');
+        buf_adds(b, text);
+        for (int k = 0; k < count && *text != '\0'; k++)
+            buf_addc(b, 'a');
+        buf_addc(b, '"');
+    }
+    buf_addc(b, ']');
+}
+
+#define TOO_LONG "the check takes too long"
+
+/* One answer with 100 strings, and patterns that try very much. PCRE2 alone limits a search from one start only. */
+static void test_schema_searches_have_one_budget(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern;
+        bool
+            many; /* from one start it needs little: only the sum over all starts and strings exceeds a limit */
+    } hostile[] = {
+        {"(?:a?){4}[bc]", true},
+        {"(?:a|a?){9}[bc]", true}, /* without the sum 0.6 s for each string */
+        {"(?:a?){11}a{11}[bc]", true},
+        {"(?:a?a?){6}[bc]", true},
+        {"a{1,40}a{1,40}[bc]", true},
+        {"(?=(a+))a*b\\\\1", false},
+        {"^(a?a?)*b", false},
+        {"(a|aa)+$", false},
+        {"(a*)*b", false},
+        {"^(([a-z])+.)+[A-Z]([a-z])+$", false},
+        {"(.*).*\\\\1b", false},
+        {"(?:a?){30}a{30}b", false},
+        {"[^b]*[^c]*[^d]*e", false},
+    };
+    struct buf value = {0}, b = {0}, reason = {0};
+    write_strings(&value, 100, 1000, "");
+    for (size_t i = 0; i < MI_COUNT(hostile); i++) {
+        buf_clear(&b);
+        buf_printf(&b, "{\"items\":{\"anyOf\":[{\"pattern\":\"%s|x\"},true]}}", hostile[i].pattern);
+        assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+        if (hostile[i].many)
+            assert_string_equal(buf_str(&reason), TOO_LONG);
+    }
     buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+}
+
+/* Searches that end at once, but first look at the whole text. */
+static void test_schema_beginning_a_search_counts(void **state)
+{
+    (void)state;
+    struct buf value = {0}, b = {0}, reason = {0};
+    write_strings(&value, 1, 1000000, "");
+    buf_adds(&b, "{\"items\":{\"anyOf\":[");
+    for (int i = 0; i < 500; i++)
+        buf_printf(&b, "{\"pattern\":\"^b%d\"},", i);
+    buf_adds(&b, "true]}}");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+    assert_string_equal(buf_str(&reason), TOO_LONG);
+    buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+}
+
+/* A backreference that is compared with much text in each place, and differs at its end. */
+static void test_schema_backreferences_count_what_they_compare(void **state)
+{
+    (void)state;
+    struct buf value = {0}, b = {0}, reason = {0};
+    write_strings(&value, 1, 300000, "b");
+    buf_adds(&b, "{\"items\":{\"anyOf\":[{\"pattern\":\"^(a*b)a{0,200}?\\\\1\"},true]}}");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+    assert_string_equal(buf_str(&reason), TOO_LONG);
+    buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+}
+
+/* With a limit of 1 µs, what takes more ends; without one it does not. */
+static void test_schema_cpu_time_is_a_limit_of_its_own(void **state)
+{
+    (void)state;
+    struct buf value = {0}, b = {0}, reason = {0}, why = {0};
+    struct schema_limits limits = {.cpu_us = 1};
+    struct schema *s = NULL;
+    write_strings(&value, 1000, 20, "b");
+    buf_adds(&b, "{\"items\":{\"pattern\":\"b\"}}");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_FITS);
+    assert_int_equal(check_in_time(&b, &value, 1, &reason), SCHEMA_UNKNOWN);
+    assert_string_equal(buf_str(&reason), TOO_LONG);
+    write_patterns(&b, "^name", 1000);
+    assert_int_equal(schema_open(&s, buf_slice(&b), &limits, &why), MI_EFULL);
+    assert_string_equal(buf_str(&why), "compiling the schema takes too long");
+    limits.cpu_us = 0;
+    buf_clear(&why);
+    assert_int_equal(schema_open(&s, buf_slice(&b), &limits, &why), 0);
+    schema_close(s);
+    buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+    buf_close(&why);
 }
 
 /* The first call of the tool has the finding, later ones have not. */
@@ -175,8 +297,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schema_many_references_compile_in_linear_time),
+        cmocka_unit_test(test_schema_many_patterns_compile_in_bounded_time),
         cmocka_unit_test(test_schema_patterns_have_one_quota),
         cmocka_unit_test(test_schema_searches_have_one_budget),
+        cmocka_unit_test(test_schema_beginning_a_search_counts),
+        cmocka_unit_test(test_schema_backreferences_count_what_they_compare),
+        cmocka_unit_test(test_schema_cpu_time_is_a_limit_of_its_own),
         cmocka_unit_test(test_schema_that_is_not_checked_is_noted_once),
     };
     return cmocka_run_group_tests_name("schema_limits", tests, NULL, NULL);
