@@ -114,46 +114,70 @@ static int add_lines(struct ui *u, const struct gathering *g)
 
 /* ---- what happened meanwhile ---- */
 
-/* Whether the event tells why the call has failed: a hang names its request; a server exits before its calls end. */
-static bool explains(const struct query_event *e, const struct listed *call, int64_t asked_us)
+/* Whether the event is about this request. */
+static bool names(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;
     int64_t seq = 0;
-    if (slice_is(e->kind, "exit"))
-        return call->status == CALL_SERVER_GONE && e->t_us >= asked_us &&
-               e->t_us <= asked_us + call->took_us;
-    if (!slice_is(e->kind, "hang") || e->detail.p == NULL ||
-        json_scan(e->detail, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+    if (e->detail.p == NULL || json_scan(e->detail, NULL, NULL, &scan) < 0 ||
+        scan.type != JSON_OBJECT)
         return false;
     struct json_value detail = {scan.type, scan.root};
-    return json_int(json_get(detail, "seq"), &seq) && seq == call->seq;
+    return json_int(json_get(detail, "seq"), &seq) && seq == request;
 }
 
+/* A title if the event tells why the call has failed: the server was silent, and was asked whether it lives, or killed; or
+ * it ended before the call did. NULL: it does not. */
+static const char *explains(const struct query_event *e, const struct listed *call,
+                            int64_t asked_us)
+{
+    bool hang = slice_is(e->kind, "hang"), exit = slice_is(e->kind, "exit");
+    bool ended_it = call->status == CALL_SERVER_GONE && e->t_us >= asked_us &&
+                    e->t_us <= asked_us + call->took_us;
+    if (hang && (ended_it || names(e, call->seq)))
+        return "Hang";
+    if (exit && ended_it)
+        return "Crash";
+    if (slice_is(e->kind, "asked") && names(e, call->seq))
+        return "Silence";
+    return NULL;
+}
+
+/* Takes the last row of the page that explains the call, and frees the others. */
+static void take_post_mortem(struct shown *s, struct page_row *page, const struct listed *call,
+                             int64_t asked_us)
+{
+    struct page_row **last = NULL;
+    const char *title = NULL;
+    for (struct page_row **at = &page; *at != NULL; at = &(*at)->next) {
+        const char *found = explains(&(*at)->event, call, asked_us);
+        last = found != NULL ? at : last;
+        title = found != NULL ? found : title;
+    }
+    if (last != NULL) {
+        struct page_row *row = *last;
+        *last = row->next;
+        row->next = s->row;
+        s->row = row;
+        s->subject.post_mortem_title = slice_of(title);
+        s->subject.post_mortem = row->event.detail;
+    }
+    page_free(page);
+}
+
+/* Of several events the last: a server is asked before it is killed, and a request may be sent to two processes. */
 static int add_post_mortem(struct ui *u, const struct listed *call, int64_t asked_us)
 {
-    struct shown *s = &u->shown;
     int64_t after = INT64_MIN;
     int st = 0;
-    bool found = false;
-    for (int i = 0; i < EVENT_PAGES && st == 0 && !found; i++) {
-        struct page_row *page = NULL, **at = &page;
+    for (int i = 0; i < EVENT_PAGES && st == 0; i++) {
+        struct page_row *page = NULL;
         st = page_events(u->q, ui_session(u)->id, after, &page);
         if (st < 0 || page == NULL)
             break;
-        for (; *at != NULL && !found; at = found ? at : &(*at)->next) {
-            after = (*at)->event.id;
-            found = explains(&(*at)->event, call, asked_us);
-        }
-        if (found) {
-            struct page_row *row = *at;
-            *at = row->next;
-            row->next = s->row;
-            s->row = row;
-            s->subject.post_mortem_title =
-                slice_of(slice_is(row->event.kind, "hang") ? "Hang" : "Crash");
-            s->subject.post_mortem = row->event.detail;
-        }
-        page_free(page);
+        for (const struct page_row *e = page; e != NULL; e = e->next)
+            after = e->event.id;
+        take_post_mortem(&u->shown, page, call, asked_us);
     }
     return st;
 }

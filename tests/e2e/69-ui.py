@@ -672,4 +672,35 @@ def _(t):
     s.quit()
 
 
+@case("ui: the post-mortem of a call whose server hung, was killed for another call, crashed, or was silent but alive")
+def _(t):
+    calls = [("timeout", "own"), ("server-gone", "other"), ("server-gone", "crash"), ("timeout", "silent"), ("ok", "fine")]
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        add_session(db, 1, name="files", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
+        for i, (status, tool) in enumerate(calls):
+            request(db, 1, 2 * i + 1, tool, t_us=i * 10**7)
+            answer(db, 1, 2 * i + 2, 2 * i + 1, "x", t_us=i * 10**7 + 5 * 10**6, **({"kind": "error", "origin": "interposer", "finding": status} if status != "ok" else {}))
+        events = [(0, "spawn", {"pid": 1}), (5, "asked", {"seq": 1, "post_mortem": {"name": "asked-1"}}),
+                  (6, "hang", {"seq": 1, "post_mortem": {"name": "hung-1"}}), (6, "exit", {"signal": 9}),
+                  (15, "hang", {"seq": 99, "post_mortem": {"name": "hung-99"}}), (16, "exit", {"signal": 9}),
+                  (22, "exit", {"status": 51}), (24, "exit", {"status": 52}), (26, "exit", {"status": 53}),
+                  (35, "asked", {"seq": 7, "post_mortem": {"name": "asked-7"}}), (36, "alive", {"seq": 7, "because": "message"})]
+        for s, kind, detail in events:
+            db.execute("INSERT INTO events(session_id, t_us, kind, detail) VALUES(1, ?, ?, ?)", (s * 10**6, kind, json.dumps(detail)))
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
+    s.keys("g")
+    s.sees("calls 1/5", r"Hang", "hung-1", gone=["Silence", "asked-1"])
+    s.keys("j")
+    s.sees("calls 2/5", r"Hang", "hung-99")
+    s.keys("j")
+    s.sees("calls 3/5", "Crash", '"status": 52', gone=["51", "53"])
+    s.keys("j")
+    s.sees("calls 4/5", "Silence", "asked-7", gone=["Hang", "Crash"])
+    s.keys("j")
+    s.sees("calls 5/5", gone=["Silence", "Hang", "Crash"])
+    s.quit()
+
+
 lib.main()
