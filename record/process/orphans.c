@@ -14,10 +14,14 @@ struct search {
     const char *vault;
     void (*between)(void *ctx);
     void *ctx;
+    int64_t busy_since_us; /* since when the database has been locked; 0: it is not */
+    bool said;             /* that this process waits */
+    bool unusable; /* the database is still locked, or cannot be opened: nothing more is stored */
+    size_t left;   /* journals that are not stored for that reason */
 };
 
 struct orphan {
-    const struct search *search;
+    struct search *search;
     struct ring ring;
     struct session_start start;
     struct store *store;
@@ -57,23 +61,44 @@ static enum store_result try_batch(struct orphan *o, size_t *ret_n)
     return result;
 }
 
+/* The database is locked. All journals together wait for it ORPHANS_WAIT_US. false: that time is over. */
+static bool may_wait(struct search *s)
+{
+    int64_t now = clock_mono_us();
+    if (s->busy_since_us == 0)
+        s->busy_since_us = now;
+    if (!s->said && s->between == NULL && now - s->busy_since_us > ORPHANS_SAY_US) {
+        s->said = true;
+        log_warn("killed sessions left messages; waiting to store them: another process has locked "
+                 "the database: vault=%s",
+                 s->vault);
+    }
+    s->unusable = now - s->busy_since_us >= ORPHANS_WAIT_US;
+    return !s->unusable;
+}
+
 /* Stores everything, then ends the session. */
 static bool store_all(struct orphan *o)
 {
-    int64_t until = clock_mono_us() + ORPHANS_WAIT_US;
     for (;;) {
         size_t n = 0;
         enum store_result result = try_batch(o, &n);
         if (result == STORE_DAMAGED || (result == STORE_DONE && n == 0))
             result = store_end(o->store, &o->ring);
-        else if (result == STORE_DONE)
-            result = STORE_BUSY; /* there may be more */
         if (o->search->between != NULL)
             o->search->between(o->search->ctx);
-        if (result == STORE_DONE)
+        if (result == STORE_BUSY) {
+            if (!may_wait(o->search))
+                return false;
+            continue;
+        }
+        o->search->busy_since_us = 0;
+        if (result == STORE_DONE && n == 0)
             return true;
-        if (result != STORE_BUSY || (n == 0 && clock_mono_us() >= until))
+        if (result != STORE_DONE) {
+            o->search->unusable = store_vault(o->store) == NULL;
             return false;
+        }
     }
 }
 
@@ -86,7 +111,7 @@ static bool is_unfinished(int fd)
 }
 
 /* The journal is locked for this process. */
-static void store_orphan(const struct search *s, const struct journal_file *f)
+static void store_orphan(struct search *s, const struct journal_file *f)
 {
     struct orphan o = {.search = s};
     if (ring_open(&o.ring, f->fd) < 0) {
@@ -98,8 +123,11 @@ static void store_orphan(const struct search *s, const struct journal_file *f)
     if (form_read_start(ring_start(&o.ring), &o.start) == 0 &&
         is_same_vault(s->vault, o.start.vault) && open_rules(&o) == 0 &&
         store_open(&o.store, &o.start, NULL, NULL) == 0) {
-        store_take_over(o.store, &o.ring);
-        done = store_all(&o);
+        if (!s->unusable) {
+            store_take_over(o.store, &o.ring);
+            done = store_all(&o);
+        }
+        s->left += !done && s->unusable;
     }
     store_close(o.store);
     ring_close(&o.ring);
@@ -117,7 +145,7 @@ static bool is_linked(int fd)
 
 static bool on_journal(void *ctx, const struct journal_file *f)
 {
-    const struct search *s = ctx;
+    struct search *s = ctx;
     struct journal_file own;
     if (journal_file_is_held(f, JOURNAL_WRITER) || journal_file_is_held(f, JOURNAL_READER) ||
         journal_file_open(&own, f->uid) < 0)
@@ -133,4 +161,8 @@ void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx)
     struct search s = {.vault = vault, .between = between, .ctx = ctx};
     if (journal_file_each(on_journal, &s) < 0)
         log_debug("the journals of killed sessions cannot be listed");
+    if (s.left > 0 && s.said)
+        log_warn(
+            "not stored yet, and not in what follows: sessions=%zu; the next command tries again",
+            s.left);
 }

@@ -5,16 +5,19 @@
  * journal removed. If several processes find it, one of them stores it. A journal of another version of the program
  * is left alone; so is one that cannot be stored now. A file that never became a journal, because its proxy was killed
  * while making it, is removed after ORPHANS_UNFINISHED_US.
- * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database. Costs one opendir(3) if the directory is empty. */
+ * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database, for all journals together. After ORPHANS_SAY_US a
+ *           process that only waits for this says so. Costs one opendir(3) if the directory is empty. */
 #ifndef MI_RECORD_PROCESS_ORPHANS_H
 #define MI_RECORD_PROCESS_ORPHANS_H
 
 #include "base/base.h"
 
 #define ORPHANS_WAIT_US 2000000
+#define ORPHANS_SAY_US 250000
 #define ORPHANS_UNFINISHED_US 60000000 /* it may be one that is being made */
 
-/* Stores the orphans of this vault, which need not exist. between: called after each transaction; NULL: nothing. */
+/* Stores the orphans of this vault, which need not exist. between: called after each transaction; NULL: the
+ * caller has nothing else to do. */
 void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx);
 
 #endif
