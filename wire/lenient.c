@@ -17,7 +17,7 @@ enum token {
 /* The open containers. */
 struct brackets {
     int depth;
-    uint64_t is_object[LENIENT_DEPTH_MAX / 64];
+    uint64_t is_object[(LENIENT_DEPTH_MAX + 63) / 64];
 };
 
 static bool brackets_push(struct brackets *b, bool object)
@@ -188,8 +188,10 @@ static bool read_forward(struct slice line, struct lenient *ret)
             return true;
         if (t == TOKEN_CLOSE && !brackets_pop(&open, *from == '}'))
             return true;
-        if (open.depth == 0)
-            return false; /* text behind it does not count */
+        if (open.depth == 0) { /* text behind it does not count */
+            ret->n = (size_t)(p - line.p);
+            return false;
+        }
     }
     return false;
 }
@@ -273,16 +275,31 @@ bool lenient_answers(const struct lenient *l)
 
 void lenient_read(struct slice line, struct lenient *ret)
 {
+    size_t space = 0;
     ret->id = (struct json_value){0};
     ret->is_call = ret->is_answer = ret->is_jsonrpc = false;
-    while (line.n > 0 && is_space(line.p[0])) {
-        line.p++;
-        line.n--;
-    }
+    ret->n = 0;
+    while (space < line.n && is_space(line.p[space]))
+        space++;
+    line.p += space;
+    line.n -= space;
     if (line.n == 0 || line.p[0] != '{')
         return;
     if (read_forward(line, ret) && ret->id.type == JSON_NONE && is_balanced(line))
         read_backward(line, ret);
+    ret->n += ret->n > 0 ? space : 0;
+}
+
+bool lenient_next(struct slice *rest, struct lenient *ret)
+{
+    const char *p = rest->n > 0 ? memchr(rest->p, '{', rest->n) : NULL;
+    if (p == NULL)
+        return false;
+    struct slice text = {p, (size_t)(rest->p + rest->n - p)};
+    lenient_read(text, ret);
+    size_t n = ret->n > 0 ? ret->n : text.n;
+    *rest = (struct slice){p + n, text.n - n};
+    return true;
 }
 
 /* ---- excerpts ----------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "wire/json/scan.h"
 
-#define LENIENT_DEPTH_MAX 512
+#define LENIENT_DEPTH_MAX JSON_MAX_DEPTH
 #define LENIENT_ID_MAX 128 /* bytes of an id in single quotes */
 
 struct lenient {
@@ -22,11 +22,15 @@ struct lenient {
     bool is_call;         /* has a member `method` */
     bool is_answer;       /* has a member `result` or `error` */
     bool is_jsonrpc;      /* has a member `jsonrpc` */
+    size_t n;             /* bytes of the line up to the end of the object; 0: not known */
     char place[LENIENT_ID_MAX];
 };
 
 /* ret must stay where it is while ret->id is used. */
 void lenient_read(struct slice line, struct lenient *ret);
+/* Reads the next object of a line that may have several, and takes it and the text in front of it off *rest; all of the
+ * rest, if its end is not known. false: there is none. */
+bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer to the request with this id: a line of a log may have an `id`, too. */
 bool lenient_answers(const struct lenient *l);
 /* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The text must be

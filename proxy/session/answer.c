@@ -113,7 +113,7 @@ static const char *fault_of_answer(const struct message *x)
         return "it is longer than --max-message";
     if (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_NOT_JSONRPC)))
         return answer_fault_text(x->m.findings);
-    if (x->batch_seq != 0)
+    if (x->batch_seq != 0 && x->m.kind != RPC_INVALID)
         return "it is in a batch that cannot be forwarded";
     return "expected either a result or an error";
 }
@@ -133,6 +133,13 @@ static struct pending *answered_by(struct traffic *t, const struct message *x)
     return pending_find(&t->open[x->dir == ROW_C2S ? ROW_S2C : ROW_C2S], x->m.id, &type_changed);
 }
 
+bool answer_is_malformed(struct traffic *t, const struct message *x)
+{
+    return x->m.kind == RPC_INVALID &&
+           (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0 &&
+           answered_by(t, x) != NULL;
+}
+
 void answer_malformed_to_server(struct traffic *t, const struct message *x)
 {
     struct pending *p = answered_by(t, x);
@@ -149,14 +156,14 @@ void answer_malformed_to_server(struct traffic *t, const struct message *x)
 
 /* ---- to lines ------------------------------------------------------------------------------- */
 
-void answer_reject(struct traffic *t, struct message *x, int code, const char *why,
-                   const char *cause)
+uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
+                       const char *cause)
 {
-    answer_reject_arguments(t, x, code, why, cause, NULL);
+    return answer_reject_arguments(t, x, code, why, cause, NULL);
 }
 
-void answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
-                             const char *cause, const struct schema_fault *fault)
+uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
+                                 const char *cause, const struct schema_fault *fault)
 {
     /* an answer is never answered: one with a result or error, or with the id of a request */
     bool request = (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
@@ -175,7 +182,7 @@ void answer_reject_arguments(struct traffic *t, struct message *x, int code, con
     size_t bytes = send_error(t, ROW_S2C, &r, x->m.findings & FINDING(FIND_SERVER_GONE));
     answer_malformed_to_server(t, x);
     if (!request)
-        return;
+        return r.seq;
     struct invocation v = {
         .seq = r.seq,
         .status = CALL_REFUSED,
@@ -184,6 +191,7 @@ void answer_reject_arguments(struct traffic *t, struct message *x, int code, con
         .request_bytes = x->size,
     };
     invocation_log_error(t, &v, code, why, bytes);
+    return r.seq;
 }
 
 void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,

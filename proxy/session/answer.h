@@ -14,12 +14,12 @@ void answer_set_aside(struct traffic *t);
 /* What is wrong with JSON that is not a message. */
 const char *answer_fault_text(findings f);
 /* Records a client's line as rejected and answers with an error. If an invalid line answers a pending request of the
- * server, the server gets an error, too. */
-void answer_reject(struct traffic *t, struct message *x, int code, const char *why,
-                   const char *cause);
+ * server, the server gets an error, too. Returns the seq of the line. */
+uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
+                       const char *cause);
 /* The same, with the place in the arguments and the reason; f may be NULL. */
-void answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
-                             const char *cause, const struct schema_fault *f);
+uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
+                                 const char *cause, const struct schema_fault *f);
 /* Records the server's answer to p as rejected; the client gets an error instead. */
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause);
@@ -41,6 +41,8 @@ void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, co
                     const char *why);
 /* Ends a subscriptions/listen with the result of a server that ends the session (mcp-wire.md 3.3). */
 void answer_listen_end(struct traffic *t, struct pending *p);
+/* Whether this invalid line was meant as the answer to a pending request. */
+bool answer_is_malformed(struct traffic *t, const struct message *x);
 /* If this invalid line of the client answers a pending request of the server, the server gets an error instead, and
  * the client's deadlines no longer wait. The line is recorded by the caller. */
 void answer_malformed_to_server(struct traffic *t, const struct message *x);

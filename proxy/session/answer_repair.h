@@ -1,9 +1,7 @@
 /* answer_repair.h - answers that some clients do not recognize: an id of another type or null, members that are null.
  *
- * Repairs   the id of an answer whose request has the same id with another JSON type ("7" for 7): clients that compare
- *           ids with their types would wait forever. From the server also: the id null of an error, if only one
- *           request can be meant; a null error beside a result, or the reverse, which is removed; a null result of a
- *           method whose result is empty, which becomes {}. All other bytes stay.
+ * Repairs   wire/mcp/answer_flaw.h says what. The id null of an error is repaired if only one request can be meant. With
+ *           --validate protocol what would be repaired is refused, as what cannot be repaired always is.
  * Changes   the message: its text becomes a copy of its own. odd.repairs.
  * Errors    out of memory: the connection to the receiver is closed, as for any message that cannot be staged.
  * Blocks    never. */
@@ -20,7 +18,9 @@ struct pending *answer_request(struct traffic *t, enum row_direction dir, const 
 /* x answers p, which may be NULL. false: it must not be forwarded; it is recorded, and the client got an error. With
  * --validate none nothing changes. */
 MI_MUST bool answer_repair(struct traffic *t, struct message *x, struct pending *p);
-/* The same for all answers of a batch, of which none is refused. false: out of memory. */
-MI_MUST bool answer_repair_batch(struct traffic *t, struct message *batch);
+/* The same for the line of a batch: members that must not be forwarded are removed. *ret_kept: how many are left, if that is 0 the
+ * line is unchanged. Nothing is recorded, and nobody gets an error: the caller handles each member. false: out of
+ * memory. */
+MI_MUST bool answer_repair_batch(struct traffic *t, struct message *batch, size_t *ret_kept);
 
 #endif

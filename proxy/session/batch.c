@@ -32,13 +32,16 @@ static bool next_member(struct member_walk *mw)
     return true;
 }
 
-/* Whether it has members, and all of them are messages other than initialize. */
-static bool is_valid(const struct message *batch)
+/* Whether it has members, and all of them are messages other than initialize, or answers of the server that are refused one
+ * by one. */
+static bool is_valid(struct traffic *t, const struct message *batch)
 {
+    bool one_by_one = batch->dir == ROW_S2C && t->validate != VALIDATE_NONE;
     struct member_walk mw = members(batch);
     size_t n = 0;
     for (; next_member(&mw); n++)
-        if (mw.x.m.kind == RPC_INVALID || rpc_method_is(&mw.x.m, "initialize"))
+        if ((mw.x.m.kind == RPC_INVALID && !(one_by_one && answer_is_malformed(t, &mw.x))) ||
+            rpc_method_is(&mw.x.m, "initialize"))
             return false;
     return n > 0;
 }
@@ -58,24 +61,36 @@ static bool is_expected(struct traffic *t, const struct message *batch)
     return false;
 }
 
+/* The first of two with one id has answered the request. */
+static void refuse_malformed(struct traffic *t, struct message *member)
+{
+    if (!answer_malformed(t, member))
+        message_record(t, member, KIND_NOISE, ROW_REFUSED);
+}
+
 static void correlate_members(struct traffic *t, const struct message *batch, uint64_t batch_seq)
 {
     struct member_walk mw = members(batch);
     mw.x.batch_seq = batch_seq;
     while (next_member(&mw)) {
-        (void)correlate_message(t, &mw.x); /* the line is forwarded as a whole */
+        if (mw.x.m.kind == RPC_INVALID)
+            refuse_malformed(t, &mw.x);
+        else
+            (void)correlate_message(t, &mw.x); /* the line has been staged */
         message_close(&mw.x);
     }
 }
 
-/* The line that is forwarded is repaired. The members are handled as they arrived: each is repaired,
- * and gets its finding, when its request is found. */
+/* The line that is forwarded is repaired, and has no member that is refused. The members are handled as they arrived: each is
+ * repaired or refused, and gets its finding, when its request is found. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message sent = *batch;
     sent.copy = (struct line){0}; /* the batch owns its own */
-    if (!valid || answer_repair_batch(t, &sent)) {
-        uint64_t seq = message_forward(t, &sent, KIND_BATCH);
+    size_t kept = 1;
+    if (!valid || answer_repair_batch(t, &sent, &kept)) {
+        uint64_t seq = kept > 0 ? message_forward(t, &sent, KIND_BATCH)
+                                : message_record(t, &sent, KIND_BATCH, ROW_REFUSED);
         if (valid)
             correlate_members(t, batch, seq);
     }
@@ -128,7 +143,7 @@ static void reject_batch(struct traffic *t, struct message *batch, bool allowed)
 void batch_handle(struct traffic *t, struct message *batch)
 {
     bool allowed = strcmp(t->version, "2025-03-26") == 0;
-    bool valid = is_valid(batch);
+    bool valid = is_valid(t, batch);
     bool check = t->validate != VALIDATE_NONE;
     if (!allowed || !valid)
         batch->m.findings |= FINDING(FIND_BATCH);

@@ -101,20 +101,16 @@ static enum odd_result answer_several(struct traffic *t, struct message *x)
 {
     static const char why[] = "the server's answer is invalid: several JSON values on one line";
     struct slice rest = x->text;
+    struct lenient l;
     bool recorded = false;
     x->m.findings |= FINDING(FIND_SEVERAL_VALUES);
-    for (struct mend m; rest.n > 0; mend_close(&m)) {
-        mend_open(&m, t->max_message);
-        bool whole = mend_add(&m, rest) == MEND_WHOLE;
-        struct lenient l;
-        lenient_read(rest, &l);
+    while (lenient_next(&rest, &l)) {
         struct pending *p = request_of(t, &l);
         if (p != NULL && !recorded)
             refuse(t, x, p, why);
         else if (p != NULL)
             answer_refuse(t, p, why, "malformed-answer");
         recorded |= p != NULL;
-        rest = whole ? m.trailing : (struct slice){0};
     }
     return recorded ? ODD_DONE : ODD_NOT_ONE;
 }
@@ -435,17 +431,30 @@ void odd_forward(struct traffic *t, struct message *x)
     request_close(t, ROW_C2S, p);
 }
 
-void odd_find_id(struct message *x, struct lenient *place)
+void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest)
 {
-    const char *object = memchr(x->text.p, '{', x->text.n); /* there may be text in front */
-    if (object == NULL)
-        return;
-    lenient_read((struct slice){object, (size_t)(x->text.p + x->text.n - object)}, place);
-    if (place->id.type == JSON_NONE)
+    *ret_rest = x->text;
+    if (!lenient_next(ret_rest, place) || place->id.type == JSON_NONE)
         return;
     x->m.id = place->id;
     x->m.is_answer = place->is_answer && !place->is_call;
     x->m.is_call = !x->m.is_answer; /* the method may be behind the flaw */
+}
+
+void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
+                       const struct odd_rejection *r)
+{
+    struct lenient l;
+    for (int i = 0; i < ODD_OTHERS_MAX && lenient_next(&rest, &l); i++) {
+        if (l.id.type == JSON_NONE)
+            continue;
+        struct message other = {.dir = ROW_C2S, .text = x->text};
+        other.m = (struct rpc){.id = l.id, .is_answer = l.is_answer, .is_call = l.is_call};
+        if (l.is_call)
+            answer_error(t, ROW_S2C, l.id.text, r->seq, r->code, r->why, r->cause);
+        else if (l.is_answer)
+            answer_malformed_to_server(t, &other);
+    }
 }
 
 void odd_close(struct traffic *t)

@@ -14,6 +14,7 @@
 
 #define ODD_WAIT_US 100000
 #define ODD_WAIT_MAX_US 5000000
+#define ODD_OTHERS_MAX 1000
 
 enum odd_result {
     ODD_MESSAGE, /* x is a message now: handle it */
@@ -27,9 +28,19 @@ enum odd_result odd_line(struct traffic *t, struct message *x);
 enum odd_result odd_next_line(struct traffic *t, struct message *x);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
 void odd_forward(struct traffic *t, struct message *x);
-/* A client's line that is not JSON: sets the id of x->m, if there is one. *place holds it. */
+/* A client's line that is not JSON: sets the id of x->m, if there is one. *place holds it. *ret_rest: the line behind
+ * its object. */
 struct lenient;
-void odd_find_id(struct message *x, struct lenient *place);
+void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest);
+/* What such a line was rejected with. */
+struct odd_rejection {
+    uint64_t seq;
+    int code;
+    const char *why, *cause;
+};
+/* Answers the other requests on the line, and those of the server that others answer: at most ODD_OTHERS_MAX. */
+void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,
+                       const struct odd_rejection *r);
 
 /* The output of the server has ended: a line that waits was cut, and its request is answered with the reason of the
  * end. */

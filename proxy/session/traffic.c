@@ -118,8 +118,9 @@ static void invalid_client_line(struct traffic *t, struct message *x)
     bool json = x->m.fault.kind == JSON_OK;
     struct buf why = {0};
     struct lenient place;
+    struct slice rest = {0};
     if (!json)
-        odd_find_id(x, &place);
+        odd_find_id(x, &place, &rest);
     if (json)
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     else
@@ -129,8 +130,11 @@ static void invalid_client_line(struct traffic *t, struct message *x)
         x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
         buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");
     }
-    answer_reject(t, x, json ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, buf_str(&why),
-                  json ? "not-jsonrpc" : "not-json");
+    struct odd_rejection r = {.code = json ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
+                              .why = buf_str(&why),
+                              .cause = json ? "not-jsonrpc" : "not-json"};
+    r.seq = answer_reject(t, x, r.code, r.why, r.cause);
+    odd_reject_others(t, x, rest, &r);
     buf_close(&why);
 }
 

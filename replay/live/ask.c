@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
+#include "wire/mcp/answer_flaw.h"
 #include "wire/rpc_id.h"
 #include "wire/rpc_out.h"
 
@@ -92,8 +93,32 @@ static int64_t deadline(const struct talk *t)
     return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
 }
 
-/* Waits for the answer with this id; *ret is in the live server's line. */
-static int await(struct talk *t, int64_t id, struct rpc *ret, bool *ret_answered)
+/* The answer as a client of the proxy gets it: repaired, or an error. */
+static int read_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
+{
+    char digits[24];
+    struct repairs r = {0};
+    int n = snprintf(digits, sizeof digits, "%lld", (long long)id);
+    struct answered q = {{digits, (size_t)n}, method};
+    enum finding flaw = answer_flaw(m, method);
+    int st = answer_flaw_mend(m, &q, &t->mended, &r);
+    if (st == 0 && answer_flaw_is_final(flaw, method)) {
+        struct buf why = {0};
+        buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
+        struct json_out j = json_out_to(&t->mended);
+        rpc_out_error(&j, q.id, RPC_INTERNAL_ERROR, buf_str(&why), "malformed-answer");
+        rpc_out_end(&j);
+        st = why.failed ? MI_ENOMEM : 0;
+        buf_close(&why);
+    }
+    if (st < 0 || t->mended.failed || (t->mended.n > 0 && rpc_read(buf_slice(&t->mended), m) < 0))
+        return talk_no_memory(t);
+    return 0;
+}
+
+/* Waits for the answer with this id to a request of this method; *ret is in the live server's line, or in t->mended. */
+static int await(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
+                 bool *ret_answered)
 {
     int64_t until = deadline(t);
     *ret_answered = false;
@@ -117,10 +142,10 @@ static int await(struct talk *t, int64_t id, struct rpc *ret, bool *ret_answered
                    rpc_id_is(ret->id, (uint64_t)id)) {
             t->notified = false;
             *ret_answered = true;
-            return 0;
+            return read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_ERROR && ret->id.type == JSON_NULL && !t->notified) {
             *ret_answered = true; /* servers answer what they cannot read so */
-            return 0;
+            return read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))
                 until = deadline(t); /* the server is working */
@@ -168,7 +193,7 @@ static int ask_page(struct talk *t, struct slice meta, struct slice cursor, stru
         json_out_raw(&j, "cursor", cursor);
     rpc_out_end(&j);
     int st = t->line.failed ? talk_no_memory(t) : send_line(t);
-    return st < 0 ? st : await(t, t->next_id, ret, ret_answered);
+    return st < 0 ? st : await(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 
 int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
@@ -201,6 +226,6 @@ int talk_ask(struct talk *t, const struct rpc *request, struct rpc *ret, bool *r
     if (!t->ended)
         st = send_request(t, request, &id);
     if (st == 0 && !t->ended)
-        st = await(t, id, ret, ret_answered);
+        st = await(t, id, request->method, ret, ret_answered);
     return st;
 }

@@ -24,6 +24,7 @@ void talk_close(struct talk *t)
     buf_close(&t->recorded);
     buf_close(&t->line);
     buf_close(&t->other);
+    buf_close(&t->mended);
 }
 
 static int fail_source(struct talk *t, int st)

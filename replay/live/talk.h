@@ -65,6 +65,7 @@ struct talk {
     struct buf recorded; /* owned; its recorded answer */
     struct buf line;     /* owned; the request as it is sent */
     struct buf other;    /* owned; requests of the server and their answers; scratch */
+    struct buf mended;   /* owned; an answer of the live server that was repaired */
 };
 
 /* Reads the recording; the borrowed members are set. */

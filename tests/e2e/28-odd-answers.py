@@ -135,6 +135,8 @@ for line in sys.stdin:
         text = '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"caf\xe9"}]}}' % id
     elif method == "tools/list":
         text = '{"jsonrpc":"2.0","id":%s,"result":{"dir":"C:\\dir"}}' % id
+    elif method in ("ping", "logging/setLevel", "resources/subscribe", "prompts/list"):
+        text = '{"jsonrpc":"2.0","id":%s,"result":null}' % id
     else:
         continue
     sys.stdout.buffer.write(text.encode("latin-1") + b"\n")
@@ -148,12 +150,15 @@ def _(t):
     server.write_text(ODD)
     asked = (request(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
                                        "clientInfo": {"name": "c", "version": "1"}}),
-             lib.note("notifications/initialized"), request(1, "tools/call", {"name": "a"}), request(2, "tools/list"))
+             lib.note("notifications/initialized"), request(1, "tools/call", {"name": "a"}), request(2, "tools/list"),
+             request(3), request(4, "logging/setLevel", {"level": "info"}), request(5, "prompts/list"))
     recorded = t.run("proxy", "--vault", t.vault, "--", "python3", server, input=b"".join(m + b"\n" for m in asked))
     got = [json.loads(x) for x in recorded.stdout.splitlines()]
-    eq(sorted(m["id"] for m in got), [0, 1, 2], "answers")
+    eq(sorted(m["id"] for m in got), [0, 1, 2, 3, 4, 5], "answers")
+    eq([m["result"] for m in got if m["id"] in (3, 4)], [{}, {}], "results of methods with an empty result")
     done = t.run("verify", "--vault", t.vault, "--all", "-t", "20s", "1", "--", "python3", server)
     eq(done.returncode, 0, f"status of verify: {done.stdout.decode()}{done.stderr.decode()}")
+    check(b"4 match" in done.stdout, f"verify: {done.stdout.decode()}")
 
 
 lib.main()

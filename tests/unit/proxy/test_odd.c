@@ -352,34 +352,6 @@ static void test_odd_lines_are_refused_under_protocol(void **state)
     play(*state, refused, MI_COUNT(refused), VALIDATE_PROTOCOL);
 }
 
-/* The line that is forwarded and the record of each member are repaired; nothing of a batch is refused. */
-static void test_odd_members_of_a_batch_are_repaired(void **state)
-{
-    struct fixture *f = *state;
-    traffic_begin(f, VALIDATE_WIRE, MAX);
-    strcpy(f->traffic.version, "2025-03-26");
-    traffic_say(f, "C " PING("1"));
-    traffic_say(f, "C " PING("2"));
-    traffic_say(f, "C " CALL("3", "a"));
-    traffic_say(f,
-                "S [{'jsonrpc':'2.0','id':1,'error':null,'result':{'t':'\xe9'}},"
-                "{'jsonrpc':'2.0','id':'2','result':null},{'jsonrpc':'2.0','id':3,'result':null}]");
-    traffic_turn(f);
-    assert_string_equal(
-        traffic_got(f, ROW_S2C),
-        "[{'jsonrpc':'2.0','id':1,'result':{'t':'\xef\xbf\xbd'}},"
-        "{'jsonrpc':'2.0','id':2,'result':{}},{'jsonrpc':'2.0','id':3,'result':null}]|");
-    assert_string_equal(traffic_rows(f),
-                        "1 c2s request forwarded 1 ping - - - - -;"
-                        "2 c2s request forwarded 2 ping - - - - -;"
-                        "3 c2s request forwarded 3 tools/call a - - - -;"
-                        "4 s2c batch forwarded - - - - - - invalid-utf8;"
-                        "5 s2c result forwarded 1 - - 1 - 4 null-beside-answer;"
-                        "6 s2c result forwarded 2 - - 2 - 4 null-result,id-type-changed;"
-                        "7 s2c result forwarded 3 - - 3 - 4 null-result");
-    traffic_end(f);
-}
-
 static void wait_us(struct fixture *f, int64_t us)
 {
     f->journal.now_us += us;
@@ -589,7 +561,6 @@ int main(void)
         T(test_odd_message_over_several_lines_is_joined),
         T(test_odd_lines_are_forwarded_unchanged_without_validation),
         T(test_odd_lines_are_refused_under_protocol),
-        T(test_odd_members_of_a_batch_are_repaired),
         T(test_odd_wait_for_the_next_line_is_bounded),
         T(test_odd_message_over_several_lines_has_the_limit_of_one),
         T(test_odd_repairs_are_events_with_the_replaced_bytes),

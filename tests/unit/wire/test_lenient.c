@@ -179,6 +179,17 @@ static void test_lenient_deep_and_long_lines(void **state)
     char *id = id_of(b.p, b.n, &l);
     assert_string_equal(id, "7");
     free(id);
+    /* as deep as other lines may be, also where only the beginning is readable */
+    buf_clear(&b);
+    buf_adds(&b, "{\"result\":");
+    for (int i = 1; i < JSON_MAX_DEPTH; i++)
+        buf_addc(&b, '[');
+    for (int i = 1; i < JSON_MAX_DEPTH; i++)
+        buf_addc(&b, ']');
+    buf_adds(&b, ",\"id\":7,\"dir\":\"C:\\dir");
+    id = id_of(b.p, b.n, &l);
+    assert_string_equal(id, "7");
+    free(id);
     /* a megabyte of backslashes before quotes takes no longer than any other text */
     buf_clear(&b);
     buf_adds(&b, "{\"result\":\"a\"b");
@@ -187,6 +198,35 @@ static void test_lenient_deep_and_long_lines(void **state)
     buf_adds(&b, "\",\"id\":7}");
     free(id_of(b.p, b.n, &l));
     buf_close(&b);
+}
+
+static void test_lenient_next_reads_each_object_of_a_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *ids;
+    } rows[] = {
+        {"{\"id\":1}{\"id\":2} {\"x\":{\"id\":3}},{\"id\":\"4\"}", "1 2 - \"4\" "},
+        {"a {\"id\":1} b", "1 "},
+        {"  {\"id\":1,\"a\":'x\\'y'}{id:2,}", "1 2 "},
+        {"{\"id\":1]}{\"id\":2}", "1 "}, /* where the first one ends is not known */
+        {"no object", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        size_t n = strlen(rows[i].text);
+        char *copy = unit_copy(rows[i].text, n);
+        struct slice rest = {copy, n};
+        struct buf got = {0};
+        struct lenient l;
+        while (lenient_next(&rest, &l)) {
+            buf_slice_add(&got, l.id.type != JSON_NONE ? l.id.text : slice_of("-"));
+            buf_addc(&got, ' ');
+        }
+        assert_string_equal(buf_str(&got), rows[i].ids);
+        buf_close(&got);
+        free(copy);
+    }
 }
 
 static void expect_excerpt(const char *text, size_t at, const char *want)
@@ -230,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_lenient_cut_anywhere_gives_the_id_or_nothing),
         cmocka_unit_test(test_lenient_calls_and_answers_are_told_apart),
         cmocka_unit_test(test_lenient_deep_and_long_lines),
+        cmocka_unit_test(test_lenient_next_reads_each_object_of_a_line),
         cmocka_unit_test(test_lenient_excerpt_is_visible_and_around_the_flaw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,52 @@
+/* answer_flaw.h - answers of a server that some clients do not recognize: an id of another type or null, members that are
+ * null.
+ *
+ * Repairs   the id of an answer whose request has the same id with another JSON type ("7" for 7), or null in an error; a
+ *           null error beside a result, or the reverse, which is removed; a null result of a method whose result is
+ *           empty, which becomes {}. All other bytes stay.
+ * Rejects   a null result of any other method of MCP: it has no reading.
+ * Owns      struct changes owns its list; all slices are borrowed.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_MCP_ANSWER_FLAW_H
+#define MI_WIRE_MCP_ANSWER_FLAW_H
+
+#include "wire/mend.h"
+#include "wire/rpc.h"
+
+/* The request that an answer belongs to. */
+struct answered {
+    struct slice id;     /* JSON text */
+    struct slice method; /* without quotes, as written */
+};
+
+/* Text that replaces other text. */
+struct change {
+    struct slice from, to;
+};
+
+struct changes {
+    struct change *list; /* owned; in the order of the text */
+    size_t n, cap;
+};
+
+/* What is wrong with an answer of the server to a request of this method. FIND_COUNT: nothing. */
+enum finding answer_flaw(const struct rpc *answer, struct slice method);
+/* Whether nothing repairs that. */
+bool answer_flaw_is_final(enum finding flaw, struct slice method);
+/* Adds the changes that repair an answer in `text`, and notes them in r. id_differs: the id has another JSON type than that
+ * of its request. 0 or MI_ENOMEM. */
+MI_MUST int answer_flaw_repair(struct slice text, const struct rpc *answer,
+                               const struct answered *q, bool id_differs, struct changes *c,
+                               struct repairs *r);
+/* The same in a buffer of its own: the repaired answer replaces what is in `out`. It is empty if there is nothing to repair. The findings
+ * are in r. 0 or MI_ENOMEM. */
+MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q, struct buf *out,
+                             struct repairs *r);
+
+MI_MUST int changes_add(struct changes *c, struct slice from, struct slice to);
+/* The length of the changed text, and the text. */
+size_t changes_size(const struct changes *c, struct slice text);
+void changes_write(const struct changes *c, struct slice text, char *to);
+void changes_close(struct changes *c);
+
+#endif
