@@ -434,8 +434,10 @@ void odd_forward(struct traffic *t, struct message *x)
 void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest)
 {
     *ret_rest = x->text;
-    if (!lenient_next(ret_rest, place) || place->id.type == JSON_NONE)
-        return;
+    do {
+        if (!lenient_next(ret_rest, place))
+            return;
+    } while (place->id.type == JSON_NONE);
     x->m.id = place->id;
     x->m.is_answer = place->is_answer && !place->is_call;
     x->m.is_call = !x->m.is_answer; /* the method may be behind the flaw */

@@ -28,8 +28,8 @@ enum odd_result odd_line(struct traffic *t, struct message *x);
 enum odd_result odd_next_line(struct traffic *t, struct message *x);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
 void odd_forward(struct traffic *t, struct message *x);
-/* A client's line that is not JSON: sets the id of x->m, if there is one. *place holds it. *ret_rest: the line behind
- * its object. */
+/* A client's line that is not JSON: sets the id of x->m to the first on the line, if there is one. *place holds it. *ret_rest: the
+ * line behind its object. */
 struct lenient;
 void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest);
 /* What such a line was rejected with. */

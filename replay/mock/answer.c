@@ -245,7 +245,8 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
                          buf_str(&text));
     else
         st = mock_send_error(s, batch, live->id.text,
-                             f.kind == REPORT_UNKNOWN_METHOD ? RPC_METHOD_NOT_FOUND : RPC_INVALID_PARAMS,
+                             f.kind == REPORT_UNKNOWN_METHOD ? RPC_METHOD_NOT_FOUND
+                                                             : RPC_INVALID_PARAMS,
                              buf_str(&text), report_kind_name(f.kind), &f);
     buf_close(&text);
     return st;

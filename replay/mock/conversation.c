@@ -323,8 +323,9 @@ static int not_a_message(struct conversation *s, struct mock_batch *batch, const
     struct report_finding f = {.kind = REPORT_NOT_A_MESSAGE};
     report_add(s->report, &f, &why);
     bool call = m->is_call && (m->id.type == JSON_NUMBER || m->id.type == JSON_STRING);
-    st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0}, st < 0 ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST,
-                         buf_str(&why), report_kind_name(f.kind), NULL);
+    st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0},
+                         st < 0 ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST, buf_str(&why),
+                         report_kind_name(f.kind), NULL);
     buf_close(&why);
     return st;
 }

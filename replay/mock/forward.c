@@ -99,6 +99,8 @@ static int cancel(struct conversation *s, const struct rpc *live)
     struct forward_pending *p = f->pending;
     while (p != NULL && !slice_eq(p->key, buf_slice(&s->key)))
         p = p->next;
+    if (p != NULL)
+        p->cancelled = true;
     if (p == NULL || p->number == 0)
         return 0; /* it is not at the server: its answer will come too late */
     with[REWRITE_REQUEST_ID] = forward_number(p->number, text);
@@ -186,6 +188,8 @@ static int on_answer(struct conversation *s, const struct rpc *m)
     if (found == NULL)
         return 0; /* of a request that has its answer */
     struct forward_pending *p = forward_take(f, found->number);
+    if (rpc_is_ours(m)) /* of the proxy in front of the server */
+        forward_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
     int st = rewrite(&s->out, m->text, with);
@@ -203,8 +207,7 @@ static int on_notification(struct conversation *s, const struct rpc *m)
     struct forward *f = s->forward;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
-    const struct forward_pending *p =
-        find_pending(f, rewrite_at(m->text, REWRITE_SUBSCRIPTION));
+    const struct forward_pending *p = find_pending(f, rewrite_at(m->text, REWRITE_SUBSCRIPTION));
     if (f->phase != FORWARD_READY)
         return 0;
     if (p != NULL)

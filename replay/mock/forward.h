@@ -35,14 +35,14 @@ struct forward_calls {
 };
 
 struct forward_rules {
-    bool all;      /* without a recording */
+    bool all; /* without a recording */
     bool catch_up;
 };
 
 MI_MUST int forward_open(struct forward **ret, const struct forward_rules *rules,
                          const struct forward_calls *calls, void *ctx);
-void forward_close(struct forward *f); /* NULL is allowed */
-bool forward_all(const struct forward *f); /* NULL: false */
+void forward_close(struct forward *f);           /* NULL is allowed */
+bool forward_all(const struct forward *f);       /* NULL: false */
 size_t forward_pending(const struct forward *f); /* requests without an answer; NULL: 0 */
 
 /* ---- lines of the client ---- */

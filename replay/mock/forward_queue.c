@@ -49,20 +49,37 @@ int forward_keep(struct conversation *s, bool from_client, struct slice message)
 
 /* ---- the client's requests ---- */
 
+static struct slice keep_text(char **to, struct slice text)
+{
+    struct slice kept = {*to, text.n};
+    if (text.n > 0)
+        memcpy(*to, text.p, text.n);
+    *to += text.n;
+    return kept;
+}
+
 struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
                                     struct mock_batch *batch)
 {
     struct forward *f = s->forward;
     struct slice id = live->id.text;
+    struct slice form;
+    struct rpc stored; /* names are reported without secrets */
+    if (source_form(s->source, live->text, &form) < 0 || rpc_read(form, &stored) < 0)
+        return NULL;
+    struct rpc_name name = rpc_name(&stored, &f->out);
     buf_clear(&s->key);
     rpc_id_key(&s->key, live->id);
-    struct forward_pending *p = s->key.failed ? NULL : calloc(1, sizeof *p + id.n + s->key.n);
+    struct forward_pending *p = NULL;
+    if (!s->key.failed && !f->out.failed)
+        p = calloc(1, sizeof *p + id.n + s->key.n + name.method.n + name.target.n);
     if (p == NULL)
         return NULL;
-    memcpy(p->data, id.p, id.n);
-    memcpy(p->data + id.n, s->key.p, s->key.n);
-    p->id = (struct slice){p->data, id.n};
-    p->key = (struct slice){p->data + id.n, s->key.n};
+    char *to = p->data;
+    p->id = keep_text(&to, id);
+    p->key = keep_text(&to, buf_slice(&s->key));
+    p->method = keep_text(&to, name.method);
+    p->target = keep_text(&to, name.target);
     p->batch = batch;
     if (batch != NULL)
         batch->waiting++;
@@ -141,9 +158,17 @@ int forward_ready(struct conversation *s)
     return st;
 }
 
+void forward_unanswered(struct conversation *s, const struct forward_pending *p)
+{
+    struct report_finding f = {.kind = REPORT_UNANSWERED, .method = p->method, .target = p->target};
+    if (!p->cancelled)
+        report_add(s->report, &f, NULL);
+}
+
 static int refuse(struct conversation *s, struct forward_pending *p)
 {
     struct buf why = {0};
+    forward_unanswered(s, p);
     buf_printf(&why, "%s; this request was not recorded", buf_str(&s->forward->over));
     int st = why.failed ? MI_ENOMEM
                         : mock_send_error(s, p->batch, p->id, RPC_SERVER_GONE, buf_str(&why),

@@ -21,8 +21,10 @@ struct forward_pending {
     struct forward_pending *next;
     uint64_t number; /* its id at the server; 0: not sent yet */
     struct mock_batch *batch;
+    bool cancelled;       /* by the client, which does not wait for an answer */
     struct buf text;      /* owned; until it is sent */
     struct slice id, key; /* of the client: JSON text, and its key (wire/rpc_id.h); in `data` */
+    struct slice method, target; /* sanitized, escapes resolved; in `data` */
     char data[];
 };
 
@@ -39,8 +41,8 @@ struct forward {
     const struct forward_calls *calls; /* borrowed, like ctx */
     void *ctx;
     enum forward_phase phase;
-    uint64_t number;                 /* of the last request that was sent to the server */
-    uint64_t own;                    /* of our own request without an answer; 0: none */
+    uint64_t number;                          /* of the last request that was sent to the server */
+    uint64_t own;                             /* of our own request without an answer; 0: none */
     struct forward_pending *pending, *newest; /* oldest first; newest: the last one */
     size_t pending_n;
     struct forward_question *questions;
@@ -73,6 +75,8 @@ MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending 
 MI_MUST int forward_ready(struct conversation *s);
 /* The server cannot be used any more, because of forward.over: all requests get an error. */
 MI_MUST int forward_give_up(struct conversation *s);
+/* The server has not answered it: that is a failure of the replay. */
+void forward_unanswered(struct conversation *s, const struct forward_pending *p);
 /* Takes the oldest request with this number out of the list; NULL: none. */
 struct forward_pending *forward_take(struct forward *f, uint64_t number);
 /* Frees a request that was taken out of the list. */

@@ -20,7 +20,8 @@ static int read_lines(struct live_side *l)
         case LIVE_INTERRUPTED:
             return 0;
         case LIVE_FAILED:
-            log_error("the live server is not read any more: a line is too long, or memory ran out");
+            log_error(
+                "the live server is not read any more: a line is too long, or memory ran out");
             l->ended = true;
             break;
         case LIVE_ENDED:

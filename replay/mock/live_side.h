@@ -12,7 +12,8 @@
 
 #include <ev.h>
 
-#define LIVE_SIDE_GRACE_US 1600000 /* from closing the server's stdin to SIGKILL; SIGTERM half-way */
+#define LIVE_SIDE_GRACE_US                                                                         \
+    1600000 /* from closing the server's stdin to SIGKILL; SIGTERM half-way */
 
 struct live_side_config {
     char *const *argv; /* the server; NULL: none */

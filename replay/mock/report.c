@@ -24,6 +24,7 @@ static const struct {
     [REPORT_ANSWER_DIFFERS] = {"answer-differs", "the client answered differently than recorded"},
     [REPORT_CAPABILITIES] = {"capabilities",
                              "the client declares other capabilities than the recorded one"},
+    [REPORT_UNANSWERED] = {"unanswered", "the live server did not answer"},
 };
 
 const char *report_kind_name(enum report_kind kind)
@@ -186,7 +187,10 @@ void report_add(struct report *r, const struct report_finding *f, struct buf *me
     put_sentence(&text, f);
     struct slice sentence = buf_slice(&text);
     r->counts.notes += f->is_note;
-    r->counts.missed += is_failure(f);
+    if (f->kind == REPORT_UNANSWERED)
+        r->counts.unanswered++;
+    else
+        r->counts.missed += is_failure(f);
     if (r->kept < LOGGED_MAX)
         log_line(f->is_note         ? LOG_INFO
                  : f->answered_live ? LOG_NOTE
@@ -309,6 +313,7 @@ void report_json(struct report *r, const struct report_end *end, struct buf *b)
     put_member(&j, "matched", c->matched);
     put_member(&j, "repeated", c->repeated);
     put_member(&j, "live", c->live);
+    put_member(&j, "unanswered", c->unanswered);
     put_member(&j, "missed", c->missed);
     put_member(&j, "notes", c->notes);
     put_member(&j, "faults", c->faults);

@@ -29,6 +29,7 @@ enum report_kind {
     REPORT_NOT_A_MESSAGE,  /* an invalid line from the client */
     REPORT_ANSWER_DIFFERS, /* the client answered a request of the server differently */
     REPORT_CAPABILITIES,   /* a note: other client capabilities than recorded */
+    REPORT_UNANSWERED,     /* the live server did not answer it */
     REPORT_KINDS
 };
 
@@ -50,7 +51,8 @@ struct report_finding {
 
 struct report_counts {
     uint64_t requests, matched, repeated, missed, faults, notes;
-    uint64_t live; /* answered by a live server */
+    uint64_t live;       /* sent to a live server */
+    uint64_t unanswered; /* of these: not answered */
 };
 
 struct report {

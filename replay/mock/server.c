@@ -378,10 +378,13 @@ static int conclude(struct mock *m)
     if (c->missed > 0)
         log_error("the replay does not match: requests=%llu not_recorded=%llu",
                   (unsigned long long)c->requests, (unsigned long long)c->missed);
+    if (c->unanswered > 0)
+        log_error("the live server did not answer: requests=%llu",
+                  (unsigned long long)c->unanswered);
     struct listing l = {conversation_plan(m->conversation), 0};
     uint64_t never = m->cfg->strict ? report_log_never_asked(next_request, &l) : 0;
     warn_unused_faults(m);
-    int status = c->missed > 0 || never > 0 ? MOCK_MISMATCH
+    int status = c->missed > 0 || c->unanswered > 0 || never > 0 ? MOCK_MISMATCH
                  : conversation_ended(m->conversation) == CONVERSATION_SERVER_ENDED
                      ? (int)conversation_exit_status(m->conversation)
                      : MOCK_FINE;

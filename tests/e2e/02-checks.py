@@ -150,7 +150,7 @@ def _(t):
 
 # --- two values -----------------------------------------------------------------------------------
 
-for what, line, name, rid in (("two messages", request(1) + request(2), "several-values", 1),
+for what, line, name, rid in (("two messages", NOTE + request(1), "several-values", 1),
                               ("two messages and a space", request(1) + b" " + NOTE, "several-values", 1),
                               ("a message and text", request(1) + b" done", "not-json", 1),
                               ("a message and a comma", NOTE + b",", "not-json", None),
@@ -163,6 +163,19 @@ for what, line, name, rid in (("two messages", request(1) + request(2), "several
         @case(f"server: {what} on one line are dropped")
         def _(t, line=line, name=name):
             noise(t, t.proxy().initialize(), line, name)
+
+@case("client: two requests on one line are both answered")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(request(1) + request("b"))
+    our_error(p.client.recv(), PARSE, 1)
+    our_error(p.client.recv(), PARSE, "b")
+    p.round()
+    p.end()
+    row = the_row(t, "direction = 'c2s' AND action = 'refused'")
+    found(row, "several-values")
+    eq([m.rpc_id for m in t.messages("origin = 'interposer'")], [b"1", b'"b"'], "our errors")
+
 
 for behind in (b" done", b",", b"}", b"\x00"):
     @case(f"server: {behind} behind a message is cut off")

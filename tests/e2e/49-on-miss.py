@@ -257,10 +257,26 @@ def _(t):
         check("error" in answer and word in answer["error"]["message"], lambda: f"{word}: {answer}")
         eq(said(r.ask(call(6, "read", a=1))), "one", "a recorded answer")
         check("error" in r.ask(call(7, "read", a=2)), "the next miss")
-        r.end()
-    r = Replay(t, "--record-mode", "append", path, *server(t)).play(handshake())
-    check("error" in r.ask(call(5, "exit")), "the call that ends the server")
+        r.end(1)
+        check("the live server did not answer: requests=2" in r.stderr(), r.stderr)
+    r = Replay(t, "--record-mode", "append", "--report", t.tmp / "report", "--junit", t.tmp / "junit", path, *server(t)).play(handshake())
+    check("error" in r.ask(call(5, "exit", password="hunter2Xy")), "the call that ends the server")
     eq(said(r.ask(call(6, "write", a=1))), "written", "a recorded answer")
+    check("error" in r.ask(call(7, "read", a=2)), "a call after it")
+    r.end(1)
+    report = json.loads((t.tmp / "report").read_text())
+    eq((report["exit_status"], report["live"], report["unanswered"], report["missed"]), (1, 2, 2, 0), "counts")
+    eq([(f["kind"], f["failure"], f["method"], f.get("target")) for f in report["findings"] if f["failure"]],
+       [("unanswered", True, "tools/call", "exit"), ("unanswered", True, "tools/call", "read")], "failures")
+    eq(junit(t.tmp / "junit").get("failures"), "2", "failures of the JUnit suite")
+
+
+@case("a request that the client cancels needs no answer of the live server")
+def _(t):
+    r = Replay(t, "--on-miss", "live", cassette(t, RECORDED), *server(t)).play(handshake())
+    r.ask(call(4, "read", a=2))
+    r.client.send(call(5, "hang"), lib.note("notifications/cancelled", {"requestId": 5}))
+    eq(said(r.ask(call(6, "read", a=3))), 'live {"a": 3}', "the next answer")
     r.end()
 
 

@@ -97,8 +97,9 @@ static const struct conversation from_the_client[] = {
      "1 c2s request refused 1 - - - - - invalid-utf8;2 s2c* error forwarded 1 - - 1 -32700 - -"},
     {{"C " PING("1") PING("2")},
      NULL,
-     "<1 -32700 not-json>",
-     "1 c2s request refused 1 - - - - - several-values;2 s2c* error forwarded 1 - - 1 -32700 - -"},
+     "<1 -32700 not-json><2 -32700 not-json>",
+     "1 c2s request refused 1 - - - - - several-values;2 s2c* error forwarded 1 - - 1 -32700 - -;"
+     "3 s2c* error forwarded 2 - - 1 -32700 - -"},
     {{"C sending: " PING("1")}, /* glued text is repaired only from the server */
      NULL,
      "<1 -32700 not-json>",
