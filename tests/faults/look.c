@@ -334,24 +334,42 @@ static bool is_part(enum row_direction dir)
     return true;
 }
 
-static size_t answers_to(struct slice id)
+/* The ids of all answers that the client received; borrowed from what it received. */
+static struct slice answered[1000];
+static size_t answered_n;
+
+static void note_answer(const struct rpc *m)
+{
+    if (m->kind != RPC_RESULT && m->kind != RPC_ERROR)
+        return;
+    if (answered_n == MI_COUNT(answered))
+        abort();
+    answered[answered_n++] = m->id.text;
+}
+
+static void note_answers(void)
 {
     struct slice got = play_got(ROW_S2C);
-    size_t n = 0;
+    answered_n = 0;
     while (got.n > 0) {
-        struct slice line = next_line(&got);
-        struct rpc m;
-        if (rpc_read(line, &m) != 0)
+        struct rpc m, one;
+        if (rpc_read(next_line(&got), &m) != 0)
             continue;
-        n += (m.kind == RPC_RESULT || m.kind == RPC_ERROR) && slice_eq(m.id.text, id);
+        note_answer(&m);
         struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, m.text});
         struct slice key;
         struct json_value v;
-        while (m.kind == RPC_BATCH && json_walk_next(&w, &key, &v)) {
-            struct rpc one;
-            n += rpc_read(v.text, &one) == 0 && slice_eq(one.id.text, id);
-        }
+        while (m.kind == RPC_BATCH && json_walk_next(&w, &key, &v))
+            if (rpc_read(v.text, &one) == 0)
+                note_answer(&one);
     }
+}
+
+static size_t answers_to(struct slice id)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < answered_n; i++)
+        n += slice_eq(answered[i], id);
     return n;
 }
 
@@ -359,6 +377,7 @@ static size_t answers_to(struct slice id)
  * stream was closed because memory ran out, this is logged, and answers may be missing. */
 static bool all_answered(bool closed)
 {
+    note_answers();
     for (size_t i = 0; i < play.asked_n; i++) {
         size_t n = answers_to(slice_of(play.asked[i]));
         if (n > 1)

@@ -64,7 +64,8 @@ void places_choose(long turn)
     for (long n = 1; n <= calls_n; n++)
         for (int by = 0; by < BY_COUNT; by++) {
             struct origin *o = of[by][n];
-            bool has_turn = by == BY_PLACE || o->order % PLACES_TURNS == turn % PLACES_TURNS;
+            bool has_turn = by == BY_PLACE ? (o->order + turn / 2 + turn) % 2 == 0
+                                           : o->order % PLACES_TURNS == turn % PLACES_TURNS;
             chosen[n] |= o->passed++ == turn % o->calls && has_turn;
         }
 }
