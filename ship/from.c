@@ -2,6 +2,7 @@
 #include "ship/commands.h"
 
 #include "base/log.h"
+#include "ship/postgres/address.h"
 #include "ship/postgres/reader.h"
 
 static int open_store(const struct settings *s, const char *url, struct query **ret)
@@ -24,7 +25,7 @@ int from_store(const struct settings *s, struct query **ret)
     const char *url = settings_text(s, "from");
     struct buf error = {0};
     int status = EXIT_FINE;
-    if (link_check_url(url, &error) < 0)
+    if (address_check_url(url, &error) < 0)
         status = settings_usage(s, "--from: %s", buf_str(&error));
     else if (opt_source(&s->set, "vault") == OPT_FLAG)
         status = settings_usage(s, "--from and --vault: give one of them");

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/frame/input.h"
 #include "cli/run.h"
+#include "ship/postgres/address.h"
 #include "ship/postgres/link.h"
 #include "ship/postgres/schema.h"
 #include "ship/shards/router.h"
@@ -115,7 +116,7 @@ int run_init(const struct settings *s)
     else if (device != NULL && only_print)
         status = settings_usage(s, "--device: not with --print; run SELECT "
                                    "mcp_interposer.add_device('NAME')");
-    else if (url != NULL && !only_print && link_check_url(url, &error) < 0)
+    else if (url != NULL && !only_print && address_check_url(url, &error) < 0)
         status = settings_usage(s, "%s", buf_str(&error));
     else if (shards != NULL)
         status = init_shards(shards, url, device, only_print);

@@ -32,34 +32,6 @@ struct link {
     bool bad; /* an argument could not be built */
 };
 
-/* ---- the URL ---- */
-
-bool link_is_url(const char *url)
-{
-    return strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0 ||
-           (strstr(url, "://") == NULL && strchr(url, '=') != NULL);
-}
-
-int link_check_url(const char *url, struct buf *error)
-{
-    char *why = NULL;
-    PQconninfoOption *o = link_is_url(url) ? PQconninfoParse(url, &why) : NULL;
-    int st = o != NULL ? 0 : MI_EINVAL;
-    if (st < 0) /* libpq's reason may contain parts of the URL, such as a password */
-        buf_adds(error, "not a URL of PostgreSQL: use postgresql://ROLE@HOST/DATABASE");
-    for (PQconninfoOption *i = o; i != NULL && i->keyword != NULL; i++) {
-        if (i->val == NULL || strstr(i->keyword, "password") == NULL)
-            continue;
-        buf_adds(error, "the URL has a password, which others could see in `ps` and in the vault: "
-                        "put it into ~/.pgpass or a service file");
-        st = MI_EINVAL;
-        break;
-    }
-    PQconninfoFree(o);
-    PQfreemem(why);
-    return st;
-}
-
 /* ---- waiting ---- */
 
 static int fail(struct link *l, int status, const char *text)

@@ -23,11 +23,6 @@
 
 struct link;
 
-/* Whether a text may be used as a URL. MI_EINVAL: the reason is in `error`, without the URL. */
-MI_MUST int link_check_url(const char *url, struct buf *error);
-/* Whether it looks like a URL or connection string of PostgreSQL. */
-bool link_is_url(const char *url);
-
 /* stop: asked several times a second while waiting; NULL: nothing stops it. MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */

@@ -1,5 +1,6 @@
 #include "ship/postgres/target.h"
 
+#include "ship/postgres/address.h"
 #include "ship/postgres/sender.h"
 
 #include <stdlib.h>
@@ -72,8 +73,8 @@ static int64_t leaves_of(const void *x)
 /* A refusal ends the round with an error. */
 const struct target_kind postgres_target = {
     .form = "postgresql://ROLE@HOST/DATABASE",
-    .is_url = link_is_url,
-    .check_url = link_check_url,
+    .is_url = address_is_url,
+    .check_url = address_check_url,
     .open = open_store,
     .close = close_store,
     .round = send_round,

@@ -70,7 +70,7 @@ static int open_shard(struct router *r, size_t i)
 {
     const char *url = r->plan->shards->shard[i].url;
     struct buf why = {0};
-    int st = link_check_url(url, &why);
+    int st = address_check_url(url, &why);
     if (st == 0)
         st = address_write(url, &r->address[i], &why);
     if (st < 0)
