@@ -20,7 +20,7 @@ def _report(body):
 
 class Connection:
     def __init__(self, path, role, database, seconds):
-        self.data, self.socket = b"", socket.socket(socket.AF_UNIX)
+        self.data, self.socket = bytearray(), socket.socket(socket.AF_UNIX)
         self.socket.settimeout(seconds)
         try:
             self.socket.connect(str(path))
@@ -74,7 +74,8 @@ class Connection:
             if not more:
                 raise Refused("server closed the connection unexpectedly")
             self.data += more
-        taken, self.data = self.data[:n], self.data[n:]
+        taken = bytes(memoryview(self.data)[:n])
+        del self.data[:n]
         return taken
 
 

@@ -22,13 +22,13 @@ def stop_all():
 
 
 def _cluster(root, name):
-    """The same one for all cases, empty and running."""
+    """The same one for all cases, running, and as it was at save(): at first empty."""
     if name not in _clusters:
         _clusters[name] = Cluster(root / name, more=lambda c: SETTINGS)
+        _clusters[name].save()
     c = _clusters[name]
     c.start_again()
-    c.psql("DROP SCHEMA IF EXISTS mcp_interposer CASCADE; DROP SCHEMA IF EXISTS mcp_interposer_shards CASCADE;"
-           "DROP SCHEMA IF EXISTS plproxy CASCADE")
+    c.restore()
     return c
 
 
@@ -40,11 +40,18 @@ class Fleet:
         self.router = _cluster(root, "router")
         self.shards = []
         self.file = folder / "shards"
-        self.add(n)
+        self._start(n)
+        if not self.router.psql("SELECT to_regnamespace('mcp_interposer')"):
+            self.init()
+            for c in (self.router, *self.shards):
+                c.save()
 
-    def add(self, n):
+    def _start(self, n):
         self.shards += [_cluster(self.root, f"shard-{len(self.shards) + i + 1}") for i in range(n)]
         self.write(*(s.url() for s in self.shards))
+
+    def add(self, n):
+        self._start(n)
         self.init()
 
     def write(self, *lines):
