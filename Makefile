@@ -29,7 +29,7 @@ endif
 ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -DMI_VERSION='"$(VERSION)"' -I. $(WARN) -fno-strict-aliasing \
                -fno-common $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS := $(HARDEN_LDFLAGS) -Wl,--as-needed $(LDFLAGS)
-LIBS        := -lev -lsqlite3 -lpcre2-8 -lyaml -lncursesw -ltinfo -lsodium -lnettle -lm
+LIBS        := -lev -lsqlite3 -lpcre2-8 -lyaml -lseccomp -lncursesw -ltinfo -lsodium -lnettle -lm
 
 ROOMS   := base wire evidence redact journal vault record proxy replay cli
 # The folder below base/os/ that has the code for this system.

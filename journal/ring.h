@@ -27,10 +27,8 @@
 #ifndef MI_JOURNAL_RING_H
 #define MI_JOURNAL_RING_H
 
-#include "base/base.h"
+#include "base/os/confine.h"
 #include "journal/steps.h"
-
-#include <stdatomic.h>
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
 #define RING_VERSION 2
@@ -70,6 +68,8 @@ struct ring_shared {
     _Atomic uint64_t trying;    /* the record being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* how often in a row */
+    _Atomic uint32_t filtered;  /* 1: confine_calls() of the reader has succeeded */
+    struct confine_denied denied;
 };
 
 struct ring {

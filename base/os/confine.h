@@ -10,21 +10,26 @@
  *   sockets     no connection to an abstract Unix socket of another process (Linux 6.12)
  *   processes   no ptrace(2) of a process that is not confined in the same way; no privileges from setuid programs
  *
- * Not restricted: signals, because the recorder must kill the process group of a server whose proxy was killed, and
- * Landlock's scope for signals would forbid that; UDP; Unix sockets with a path; chmod, chown and times of files,
- * for which Landlock has no right.
+ * After confine_calls(), any system call that a recorder does not need fails with EPERM, and is counted unless it makes a
+ * process or thread: no sockets (TCP, UDP, Unix sockets with a path), no new processes, no chmod, chown or times of files
+ * by their path, no io_uring, no mounts or namespaces.
+ *
+ * Not restricted: kill(2), because the recorder must kill the process group of a server whose proxy was killed. Neither
+ * mechanism can allow that group alone.
  *
  * Temporary files outside the given directories are forbidden, too: SQLite must keep its own in memory (PRAGMA
  * temp_store = MEMORY).
  *
  * A system may be able to do less, or nothing: a recorder works in any case.
  *
- * Linux     landlock(7), https://docs.kernel.org/userspace-api/landlock.html.
+ * Linux     landlock(7), https://docs.kernel.org/userspace-api/landlock.html; seccomp(2), by libseccomp.
  * Blocks    never. */
 #ifndef MI_BASE_OS_CONFINE_H
 #define MI_BASE_OS_CONFINE_H
 
-#include "base/base.h"
+#include "base/buf.h"
+
+#include <stdatomic.h>
 
 /* Confines the calling process and all its later children. dir: open descriptors of directories; those of
  * file_open_dir() are enough. A missing file of the list above is left out. Best effort: returns the version of the
@@ -34,5 +39,19 @@ int confine_self(const int *dir, size_t n);
 /* The version that the system has, and *ret_text is the name of the mechanism, such as "Landlock". 0: none, and
  * *ret_text says why. */
 int confine_kernel(const char **ret_text);
+
+/* System calls that were denied. */
+struct confine_denied {
+    _Atomic uint32_t n;
+    _Atomic uint32_t last; /* its number; of 64-bit x86 or ARM only, like `n` */
+};
+
+/* For the calling thread and its later children. ret must live as long as the process: a signal handler for SIGSYS
+ * writes to it, and SIGSYS must not be blocked. 0, or MI_ENOMEM or MI_EIO: there is no filter. */
+MI_MUST int confine_calls(struct confine_denied *ret);
+/* "connect"; a number that has no name as "1234". */
+void confine_call_name(uint32_t call, struct buf *b);
+/* Appends "libseccomp 2.5.4". */
+void confine_library(struct buf *b);
 
 #endif

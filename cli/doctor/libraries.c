@@ -1,5 +1,6 @@
 #include "cli/doctor/libraries.h"
 
+#include "base/os/confine.h"
 #include "base/os/process.h"
 #include "base/pattern.h"
 #include "cli/wrap/mcpfile/servers.h"
@@ -16,6 +17,8 @@ void libraries_list(struct buf *b)
                proxy_libev() / 100, proxy_libev() % 100);
     pattern_library(b);
     buf_printf(b, ", libyaml %s, ", mcpfile_libyaml());
+    confine_library(b);
+    buf_adds(b, ", ");
     evidence_libraries(b);
     if (process_libc()[0] != '\0')
         buf_printf(b, ", %s", process_libc());

@@ -104,25 +104,46 @@ static void check_directory(struct doctor *d)
     buf_close(&problem);
 }
 
+/* A recorder that does what no recorder does: a message has made it misbehave, or this program does not know its libc. */
+static void found_denied(struct doctor *d, const struct journal_view *v)
+{
+    struct buf name = {0};
+    confine_call_name(v->last_denied, &name);
+    doctor_found(d, "confinement",
+                 "if it repeats, keep the vault and report the version of the system's libc",
+                 "the recorder of %s tried %u system call%s that it may not use, the last one: %s",
+                 v->name, v->denied, v->denied == 1 ? "" : "s", buf_str(&name));
+    buf_close(&name);
+}
+
 static void check_confinement(struct doctor *d, const struct journals *l)
 {
     const char *text = "";
     int version = confine_kernel(&text);
-    size_t recorders = 0, confined = 0;
+    size_t recorders = 0, confined = 0, filtered = 0;
     for (size_t i = 0; i < l->n; i++) {
         const struct journal_view *v = &l->row[i];
-        bool started = clock_wall_us() - v->started_wall_us > START_US;
-        recorders += v->reader && started;
-        confined += v->reader && started && v->confined > 0;
+        if (v->reader && v->denied > 0)
+            found_denied(d, v);
+        if (!v->reader || clock_wall_us() - v->started_wall_us <= START_US)
+            continue;
+        recorders++;
+        confined += v->confined > 0;
+        filtered += v->filtered;
     }
     if (version == 0)
-        doctor_fine(d, "confinement", "recorders are not confined: %s", text);
+        doctor_fine(d, "confinement", "recorders may use all files: %s", text);
     else if (confined < recorders)
         doctor_found(d, "confinement", "start the session again",
-                     "%zu of %zu recorders are not confined", recorders - confined, recorders);
+                     "%zu of %zu recorders may use all files", recorders - confined, recorders);
     else
         doctor_fine(d, "confinement", "%s %d: recorders can use only the vault and the journals",
                     text, version);
+    if (filtered < recorders)
+        doctor_fine(d, "confinement",
+                    "%zu of %zu recorders may use all system calls: the kernel, or a filter of the "
+                    "container, does not permit another filter",
+                    recorders - filtered, recorders);
 }
 
 void doctor_recorders(struct doctor *d)

@@ -47,6 +47,9 @@ static void fill(struct journal_view *v, const struct journal_file *f, const str
     v->unstored = ring_behind(r);
     v->trouble = (enum ring_trouble)atomic_load(&s->trouble);
     v->confined = atomic_load(&s->confined);
+    v->filtered = atomic_load(&s->filtered) == 1;
+    v->denied = atomic_load(&s->denied.n);
+    v->last_denied = atomic_load(&s->denied.last);
 }
 
 static struct journal_view *next_row(struct journals *l)

@@ -23,7 +23,9 @@ struct journal_view {
     uint64_t stored;       /* position up to which everything is stored */
     uint64_t unstored;     /* bytes after it */
     enum ring_trouble trouble;
-    unsigned confined; /* confine_self() of the recorder; 0: it is not confined */
+    unsigned confined;            /* confine_self() of the recorder; 0: it is not confined */
+    bool filtered;                /* confine_calls() of the recorder has succeeded */
+    uint32_t denied, last_denied; /* system calls, as struct confine_denied */
     int64_t started_wall_us;
 };
 

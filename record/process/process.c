@@ -116,7 +116,9 @@ static void opened(struct recording *p)
         return;
     int dir[] = {store_vault_fd(p->store), journal_file_open_dir()};
     size_t n = dir[1] >= 0 ? 2 : 1;
-    atomic_store(&p->ring.shared->confined, (uint32_t)confine_self(dir, n));
+    struct ring_shared *shared = p->ring.shared;
+    atomic_store(&shared->confined, (uint32_t)confine_self(dir, n));
+    atomic_store(&shared->filtered, confine_calls(&shared->denied) == 0);
     if (n > 1)
         close(dir[1]);
     p->is_open = true;

@@ -86,7 +86,7 @@ def _(t):
                        rb"commit     ([0-9a-f]{40}(-dirty)?|unknown)\n"
                        rb"target     linux[a-z0-9-]*(, static)?\n"
                        rb"libraries  SQLite 3[.\d]+, libev 4[.\d]+, PCRE2 10[.\d]+, libyaml 0[.\d]+, "
-                       rb"Nettle \d+\.\d+, libsodium 1[.\d]+(, glibc 2[.\d]+)?\n", r.stdout),
+                       rb"libseccomp 2[.\d]+, Nettle \d+\.\d+, libsodium 1[.\d]+(, glibc 2[.\d]+)?\n", r.stdout),
           f"version {r.stdout!r}")
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sqlite3
+import struct
 import subprocess
 import time
 
@@ -29,6 +30,10 @@ def doctor(t, *args, status=0, env=None):
 
 def bad(found):
     return {k: [(text, remedy) for state, text, remedy in v if state == "found"] for k, v in found.items() if any(x[0] == "found" for x in v)}
+
+
+DENIED_AT = 176     # `denied` of journal/ring.h
+CONNECT = {"x86_64": 42, "aarch64": 203}[os.uname().machine]
 
 
 def recorder(t):
@@ -176,7 +181,14 @@ def _(t):
     check(state == "ok" and text.startswith(f"files: process {row['recorder_pid']}, 0B not yet stored, running for "), text)
     ((state, text, _),) = doctor(t)["confinement"]
     eq(state, "ok", "confinement")
+    lib.wait_until(lambda: lib.status_of(row["recorder_pid"])["Seccomp"] == "2", 10, "the recorder has no filter of system calls")
     eq(lib.status_of(row["recorder_pid"])["NoNewPrivs"], "1", "no_new_privs")
+    (journal,) = t.journals.iterdir()
+    with open(journal, "r+b") as f:
+        f.seek(DENIED_AT)
+        f.write(struct.pack("=II", 1, CONNECT))
+    (text, remedy), = bad(doctor(t, status=1))["confinement"]
+    eq(text, "the recorder of files tried 1 system call that it may not use, the last one: connect", "a denied call")
     p.end()
     check("recorders" not in doctor(t), "a recorder after the end")
 

@@ -85,6 +85,9 @@ static void attach(struct session *s, pid_t pid)
     (void)!ring_release(&s->r);
     atomic_store(&s->r.shared->reader_pid, pid);
     atomic_store(&s->r.shared->confined, 7);
+    atomic_store(&s->r.shared->filtered, 1);
+    atomic_store(&s->r.shared->denied.n, 3);
+    atomic_store(&s->r.shared->denied.last, 42);
 }
 
 static void put(struct session *s, size_t n)
@@ -139,6 +142,7 @@ static void test_journals_of_a_vault_are_listed_with_their_recorders(void **stat
     assert_int_equal(v->recorder, 4711);
     assert_true(v->unstored >= 1000 && v->unstored <= 1016);
     assert_true(v->trouble == RING_BUSY && v->confined == 7);
+    assert_true(v->filtered && v->denied == 3 && v->last_denied == 42);
     assert_true(v->started_wall_us == 1795256137000000);
     assert_null(journals_find(&l, "01ARZ3NDEKTSV4RRFFQ69G5FAV"));
     journals_close(&l);

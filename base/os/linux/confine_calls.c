@@ -1,0 +1,121 @@
+/* confine_calls.c - a filter of system calls, seccomp(2), made by libseccomp. */
+#include "base/os/confine.h"
+
+#include <errno.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <ucontext.h>
+
+/* What SQLite, libc, the sanitizer and the recorder call, by their purpose; some libcs use the older ones. */
+static const char *const allowed[] = {
+    /* descriptors */
+    "read", "readv", "write", "writev", "pread64", "pwrite64", "preadv", "pwritev", "lseek",
+    "close", "dup", "dup2", "dup3", "fcntl", "flock", "fsync", "fdatasync", "sync_file_range",
+    "ftruncate", "fallocate", "fadvise64", "fchmod", "fchown", "fstat", "fstatfs", "getdents64",
+    "poll", "ppoll", "select", "pselect6", "recvmsg", "recvfrom", "sendmsg", "sendto",
+    /* paths: Landlock says which */
+    "open", "openat", "stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat",
+    "faccessat2", "readlink", "readlinkat", "getcwd", "truncate", "unlink", "unlinkat", "mkdir",
+    "mkdirat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "umask",
+    /* memory */
+    "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "msync", "mincore", "memfd_create",
+    /* time, random numbers, facts */
+    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time",
+    "getrandom", "getpid", "getppid", "gettid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid",
+    "getgid", "getegid", "getrusage", "times", "sysinfo", "uname", "sched_getaffinity",
+    "sched_yield",
+    /* this process: signals, its end; the server's process group is killed with it */
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "kill",
+    "tgkill", "futex", "restart_syscall", "exit", "exit_group"};
+
+/* Denied without a signal, and not counted: libc makes these calls while it blocks all signals. */
+static const char *const quiet[] = {"clone", "clone3", "vfork"};
+
+static struct confine_denied *denied;
+
+/* Where the result of a system call is found after a signal. */
+#if defined __x86_64__
+#define RESULT_OF(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#elif defined __aarch64__
+#define RESULT_OF(context) ((context)->uc_mcontext.regs[0])
+#endif
+
+#ifdef RESULT_OF
+/* Instead of a call that is not allowed. */
+static void on_denied(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    atomic_store(&denied->last, (uint32_t)info->si_syscall);
+    atomic_fetch_add(&denied->n, 1);
+    RESULT_OF((ucontext_t *)context) = -EPERM;
+}
+
+static bool count_denied(struct confine_denied *d)
+{
+    struct sigaction action = {.sa_sigaction = on_denied, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigset_t set;
+    denied = d;
+    sigemptyset(&set);
+    sigaddset(&set, SIGSYS);
+    return sigaction(SIGSYS, &action, NULL) == 0 && sigprocmask(SIG_UNBLOCK, &set, NULL) == 0;
+}
+#define DENY SCMP_ACT_TRAP
+#else
+static bool count_denied(struct confine_denied *d)
+{
+    (void)d;
+    return true;
+}
+#define DENY SCMP_ACT_ERRNO(EPERM)
+#endif
+
+static int add(scmp_filter_ctx filter, uint32_t action, const char *const *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int call = seccomp_syscall_resolve_name(name[i]);
+        if (call < 0)
+            continue; /* this processor has no such call */
+        int st = seccomp_rule_add(filter, action, call, 0);
+        if (st != 0)
+            return st;
+    }
+    return 0;
+}
+
+int confine_calls(struct confine_denied *ret)
+{
+    scmp_filter_ctx filter = seccomp_init(DENY);
+    int st = filter != NULL && count_denied(ret) ? 0 : MI_ENOMEM;
+    if (st == 0)
+        st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree */
+    if (st == 0)
+        st = add(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));
+    if (st == 0)
+        st = add(filter, SCMP_ACT_ERRNO(EPERM), quiet, MI_COUNT(quiet));
+    if (st == 0) /* isatty(3) */
+        st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+                              SCMP_A1(SCMP_CMP_EQ, TCGETS));
+    if (st == 0)
+        st = seccomp_load(filter);
+    if (filter != NULL)
+        seccomp_release(filter);
+    return st == 0 ? 0 : MI_EIO;
+}
+
+void confine_call_name(uint32_t call, struct buf *b)
+{
+    char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)call);
+    if (name != NULL)
+        buf_adds(b, name);
+    else
+        buf_printf(b, "%u", call);
+    free(name);
+}
+
+void confine_library(struct buf *b)
+{
+    const struct scmp_version *v = seccomp_version();
+    buf_printf(b, "libseccomp %u.%u.%u", v->major, v->minor, v->micro);
+}
