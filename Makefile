@@ -4,6 +4,9 @@
 #   build/  build-asan/  build-fuzz/  build-cov/  ...   (`make BUILD=elsewhere` works too)
 # A stamp in each of them holds the flags: changed CFLAGS rebuild everything.
 
+# Without its implicit rules, make reads this file in a fifth of the time.
+MAKEFLAGS += --no-builtin-rules
+
 VERSION := $(file <VERSION)
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -14,7 +17,7 @@ CLANG   ?= clang
 CFLAGS  ?= -O2 -g
 # -Wno-missing-field-initializers: clang, and gcc before 12, also warn after designated initializers.
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes \
-           -Wmissing-prototypes -Wwrite-strings -Wcast-qual -Wvla -Wundef -Wno-missing-field-initializers
+           -Wmissing-prototypes -Wwrite-strings -Wcast-qual -Wvla -Wundef -Wdate-time -Wno-missing-field-initializers
 
 # Hardening, except for instrumented builds and -O0 (_FORTIFY_SOURCE needs optimization).
 # -U first: Ubuntu's gcc predefines _FORTIFY_SOURCE, and a second definition is a warning.
@@ -350,12 +353,12 @@ VALGRIND_E2E ?= 02-checks 03-validate 08-stderr 09-record
 valgrind: $(BIN) tests ## unit tests and some end-to-end runs in valgrind
 	@TEST_UNDER=valgrind E2E_ONLY='$(VALGRIND_E2E)' scripts/run-tests $(BUILD) unit integration e2e
 
-# clang has other warnings than gcc.
-CLANG_CHECKS := $(SRC:%=clang-warnings/%)
-.PHONY: clang-warnings $(CLANG_CHECKS)
-clang-warnings: $(CLANG_CHECKS) ## compile with clang for its warnings alone
-$(CLANG_CHECKS): clang-warnings/%:
-	@$(CLANG) $(ALL_CFLAGS) -Werror -fsyntax-only $*
+# clang has other warnings than gcc. Its start takes longer than reading a file, so each process reads many. The driver starts a
+# process for each file; with -### it prints the command instead.
+.PHONY: clang-warnings
+clang-warnings: ## compile with clang for its warnings alone
+	@command=$$($(CLANG) -### $(ALL_CFLAGS) -Werror -fsyntax-only -x c /dev/null 2>&1 | sed -n '$$s|"/dev/null"$$||p') && \
+	  test -n "$$command" && eval "set -- $$command" && printf '%s\n' $(SRC) | xargs -n 32 -P "$$(nproc)" "$$@"
 
 .PHONY: tidy
 tidy: ## clang-tidy, cppcheck, gcc -fanalyzer, shellcheck, format, layers
