@@ -137,8 +137,7 @@ static void junit_session(struct outcome *r, const struct audit_session *s)
 {
     char name[80];
     bool fails = audit_status_fails(s->status);
-    bool skipped =
-        s->status == AUDIT_NOT_COVERED || s->status == AUDIT_REMOVING || s->status == AUDIT_OPEN;
+    bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_OPEN;
     snprintf(name, sizeof name, "session %lld", (long long)s->id);
     if (s->id == 0)
         snprintf(name, sizeof name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
@@ -153,7 +152,7 @@ static int write_junit(struct outcome *r, double seconds)
 {
     char time[32];
     struct buf b = {0};
-    uint64_t skipped = r->n[AUDIT_NOT_COVERED] + r->n[AUDIT_REMOVING] + r->n[AUDIT_OPEN];
+    uint64_t skipped = r->n[AUDIT_NOT_COVERED] + r->n[AUDIT_OPEN];
     struct junit_suite suite = {.name = slice_of("mcp-interposer audit verify"),
                                 .tests = r->tests + r->wrong + (r->wrong == 0),
                                 .failures = r->failures,
@@ -281,32 +280,64 @@ static void print_log(struct outcome *r, const struct audit_vault *v)
     out_fill_line(o, from, 2);
 }
 
+static uint64_t unfinished(const struct outcome *r)
+{
+    return r->n[AUDIT_INCOMPLETE] + r->n[AUDIT_REMOVING];
+}
+
 /* Names of the verdict, in --json as well. */
 static const char *verdict(const struct outcome *r)
 {
     bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
-    return tampered ? "TAMPERED" : r->n[AUDIT_INCOMPLETE] > 0 ? "incomplete" : "valid";
+    return tampered ? "TAMPERED" : unfinished(r) > 0 ? "incomplete" : "valid";
+}
+
+/* What the verdict rests on, and what it says nothing about. */
+static void print_compared(struct outcome *r, const struct audit_vault *v)
+{
+    struct out *o = &r->out;
+    uint64_t covered = r->tests - r->n[AUDIT_NOT_COVERED] - r->n[AUDIT_REMOVING];
+    size_t from = o->b.n;
+    out_printf(o,
+               "compared: the database, %llu session%s, the log, %lld checkpoint%s of the vault, "
+               "%lld from elsewhere",
+               (unsigned long long)covered, covered == 1 ? "" : "s", (long long)v->checkpoints,
+               v->checkpoints == 1 ? "" : "s", (long long)v->notes);
+    out_fill_line(o, from, 2);
+    from = o->b.n;
+    out_raw(o, "not compared: ");
+    if (!v->all)
+        out_raw(o, "other sessions, ");
+    if (r->n[AUDIT_NOT_COVERED] > 0)
+        out_printf(o, "%llu without evidence, ", (unsigned long long)r->n[AUDIT_NOT_COVERED]);
+    if (r->n[AUDIT_REMOVING] > 0)
+        out_printf(o, "%llu being removed, ", (unsigned long long)r->n[AUDIT_REMOVING]);
+    out_raw(o, "Logs/, Escalations/, Search/");
+    out_fill_line(o, from, 2);
 }
 
 /* The last line: what the exit status means. */
 static void print_verdict(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->out;
-    unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = r->n[AUDIT_INCOMPLETE];
+    unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = unfinished(r);
     out_raw(o, "verdict: ");
     out_words(o, wrong > 0 ? OUT_RED : open > 0 ? OUT_YELLOW : OUT_GREEN, verdict(r));
     if (wrong > 0)
-        out_printf(o, ": %llu thing%s wrong; something was changed later", wrong,
-                   wrong == 1 ? " is" : "s are");
+        out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
+                   v->stopped ? "nothing else was compared" : "something was changed later");
     else if (open > 0)
-        out_printf(o, ": nothing was changed, but %llu session%s no end", open,
-                   open == 1 ? " has" : "s have");
+        out_printf(o, ": %llu session%s not whole; the rest agrees with the log", open,
+                   open == 1 ? " is" : "s are");
     else if (!v->has_log)
         out_raw(o, ", but no session has evidence");
     else if (v->anchored == 0)
-        out_raw(o, ": nothing was changed, as far as can be said without an anchor");
+        out_raw(o, ": it agrees with its own log, and was compared with nothing else");
+    else if (v->anchored < v->leaves)
+        out_printf(o, ": it agrees with its log; the first %lld of %lld leaves are anchored",
+                   (long long)v->anchored, (long long)v->leaves);
     else
-        out_raw(o, ": nothing was changed");
+        out_raw(o, ": it agrees with its log, and the whole log is anchored");
     out_end_line(o);
 }
 
@@ -323,8 +354,12 @@ static int print_text(struct outcome *r, const struct audit_vault *v)
         out_printf(o, "and %zu more: see --json\n", r->shown - DETAILS_MAX);
     if (r->shown > 0)
         out_end_line(o);
-    print_counts(r);
-    print_log(r, v);
+    if (!v->stopped) {
+        print_counts(r);
+        print_log(r, v);
+    }
+    if (!v->stopped && v->has_log)
+        print_compared(r, v);
     print_verdict(r, v);
     return fine && !r->details.failed ? EXIT_FINE : EXIT_TROUBLE;
 }
@@ -370,7 +405,7 @@ void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
 
 int outcome_print(struct outcome *r, const struct audit_vault *v, double seconds)
 {
-    bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || r->n[AUDIT_INCOMPLETE] > 0;
+    bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || unfinished(r) > 0;
     int status = EXIT_FINE;
     if (r->json)
         json_vault(r, v, verdict(r));

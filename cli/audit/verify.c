@@ -43,9 +43,10 @@ static const char about[] =
     "A checkpoint, as `audit checkpoint` prints it, proves more if it was kept where\n"
     "nobody with access to the vault can change it. [audit] anchor in the\n"
     "configuration is read as well.\n"
-    "The last line is the verdict on all of it: valid, incomplete or TAMPERED.\n"
-    "Exit status: 0 nothing is wrong; 1 something is TAMPERED or incomplete; 3 it\n"
-    "could not be verified.\n";
+    "The last line is the verdict on all of it, valid, incomplete or TAMPERED; the\n"
+    "lines before it say what was compared, and what was not.\n"
+    "Exit status: 0 nothing is wrong; 1 something is TAMPERED, incomplete or being\n"
+    "removed; 3 it could not be verified.\n";
 /* clang-format on */
 
 struct job {
@@ -156,7 +157,7 @@ static int run(const struct settings *s)
     bool json = settings_on(s, "json");
     if (json && junit != NULL && strcmp(junit, "-") == 0)
         return settings_usage(s, "--json and --junit - both write to stdout: use a file");
-    int status = session_vault_open(s, &q);
+    int status = session_vault_verify(s, &q);
     if (status != EXIT_FINE)
         return status;
     if (!query_is_stored(q)) {

@@ -90,8 +90,10 @@ static void check_integrity(struct doctor *d)
         doctor_fine(d, "integrity", "the database is intact");
     else
         doctor_found(d, "integrity",
-                     "copy the vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
-                     "the database is damaged: %s", buf_str(&error));
+                     "see mcp-interposer audit verify; if it is damaged, copy the vault, then: "
+                     "sqlite3 interposer.db '.recover' | sqlite3 new.db",
+                     "the database is damaged, or was changed by another program: %s",
+                     buf_str(&error));
     buf_close(&error);
 }
 

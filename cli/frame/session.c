@@ -34,15 +34,23 @@ enum session_state session_state_of(const struct query_session *s)
                                                                              : SESSION_LIVE;
 }
 
-int session_vault_read(const struct settings *s, const char *path, struct query **ret,
-                       struct buf *error)
+typedef int (*open_fn)(struct query **ret, const char *vault, struct buf *error);
+
+static int read_with(open_fn query, const struct settings *s, const char *path, struct query **ret,
+                     struct buf *error)
 {
     orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
-    int st = query_open(ret, path, error);
+    int st = query(ret, path, error);
     bool named = opt_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
         st = query_open_empty(ret, path);
     return st < 0 && st != MI_ENOMEM ? MI_EIO : st;
+}
+
+int session_vault_read(const struct settings *s, const char *path, struct query **ret,
+                       struct buf *error)
+{
+    return read_with(query_open, s, path, ret, error);
 }
 
 static session_store_fn open_store;
@@ -70,22 +78,32 @@ void session_set_store(session_store_fn open)
     open_store = open;
 }
 
+static int open_with(open_fn query, const struct settings *s, struct query **ret)
+{
+    char *path = settings_vault(s);
+    if (path == NULL)
+        return EXIT_TROUBLE;
+    struct buf error = {0};
+    int st = read_with(query, s, path, ret, &error);
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    buf_close(&error);
+    free(path);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
 int session_vault_open(const struct settings *s, struct query **ret)
 {
     if (session_from(s) != NULL && open_store != NULL)
         return open_store(s, ret);
     if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))
         return settings_usage(s, "--host and --user need --from");
-    char *path = settings_vault(s);
-    if (path == NULL)
-        return EXIT_TROUBLE;
-    struct buf error = {0};
-    int st = session_vault_read(s, path, ret, &error);
-    if (st < 0)
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
-    buf_close(&error);
-    free(path);
-    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+    return open_with(query_open, s, ret);
+}
+
+int session_vault_verify(const struct settings *s, struct query **ret)
+{
+    return open_with(query_open_any, s, ret);
 }
 
 bool session_nothing_recorded(struct query *q)

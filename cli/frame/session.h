@@ -35,6 +35,8 @@ MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* The same for the vault at `path`, without a message: MI_EIO, with the reason in `error`, or MI_ENOMEM. */
 MI_MUST int session_vault_read(const struct settings *s, const char *path, struct query **ret,
                                struct buf *error);
+/* The vault of --vault, also if its database is not one of this program: `audit verify` says what is wrong with it. */
+MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_command(const struct settings *s, session_work_fn work);

@@ -295,15 +295,15 @@ def last_line(t, *args):
 @case("the last line of the text is the verdict, as the exit status says it")
 def _(t):
     session(t)
-    eq(last_line(t), (0, "verdict: valid: nothing was changed, as far as can be said without an anchor"), "not anchored")
+    eq(last_line(t), (0, "verdict: valid: it agrees with its own log, and was compared with nothing else"), "not anchored")
     key(t)
     eq(t.run("audit", "checkpoint", "--vault", t.vault, "--anchor", t.tmp / "anchor").returncode, 0, "checkpoint")
-    eq(last_line(t, "--anchor", t.tmp / "anchor"), (0, "verdict: valid: nothing was changed"), "anchored")
+    eq(last_line(t, "--anchor", t.tmp / "anchor"), (0, "verdict: valid: it agrees with its log, and the whole log is anchored"), "anchored")
     p = t.proxy().initialize()
     recorded(t, 2)
     p.die()
     wait_until(lambda: verify(t)[1][2]["status"] == "incomplete", 30, "the end of the session")
-    eq(last_line(t), (1, "verdict: incomplete: nothing was changed, but 1 session has no end"), "incomplete")
+    eq(last_line(t), (1, "verdict: incomplete: 1 session is not whole; the rest agrees with the log"), "incomplete")
     change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
     eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; something was changed later"), "two sessions were changed")
 

@@ -5,6 +5,7 @@ Another verifier is tested with the same list:
     for case in cases.all(): checks = case.make(folder); for check in checks: ...
 """
 import mutate  # noqa: F401  fills the list
+import mutate_database  # noqa: F401
 import mutate_log  # noqa: F401
 from base_vault import ENDED, KILLED, LAST, PRUNED, REDACTED, SHORT, Copy
 from honest import HONEST

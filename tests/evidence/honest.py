@@ -56,7 +56,7 @@ def states(v):
     v.session(messages=2).kill()
     v.session(messages=70).end("server-hung", 143)
     v.session(messages=2).end().prune()
-    v.session(messages=2).end().prune(all=False)
+    v.session(messages=205).end().prune(all=False)
     return {1: "open", 2: "incomplete", 3: "incomplete", 4: "valid, not anchored", 5: None, 6: "being removed"}
 
 

@@ -15,10 +15,12 @@ import sys
 from pathlib import Path
 
 import form
+import layout
 from form import Malformed
 
 LAST = (1 << 36) - 1        # the highest seq
-OK = ("valid", "valid, not anchored", "redacted", "open", "not covered", "being removed")
+OK = ("valid", "valid, not anchored", "redacted", "open", "not covered")
+AT_ONCE = 200               # messages that `prune` removes in one transaction
 
 
 class Wrong(Exception):
@@ -41,9 +43,9 @@ class Report:
         statuses = [s["status"] for s in self.sessions]
         if self.log or "TAMPERED" in statuses:
             return "TAMPERED"
-        for status in ("incomplete", "valid, not anchored"):
+        for status, verdict in (("incomplete", "incomplete"), ("being removed", "incomplete"), ("valid, not anchored",) * 2):
             if status in statuses:
-                return status
+                return verdict
         return "valid"
 
     def kinds(self):
@@ -191,6 +193,8 @@ class Session:
         if self.id <= self.log.after and self.uid not in self.log.open:
             return "not covered"
         if self.uid in self.log.pruned:
+            first, = self.db.execute("SELECT min(id) FROM messages WHERE id BETWEEN ? AND ?", (self.id << 36, (self.id << 36) + LAST)).fetchone()
+            need(self.uid not in self.log.open or (first and first & LAST > AT_ONCE), "added", "the log says that it was removed")
             return "being removed"
         self.check()
         if self.seal is None:
@@ -377,6 +381,10 @@ def verify(vault_path, against=None, key=None):
         form.parse_key(key)
     db = connect(vault_path)
     try:
+        faults, believed = layout.compare(db)
+        report.log += [Wrong(kind, text, "database") for kind, text in faults]
+        if not believed:
+            return report
         tables = {name for name, in db.execute("SELECT name FROM sqlite_schema")}
         rows = {row["id"]: row for row in db.execute("SELECT * FROM sessions ORDER BY id")} if b"sessions" in tables else {}
         if b"leaves" not in tables:

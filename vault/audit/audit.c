@@ -3,7 +3,7 @@
 #include "vault/audit/audited.h"
 #include "vault/audit/signed.h"
 #include "vault/store/connect.h"
-#include "vault/store/failure.h"
+#include "vault/store/layout.h"
 #include "vault/store/running.h"
 #include "vault/store/schema.h"
 
@@ -20,6 +20,8 @@ struct audit {
     struct audited check;
     struct running_list running;
     bool has_log;
+    bool all;
+    bool stopped; /* the database is not one of this program: nothing else is compared */
     char origin[TRAIL_ORIGIN];
     uint64_t anchored, signed_leaves;
     int64_t wrong;
@@ -72,6 +74,56 @@ struct slice audit_origin(const struct audit *a)
     return slice_of(a->origin);
 }
 
+/* ---- the database --------------------------------------------------------------------------- */
+
+static void on_layout(void *ctx, const struct layout_fault *f)
+{
+    static const struct {
+        enum audit_kind kind;
+        const char *text;
+    } what[] = {
+        [LAYOUT_ADDED] = {AUDIT_ADDED, "is not one that mcp-interposer makes"},
+        [LAYOUT_REMOVED] = {AUDIT_REMOVED, "is missing"},
+        [LAYOUT_CHANGED] = {AUDIT_CHANGED, "is not as mcp-interposer makes it"},
+    };
+    struct audit *a = ctx;
+    struct buf name = {0};
+    layout_name(f, &name);
+    a->stopped |= f->deceives;
+    SAY_VAULT(
+        a, what[f->kind].kind, "database", "the %s %s%s", buf_str(&name), what[f->kind].text,
+        f->deceives
+            ? ": what a statement reads need not be what is stored, so nothing else was compared"
+            : "");
+    buf_close(&name);
+}
+
+static int compare_layout(struct audit *a)
+{
+    int st = snapshot_begin(&a->source);
+    if (st < 0)
+        return st;
+    st = layout_compare(a->source.db, on_layout, a);
+    if (st == 0 && !a->stopped && schema_has_table(a->source.db, "leaves", &a->has_log) < 0)
+        st = MI_ESTORE;
+    snapshot_end(&a->source);
+    return st == MI_ESTORE ? snapshot_fail(&a->source) : st;
+}
+
+/* Reads every page, every index and every value. */
+static int check_integrity(struct audit *a)
+{
+    struct buf found = {0};
+    int st = snapshot_integrity(&a->source, &found);
+    if (st == 0 && found.n > 0) {
+        SAY_VAULT(a, AUDIT_DAMAGED, "database", "%s", buf_str(&found));
+        a->stopped = true;
+    }
+    st = found.failed ? MI_ENOMEM : st;
+    buf_close(&found);
+    return st;
+}
+
 int audit_open(struct audit **ret, const char *vault, const struct audit_calls *calls,
                struct buf *error)
 {
@@ -85,11 +137,8 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     audited_open(&a->check, &a->source, &a->trail);
     a->check.progress = on_progress;
     a->check.ctx = a;
-    if (st == 0 && schema_has_table(a->source.db, "leaves", &a->has_log) < 0) {
-        buf_printf(&a->error, "cannot read %s: %s", buf_str(&a->source.file),
-                   failure_text(a->source.db));
-        st = MI_ESTORE;
-    }
+    if (st == 0)
+        st = compare_layout(a);
     if (st == 0 && a->has_log)
         st = read_origin(a);
     if (st < 0) {
@@ -146,6 +195,9 @@ static int read_log(struct audit *a)
 
 int audit_log(struct audit *a, const struct public_key *trusted)
 {
+    int st = a->stopped ? 0 : check_integrity(a);
+    if (st < 0 || a->stopped)
+        return st;
     if (!a->has_log) {
         int64_t version = 0;
         if (connect_number(a->source.db, "PRAGMA user_version", 0, &version) == SQLITE_OK &&
@@ -155,7 +207,7 @@ int audit_log(struct audit *a, const struct public_key *trusted)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log, and it was signed");
         return 0;
     }
-    int st = running_open(&a->running, a->path, &a->error);
+    st = running_open(&a->running, a->path, &a->error);
     if (st == 0)
         st = read_log(a);
     if (st < 0)
@@ -179,6 +231,8 @@ void audit_vault(const struct audit *a, struct audit_vault *ret)
         notes += a->notes.note[i].size < 0;
     *ret = (struct audit_vault){
         .has_log = a->has_log,
+        .all = a->all,
+        .stopped = a->stopped,
         .origin = slice_of(t->origin),
         .leaves = (int64_t)t->tree.n,
         .unsigned_leaves = (int64_t)(t->tree.n - a->signed_leaves),
@@ -261,6 +315,8 @@ static int say_session(struct audit *a)
     };
     if (s.status == AUDIT_INCOMPLETE)
         s.why = incomplete_why(c, row);
+    else if (s.status == AUDIT_REMOVING)
+        s.why = "`prune` has begun to remove it; what is left of it is not verified";
     if (audited_is_covered(c))
         add_redactions(&s, c);
     a->calls.on_session(a->calls.ctx, &s);
@@ -285,6 +341,8 @@ static int say_uncovered(struct audit *a, int64_t id);
 
 int audit_session(struct audit *a, int64_t id)
 {
+    if (a->stopped)
+        return 0;
     if (!a->has_log)
         return say_uncovered(a, id);
     int st = audited_session(&a->check, id);
@@ -406,7 +464,8 @@ static int say_rest(struct audit *a)
 int audit_sessions(struct audit *a)
 {
     int64_t id = INT64_MIN;
-    bool has = true;
+    bool has = !a->stopped;
+    a->all = true;
     int st = 0;
     while (st == 0 && has) {
         st = snapshot_number(&a->source, SNAPSHOT_NEXT_SESSION, id, &has, &id);
@@ -415,5 +474,5 @@ int audit_sessions(struct audit *a)
             st = st == MI_ENOENT ? 0 : st;
         }
     }
-    return st == 0 && a->has_log ? say_rest(a) : st;
+    return st == 0 && a->has_log && !a->stopped ? say_rest(a) : st;
 }

@@ -1,8 +1,8 @@
 /* audit.h - verification of a vault: its log, its signed checkpoints, and every record (docs/evidence.md).
  *
- *     audit_open()         the vault; reads nothing yet
+ *     audit_open()         the vault; compares the schema of its database
  *     audit_note()         a note from an anchor, any number of times
- *     audit_log()          verifies the log and the checkpoints
+ *     audit_log()          verifies the database as a whole, the log and the checkpoints
  *     audit_session()      verifies one session, or
  *     audit_sessions()     all of them, those that only the log knows, and rows without a session
  *
@@ -26,7 +26,7 @@ struct audit_session {
     struct slice uid, name;
     int64_t started_at_us; /* 0: unknown */
     enum audit_status status;
-    const char *why;          /* of AUDIT_INCOMPLETE: a clause; "" */
+    const char *why;          /* of AUDIT_INCOMPLETE and AUDIT_REMOVING: a clause; "" */
     int64_t records;          /* of a covered session */
     int64_t redacted;         /* how many changes redactions have made */
     int64_t redacted_at_us;   /* the last one; 0: none */
@@ -36,6 +36,8 @@ struct audit_session {
 /* Of the vault, after audit_log() and audit_sessions(). */
 struct audit_vault {
     bool has_log;
+    bool all; /* audit_sessions() was called */
+    bool stopped; /* the database itself is wrong: nothing else was compared */
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;
     int64_t unsigned_leaves; /* after the newest valid checkpoint */

@@ -4,10 +4,14 @@
 #include "base/text.h"
 #include "vault/store/commitment.h"
 #include "vault/store/connect.h"
+#include "vault/store/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define PRUNED_AT_ONCE                                                                             \
+    200 /* messages: PRUNE_ROWS (vault/upkeep/prune/remove.h), which may not become less */
 
 bool audited_is_covered(const struct audited *c)
 {
@@ -271,6 +275,19 @@ static int records(struct audited *c)
     return st == 0 ? compare_all(c, &first) : st;
 }
 
+/* `prune` removes the first messages of a session in the transaction that adds its leaf, and the row with the last ones:
+ * a session that it has begun to remove has none of them. */
+static int compare_removal(struct audited *c)
+{
+    int64_t first;
+    bool has;
+    int st = snapshot_number(c->source, SNAPSHOT_FIRST, c->id, &has, &first);
+    if (st == 0 && (!has || first <= schema_message_id(c->id, PRUNED_AT_ONCE)))
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_ADDED, "",
+                    "the log says that it was removed, and it is there");
+    return st;
+}
+
 /* whole: in one transaction. */
 static int attempt(struct audited *c, int64_t id, bool *whole)
 {
@@ -285,6 +302,8 @@ static int attempt(struct audited *c, int64_t id, bool *whole)
         snapshot_end(c->source);
     if (st == 0 && audited_is_covered(c))
         st = records(c);
+    else if (st == 0 && c->log.opened)
+        st = compare_removal(c);
     if (*whole)
         snapshot_end(c->source);
     return st;

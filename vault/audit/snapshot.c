@@ -31,18 +31,19 @@ static const char *const sql[SNAPSHOT_COUNT] = {
         "SELECT id, session_id, body_offset, body_length, salt, commitment, " COMMITMENT_MESSAGE
         ", body FROM messages WHERE id > ?2 AND id <= (?1 << 36) + 68719476735"
         " ORDER BY id LIMIT 2000",
-    [SNAPSHOT_REPLACED] =
-        ("SELECT record, leaf, commitment FROM replaced WHERE session_id = ?1"
-         " ORDER BY record, leaf"),
+    [SNAPSHOT_REPLACED] = ("SELECT record, leaf, commitment FROM replaced WHERE session_id = ?1"
+                           " ORDER BY record, leaf"),
     [SNAPSHOT_MESSAGE_OWNER] = "SELECT min(id) FROM messages WHERE id >= ?1",
     [SNAPSHOT_EVENT_OWNER] = "SELECT min(session_id) FROM events WHERE session_id >= ?1",
     [SNAPSHOT_REPLACED_OWNER] = "SELECT min(session_id) FROM replaced WHERE session_id >= ?1",
     [SNAPSHOT_HAS_SESSION] = "SELECT id FROM sessions WHERE id = ?1",
+    [SNAPSHOT_FIRST] = "SELECT min(id) FROM messages WHERE id BETWEEN ?1 << 36"
+                       " AND (?1 << 36) + 68719476735",
     [SNAPSHOT_FOREIGN] = "SELECT session_id FROM messages WHERE id BETWEEN ?1 << 36"
                          " AND (?1 << 36) + 68719476735 AND session_id <> ?1 LIMIT 1",
 };
 
-static int fail(struct snapshot *s)
+int snapshot_fail(struct snapshot *s)
 {
     int rc = failure_code(s->db) & 0xFF;
     if (rc == SQLITE_NOMEM)
@@ -69,7 +70,7 @@ static int connect_to(struct snapshot *s)
     disconnect(s);
     if (read_only_open(&s->db, buf_str(&s->file), BUSY_MS, &s->shared) != SQLITE_OK ||
         sqlite3_exec(s->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
-        return fail(s);
+        return snapshot_fail(s);
     return 0;
 }
 
@@ -102,7 +103,7 @@ int snapshot_begin(struct snapshot *s)
     }
     int st = !s->shared && read_only_is_shared(buf_str(&s->file)) ? connect_to(s) : 0;
     if (st == 0 && sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-        st = fail(s);
+        st = snapshot_fail(s);
     if (st == 0)
         s->depth = 1;
     return st;
@@ -114,12 +115,64 @@ void snapshot_end(struct snapshot *s)
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+/* A page that cannot be read, or is not one: SQLite says so in words. */
+static bool is_unreadable(const char *text)
+{
+    return strstr(text, "error code") != NULL || strstr(text, "failed to get page") != NULL;
+}
+
+/* Without the line that names the database, and with '?' for what is not printable: names of the file are in it. */
+static void add_plain(struct buf *b, const char *text)
+{
+    static const char head[] = "*** in database main ***\n";
+    text += strncmp(text, head, sizeof head - 1) == 0 ? sizeof head - 1 : 0;
+    for (; *text != '\0'; text++)
+        buf_addc(b, *text >= ' ' && *text <= '~' ? *text : '?');
+}
+
+static int ask_integrity(struct snapshot *s, struct buf *ret)
+{
+    sqlite3_stmt *q = NULL;
+    int st = snapshot_begin(s);
+    if (st < 0)
+        return st;
+    int rc = sqlite3_prepare_v2(s->db, "PRAGMA integrity_check(1)", -1, &q, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+    if (text == NULL) {
+        st = snapshot_fail(s);
+    } else if (is_unreadable(text)) {
+        buf_clear(s->error);
+        buf_printf(s->error,
+                   "cannot read %s/" VAULT_DB ": database disk image is malformed: ", s->path);
+        add_plain(s->error, text);
+        st = MI_ESTORE;
+    } else if (strcmp(text, "ok") != 0) {
+        buf_adds(ret, "SQLite says of the file: ");
+        add_plain(ret, text);
+    }
+    sqlite3_finalize(q);
+    snapshot_end(s);
+    return st;
+}
+
+int snapshot_integrity(struct snapshot *s, struct buf *ret)
+{
+    bool shared = s->shared;
+    int st = ask_integrity(s, ret);
+    /* A writer has started meanwhile: the next transaction shares its files. */
+    if (st == MI_ESTORE && !shared && read_only_is_shared(buf_str(&s->file)))
+        st = ask_integrity(s, ret);
+    return st;
+}
+
 int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
                    sqlite3_stmt **ret)
 {
     if (s->q[i] == NULL && sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
                                               &s->q[i], NULL) != SQLITE_OK)
-        return fail(s);
+        return snapshot_fail(s);
     if (sqlite3_bind_parameter_count(s->q[i]) > 0)
         sqlite3_bind_int64(s->q[i], 1, a);
     if (sqlite3_bind_parameter_count(s->q[i]) > 1)
@@ -130,7 +183,7 @@ int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b
 
 int snapshot_done(struct snapshot *s, sqlite3_stmt *q, int rc)
 {
-    int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fail(s);
+    int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : snapshot_fail(s);
     sqlite3_reset(q);
     return st;
 }

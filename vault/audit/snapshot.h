@@ -25,6 +25,7 @@ enum snapshot_sql {
     SNAPSHOT_EVENT_OWNER,
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
+    SNAPSHOT_FIRST,   /* the id of the first message of session ?1 */
     SNAPSHOT_FOREIGN, /* the session of a message that has an id of session ?1 and is not of it */
     SNAPSHOT_COUNT
 };
@@ -44,6 +45,10 @@ struct snapshot {
 MI_MUST int snapshot_open(struct snapshot *s, const char *vault, struct buf *error);
 void snapshot_close(struct snapshot *s);
 
+/* Keeps why the last statement failed. MI_ESTORE or MI_ENOMEM. */
+int snapshot_fail(struct snapshot *s);
+/* What SQLite finds wrong in the file, its indexes included, as one clause; empty: nothing. */
+MI_MUST int snapshot_integrity(struct snapshot *s, struct buf *ret);
 /* A transaction; within another one it is a part of that. */
 MI_MUST int snapshot_begin(struct snapshot *s);
 void snapshot_end(struct snapshot *s);

@@ -26,16 +26,19 @@ static const struct {
     [AUDIT_ROLLED_BACK] = {"rolled back",
                            "The vault was replaced by an older copy, or its log was cut."},
     [AUDIT_FORKED] = {"forked", "The vault has another history than the one that was signed."},
+    [AUDIT_DAMAGED] = {"damaged",
+                       "The file contradicts itself: what a command shows need not be what "
+                       "is compared here, so nothing else was."},
 };
 
 enum audit_status audit_decide(const struct audit_facts *f)
 {
     if (!f->covered)
         return AUDIT_NOT_COVERED;
-    if (f->pruned)
-        return AUDIT_REMOVING;
     if (f->tampered)
         return AUDIT_TAMPERED;
+    if (f->pruned)
+        return AUDIT_REMOVING;
     if (!f->sealed)
         return f->runs ? AUDIT_OPEN : AUDIT_INCOMPLETE;
     if (f->killed)
@@ -52,7 +55,7 @@ const char *audit_status_name(enum audit_status s)
 
 bool audit_status_fails(enum audit_status s)
 {
-    return s == AUDIT_TAMPERED || s == AUDIT_INCOMPLETE;
+    return s == AUDIT_TAMPERED || s == AUDIT_INCOMPLETE || s == AUDIT_REMOVING;
 }
 
 const char *audit_kind_name(enum audit_kind k)

@@ -30,6 +30,7 @@ enum audit_kind {
     AUDIT_SIGNATURE,
     AUDIT_ROLLED_BACK,
     AUDIT_FORKED,
+    AUDIT_DAMAGED,
     AUDIT_KINDS
 };
 

@@ -3,6 +3,7 @@
 #include "vault/query/store.h"
 #include "vault/store/dir.h"
 #include "vault/store/failure.h"
+#include "vault/store/layout.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
@@ -92,13 +93,26 @@ static void close_db(struct query *q)
     q->db = NULL;
 }
 
+/* Before it is believed what the tables say. */
+static int check_layout(struct query *q)
+{
+    struct buf why = {0};
+    int st = q->any ? 0 : layout_check(q->db, &why);
+    if (st == MI_EINVAL) {
+        buf_clear(&q->error);
+        buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path, buf_str(&why));
+    }
+    buf_close(&why);
+    return st == MI_EINVAL ? MI_ESTORE : st == MI_ESTORE ? query_fail(q) : st;
+}
+
 int query_refresh(struct query *q)
 {
     if (q->shared || !read_only_is_shared(buf_str(&q->file)) || in_transaction(q))
         return 0;
     close_db(q);
     int rc = connect_to(q);
-    return rc == SQLITE_OK ? 0 : rc == SQLITE_NOMEM ? MI_ENOMEM : query_fail(q);
+    return rc == SQLITE_OK ? check_layout(q) : rc == SQLITE_NOMEM ? MI_ENOMEM : query_fail(q);
 }
 
 static int open_db(struct query *q)
@@ -118,15 +132,16 @@ static int open_db(struct query *q)
                    q->path);
         return MI_ESTORE;
     }
-    return version == 0 ? MI_ENOENT : 0; /* 0: no proxy has created the tables yet */
+    return version == 0 ? MI_ENOENT : check_layout(q); /* 0: no proxy has created the tables yet */
 }
 
-int query_open(struct query **ret, const char *vault, struct buf *error)
+static int open_vault(struct query **ret, const char *vault, bool any, struct buf *error)
 {
     struct query *q = calloc(1, sizeof *q);
     if (q == NULL)
         return MI_ENOMEM;
     int st = 0;
+    q->any = any;
     q->dir_fd = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     q->path = q->dir_fd >= 0 ? realpath(vault, NULL) : NULL;
     if (q->path == NULL) {
@@ -149,6 +164,16 @@ int query_open(struct query **ret, const char *vault, struct buf *error)
         buf_adds(error, st == MI_ENOMEM ? "out of memory" : buf_str(&q->error));
     query_close(q);
     return st;
+}
+
+int query_open(struct query **ret, const char *vault, struct buf *error)
+{
+    return open_vault(ret, vault, false, error);
+}
+
+int query_open_any(struct query **ret, const char *vault, struct buf *error)
+{
+    return open_vault(ret, vault, true, error);
 }
 
 /* A database in memory. NULL: out of memory. */

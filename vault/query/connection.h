@@ -7,6 +7,7 @@
 
 struct query {
     sqlite3 *db;         /* owned */
+    bool any;            /* its schema need not be one of this program */
     bool shared;         /* db shares SQLite's files with writers; see vault/store/read_only.h */
     int64_t connections; /* how often it connected */
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared when first used */

@@ -117,6 +117,9 @@ typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
 
 /* MI_ENOENT (nothing has been recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
+/* The same for `audit verify`, which compares the schema itself: query_open() refuses a vault whose tables are not those
+ * of this program (vault/store/layout.h). */
+MI_MUST int query_open_any(struct query **ret, const char *vault, struct buf *error);
 /* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);

@@ -6,6 +6,7 @@
 #include "vault/store/connect.h"
 #include "vault/store/dir.h"
 #include "vault/store/failure.h"
+#include "vault/store/layout.h"
 #include "vault/store/ledger.h"
 #include "vault/store/schema.h"
 
@@ -46,6 +47,13 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
                    newer ? "use that version" : "start a proxy once to upgrade it");
         return MI_EINVAL;
     }
+    struct buf why = {0};
+    int st = layout_check(ret->db, &why);
+    if (st == MI_EINVAL)
+        buf_printf(error, "cannot sign %s/" VAULT_DB ": %s", vault, buf_str(&why));
+    buf_close(&why);
+    if (st < 0)
+        return st == MI_ESTORE ? fail_sql(ret) : st;
     /* FULL: a commit is synced. Checkpoints of the write-ahead log are left to the proxies. */
     return execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
 }

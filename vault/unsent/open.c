@@ -3,6 +3,7 @@
 
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
+#include "vault/store/layout.h"
 #include "vault/store/schema.h"
 
 #include <errno.h>
@@ -47,7 +48,13 @@ static int connect_to(struct unsent *u)
     /* The recorders move the write-ahead log into the database. */
     if (sqlite3_exec(u->db, "PRAGMA wal_autocheckpoint = 0", NULL, NULL, NULL) != SQLITE_OK)
         return unsent_fail(u);
+    struct buf why = {0};
     int st = schema_ready(u->db);
+    if (st == 0 && (st = layout_check(u->db, &why)) == MI_EINVAL) {
+        buf_printf(&u->error, "cannot read %s: %s", path, buf_str(&why));
+        buf_close(&why);
+        return MI_EINVAL;
+    }
     if (st == MI_EINVAL)
         buf_printf(&u->error,
                    "%s/" VAULT_DB " was made by a newer mcp-interposer; use that version",

@@ -1,6 +1,7 @@
 #include "vault/upkeep/health.h"
 
 #include "vault/store/failure.h"
+#include "vault/store/layout.h"
 #include "vault/store/ledger.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
@@ -71,13 +72,26 @@ int health_look(const char *vault, struct health *ret, struct buf *error)
     return 0;
 }
 
+static void add_fault(void *ctx, const struct layout_fault *f)
+{
+    static const char *const what[] = {
+        [LAYOUT_ADDED] = "is not one that mcp-interposer makes",
+        [LAYOUT_REMOVED] = "is missing",
+        [LAYOUT_CHANGED] = "is not as mcp-interposer makes it",
+    };
+    struct buf *error = ctx;
+    buf_adds(error, error->n > 0 ? "; the " : "the ");
+    layout_name(f, error);
+    buf_printf(error, " %s", what[f->kind]);
+}
+
 int health_check(const char *vault, struct buf *error)
 {
     sqlite3 *db;
     sqlite3_stmt *q = NULL;
     char path[PATH_MAX];
     int st = connect_to(vault, &db, path, error);
-    if (st == 0 && sqlite3_prepare_v2(db, "PRAGMA quick_check(3)", -1, &q, NULL) != SQLITE_OK)
+    if (st == 0 && sqlite3_prepare_v2(db, "PRAGMA integrity_check(3)", -1, &q, NULL) != SQLITE_OK)
         st = fail(db, error);
     int rc = SQLITE_DONE;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
@@ -90,6 +104,8 @@ int health_check(const char *vault, struct buf *error)
     if (st == 0 && rc != SQLITE_DONE)
         st = fail(db, error);
     sqlite3_finalize(q);
+    if (st == 0 && layout_compare(db, add_fault, error) < 0)
+        st = fail(db, error);
     sqlite3_close(db);
     return st == 0 && error->n > 0 ? MI_ESTORE : st;
 }

@@ -18,8 +18,8 @@ struct health {
 
 /* 0, MI_ENOENT (no database), MI_ESTORE (with a sentence in error) or MI_ENOMEM. */
 MI_MUST int health_look(const char *vault, struct health *ret, struct buf *error);
-/* Checks the database for corruption (PRAGMA quick_check). MI_ESTORE: SQLite's findings are in error. Otherwise as
- * health_look(). */
+/* Checks the database for corruption, with its indexes, and for objects that are not those of this program. MI_ESTORE: the
+ * findings are in error. Otherwise as health_look(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
 /* The last checkpoint of the log is appended to `note`; nothing: there is none. *ret_unsigned: how many sessions have
