@@ -11,11 +11,11 @@ static void test_verdict_the_first_that_applies(void **state)
     struct audit_facts f = {.pruned = true, .tampered = true};
     assert_int_equal(audit_decide(&f), AUDIT_NOT_COVERED);
     f.covered = true;
-    assert_int_equal(audit_decide(&f), AUDIT_REMOVING);
-    f.pruned = false;
-    f.runs = true;
     assert_int_equal(audit_decide(&f), AUDIT_TAMPERED);
     f.tampered = false;
+    f.runs = true;
+    assert_int_equal(audit_decide(&f), AUDIT_REMOVING);
+    f.pruned = false;
     assert_int_equal(audit_decide(&f), AUDIT_OPEN);
     f.runs = false;
     f.redacted = f.anchored = true;
@@ -34,11 +34,11 @@ static void test_verdict_without_an_anchor_it_is_not_valid(void **state)
     assert_int_equal(audit_decide(&fine), AUDIT_NOT_ANCHORED);
 }
 
-static void test_verdict_only_two_statuses_fail(void **state)
+static void test_verdict_what_is_tampered_or_not_whole_fails(void **state)
 {
     (void)state;
     for (int i = 0; i < AUDIT_STATUSES; i++) {
-        bool fails = i == AUDIT_TAMPERED || i == AUDIT_INCOMPLETE;
+        bool fails = i == AUDIT_TAMPERED || i == AUDIT_INCOMPLETE || i == AUDIT_REMOVING;
         assert_int_equal(audit_status_fails((enum audit_status)i), fails);
         assert_non_null(audit_status_name((enum audit_status)i));
     }
@@ -70,7 +70,12 @@ static void test_findings_are_removed_the_last_one_first(void **state)
 static void test_findings_a_detail_of_another_form_is_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "x", "[]", "{}", "{\"seq\":1}", "{\"finding\":\"x\"}",
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "[]",
+                                      "{}",
+                                      "{\"seq\":1}",
+                                      "{\"finding\":\"x\"}",
                                       "{\"seq\":\"1\",\"finding\":\"x\"}",
                                       "{\"seq\":1,\"finding\":2}"};
     struct findings_added f = {0};
@@ -85,7 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verdict_the_first_that_applies),
         cmocka_unit_test(test_verdict_without_an_anchor_it_is_not_valid),
-        cmocka_unit_test(test_verdict_only_two_statuses_fail),
+        cmocka_unit_test(test_verdict_what_is_tampered_or_not_whole_fails),
         cmocka_unit_test(test_findings_are_removed_the_last_one_first),
         cmocka_unit_test(test_findings_a_detail_of_another_form_is_refused),
     };
