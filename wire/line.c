@@ -127,3 +127,25 @@ size_t line_partial(const struct line_reader *r)
 {
     return r->tail - r->head;
 }
+
+struct slice line_strip(struct slice text, findings *found)
+{
+    if (text.n > 0 && text.p[text.n - 1] == '\r') {
+        text.n--;
+        *found |= FINDING(FIND_CRLF);
+    }
+    while (slice_begins(text, "\xEF\xBB\xBF")) {
+        text.p += 3;
+        text.n -= 3;
+        *found |= FINDING(FIND_BOM);
+    }
+    return text;
+}
+
+bool line_is_blank(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
+            return false;
+    return true;
+}

@@ -14,6 +14,7 @@
 #define MI_WIRE_LINE_H
 
 #include "base/chunk.h"
+#include "wire/finding.h"
 
 #define LINE_CHUNK ((size_t)64 << 10)
 
@@ -46,5 +47,10 @@ MI_MUST enum line_result line_last(struct line_reader *r, struct line *ret);
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
 /* Bytes read of the line that has not ended yet. */
 size_t line_partial(const struct line_reader *r);
+
+/* The text of a line without what some readers reject around a message (mcp-wire.md 7.2): \r, byte order marks. */
+struct slice line_strip(struct slice text, findings *found);
+/* Whether it has only white space. */
+bool line_is_blank(struct slice s);
 
 #endif

@@ -8,8 +8,6 @@
 #include "proxy/session/stray.h"
 #include "wire/lenient.h"
 
-#define GLUED_TRIES 8 /* places in a line where a message may start */
-
 /* ---- quotes --------------------------------------------------------------------------------- */
 
 void odd_quote(struct traffic *t, struct slice text)
@@ -146,7 +144,8 @@ static enum odd_result use_repaired(struct traffic *t, struct message *x, struct
                                     struct rpc *rpc)
 {
     struct json_fault fault = x->m.fault;
-    bool log_text = m->trailing.n > 0 && stray_is_echo(t, rpc);
+    struct open_requests open = stray_open_requests(t);
+    bool log_text = m->trailing.n > 0 && glued_is_echo(&open, rpc);
     if (rpc->kind == RPC_INVALID || log_text || t->validate == VALIDATE_PROTOCOL) {
         /* it is not forwarded: the record has the line as it was received */
         findings of_line = x->m.findings, repairs = x->repairs;
@@ -177,18 +176,13 @@ static enum odd_result use_repaired(struct traffic *t, struct message *x, struct
     return message_replace(x, copy, m->text.n) == 0 ? ODD_MESSAGE : ODD_NOT_ONE;
 }
 
-static bool begins_value(struct slice s)
-{
-    return s.n > 0 && (s.p[0] == '{' || s.p[0] == '[');
-}
-
 /* What mend made of the line, or of several lines. */
 static enum odd_result use_mended(struct traffic *t, struct message *x, struct mend *m,
                                   enum mend_result result)
 {
     struct rpc rpc;
     bool whole = result == MEND_WHOLE;
-    if (whole && begins_value(m->trailing))
+    if (whole && glued_begins_value(m->trailing))
         return answer_several(t, x);
     if (whole && rpc_read(buf_slice(&m->text), &rpc) == 0)
         return use_repaired(t, x, m, &rpc);
@@ -330,46 +324,20 @@ void odd_output_ended(struct traffic *t)
 /* Log text in front of a message that has a flaw. */
 static enum odd_result read_glued(struct traffic *t, struct message *x)
 {
-    const char *p = x->text.p, *end = p + x->text.n;
-    for (int i = 0; i < GLUED_TRIES; i++) {
-        p = memchr(p, '{', (size_t)(end - p));
-        if (p == NULL)
-            return ODD_NOT_ONE;
-        struct mend m;
-        struct rpc rpc;
-        struct slice before = {x->text.p, (size_t)(p - x->text.p)};
-        struct message rest = *x;
-        rest.text = (struct slice){p, (size_t)(end - p)};
-        mend_open(&m, t->max_message);
-        enum mend_result result = mend_add(&m, rest.text);
-        size_t flaw_at = result == MEND_FLAWED ? m.flaw_at : rest.text.n;
-        bool readable = result == MEND_WHOLE && rpc_read(buf_slice(&m.text), &rpc) == 0 &&
-                        rpc.kind != RPC_INVALID && rpc.kind != RPC_BATCH && !stray_is_echo(t, &rpc);
-        if (result == MEND_WHOLE && begins_value(m.trailing)) {
-            mend_close(&m);
-            return ODD_NOT_ONE; /* two values: two parsers would read two things */
-        }
-        struct lenient l;
-        lenient_read(rest.text, &l);
-        bool answers = l.is_answer && request_of(t, &l) != NULL;
-        if (readable || answers) {
-            stray_noise(t, before, FINDING(FIND_NOT_JSON));
-            rest.repairs |= FINDING(FIND_GLUED_TEXT);
-        }
-        if (readable) {
-            enum odd_result r = use_repaired(t, &rest, &m, &rpc);
-            mend_close(&m);
-            *x = rest;
-            if (x->copy.chunk != NULL)
-                x->line = &x->copy;
-            return r;
-        }
-        mend_close(&m);
-        if (answers)
-            return answer_unreadable(t, &rest, flaw_at);
-        p++;
-    }
-    return ODD_NOT_ONE;
+    struct glued g;
+    struct open_requests open = stray_open_requests(t);
+    enum glued_result found = glued_read(x->text, t->max_message, &open, &g);
+    if (found == GLUED_NONE)
+        return ODD_NOT_ONE;
+    stray_noise(t, g.before, FINDING(FIND_NOT_JSON));
+    x->text = g.rest;
+    x->repairs |= FINDING(FIND_GLUED_TEXT);
+    enum odd_result r = found == GLUED_MESSAGE ? use_repaired(t, x, &g.mend, &g.rpc)
+                                               : answer_unreadable(t, x, g.flaw_at);
+    mend_close(&g.mend);
+    if (x->copy.chunk != NULL)
+        x->line = &x->copy;
+    return r;
 }
 
 enum odd_result odd_line(struct traffic *t, struct message *x)
@@ -390,7 +358,7 @@ enum odd_result odd_line(struct traffic *t, struct message *x)
             odd_quote(t, x->text);
         return ODD_NOT_ONE;
     }
-    if (!begins_value(x->text))
+    if (!glued_begins_value(x->text))
         return read_glued(t, x);
     struct mend m;
     bool last = (x->repairs & FINDING(FIND_NO_NEWLINE)) != 0;

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/text.h"
 
-#define SPLIT_TRIES 8   /* places in a line where a message may start */
 #define NOISE_SHOWN 300 /* bytes of a line that stderr shows */
 
 /* Afterwards the row points into *clean, if anything was replaced. If memory runs out, the text is left out. */
@@ -52,55 +51,35 @@ void stray_noise(struct traffic *t, struct slice text, findings why)
     buf_close(&clean);
 }
 
-/* "received: {…}" */
-bool stray_is_echo(struct traffic *t, const struct rpc *m)
+static bool is_pending(void *ctx, struct json_value id)
 {
     bool type_changed;
-    struct pending *p = NULL;
-    if (m->kind == RPC_NOTIFICATION)
-        return rpc_method_is(m, "notifications/initialized") ||
-               rpc_method_is(m, "notifications/roots/list_changed");
-    if (m->kind == RPC_REQUEST)
-        p = pending_find(&t->open[ROW_C2S], m->id, &type_changed);
-    return p != NULL && slice_eq(p->method, m->method);
+    return pending_find(&((struct traffic *)ctx)->open[ROW_C2S], id, &type_changed) != NULL;
 }
 
-/* Whether the line has several values and the first is a message: then the text before the last is not only log
- * text. */
-static bool starts_with_message(struct traffic *t, struct slice rest, const struct rpc *several)
+static bool is_pending_method(void *ctx, struct json_value id, struct slice method)
 {
-    struct rpc m;
-    return (several->findings & FINDING(FIND_SEVERAL_VALUES)) != 0 &&
-           rpc_read((struct slice){rest.p, several->fault.at}, &m) == 0 && m.kind != RPC_INVALID &&
-           !stray_is_echo(t, &m);
+    bool type_changed;
+    struct pending *p = pending_find(&((struct traffic *)ctx)->open[ROW_C2S], id, &type_changed);
+    return p != NULL && slice_eq(p->method, method);
 }
 
-/* The message is the first valid one from some `{` to the end of the line. Text that starts like a message is not
- * taken as log text: two parsers could find different messages in such a line. */
+struct open_requests stray_open_requests(struct traffic *t)
+{
+    return (struct open_requests){is_pending, is_pending_method, t};
+}
+
 bool stray_split(struct traffic *t, struct message *x)
 {
-    const char *p = x->text.p;
-    if (*p == '{' || (*p == '[' && x->m.fault.kind == JSON_TRAILING))
+    struct slice before, rest;
+    struct rpc m;
+    struct open_requests open = stray_open_requests(t);
+    if (!glued_split(x->text, &x->m.fault, &open, &before, &rest, &m))
         return false;
-    const char *end = p + x->text.n;
-    for (int i = 0; i < SPLIT_TRIES && p < end; i++) {
-        p = memchr(p + 1, '{', (size_t)(end - p) - 1);
-        if (p == NULL)
-            return false;
-        struct slice rest = {p, (size_t)(end - p)};
-        struct rpc m;
-        if (rpc_read(rest, &m) < 0 && starts_with_message(t, rest, &m))
-            return false;
-        if (m.fault.kind != JSON_OK || m.kind == RPC_INVALID || m.kind == RPC_BATCH ||
-            stray_is_echo(t, &m))
-            continue;
-        stray_noise(t, (struct slice){x->text.p, (size_t)(p - x->text.p)}, FINDING(FIND_NOT_JSON));
-        m.findings |= FINDING(FIND_GLUED_TEXT);
-        x->text = rest;
-        x->m = m;
-        return true;
-    }
-    return false;
+    stray_noise(t, before, FINDING(FIND_NOT_JSON));
+    x->text = rest;
+    x->m = m;
+    return true;
 }
 
 void stray_drop(struct traffic *t, const struct message *x)

@@ -7,12 +7,13 @@
 #define MI_PROXY_SESSION_STRAY_H
 
 #include "proxy/session/message.h"
+#include "wire/glued.h"
 
 /* True: the line has log text in front of a message (mcp-wire.md 7.1). The text is recorded as noise, and x becomes
  * the message. */
 bool stray_split(struct traffic *t, struct message *x);
-/* Whether m, found within log text, is a message of the client: the server has logged it, and did not send it. */
-bool stray_is_echo(struct traffic *t, const struct rpc *m);
+/* The pending requests of the client, for wire/glued. */
+struct open_requests stray_open_requests(struct traffic *t);
 /* Records text of the server that is not a message, logs it, and does not forward it. */
 void stray_noise(struct traffic *t, struct slice text, findings why);
 /* The same for a line. */

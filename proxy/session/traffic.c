@@ -149,29 +149,6 @@ static void blank_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* The text without what some readers reject around a message (mcp-wire.md 7.2). */
-static struct slice repaired(struct slice text, findings *found)
-{
-    if (text.n > 0 && text.p[text.n - 1] == '\r') {
-        text.n--;
-        *found |= FINDING(FIND_CRLF);
-    }
-    while (slice_begins(text, "\xEF\xBB\xBF")) {
-        text.p += 3;
-        text.n -= 3;
-        *found |= FINDING(FIND_BOM);
-    }
-    return text;
-}
-
-static bool is_blank(struct slice s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
-            return false;
-    return true;
-}
-
 /* A line is complete: returns a finding if traffic_unfinished() has reported the line. */
 static findings finish_line(struct traffic *t, enum row_direction dir)
 {
@@ -199,7 +176,7 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
     found |= finish_line(t, dir);
     struct message x = {
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
-    struct slice text = repaired(x.text, &x.repairs);
+    struct slice text = line_strip(x.text, &x.repairs);
     if (t->validate != VALIDATE_NONE)
         x.text = text; /* else the repairs are only noted, and the line is forwarded unchanged */
     if (line->n > LARGE_MESSAGE)
@@ -211,7 +188,7 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
         if (r != ODD_NOT_ONE)
             return;
     }
-    if (is_blank(text))
+    if (line_is_blank(text))
         blank_line(t, &x);
     else if (rpc_read(text, &x.m) == 0 && must_refuse(t, &x))
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");

@@ -101,7 +101,7 @@ static int read_answer(struct talk *t, int64_t id, struct slice method, struct r
     int n = snprintf(digits, sizeof digits, "%lld", (long long)id);
     struct answered q = {{digits, (size_t)n}, method};
     enum finding flaw = answer_flaw(m, method);
-    int st = answer_flaw_mend(m, &q, &t->mended, &r);
+    int st = answer_flaw_mend(m, &q, false, &t->mended, &r);
     if (st == 0 && answer_flaw_is_final(flaw, method)) {
         struct buf why = {0};
         buf_printf(&why, "the server's answer is invalid: %s", finding_meaning(flaw));
@@ -161,8 +161,9 @@ int talk_notify(struct talk *t, struct slice line)
     return live_send(t->server, line);
 }
 
-static int send_line(struct talk *t)
+static int send_line(struct talk *t, struct slice method)
 {
+    live_asked(t->server, (uint64_t)t->next_id, method);
     int st = live_send(t->server, buf_slice(&t->line));
     t->sent = live_sent(t->server);
     return st;
@@ -174,7 +175,7 @@ static int send_request(struct talk *t, const struct rpc *m, int64_t *ret_id)
     int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
     *ret_id = t->next_id;
     int st = talk_rewrite(t, m, (struct slice){id, (size_t)n}, true, &t->line);
-    return st < 0 ? st : send_line(t);
+    return st < 0 ? st : send_line(t, m->method);
 }
 
 static int ask_page(struct talk *t, struct slice meta, struct slice cursor, struct rpc *ret,
@@ -192,7 +193,7 @@ static int ask_page(struct talk *t, struct slice meta, struct slice cursor, stru
     if (cursor.n > 0)
         json_out_raw(&j, "cursor", cursor);
     rpc_out_end(&j);
-    int st = t->line.failed ? talk_no_memory(t) : send_line(t);
+    int st = t->line.failed ? talk_no_memory(t) : send_line(t, slice_of("tools/list"));
     return st < 0 ? st : await(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 

@@ -1,122 +1,147 @@
 #include "replay/live/lines.h"
 
-#include "wire/lenient.h"
-#include "wire/rpc.h"
+#include "wire/rpc_id.h"
 #include "wire/rpc_out.h"
 
-/* The error that a client of the proxy gets instead. */
-static struct slice error_for(struct lines *l, struct slice id, const char *why)
+/* ---- requests that wait --------------------------------------------------------------------- */
+
+static bool has(void *ctx, struct json_value id)
 {
-    buf_clear(&l->text);
-    struct json_out j = json_out_to(&l->text);
+    const struct lines *l = ctx;
+    return (id.type == JSON_NUMBER || id.type == JSON_STRING) &&
+           (l->asked == 0 || rpc_id_is(id, l->asked));
+}
+
+static bool has_method(void *ctx, struct json_value id, struct slice method)
+{
+    const struct lines *l = ctx;
+    return l->asked != 0 && rpc_id_is(id, l->asked) && slice_eq(buf_slice(&l->method), method);
+}
+
+void lines_asked(struct lines *l, uint64_t id, struct slice method)
+{
+    l->asked = id;
+    buf_clear(&l->method);
+    buf_slice_add(&l->method, method);
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static void add_result(struct lines *l, struct slice text)
+{
+    buf_slice_add(&l->out, text);
+    buf_addc(&l->out, '\n');
+}
+
+static void write_error(struct buf *b, struct slice id, const char *why)
+{
+    struct json_out j = json_out_to(b);
     rpc_out_error(&j, id, RPC_INTERNAL_ERROR, why, "malformed-answer");
     rpc_out_end(&j);
-    return buf_slice(&l->text);
 }
 
-/* The line, or an error if it answers a request and nobody can read it. */
-static struct slice unreadable(struct lines *l, struct slice line)
+static void end_refused(struct lines *l, bool answered)
 {
-    struct lenient found;
-    lenient_read(line, &found);
-    if (!lenient_answers(&found))
-        return line;
-    return error_for(l, found.id.text, "the server's answer is not valid JSON");
+    if (l->refused.n > 0 && !answered)
+        add_result(l, buf_slice(&l->refused));
+    buf_clear(&l->refused);
 }
 
-/* JSON that is not a message: it may have been meant as an answer. */
-static struct slice no_message(struct lines *l, const struct rpc *m, struct slice line)
+static int on_line(void *ctx, const struct server_line *line)
 {
-    bool has_id = m->id.type == JSON_NUMBER || m->id.type == JSON_STRING;
-    if (!has_id || (m->findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) == 0)
-        return line;
-    return error_for(l, m->id.text, "the server's answer is invalid");
+    struct lines *l = ctx;
+    bool same = l->refused.n > 0 && line->id.type != JSON_NONE &&
+                slice_eq(line->id.text, buf_slice(&l->refused_id));
+    if (line->kind == SERVER_LINE_REFUSED) {
+        end_refused(l, same);
+        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* it has its answer */
+        write_error(&l->out, line->id.text, "the server's answer is invalid");
+        buf_addc(&l->out, '\n');
+    } else if (line->kind == SERVER_LINE_UNREADABLE) {
+        end_refused(l, same); /* the newer reason counts */
+        write_error(&l->refused, line->id.text, "the server's answer is not valid JSON");
+        buf_clear(&l->refused_id);
+        buf_slice_add(&l->refused_id, line->id.text);
+        l->refused_us = l->now_us + SERVER_LINES_WAIT_US;
+    } else {
+        struct rpc m;
+        if (same && rpc_read(line->text, &m) == 0 && (m.kind == RPC_RESULT || m.kind == RPC_ERROR))
+            end_refused(l, true);
+        add_result(l, line->text);
+    }
+    return 0;
 }
 
-static struct slice repaired(struct lines *l, const struct mend *m, struct slice line)
+bool lines_take(struct lines *l, struct slice line, int64_t now_us, struct slice *ret)
 {
-    struct rpc rpc;
-    struct slice text = buf_slice(&m->text);
-    bool several = m->trailing.n > 0 && (m->trailing.p[0] == '{' || m->trailing.p[0] == '[');
-    if (several || rpc_read(text, &rpc) < 0)
-        return unreadable(l, line);
-    if (rpc.kind == RPC_INVALID)
-        return no_message(l, &rpc, line);
-    buf_clear(&l->text);
-    buf_slice_add(&l->text, text);
-    return l->text.failed ? line : buf_slice(&l->text);
+    struct rpc m;
+    l->now_us = now_us;
+    if (!l->read.waits && l->refused.n == 0 && rpc_read(line, &m) == 0 && m.kind != RPC_INVALID) {
+        *ret = line;
+        return true;
+    }
+    (void)!server_lines_take(&l->read, line, now_us); /* on_line() does not fail */
+    return lines_next(l, ret);
 }
 
-static void stop_waiting(struct lines *l)
+bool lines_next(struct lines *l, struct slice *ret)
 {
-    l->waits = false;
-    mend_close(&l->mend);
-}
-
-bool lines_end(struct lines *l, bool cut, struct slice *ret)
-{
-    if (!l->waits)
+    if (l->out.failed)
         return false;
-    stop_waiting(l);
-    *ret = cut ? buf_slice(&l->raw) : unreadable(l, buf_slice(&l->raw));
+    if (l->done == l->out.n) {
+        buf_clear(&l->out);
+        l->done = 0;
+        return false;
+    }
+    const char *p = l->out.p + l->done;
+    const char *end = memchr(p, '\n', l->out.n - l->done);
+    *ret = (struct slice){p, (size_t)(end - p)};
+    l->done += ret->n + 1;
     return true;
 }
 
-static enum lines_result wait_for_next(struct lines *l, struct slice line, int64_t now_us)
+/* ---- waits ---------------------------------------------------------------------------------- */
+
+int64_t lines_until_us(const struct lines *l)
 {
-    buf_slice_add(&l->raw, line);
-    buf_addc(&l->raw, '\n');
-    l->until_us = now_us + LINES_WAIT_US;
-    return LINES_WAIT;
+    int64_t until_us = l->read.waits ? l->read.until_us : INT64_MAX;
+    return l->refused.n > 0 && l->refused_us < until_us ? l->refused_us : until_us;
 }
 
-static enum lines_result next_line(struct lines *l, struct slice line, bool message, int64_t now_us,
-                                   struct slice *ret)
+void lines_due(struct lines *l, int64_t now_us)
 {
-    enum mend_result result = MEND_FLAWED;
-    if (!message && l->raw.n + line.n < l->max)
-        result = mend_add(&l->mend, line);
-    if (result == MEND_FLAWED) {
-        (void)lines_end(l, false, ret);
-        return LINES_AGAIN;
-    }
-    (void)wait_for_next(l, line, now_us);
-    if (result == MEND_MORE)
-        return LINES_WAIT;
-    *ret = repaired(l, &l->mend, buf_slice(&l->raw));
-    stop_waiting(l);
-    return LINES_READY;
+    if (now_us < lines_until_us(l))
+        return;
+    l->now_us = now_us;
+    if (l->read.waits && now_us >= l->read.until_us)
+        (void)!server_lines_end(&l->read, false);
+    end_refused(l, false);
 }
 
-enum lines_result lines_take(struct lines *l, struct slice line, int64_t now_us, struct slice *ret)
+void lines_end(struct lines *l)
 {
-    struct rpc rpc;
-    bool json = rpc_read(line, &rpc) == 0;
-    bool message = json && rpc.kind != RPC_INVALID;
-    if (l->waits)
-        return next_line(l, line, message && rpc.kind != RPC_BATCH, now_us, ret);
-    *ret = line;
-    if (message)
-        return LINES_READY;
-    if (json) {
-        *ret = no_message(l, &rpc, line);
-        return LINES_READY;
-    }
-    mend_open(&l->mend, l->max);
-    enum mend_result result = mend_add(&l->mend, line);
-    if (result == MEND_MORE) {
-        l->waits = true;
-        buf_clear(&l->raw);
-        return wait_for_next(l, line, now_us);
-    }
-    *ret = result == MEND_WHOLE ? repaired(l, &l->mend, line) : unreadable(l, line);
-    mend_close(&l->mend);
-    return LINES_READY;
+    end_refused(l, false);
+    (void)!server_lines_end(&l->read, true);
+}
+
+bool lines_failed(const struct lines *l)
+{
+    return l->out.failed || l->refused.failed || l->refused_id.failed || l->method.failed;
+}
+
+void lines_open(struct lines *l, size_t max)
+{
+    struct server_lines_rules rules = {
+        .max = max, .open = {has, has_method, l}, .line = on_line, .ctx = l};
+    *l = (struct lines){0};
+    server_lines_open(&l->read, &rules);
 }
 
 void lines_close(struct lines *l)
 {
-    mend_close(&l->mend);
-    buf_close(&l->raw);
-    buf_close(&l->text);
+    server_lines_close(&l->read);
+    buf_close(&l->method);
+    buf_close(&l->out);
+    buf_close(&l->refused);
+    buf_close(&l->refused_id);
 }

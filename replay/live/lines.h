@@ -1,37 +1,41 @@
 /* lines.h - lines of a live server: those that are not valid are repaired, or become errors, as the proxy does it.
  *
- * Rules     docs/findings.md. wire/mend repairs, wire/lenient finds the id of what cannot be repaired. An object that
- *           does not end on its line waits LINES_WAIT_US for the next one.
- * Owns      the lines that wait, and the text of the last result.
+ * Rules     wire/server_lines. An answer that nobody can read becomes an error SERVER_LINES_WAIT_US later, unless a valid one
+ *           comes in that time. Lines that are not messages are passed on as they are.
+ * Owns      the lines that wait, and the results.
  * Lifetime  a result is valid until the next call.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_REPLAY_LIVE_LINES_H
 #define MI_REPLAY_LIVE_LINES_H
 
-#include "wire/mend.h"
-
-#define LINES_WAIT_US 100000
+#include "wire/server_lines.h"
 
 struct lines {
-    size_t max; /* bytes of a message */
-    bool waits; /* for the line that continues `raw` */
-    int64_t until_us;
-    struct mend mend; /* of `raw` */
-    struct buf raw;   /* owned: lines as received */
-    struct buf text;  /* owned: the result */
+    struct server_lines read;
+    uint64_t asked;        /* id of the request that waits for its answer; 0: any may */
+    struct buf method;     /* owned; its method */
+    struct buf out;        /* owned; results, each with a newline */
+    size_t done;           /* bytes of it that were returned */
+    struct buf refused;    /* owned; the error for an answer that nobody can read; empty: none */
+    struct buf refused_id; /* owned; JSON */
+    int64_t refused_us;    /* when it becomes a result */
+    int64_t now_us;        /* of the line being read */
 };
 
-enum lines_result {
-    LINES_READY,
-    LINES_WAIT,  /* the next line may continue it */
-    LINES_AGAIN, /* *ret is what waited; give the same line again */
-};
-
-/* A line as received. *ret: the message, or the line itself if it is none. */
-MI_MUST enum lines_result lines_take(struct lines *l, struct slice line, int64_t now_us,
-                                     struct slice *ret);
-/* Nothing waits any longer. cut: the output has ended, and no error is made of what waited. false: nothing waited. */
-bool lines_end(struct lines *l, bool cut, struct slice *ret);
+void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
+/* The request that the next answer belongs to. */
+void lines_asked(struct lines *l, uint64_t id, struct slice method);
+/* A line as received. true: *ret is the result. false: lines_next() has the results. */
+MI_MUST bool lines_take(struct lines *l, struct slice line, int64_t now_us, struct slice *ret);
+MI_MUST bool lines_next(struct lines *l, struct slice *ret);
+/* When lines_due() must be called; INT64_MAX: nothing waits. */
+int64_t lines_until_us(const struct lines *l);
+/* Ends the waits whose time has come. */
+void lines_due(struct lines *l, int64_t now_us);
+/* The output has ended, and with it all waits. */
+void lines_end(struct lines *l);
+/* Out of memory: lines are missing. */
+bool lines_failed(const struct lines *l);
 
 #endif

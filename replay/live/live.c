@@ -34,7 +34,6 @@ struct live {
     int in, out;       /* our ends of its stdin and stdout; -1: closed */
     struct line_reader lines;
     struct lines read;  /* what the lines are */
-    struct slice again; /* a line to be read again; n == 0: none; in `lines` */
     struct buf waiting; /* owned; for its stdin; `done` bytes are written */
     size_t done;
     sigset_t mask; /* of the caller of live_open() */
@@ -89,7 +88,7 @@ int live_open(struct live **ret, char *const *argv, struct buf *error)
     l->in = l->out = -1;
     (void)sigprocmask(SIG_BLOCK, NULL, &l->mask);
     line_open(&l->lines, LIVE_LINE_MAX);
-    l->read.max = LIVE_LINE_MAX;
+    lines_open(&l->read, LIVE_LINE_MAX);
     if (start(l, argv) < 0 || fcntl(l->in, F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(l->out, F_SETFL, O_NONBLOCK) != 0) {
         buf_clear(error);
@@ -206,23 +205,21 @@ static enum line_result next_line(struct live *l, struct slice *ret)
 {
     for (;;) {
         struct line line = {0};
-        struct slice text = l->again;
-        l->again = (struct slice){0};
-        enum line_result got = text.n > 0 ? LINE_READY : line_next(&l->lines, &line);
+        if (lines_next(&l->read, ret))
+            return LINE_READY;
+        enum line_result got = line_next(&l->lines, &line);
         if (got == LINE_NEED_MORE && l->out < 0)
             got = line_last(&l->lines, &line);
-        if (got == LINE_NEED_MORE && (l->out < 0 || clock_mono_us() >= l->read.until_us) &&
-            lines_end(&l->read, l->out < 0, ret))
-            return LINE_READY;
-        if (got != LINE_READY)
-            return got;
-        if (text.n == 0)
-            text = (struct slice){line.p, line.n};
-        enum lines_result r = lines_take(&l->read, text, clock_mono_us(), ret);
-        if (r == LINES_AGAIN)
-            l->again = text;
-        if (r != LINES_WAIT)
-            return LINE_READY;
+        if (got == LINE_READY) {
+            if (lines_take(&l->read, (struct slice){line.p, line.n}, clock_mono_us(), ret))
+                return LINE_READY;
+            continue;
+        }
+        if (got == LINE_NEED_MORE && l->out < 0)
+            lines_end(&l->read);
+        else if (got == LINE_NEED_MORE)
+            lines_due(&l->read, clock_mono_us());
+        return got == LINE_NEED_MORE && lines_next(&l->read, ret) ? LINE_READY : got;
     }
 }
 
@@ -230,17 +227,18 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
 {
     for (;;) {
         enum line_result got = next_line(l, ret);
-        if (got == LINE_TOO_LONG)
+        if (got == LINE_TOO_LONG || lines_failed(&l->read))
             return LIVE_FAILED;
         if (got == LINE_READY)
             return LIVE_LINE;
         if (has_ended(l))
             return LIVE_ENDED;
-        bool waits, for_line = l->read.waits && l->read.until_us < until_us;
+        int64_t line_us = lines_until_us(&l->read);
+        bool waits, for_line = line_us < until_us;
         struct pollfd p[2] = {{.events = POLLIN}, {0}};
         live_watch(l, &p[0].fd, &p[1].fd, &waits);
         p[1].events = waits ? POLLOUT : 0;
-        int ms = wait_ms(for_line ? l->read.until_us : until_us);
+        int ms = wait_ms(for_line ? line_us : until_us);
         int n = signals_poll(p, 2, l->closed_us != 0 && ms > POLL_US / 1000 ? POLL_US / 1000 : ms,
                              &l->mask);
         if (n < 0 && errno == EINTR)
@@ -263,9 +261,18 @@ void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_w
     *ret_waits = live_unsent(l) > 0;
 }
 
-bool live_is_ending(const struct live *l)
+int64_t live_next_us(const struct live *l)
 {
-    return l->closed_us != 0 && l->end == LIVE_RUNS;
+    int64_t line_us = lines_until_us(&l->read), now_us = clock_mono_us();
+    int64_t wait_us = l->closed_us != 0 && l->end == LIVE_RUNS ? POLL_US : INT64_MAX;
+    if (line_us != INT64_MAX && line_us - now_us < wait_us)
+        wait_us = line_us > now_us ? line_us - now_us : 0;
+    return wait_us == INT64_MAX ? -1 : wait_us;
+}
+
+void live_asked(struct live *l, uint64_t id, struct slice method)
+{
+    lines_asked(&l->read, id, method);
 }
 
 void live_end_text(const struct live *l, struct buf *b)

@@ -35,11 +35,13 @@ MI_MUST int live_send(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */
 MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);
 /* For a caller with an event loop: the descriptor to read from, the one to write to, and whether a line waits to be
- * written; -1: none. When either is ready, has an error, or a while after LIVE_TIMEOUT if live_is_ending(), call live_recv()
- * with until_us 0 until it returns LIVE_TIMEOUT. */
+ * written; -1: none. When either is ready, has an error, or after live_next_us(), call live_recv() with until_us 0 until it
+ * returns LIVE_TIMEOUT. */
 void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
-/* The server closed a stream; whether it exits is not known yet. */
-bool live_is_ending(const struct live *l);
+/* Microseconds until live_recv() must be called, though nothing may be ready; -1: none. */
+int64_t live_next_us(const struct live *l);
+/* The request that the server's next answer belongs to: other lines with an id are not taken as answers. Without this, any is. */
+void live_asked(struct live *l, uint64_t id, struct slice method);
 /* After LIVE_ENDED or LIVE_FAILED: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
 void live_end_text(const struct live *l, struct buf *b);
 uint64_t live_sent(const struct live *l); /* bytes of all lines that were given to live_send() */

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 
-#define END_TICK_S 0.005 /* between two checks whether a server that closed a stream has exited */
 #define UNSENT_MAX ((size_t)1 << 20) /* bytes for the server at which the client is not read */
 
 /* ---- lines of the server ---- */
@@ -45,9 +44,10 @@ static void on_ready(struct ev_loop *loop, ev_io *w, int revents)
     read_turn(w->data);
 }
 
-static void on_end_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
+    ev_timer_stop(loop, w); /* the next wait may be longer */
     read_turn(w->data);
 }
 
@@ -71,10 +71,15 @@ void live_side_settle(struct live_side *l, bool full)
     watch(l, &l->read_watch, full ? -1 : in, EV_READ);
     /* never readable: that is how an error is noticed, when the server closes its stdin */
     watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
-    if (!runs || full || !live_is_ending(l->live))
-        ev_timer_stop(l->loop, &l->end_timer);
-    else if (!ev_is_active(&l->end_timer))
-        ev_timer_again(l->loop, &l->end_timer);
+    int64_t next_us = runs && !full ? live_next_us(l->live) : -1;
+    if (next_us < 0) {
+        ev_timer_stop(l->loop, &l->wait_timer);
+    } else if (!ev_is_active(&l->wait_timer) ||
+               (double)next_us / 1e6 < ev_timer_remaining(l->loop, &l->wait_timer)) {
+        l->wait_timer.repeat = (double)(next_us > 0 ? next_us : 1) / 1e6;
+        ev_now_update(l->loop);
+        ev_timer_again(l->loop, &l->wait_timer);
+    }
     if (l->waits && !full) {
         l->waits = false;
         ev_feed_event(l->loop, &l->read_watch, EV_READ);
@@ -123,8 +128,8 @@ int live_side_open(struct live_side *l, const struct live_side_config *cfg, stru
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, on_ready);
     ev_init(&l->write_watch, on_ready);
-    ev_timer_init(&l->end_timer, on_end_timer, 0., END_TICK_S);
-    l->read_watch.data = l->write_watch.data = l->end_timer.data = l;
+    ev_init(&l->wait_timer, on_wait_timer);
+    l->read_watch.data = l->write_watch.data = l->wait_timer.data = l;
     return cfg->argv != NULL ? forward_open(&l->forward, &cfg->rules, &calls, l) : 0;
 }
 

@@ -34,7 +34,8 @@ struct live_side {
     struct forward *forward; /* owned; NULL: no live server */
     struct live *live;       /* owned; NULL: not started */
     ev_io read_watch, write_watch;
-    ev_timer end_timer; /* active while the server has closed a stream but not ended */
+    ev_timer
+        wait_timer; /* active while the server has closed a stream but not ended, or a line waits */
     bool ended;
     bool waits; /* lines that were read wait for the client */
     live_side_line_fn on_line;

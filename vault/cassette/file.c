@@ -3,6 +3,7 @@
 #include "vault/cassette/foreign.h"
 #include "vault/cassette/members.h"
 #include "vault/cassette/message.h"
+#include "vault/cassette/server_side.h"
 #include "wire/json/text.h"
 
 #include <errno.h>
@@ -175,6 +176,8 @@ static int read_all(struct cassette_reader *r)
         return st;
     if (known)
         return read_lines(r);
+    r->foreign = true;
+    server_side_open(r);
     st = cassette_foreign(r, line, &known);
     if (st < 0 || known)
         return st;
@@ -191,6 +194,8 @@ static int run(struct cassette_reader *r)
     line_close(&r->lines);
     buf_close(&r->texts);
     buf_close(&r->scratch);
+    buf_close(&r->entry);
+    server_side_close(r);
     buf_close(&r->why);
     if (r->error->failed)
         st = st < 0 ? st : MI_ENOMEM;

@@ -2,6 +2,7 @@
 
 #include "vault/cassette/members.h"
 #include "vault/cassette/message.h"
+#include "vault/cassette/server_side.h"
 #include "wire/json/text.h"
 
 #include <stdio.h>
@@ -79,34 +80,76 @@ static void begin(struct cassette_reader *r, struct slice name, struct json_valu
         r->stopped = !r->on_session(r->ctx, &s);
 }
 
-/* Times in a recording may decrease if the clock was set back; times of messages must not. */
+/* One text may have several lines. */
+static int pass_server_text(struct cassette_reader *r, struct slice text, int64_t t_us)
+{
+    int st = 0;
+    do {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+        st = server_side_line(r, (struct slice){text.p, n}, t_us, r->entry_found);
+        n += end != NULL;
+        text = (struct slice){text.p + n, text.n - n};
+    } while (st == 0 && text.n > 0);
+    return st;
+}
+
+/* is_text: body is a string with what was on the wire, not the message itself. Times in a recording may decrease if the
+ * clock was set back; times of messages must not. */
 static int pass_message(struct cassette_reader *r, enum row_direction direction, int64_t t_us,
-                        struct json_value body, bool is_noise)
+                        struct json_value body, bool is_text)
 {
     struct query_message m = {.direction = direction,
                               .kind = KIND_UNKNOWN,
                               .t_us = t_us > r->last_t_us ? t_us : r->last_t_us,
                               .size = -1,
                               .body = body.text};
-    if (!is_noise)
-        return cassette_pass_message(r, &m, -1);
-    m.kind = KIND_NOISE;
-    buf_clear(&r->texts);
-    if (!buf_reserve(&r->texts, body.text.n + 1))
-        return cassette_no_memory(r);
-    m.body = (struct slice){r->texts.p, 0};
-    buf_clear(&r->why);
-    if (cassette_string(body, "text", &r->texts, &m.body, &r->why) < 0)
-        return cassette_reject(r, buf_str(&r->why), REMEDY);
-    return cassette_pass_message(r, &m, -1);
+    if (is_text) {
+        buf_clear(&r->texts);
+        if (!buf_reserve(&r->texts, body.text.n + 1))
+            return cassette_no_memory(r);
+        json_unescape(&r->texts, json_string_raw(body));
+        m.body = (struct slice){r->texts.p, r->texts.n};
+    }
+    return direction == ROW_S2C ? pass_server_text(r, m.body, m.t_us) : server_side_client(r, &m);
 }
 
-static bool is_blank(struct slice line)
+/* ---- lines of the file ---- */
+
+/* Repairs a line that is not JSON, as lines of a server are; it may continue on the next ones. */
+static int mend_entry(struct cassette_reader *r, struct slice *line)
 {
-    for (size_t i = 0; i < line.n; i++)
-        if (strchr(" \t\r", line.p[i]) == NULL)
-            return false;
-    return true;
+    struct json_scan scan;
+    struct mend m;
+    bool more = true;
+    int st = 0;
+    size_t line_no = r->line_no;
+    r->entry_found = 0;
+    if (json_scan(*line, NULL, NULL, &scan) == 0)
+        return 0;
+    mend_open(&m, CASSETTE_LINE_MAX);
+    enum mend_result result = mend_add(&m, *line);
+    while (st == 0 && more && result == MEND_MORE) {
+        st = cassette_next_line(r, line, &more);
+        if (st == 0 && more)
+            result = mend_add(&m, *line);
+    }
+    if (st == 0 && result != MEND_WHOLE) {
+        r->line_no = line_no;
+        buf_clear(&r->why);
+        buf_printf(&r->why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
+        st = cassette_reject(r, buf_str(&r->why), REMEDY);
+    } else if (st == 0) {
+        /* a message in it had the same flaws; where the lines of the file end does not matter */
+        r->entry_found =
+            repairs_set(&m.repairs) & ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
+        buf_clear(&r->entry);
+        buf_slice_add(&r->entry, buf_slice(&m.text));
+        *line = buf_slice(&r->entry);
+        st = r->entry.failed ? cassette_no_memory(r) : 0;
+    }
+    mend_close(&m);
+    return st;
 }
 
 typedef int (*line_fn)(struct cassette_reader *r, struct slice line, int64_t started_us);
@@ -117,9 +160,9 @@ static int each_line(struct cassette_reader *r, line_fn fn, int64_t started_us)
     bool more = true;
     int st = 0;
     while (st == 0 && !r->stopped && (st = cassette_next_line(r, &line, &more)) == 0 && more)
-        if (!is_blank(line))
+        if (!line_is_blank(line) && (st = mend_entry(r, &line)) == 0)
             st = fn(r, line, started_us);
-    return st;
+    return st < 0 || r->stopped ? st : server_side_end(r);
 }
 
 /* ---- mcp-tape: {"v":1,"type":"meta",…}, {"t":UTC,"dir":"in","raw":{…}}, {"type":"end",…} ---- */
@@ -304,7 +347,14 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
 
 int cassette_foreign(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
-    int st = read_tape(r, first, ret_known);
+    int st = mend_entry(r, &first);
+    *ret_known = false;
+    if (st == MI_EINVAL) { /* the caller has another reason */
+        buf_clear(r->error);
+        return 0;
+    }
+    if (st == 0)
+        st = read_tape(r, first, ret_known);
     if (st == 0 && !*ret_known)
         st = read_rec(r, first, ret_known);
     if (st == 0 && !*ret_known)

@@ -199,8 +199,8 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
 {
     struct cassette_derived d;
     bool from_client = m->direction == ROW_C2S;
-    bool is_stderr = m->kind == KIND_STDERR;
-    if (cassette_derive(m->body, is_stderr, &r->scratch, &d) < 0)
+    bool is_text = m->kind == KIND_STDERR || (m->kind == KIND_NOISE && r->foreign);
+    if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
         return cassette_no_memory(r);
     complete(m, &d);
     cassette_derive_from_row(m, &d);

@@ -110,6 +110,20 @@ int pairing_look(struct pairing *p, bool from_client, const struct rpc *m, int64
     return 0;
 }
 
+static bool is_open(const struct pairing *p, const struct pairing_request *r)
+{
+    return r->key_n > 0 && p->text.p[r->key_at] == 'c' && !r->answered && !r->cancelled;
+}
+
+const struct pairing_request *pairing_only(struct pairing *p)
+{
+    if (p->open_n != 1)
+        return NULL;
+    while (!is_open(p, &p->requests[p->oldest]))
+        p->oldest++;
+    return &p->requests[p->oldest];
+}
+
 /* ---- noting ---- */
 
 static int grow_heads(struct pairing *p)
@@ -167,6 +181,7 @@ static int add(struct pairing *p, bool from_client, const struct rpc *m, struct 
         *head = p->n;
     }
     p->requests[p->n++] = *r;
+    p->open_n += is_open(p, r);
     return 0;
 }
 
@@ -187,11 +202,13 @@ int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64
         return 0;
     size_t i = (size_t)(found - p->requests);
     struct pairing_request *r = &p->requests[i];
+    bool was_open = is_open(p, r);
     if (m->kind == RPC_RESULT || m->kind == RPC_ERROR) {
         unlink_request(p, i);
         r->answered = true;
     } else if (m->kind == RPC_NOTIFICATION) {
         r->cancelled = true;
     }
+    p->open_n -= was_open && !is_open(p, r);
     return 0;
 }

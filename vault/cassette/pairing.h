@@ -27,6 +27,8 @@ struct pairing_request {
 struct pairing {
     struct pairing_request *requests; /* owned; seq ascends */
     size_t n, cap;
+    size_t open_n; /* requests of the client that pairing_only() counts */
+    size_t oldest; /* none before it */
     size_t *heads; /* owned; heads_n chains, newest first */
     size_t heads_n;
     struct buf text; /* owned */
@@ -42,6 +44,8 @@ MI_MUST int pairing_look(struct pairing *p, bool from_client, const struct rpc *
 MI_MUST int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
                          int64_t t_us, struct slice method, struct slice target,
                          enum row_action action, int64_t request_seq);
+/* The client's request without an answer or a cancellation, if there is only one; NULL: none, or several. */
+const struct pairing_request *pairing_only(struct pairing *p);
 /* The request or batch with this seq, or NULL. Valid until the next call. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);
 struct slice pairing_text(const struct pairing *p, size_t at, size_t n);

@@ -5,6 +5,7 @@
 #include "vault/cassette/file.h"
 #include "vault/cassette/pairing.h"
 #include "wire/line.h"
+#include "wire/server_lines.h"
 
 #define CASSETTE_LINE_MAX ((size_t)1 << 30)
 
@@ -27,6 +28,18 @@ struct cassette_reader {
     struct buf why;     /* owned */
     int64_t seq, last_t_us, last_batch;
     bool stopped; /* a callback returned false */
+
+    /* of recordings of other programs: */
+    bool foreign;
+    struct buf entry;           /* owned; a line of the file that was repaired */
+    findings entry_found;       /* about it */
+    struct server_lines server; /* lines of the server */
+    int64_t line_t_us;          /* time and findings of the one being read */
+    findings line_found;
+    int64_t refused_seq;  /* of the request whose answer nobody can read; 0: none */
+    int64_t refused_us;   /* when it is refused, unless a valid answer has come */
+    int64_t notified_seq; /* the last notification that the server may not have read; 0: none */
+    struct buf names, id, mended; /* owned; scratch */
 };
 
 /* Reads the next line; *ret_more false: end of file. 0, MI_EIO, MI_ENOMEM or MI_EINVAL, with a sentence in error. */

@@ -87,12 +87,12 @@ int answer_flaw_repair(struct slice text, const struct rpc *answer, const struct
     return st == 0 ? repair_one(text, &m, q, c, r) : st;
 }
 
-int answer_flaw_mend(const struct rpc *answer, const struct answered *q, struct buf *out,
-                     struct repairs *r)
+int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,
+                     struct buf *out, struct repairs *r)
 {
     struct changes c = {0};
     buf_clear(out);
-    int st = answer_flaw_repair(answer->text, answer, q, false, &c, r);
+    int st = answer_flaw_repair(answer->text, answer, q, id_differs, &c, r);
     size_t n = changes_size(&c, answer->text);
     if (st == 0 && c.n > 0 && !buf_reserve(out, n))
         st = MI_ENOMEM;

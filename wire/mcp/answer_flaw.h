@@ -40,8 +40,8 @@ MI_MUST int answer_flaw_repair(struct slice text, const struct rpc *answer,
                                struct repairs *r);
 /* The same in a buffer of its own: the repaired answer replaces what is in `out`. It is empty if there is nothing to repair. The findings
  * are in r. 0 or MI_ENOMEM. */
-MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q, struct buf *out,
-                             struct repairs *r);
+MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,
+                             struct buf *out, struct repairs *r);
 
 MI_MUST int changes_add(struct changes *c, struct slice from, struct slice to);
 /* The length of the changed text, and the text. */

@@ -5,6 +5,7 @@
 
 #include "tests/support/unit.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -57,7 +58,7 @@ static void check_end(const char *script, const char *text, bool unread)
         live_end_text(l, &said);
         assert_string_equal(buf_str(&said), text);
         assert_int_equal(live_read(l), unread ? 0 : live_sent(l));
-        assert_false(live_is_ending(l));
+        assert_int_equal(live_next_us(l), -1);
         buf_close(&said);
         (void)live_close(l, 200000);
     }
@@ -122,6 +123,32 @@ static void test_live_deadline_passes_and_the_line_may_still_come(void **state)
     assert_int_equal(live_close(l, 20 * SECOND), 0);
 }
 
+/* With an event loop: nothing is ready when the error for an answer that nobody can read is due. */
+static void test_live_error_for_an_unreadable_answer_has_a_time(void **state)
+{
+    (void)state;
+    struct live *l = begin("echo 'log'; echo '{\"id\":1,\"result\":{},}'; sleep 1000");
+    struct slice line;
+    int fd, in;
+    bool waits;
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_true(slice_is(line, "log"));
+    live_watch(l, &fd, &in, &waits);
+    while (live_next_us(l) < 0) { /* until the second line is read */
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        assert_true(poll(&p, 1, 20000) >= 0);
+        (void)!live_recv(l, 0, &line);
+    }
+    while (live_recv(l, 0, &line) == LIVE_TIMEOUT) {
+        int64_t us = live_next_us(l);
+        assert_in_range(us, 0, 100000);
+        usleep((unsigned)us);
+    }
+    assert_non_null(memmem(line.p, line.n, "malformed-answer", 16));
+    assert_int_equal(live_next_us(l), -1);
+    (void)live_close(l, 100000);
+}
+
 static void test_live_stubborn_server_is_killed_with_its_children(void **state)
 {
     (void)state;
@@ -183,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_live_answer_of_a_server_that_closed_its_stdin_is_received),
         cmocka_unit_test(test_live_large_lines_do_not_deadlock),
         cmocka_unit_test(test_live_deadline_passes_and_the_line_may_still_come),
+        cmocka_unit_test(test_live_error_for_an_unreadable_answer_has_a_time),
         cmocka_unit_test(test_live_stubborn_server_is_killed_with_its_children),
         cmocka_unit_test(test_live_exit_status_is_the_servers),
         cmocka_unit_test(test_live_missing_command_is_reported),

@@ -415,7 +415,7 @@ static void test_cassette_mcp_tape_recording_is_read(void **state)
         0);
     assert_string_equal(buf_str(&g.seen),
                         "1 123000 c2s peer request forwarded 1 tools/call a 0 0 68 - \n"
-                        "2 123000 s2c peer noise forwarded - - - 0 0 9 - \n"
+                        "2 123000 s2c peer noise refused - - - 0 0 9 not-json \n"
                         "3 1245000 s2c peer result forwarded 1 - - 1 0 36 - [123000 tools/call a "
                         "forwarded ] \n");
     assert_non_null(
@@ -440,7 +440,7 @@ static void test_cassette_mcp_rec_recording_is_read(void **state)
         0);
     assert_string_equal(buf_str(&g.seen),
                         "1 0 c2s peer request forwarded 1 tools/call a 0 0 68 - \n"
-                        "2 250000 s2c peer noise forwarded - - - 0 0 5 - \n"
+                        "2 250000 s2c peer noise refused - - - 0 0 5 not-json \n"
                         "3 1250000 s2c peer result forwarded 1 - - 1 0 36 - [0 tools/call a "
                         "forwarded ] \n");
     assert_non_null(
@@ -470,10 +470,61 @@ static void test_cassette_mcp_cassette_recording_is_read(void **state)
     assert_string_equal(
         buf_str(&g.seen),
         "1 12000 c2s peer request forwarded 7 tools/call a 0 0 68 - \n"
-        "2 13000 s2c peer noise forwarded - - - 0 0 5 - \n"
+        "2 13000 s2c peer noise refused - - - 0 0 5 not-json \n"
         "3 14000 s2c peer notification forwarded - notifications/message - 0 0 50 - \n"
         "4 20000 s2c peer result forwarded 7 - - 1 0 36 - [12000 tools/call a "
         "forwarded ] \n");
+    got_close(&g);
+}
+
+/* Programs that write NaN, bytes of another encoding, or indented JSON; and lines of the server as they were. ' stands
+ * for ". */
+static void test_cassette_foreign_lines_are_repaired_as_the_proxy_does(void **state)
+{
+    (void)state;
+    char file[] =
+        "{'ts':1,'dir':'client->server','msg':{'jsonrpc':'2.0','id':1,'method':'tools/call'}}\n"
+        "{\n  'ts': 2,\n  'dir': 'server->client',\n"
+        "  'msg': {'jsonrpc':'2.0','id':1,'result':{'a':NaN,'b':'\xE9'}}\n} done\n"
+        "{'ts':3,'dir':'client->server','msg':{'jsonrpc':'2.0','id':2,'method':'ping'}}\n"
+        "{'ts':4,'dir':'server->client','msg':{'jsonrpc':'2.0','id':'2','result':null}}\n"
+        "{'ts':5,'dir':'client->server','msg':{'jsonrpc':'2.0','id':3,'method':'ping'}}\n"
+        "{'ts':6,'dir':'server->client','msg':{'_raw':'log {\\'jsonrpc\\':\\'2.0\\',"
+        "\\'id\\':3,\\'result\\':{\\'a\\':\\'\\t\\'}} ok'}}\n"
+        "{'ts':7,'dir':'client->server','msg':{'jsonrpc':'2.0','id':4,'method':'ping'}}\n"
+        "{'ts':7.5,'dir':'server->client','msg':{'_raw':'{\\'id\\':4,\\'result\\':{},}'}}\n"
+        "{'ts':9,'dir':'server->client','msg':{'jsonrpc':'2.0','id':4,'result':{}}}\n"
+        "{'ts':10,'dir':'client->server','msg':{'jsonrpc':'2.0','id':5,'method':'ping'}}\n"
+        "{'ts':11,'dir':'server->client','msg':{'jsonrpc':'2.0','id':null,"
+        "'error':{'code':1,'message':'m'}}}\n";
+    struct got g = {0};
+    for (char *c = file; *c != '\0'; c++)
+        if (*c == '\'')
+            *c = '"';
+    assert_int_equal(read_text(&g, file), 0);
+    assert_string_equal(
+        buf_str(&g.seen),
+        "1 0 c2s peer request forwarded 1 tools/call - 0 0 46 - \n"
+        "2 1000000 s2c peer result forwarded 1 - - 1 0 54 invalid-utf8,not-a-number [0 tools/call "
+        "- "
+        "forwarded ] \n"
+        "3 2000000 c2s peer request forwarded 2 ping - 0 0 40 - \n"
+        "4 3000000 s2c peer result forwarded 2 - - 3 0 36 null-result,id-type-changed [2000000 "
+        "ping "
+        "- forwarded ] \n"
+        "5 4000000 c2s peer request forwarded 3 ping - 0 0 40 - \n"
+        "6 5000000 s2c peer noise refused - - - 0 0 4 not-json \n"
+        "7 5000000 s2c peer noise refused - - - 0 0 2 not-json \n"
+        "8 5000000 s2c peer result forwarded 3 - - 5 0 44 "
+        "glued-text,control-character,trailing-text [4000000 ping - forwarded ] \n"
+        "9 6000000 c2s peer request forwarded 4 ping - 0 0 40 - \n"
+        "10 6500000 s2c peer noise refused 4 - - 9 0 21 not-json,malformed-answer [6000000 ping - "
+        "forwarded ] \n"
+        "11 8000000 s2c peer result swallowed 4 - - 0 0 36 unknown-answer \n"
+        "12 9000000 c2s peer request forwarded 5 ping - 0 0 40 - \n"
+        "13 10000000 s2c peer error forwarded 5 - - 12 0 57 null-id (1) [9000000 ping - forwarded "
+        "] "
+        "\n");
     got_close(&g);
 }
 
@@ -554,6 +605,7 @@ int main(void)
         cmocka_unit_test(test_cassette_mcp_tape_recording_is_read),
         cmocka_unit_test(test_cassette_mcp_rec_recording_is_read),
         cmocka_unit_test(test_cassette_mcp_cassette_recording_is_read),
+        cmocka_unit_test(test_cassette_foreign_lines_are_repaired_as_the_proxy_does),
         cmocka_unit_test(test_cassette_foreign_errors_are_reported_with_their_line),
         cmocka_unit_test(test_cassette_missing_file_is_reported),
     };

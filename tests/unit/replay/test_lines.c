@@ -1,112 +1,163 @@
-/* Lines of a live server that are not valid. */
+/* Lines of a live server: what the proxy would forward, and when errors take the place of answers. */
 #include "replay/live/lines.h"
 
 #include "tests/support/unit.h"
 
-#define MAX ((size_t)1 << 20)
-#define ERROR(id, why)                                                                             \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":-32603,\"message\":\"the server's "    \
-    "answer is " why "\",\"data\":{\"source\":\"mcp-interposer\",\"cause\":\"malformed-answer\"}"  \
-    "}}"
-#define OK "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+#define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+#define CUT "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"dir\":\"C:\\dir\"}}"
+#define LOGGED "{'jsonrpc': '2.0', 'id': 1, 'result': {}}"
+#define ECHO "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}}"
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define WAIT_MS (SERVER_LINES_WAIT_US / 1000)
 
-struct step {
-    const char *line, *want; /* NULL: it waits */
+/* Lines, each with the milliseconds that have passed before it; NULL: the output ends. */
+struct row {
+    struct {
+        int ms;
+        const char *line;
+    } said[4];
+    const char *got; /* each result with a '|'; an error of ours is <ID> */
 };
 
-/* `again` is in front of a result that had waited. */
-static void check(const struct step *steps)
+static void take(struct lines *l, struct buf *got, bool has, struct slice result)
 {
-    struct lines l = {.max = MAX};
-    for (; steps->line != NULL; steps++) {
-        struct buf got = {0};
-        struct slice ret;
-        enum lines_result r;
-        size_t n = strlen(steps->line);
-        char *copy = unit_copy(steps->line, n);
-        while ((r = lines_take(&l, (struct slice){copy, n}, 1, &ret)) == LINES_AGAIN) {
-            buf_adds(&got, "again ");
-            buf_slice_add(&got, ret);
-            buf_addc(&got, '|');
-        }
-        if (r == LINES_READY)
-            buf_slice_add(&got, ret);
-        assert_string_equal(buf_str(&got), steps->want != NULL ? steps->want : "");
-        buf_close(&got);
-        free(copy);
+    struct rpc m;
+    while (has) {
+        if (rpc_read(result, &m) == 0 && rpc_is_ours(&m))
+            buf_printf(got, "<%.*s>|", (int)m.id.text.n, m.id.text.p);
+        else
+            buf_printf(got, "%.*s|", (int)result.n, result.p);
+        has = lines_next(l, &result);
     }
-    lines_close(&l);
 }
 
-static void test_lines_are_repaired_or_become_errors(void **state)
+static void check(const struct row *rows, size_t n, uint64_t asked)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct lines l;
+        struct buf got = {0};
+        struct slice result;
+        int64_t now_us = 1000000;
+        lines_open(&l, 1 << 20);
+        if (asked != 0)
+            lines_asked(&l, asked, slice_of("tools/call"));
+        for (size_t k = 0; k < MI_COUNT(rows[i].said); k++) {
+            const char *line = rows[i].said[k].line;
+            if (rows[i].said[k].ms > 0) {
+                now_us += rows[i].said[k].ms * 1000;
+                lines_due(&l, now_us);
+                take(&l, &got, lines_next(&l, &result), result);
+            }
+            if (line != NULL) {
+                char *copy = unit_copy(line, strlen(line));
+                bool has = lines_take(&l, (struct slice){copy, strlen(line)}, now_us, &result);
+                take(&l, &got, has, result);
+                free(copy);
+            }
+        }
+        if (strcmp(buf_str(&got), rows[i].got) != 0)
+            fail_msg("row %zu:\n  got    %s\n  wanted %s", i, buf_str(&got), rows[i].got);
+        lines_end(&l);
+        assert_false(lines_failed(&l));
+        assert_int_equal(lines_until_us(&l), INT64_MAX);
+        buf_close(&got);
+        lines_close(&l);
+    }
+}
+
+static void test_lines_are_read_as_the_proxy_reads_them(void **state)
 {
     (void)state;
-    static const struct step steps[] = {
-        {OK, OK},
-        {"a banner", "a banner"},
-        {"{\"level\":\"info\"}", "{\"level\":\"info\"}"},
-        {"{\"level\":\"caf\xE9\"}", "{\"level\":\"caf\xE9\"}"},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"caf\xE9\"}}",
-         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"caf\xEF\xBF\xBD\"}}"},
-        {OK " done", OK},
-        {OK OK, ERROR("1", "not valid JSON")},
-        {"{\"id\":\"x\",\"result\":{\"a\":\"C:\\dir\"}}", ERROR("\"x\"", "not valid JSON")},
-        {"{\"id\":1,\"result\":{}}", ERROR("1", "invalid")},
-        {"{\"id\":1,\"result\":{\"a\":NaN}}", ERROR("1", "invalid")},
-        {"{\"id\":1,\"method\":\"x\",}", "{\"id\":1,\"method\":\"x\",}"},
-        {"{\"id\":1,\"method\":\"x\"}", "{\"id\":1,\"method\":\"x\"}"},
-        {NULL, NULL},
+    static const struct row rows[] = {
+        {{{0, "banner"}, {0, ANSWER}}, "banner|" ANSWER "|"},
+        {{{0, "\xEF\xBB\xBF" ANSWER "\r"}}, ANSWER "|"},
+        {{{0, "INFO done " ANSWER}}, "INFO done |" ANSWER "|"},
+        {{{0, "> " ANSWER " <"}}, "> |<|" ANSWER "|"},
+        {{{0, "{"}, {0, "\"jsonrpc\":\"2.0\",\"id\":1,"}, {0, "\"result\":{}}"}}, ANSWER "|"},
+        {{{0, "{\"jsonrpc\":\"2.0\",\"id\":1}"}}, "<1>|"},
+        {{{0, "{\"id\":1,\"result\":{}}"}}, "<1>|"},
+        {{{0, "{\"id\":1,\"result\":{\"a\":NaN}}"}}, "<1>|"},
+        {{{0, "{\"level\":\"caf\xE9\"}"}, {0, "{\"level\":30,\"id\":1}"}},
+         "{\"level\":\"caf\xE9\"}|{\"level\":30,\"id\":1}|"},
+        {{{0, "{\"id\":1,\"method\":\"x\",}"}}, "{\"id\":1,\"method\":\"x\",}|"},
+        {{{0, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"caf\xE9\"}}"}},
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"caf\xEF\xBF\xBD\"}}|"},
+        {{{0, "{\"jsonrpc\":\"2.0\","},
+          {0, ""},
+          {99, "\"id\":1,\"result\":{\"a\":\"x"},
+          {99, "y\"}}"}},
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"x\\ny\"}}|"},
+        {{{0, "{\"a\":"}, {0, "log"}}, "{\"a\":|log|"},
+        {{{0, "{\"jsonrpc\":\"2.0\",\"id\":1,"}, {0, ANSWER}}, ANSWER "|"},
     };
-    check(steps);
+    static const struct row answered[] = {{{{0, ANSWER ANSWER}}, "<1>|"}};
+    check(rows, MI_COUNT(rows), 1);
+    check(rows, MI_COUNT(rows), 0);
+    check(answered, 1, 1);
 }
 
-static void test_lines_of_one_message_are_joined(void **state)
+static void test_lines_wait_has_limits(void **state)
 {
     (void)state;
-    static const struct step steps[] = {
-        {"{\"jsonrpc\":\"2.0\",", NULL},
-        {"", NULL},
-        {"\"id\":1,\"result\":{\"a\":\"x", NULL},
-        {"y\"}}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"x\\ny\"}}"},
-        {"{\"jsonrpc\":\"2.0\",\"id\":1,", NULL},
-        {OK, "again " ERROR("1", "not valid JSON") "|" OK},
-        {"{\"a\":", NULL},
-        {"log", "again {\"a\":\n|log"},
-        {NULL, NULL},
-    };
-    check(steps);
-}
-
-static void test_lines_wait_is_over_at_the_end(void **state)
-{
-    (void)state;
-    struct lines l = {.max = MAX};
+    struct lines l;
     struct slice ret;
-    assert_false(lines_end(&l, false, &ret));
-    assert_int_equal(lines_take(&l, slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,"), 7, &ret),
-                     LINES_WAIT);
-    assert_int_equal(l.until_us, 7 + LINES_WAIT_US);
-    assert_true(lines_end(&l, false, &ret));
-    assert_true(slice_is(ret, ERROR("1", "not valid JSON")));
-    assert_false(lines_end(&l, false, &ret));
-    assert_int_equal(lines_take(&l, slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,"), 7, &ret),
-                     LINES_WAIT);
-    assert_true(lines_end(&l, true, &ret));
-    assert_true(slice_is(ret, "{\"jsonrpc\":\"2.0\",\"id\":1,\n"));
+    lines_open(&l, 20);
+    assert_int_equal(lines_until_us(&l), INT64_MAX);
+    assert_false(lines_take(&l, slice_of("{\"a\":[1,1,"), 7, &ret));
+    assert_int_equal(lines_until_us(&l), 7 + SERVER_LINES_WAIT_US);
+    assert_true(lines_take(&l, slice_of("1,1,1,1,1,1,"), 7, &ret)); /* too long together */
+    assert_true(slice_is(ret, "{\"a\":[1,1,"));
+    assert_true(lines_next(&l, &ret));
+    assert_false(lines_next(&l, &ret));
+    /* the end of the output: no error is made of a line that is cut */
+    assert_false(lines_take(&l, slice_of("{\"id\":1,"), 8, &ret));
+    lines_end(&l);
+    assert_true(lines_next(&l, &ret));
+    assert_true(slice_is(ret, "{\"id\":1,"));
     lines_close(&l);
-    /* the limit of a message */
-    l = (struct lines){.max = 20};
-    assert_int_equal(lines_take(&l, slice_of("{\"a\":[1,1,"), 7, &ret), LINES_WAIT);
-    assert_int_equal(lines_take(&l, slice_of("1,1,1,1,1,1,"), 7, &ret), LINES_AGAIN);
-    lines_close(&l);
+}
+
+/* Servers print what they send. */
+static void test_lines_error_waits_for_a_valid_answer(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {{{0, CUT}}, ""},
+        {{{0, CUT}, {WAIT_MS - 1, NULL}}, ""},
+        {{{0, CUT}, {WAIT_MS, NULL}}, "<1>|"},
+        {{{0, LOGGED}, {WAIT_MS - 1, ANSWER}, {WAIT_MS, NULL}}, ANSWER "|"},
+        {{{0, LOGGED}, {WAIT_MS, ANSWER}}, "<1>|" ANSWER "|"},
+        {{{0, LOGGED}, {50, CUT}, {WAIT_MS - 1, NULL}}, ""},
+        {{{0, LOGGED}, {50, CUT}, {WAIT_MS, NULL}}, "<1>|"},
+        {{{0, "{\"jsonrpc\":\"2.0\",\"id\":1,"}, {WAIT_MS, NULL}}, "<1>|"},
+    };
+    check(rows, MI_COUNT(rows), 1);
+    check(rows, MI_COUNT(rows), 0);
+}
+
+static void test_lines_of_other_requests_are_no_answers(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {{{0, CUT}, {WAIT_MS, NULL}}, CUT "|"},
+        {{{0, "{\"jsonrpc\":\"2.0\",\"id\":1}"}}, "{\"jsonrpc\":\"2.0\",\"id\":1}|"},
+    };
+    static const struct row logged[] = {
+        {{{0, "<- " ECHO}}, "<- " ECHO "|"},
+        {{{0, ECHO " received"}}, ECHO " received|"},
+        {{{0, "log " PING}}, "log |" PING "|"}, /* another method: the server asks */
+    };
+    check(rows, MI_COUNT(rows), 2);
+    check(logged, MI_COUNT(logged), 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_are_repaired_or_become_errors),
-        cmocka_unit_test(test_lines_of_one_message_are_joined),
-        cmocka_unit_test(test_lines_wait_is_over_at_the_end),
+        cmocka_unit_test(test_lines_are_read_as_the_proxy_reads_them),
+        cmocka_unit_test(test_lines_wait_has_limits),
+        cmocka_unit_test(test_lines_error_waits_for_a_valid_answer),
+        cmocka_unit_test(test_lines_of_other_requests_are_no_answers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
 }

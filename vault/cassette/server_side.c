@@ -1,0 +1,212 @@
+#include "vault/cassette/server_side.h"
+
+#include "base/text.h"
+#include "vault/cassette/message.h"
+#include "wire/mcp/answer_flaw.h"
+#include "wire/mcp/rule.h"
+
+/* ---- requests without an answer ------------------------------------------------------------- */
+
+/* The client's request that an answer with this id belongs to; NULL: none. */
+static const struct pairing_request *request_of(struct cassette_reader *r, struct json_value id)
+{
+    int64_t seq = 0;
+    struct rpc answer = {.kind = RPC_RESULT, .id = id};
+    if (pairing_look(&r->pairing, false, &answer, &seq) < 0 || seq == 0)
+        return NULL;
+    return pairing_find(&r->pairing, seq);
+}
+
+static bool has(void *ctx, struct json_value id)
+{
+    return request_of(ctx, id) != NULL;
+}
+
+static bool has_method(void *ctx, struct json_value id, struct slice method)
+{
+    struct cassette_reader *r = ctx;
+    const struct pairing_request *q = request_of(r, id);
+    return q != NULL && slice_eq(pairing_text(&r->pairing, q->method_at, q->method_n), method);
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static void name_findings(struct cassette_reader *r, findings found, struct query_message *m)
+{
+    buf_clear(&r->names);
+    finding_list(&r->names, found, 0);
+    if (r->names.n > 0)
+        m->finding = buf_slice(&r->names);
+}
+
+/* What was wrong with the line of the file, as far as it was within this message. */
+static findings found_in(const struct cassette_reader *r, struct slice body)
+{
+    bool replaced = memmem(body.p, body.n, "\xEF\xBF\xBD", 3) != NULL;
+    return replaced ? r->line_found : r->line_found & ~FINDING(FIND_INVALID_UTF8);
+}
+
+static int pass(struct cassette_reader *r, struct query_message *m, findings found, int64_t re)
+{
+    m->direction = ROW_S2C;
+    m->t_us = r->line_t_us;
+    m->size = (int64_t)m->body.n;
+    name_findings(r, found | found_in(r, m->body), m);
+    return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
+}
+
+/* The proxy has answered it: a later answer belongs to no request. */
+static int answer_refused(struct cassette_reader *r, int64_t seq)
+{
+    struct rpc answer = {.kind = RPC_ERROR};
+    int st = pairing_note(&r->pairing, false, &answer, 0, 0, (struct slice){0}, (struct slice){0},
+                          ROW_REFUSED, seq);
+    return st < 0 ? cassette_no_memory(r) : 0;
+}
+
+/* An answer that nobody could read got an error, unless a valid one has come. */
+static int end_refused(struct cassette_reader *r)
+{
+    const struct pairing_request *q =
+        r->refused_seq != 0 ? pairing_find(&r->pairing, r->refused_seq) : NULL;
+    r->refused_seq = 0;
+    return q != NULL && !q->answered ? answer_refused(r, q->seq) : 0;
+}
+
+static int pass_noise(struct cassette_reader *r, const struct server_line *line)
+{
+    const struct pairing_request *q = NULL;
+    struct query_message m = {.kind = KIND_NOISE, .action = ROW_REFUSED, .body = line->text};
+    bool answer = line->kind == SERVER_LINE_REFUSED || line->kind == SERVER_LINE_UNREADABLE;
+    if (line->kind == SERVER_LINE_BLANK)
+        m.action = ROW_SWALLOWED;
+    if (answer)
+        q = request_of(r, line->id);
+    int64_t seq = q != NULL ? q->seq : 0;
+    if (answer)
+        m.rpc_id = line->id.text;
+    int st = line->text.n > 0 || !answer ? pass(r, &m, line->found, seq) : 0;
+    if (st < 0 || seq == 0)
+        return st;
+    if (line->kind == SERVER_LINE_REFUSED)
+        return answer_refused(r, seq);
+    st = r->refused_seq != seq ? end_refused(r) : 0; /* as in proxy/session/odd */
+    r->refused_seq = seq;
+    r->refused_us = r->line_t_us + SERVER_LINES_WAIT_US;
+    return st;
+}
+
+/* The id of a request as JSON text, in r->id. */
+static struct slice id_text(struct cassette_reader *r, const struct pairing_request *q)
+{
+    struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n); /* direction, type, text */
+    struct slice text = {key.p + 2, key.n - 2};
+    buf_clear(&r->id);
+    if (key.p[1] == 's')
+        text_json(&r->id, text);
+    else
+        buf_slice_add(&r->id, text);
+    return buf_slice(&r->id);
+}
+
+/* An error without an id answers the only request, as in proxy/session/answer_repair. */
+static const struct pairing_request *answered_request(struct cassette_reader *r,
+                                                      const struct rpc *answer)
+{
+    if (answer->kind == RPC_ERROR && answer->id.type == JSON_NULL)
+        return r->notified_seq == 0 ? pairing_only(&r->pairing) : NULL;
+    return request_of(r, answer->id);
+}
+
+static int pass_answer(struct cassette_reader *r, const struct server_line *line,
+                       const struct rpc *answer)
+{
+    const struct pairing_request *q = answered_request(r, answer);
+    struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
+    findings found = line->found;
+    if (q == NULL) {
+        m.action = answer->id.type == JSON_NONE ? ROW_FORWARDED : ROW_SWALLOWED;
+        return pass(r, &m, found | FINDING(FIND_UNKNOWN_ANSWER), 0);
+    }
+    int64_t seq = q->seq;
+    struct answered asked = {id_text(r, q), pairing_text(&r->pairing, q->method_at, q->method_n)};
+    enum json_type type = asked.id.p[0] == '"' ? JSON_STRING : JSON_NUMBER;
+    bool other = answer->id.type != JSON_NULL && answer->id.type != type;
+    enum finding flaw = answer_flaw(answer, asked.method);
+    if (flaw == FIND_NULL_RESULT)
+        found = (found | FINDING(flaw)) & ~FINDING(FIND_RESULT_NOT_OBJECT);
+    if (other)
+        found |= FINDING(FIND_ID_TYPE_CHANGED);
+    if (answer_flaw_is_final(flaw, asked.method)) {
+        m.action = ROW_REFUSED;
+    } else if (answer_flaw_mend(answer, &asked, other, &r->mended, &(struct repairs){0}) < 0) {
+        return cassette_no_memory(r);
+    } else if (r->mended.n > 0) {
+        m.body = buf_slice(&r->mended);
+    }
+    if (answer->id.type != JSON_NULL && seq > r->notified_seq)
+        r->notified_seq = 0; /* the server reads in order */
+    return pass(r, &m, found, seq);
+}
+
+static int on_line(void *ctx, const struct server_line *line)
+{
+    struct cassette_reader *r = ctx;
+    struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
+    struct rpc answer;
+    if (line->kind != SERVER_LINE_MESSAGE)
+        return pass_noise(r, line);
+    if (rpc_read(line->text, &answer) == 0 &&
+        (answer.kind == RPC_RESULT || answer.kind == RPC_ERROR))
+        return pass_answer(r, line, &answer);
+    return pass(r, &m, line->found, -1);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+void server_side_open(struct cassette_reader *r)
+{
+    struct server_lines_rules rules = {
+        .max = CASSETTE_LINE_MAX, .open = {has, has_method, r}, .line = on_line, .ctx = r};
+    server_lines_open(&r->server, &rules);
+}
+
+void server_side_close(struct cassette_reader *r)
+{
+    server_lines_close(&r->server);
+    buf_close(&r->names);
+    buf_close(&r->id);
+    buf_close(&r->mended);
+}
+
+/* Ends the waits that were over at this time. */
+static int end_waits(struct cassette_reader *r, int64_t t_us)
+{
+    int st = r->server.waits && t_us >= r->server.until_us ? server_side_end(r) : 0;
+    return st == 0 && r->refused_seq != 0 && t_us >= r->refused_us ? end_refused(r) : st;
+}
+
+int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us, findings found)
+{
+    int st = end_waits(r, t_us);
+    r->line_t_us = t_us;
+    r->line_found = found;
+    return st < 0 ? st : server_lines_take(&r->server, line, t_us);
+}
+
+int server_side_client(struct cassette_reader *r, struct query_message *m)
+{
+    int st = end_waits(r, m->t_us);
+    if (st == 0)
+        st = cassette_pass_message(r, m, -1);
+    if (m->kind == KIND_NOTIFICATION)
+        r->notified_seq = m->seq;
+    return st;
+}
+
+int server_side_end(struct cassette_reader *r)
+{
+    r->line_t_us = r->last_t_us;
+    r->line_found = 0;
+    return server_lines_end(&r->server, false);
+}

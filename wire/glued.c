@@ -1,0 +1,92 @@
+#include "wire/glued.h"
+
+#include "wire/lenient.h"
+
+bool glued_is_echo(const struct open_requests *open, const struct rpc *m)
+{
+    if (m->kind == RPC_NOTIFICATION)
+        return rpc_method_is(m, "notifications/initialized") ||
+               rpc_method_is(m, "notifications/roots/list_changed");
+    return m->kind == RPC_REQUEST && open->has_method(open->ctx, m->id, m->method);
+}
+
+bool glued_begins_value(struct slice s)
+{
+    return s.n > 0 && (s.p[0] == '{' || s.p[0] == '[');
+}
+
+static struct slice behind(struct slice line, const char *p)
+{
+    return (struct slice){p, (size_t)(line.p + line.n - p)};
+}
+
+static struct slice before(struct slice line, const char *p)
+{
+    return (struct slice){line.p, (size_t)(p - line.p)};
+}
+
+/* Whether the text has several values and the first is a message: then what is in front of the last is not only log
+ * text. */
+static bool starts_with_message(struct slice rest, const struct rpc *several,
+                                const struct open_requests *open)
+{
+    struct rpc m;
+    return (several->findings & FINDING(FIND_SEVERAL_VALUES)) != 0 &&
+           rpc_read((struct slice){rest.p, several->fault.at}, &m) == 0 && m.kind != RPC_INVALID &&
+           !glued_is_echo(open, &m);
+}
+
+bool glued_split(struct slice line, const struct json_fault *fault,
+                 const struct open_requests *open, struct slice *ret_before, struct slice *ret_rest,
+                 struct rpc *ret)
+{
+    const char *p = line.p, *end = p + line.n;
+    if (*p == '{' || (*p == '[' && fault->kind == JSON_TRAILING))
+        return false;
+    for (int i = 0; i < GLUED_TRIES && p < end; i++) {
+        p = memchr(p + 1, '{', (size_t)(end - p) - 1);
+        if (p == NULL)
+            return false;
+        struct slice rest = behind(line, p);
+        if (rpc_read(rest, ret) < 0 && starts_with_message(rest, ret, open))
+            return false;
+        if (ret->fault.kind != JSON_OK || ret->kind == RPC_INVALID || ret->kind == RPC_BATCH ||
+            glued_is_echo(open, ret))
+            continue;
+        ret->findings |= FINDING(FIND_GLUED_TEXT);
+        *ret_before = before(line, p);
+        *ret_rest = rest;
+        return true;
+    }
+    return false;
+}
+
+enum glued_result glued_read(struct slice line, size_t max, const struct open_requests *open,
+                             struct glued *ret)
+{
+    const char *p = line.p, *end = p + line.n;
+    for (int i = 0; i < GLUED_TRIES; i++, p++) {
+        p = memchr(p, '{', (size_t)(end - p));
+        if (p == NULL)
+            return GLUED_NONE;
+        struct lenient l;
+        ret->before = before(line, p);
+        ret->rest = behind(line, p);
+        mend_open(&ret->mend, max);
+        enum mend_result result = mend_add(&ret->mend, ret->rest);
+        ret->flaw_at = result == MEND_FLAWED ? ret->mend.flaw_at : ret->rest.n;
+        bool whole = result == MEND_WHOLE;
+        if (whole && !glued_begins_value(ret->mend.trailing) &&
+            rpc_read(buf_slice(&ret->mend.text), &ret->rpc) == 0 && ret->rpc.kind != RPC_INVALID &&
+            ret->rpc.kind != RPC_BATCH && !glued_is_echo(open, &ret->rpc))
+            return GLUED_MESSAGE;
+        lenient_read(ret->rest, &l);
+        bool two = whole && glued_begins_value(ret->mend.trailing);
+        if (!two && l.is_answer && lenient_answers(&l) && open->has(open->ctx, l.id))
+            return GLUED_UNREADABLE;
+        mend_close(&ret->mend);
+        if (two)
+            return GLUED_NONE;
+    }
+    return GLUED_NONE;
+}

@@ -1,0 +1,51 @@
+/* glued.h - a message of a server behind log text on the same line.
+ *
+ * Rules     text that starts like a message is not taken as log text, and a message of the client that the server logs
+ *           ("received: {…}") is not taken as one of the server. Two values are not divided: two parsers would find
+ *           different messages.
+ * Limits    GLUED_TRIES places where a message may start.
+ * Owns      the repaired text, in struct glued; slices point into the line.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_GLUED_H
+#define MI_WIRE_GLUED_H
+
+#include "wire/mend.h"
+#include "wire/rpc.h"
+
+#define GLUED_TRIES 8
+
+/* The requests that the server has not answered. */
+struct open_requests {
+    bool (*has)(void *ctx, struct json_value id);
+    bool (*has_method)(void *ctx, struct json_value id, struct slice method);
+    void *ctx;
+};
+
+/* Whether a message of the server is one of the client, which the server printed. */
+bool glued_is_echo(const struct open_requests *open, const struct rpc *m);
+/* Whether an object or array begins the text. */
+bool glued_begins_value(struct slice s);
+
+/* The first valid message that ends the line. false: there is none. */
+MI_MUST bool glued_split(struct slice line, const struct json_fault *fault,
+                         const struct open_requests *open, struct slice *ret_before,
+                         struct slice *ret_rest, struct rpc *ret);
+
+enum glued_result {
+    GLUED_NONE,
+    GLUED_MESSAGE,   /* mend.text is one, read in rpc */
+    GLUED_UNREADABLE /* rest answers an open request, and nothing repairs it */
+};
+
+struct glued {
+    struct slice before, rest; /* of the line */
+    struct mend mend;          /* of the rest; mend_close() unless GLUED_NONE */
+    struct rpc rpc;
+    size_t flaw_at; /* in the rest */
+};
+
+/* The first message that can be repaired, or an answer that cannot. max: bytes of a message. */
+MI_MUST enum glued_result glued_read(struct slice line, size_t max,
+                                     const struct open_requests *open, struct glued *ret);
+
+#endif
