@@ -12,7 +12,7 @@ import time
 
 import lib
 from lib import call, case, check, eq, error, note, request, result, text_result
-from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_terminal, run, wait_for_sessions
+from looking import FORBIDDEN, add_message, add_session, fails, make_long_session, make_vault, on_terminal, run, wait_for_sessions
 
 
 def lines_of(text, what):
@@ -732,12 +732,7 @@ def state_of(pid):
 
 @case("a closed pipe is not an error; a full disk is")
 def _(t):
-    with contextlib.closing(make_vault(t.vault)) as db:
-        add_session(db, 1)
-        db.execute("BEGIN")
-        for seq in range(1, 3001):
-            add_message(db, 1, seq, method="x" * 50, body="{}")
-        db.execute("COMMIT")
+    make_long_session(t, 3_000)
     for args in (["show"], ["show", "--json"], ["show", "--pretty"], ["sessions"]):
         r, w = os.pipe()
         p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdout=w, stderr=subprocess.PIPE,
@@ -758,12 +753,7 @@ def _(t):
 
 @case("a pipe that does not block, as those of Node, gets the whole output")
 def _(t):
-    with contextlib.closing(make_vault(t.vault)) as db:
-        add_session(db, 1)
-        db.execute("BEGIN")
-        for seq in range(1, 3001):
-            add_message(db, 1, seq, method="x" * 50, body="{}")
-        db.execute("COMMIT")
+    make_long_session(t, 3_000)
     for args in (["show", "--json"], ["show"], ["export", "1"]):
         want = t.run(*args, "--vault", t.vault).stdout
         check(len(want) > 100_000, f"{args}: {len(want)} bytes are too few")

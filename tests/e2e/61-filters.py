@@ -10,7 +10,7 @@ import time
 
 import lib
 from lib import case, check, eq
-from looking import add_message, add_session, fails, make_vault, on_terminal, run
+from looking import add_message, add_session, fails, make_long_session, make_vault, on_terminal, run
 
 HOUR = 3600 * 10**6
 
@@ -90,12 +90,7 @@ def _(t):
 
 @case("show with a pager that exits early succeeds")
 def _(t):
-    with contextlib.closing(make_vault(t.vault)) as db:
-        add_session(db, 1)
-        db.execute("BEGIN")
-        for seq in range(1, 5001):
-            add_message(db, 1, seq, method="x" * 50, body="{}")
-        db.execute("COMMIT")
+    make_long_session(t, 5_000)
     out = on_terminal(t, "show", env={"PAGER": "head -n 3"})
     eq(len(out.splitlines()), 3, "lines")
 

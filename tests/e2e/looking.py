@@ -71,6 +71,16 @@ def add_message(db, session, seq, **more):
     db.execute(f"INSERT INTO messages ({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
 
 
+def make_long_session(t, messages):
+    """A vault with one session of so many messages."""
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1)
+        db.execute("BEGIN")
+        for seq in range(1, messages + 1):
+            add_message(db, 1, seq, method="x" * 50, body="{}")
+        db.execute("COMMIT")
+
+
 def run(t, *args, env=None, status=0, vault=None, **more):
     """The output of a command that must succeed."""
     r = t.run(*args, "--vault", vault or t.vault, env={"LC_ALL": "C.UTF-8", "TZ": "UTC", **(env or {})}, **more)

@@ -2,25 +2,16 @@
  * hostile process name cannot forge text. */
 #include "proxy/postmortem.h"
 
-#include "tests/support/unit.h"
+#include "tests/support/group_unit.h"
 
 #include "base/clock.h"
 #include "wire/json/scan.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A server with pipes on stdin and stdout, in a process group of its own, as child.c starts it. */
-struct server {
-    pid_t pid;
-    int in, out; /* the test's ends of the pipes */
-};
-
 struct fixture {
-    struct server s;
+    struct group s;
     struct postmortem pm;
     struct buf text;
 };
@@ -30,27 +21,14 @@ static bool tells_calls(void)
     return access("/proc/self/syscall", R_OK) == 0;
 }
 
-static void start(struct server *s, void (*run)(void))
+static void run_it(const void *ctx)
 {
-    int in[2], out[2];
-    assert_int_equal(pipe(in), 0);
-    assert_int_equal(pipe(out), 0);
-    s->pid = fork();
-    if (s->pid == 0) {
-        setpgid(0, 0);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(in[0], STDIN_FILENO);
-        dup2(out[1], STDOUT_FILENO);
-        close(in[0]), close(in[1]), close(out[0]), close(out[1]);
-        run();
-        _exit(127);
-    }
-    assert_true(s->pid > 0);
-    setpgid(s->pid, s->pid);
-    close(in[0]);
-    close(out[1]);
-    s->in = in[1];
-    s->out = out[0];
+    (*(void (*const *)(void))ctx)();
+}
+
+static void start(struct group *g, void (*run)(void))
+{
+    group_start(g, run_it, &run);
 }
 
 static int set_up(void **state)
@@ -64,12 +42,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
-    if (f->s.pid > 0) {
-        kill(-f->s.pid, SIGKILL);
-        waitpid(f->s.pid, NULL, 0);
-        close(f->s.in);
-        close(f->s.out);
-    }
+    group_kill(&f->s);
     buf_close(&f->text);
     return 0;
 }

@@ -1,69 +1,43 @@
 /* The CPU time of a server's helpers is told from that of the server and its launchers. */
 #include "proxy/process_tree.h"
 
-#include "tests/support/unit.h"
+#include "tests/support/group_unit.h"
 
 #include "base/clock.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LIMIT_US 30000000
 #define BURN "i=0; while :; do i=$((i+1)); done"
 
-struct fixture {
-    pid_t pid;
-    int in, out; /* our ends of its pipes */
-};
-
-/* A server with pipes on stdin and stdout, in a process group of its own, as child.c starts it. */
-static void start(struct fixture *f, const char *script)
+static void run_bash(const void *script)
 {
-    int in[2], out[2];
-    assert_int_equal(pipe(in), 0);
-    assert_int_equal(pipe(out), 0);
-    f->pid = fork();
-    if (f->pid == 0) {
-        setpgid(0, 0);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(in[0], STDIN_FILENO);
-        dup2(out[1], STDOUT_FILENO);
-        close(in[0]), close(in[1]), close(out[0]), close(out[1]);
-        execlp("bash", "bash", "-c", script, (char *)NULL);
-        _exit(127);
-    }
-    assert_true(f->pid > 0);
-    setpgid(f->pid, f->pid);
-    close(in[0]);
-    close(out[1]);
-    f->in = in[1];
-    f->out = out[0];
+    execlp("bash", "bash", "-c", (const char *)script, (char *)NULL);
+}
+
+static void start(struct group *g, const char *script)
+{
+    group_start(g, run_bash, script);
 }
 
 static int set_up(void **state)
 {
-    static struct fixture f;
-    f = (struct fixture){0};
+    static struct group f;
+    f = (struct group){0};
     *state = &f;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
-    kill(-f->pid, SIGKILL);
-    waitpid(f->pid, NULL, 0);
-    close(f->in);
-    close(f->out);
+    struct group *f = *state;
+    group_kill(f);
     return 0;
 }
 
 /* Waits until the tree has used ten ticks since the first sample. Returns the ticks of its helpers in that time, and the
  * last sample. */
-static int64_t helper_ticks(struct fixture *f, struct process_sample *ret)
+static int64_t helper_ticks(struct group *f, struct process_sample *ret)
 {
     struct process_sample first;
     char c;
