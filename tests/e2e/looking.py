@@ -21,21 +21,24 @@ UID = "01M7YSNDGM86MJK26EBYVZQM%02d"
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
-# What vault/store/schema.c does when it adds evidence; the sessions of a hand-made vault are not covered.
-EVIDENCE = """ALTER TABLE sessions ADD COLUMN salt BLOB;
-INSERT INTO leaves VALUES
+# How vault/store/schema.c begins the log of evidence, but the sessions of a hand-made vault are not covered.
+LOG = """INSERT INTO leaves VALUES
  (0, '{"type":"begin","version":1,"vault":"01M7YSNFPE4WHD7A4MYSYTND3Q","at_us":1795256137000000,"after":999999}');"""
 
 
-def schema(version):
-    """The statements of vault/store/schema.c."""
+def schema():
+    """The statements of vault/store/schema.c for a new vault."""
     text = (lib.ROOT / "vault/store/schema.c").read_text()
-    steps = text[text.index("version_1[] ="):text.index("/* ---- additions")]
-    if version < 3:
-        return statements(steps[:steps.index("version_3[] =")])
-    additions = statements(text[text.index("/* ---- additions"):text.index("} additions[] = {")])
-    # an addition that a step has made is not made again
-    return statements(steps) + additions.replace("CREATE TABLE journals", "CREATE TABLE IF NOT EXISTS journals") + EVIDENCE
+    tables = statements(text[text.index("#define RUNNING"):text.index("version_2[] =")])
+    covered = " CHECK (salt IS NOT NULL OR id <= 0)"
+    assert covered in tables
+    return tables.replace(covered, "") + statements(text[text.index("/* ---- additions"):text.index("} additions[] = {")]) + LOG
+
+
+def schema_2():
+    """Those of version 2."""
+    text = (lib.ROOT / "tests/support/vault-2.sql").read_text()
+    return "".join(line for line in text.splitlines(True) if not line.startswith("INSERT "))
 
 
 def statements(text):
@@ -48,7 +51,7 @@ def make_vault(path, version=3):
     db = sqlite3.connect(path / "interposer.db", isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = OFF")
-    db.executescript(schema(version))
+    db.executescript(schema() if version == 3 else schema_2())
     return db
 
 

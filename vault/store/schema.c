@@ -8,7 +8,21 @@
 
 #include <stdio.h>
 
-static const char version_1[] =
+/* Which processes a session has (vault/store/running.h). */
+#define RUNNING                                                                                    \
+    "CREATE TABLE running ("                                                                       \
+    " session_id INTEGER PRIMARY KEY,"                                                             \
+    " boot TEXT NOT NULL,"                                                                         \
+    " pid_namespace INTEGER,"                                                                      \
+    " pid INTEGER NOT NULL, pid_start INTEGER,"                                                    \
+    " client_pid INTEGER, client_start INTEGER,"                                                   \
+    " server_pid INTEGER, server_start INTEGER,"                                                   \
+    " server_group INTEGER, server_session INTEGER"                                                \
+    ") STRICT;"
+
+/* A new database, except the additions. In `sessions` and `messages`, the columns after those of version 1 are in the order in
+ * which the upgrades below add them. */
+static const char tables[] =
     "CREATE TABLE sessions ("
     " id INTEGER PRIMARY KEY,"
     " uid TEXT NOT NULL UNIQUE,"
@@ -22,7 +36,10 @@ static const char version_1[] =
     " pid INTEGER NOT NULL,"
     " host TEXT NOT NULL,"
     " record_level TEXT NOT NULL,"
-    " interposer_version TEXT NOT NULL"
+    " interposer_version TEXT NOT NULL,"
+    " redact_rules TEXT,"
+    " commitment BLOB, end_salt BLOB, end_commitment BLOB, records INTEGER, tree BLOB,"
+    " salt BLOB CHECK (salt IS NOT NULL OR id <= 0)"
     ") STRICT;"
     "CREATE TABLE messages ("
     " id INTEGER PRIMARY KEY,"
@@ -40,14 +57,16 @@ static const char version_1[] =
     " request_seq INTEGER,"
     " error_code INTEGER,"
     " batch_seq INTEGER,"
-    " finding TEXT"
+    " finding TEXT,"
+    " salt BLOB, commitment BLOB"
     ") STRICT;"
     "CREATE TABLE events ("
     " id INTEGER PRIMARY KEY,"
     " session_id INTEGER NOT NULL,"
     " t_us INTEGER NOT NULL,"
     " kind TEXT NOT NULL,"
-    " detail TEXT"
+    " detail TEXT,"
+    " place INTEGER, salt BLOB, commitment BLOB"
     ") STRICT;"
     "CREATE INDEX events_by_session ON events (session_id, id);"
     /* Messages that end a request: its answer, from the server or the interposer, or the client's cancellation. */
@@ -55,46 +74,13 @@ static const char version_1[] =
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
     " (direction = 's2c' AND kind IN ('result', 'error')"
     " OR direction = 'c2s' AND kind = 'notification');"
-    "CREATE VIEW invocations AS"
-    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
-    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
-    " q.method AS method, q.target AS target,"
-    " CASE WHEN q.action = 'refused' THEN 'refused'"
-    " WHEN c.kind = 'notification' THEN 'cancelled'"
-    " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
-    " WHEN c.kind = 'error' THEN 'error'"
-    " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
-    " ELSE 'ok' END AS status,"
-    " c.error_code AS error_code,"
-    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
-    " q.size AS request_size,"
-    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
-    " FROM closings c"
-    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
-    " JOIN sessions s ON s.id = c.session_id"
-    " WHERE q.kind = 'request' AND q.direction = 'c2s'"
-    " UNION ALL"
-    " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
-    " s.started_at_us + q.t_us, NULL, q.size, NULL"
-    " FROM messages q JOIN sessions s ON s.id = q.session_id"
-    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.action = 'forwarded'"
-    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
-    "PRAGMA user_version = 1;";
+    RUNNING
+    "PRAGMA user_version = 3;";
 
-/* New: the table `running` (vault/store/running.h) and the redaction rules of a session (redact/sanitizer.h). The view
- * `invocations` excludes requests of the interposer, and has the status `timeout`: it is among the additions. */
+/* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view `invocations` excludes
+ * requests of the interposer, and has the status `timeout`: it is among the additions. */
 static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
-                                "DROP VIEW invocations;"
-                                "CREATE TABLE running ("
-                                " session_id INTEGER PRIMARY KEY,"
-                                " boot TEXT NOT NULL,"
-                                " pid_namespace INTEGER,"
-                                " pid INTEGER NOT NULL, pid_start INTEGER,"
-                                " client_pid INTEGER, client_start INTEGER,"
-                                " server_pid INTEGER, server_start INTEGER,"
-                                " server_group INTEGER, server_session INTEGER"
-                                ") STRICT;"
-                                "PRAGMA user_version = 2;";
+                                "DROP VIEW invocations;" RUNNING "PRAGMA user_version = 2;";
 
 /* New: evidence. Most vaults of version 2 have the table `journals`, which was an addition then. */
 static const char version_3[] =
@@ -116,8 +102,8 @@ static const char version_3[] =
     "ALTER TABLE journals ADD COLUMN tree BLOB;"
     "PRAGMA user_version = 3;";
 
-/* steps[N] upgrades version N to N + 1 */
-static const char *const steps[SCHEMA_VERSION] = {version_1, version_2, version_3};
+/* steps[N] upgrades version N to N + 1, but steps[0] makes a new database. */
+static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3};
 
 /* ---- additions ------------------------------------------------------------------------------ */
 
@@ -279,33 +265,42 @@ static int read_version(sqlite3 *db, int64_t *ret)
     return connect_number(db, "PRAGMA user_version", 0, ret) == SQLITE_OK ? 0 : failure_keep(db);
 }
 
-/* The sessions so far are not covered by evidence. A program that knows no evidence, and had the database open before,
- * cannot add another one: it keeps what it records in its journal, which a later program stores. */
-static int begin_evidence(sqlite3 *db)
+/* The log begins: the sessions up to `after` are not covered by evidence. */
+static int begin_log(sqlite3 *db, int64_t after)
 {
-    char uid[UID_LEN + 1], sql[200];
-    int64_t after, n, now = clock_wall_us();
-    struct leaf leaf = {.type = LEAF_BEGIN, .at_us = now};
-    if (connect_number(db, "SELECT ifnull(max(id), 0) FROM sessions", 0, &after) != SQLITE_OK ||
-        uid_make(now, uid) < 0)
+    char uid[UID_LEN + 1];
+    int64_t n, now = clock_wall_us();
+    if (uid_make(now, uid) < 0 || sqlite3_exec(db, log_tables, NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    if (sqlite3_exec(db, log_tables, NULL, NULL, NULL) != SQLITE_OK)
+    struct leaf leaf = {.type = LEAF_BEGIN, .at_us = now, .uid = slice_of(uid), .id = after};
+    return ledger_add(db, &leaf, &n);
+}
+
+/* A program that knows no evidence, and had the database open before the upgrade, cannot add another session: it keeps what
+ * it records in its journal, which a later program stores. */
+static int upgrade_to_evidence(sqlite3 *db)
+{
+    char sql[200];
+    int64_t after;
+    if (connect_number(db, "SELECT ifnull(max(id), 0) FROM sessions", 0, &after) != SQLITE_OK)
         return failure_keep(db);
-    leaf.uid = slice_of(uid);
-    leaf.id = after;
     snprintf(sql, sizeof sql,
              "ALTER TABLE sessions ADD COLUMN salt BLOB CHECK (salt IS NOT NULL OR id <= %lld)",
              (long long)after);
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    return ledger_add(db, &leaf, &n);
+    return begin_log(db, after);
 }
 
-static int upgrade(sqlite3 *db, int64_t version)
+static int make_or_upgrade(sqlite3 *db, int64_t *version)
 {
-    if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK)
+    bool is_new = *version == 0;
+    if (sqlite3_exec(db, steps[*version], NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    return version + 1 == SCHEMA_EVIDENCE ? begin_evidence(db) : 0;
+    *version = is_new ? SCHEMA_VERSION : *version + 1;
+    if (is_new)
+        return begin_log(db, 0);
+    return *version == SCHEMA_EVIDENCE ? upgrade_to_evidence(db) : 0;
 }
 
 int schema_ready(sqlite3 *db)
@@ -327,8 +322,8 @@ int schema_ready(sqlite3 *db)
     st = read_version(db, &version);
     if (st == 0 && version > SCHEMA_VERSION)
         st = MI_EINVAL;
-    for (; st == 0 && version < SCHEMA_VERSION; version++)
-        st = upgrade(db, version);
+    while (st == 0 && version < SCHEMA_VERSION)
+        st = make_or_upgrade(db, &version);
     for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++)
         st = add(db, i);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)

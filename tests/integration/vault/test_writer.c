@@ -594,6 +594,33 @@ static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **sta
     }
 }
 
+/* A new database has its tables at once; it must not differ from one that was upgraded. */
+static void test_writer_new_vault_has_the_columns_of_an_upgraded_one(void **state)
+{
+    struct fixture *f = *state;
+    static const char columns[] =
+        "SELECT group_concat(s.type || ' ' || s.name || ' ' || c.cid || ' ' || c.name || ' ' ||"
+        " c.type || ' ' || c.\"notnull\" || ' ' || c.pk, char(10)) FROM (SELECT * FROM"
+        " sqlite_schema ORDER BY name) s, pragma_table_xinfo(s.name) c";
+    open_store(f, false);
+    close_store(f);
+    char *fresh = strdup(ask(&f->t, columns));
+    assert_non_null(strstr(fresh, "table sessions 23 salt BLOB"));
+    temp_remove(&f->t);
+    temp_make(&f->t);
+    sqlite3 *old;
+    assert_int_equal(mkdir(f->t.vault, 0700), 0);
+    assert_int_equal(sqlite3_open(temp_path(&f->t, "vault/interposer.db"), &old), SQLITE_OK);
+    char *sql = slurp("tests/support/vault-1.sql", NULL);
+    sql_run(old, sql);
+    free(sql);
+    sqlite3_close(old);
+    open_store(f, false);
+    close_store(f);
+    assert_string_equal(ask(&f->t, columns), fresh);
+    free(fresh);
+}
+
 /* SQLite must not write through -wal and -shm files that are links. */
 static void test_writer_log_that_is_a_link_is_not_followed(void **state)
 {
@@ -892,6 +919,7 @@ int main(void)
         T(test_writer_goes_on_in_a_vault_whose_log_was_removed),
         T(test_writer_old_vaults_are_upgraded_while_they_are_in_use),
         T(test_writer_view_of_a_later_program_stays),
+        T(test_writer_new_vault_has_the_columns_of_an_upgraded_one),
         T(test_writer_log_that_is_a_link_is_not_followed),
         T(test_writer_waits_for_a_held_lock_for_the_given_time),
         T(test_writer_gets_a_lock_that_is_released_in_time),
