@@ -109,21 +109,24 @@ static const char *directory(struct print_files *f)
     return f->made;
 }
 
-/* A new file KIND-N.EXT. -1: see errno; else *ret_path is allocated. */
+/* A new file KIND-N.EXT, with the first N that is free. -1: see errno; else *ret_path is allocated. */
 static int open_new(struct print_files *f, const char *kind, const char *ext, char **ret_path)
 {
     const char *dir = directory(f);
     int fd = -1;
     *ret_path = NULL;
-    for (int n = 1; dir != NULL && fd < 0 && n < FILES_MAX; n++) {
+    bool again = f->number > 0 && strcmp(f->kind, kind) == 0 && strcmp(f->ext, ext) == 0;
+    for (int n = again ? f->number + 1 : 1; dir != NULL && fd < 0 && n < FILES_MAX; n++) {
         char *path;
         if (asprintf(&path, "%s/%s-%d.%s", dir, kind, n, ext) < 0)
             return -1;
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (fd >= 0)
+        if (fd >= 0) {
             *ret_path = path;
-        else
+            f->kind = kind, f->ext = ext, f->number = n;
+        } else {
             free(path);
+        }
         if (fd < 0 && errno != EEXIST)
             return -1;
     }

@@ -17,7 +17,9 @@ struct print_files {
     const char *dir; /* borrowed; NULL: a new directory below $TMPDIR, made for the first file */
     char *made;      /* owned; that directory */
     bool failed;
-    unsigned n; /* files that were written */
+    unsigned n;             /* files that were written */
+    const char *kind, *ext; /* static; of the file that was written last: KIND-NUMBER.EXT */
+    int number;
 };
 
 #define PRINT_FILES_MAX 1000 /* of one answer; the others are only mentioned */

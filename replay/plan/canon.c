@@ -68,7 +68,10 @@ static size_t put_escape(struct buf *b, const char *p, size_t left)
     if (json_unescape_to((struct slice){p, len}, plain, sizeof plain, &n) < 0)
         b->failed = true; /* unreachable: a character has at most four bytes */
     else if (n == 1 && (unsigned char)plain[0] < 0x20)
-        buf_printf(b, "\\u%04x", (unsigned)plain[0]);
+        buf_add(b,
+                (char[]){'\\', 'u', '0', '0', plain[0] < 16 ? '0' : '1',
+                         "0123456789abcdef"[plain[0] & 15]},
+                6);
     else if (n == 1 && (plain[0] == '"' || plain[0] == '\\'))
         buf_printf(b, "\\%c", plain[0]);
     else

@@ -19,8 +19,8 @@ static struct json_value value_of(const char *text, const jsmntok_t *t)
 }
 
 /* place: the node number of each token; last: the last child of each node. */
-static int link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
-                      uint32_t *place, uint32_t *last)
+static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
+                       uint32_t *place, uint32_t *last)
 {
     for (size_t i = 0; i < n; i++) {
         const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
@@ -46,11 +46,7 @@ static int link_nodes(struct json_tree *t, const char *text, const jsmntok_t *to
         last[node->up] = me;
         t->node[node->up].count++;
         node->depth = t->node[node->up].depth + 1;
-        if (node->depth == JSON_TREE_DEPTH &&
-            (node->value.type == JSON_OBJECT || node->value.type == JSON_ARRAY))
-            return MI_EFULL;
     }
-    return 0;
 }
 
 static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *tok, size_t n,
@@ -59,7 +55,24 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
     t->node = malloc(n * sizeof *t->node);
     if (t->node == NULL)
         return MI_ENOMEM;
-    return link_nodes(t, text.p, tok, n, place, place + n);
+    link_nodes(t, text.p, tok, n, place, place + n);
+    return 0;
+}
+
+/* Has it more than JSON_TREE_DEPTH levels? Told before jsmn is asked, whose time is quadratic in the number of levels. */
+static bool is_too_deep(struct slice text)
+{
+    size_t depth = 0;
+    for (const char *p = text.p, *end = p + text.n; p < end; p++) {
+        if (*p == '"')
+            while (++p < end && *p != '"')
+                p += *p == '\\';
+        else if ((*p == '{' || *p == '[') && ++depth > JSON_TREE_DEPTH)
+            return true;
+        else if (*p == '}' || *p == ']')
+            depth--;
+    }
+    return false;
 }
 
 /* For texts of more than SHORT tokens: counts them first. */
@@ -70,7 +83,7 @@ static int build_long(struct json_tree *t, struct slice text)
     int n = jsmn_parse(&parser, text.p, text.n, NULL, 0);
     if (n <= 0)
         return MI_EPROTO;
-    if ((size_t)n > 2 * JSON_TREE_MAX)
+    if ((size_t)n > 2 * JSON_TREE_MAX || is_too_deep(text))
         return MI_EFULL;
     jsmntok_t *tok = calloc((size_t)n, sizeof *tok);
     uint32_t *place = calloc((size_t)n * 2, sizeof *place);
