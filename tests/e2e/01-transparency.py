@@ -8,7 +8,7 @@ import lib
 from lib import Background, case, check, eq, one_of
 
 SEED = int(os.environ.get("E2E_SEED", "20251121"))
-COUNT = int(os.environ.get("E2E_COUNT", "100000" if lib.SLOW == 1 else "5000"))
+COUNT = int(os.environ.get("E2E_COUNT", 5000 if lib.SLOW > 1 else 100000 if os.environ.get("TEST_LONG") else 20000))
 BLOCK = 250
 
 

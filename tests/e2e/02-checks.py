@@ -955,4 +955,4 @@ def _(t):
     p.end(gone=[b"1"])
 
 
-lib.main()
+lib.main(at_once=2)

@@ -628,4 +628,4 @@ def _(t):
             eq(f.stat().st_mode & 0o077, 0, f"what others may do with {f}")
 
 
-lib.main()
+lib.main(at_once=4)

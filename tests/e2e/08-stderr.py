@@ -71,7 +71,7 @@ def _(t):
 
 
 def flood(p, megabytes):
-    block = b"".join(b"%07d flood of log lines that nobody asked for, and then some\n" % i for i in range(16000))
+    block = b"".join(b"%07d flood of log lines that nobody asked for, and then some\n%s\n" % (i, b"x" * 500) for i in range(1600))
     data = block * (megabytes * (1 << 20) // len(block) + 1)
     return data
 

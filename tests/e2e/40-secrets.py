@@ -185,9 +185,10 @@ def all_stderr(p):
 def shapes_case(how):
     @case(f"by shape, the whole corpus: {how}", limit=120)
     def _(t):
+        cases = corpus.by_shape(how)
         for level in LEVELS:
             run = Run(t, level)
-            for c in corpus.by_shape(how):
+            for c in cases:
                 carry(run, c, how)
             blobs = run.end()
             expect_none(blobs | all_stderr(run.p), run.needles)

@@ -839,33 +839,27 @@ def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1)
         add_session(db, 2)
-        rows = []
-        for session in (1, 2):
-            for n in range(1, 50001):
-                seq = 2 * n - 1
-                ask, answer = call(n, "echo", {"text": "x" * 150}).decode(), text_result(n, "y" * 200).decode()
-                rows.append(((session << 36) + seq, session, seq, seq, "c2s", "request", str(n), "tools/call", "echo", ask,
-                             len(ask), None))
-                rows.append(((session << 36) + seq + 1, session, seq + 1, seq + 1, "s2c", "result", str(n), None, None,
-                             answer, len(answer), seq))
-        db.execute("BEGIN")
-        db.executemany("INSERT INTO messages (id, session_id, seq, t_us, direction, kind, rpc_id, method, target, body,"
-                       " size, request_seq, origin, redactions, action)"
-                       " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,'peer',0,'forwarded')", rows)
-        db.execute("COMMIT")
-    took = {}
+        ask, answer = call(123456, "echo", {"text": "x" * 150}).decode(), text_result(123456, "y" * 200).decode()
+        db.execute("WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 100000), made AS ("
+                   " SELECT s.id AS session, n, n % 2 = 1 AS asks, (n + 1) / 2 AS call FROM sessions s, many)"
+                   " INSERT INTO messages (id, session_id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq,"
+                   " origin, redactions, action) SELECT (session << 36) + n, session, n, n, iif(asks, 'c2s', 's2c'), iif(asks,"
+                   " 'request', 'result'), call, iif(asks, 'tools/call', NULL), iif(asks, 'echo', NULL),"
+                   " replace(iif(asks, ?, ?), '123456', call), 250, iif(asks, NULL, n - 1), 'peer', 0, 'forwarded' FROM made", (ask, answer))
+    took, most = {}, 4.0 * lib.SLOW
     for args in (["show", "1"], ["show", "1", "--json"], ["sessions"], ["show", "1", "--seq", "77777"]):
-        best = None
+        best = most
         for _ in range(3):  # the best of three, of its own time: others may be busy on this machine
             before = os.times()
             text = run(t, *args, seconds=60)
             after = os.times()
-            took_now = after.children_user + after.children_system - before.children_user - before.children_system
-            best = took_now if best is None else min(best, took_now)
+            best = after.children_user + after.children_system - before.children_user - before.children_system
+            if best < most:
+                break
         took[" ".join(args)] = best
         if args[0] == "show" and len(args) < 4:
             check(text.count("\n") >= 100001, "lines are missing")
-    slow = {k: round(v, 2) for k, v in took.items() if v > 4.0 * lib.SLOW}
+    slow = {k: round(v, 2) for k, v in took.items() if v >= most}
     check(not slow, f"seconds: {slow}")
 
 

@@ -68,7 +68,7 @@ class Sent:
         files["server.py"].write_text(SERVER)
         files["spec.json"].write_text(json.dumps({"answers": answers or {}, "tools": list(tools), "more": more or {}}))
         files["asked"].write_text("")
-        self.command = ["python3", *(str(f) for f in files.values())]
+        self.command = ["python3", "-S", *(str(f) for f in files.values())]
         tail = ["--", *self.command] if server else []
         if run is not None:
             self.out = run("send", *args, *tail)
@@ -532,7 +532,7 @@ for line in sys.stdin:
     def send(lines):
         file.write_text('{"format":"mcp-interposer-cassette","version":1,"name":"s","record_level":"full"}\n' + "".join(
             json.dumps({"t": i, "dir": d, "msg": {"jsonrpc": "2.0", **m}}) + "\n" for i, (d, m) in enumerate(lines)) + '{"end":true}\n')
-        return t.run("send", "--vault", t.vault, "--seq", 1, "--session", file, "--", "python3", server, t.tmp / "got")
+        return t.run("send", "--vault", t.vault, "--seq", 1, "--session", file, "--", "python3", "-S", server, t.tmp / "got")
     got = send(lines)
     eq((got.returncode, got.stdout), (0, b"done\n\nthe answer is as recorded\n"), f"with a recorded answer: {got.stderr}")
     check(b"the server requires input (elicitation/create): it gets what was recorded" in got.stderr, lambda: repr(got))

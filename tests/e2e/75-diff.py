@@ -141,7 +141,7 @@ def _(t):
 @case("a deadline is a status, too")
 def _(t):
     record(t, script(("slow", {}, said("x"))))
-    p = t.proxy("--timeout", "300ms")
+    p = t.proxy("--timeout", "300ms", "--grace", "1s")
     for line in script()[:3]:
         here, there = (p.client, p.server) if line[:1] == b">" else (p.server, p.client)
         here.send(line[1:])

@@ -84,14 +84,20 @@ def one_of(got, wanted, what="value"):
 def wait_until(condition, seconds, what):
     """Calls condition() until it returns a true value, for at most `seconds`; returns that value. what: the text for
     a failure, or a function that returns it."""
-    end = time.monotonic() + seconds * PATIENCE
+    start = time.monotonic()
     while True:
         got = condition()
         if got:
             return got
-        if time.monotonic() > end:
+        waited = time.monotonic() - start
+        if waited > seconds * PATIENCE:
             raise Failure(f"not within {seconds * PATIENCE:g} s: {what() if callable(what) else what}")
-        time.sleep(0.005)
+        time.sleep(pause(waited))
+
+
+def pause(waited):
+    """Seconds until a condition is tried again that was not true for so long: a tenth more, because a condition takes CPU time."""
+    return min(0.05, 0.004 + waited / 10)
 
 
 def fake(name):
@@ -106,8 +112,11 @@ def fake(name):
 
 # --- messages -------------------------------------------------------------------------------------
 
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
 def dump(value):
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return _encode(value).encode()
 
 
 def request(id, method="ping", params=None):
@@ -228,6 +237,17 @@ class End:
             if not self.fill(end):
                 raise Failure(f"{self.name}: no line within {seconds * PATIENCE:g} s; "
                               f"unfinished: {short(bytes(self.buf))}")
+
+    def recv_bytes(self, n, seconds=5):
+        """The next n bytes."""
+        end = time.monotonic() + seconds * PATIENCE
+        while len(self.buf) < n:
+            if self.eof or not self.fill(end):
+                raise Failure(f"{self.name}: {len(self.buf)} of {n} bytes, then nothing")
+        data = bytes(memoryview(self.buf)[:n])
+        del self.buf[:n]
+        self.scanned = 0
+        return data
 
     def recv_json(self, seconds=5):
         return json.loads(self.recv(seconds))
@@ -464,12 +484,16 @@ class Proxy:
 
     def die(self, all_of_it=False):
         """kill -9; with all_of_it also its side processes."""
+        self.proc.send_signal(signal.SIGSTOP)
+        wait_until(lambda: process_state(self.pid) in "TZX", 5, "the interposer stops")       # and starts no other process
         own = [pid for pid, name in self.children().items() if name.startswith("mcp-")] if all_of_it else []
         self.proc.kill()
         for pid in own:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.proc.wait()
+        if all_of_it:
+            _abandoned.update(f"{self.t.journals}/{name}" for name in os.listdir(self.t.journals))
 
     def release(self):
         if self.client is not None:
@@ -488,6 +512,7 @@ class Proxy:
 # --- what is not stored yet -----------------------------------------------------------------------
 
 _journals = []      # directories of the cases that run in this process
+_abandoned = set()  # journals of which the proxy and its recorder were killed
 
 
 def process_state(pid):
@@ -514,7 +539,7 @@ def _is_pending(path):
     except OSError:
         return False
     if reader == 0 and not has_writer:
-        return age < 5          # a recorder may have been forked, and not run yet
+        return age < 5 and path not in _abandoned       # a recorder may have been forked, and not run yet
     state = process_state(reader)
     if state in "ZX":
         return has_writer       # another recorder is started
@@ -526,8 +551,12 @@ def _is_pending(path):
 def settle(seconds=5):
     """Wait until everything that was forwarded is stored, and ended sessions are closed."""
     def pending():
-        return [path for folder in _journals for path in folder.glob("*") if _is_pending(path)]
-    wait_until(lambda: not pending(), seconds, lambda: f"everything is stored: {', '.join(x.name for x in pending())}")
+        names = []
+        for folder in _journals:
+            with contextlib.suppress(OSError):
+                names += [name for name in os.listdir(folder) if _is_pending(f"{folder}/{name}")]
+        return names
+    wait_until(lambda: not pending(), seconds, lambda: f"everything is stored: {', '.join(pending())}")
 
 
 # --- one case -------------------------------------------------------------------------------------
@@ -548,8 +577,7 @@ class Test:
 
     def environ(self, more=None):
         """The environment of this process without variables that configure the interposer, and with `more`; None: unset."""
-        env = {k: v for k, v in os.environ.items()
-               if not k.startswith(("MCP_INTERPOSER", "XDG_"))}
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER", "XDG_"))}
         env["HOME"] = str(self.home)
         env["MCP_INTERPOSER_JOURNAL_DIR"] = str(self.journals)
         # Defaults for cases that do not set them: no restart when the server exits, and a grace period that is long
@@ -640,11 +668,10 @@ def rows(vault, sql, *args):
 
 
 class Message:
-    def __init__(self, row):
-        for k in row.keys():
-            v = row[k]
-            setattr(self, k, v.decode() if isinstance(v, bytes) and k in (
-                "direction", "origin", "kind", "action") else v)
+    def __init__(self, names, row):
+        self.__dict__.update(zip(names, row))
+        self.direction, self.origin, self.kind, self.action = (x and x.decode() for x in (
+            self.direction, self.origin, self.kind, self.action))
 
     def __repr__(self):
         return (f"<{self.seq} {self.direction} {self.origin} {self.kind} {self.action} "
@@ -653,8 +680,10 @@ class Message:
 
 def messages(vault, where="1", *args):
     with database(vault) as db:
-        return [Message(r) for r in db.execute(
-            f"SELECT * FROM messages WHERE {where} ORDER BY session_id, seq", args)]
+        db.row_factory = None
+        rows = db.execute(f"SELECT * FROM messages WHERE {where} ORDER BY session_id, seq", args)
+        names = [column[0] for column in rows.description]
+        return [Message(names, row) for row in rows]
 
 
 def integrity(vault):

@@ -239,11 +239,11 @@ class Play:
     def pump(self, until, what, seconds=10):
         """Read, and answer requests of the server, until the condition is true."""
         seconds *= lib.PATIENCE
-        end = time.monotonic() + seconds
+        start = time.monotonic()
         client = self.p.client
         while not until():
             now = time.monotonic()
-            if now > end:
+            if now > start + seconds:
                 raise lib.Failure(f"not within {seconds:g} s: {what}; answers so far: "
                                   f"{short(self.answers)}")
             for at, line in [d for d in self.due if d[0] <= now]:
@@ -252,9 +252,9 @@ class Play:
                     if client.write_fd is not None:
                         client.send(line)
             if client.read_fd is None or (client.eof and not client.buf):
-                time.sleep(0.005)
+                time.sleep(lib.pause(now - start))
             else:
-                client.fill(min([now + 0.01] + [at for at, _ in self.due]))
+                client.fill(min([now + lib.pause(now - start)] + [at for at, _ in self.due]))
             while (line := client.take_line()) is not None:
                 self._heard(line)
 

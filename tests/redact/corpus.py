@@ -41,7 +41,7 @@ class Drawer:
         self.random, self.needles, self.inside = random.Random(seed), [], False
 
     def draw(self, letters, n):
-        text = "".join(self.random.choice(letters) for _ in range(n))
+        text = "".join(self.random.choices(letters, k=n))
         return self.keep(text)
 
     def keep(self, text):
