@@ -152,11 +152,11 @@ def _(t):
                                        "clientInfo": {"name": "c", "version": "1"}}),
              lib.note("notifications/initialized"), request(1, "tools/call", {"name": "a"}), request(2, "tools/list"),
              request(3), request(4, "logging/setLevel", {"level": "info"}), request(5, "prompts/list"))
-    recorded = t.run("proxy", "--vault", t.vault, "--", "python3", server, input=b"".join(m + b"\n" for m in asked))
+    recorded = t.run("proxy", "--vault", t.vault, "--", "python3", "-S", server, input=b"".join(m + b"\n" for m in asked))
     got = [json.loads(x) for x in recorded.stdout.splitlines()]
     eq(sorted(m["id"] for m in got), [0, 1, 2, 3, 4, 5], "answers")
     eq([m["result"] for m in got if m["id"] in (3, 4)], [{}, {}], "results of methods with an empty result")
-    done = t.run("verify", "--vault", t.vault, "--all", "-t", "20s", "1", "--", "python3", server)
+    done = t.run("verify", "--vault", t.vault, "--all", "-t", "20s", "1", "--", "python3", "-S", server)
     eq(done.returncode, 0, f"status of verify: {done.stdout.decode()}{done.stderr.decode()}")
     check(b"4 match" in done.stdout, f"verify: {done.stdout.decode()}")
 

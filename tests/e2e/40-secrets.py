@@ -182,17 +182,19 @@ def all_stderr(p):
     return {"stderr": p.stderr()}
 
 
-def shapes_case(how):
+def shapes_case(how, number):
     @case(f"by shape, the whole corpus: {how}", limit=120)
     def _(t):
         cases = corpus.by_shape(how)
         for level in LEVELS:
+            # Only the first level stores whole messages. A third of the corpus for each of the others, another one for each carrier.
+            every = 1 if level == "full" or os.environ.get("TEST_LONG") else 3
             run = Run(t, level)
-            for c in cases:
+            for c in cases[number % every::every]:
                 carry(run, c, how)
             blobs = run.end()
             expect_none(blobs | all_stderr(run.p), run.needles)
-            check(len(run.needles) >= 250, f"only {len(run.needles)} secrets")
+            check(len(run.needles) >= 240 // every, f"only {len(run.needles)} secrets")
 
 
 @case("base64 of text: the stored blob is base64 of the redacted text, a replay's client gets it, and images are kept")
@@ -214,8 +216,8 @@ def _(t):
     eq(stored[b"9"]["result"]["content"][0]["text"], 'began {"secrets": "[redacted:secret]", "n": 1} and ended', "JSON in a text")
 
 
-for carrier in CARRIERS:
-    shapes_case(carrier)
+for i, carrier in enumerate(CARRIERS):
+    shapes_case(carrier, i)
 
 
 @case("by key: each key in each place, in arguments, results and notifications")

@@ -75,7 +75,7 @@ RECORDED = [*handshake(), b">" + call(1, "read", a=1), b"<" + text(1, "one"),
 def server(t, *more):
     path = t.tmp / "server.py"
     path.write_text(SERVER)
-    return ["--", "python3", path, t.tmp / "asked", *more]
+    return ["--", "python3", "-S", path, t.tmp / "asked", *more]
 
 
 def asked(t):

@@ -286,7 +286,7 @@ def _(t):
     server.write_text("import sys, json\nfor line in sys.stdin:\n"
                       f"    print({found.decode()!r} if 'server/discover' in line else {listing.decode()!r}, flush=True)\n")
     for question in modern("p", "server/discover"), modern(1, "tools/list"):
-        p = t.proxy(server=["python3", server])
+        p = t.proxy(server=["python3", "-S", server])
         p.client.send(question)
         p.client.recv()
         p.client.close_write()

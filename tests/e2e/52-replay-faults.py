@@ -243,7 +243,7 @@ for line in sys.stdin:
     r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r if m["method"] == "initialize" else {"content": []}}), flush=True)
 """)
-    p = t.proxy("--restarts", "3", server=["python3", server])
+    p = t.proxy("--restarts", "3", server=["python3", "-S", server])
 
     def ask(client, line):
         client.send(line)

@@ -14,7 +14,7 @@ CONTRACTS = sorted(p.stem for p in FOLDER.glob("*.jsonl"))
 
 def client(t, name, *server):
     """Runs the contract's client with this server. Returns its output if it failed."""
-    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in server)], env=t.environ({"CONTRACT_SLOW": str(2 * lib.PATIENCE)}),
+    done = subprocess.run([sys.executable, "-S", FOLDER / f"{name}.py", *(str(x) for x in server)], env=t.environ({"CONTRACT_SLOW": str(2 * lib.PATIENCE)}),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 * lib.PATIENCE)
     return done.returncode, done.stdout.decode("utf-8", "replace")
 

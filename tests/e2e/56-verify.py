@@ -104,7 +104,7 @@ class Live:
         spec.write_text(json.dumps({"answers": answers}))
         asked.touch()
         done = t.run("verify", "--vault", t.vault, "--report", t.tmp / "report.json", "--junit", t.tmp / "junit.xml",
-                     *options, recording, "--", "python3", server, spec, asked)
+                     *options, recording, "--", "python3", "-S", server, spec, asked)
         self.status, self.out, self.err = done.returncode, done.stdout.decode(), done.stderr.decode()
         self.asked = [json.loads(x) for x in asked.read_text().splitlines()]
         if status is not None:
@@ -149,7 +149,7 @@ def _(t):
     server = t.tmp / "server.py"
     server.write_text(SERVER.replace('say({"id": m["id"], **', 'say({"id": str(m["id"]), **'))
     (t.tmp / "spec").write_text(json.dumps({"answers": ANSWERS}))
-    done = t.run("verify", "--vault", t.vault, cassette(t), "--", "python3", server, t.tmp / "spec", t.tmp / "asked")
+    done = t.run("verify", "--vault", t.vault, cassette(t), "--", "python3", "-S", server, t.tmp / "spec", t.tmp / "asked")
     eq(done.returncode, 0, f"exit status; {done.stdout} {done.stderr}")
     check(b"6 match, 2 skipped" in done.stdout, lambda: done.stdout)
 
@@ -311,7 +311,7 @@ def _(t):
     server.write_text(SERVER)
     spec.write_text(json.dumps({"answers": changed(tools_call__read=text("four"))}))
     for args in (["--report", "-"], ["--json"], ["--json", "--report", "-"], ["--json", "--report", file], ["--json", "-v"]):
-        done = t.run("verify", "--vault", t.vault, *args, cassette(t), "--", "python3", server, spec, t.tmp / "asked")
+        done = t.run("verify", "--vault", t.vault, *args, cassette(t), "--", "python3", "-S", server, spec, t.tmp / "asked")
         eq((done.returncode, done.stderr), (1, b""), f"{args}")
         report = json.loads(done.stdout)
         eq((report["format"], report["requests"], report["changed"]), ("mcp-interposer-verify", 8, 1), f"{args}")

@@ -12,7 +12,7 @@ from contracts import CALL, CONFIRMS, FOLDER, INITIALIZE, LIMIT, NAMES, Talk, er
 from lib import case, check, eq
 
 def passes(t, name, *command):
-    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in command)],
+    done = subprocess.run([sys.executable, "-S", FOLDER / f"{name}.py", *(str(x) for x in command)],
                           env=t.environ({"CONTRACT_SLOW": str(2 * lib.PATIENCE)}),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * lib.PATIENCE)
     eq(done.returncode, 0, f"{name}: {done.stderr.decode()}")

@@ -286,7 +286,7 @@ def _(t):
 
 @case("sessions that send has made are passed over, unless they are named")
 def _(t):
-    server = ["python3", str(lib.ROOT / "examples/mail-server.py")]
+    server = ["python3", "-S", str(lib.ROOT / "examples/mail-server.py")]
     for text in ("one", "two"):
         p = t.proxy("--name", "mail", server=server)
         for n, (method, params) in enumerate((("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},

@@ -199,7 +199,7 @@ for line in sys.stdin:
 def _(t):
     script = t.tmp / "server.py"
     script.write_text(CRASHING)
-    p = t.proxy("--check-arguments", "reject", "--restarts", "3", server=[sys.executable, script])
+    p = t.proxy("--check-arguments", "reject", "--restarts", "3", server=[sys.executable, "-S", script])
 
     def ask(id, method, params=None):
         p.client.send(request(id, method, params))

@@ -25,7 +25,7 @@ LIMIT = {"1": 1, "2": 30, "3": 30, "4": 60, "5": 5}
 
 
 def server(number):
-    return [sys.executable, str(FOLDER / f"servers/{NAMES[number]}.py")]
+    return [sys.executable, "-S", str(FOLDER / f"servers/{NAMES[number]}.py")]
 
 
 class Talk:
