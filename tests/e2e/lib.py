@@ -11,7 +11,6 @@ folder), TEST_UNDER says why the program is slow or large (asan, valgrind, cov, 
 import array
 import contextlib
 import fcntl
-import functools
 import io
 import itertools
 import json
@@ -562,10 +561,6 @@ def settle(seconds=5):
 
 # --- one case -------------------------------------------------------------------------------------
 
-@functools.cache
-def _inherited():
-    return {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER", "XDG_"))}
-
 
 class Test:
     def __init__(self, name):
@@ -583,7 +578,7 @@ class Test:
 
     def environ(self, more=None):
         """The environment of this process without variables that configure the interposer, and with `more`; None: unset."""
-        env = dict(_inherited())
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER", "XDG_"))}
         env["HOME"] = str(self.home)
         env["MCP_INTERPOSER_JOURNAL_DIR"] = str(self.journals)
         # Defaults for cases that do not set them: no restart when the server exits, and a grace period that is long
