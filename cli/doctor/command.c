@@ -33,7 +33,7 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     "Checks the configuration, the vault, whether it can be written, its database,\n"
-    "the disk, processes left by killed proxies, the journals and recorders of\n"
+    "databases that were damaged and put aside, the disk, processes left by killed proxies, the journals and recorders of\n"
     "running sessions, escalations of the last day, sessions that are not sealed,\n"
     "the key that signs checkpoints, whether ended sessions are signed and anchored,\n"
     "wrapped configuration files of MCP clients, and the libraries.\n"

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/os/file.h"
 #include "base/units.h"
-#include "vault/store/dir.h"
+#include "vault/store/aside.h"
 #include "vault/upkeep/writable.h"
 
 #include <dirent.h>
@@ -101,6 +101,23 @@ static void check_writing(struct doctor *d)
     buf_close(&remedy);
 }
 
+static void check_put_aside(struct doctor *d)
+{
+    char newest[ASIDE_NAME_MAX], remedy[4400];
+    int fd = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    size_t n = fd >= 0 ? aside_count(fd, newest) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (n == 0)
+        return;
+    snprintf(remedy, sizeof remedy,
+             "read what is left of it: sqlite3 '%s/%s' .recover | sqlite3 recovered.db; remove it "
+             "when nobody needs it any more",
+             d->vault, newest);
+    doctor_found(d, "damaged", remedy, "%zu damaged database%s put aside, the newest as %s", n,
+                 n == 1 ? " was" : "s were", newest);
+}
+
 /* The files in Escalations: their number, and the newest. */
 struct escalations {
     int64_t n, newest_us;
@@ -161,4 +178,5 @@ void doctor_files(struct doctor *d)
         doctor_fine(d, "permissions", "%s is accessible only to you", d->vault);
     check_writing(d);
     check_space(d);
+    check_put_aside(d);
 }

@@ -48,7 +48,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
         st = writer_position_read(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
         *ret_position = tail; /* the vault with the rows before was removed */
-        st = entries_gap(s, t_us, "vault removed");
+        st = entries_gap(s, t_us, s->aside == ASIDE_DONE ? "database damaged" : "vault removed");
         if (st == 0)
             st = writer_position(s->w, s->session_id, tail);
     }
@@ -111,6 +111,8 @@ enum store_result store_ready(struct store *s, struct ring *r)
         return store_failed(s, r, st);
     store_at_step("begun");
     s->resumed = true;
+    if (s->aside == ASIDE_DONE)
+        s->aside = ASIDE_NOTED;
     skip_stored(s, r, position);
     /* what a killed process has reported is over; our own trouble is over when something was stored */
     return s->troubled && ring_behind(r) > 0 ? STORE_DONE : store_fine(s, r);

@@ -10,6 +10,8 @@
  *           STORE_KILLS_MAX times is stored without its body, any other entry is skipped, and an event `unrecordable`
  *           is added. If it kills again, the message is skipped, too.
  * Vault     made if it is missing. If it was removed while open: STORE_GONE; the caller exits (process.h).
+ * Damage    a database that is damaged is put aside (vault/store/aside.h), a new one is made, and an escalation written.
+ *           What was stored before is missing in the new one: an event `gap`.
  * Owns      the vault's directory, the writer, the log directory's lines.
  * Blocks    on the disk, and STORE_WAIT_US for the database's lock. An escalation waits as its header says. */
 #ifndef MI_RECORD_PROCESS_STORE_H

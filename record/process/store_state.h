@@ -7,6 +7,14 @@
 #include "record/process/store.h"
 #include "vault/store/writer.h"
 
+/* A damaged database is put aside at most once by a process. */
+enum store_aside {
+    ASIDE_NOT_TRIED,
+    ASIDE_TRIED, /* it is not damaged, or could not be renamed */
+    ASIDE_DONE,  /* nothing is stored in the new one yet */
+    ASIDE_NOTED, /* the session has been added to the new one */
+};
+
 struct store {
     const struct session_start *start; /* borrowed */
     struct store_calls calls;
@@ -30,7 +38,8 @@ struct store {
     enum ring_trouble lost_trouble; /* the worst one since the last ENTRY_LOST */
     bool troubled;                  /* shared->trouble was set here */
     bool failing;                   /* a warning was logged */
-    unsigned portion;               /* transactions have at most 1/2^portion of their normal size */
+    enum store_aside aside;
+    unsigned portion; /* transactions have at most 1/2^portion of their normal size */
     char reason[200];
 };
 
@@ -40,7 +49,8 @@ static inline void store_at_step(const char *name)
         store_step(name);
 }
 
-/* Opens the vault's directory and the writer. 0, or an error with s->reason. */
+/* Opens the vault's directory and the writer. A damaged database is put aside, and a new one made. 0, or an error with
+ * s->reason. */
 MI_MUST int store_open_vault(struct store *s);
 void store_close_writer(struct store *s);
 /* Whether the vault was removed, which is logged. Looks at most once in after_us. */

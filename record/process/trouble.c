@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "vault/store/aside.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -18,11 +20,67 @@ void store_close_writer(struct store *s)
     s->session_id = 0;
 }
 
+/* ---- a damaged database ---------------------------------------------------------------------- */
+
+static void escalate_damage(struct store *s, const char *name, struct slice why)
+{
+    struct buf happened = {0}, path = {0};
+    bool is_new = false;
+    buf_printf(&happened, "The database was damaged (%.*s), so it was put aside as %s.",
+               (int)size_min(why.n, 300), why.p, name);
+    struct escalation e = {
+        .cause = ESCALATION_RECORD_ERROR,
+        .at_us = clock_wall_us(),
+        .server = s->name,
+        .session = s->uid,
+        .command = s->command,
+        .action = "new database",
+        .happened = buf_slice(&happened),
+        .done = slice_of("A new database was made, and recording goes on in it."),
+        .look = slice_of("Older sessions are in the damaged file; `mcp-interposer doctor` says how "
+                         "to read what is left of them."),
+    };
+    if (happened.failed ||
+        escalation_write(&s->escalations, s->dir.fd, NULL, &e, &path, &is_new) < 0)
+        log_warn("cannot write an escalation file: server=%s cause=record-error", s->name);
+    else if (is_new && s->calls.escalated != NULL) {
+        buf_clear(&happened);
+        buf_printf(&happened, "%s/%s", s->dir.path, buf_str(&path));
+        s->calls.escalated(s->ctx, e.cause, buf_str(&happened));
+    }
+    buf_close(&happened);
+    buf_close(&path);
+}
+
+/* The database is closed. false: it is as it was. */
+static bool put_aside(struct store *s)
+{
+    char name[ASIDE_NAME_MAX];
+    struct buf why = {0};
+    if (s->aside != ASIDE_NOT_TRIED)
+        return false;
+    int st = aside_put(&s->dir, name, &why);
+    s->aside = st == 0 ? ASIDE_DONE : ASIDE_TRIED;
+    if (st == 0) {
+        log_error(
+            "the database is damaged, and was put aside; recording into a new one: file=%s/%s "
+            "damage=\"%s\"",
+            s->dir.path, name, buf_str(&why));
+        escalate_damage(s, name, buf_slice(&why));
+    } else if (st == MI_EIO) {
+        log_warn("the damaged database cannot be put aside: %s", strerror(errno));
+    }
+    buf_close(&why);
+    return st == 0;
+}
+
 int store_open_vault(struct store *s)
 {
     struct buf error = {0};
     int st = s->dir.fd >= 0 ? 0 : vault_dir_open(&s->dir, s->vault, true, &error);
     if (st == 0)
+        st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
+    if (st == MI_EPROTO && put_aside(s))
         st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
     if (st == 0) {
         writer_level(s->w, s->start->level);
@@ -110,7 +168,7 @@ enum store_result store_busy(struct store *s, struct ring *r)
 enum store_result store_failed(struct store *s, struct ring *r, int st)
 {
     bool memory = st == MI_ENOMEM, busy = !memory && writer_busy(s->w);
-    bool full = memory || writer_full(s->w);
+    bool full = memory || writer_full(s->w), damaged = !memory && writer_damaged(s->w);
     snprintf(s->reason, sizeof s->reason, "%s", memory ? "out of memory" : writer_error(s->w));
     writer_rollback(s->w);
     ring_rewind(r);
@@ -122,6 +180,12 @@ enum store_result store_failed(struct store *s, struct ring *r, int st)
     }
     if (store_is_gone(s, 0))
         return STORE_GONE;
+    if (damaged) {
+        store_close_writer(s);
+        if (put_aside(s))
+            return STORE_BUSY;
+        return store_failing(s, r);
+    }
     s->portion += full;
     if (!full)
         store_close_writer(s);            /* the next try opens it again */

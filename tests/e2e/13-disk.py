@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """A failing disk: full and freed again, read-only, removed, or something else in place of the vault."""
+import contextlib
 import datetime
 import json
 import os
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -282,12 +284,50 @@ def _(t):
     eq((t.tmp / "file").read_text(), "keep me", "the file")
 
 
-@case("pass: the database is not a database: calls continue, and the file is unchanged")
+@case("the database is not a database: it is put aside unchanged, calls continue and are recorded, an escalation says so")
 def _(t):
     t.vault.mkdir(mode=0o700)
     (t.vault / "interposer.db").write_bytes(b"this is no database, whatever its name\n" * 100)
-    goes_on(t, t.vault)
-    eq((t.vault / "interposer.db").read_bytes(), b"this is no database, whatever its name\n" * 100, "the file")
+    (t.vault / "interposer.db-wal").write_bytes(b"nor is this a log\n")
+    said = goes_on(t, t.vault)
+    check("the database is damaged, and was put aside" in said and "cause=record-error" in said, said)
+    aside, = t.vault.glob("interposer.db.damaged-*Z")
+    eq(aside.read_bytes(), b"this is no database, whatever its name\n" * 100, "the file")
+    eq((t.vault / f"{aside.name}-wal").read_bytes(), b"nor is this a log\n", "its log")
+    eq(t.rows("SELECT count(*) FROM messages WHERE kind = 'request'"), [(100,)], "requests")
+    eq(t.rows("SELECT count(*) FROM events WHERE kind = 'gap'"), [(0,)], "gaps")
+    escalation, = t.vault.glob("Escalations/*-record-error-*.md")
+    check("put aside as " + aside.name in escalation.read_text(), escalation.read_text())
+    found = t.run("doctor", "--vault", t.vault)
+    check(found.returncode == 1 and f"1 damaged database was put aside, the newest as {aside.name}".encode() in found.stdout, found.stdout)
+
+
+@case("a database that is damaged during sessions: they continue in a new one, and each message is in one of the two")
+def _(t):
+    proxies = [Calls(t.proxy(server=[fake("answer")])) for _ in range(3)]
+    for calls in proxies:
+        calls.make(20)
+    lib.wait_until(lambda: t.rows("SELECT count(*) FROM messages") == [(120,)], 20, "all stored")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        page, = db.execute("PRAGMA page_size").fetchone()
+        root, = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'messages'").fetchone()
+    with open(t.vault / "interposer.db", "r+b") as f:
+        f.seek((root - 1) * page)
+        f.write(b"\xff" * page)
+    for calls in proxies: # the next recorder does not have the page in its cache
+        os.kill(calls.p.recorder(), signal.SIGKILL)
+    for calls in proxies:
+        calls.make(20)
+        calls.p.client.close_write()
+        eq(calls.p.wait(), 0, "exit status")
+    lib.settle()
+    eq(len(list(t.vault.glob("interposer.db.damaged-*Z"))), 1, "files put aside")
+    eq(lib.integrity(t.vault), [(b"ok",)], "the new one")
+    eq(t.rows("SELECT count(*) FROM sessions"), [(3,)], "sessions")
+    check(t.rows("SELECT count(*) FROM messages")[0][0] >= 120, "messages after the damage")
+    gaps = [json.loads(x[0])["reason"] for x in t.rows("SELECT detail FROM events WHERE kind = 'gap'")]
+    check(len(gaps) == 3 and set(gaps) <= {"database damaged", "vault removed"}, gaps)
 
 
 @case("pass: a database of a newer version is unchanged")

@@ -69,7 +69,6 @@ READERS = [
     (["search", "word"], {"sessions", "messages"}),
     (["audit", "verify"], {"sessions", "messages", "leaves"}),
     (["prune", "--yes", "--keep-last", "1"], {"sessions", "messages", "leaves"}),
-    (["proxy", "--on-record-error", "stop", "--", "cat"], {"sessions", "leaves"}),
     (["doctor"], {"sessions", "messages", "leaves"}),
 ]
 
@@ -99,6 +98,27 @@ def _(t):
                   lambda: f"{name}: {command}: {said}")
             check(b"not an error" not in said and b"row available" not in said, lambda: f"{name}: {command}: {said}")
             check(done.returncode != 0, f"{name}: {command}: exit status {done.returncode}")
+
+
+@case("a recorder puts a damaged database aside, and records into a new one", limit=120)
+def _(t):
+    p = t.proxy().initialize()
+    for n in range(30):
+        p.client.send(lib.call(n, arguments={"text": "word " * 200}))
+        p.server.expect(lib.call(n, arguments={"text": "word " * 200}))
+        p.server.send(lib.text_result(n, "x" * 1000))
+        p.client.expect(lib.text_result(n, "x" * 1000))
+    p.end()
+    for name, damage, table in damages(t.vault / "interposer.db"):
+        vault = t.vault.parent / f"{name}-recorded"
+        shutil.copytree(t.vault, vault)
+        with open(vault / "interposer.db", "r+b") as f:
+            damage(f)
+        damaged = (vault / "interposer.db").read_bytes()
+        p = t.proxy("--on-record-error", "stop", vault=vault).initialize()
+        p.end()
+        eq([x.read_bytes() == damaged for x in vault.glob("interposer.db.damaged-*Z")], [True], f"{name}: what was put aside")
+        eq((lib.integrity(vault), lib.rows(vault, "SELECT count(*) FROM sessions")), ([(b"ok",)], [(1,)]), f"{name}: the new one")
 
 
 lib.main()

@@ -65,7 +65,7 @@ int import_open(struct import **ret, const char *vault, struct buf *error)
         st = writer_open(&d->writer, &d->dir, false, error);
     if (st < 0) {
         import_close(d);
-        return st;
+        return st == MI_EPROTO ? MI_ESTORE : st;
     }
     writer_want_bodies(d->writer);
     *ret = d;

@@ -206,8 +206,10 @@ int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full
                    s->error[0] != '\0' ? s->error : "out of memory");
     if (st == MI_ESTORE && writer_busy(s))
         st = MI_EBUSY;
+    else if (st == MI_ESTORE && writer_damaged(s))
+        st = MI_EPROTO;
     writer_close(s);
-    return st == MI_ENOMEM || st == MI_EBUSY ? st : MI_ESTORE;
+    return st == MI_ENOMEM || st == MI_EBUSY || st == MI_EPROTO ? st : MI_ESTORE;
 }
 
 void writer_close(struct writer *s)
@@ -217,6 +219,8 @@ void writer_close(struct writer *s)
     for (int i = 0; i < Q_COUNT; i++)
         sqlite3_finalize(s->q[i]);
     coverage_close(&s->coverage);
+    if (s->db != NULL && writer_damaged(s)) /* its -wal stays as it is */
+        (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(s->db);
     row_batch_close(&s->batch);
     bodies_close(&s->bodies);

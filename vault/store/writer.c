@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "redact/sanitizer.h"
+#include "vault/store/aside.h"
 #include "vault/store/checkpoint.h"
 #include "vault/store/commitment.h"
 #include "vault/store/failure.h"
@@ -377,6 +378,11 @@ const char *writer_error(const struct writer *s)
 bool writer_busy(const struct writer *s)
 {
     return (s->rc & 0xFF) == SQLITE_BUSY || (s->rc & 0xFF) == SQLITE_LOCKED;
+}
+
+bool writer_damaged(const struct writer *s)
+{
+    return aside_is_damage(s->rc);
 }
 
 bool writer_full(const struct writer *s)

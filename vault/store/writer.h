@@ -31,7 +31,8 @@ struct writer_session {
     int64_t started_at_us, pid;
 };
 
-/* sync_full: every commit survives a power cut. 0, MI_ENOMEM, or with a sentence in error MI_ESTORE or MI_EBUSY. */
+/* sync_full: every commit survives a power cut. 0, MI_ENOMEM, or with a sentence in error MI_ESTORE, MI_EBUSY, or
+ * MI_EPROTO: SQLite calls the database damaged (aside_put()). */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* NULL is fine */
@@ -84,6 +85,7 @@ bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
 const char *writer_error(const struct writer *s); /* of the last failed call */
 bool writer_busy(const struct writer *s);
+bool writer_damaged(const struct writer *s);
 bool writer_full(
     const struct writer *s); /* out of space or memory: the connection is still usable */
 /* Whether the vault's path no longer leads to the open database. */

@@ -448,7 +448,7 @@ static void test_writer_that_cannot_be_opened_reports_the_reason(void **state)
     for (int i = 0; i < 500; i++)
         fputs("a text, not a database\n", file);
     fclose(file);
-    assert_int_equal(writer_open(&f->s, &f->d, false, &f->error), MI_ESTORE);
+    assert_int_equal(writer_open(&f->s, &f->d, false, &f->error), MI_EPROTO);
     assert_non_null(strstr(buf_str(&f->error), "not a database"));
     char *text = slurp(temp_path(&f->t, db), NULL);
     assert_memory_equal(text, "a text, not", 11); /* unchanged */

@@ -5,6 +5,7 @@
 #include "base/os/file.h"
 #include "base/search.h"
 #include "journal/uid.h"
+#include "vault/store/aside.h"
 #include "vault/store/failure.h"
 #include "vault/upkeep/prune/database.h"
 
@@ -207,7 +208,8 @@ static bool is_removable_escalation(struct prune *p, const char *name, const str
            changed_us(st) < cutoff_us;
 }
 
-/* Bodies of a session to be removed, or of a session that does not exist: an earlier removal was interrupted. */
+/* Bodies of a session to be removed, or of a session that does not exist: an earlier removal was interrupted. Those of a
+ * session in a database that was put aside stay. */
 static bool is_removable_body(struct prune *p, const char *name, const struct stat *st,
                               int64_t cutoff_us)
 {
@@ -220,7 +222,8 @@ static bool is_removable_body(struct prune *p, const char *name, const struct st
     sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
     int rc = sqlite3_step(q);
     bool goes = rc == SQLITE_ROW ? is_planned(p, sqlite3_column_int64(q, 0))
-                                 : rc == SQLITE_DONE && changed_us(st) < p->now_us - DAY_US;
+                                 : rc == SQLITE_DONE && changed_us(st) < p->now_us - DAY_US &&
+                                       aside_count(p->dir.fd, NULL) == 0;
     sqlite3_finalize(q);
     return goes;
 }

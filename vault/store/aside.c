@@ -1,0 +1,162 @@
+#include "vault/store/aside.h"
+
+#include "base/clock.h"
+#include "vault/store/connect.h"
+#include "vault/store/failure.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUSY_MS 2000
+#define LOCK_TRIES 200 /* of LOCK_PAUSE_MS: a check of another process may take long */
+#define LOCK_PAUSE_MS 50
+#define NAMES_MAX 100 /* in one second */
+
+bool aside_is_damage(int code)
+{
+    return (code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB;
+}
+
+/* ---- the check ---- */
+
+/* The first finding of quick_check is appended to `why`; nothing: it has none. Returns a result code of SQLite. */
+static int check_quickly(sqlite3 *db, struct buf *why)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+    if (text != NULL && strcmp(text, "ok") != 0)
+        buf_adds(why, text);
+    sqlite3_finalize(q);
+    return rc;
+}
+
+/* Appends what is wrong. false: nothing is, or it cannot be found out now. */
+static bool is_damaged(const char *path, struct buf *why)
+{
+    sqlite3 *db;
+    int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
+    if (rc == SQLITE_OK) /* or closing it would change the file */
+        rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (rc == SQLITE_OK) /* a row that violates a CHECK is no damage */
+        rc = sqlite3_exec(db, "PRAGMA ignore_check_constraints = 1", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = check_quickly(db, why);
+    if (aside_is_damage(rc)) {
+        buf_clear(why);
+        buf_adds(why, failure_text(db));
+    }
+    sqlite3_close(db);
+    return why->n > 0;
+}
+
+/* ---- renaming ---- */
+
+static bool lock_dir(int fd)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        nanosleep(&(struct timespec){0, LOCK_PAUSE_MS * 1000000}, NULL);
+    }
+    return false;
+}
+
+static bool is_free(int dir, const char *name, const char *more)
+{
+    char path[ASIDE_NAME_MAX + 8];
+    struct stat st;
+    snprintf(path, sizeof path, "%s%s", name, more);
+    return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+}
+
+static bool choose_name(int dir, char ret[ASIDE_NAME_MAX])
+{
+    char when[24] = "";
+    struct tm tm;
+    time_t now = (time_t)(clock_wall_us() / 1000000);
+    if (gmtime_r(&now, &tm) != NULL)
+        (void)strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &tm);
+    for (int i = 0; i < NAMES_MAX; i++) {
+        snprintf(ret, ASIDE_NAME_MAX, i == 0 ? ASIDE_PREFIX "%s" : ASIDE_PREFIX "%s.%d", when, i);
+        if (is_free(dir, ret, "") && is_free(dir, ret, "-wal") && is_free(dir, ret, "-shm"))
+            return true;
+    }
+    errno = EEXIST;
+    return false;
+}
+
+/* The database comes last: until then it is the damaged one that others open. SQLite removes a -wal that is there when a
+ * new database is made. */
+static int rename_all(int dir, const char *name)
+{
+    static const char *const more[] = {"-wal", "-shm", ""};
+    for (size_t i = 0; i < MI_COUNT(more); i++) {
+        char from[32], to[ASIDE_NAME_MAX + 8];
+        snprintf(from, sizeof from, VAULT_DB "%s", more[i]);
+        snprintf(to, sizeof to, "%s%s", name, more[i]);
+        if (renameat(dir, from, dir, to) != 0 && (errno != ENOENT || more[i][0] == '\0'))
+            return MI_EIO;
+    }
+    (void)fsync(dir);
+    return 0;
+}
+
+int aside_put(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct buf *why)
+{
+    char path[PATH_MAX], name[ASIDE_NAME_MAX];
+    int n = snprintf(path, sizeof path, "%s/" VAULT_DB, dir->path);
+    int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), st = MI_ENOENT;
+    buf_clear(why);
+    if (own < 0)
+        return MI_EIO;
+    if (n > 0 && (size_t)n < sizeof path && lock_dir(own) && is_damaged(path, why))
+        st = choose_name(own, name) ? rename_all(own, name) : MI_EIO;
+    int e = errno;
+    close(own);
+    errno = e;
+    if (st == 0)
+        memcpy(ret_name, name, sizeof name);
+    return why->failed ? MI_ENOMEM : st;
+}
+
+/* ---- those that are there ---- */
+
+static bool is_database(const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(name, ASIDE_PREFIX, sizeof ASIDE_PREFIX - 1) == 0 && n < ASIDE_NAME_MAX &&
+           strcmp(name + n - 4, "-wal") != 0 && strcmp(name + n - 4, "-shm") != 0;
+}
+
+size_t aside_count(int dir, char ret_newest[ASIDE_NAME_MAX])
+{
+    size_t count = 0;
+    char newest[ASIDE_NAME_MAX] = "";
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (d == NULL && fd >= 0)
+        close(fd);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        if (!is_database(e->d_name))
+            continue;
+        if (count++ == 0 || strcmp(e->d_name, newest) > 0)
+            snprintf(newest, sizeof newest, "%s", e->d_name);
+    }
+    if (d != NULL)
+        closedir(d);
+    if (ret_newest != NULL)
+        memcpy(ret_newest, newest, sizeof newest);
+    return count;
+}
