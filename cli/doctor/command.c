@@ -225,6 +225,8 @@ static int check_all(const struct settings *s, const char *fault)
             check_vault(&d, settings_on(s, "quick"));
         else
             doctor_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
+        if (real == NULL)
+            doctor_journals(&d);
         doctor_signing(&d, s, real != NULL);
         if (real != NULL)
             doctor_shipping(&d, s->ship_url);

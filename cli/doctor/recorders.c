@@ -63,6 +63,24 @@ static void check_session(struct doctor *d, struct journal_view *v)
 
 /* ---- all ---- */
 
+static void found_stranded(struct doctor *d, const struct stranded *x)
+{
+    struct buf size = {0}, remedy = {0};
+    if (x->n == 0)
+        return;
+    units_show_size(&size, (int64_t)x->bytes);
+    buf_printf(&remedy,
+               "make the vault writable, then: mcp-interposer sessions --vault '%s'; or remove the "
+               "messages: mcp-interposer reap --journals",
+               x->vault);
+    doctor_found(d, "journals", buf_str(&remedy),
+                 "%zu journal%s with %s of messages for a vault that is gone or cannot be written: "
+                 "%s",
+                 x->n, x->n == 1 ? "" : "s", buf_str(&size), x->vault);
+    buf_close(&size);
+    buf_close(&remedy);
+}
+
 static void check_left(struct doctor *d, const struct journals *l)
 {
     size_t left = 0;
@@ -72,6 +90,7 @@ static void check_left(struct doctor *d, const struct journals *l)
         doctor_found(d, "journals", "mcp-interposer sessions: it stores them first",
                      "%zu killed session%s left messages that are not yet stored", left,
                      left == 1 ? " has" : "s have");
+    found_stranded(d, &l->stranded);
     if (l->unreadable > 0)
         doctor_found(d, "journals",
                      l->unreadable == 1
@@ -160,5 +179,13 @@ void doctor_recorders(struct doctor *d)
             check_session(d, &l.row[i]);
     check_left(d, &l);
     check_confinement(d, &l);
+    journals_close(&l);
+}
+
+void doctor_journals(struct doctor *d)
+{
+    struct journals l;
+    if (journals_open(&l, d->vault) == 0)
+        check_left(d, &l);
     journals_close(&l);
 }

@@ -10,5 +10,7 @@
 #define RECORDER_SETTLE_MS 1000
 
 void doctor_recorders(struct doctor *d);
+/* Only the journals that killed sessions left: for a vault that does not exist. */
+void doctor_journals(struct doctor *d);
 
 #endif

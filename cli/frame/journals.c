@@ -3,12 +3,14 @@
 #include "base/clock.h"
 #include "journal/file.h"
 #include "journal/form.h"
+#include "vault/store/dir.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ROWS_STEP 16
 #define SETTLE_STEP_MS 5
@@ -77,13 +79,40 @@ static bool is_unreadable(const struct journal_file *f, int st)
            !journal_file_is_held(f, JOURNAL_READER);
 }
 
+static bool is_writable(const char *vault)
+{
+    char db[4200];
+    struct stat st;
+    if (stat(vault, &st) != 0 || !S_ISDIR(st.st_mode) || access(vault, W_OK | X_OK) != 0)
+        return false;
+    int n = snprintf(db, sizeof db, "%s/" VAULT_DB, vault);
+    return n < 0 || (size_t)n >= sizeof db || stat(db, &st) != 0 ||
+           (S_ISREG(st.st_mode) && access(db, W_OK) == 0);
+}
+
+/* Counts the journal if nothing can store it now. */
+static bool is_stranded(struct stranded *x, const struct journal_file *f, const struct ring *r,
+                        const struct session_start *start)
+{
+    char vault[4096];
+    int n = snprintf(vault, sizeof vault, "%.*s", (int)size_min(start->vault.n, sizeof vault),
+                     start->vault.p);
+    if (n < 0 || (size_t)n >= sizeof vault || journal_file_is_held(f, JOURNAL_WRITER) ||
+        journal_file_is_held(f, JOURNAL_READER) || is_writable(vault))
+        return false;
+    if (x->n++ == 0)
+        snprintf(x->vault, sizeof x->vault, "%.*s", (int)sizeof x->vault - 1, vault);
+    x->bytes += ring_behind(r);
+    return true;
+}
+
 static bool add(void *ctx, const struct journal_file *f)
 {
     struct search *s = ctx;
     struct ring r;
     struct session_start start;
     int st = open_ring(&r, f, &start);
-    if (st == 0 && is_vault(s, start.vault)) {
+    if (st == 0 && !is_stranded(&s->list->stranded, f, &r, &start) && is_vault(s, start.vault)) {
         struct journal_view *v = next_row(s->list);
         if (v != NULL) {
             fill(v, f, &r, &start);
@@ -118,16 +147,27 @@ void journals_close(struct journals *j)
     *j = (struct journals){.n = 0};
 }
 
-static bool remove_unreadable(void *ctx, const struct journal_file *f)
+struct removal {
+    size_t unreadable;
+    struct stranded stranded;
+};
+
+static bool remove_useless(void *ctx, const struct journal_file *f)
 {
+    struct removal *x = ctx;
+    struct stranded stranded = x->stranded;
     struct ring r;
     struct session_start start;
     struct journal_file own; /* locked: no process begins to read it meanwhile */
     int st = open_ring(&r, f, &start);
-    if (is_unreadable(f, st) && journal_file_open(&own, f->uid) == 0) {
+    bool unreadable = is_unreadable(f, st);
+    if ((unreadable || (st == 0 && is_stranded(&stranded, f, &r, &start))) &&
+        journal_file_open(&own, f->uid) == 0) {
         if (!journal_file_is_held(&own, JOURNAL_WRITER)) {
             journal_file_remove(&own);
-            ++*(size_t *)ctx;
+            x->unreadable += unreadable;
+            if (!unreadable)
+                x->stranded = stranded;
         }
         journal_file_close(&own);
     }
@@ -135,10 +175,13 @@ static bool remove_unreadable(void *ctx, const struct journal_file *f)
     return true;
 }
 
-int journals_remove_unreadable(size_t *ret_n)
+int journals_remove(size_t *ret_unreadable, struct stranded *ret_stranded)
 {
-    *ret_n = 0;
-    return journal_file_each(remove_unreadable, ret_n);
+    struct removal x = {.unreadable = 0};
+    int st = journal_file_each(remove_useless, &x);
+    *ret_unreadable = x.unreadable;
+    *ret_stranded = x.stranded;
+    return st;
 }
 
 const struct journal_view *journals_find(const struct journals *j, const char *uid)

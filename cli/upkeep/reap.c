@@ -28,7 +28,7 @@ static const struct opt table_of_options[] = {
      .def = "10m",
      .help = "how long a proxy without a parent process must have been idle"},
     {.name = "journals",
-     .help = "also remove journals that this version cannot read and no process has open"},
+     .help = "also remove journals that cannot be read, or whose vault is gone"},
     {.name = "json", .help = "print one JSON object per line for each session"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -44,7 +44,9 @@ static const char about[] =
     "machines and other containers are skipped. They get SIGTERM, and SIGKILL a\n"
     "second later.\n"
     "A journal that this version cannot read is damaged, or of another version, which\n"
-    "could still store the messages in it. --journals removes it with them.\n"
+    "could still store the messages in it. One whose vault is gone or cannot be\n"
+    "written waits for it. --journals removes both with their messages, for every\n"
+    "vault of the user, if no process has them open.\n"
     "Exit status: 0 nothing is left; 1 with --dry-run if something would be ended;\n"
     "3 something could not be ended.\n";
 /* clang-format on */
@@ -229,34 +231,65 @@ static void process_row(struct reaper *p, const struct running_row *row)
     }
 }
 
-/* --journals */
+/* ---- --journals ---- */
+
+static void print_journals(struct reaper *p, size_t unreadable, const struct stranded *stranded)
+{
+    const char *verb = p->dry ? "would remove" : "removed";
+    if (unreadable > 0)
+        out_printf(&p->out, "%s %zu journal%s that this version cannot read", verb, unreadable,
+                   unreadable == 1 ? "" : "s");
+    if (unreadable > 0 && stranded->n > 0)
+        out_end_line(&p->out);
+    if (stranded->n > 0) {
+        struct buf size = {0};
+        units_show_size(&size, (int64_t)stranded->bytes);
+        out_printf(&p->out,
+                   "%s %zu journal%s with %s of messages for a vault that is gone or cannot be "
+                   "written: ",
+                   verb, stranded->n, stranded->n == 1 ? "" : "s", buf_str(&size));
+        out_text(&p->out, slice_of(stranded->vault));
+        buf_close(&size);
+    }
+    out_end_line(&p->out);
+}
+
+static void print_journals_json(struct reaper *p, size_t unreadable,
+                                const struct stranded *stranded)
+{
+    struct json_out j = json_out_to(&p->out.b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "journals");
+    json_out_bool(&j, "removed", !p->dry);
+    json_out_uint(&j, "journals", unreadable + stranded->n);
+    json_out_uint(&j, "without_vault", stranded->n);
+    json_out_end(&j);
+    out_end_line(&p->out);
+}
+
 static void reap_journals(struct reaper *p)
 {
     struct journals l = {.n = 0};
-    size_t n = 0;
-    int st = p->dry ? journals_open(&l, p->vault) : journals_remove_unreadable(&n);
-    n = p->dry ? l.unreadable : n;
+    size_t unreadable = 0;
+    struct stranded stranded = {.n = 0};
+    int st = p->dry ? journals_open(&l, p->vault) : journals_remove(&unreadable, &stranded);
+    if (p->dry) {
+        unreadable = l.unreadable;
+        stranded = l.stranded;
+    }
     journals_close(&l);
     if (st < 0) {
         log_error("the journals cannot be read: %s",
                   st == MI_ENOMEM ? "out of memory" : strerror(errno));
         p->failed = true;
     }
-    if (n == 0)
+    if (unreadable + stranded.n == 0)
         return;
     p->found = true;
-    if (p->json) {
-        struct json_out j = json_out_to(&p->out.b);
-        json_out_object(&j, NULL);
-        json_out_str(&j, "type", "journals");
-        json_out_bool(&j, "removed", !p->dry);
-        json_out_uint(&j, "journals", n);
-        json_out_end(&j);
-    } else {
-        out_printf(&p->out, "%s %zu journal%s that this version cannot read",
-                   p->dry ? "would remove" : "removed", n, n == 1 ? "" : "s");
-    }
-    out_end_line(&p->out);
+    if (p->json)
+        print_journals_json(p, unreadable, &stranded);
+    else
+        print_journals(p, unreadable, &stranded);
 }
 
 static int reap(struct query *q, const struct settings *s)
@@ -287,9 +320,28 @@ static int reap(struct query *q, const struct settings *s)
     return p.dry && p.found ? EXIT_FOUND : status;
 }
 
+/* The vault may be the reason why journals are left. */
+static int reap_only_journals(const struct settings *s)
+{
+    struct reaper p = {
+        .vault = "", .dry = settings_on(s, "dry-run"), .json = settings_on(s, "json")};
+    out_open(&p.out);
+    reap_journals(&p);
+    (void)out_close(&p.out);
+    return EXIT_TROUBLE;
+}
+
 static int run(const struct settings *s)
 {
-    return session_command(s, reap);
+    struct query *q;
+    int status = session_vault_open(s, &q);
+    if (status == EXIT_TROUBLE && settings_on(s, "journals"))
+        return reap_only_journals(s);
+    if (status != EXIT_FINE)
+        return status;
+    status = reap(q, s);
+    query_close(q);
+    return status;
 }
 
 const struct command command_reap = {

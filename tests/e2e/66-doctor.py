@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import struct
@@ -252,9 +253,31 @@ def _(t):
     p.end()
     one.write_bytes(b"x")
     one.chmod(0o600)
-    eq(json.loads(run(t, "reap", "--journals", "--json")), {"type": "journals", "removed": True, "journals": 1}, "--json")
+    eq(json.loads(run(t, "reap", "--journals", "--json")), {"type": "journals", "removed": True, "journals": 1, "without_vault": 0}, "--json")
     got = bad(doctor(t, "--journal-dir", t.vault, status=1))["journals"]
     check(len(got) == 1 and "if a proxy and its recorder are killed at once" in got[0][0] and "/dev/shm" in got[0][1], got)
+
+
+@case("doctor, reap: journals of killed sessions whose vault is gone")
+def _(t):
+    for vault in (t.tmp / "one", t.tmp / "two"):
+        p = t.proxy("--name", "files", vault=vault).initialize()
+        os.kill(p.recorder(), signal.SIGSTOP)
+        p.round()
+        p.die(all_of_it=True)
+        shutil.rmtree(vault, ignore_errors=True)
+    (t.tmp / "two").write_text("a file in its place")
+    eq(len(list(t.journals.iterdir())), 2, "journals")
+    ((text, advice),) = bad(doctor(t, status=1))["journals"]
+    check(text.startswith("2 journals with ") and f"for a vault that is gone or cannot be written: {t.tmp}/" in text, text)
+    check("mcp-interposer reap --journals" in advice, advice)
+    t.proxy("--name", "files").initialize().end()
+    eq(json.loads(run(t, "reap", "--journals", "--dry-run", "--json", status=1)),
+       {"type": "journals", "removed": False, "journals": 2, "without_vault": 2}, "--dry-run")
+    r = t.run("reap", "--journals", "--vault", t.tmp / "two")
+    check(r.returncode == 3 and r.stdout.startswith(b"removed 2 journals with "), r.stdout + r.stderr)
+    eq(len(list(t.journals.iterdir())), 0, "journals")
+    eq(bad(doctor(t)), {}, "afterwards")
 
 
 @case("doctor: wrapped clients whose interposer or server does not exist, and files that cannot be read")

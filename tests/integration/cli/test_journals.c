@@ -194,8 +194,47 @@ static void counted(const struct fixture *f, size_t readable, size_t unreadable)
 static void removed(size_t want)
 {
     size_t n;
-    assert_int_equal(journals_remove_unreadable(&n), 0);
+    struct stranded stranded;
+    assert_int_equal(journals_remove(&n, &stranded), 0);
     assert_int_equal(n, want);
+    assert_int_equal(stranded.n, 0);
+}
+
+static void test_journals_whose_vault_is_gone_are_counted_and_removed(void **state)
+{
+    struct fixture *f = *state;
+    struct session gone, file, fine;
+    struct journals l;
+    struct stranded stranded;
+    size_t unreadable;
+    char path[300];
+    snprintf(path, sizeof path, "%s/a file", f->vault);
+    fclose(fopen(path, "we"));
+    begin(&gone, "/nowhere/vault", "files");
+    begin(&file, path, "files");
+    begin(&fine, f->vault, "fine");
+    put(&gone, 1000);
+    put(&file, 1000);
+    put(&fine, 1000);
+    counted(f, 1, 0);
+    removed(0); /* they run */
+    end(&gone);
+    end(&file);
+    end(&fine);
+    assert_int_equal(journals_open(&l, f->vault), 0);
+    assert_int_equal(l.n, 1);
+    assert_int_equal(l.stranded.n, 2);
+    assert_true(l.stranded.bytes >= 2000 && l.stranded.bytes <= 2100);
+    assert_true(strcmp(l.stranded.vault, "/nowhere/vault") == 0 ||
+                strcmp(l.stranded.vault, path) == 0);
+    journals_close(&l);
+    assert_int_equal(journals_remove(&unreadable, &stranded), 0);
+    assert_int_equal(stranded.n, 2);
+    assert_int_equal(unreadable, 0);
+    assert_int_equal(journals_open(&l, f->vault), 0);
+    assert_int_equal(l.n, 1);
+    assert_int_equal(l.stranded.n, 0);
+    journals_close(&l);
 }
 
 static void test_journals_that_are_damaged_are_counted_and_removed(void **state)
@@ -268,6 +307,7 @@ int main(void)
         CASE(test_journals_of_other_vaults_are_not_listed),
         CASE(test_journals_of_killed_processes_have_neither_side),
         CASE(test_journals_that_are_damaged_are_counted_and_removed),
+        CASE(test_journals_whose_vault_is_gone_are_counted_and_removed),
         CASE(test_journals_settle_when_what_was_there_is_stored),
         CASE(test_journals_without_a_recorder_do_not_settle),
     };
