@@ -389,3 +389,24 @@ int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), voi
     close(dir);
     return st;
 }
+
+uint64_t journal_file_bytes(const char *except_uid)
+{
+    uint64_t sum = 0;
+    int dir = journal_file_open_dir();
+    int fd = dir >= 0 ? openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (d == NULL && fd >= 0)
+        close(fd);
+    if (dir >= 0)
+        close(dir);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        struct stat st;
+        if (uid_is_valid(slice_of(e->d_name)) && strcmp(e->d_name, except_uid) != 0 &&
+            fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            sum += (uint64_t)st.st_blocks * 512;
+    }
+    if (d != NULL)
+        closedir(d);
+    return sum;
+}

@@ -56,6 +56,9 @@ bool journal_file_is_held(const struct journal_file *f, enum journal_side side);
 void journal_file_remove(const struct journal_file *f);
 void journal_file_close(struct journal_file *f); /* safe to call twice */
 
+/* Bytes of memory of all journals with a name, except that of this session. */
+uint64_t journal_file_bytes(const char *except_uid);
+
 /* Calls for each journal with a name, oldest first, until the function returns false. The file is open, not locked,
  * and closed after the call. Files that a dead process has left empty are removed. No directory: no calls. 0 or
  * MI_EIO. */

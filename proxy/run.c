@@ -186,6 +186,7 @@ static int open_recorder(struct proxy *p)
         .escalate_command = p->cfg->escalate_command,
         .retention = p->cfg->retention,
         .max_message = p->cfg->max_message,
+        .max_waiting = p->cfg->max_waiting,
     };
     int st = command.failed ? MI_ENOMEM : recorder_open(&p->recorder, &rc);
     if (st == MI_ENOMEM)

@@ -25,6 +25,7 @@ struct proxy_config {
     bool stop_on_record_error;
     bool sync_full;
     size_t max_message;
+    uint64_t max_waiting; /* struct recorder_config */
     int64_t grace_us;
     const struct deadlines *deadlines;
     int64_t max_timeout_us;       /* 0: none */

@@ -63,9 +63,13 @@ void append_lose_waiting(struct recorder *r)
     }
     if (!r->losing)
         log_warn("messages are not recorded: %s",
-                 ring_behind(&r->ring) > 0 ? "the recorder process is behind, and the journal in "
-                                             "memory is full"
-                                           : "the system has no memory for the journal");
+                 bound_reached(r)            ? "the vault cannot be written, and the messages that "
+                                               "wait for it in memory have reached --max-waiting"
+                 : ring_behind(&r->ring) > 0 ? "the recorder process is behind, and the journal in "
+                                               "memory is full"
+                                             : "the system has no memory for the journal");
+    if (!r->losing && bound_reached(r))
+        bound_escalate(r);
     if (!r->losing)
         r->full_at = ring_behind(&r->ring);
     r->losing = true;
@@ -156,6 +160,15 @@ static bool report_lost(struct recorder *r)
     r->lost = (struct lost_messages){0};
     r->losing = false;
     return true;
+}
+
+void append_last_lost(struct recorder *r)
+{
+    struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
+    if (r->lost.n > 0 && bound_note(r, &e)) {
+        log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
+        r->lost = (struct lost_messages){0};
+    }
 }
 
 bool append_waiting(struct recorder *r)

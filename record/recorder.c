@@ -146,6 +146,7 @@ static int make_journal(struct recorder *r)
     buf_close(&why);
     errno = e;
     r->has_ring = st == 0;
+    r->limit = st == 0 ? r->ring.limit : 0;
     return st;
 }
 
@@ -284,6 +285,7 @@ static enum recorder_result end_turn(struct recorder *r)
 {
     bool asked = r->asked;
     r->asked = false;
+    bound_look(r);
     bool moved = append_waiting(r);
     publish(r);
     if (moved && !r->cfg.stop_on_error && !r->cfg.sync_full) { /* most turns */
@@ -363,7 +365,12 @@ static void store_rest(struct recorder *r)
         }
         worker_wait(&r->worker, left);
     }
-    if (!ended && ring_end(&r->ring))
+    if (ended)
+        return;
+    if (r->waiting.n > 0)
+        append_lose_waiting(r);
+    append_last_lost(r);
+    if (ring_end(&r->ring))
         worker_wake(&r->worker);
 }
 
@@ -382,7 +389,11 @@ static void report_rest(const struct recorder *r)
         log_error("some messages were not recorded: lost=%llu", (unsigned long long)lost);
     if (behind == 0)
         return;
-    if (r->worker.pid > 0)
+    if (trouble_of(r) == RING_FAILING && r->file.has_name)
+        log_warn("the session's last messages are not stored: the vault cannot be written; they wait "
+                 "in memory for the next command that uses it: bytes=%llu session=%s",
+                 behind, r->uid);
+    else if (r->worker.pid > 0)
         log_warn("the session's last messages are not stored yet; the recorder process continues: "
                  "bytes=%llu pid=%d",
                  behind, (int)r->worker.pid);
@@ -397,8 +408,6 @@ static void report_rest(const struct recorder *r)
 static void finish(struct recorder *r)
 {
     store_rest(r);
-    if (r->waiting.n > 0)
-        append_lose_waiting(r);
     if (ring_is_finished(&r->ring))
         wait_for_exit(r);
     report_rest(r);

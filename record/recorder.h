@@ -13,6 +13,8 @@
  *
  *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and counted: an event
  *                     `gap` says how many and which.
+ *                     While the recorder cannot store, the journals of all sessions of the user together have the
+ *                     bound max_waiting: about, because others are looked at only now and then.
  *   on_error = stop   RECORDER_FAILED with the client's next request: the session must end. What was forwarded is in
  *                     the journal.
  *
@@ -59,6 +61,7 @@ struct recorder_config {
     const char *escalate_command; /* NULL: none */
     struct retention retention;
     size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
+    uint64_t max_waiting; /* bytes of all journals of the user while the vault cannot be written; 0: no bound */
 };
 
 /* Called from the loop; `data` as given to recorder_watch(). */

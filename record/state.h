@@ -32,6 +32,9 @@ struct recorder {
     size_t moved_n;     /* bytes of `waiting` that are in the ring by now */
     struct lost_messages lost; /* not reported in the journal yet; n 0: none */
     bool losing;               /* messages are lost until there is room for many */
+    uint64_t limit;            /* of the ring, while the recorder can store */
+    int64_t bound_due_us;      /* when bound_look() looks again; 0: at once */
+    uint64_t bound_from;       /* end of the last entry when it looked */
     uint64_t full_at;          /* losing: bytes in the journal when it had no more room */
     bool asked;                /* in this turn the client sent a request */
     bool took;                 /* a message of the client was appended: recorder_paces() */
@@ -47,9 +50,9 @@ struct recorder {
     void *data;
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
     int64_t paced_until_us; /* until when the client is not read, if much is not stored */
-    int64_t lags_since_us; /* since when a long line waits; 0: none */
-    ev_timer rest_timer;  /* active while the journal has more memory than light traffic needs */
-    uint64_t rest_end;    /* end of the last entry when rest_timer was started */
+    int64_t lags_since_us;  /* since when a long line waits; 0: none */
+    ev_timer rest_timer;    /* active while the journal has more memory than light traffic needs */
+    uint64_t rest_end;      /* end of the last entry when rest_timer was started */
 };
 
 static inline int64_t elapsed_us(const struct recorder *r)
@@ -69,10 +72,24 @@ void append_open(struct recorder *r); /* fills in r->journal */
 void append_entry(struct recorder *r, const struct entry *e);
 /* Repeats the session's metadata, for a new recorder process. */
 void append_learnt(struct recorder *r);
+/* The session ends: says in the journal which messages were lost, if there is memory for it. */
+void append_last_lost(struct recorder *r);
 /* Moves waiting entries to the ring. false: there is no room for all. */
 bool append_waiting(struct recorder *r);
 /* There was no room for too long: waiting messages are lost. */
 void append_lose_waiting(struct recorder *r);
+
+/* ---- bound.c ---- */
+
+/* While the recorder process cannot store: sets the limit of the ring to what --max-waiting leaves. Looks at the other
+ * journals once a second, and after each 256 KiB. */
+void bound_look(struct recorder *r);
+/* The limit is lower than without --max-waiting. */
+bool bound_reached(const struct recorder *r);
+/* Adds a short entry beyond the limit. false: there is no memory. */
+bool bound_note(struct recorder *r, const struct entry *e);
+/* Messages are lost because of the bound. */
+void bound_escalate(struct recorder *r);
 
 /* ---- waits.c ---- */
 

@@ -25,10 +25,11 @@ struct recording {
     struct ring ring;
     struct store *store;
     struct upkeep upkeep;
-    bool is_open;      /* the proxy was told that the vault is open */
-    bool gone;         /* the proxy has exited */
-    bool damaged;      /* nothing more can be read from the journal */
-    int64_t end_by_us; /* when the end is given up; 0: the session has not ended */
+    bool is_open;     /* the proxy was told that the vault is open */
+    bool gone;        /* the proxy has exited */
+    bool damaged;     /* nothing more can be read from the journal */
+    int64_t ended_us; /* when the session ended; 0: it has not */
+    bool shut;        /* the vault could not be opened at the last try */
 };
 
 /* ---- the proxy ------------------------------------------------------------------------------ */
@@ -88,8 +89,8 @@ static void listen_to_proxy(struct recording *p)
         p->gone = true;
         kill_server(p);
     }
-    if (p->end_by_us == 0 && has_ended(p))
-        p->end_by_us = clock_mono_us() + PROCESS_GIVE_UP_US;
+    if (p->ended_us == 0 && has_ended(p))
+        p->ended_us = clock_mono_us();
 }
 
 /* us: -1: until something arrives. */
@@ -128,6 +129,7 @@ static void opened(struct recording *p)
 /* Handles what every call of the store may return. Returns the pause before the next try, in microseconds. */
 static int64_t pause_after(struct recording *p, enum store_result result)
 {
+    p->shut = result == STORE_FAILING && store_vault(p->store) == NULL;
     switch (result) {
     case STORE_DONE:
         opened(p);
@@ -191,7 +193,8 @@ static int64_t end(struct recording *p)
 
 static void give_up_if_late(struct recording *p)
 {
-    if (p->end_by_us == 0 || clock_mono_us() < p->end_by_us)
+    int64_t most_us = p->shut ? PROCESS_SHUT_US : PROCESS_GIVE_UP_US;
+    if (p->ended_us == 0 || clock_mono_us() < p->ended_us + most_us)
         return;
     log_error("some messages were not recorded: session=%s%s", store_uid(p->store),
               p->file.has_name ? "; the next command that reads this vault tries again" : "");

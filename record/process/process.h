@@ -10,7 +10,7 @@
  * in memory: the tools of this server in its previous session: its uid, a newline, a JSON-RPC result.
  *
  * End       when the session has ended and everything is stored, the session is closed, the journal removed: EX_OK. If that is
- *           not possible within PROCESS_GIVE_UP_US, the journal is left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the
+ *           not possible within PROCESS_GIVE_UP_US, or PROCESS_SHUT_US if the vault cannot be opened, the journal is left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the
  *           vault was removed; a new process makes it again. EX_OSERR: the journal cannot be used.
  * Blocks    it is a process of its own. */
 #ifndef MI_RECORD_PROCESS_PROCESS_H
@@ -22,6 +22,7 @@
 
 #define PROCESS_GATHER_US 1000
 #define PROCESS_GIVE_UP_US 10000000
+#define PROCESS_SHUT_US 2000000
 
 struct process_config {
     struct session_start start; /* borrowed */

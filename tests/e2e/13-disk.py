@@ -330,6 +330,34 @@ def _(t):
     check(len(gaps) == 3 and set(gaps) <= {"database damaged", "vault removed"}, gaps)
 
 
+@case("pass: a vault that cannot be written: what waits has a bound for all sessions, then a gap and an escalation")
+def _(t):
+    (t.vault / "interposer.db").mkdir(mode=0o700, parents=True)
+    t.vault.chmod(0o700)
+    proxies = [Calls(t.proxy("--max-waiting", "2MiB", "--name", name, server=[fake("answer")])) for name in ("one", "two")]
+    for calls in proxies:
+        few_lines(calls.p)                        # until it is known that the vault cannot be opened
+        calls.make(60, 100000)
+    total = sum(x.stat().st_blocks * 512 for x in t.journals.iterdir())
+    check(total <= 4 << 20, f"{total} bytes of journals: {[x.stat().st_blocks * 512 for x in t.journals.iterdir()]}")
+    recorders = [calls.p.recorder() for calls in proxies]
+    for calls in proxies:
+        calls.p.client.close_write()
+        eq(calls.p.wait(), 0, "exit status")
+    said = "\n".join(proxies[1].p.own_lines("(warn|error)"))
+    check("have reached --max-waiting" in said and "some messages were not recorded: lost=" in said, said)
+    check("the vault cannot be written; they wait in memory for the next command" in said, said)
+    lib.wait_until(lambda: any("have reached --max-waiting" in x.read_text().replace("\\", "") for x in t.vault.glob("Escalations/*-record-error-*.md")),
+               20, "no escalation")
+    lib.wait_until(lambda: not any(map(lib.alive, recorders)), 30, "the end of the recorders")
+    (t.vault / "interposer.db").rmdir()
+    t.run("sessions", "--vault", t.vault)
+    eq(list(t.journals.iterdir()), [], "journals")
+    lost = sum(json.loads(x[0])["lost"] for x in t.rows("SELECT detail FROM events WHERE kind = 'gap'"))
+    check(lost > 20, f"{lost} messages lost")
+    eq(t.rows("SELECT count(*) FROM messages WHERE kind <> 'stderr'")[0][0] + lost, 2 * 60 * 2, "messages, and those that the gaps name")
+
+
 @case("pass: a database of a newer version is unchanged")
 def _(t):
     t.vault.mkdir(mode=0o700)

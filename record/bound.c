@@ -1,0 +1,65 @@
+/* bound.c - while the vault cannot be written, the waiting journals of all sessions of the user have a bound. */
+#include "record/state.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define LOOK_US 1000000
+#define LOOK_BYTES ((uint64_t)256 << 10)
+#define NOTE_ROOM ((uint64_t)64 << 10) /* what says that messages were lost is beyond the bound */
+
+void bound_look(struct recorder *r)
+{
+    int64_t now = clock_mono_us();
+    if (trouble_of(r) != RING_FAILING) {
+        r->ring.limit = r->limit;
+        r->bound_due_us = 0;
+        return;
+    }
+    bool due = now >= r->bound_due_us || r->ring.end - r->bound_from >= LOOK_BYTES;
+    if (!due || !r->file.has_name || r->cfg.max_waiting == 0)
+        return;
+    r->bound_due_us = now + LOOK_US;
+    r->bound_from = r->ring.end;
+    uint64_t others = journal_file_bytes(r->uid);
+    uint64_t room = others < r->cfg.max_waiting ? r->cfg.max_waiting - others : 0;
+    r->ring.limit = room < r->limit ? room : r->limit;
+}
+
+bool bound_reached(const struct recorder *r)
+{
+    return r->ring.limit < r->limit;
+}
+
+bool bound_note(struct recorder *r, const struct entry *e)
+{
+    uint64_t limit = r->ring.limit;
+    size_t n = form_size(e);
+    r->ring.limit = ring_behind(&r->ring) + NOTE_ROOM + limit;
+    char *place = n <= NOTE_ROOM ? ring_place(&r->ring, n) : NULL;
+    r->ring.limit = limit;
+    if (place == NULL)
+        return false;
+    form_write(e, place);
+    ring_add(&r->ring, e->kind, n);
+    return true;
+}
+
+void bound_escalate(struct recorder *r)
+{
+    struct entry e = {.kind = ENTRY_ESCALATION,
+                      .t_us = elapsed_us(r),
+                      .escalation = {
+                          .cause = ESCALATION_RECORD_ERROR,
+                          .at_us = clock_wall_us(),
+                          .seq = r->seq,
+                          .action = "messages lost",
+                          .happened = slice_of(
+                              "The vault cannot be written, and the messages of all sessions that "
+                              "wait for that in memory have reached --max-waiting."),
+                          .done = slice_of("Messages are forwarded without being recorded."),
+                          .look = slice_of("`mcp-interposer doctor` names the journals that wait."),
+                      }};
+    if (!bound_note(r, &e))
+        log_debug("no escalation, there is no memory for it");
+}
