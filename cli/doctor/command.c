@@ -6,6 +6,7 @@
 #include "cli/doctor/files.h"
 #include "cli/doctor/libraries.h"
 #include "cli/doctor/recorders.h"
+#include "cli/doctor/repair.h"
 #include "cli/doctor/seals.h"
 #include "cli/doctor/shipping.h"
 #include "cli/doctor/signing.h"
@@ -25,6 +26,8 @@
 static const struct opt table_of_options[] = {
     {'q', "quick", NULL, NULL,
      "do not read the messages: neither integrity nor the servers and their durations are checked"},
+    {0, "repair", NULL, NULL,
+     "first bring what can be read of databases that were put aside into the vault"},
     {0, "json", NULL, NULL, "print one JSON object per line for each check"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -39,7 +42,7 @@ static const char about[] =
     "wrapped configuration files of MCP clients, and the libraries.\n"
     "Servers that failed in their newest session of the last week are listed with\n"
     "their last error, and calls that came close to their deadline by tool.\n"
-    "Changes nothing.\n"
+    "Changes nothing, except with --repair.\n"
     "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";
 /* clang-format on */
 
@@ -221,6 +224,8 @@ static int check_all(const struct settings *s, const char *fault)
         out_open(&d.out);
         d.vault = real != NULL ? real : named;
         check_configuration(&d, s, fault);
+        if (real != NULL && settings_on(s, "repair"))
+            doctor_repair(&d);
         if (real != NULL)
             check_vault(&d, settings_on(s, "quick"));
         else

@@ -111,8 +111,8 @@ static void check_put_aside(struct doctor *d)
     if (n == 0)
         return;
     snprintf(remedy, sizeof remedy,
-             "read what is left of it: sqlite3 '%s/%s' .recover | sqlite3 recovered.db; remove it "
-             "when nobody needs it any more",
+             "mcp-interposer doctor --repair brings what can be read into the vault; then remove it: "
+             "rm '%s/%s'*",
              d->vault, newest);
     doctor_found(d, "damaged", remedy, "%zu damaged database%s put aside, the newest as %s", n,
                  n == 1 ? " was" : "s were", newest);

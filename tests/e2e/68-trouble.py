@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """How a crash, a hang and a damaged vault look to the user."""
+import json
 import shutil
 import sqlite3
 
@@ -100,6 +101,20 @@ def _(t):
             check(done.returncode != 0, f"{name}: {command}: exit status {done.returncode}")
 
 
+def check_repair(t, vault, name, wanted):
+    """doctor --repair brings so many messages into the new database, and says whether something is missing."""
+    def imported():
+        return lib.rows(vault, "SELECT count(*) FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.pid = 0")[0][0]
+    least, whole = wanted
+    for times in range(2):
+        done = t.run("doctor", "--repair", "--quick", "--json", "--vault", vault)
+        said = [x for x in map(json.loads, done.stdout.splitlines()) if x["check"] == "repair"]
+        eq([x["state"] for x in said], ["ok" if whole else "found"], f"{name}: {said}")
+        check(imported() == least if whole else imported() >= least, f"{name}: {imported()} messages of {least}: {said}")
+        check(times == 0 or not least or f"0 sessions with 0 messages are in the vault now, {1 if least else 0} were there" in said[0]["text"], f"{name}: {said}")
+    eq((lib.integrity(vault), list(vault.glob(".repair*"))), ([(b"ok",)], []), f"{name}: afterwards")
+
+
 @case("a recorder puts a damaged database aside, and records into a new one", limit=120)
 def _(t):
     p = t.proxy().initialize()
@@ -108,7 +123,12 @@ def _(t):
         p.server.expect(lib.call(n, arguments={"text": "word " * 200}))
         p.server.send(lib.text_result(n, "x" * 1000))
         p.client.expect(lib.text_result(n, "x" * 1000))
+    p.client.send(lib.call(30, arguments={"text": "large"}))
+    p.server.expect(lib.call(30, arguments={"text": "large"}))
+    p.server.send(lib.text_result(30, "y" * 100000))
+    p.client.expect(lib.text_result(30, "y" * 100000))
     p.end()
+    all_of_it = len(t.messages())
     for name, damage, table in damages(t.vault / "interposer.db"):
         vault = t.vault.parent / f"{name}-recorded"
         shutil.copytree(t.vault, vault)
@@ -119,6 +139,38 @@ def _(t):
         p.end()
         eq([x.read_bytes() == damaged for x in vault.glob("interposer.db.damaged-*Z")], [True], f"{name}: what was put aside")
         eq((lib.integrity(vault), lib.rows(vault, "SELECT count(*) FROM sessions")), ([(b"ok",)], [(1,)]), f"{name}: the new one")
+        check_repair(t, vault, name, {"header": (all_of_it, True), "schema": (0, False), "truncated": (0, False), "sessions": (0, False),
+                                      "messages": (0, False), "leaves": (all_of_it, True)}[name])
+
+
+@case("doctor --repair: the messages before and after a destroyed page are brought in, and a second session")
+def _(t):
+    for session in range(2):
+        p = t.proxy().initialize()
+        for n in range(150):
+            p.client.send(lib.call(n, arguments={"text": f"mark-{session}-{n} " + "word " * 100}))
+            p.server.expect(lib.call(n, arguments={"text": f"mark-{session}-{n} " + "word " * 100}))
+            p.server.send(lib.text_result(n, "x" * 500))
+            p.client.expect(lib.text_result(n, "x" * 500))
+        p.end()
+    before = len(t.messages())
+    with sqlite3.connect(t.vault / "interposer.db") as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        page, = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    data = (t.vault / "interposer.db").read_bytes()
+    at = data.index(b"mark-0-75 ") // page * page
+    (t.vault / "interposer.db").unlink()
+    aside = t.vault / "interposer.db.damaged-20260101T000000Z"
+    aside.write_bytes(data[:at] + b"\xff" * page + data[at + page:])
+    aside.chmod(0o600)
+    done = t.run("doctor", "--repair", "--vault", t.vault)
+    check(done.returncode == 1 and b"2 sessions with " in done.stdout and b"something is missing in " in done.stdout, done.stdout + done.stderr)
+    bodies = [x.body for x in t.messages("direction = 'c2s' AND kind = 'request'")]
+    check(before - 40 <= len(t.messages()) < before, f"{len(t.messages())} messages of {before}")
+    for want in (b"mark-0-1 ", b"mark-0-149 ", b"mark-1-75 "):
+        check(any(want in x for x in bodies), f"{want} is missing")
+    eq(lib.integrity(t.vault), [(b"ok",)], "the vault")
 
 
 lib.main()

@@ -140,23 +140,36 @@ static bool is_database(const char *name)
            strcmp(name + n - 4, "-wal") != 0 && strcmp(name + n - 4, "-shm") != 0;
 }
 
-size_t aside_count(int dir, char ret_newest[ASIDE_NAME_MAX])
+void aside_each(int dir, void (*call)(void *ctx, const char *name), void *ctx)
 {
-    size_t count = 0;
-    char newest[ASIDE_NAME_MAX] = "";
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     if (d == NULL && fd >= 0)
         close(fd);
-    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
-        if (!is_database(e->d_name))
-            continue;
-        if (count++ == 0 || strcmp(e->d_name, newest) > 0)
-            snprintf(newest, sizeof newest, "%s", e->d_name);
-    }
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        if (is_database(e->d_name))
+            call(ctx, e->d_name);
     if (d != NULL)
         closedir(d);
+}
+
+struct tally {
+    size_t n;
+    char newest[ASIDE_NAME_MAX];
+};
+
+static void count_database(void *ctx, const char *name)
+{
+    struct tally *t = ctx;
+    if (t->n++ == 0 || strcmp(name, t->newest) > 0)
+        snprintf(t->newest, sizeof t->newest, "%s", name);
+}
+
+size_t aside_count(int dir, char ret_newest[ASIDE_NAME_MAX])
+{
+    struct tally t = {.n = 0};
+    aside_each(dir, count_database, &t);
     if (ret_newest != NULL)
-        memcpy(ret_newest, newest, sizeof newest);
-    return count;
+        memcpy(ret_newest, t.newest, sizeof t.newest);
+    return t.n;
 }

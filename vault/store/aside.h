@@ -20,6 +20,8 @@ bool aside_is_damage(int code);
 /* 0: *ret_name is the new name, and `why` has SQLite's words; MI_ENOENT: the database is sound, or cannot be checked now;
  * MI_EIO: it could not be renamed (errno); MI_ENOMEM. */
 MI_MUST int aside_put(const struct vault_dir *dir, char ret_name[ASIDE_NAME_MAX], struct buf *why);
+/* Calls for the name of each database that was put aside and is still there, in any order. */
+void aside_each(int dir, void (*call)(void *ctx, const char *name), void *ctx);
 /* How many databases were put aside and are still there. ret_newest: the name of the newest; NULL is allowed. */
 size_t aside_count(int dir, char ret_newest[ASIDE_NAME_MAX]);
 

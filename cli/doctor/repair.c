@@ -1,0 +1,310 @@
+#include "cli/doctor/repair.h"
+
+#include "base/grow.h"
+#include "base/json_out.h"
+#include "vault/cassette/import.h"
+#include "vault/query/reader.h"
+#include "vault/store/aside.h"
+#include "wire/json/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BODY_MAX ((size_t)1 << 30)
+#define GUESS_MAX (INT64_C(1) << 20) /* messages of a session whose number cannot be read */
+#define SPAN 512                     /* messages: a power of 8 */
+#define HEADER 100   /* bytes of the header of a database; sqlite.org/fileformat2.html */
+#define VALID_FOR 92 /* where the header says for which version its size is valid */
+#define FREE_LIST 32 /* where it names the unused pages */
+
+/* One database. */
+struct repair {
+    struct doctor *d;
+    const char *name;
+    int dir;         /* of the vault */
+    int own;         /* the directory with the links */
+    char path[4200]; /* of it */
+    struct query *q;
+    int64_t *id; /* owned; of the sessions */
+    size_t n, cap;
+    int64_t sessions, messages, before; /* brought in; before: sessions that were there already */
+    int64_t lost;                       /* sessions, messages and parts that cannot be read */
+    struct buf why;                     /* of the first one */
+    /* one session */
+    struct import *import;
+    char uid[UID_LEN + 1];
+    int64_t last; /* number of the last message */
+    int64_t got;
+    struct buf large;
+    int status; /* of the import */
+};
+
+static void repair_lost(struct repair *p, const char *why)
+{
+    p->lost++;
+    if (p->why.n == 0)
+        buf_adds(&p->why, why);
+}
+
+/* ---- the links ---- */
+
+static bool repair_copy(int from, int to)
+{
+    char part[65536];
+    ssize_t n;
+    while ((n = read(from, part, sizeof part)) > 0)
+        if (write(to, part, (size_t)n) != n)
+            return false;
+    return n == 0;
+}
+
+/* A copy with the header of the new database, if that of the damaged one is destroyed. */
+static bool repair_copy_with_header(const struct repair *p)
+{
+    char header[HEADER];
+    int from = openat(p->dir, p->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int new = openat(p->dir, VAULT_DB, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int to = vault_dir_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
+    bool done = from >= 0 && new >= 0 && to >= 0 && repair_copy(from, to) &&
+                pread(new, header, sizeof header, 0) == sizeof header;
+    if (done) {
+        memset(header + FREE_LIST, 0, 8);
+        memset(header + VALID_FOR, 0xff, 4); /* so that the size of the file counts */
+        done = pwrite(to, header, sizeof header, 0) == sizeof header;
+    }
+    if (from >= 0)
+        close(from);
+    if (new >= 0)
+        close(new);
+    if (to >= 0)
+        close(to);
+    return done;
+}
+
+static bool repair_has_header(const struct repair *p)
+{
+    char magic[16];
+    int fd = openat(p->dir, p->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool has = fd >= 0 && pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+               memcmp(magic, "SQLite format 3", sizeof magic) == 0;
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+static void repair_each_body(const struct repair *p, bool link)
+{
+    int from = vault_dir_sub(p->dir, VAULT_BODIES, false);
+    int to = vault_dir_sub(p->own, VAULT_BODIES, link);
+    int again = link ? from : to;
+    again = again >= 0 ? openat(again, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *d = again >= 0 ? fdopendir(again) : NULL;
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        (void)!(link ? linkat(from, e->d_name, to, e->d_name, 0) : unlinkat(to, e->d_name, 0));
+    }
+    if (d != NULL)
+        closedir(d);
+    if (from >= 0)
+        close(from);
+    if (to >= 0)
+        close(to);
+}
+
+static bool repair_link(struct repair *p)
+{
+    char wal[ASIDE_NAME_MAX + 8], own[32];
+    snprintf(own, sizeof own, ".repair-%ld", (long)getpid());
+    snprintf(wal, sizeof wal, "%s-wal", p->name);
+    int n = snprintf(p->path, sizeof p->path, "%s/%s", p->d->vault, own);
+    if (n < 0 || (size_t)n >= sizeof p->path || (p->own = vault_dir_sub(p->dir, own, true)) < 0)
+        return false;
+    (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0); /* there may be none */
+    repair_each_body(p, true);
+    return repair_has_header(p) ? linkat(p->dir, p->name, p->own, VAULT_DB, 0) == 0
+                                : repair_copy_with_header(p);
+}
+
+static void repair_unlink(const struct repair *p)
+{
+    static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
+    if (p->own < 0)
+        return;
+    repair_each_body(p, false);
+    for (size_t i = 0; i < MI_COUNT(files); i++)
+        (void)!unlinkat(p->own, files[i], 0);
+    (void)!unlinkat(p->own, VAULT_BODIES, AT_REMOVEDIR);
+    close(p->own);
+    (void)!rmdir(p->path);
+}
+
+/* ---- one session ---- */
+
+static bool repair_is_whole(const struct query_message *m)
+{
+    struct json_scan scan;
+    if (m->kind == KIND_UNKNOWN)
+        return false;
+    return m->body.p == NULL || m->kind == KIND_NOISE || m->kind == KIND_STDERR ||
+           json_scan(m->body, NULL, NULL, &scan) == 0;
+}
+
+static bool on_repaired_message(void *ctx, const struct query_message *stored)
+{
+    struct repair *p = ctx;
+    struct query_message m = *stored;
+    p->last = m.seq;
+    if (m.is_large) {
+        buf_clear(&p->large);
+        bool read = query_body(p->q, slice_of(p->uid), &m, BODY_MAX, &p->large) == 0;
+        m.body = read ? buf_slice(&p->large) : (struct slice){0};
+        m.is_large = false;
+        if (!read)
+            repair_lost(p, query_error(p->q));
+    }
+    if (!repair_is_whole(&m)) {
+        repair_lost(p, "a message is not valid JSON");
+        return true;
+    }
+    p->status = import_message(p->import, &m);
+    p->got += p->status == 0;
+    return p->status == 0;
+}
+
+/* A part that cannot be read is read in smaller ones. After a single message that cannot be read, the next one is looked
+ * for at growing distances. */
+static void repair_messages(struct repair *p, int64_t id)
+{
+    int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;
+    if (query_last_message(p->q, id, &last, &t_us) < 0) {
+        repair_lost(p, query_error(p->q));
+        last = GUESS_MAX;
+    }
+    while (from <= last && p->status == 0) {
+        int64_t to = span <= last - from ? from + span - 1 : last;
+        p->last = from - 1;
+        if (query_timeline(p->q, id, from, to, on_repaired_message, NULL, p) == 0) {
+            from = to + 1;
+            span = span < SPAN ? span * 8 : INT64_MAX;
+            step = 1;
+        } else if (p->last >= from) {
+            from = p->last + 1;
+        } else if (span > 1) {
+            span = span > SPAN ? SPAN : span / 8;
+        } else {
+            if (step == 1)
+                repair_lost(p, query_error(p->q));
+            from += step;
+            step *= 2;
+        }
+    }
+}
+
+static int repair_one(struct repair *p, int64_t id, struct buf *error)
+{
+    struct query_session s;
+    struct buf origin = {0};
+    if (query_session_by_id(p->q, id, &s) < 0) {
+        repair_lost(p, query_error(p->q));
+        return 0;
+    }
+    int st = import_open(&p->import, p->d->vault, error);
+    if (st < 0)
+        return st;
+    snprintf(p->uid, sizeof p->uid, "%.*s", (int)size_min(s.uid.n, UID_LEN), s.uid.p);
+    p->got = 0;
+    p->status = import_session(p->import, &s, NULL);
+    struct json_out j = json_out_to(&origin);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "origin", p->name);
+    json_out_str(&j, "uid", p->uid);
+    json_out_end(&j);
+    if (origin.n > 2 && !origin.failed)
+        import_origin(p->import, (struct slice){origin.p + 1, origin.n - 2});
+    if (p->status == 0)
+        repair_messages(p, id);
+    if (p->status == 0)
+        p->status = import_commit(p->import);
+    if (p->status < 0)
+        buf_adds(error, import_error(p->import));
+    p->sessions += p->status == 0;
+    p->messages += p->status == 0 ? p->got : 0;
+    p->before += p->status > 0;
+    import_close(p->import);
+    buf_close(&origin);
+    return p->status < 0 ? p->status : 0;
+}
+
+/* ---- one database ---- */
+
+static bool on_repaired_session(void *ctx, const struct query_session *s)
+{
+    struct repair *p = ctx;
+    if (!GROW(p->id, p->n, p->cap))
+        return false;
+    p->id[p->n++] = s->id;
+    return true;
+}
+
+static void repair_report(struct repair *p, int st, struct buf *error)
+{
+    char remedy[4400];
+    snprintf(remedy, sizeof remedy, "sqlite3 '%s/%s' .recover | sqlite3 recovered.db finds more",
+             p->d->vault, p->name);
+    if (st < 0)
+        doctor_found(p->d, "repair", remedy, "%s: %s", p->name,
+                     st == MI_ENOMEM ? "out of memory" : buf_str(error));
+    else if (p->lost > 0)
+        doctor_found(p->d, "repair", remedy,
+                     "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
+                     "already; something is missing in %lld places: %s",
+                     p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before,
+                     (long long)p->lost, buf_str(&p->why));
+    else
+        doctor_fine(p->d, "repair",
+                    "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
+                    "already; nothing is missing",
+                    p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before);
+}
+
+static void repair_database(void *ctx, const char *name)
+{
+    struct repair *of = ctx;
+    struct repair p = {.d = of->d, .name = name, .dir = of->dir, .own = -1};
+    struct buf error = {0};
+    int st = 0;
+    if (!repair_link(&p)) {
+        buf_printf(&error, "cannot be linked or copied: %s", strerror(errno));
+        st = MI_EIO;
+    }
+    if (st == 0)
+        st = query_open(&p.q, p.path, &error);
+    if (st == 0 && query_sessions(p.q, 0, on_repaired_session, &p) < 0)
+        repair_lost(&p, query_error(p.q));
+    while (st == 0 && p.n > 0) /* oldest first */
+        st = repair_one(&p, p.id[--p.n], &error);
+    query_close(p.q);
+    repair_unlink(&p);
+    repair_report(&p, st, &error);
+    free(p.id);
+    buf_close(&p.why);
+    buf_close(&p.large);
+    buf_close(&error);
+}
+
+void doctor_repair(struct doctor *d)
+{
+    struct repair p = {.d = d, .dir = open(d->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (p.dir < 0)
+        return;
+    if (aside_count(p.dir, NULL) == 0)
+        doctor_fine(d, "repair", "no database was put aside");
+    aside_each(p.dir, repair_database, &p);
+    close(p.dir);
+}
