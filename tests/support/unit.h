@@ -24,6 +24,13 @@ static inline bool unit_slow(void)
     return under != NULL && (strcmp(under, "valgrind") == 0 || strcmp(under, "qemu") == 0);
 }
 
+/* n without TEST_LONG=1, else 1: every n-th of many cases is tried, the same ones in each run. */
+static inline size_t unit_sample(size_t n)
+{
+    const char *everything = getenv("TEST_LONG");
+    return everything != NULL && strcmp(everything, "1") == 0 ? 1 : n;
+}
+
 /* A copy whose memory ends with its last byte, so that sanitizers and valgrind find reads past it. */
 static inline char *unit_copy(const char *p, size_t n)
 {

@@ -233,7 +233,7 @@ static void test_store_killed_at_any_step_loses_nothing_and_repeats_nothing(void
         write_again(j, ends);
         assert_int_equal(record_in_child(j->uid, 0, 0), 0);
         char *want = vault_of(j);
-        for (int n = 1;; n++) {
+        for (int n = 1 + ends;; n += (int)unit_sample(3)) {
             write_again(j, ends);
             int status = record_in_child(j->uid, n, 0);
             if (WIFEXITED(status)) {
@@ -255,7 +255,7 @@ static void test_store_killed_at_any_time_loses_nothing_and_repeats_nothing(void
     write_again(j, true);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
     char *want = vault_of(j);
-    for (int us = 300;; us += us / 20) {
+    for (int us = 300;; us += us / 20 * (int)unit_sample(3)) {
         write_again(j, true);
         int status = record_in_child(j->uid, 0, us);
         if (WIFEXITED(status))
@@ -273,7 +273,7 @@ static void test_store_killed_twice_at_any_step_loses_nothing(void **state)
     write_again(j, true);
     assert_int_equal(record_in_child(j->uid, 0, 0), 0);
     char *want = vault_of(j);
-    for (int n = 1; n < 60; n += 3) {
+    for (int n = 1; n < 60; n += 3 * (int)unit_sample(3)) {
         write_again(j, true);
         for (int again = 1; has_journal(j); again++)
             (void)record_in_child(j->uid, n + again * 4, 0);

@@ -318,7 +318,7 @@ static void test_bundle_any_other_byte_is_refused(void **state)
     make(&m, 66, 65, true);
     bundle(&m, &m.key, 65, 66, &b);
     assert_int_equal(opens(buf_slice(&b), &m.key.public, &why), 0);
-    for (size_t i = 0; i < b.n; i++) {
+    for (size_t i = 0; i < b.n; i += unit_sample(3)) {
         if (b.p[i] == '\n')
             continue; /* white space */
         char c = b.p[i];
@@ -327,7 +327,7 @@ static void test_bundle_any_other_byte_is_refused(void **state)
             fail_msg("byte %zu may be '%c' instead of '%c': %.60s", i, b.p[i], c, b.p + i);
         b.p[i] = c;
     }
-    for (size_t n = 0; n + 1 < b.n; n++) /* the last byte is a newline */
+    for (size_t n = 0; n + 1 < b.n; n += unit_sample(3)) /* the last byte is a newline */
         assert_int_equal(opens((struct slice){b.p, n}, &m.key.public, &why), MI_EINVAL);
     buf_close(&b);
     buf_close(&why);

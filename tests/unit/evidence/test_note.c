@@ -162,7 +162,7 @@ static void test_note_with_any_other_byte_is_not_signed(void **state)
     assert_int_equal(note_read(buf_slice(&b), &n), 0);
     assert_int_equal(note_check(&n, &k.public), 0);
     for (size_t i = 0; i < b.n; i++)
-        for (int x = 1; x < 256; x++) {
+        for (int x = 1 + (int)(i % unit_sample(5)); x < 256; x += (int)unit_sample(5)) {
             b.p[i] = (char)(b.p[i] ^ x);
             if (note_read(buf_slice(&b), &n) == 0 && note_check(&n, &k.public) == 0)
                 fail_msg("byte %zu may be changed by %d", i, x);

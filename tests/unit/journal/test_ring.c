@@ -185,7 +185,7 @@ static void test_ring_passes_records_of_each_size(void **state)
     (void)state;
     struct pair p;
     open_pair(&p, SMALL, SMALL);
-    size_t max = ring_record_max(&p.w), step = unit_slow() ? 97 : 1;
+    size_t max = ring_record_max(&p.w), step = unit_slow() ? 97 : unit_sample(3);
     assert_true(max > (size_t)2 * 4096);
     uint64_t end = 0;
     for (size_t n = 0; n <= max; n += step) {
@@ -208,7 +208,7 @@ static void test_ring_record_at_any_position_is_contiguous(void **state)
 {
     (void)state;
     static const size_t sizes[] = {0, 1, 8, 100, 4096, 5000};
-    uint64_t step = unit_slow() ? 1000 : 8;
+    uint64_t step = unit_slow() ? 1000 : 8 * unit_sample(3);
     for (uint64_t start = 0; start <= SMALL - 4096; start += step) {
         struct pair p;
         uint64_t number = 0;
@@ -418,7 +418,7 @@ static void test_ring_with_light_traffic_needs_little_memory(void **state)
 {
     (void)state;
     struct pair p;
-    uint64_t total = (uint64_t)(unit_slow() ? 16 : 1024) << 20, done = 0, most = 0;
+    uint64_t total = (uint64_t)(unit_slow() ? 16 : 1024 / unit_sample(4)) << 20, done = 0, most = 0;
     open_pair(&p, (uint64_t)128 << 20, (uint64_t)64 << 20);
     struct unit_random random = {3};
     while (done < total) {

@@ -72,8 +72,15 @@ struct store {
     uint64_t value;
 };
 
+/* Of a side that is not running. */
+struct place {
+    ucontext_t context; /* where it begins */
+    jmp_buf jump;       /* where it has stopped */
+    bool begun;
+};
+
 struct side {
-    ucontext_t context;
+    struct place place;
     char *stack;
     enum side_state state;
     bool woken;      /* a wake-up that it has not received yet */
@@ -84,7 +91,7 @@ struct side {
 
 static const struct program *program;
 static struct side writer, reader, *current; /* current: NULL in the explorer */
-static ucontext_t explorer;
+static struct place explorer = {.begun = true};
 static const char *problem;
 static bool no_seq_cst; /* treat sequentially consistent stores as release stores */
 
@@ -100,11 +107,26 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
+/* swapcontext() would make a system call each time, for the mask of signals. AddressSanitizer warns of jumps to another stack. */
+static void change_place(struct place *from, struct place *to)
+{
+#ifdef __SANITIZE_ADDRESS__
+    swapcontext(&from->context, &to->context);
+#else
+    if (_setjmp(from->jump) != 0)
+        return;
+    if (to->begun)
+        _longjmp(to->jump, 1);
+    to->begun = true;
+    setcontext(&to->context);
+#endif
+}
+
 static void stop(void)
 {
     struct side *s = current;
     current = NULL;
-    swapcontext(&s->context, &explorer);
+    change_place(&s->place, &explorer);
 }
 
 /* Ends the side that finds it; the explorer reports it. */
@@ -372,17 +394,18 @@ static void start(struct side *s, void (*run)(void))
     s->state = SIDE_RUNS;
     s->woken = false;
     s->stores_n = 0;
-    getcontext(&s->context);
-    s->context.uc_stack.ss_sp = s->stack;
-    s->context.uc_stack.ss_size = STACK;
-    s->context.uc_link = NULL;
-    makecontext(&s->context, run, 0);
+    s->place.begun = false;
+    getcontext(&s->place.context);
+    s->place.context.uc_stack.ss_sp = s->stack;
+    s->place.context.uc_stack.ss_size = STACK;
+    s->place.context.uc_link = NULL;
+    makecontext(&s->place.context, run, 0);
 }
 
 static void resume(struct side *s)
 {
     current = s;
-    swapcontext(&explorer, &s->context);
+    change_place(&explorer, &s->place);
 }
 
 /* Every record before this position is released. */

@@ -217,7 +217,7 @@ static void test_lcs_finds_the_longest_common_order(void **state)
     }
 }
 
-#define LARGE 100000
+#define LARGE (100000 / (uint32_t)unit_sample(4))
 
 /* Nothing in common except one number in ten: more than LCS_EXACT differences. */
 static void test_lcs_of_large_sequences_is_a_common_order(void **state)

@@ -716,7 +716,7 @@ static void test_json_different_keys_are_not_duplicates(void **state)
 {
     (void)state;
     static char text[16 << 10];
-    int groups = unit_slow() ? 200 : 8000;
+    int groups = unit_slow() ? 200 : 8000 / (int)unit_sample(3);
     static const char *const forms[] = {"%d", "k%d",    "item_%d", "%08d",
                                         "%x", "0x%06x", "%d:%d",   "a%db"};
     for (int g = 0; g < groups; g++) {
@@ -834,7 +834,7 @@ static void test_json_random_text_matches_reference(void **state)
         "\x1f",
     };
     struct unit_random rnd = {20260731};
-    int rounds = unit_slow() ? 4000 : 300000;
+    int rounds = unit_slow() ? 4000 : 300000 / (int)unit_sample(3);
     int good = 0;
     for (int i = 0; i < rounds; i++) {
         char text[512];
