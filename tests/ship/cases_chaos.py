@@ -21,7 +21,7 @@ def run(t, *options):
                                  stderr=subprocess.STDOUT, start_new_session=True)
     t.cleanups.append(lambda: chaos.poll() is None and chaos.send_signal(signal.SIGTERM) or chaos.wait(DEADLINE))
     # it starts clusters, waits up to QUIET_SECONDS in the end, and then reports what is missing
-    assert chaos.wait(3 * DEADLINE) == 0 and "no problems" in path.read_text(), path.read_text()
+    assert chaos.wait(8 * DEADLINE) == 0 and "no problems" in path.read_text(), path.read_text()
 
 
 @case("chaos: everything is killed at random for a while, and nothing is missing", needs="server")

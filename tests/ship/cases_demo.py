@@ -6,7 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from cases import ROOT, Skip, case, sent
+from cases import LONG, ROOT, Skip, case, sent
 from centre import Centre
 from cluster import DEADLINE, wait_until
 from demo import Demo, Failed, Laptop
@@ -17,7 +17,7 @@ from vaults import BUILD, Vault, texts
 def start(t, *options):
     (t.folder / "tmp").mkdir()
     (t.folder / "tmp").chmod(0o755)
-    env = os.environ | {"TEST_BUILD": str(BUILD), "TMPDIR": str(t.folder / "tmp")}
+    env = os.environ | {"TEST_BUILD": str(BUILD), "TMPDIR": str(t.folder / "tmp")} | ({} if LONG else {"DEMO_STEPS": "80"})
     said = t.folder / "demo.said"
     with said.open("w") as out:
         demo = subprocess.Popen([ROOT / "scripts/demo-fleet", *options], env=env, stdout=out, stderr=subprocess.STDOUT,

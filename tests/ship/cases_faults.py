@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from cases import Skip, case, end, same, sent
-from cluster import DEADLINE, Middle, wait_until
-from vaults import PATIENT, Vault, differences, texts
+from cluster import DEADLINE, OUTAGE, Middle, wait_until
+from vaults import PATIENT, Vault, lacks, texts
 
 # Fails to write the write-ahead log to the disk.
 NO_SYNC = """
@@ -163,20 +163,19 @@ def _(t):
     db.execute("BEGIN IMMEDIATE")
     shipper = vault.follow(url)
     t.cleanups.append(shipper.kill)
-    wait_until(lambda: not differences(t.cluster, vault))
+    wait_until(lambda: not lacks(t.cluster, vault))
 
-    def gave_up():
-        """Who waits for a lock tries again ten times a second; then the shipper rests for a second."""
-        def switches():
-            return re.search(r"^voluntary_ctxt_switches:.*", Path(f"/proc/{shipper.pid}/status").read_text(), re.M)[0]
-        before = switches()
-        time.sleep(0.6)
-        return switches() == before
-    wait_until(gave_up)
+    def switches():
+        return re.search(r"^voluntary_ctxt_switches:.*", Path(f"/proc/{shipper.pid}/status").read_text(), re.M)[0]
+    # Who waits for a lock tries again ten times a second. Then the shipper rests for a second: no moment of it may be missed.
+    before, end_s = None, time.monotonic() + OUTAGE
+    while before != (before := switches()):
+        assert time.monotonic() < end_s, f"it does not rest: {before}"
+        time.sleep(0.4)
     assert shipper.poll() is None and not vault.rows("SELECT 1 FROM shipped")
     db.execute("ROLLBACK")
     db.close()
-    wait_until(lambda: vault.rows("SELECT complete FROM shipped") == [(1,)])
+    wait_until(lambda: vault.rows("SELECT complete FROM shipped") == [(1,)], OUTAGE)
     end(shipper)
 
 

@@ -4,7 +4,7 @@ import subprocess
 
 from cases import Skip, case, end, same, sent
 from cluster import DEADLINE, wait_until
-from vaults import Vault, differences, texts
+from vaults import Vault, lacks, texts
 
 # Adds the seconds in a file to the clock.
 LATER = """
@@ -72,12 +72,12 @@ def _(t):
     shipper = vault.follow(url)
     vault.env = plain
     t.cleanups.append(shipper.kill)
-    wait_until(lambda: not differences(t.cluster, vault))
+    wait_until(lambda: not lacks(t.cluster, vault))
     drop(t, 2)
     (t.folder / "seconds").write_text("3700")
     vault.record(texts(1))
     wait_until(lambda: has(t, 2))
-    wait_until(lambda: not differences(t.cluster, vault))
+    wait_until(lambda: not lacks(t.cluster, vault))
     end(shipper)
 
 

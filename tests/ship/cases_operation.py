@@ -8,10 +8,10 @@ from pathlib import Path
 
 from cases import Skip, case, end, page, same, sent
 from cases_setup import certificate
-from cluster import DEADLINE, wait_until
+from cluster import DEADLINE, OUTAGE, wait_until
 from pooler import PROGRAM as PGBOUNCER
 from pooler import Pooler
-from vaults import Vault, differences, environment, texts
+from vaults import Vault, environment, lacks, texts
 
 
 def block(kind, *words):
@@ -90,10 +90,10 @@ def _(t):
     for n in range(3):
         before = stored()
         vault.record(texts(30, large=1, size=200_000))
-        wait_until(lambda before=before: stored() > before)
+        wait_until(lambda before=before: stored() > before, OUTAGE)
         pooler.kill()
         pooler.start()
-    wait_until(lambda: not differences(t.cluster, vault))
+    wait_until(lambda: not lacks(t.cluster, vault), OUTAGE)
     end(shipper)
 
 
@@ -115,7 +115,7 @@ def _(t):
     shippers = [v.follow(through(t, pooler, f"device_{n}")) for n, v in enumerate(vaults)]
     t.cleanups += [s.kill for s in shippers]
     for v in vaults:
-        wait_until(lambda v=v: not differences(t.cluster, v))
+        wait_until(lambda v=v: not lacks(t.cluster, v), OUTAGE)
     # by its log: the server has a connection for a moment longer than pgbouncer
     opened, most, devices = set(), 0, set()
     for line in (t.folder / "pooler/log").read_text().splitlines():

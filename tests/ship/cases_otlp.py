@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cases import Skip, case, end, sent
 from cases_setup import certificate
-from cluster import DEADLINE, wait_until
+from cluster import DEADLINE, OUTAGE, wait_until
 from collector import Collector, attributes, seqs
 from vaults import PATIENT, PROGRAM, SHIP, Vault, environment, lines, texts
 
@@ -453,7 +453,7 @@ def _(t):
     n = len(c.spans())
     shipper = vault.follow(c.url(), "--once", *PATIENT)
     t.cleanups.append(shipper.kill)
-    wait_until(lambda: "locked" in shipper.said.read_text())
+    wait_until(lambda: "locked" in shipper.said.read_text(), OUTAGE)
     assert len(c.spans()) == n + 6
     db.execute("ROLLBACK")
     db.close()

@@ -8,17 +8,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from cases import LONG, Skip, case, end, same, sent
-from cluster import CALLS, DEADLINE, Middle, kill, wait_until
-from vaults import PATIENT, SHIP, Vault, differences, exchange, lines, texts
+from cluster import CALLS, DEADLINE, OUTAGE, Middle, kill, wait_until
+from vaults import PATIENT, SHIP, Vault, differences, exchange, lacks, lines, texts
 
 WHEN = ("before", "after", "cut")       # of Middle.interrupt()
 
 
-def moments(n):
+def moments(n, calls=CALLS):
     """Every call, interrupted at every moment; without TEST_LONG=1 at one of them. Three n have all."""
     if LONG:
-        return [(call, when) for call in CALLS for when in WHEN]
-    return [(call, WHEN[(n + i) % 3]) for i, call in enumerate(CALLS)]
+        return [(call, when) for call in calls for when in WHEN]
+    return [(call, WHEN[(n + i) % 3]) for i, call in enumerate(calls)]
 
 
 def record_for(call, vault):
@@ -70,7 +70,7 @@ def _(t):
     live.stdin.close()
     live.wait(DEADLINE)
     wait_until(lambda: t.cluster.psql("SELECT end_reason FROM mcp_interposer.sessions WHERE name = 'live'") == "client-closed")
-    wait_until(lambda: not differences(t.cluster, vault))
+    wait_until(lambda: not lacks(t.cluster, vault))
     end(shipper)
 
 
@@ -161,12 +161,13 @@ def _(t):
     middle.interrupt("put_messages", "during", crash)
     shipper = vault.follow(t.cluster.url("laptop", middle.folder))
     t.cleanups.append(shipper.kill)
-    for n in range(1, 4):
-        wait_until(lambda n=n: len(crashes) == n)
+    times = 4 if LONG else 2
+    for n in range(1, times):
+        wait_until(lambda n=n: len(crashes) == n, OUTAGE)
         middle.interrupt("put_messages", "during", crash)
         vault.record(texts(20))
-    wait_until(lambda: len(crashes) == 4)
-    wait_until(lambda: not differences(t.cluster, vault))
+    wait_until(lambda: len(crashes) == times, OUTAGE)
+    wait_until(lambda: not lacks(t.cluster, vault), OUTAGE)
     end(shipper)
 
 
@@ -234,7 +235,7 @@ def _(t):
     vault.record(texts(2))
     shipper = vault.follow(url)
     t.cleanups.append(shipper.kill)
-    wait_until(lambda: not differences(t.cluster, vault))
+    wait_until(lambda: not lacks(t.cluster, vault))
     assert f"process {shipper.pid} sends" in sent(vault.to(url, "--once"), 3)
 
 

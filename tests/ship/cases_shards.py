@@ -1,15 +1,15 @@
 """Cases of tests/ship/run: sending to several shards behind a router."""
 from cases import LONG, end, same, sent
 from cases_sending import cut_off_at, everything_is_there, killed_at_every_call, moments
-from cluster import wait_until
-from fleet import Part, between, shards, vaults_on
-from vaults import Vault, differences, texts
+from cluster import OUTAGE, wait_until
+from fleet import Part, between, shards, vaults_on, vaults_until
+from vaults import Vault, lacks, texts
 
 
 @shards("every message is stored once, each vault on one shard, and sending again writes nothing")
 def _(t, f):
     url = f.device("laptop")
-    found = vaults_on(t, f, url, (1, 2, 3))
+    found = vaults_until(t, f, url, (1, 2, 3))
     found[2].record(texts(1200, large=2))
     for vault in found.values():
         sent(vault.to(url, "--once"))
@@ -52,10 +52,10 @@ def _(t, f):
             vault.record(texts(20))
         others = [v for n, v in found.items() if n != 2]
         whole = Part(f.shards[0], f.shards[2])
-        wait_until(lambda: not any(differences(whole, v) for v in others))
+        wait_until(lambda: not [x for v in others for x in lacks(whole, v)], OUTAGE)
         wait_until(lambda: "shard 2: " in found[2].command("ship", "status", "--json").stdout)
         f.shards[1].start()
-        wait_until(lambda: not differences(f, found[2]))
+        wait_until(lambda: not lacks(f, found[2]), OUTAGE)
     for s in shippers.values():
         end(s)
     for vault in found.values():
@@ -74,7 +74,7 @@ def _(t, f):
         same(f, vault)
     (t.folder / "new").mkdir()
     t.folder /= "new"
-    found = vaults_on(t, f, url, (4,))
+    found = vaults_until(t, f, url, (4,))
     same(f, found[4])
     # a full shard is closed for new vaults, and keeps its own
     f.router.psql("UPDATE mcp_interposer.shards SET accepts = false WHERE n <> 2")
@@ -105,7 +105,7 @@ def _(t, f):
             vault.record(texts(3))
         f.init()
     for vault in vaults:
-        wait_until(lambda vault=vault: not differences(f, vault))
+        wait_until(lambda vault=vault: not lacks(f, vault), OUTAGE)
     for s in shippers:
         end(s)
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import types
 
-from cases import Skip, page, same, sent
+from cases import LONG, Skip, page, same, sent
 from cases_reading import REPORTS, here, read, recorded
 from cases_setup import certificate
 from cluster import DEADLINE, Cluster, free_port
@@ -308,7 +308,7 @@ def _(t, f):
     f.router.psql("CREATE ROLE boss LOGIN IN ROLE mcp_interposer_reader")
     f.init()
     on = types.SimpleNamespace(cluster=f.router, folder=t.folder)
-    for line in REPORTS[::2]:
+    for line in REPORTS[::1 if LONG else 4]:
         assert read(on, "boss", line.split())[:2] == here(vault, line.split())[:2], line
     others = vaults_on(t, f, url, (1, 2, 3))
     status, out, error = read(on, "boss", ["sessions", "--json", "-n", "0"])

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 from cases import ROOT, Skip, case, page
-from cluster import DEADLINE, wait_until
+from cluster import DEADLINE, OUTAGE, wait_until
 from machine import HOME, Machine, Unable
 from vaults import SERVER, SHIP, lines, texts
 
@@ -77,24 +77,24 @@ def _(t):
     # there is no vault yet: it waits; its sandbox cannot write to one that is made then, and it is started again later
     machine.put(f"{HOME}/.config/systemd/user/{UNIT}.service.d/said.conf", "[Service]\nStandardError=append:/dev/shm/said\n")
     assert machine.user(f"systemctl --user daemon-reload && systemctl --user start {UNIT}").returncode == 0
-    wait_until(lambda: "waiting for the first recording" in machine.user("cat /dev/shm/said").stdout)
+    wait_until(lambda: "waiting for the first recording" in machine.user("cat /dev/shm/said").stdout, OUTAGE)
     assert state(machine) == {"ActiveState": "active", "SubState": "running", "ExecMainStatus": "0", "NRestarts": "0"}, state(machine)
     record(machine, 3)
     wait_until(lambda: state(machine) | {"NRestarts": "0"} == {"ActiveState": "activating", "SubState": "auto-restart",
-                                                             "ExecMainStatus": "3", "NRestarts": "0"})
+                                                             "ExecMainStatus": "3", "NRestarts": "0"}, OUTAGE)
     assert machine.user(f"systemctl --user restart {UNIT}").returncode == 0
-    wait_until(lambda: t.cluster.psql(count) == "8")
+    wait_until(lambda: t.cluster.psql(count) == "8", OUTAGE)
     record(machine, 2)
-    wait_until(lambda: t.cluster.psql(count) == "14")
+    wait_until(lambda: t.cluster.psql(count) == "14", OUTAGE)
     # a proxy and a recorder that were killed: what they left in memory is stored, redacted and sent
     machine.put(f"{HOME}/said", lines(["sesame-opens"]))
     machine.put(f"{HOME}/kill.py", KILL)
     done = machine.user("/usr/bin/python3 kill.py")
     assert done.returncode == 0, done.stderr
     assert machine.user(f"systemctl --user restart {UNIT}").returncode == 0
-    wait_until(lambda: t.cluster.psql("SELECT end_reason FROM mcp_interposer.sessions WHERE name = 'killed'") not in ("", "client-closed"))
+    wait_until(lambda: t.cluster.psql("SELECT end_reason FROM mcp_interposer.sessions WHERE name = 'killed'") not in ("", "client-closed"), OUTAGE)
     # the end of a session may be there before its last messages
-    wait_until(lambda: t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages WHERE method = 'tools/call'") == "6")
+    wait_until(lambda: t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages WHERE method = 'tools/call'") == "6", OUTAGE)
     assert "sesame" not in t.cluster.psql("SELECT string_agg(body, '') FROM mcp_interposer.messages")
     assert state(machine)["ActiveState"] == "active"
     # a process with the restrictions of the unit
@@ -116,17 +116,17 @@ def _(t):
                 f"[Service]\nEnvironment=MCP_INTERPOSER_VAULT={elsewhere}\nStandardError=append:/dev/shm/said\n")
     record(machine, 3, f"--vault {elsewhere}")
     assert machine.user(f"systemctl --user daemon-reload && systemctl --user start {UNIT}").returncode == 0
-    wait_until(lambda: state(machine)["ExecMainStatus"] == "3")
+    wait_until(lambda: state(machine)["ExecMainStatus"] == "3", OUTAGE)
     text = page("fleet.md")
     drop_in = text[text.index("[Service]\nReadWritePaths="):].split("```")[0].replace("/srv/vault", elsewhere)
     machine.put(f"{HOME}/.config/systemd/user/{UNIT}.service.d/more.conf", drop_in)
     assert machine.user(f"systemctl --user daemon-reload && systemctl --user restart {UNIT}").returncode == 0
-    wait_until(lambda: t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages") == "8")
+    wait_until(lambda: t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages") == "8", OUTAGE)
     # the same vault of another device: exit status 1
     t.init("--device", "other")
     t.cluster.psql("UPDATE mcp_interposer.vaults SET device = (SELECT id FROM mcp_interposer.devices WHERE name = 'other')")
     machine.user(f"systemctl --user restart {UNIT}")
-    wait_until(lambda: state(machine) == {"ActiveState": "failed", "SubState": "failed", "ExecMainStatus": "1", "NRestarts": "0"})
+    wait_until(lambda: state(machine) == {"ActiveState": "failed", "SubState": "failed", "ExecMainStatus": "1", "NRestarts": "0"}, OUTAGE)
     said = machine.user("cat /dev/shm/said").stdout
     assert "another device" in said, said
     # systemd's own opinion

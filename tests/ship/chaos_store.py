@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 
-from cluster import Cluster, Middle, wait_until
+from cluster import OUTAGE, Cluster, Middle, wait_until
 from vaults import init
 
 SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "wal_keep_size": "128MB", "max_connections": 120, "autovacuum_naptime": "10s"}
@@ -55,7 +55,7 @@ class Place:
     def crash(self, seconds):
         self.cluster.stop("immediate")
         time.sleep(seconds)
-        wait_until(self.revive)
+        wait_until(self.revive, OUTAGE)
 
     def fill(self, seconds):
         """A full disk. The server may end, because it cannot write its log."""
@@ -73,7 +73,7 @@ class Place:
                 except OSError:
                     time.sleep(0.1)
         ballast.unlink()
-        wait_until(self.revive)
+        wait_until(self.revive, OUTAGE)
 
     def revive(self):
         if not self.cluster.runs():

@@ -1,6 +1,8 @@
 """A private PostgreSQL cluster with a Unix socket, and a proxy in front of it that interrupts at a chosen call."""
+import ast
 import functools
 import glob
+import inspect
 import os
 import pwd
 import re
@@ -17,7 +19,10 @@ from connection import Connection, Refused
 for name in [n for n in os.environ if n.startswith("PG")]:      # the user's own settings
     del os.environ[name]
 PORT = 5432
-DEADLINE = 420     # a machine may be busy, and a shipper waits for up to five minutes after several failures
+# Of conditions: SOON if nothing fails, OUTAGE if a shipper must try again, which it does after 1 s, 2 s, 4 s and so on.
+SOON, OUTAGE = 30, 60
+DEADLINE = 120      # of a program that must end; a machine may be busy
+SEEN_CHARACTERS = 1000
 
 # Functions of the store that a shipper calls.
 CALLS = ("hello", "vault_state", "watermarks", "put_leaves", "put_checkpoints", "put_sessions", "put_piece", "put_messages",
@@ -113,6 +118,8 @@ class Cluster:
         options = {"listen_addresses": "", "unix_socket_directories": self.folder, "port": PORT, "max_connections": 60,
                    "fsync": "on" if durable else "off", "log_min_messages": "warning", "shared_buffers": "32MB",
                    "restart_after_crash": "on"} | (more(self) if more else {})
+        if not durable:         # those measure; the others would compile queries that read a few rows, for seconds
+            options["jit"] = "off"
         with (self.folder / "data/postgresql.conf").open("a") as f:
             f.writelines(f"{k} = '{v}'\n" for k, v in options.items())
         self.start()
@@ -143,8 +150,8 @@ class Cluster:
 
     def runs(self):
         try:
-            self.run("pg_ctl", "-D", self.folder / "data", "status")
-        except RuntimeError:
+            os.kill(int((self.folder / "data/postmaster.pid").read_text().split("\n")[0]), 0)
+        except (OSError, ValueError):
             return False
         return True
 
@@ -322,12 +329,43 @@ def kill(started):
     return do
 
 
-def wait_until(what, seconds=DEADLINE):
+def _lambda(what):
+    """The expression of a lambda, in its source."""
+    code = what.__code__
+    tree = ast.parse(Path(code.co_filename).read_text())
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    return next(n.body for n in found if [a.arg for a in n.args.args] == list(code.co_varnames[:code.co_argcount]))
+
+
+def described(what):
+    """What was waited for, and the values that its parts have now."""
+    try:
+        whole = _lambda(what)
+        seen = inspect.getclosurevars(what)
+        names = seen.builtins | seen.globals | seen.nonlocals
+        names |= {n: p.default for n, p in inspect.signature(what).parameters.items()}
+    except (OSError, StopIteration, AttributeError, TypeError):
+        return str(getattr(what, "__qualname__", what))
+    text, parts = ast.unparse(whole), whole.values if isinstance(whole, ast.BoolOp) else [whole]
+    for part in parts:
+        part = part.operand if isinstance(part, ast.UnaryOp) else part
+        for x in [part.left, *part.comparators] if isinstance(part, ast.Compare) else [part]:
+            if isinstance(x, ast.Constant):
+                continue
+            try:
+                value = repr(eval(compile(ast.Expression(x), "what", "eval"), names))
+            except Exception as e:      # that is what is seen
+                value = repr(e)
+            text += f"\n{ast.unparse(x)} is {value[:SEEN_CHARACTERS]}"
+    return text
+
+
+def wait_until(what, seconds=SOON):
     """What takes long is asked less often: waiting takes at most a third of a processor."""
     start = asked = time.monotonic()
     while not what():
         now = time.monotonic()
         if now > start + seconds:
-            raise RuntimeError(f"waited {seconds} s in vain")
+            raise RuntimeError(f"waited {seconds} s in vain for: {described(what)}")
         time.sleep(max(0.02, 2 * (now - asked)))
         asked = time.monotonic()

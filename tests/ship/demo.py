@@ -1,4 +1,5 @@
 """What scripts/demo-fleet shows, when everything is installed and built."""
+import os
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from cluster import DEADLINE, no_server, version
 from recorder import Ended, Recorder
 from vaults import PROGRAM, differences, here, there
 
-STEPS = 400         # messages between two things that go wrong
+STEPS = int(os.environ.get("DEMO_STEPS", "400"))        # messages between two things that go wrong
 
 
 class Failed(Exception):
@@ -32,6 +33,7 @@ def number(n):
 
 
 class Laptop(Recorder):
+    pause = 4 / STEPS
     words = ["the", "quick", "brown", "fox", "sends", "mail", "to", "ada", "and", "counts", "words", "again"]
 
     def call(self):

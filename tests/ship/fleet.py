@@ -41,8 +41,9 @@ class Fleet:
         self.shards = []
         self.file = folder / "shards"
         self._start(n)
+        self.made = self.file.read_text()
         if not self.router.psql("SELECT to_regnamespace('mcp_interposer')"):
-            self.init()
+            self.init("--device", "laptop")
             for c in (self.router, *self.shards):
                 c.save()
 
@@ -67,7 +68,9 @@ class Fleet:
         return done.stderr
 
     def device(self, name):
-        self.init("--device", name)
+        """The first fleet has the device laptop, and each other one begins as its copy."""
+        if name != "laptop" or self.file.read_text() != self.made:
+            self.init("--device", name)
         return self.router.url(name)
 
     def psql(self, sql):
@@ -115,11 +118,24 @@ def between(t, shard, name):
 
 
 def vaults_on(t, f, url, wanted, what=2):
-    """{number: Vault}: one vault on each of these shards, sent to the router."""
+    """{number: Vault}: a vault on each of these shards, sent to the router, while no other shard accepts new ones."""
+    found = {}
+    for n in wanted:
+        f.router.psql(f"UPDATE mcp_interposer.shards SET accepts = n = {n}")
+        found[n] = Vault(t.folder, f"v-{n}")
+        found[n].record(texts(what))
+        sent(found[n].to(url, "--once"))
+        assert f.shard_of(found[n]) == n
+    f.router.psql("UPDATE mcp_interposer.shards SET accepts = true")
+    return found
+
+
+def vaults_until(t, f, url, wanted):
+    """As vaults_on(), and all shards accept new ones: vaults are made until these shards have one."""
     found = {}
     for n in range(100):
         vault = Vault(t.folder, f"v-{n}")
-        vault.record(texts(what))
+        vault.record(texts(2))
         sent(vault.to(url, "--once"))
         found.setdefault(f.shard_of(vault), vault)
         if set(wanted) <= set(found):
