@@ -9,6 +9,7 @@
 #include "base/base.h"
 
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <time.h>
 
 /* Opens the file of a descriptor again: a new open file description, with its own O_NONBLOCK, offset and locks.
@@ -22,6 +23,10 @@ MI_MUST int file_rename_new(int dir, const char *from, const char *to);
 /* Whether a new file in a directory would get n bytes of disk space. Changes nothing. 0 or an errno; also 0 if this
  * cannot be found out without leaving a trace. dir: of file_open_dir(); folder: below it, or ".". */
 MI_MUST int file_try_space(int dir, const char *folder, size_t n);
+
+/* The process that holds a POSIX write lock of this byte of a file; 0: none, or it cannot be found out. Opens nothing:
+ * closing the file would drop the locks of this process. */
+pid_t file_lock_owner(const char *path, int64_t at);
 
 /* The time of the last change of the contents. */
 struct timespec file_changed_at(const struct stat *st);

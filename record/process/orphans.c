@@ -5,6 +5,7 @@
 #include "journal/file.h"
 #include "record/process/store.h"
 #include "redact/sanitizer.h"
+#include "vault/store/dir.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -70,8 +71,8 @@ static bool may_wait(struct search *s)
     if (!s->said && s->between == NULL && now - s->busy_since_us > ORPHANS_SAY_US) {
         s->said = true;
         log_warn("killed sessions left messages; waiting to store them: another process has locked "
-                 "the database: vault=%s",
-                 s->vault);
+                 "the database: vault=%s pid=%d",
+                 s->vault, (int)vault_dir_writer(s->vault));
     }
     s->unusable = now - s->busy_since_us >= ORPHANS_WAIT_US;
     return !s->unusable;

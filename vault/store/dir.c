@@ -1,10 +1,13 @@
 #include "vault/store/dir.h"
 
 #include "base/make_path.h"
+#include "base/os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,4 +115,13 @@ bool vault_dir_linked(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+#define WAL_WRITE_LOCK 120 /* byte of the -shm; sqlite.org/walformat.html */
+
+pid_t vault_dir_writer(const char *vault)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/" VAULT_DB "-shm", vault);
+    return n > 0 && (size_t)n < sizeof path ? file_lock_owner(path, WAL_WRITE_LOCK) : 0;
 }

@@ -32,6 +32,8 @@ void vault_dir_close(struct vault_dir *d); /* safe to call twice */
 MI_MUST int vault_dir_sub(int fd, const char *name, bool create);
 /* Opens a file 0600 inside a directory. `flags` as in open(2). A descriptor, or MI_EIO. */
 MI_MUST int vault_dir_file(int fd, const char *name, int flags);
+/* The process that holds SQLite's lock for writing; 0: none, or it is unknown. */
+pid_t vault_dir_writer(const char *vault);
 /* Whether the open file still has a name: it was not removed. */
 bool vault_dir_linked(int fd);
 

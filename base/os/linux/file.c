@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -26,6 +27,26 @@ int file_rename_new(int dir, const char *from, const char *to)
     if (errno == EINVAL || errno == ENOSYS) /* the file system, or the kernel */
         errno = ENOTSUP;
     return MI_EIO;
+}
+
+/* A line of /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 00:1b:1234567 120 120". */
+pid_t file_lock_owner(const char *path, int64_t at)
+{
+    struct stat st;
+    char line[256], type[16], mode[16];
+    long pid, found = 0;
+    unsigned long long inode;
+    long long from;
+    FILE *f = stat(path, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+    while (f != NULL && found == 0 && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "%*d: %15s %*s %15s %ld %*x:%*x:%llu %lld", type, mode, &pid, &inode,
+                   &from) == 5 &&
+            strcmp(type, "POSIX") == 0 && strcmp(mode, "WRITE") == 0 && inode == st.st_ino &&
+            from == at && pid > 0)
+            found = pid;
+    if (f != NULL)
+        fclose(f);
+    return (pid_t)found;
 }
 
 /* A file without a name. */

@@ -59,6 +59,9 @@ static void test_orphans_wait_once_for_a_locked_database_and_say_so(void **state
     assert_true(took < JOURNALS / 2 * (int64_t)ORPHANS_WAIT_US);
     assert_true(said_holds("killed sessions left messages; waiting to store them: another process "
                            "has locked the database: vault="));
+    char owner[32];
+    snprintf(owner, sizeof owner, " pid=%d\n", (int)locker);
+    assert_true(said_holds(owner));
     assert_true(said_holds("not stored yet, and not in what follows: sessions=8"));
     said_end();
     assert_int_equal(journals_left(), JOURNALS);
