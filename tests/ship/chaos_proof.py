@@ -32,8 +32,8 @@ def rebuild(store, vault, path):
     path.mkdir()
     name = vault.name()
     db = sqlite3.connect(path / "interposer.db", isolation_level=None)
-    for sql, in vault.rows("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name IN "
-                           "('sessions', 'messages', 'events', 'leaves', 'checkpoints', 'replaced', 'journals', 'running')"):
+    for sql, in vault.rows("SELECT sql FROM sqlite_schema WHERE name IN ('sessions', 'messages', 'events', 'leaves', 'checkpoints', "
+                           "'replaced', 'journals', 'running', 'events_by_session') ORDER BY type DESC"):        # tables first
         db.execute(sql)
     db.execute("PRAGMA user_version = 3")
     columns = {t: [c[1] for c in db.execute(f"PRAGMA table_info({t})")] for t in

@@ -47,8 +47,11 @@ def texts(n, large=0, size=2_500_000):
 
 
 def environment(folder):
-    return {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER", "PG", "XDG_", "OTEL_")) and
-            not k.lower().endswith("_proxy")} | {"HOME": str(folder)}
+    """SHIP_JOURNALS: the directory of journals, which has none of other programs."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER", "PG", "XDG_", "OTEL_")) and
+            not k.lower().endswith("_proxy")}
+    journals = os.environ.get("SHIP_JOURNALS")
+    return kept | {"HOME": str(folder)} | ({"MCP_INTERPOSER_JOURNAL_DIR": journals} if journals else {})
 
 
 def init(folder, url, *options):
