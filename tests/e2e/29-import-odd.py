@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Odd lines of a server in a transcript of another program: import makes the messages of them that the proxy records."""
+"""Odd lines of a server: import makes the messages of a transcript that the proxy records, and verify reads them alike."""
 import json
 import re
 import subprocess
@@ -89,7 +89,7 @@ def messages(t, session):
     return groups
 
 
-@case("each row of tests/odd: the messages of a transcript are those that the proxy has recorded", limit=120)
+@case("each row of tests/odd: the messages of a transcript are those that the proxy has recorded, and verify reads the same", limit=120)
 def _(t):
     copy, file = t.tmp / "copy", t.tmp / "odd.jsonl"
     record(t, copy)
@@ -101,6 +101,9 @@ def _(t):
               zip(["initialize and " + ROWS[0].name] + [row.name for row in ROWS[1:]], recorded, imported) if a != b]
     check(not differ, f"{len(differ)} of {len(ROWS)} differ:\n" + "\n".join(differ[:20]))
     eq(len(imported), len(recorded), "rows")
+    done = t.run("verify", "--vault", t.vault, "--all", "--json", "-t", "60s", "1", "--", "python3", ODD / "odd_server.py")
+    verdicts = {r["verdict"] for r in json.loads(done.stdout)["results"]}
+    eq((done.returncode, verdicts), (0, {"match", "skipped"}), f"verify: {done.stdout.decode()[-2000:]}")
 
 
 lib.main()
