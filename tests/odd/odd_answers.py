@@ -146,6 +146,7 @@ refused("10,001 levels", deep(10_001), READS, why="deeper than 10,000")
 refused("100,000 levels", deep(100_000), READS, why="deeper than 10,000")
 same("3,000 levels around a Latin-1 byte", deep(3000, inner=b'"caf\xe9"'))
 mended("3,000 levels around NaN", deep(3000, inner=b"NaN"), deep(3000, inner=b"null"))
+refused("3,000 levels, the id behind them, cut", b'{"jsonrpc":"2.0","result":' + b"[" * 3000 + b"]" * 3000 + b',"id":%id%,"note":"cut')
 
 SECTION = "members that are null"
 mended("error null beside a result", envelope(b'"result":{"content":[]},"error":null'), result(b'{"content":[]}'))
