@@ -101,7 +101,7 @@ def tell_answers(major, rows, tmp, played):
             row, seen(direct, (row.name, False)), seen(direct, (row.name, True)), seen(via, row.name)))
     tell_rest(f"{major}.x, answers", vault, log, [v["pid"] for v in via.values()],
               (tmp / f"answers-{major}.copy").read_bytes().split(b"\n")[:-1])
-    return [(v["ms"], f"{major}.x, answer: {name}") for name, v in via.items()]
+    return [(v["ms"], seen(direct, (name, False))["ms"], f"{major}.x, answer: {name}") for name, v in via.items()]
 
 
 # --- requests: a client of ours, the SDK's server --------------------------------------------------
@@ -161,7 +161,7 @@ def tell_requests(major, rows, played):
         tell(f"{major}.x, request: {row.name}", lambda row=row: check_request(
             row, direct[row.name, False][0], direct.get((row.name, True), (None, 0))[0], *via[row.name, False]))
     tell_rest(f"{major}.x, requests", vault, log, pids, lines)
-    return [(took * 1000, f"{major}.x, request: {name}") for (name, _), (_, took) in via.items()]
+    return [(took * 1000, direct[name, False][1] * 1000, f"{major}.x, request: {name}") for (name, _), (_, took) in via.items()]
 
 
 # --- both ------------------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ def main(words):
         for major, a, r in played:
             took += tell_answers(major, rows(ANSWERS), tmp, a.result())
             took += tell_requests(major, rows(REQUESTS), r.result())
-    for ms, name in sorted(took, reverse=True)[:5]:
-        print(f"# {ms:.0f} ms: {name}")
+    for ms, direct_ms, name in sorted(took, reverse=True)[:5]:
+        print(f"# {ms:.0f} ms, directly {direct_ms:.0f} ms: {name}")
     if not words:
         tell("the table of docs/mcp-wire.md is that of the rows", table_in_document)
     print(f"{passed} passed, {failed} failed")
