@@ -232,7 +232,7 @@ static int invalid_line(struct server_lines *l, const struct text *x, int64_t no
     enum mend_result result = mend_add(&l->mend, x->text);
     if (result == MEND_MORE && x->text.p[0] == '{') {
         begin_wait(l, x, now_us);
-        return 0;
+        return l->raw.failed ? MI_ENOMEM : 0;
     }
     int st = use_mended(l, x, &l->mend, result);
     mend_close(&l->mend);
@@ -245,6 +245,8 @@ int server_lines_take(struct server_lines *l, struct slice line, int64_t now_us)
     x.text = line_strip(line, &x.found);
     bool json = rpc_read(x.text, &x.m) == 0, taken = false;
     int st = l->waits ? next_line(l, &x, now_us, &taken) : 0;
+    if (l->raw.failed)
+        st = MI_ENOMEM;
     if (st < 0 || taken)
         return st;
     if (line_is_blank(x.text))

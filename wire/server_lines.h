@@ -5,7 +5,7 @@
  *           parts (mend, lenient, glued); tests/e2e/29-import-odd compares the two.
  * Owns      the lines that wait, and their repaired text.
  * Lifetime  the slices of a struct server_line are valid during the call of line().
- * Errors    those of line(), which end the reading of the line.
+ * Errors    those of line(), which end the reading of the line; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H
 #define MI_WIRE_SERVER_LINES_H

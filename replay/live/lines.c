@@ -80,7 +80,7 @@ bool lines_take(struct lines *l, struct slice line, int64_t now_us, struct slice
         *ret = line;
         return true;
     }
-    (void)!server_lines_take(&l->read, line, now_us); /* on_line() does not fail */
+    l->failed |= server_lines_take(&l->read, line, now_us) < 0;
     return lines_next(l, ret);
 }
 
@@ -114,19 +114,20 @@ void lines_due(struct lines *l, int64_t now_us)
         return;
     l->now_us = now_us;
     if (l->read.waits && now_us >= l->read.until_us)
-        (void)!server_lines_end(&l->read, false);
+        l->failed |= server_lines_end(&l->read, false) < 0;
     end_refused(l, false);
 }
 
 void lines_end(struct lines *l)
 {
     end_refused(l, false);
-    (void)!server_lines_end(&l->read, true);
+    l->failed |= server_lines_end(&l->read, true) < 0;
 }
 
 bool lines_failed(const struct lines *l)
 {
-    return l->out.failed || l->refused.failed || l->refused_id.failed || l->method.failed;
+    return l->failed || l->out.failed || l->refused.failed || l->refused_id.failed ||
+           l->method.failed;
 }
 
 void lines_open(struct lines *l, size_t max)

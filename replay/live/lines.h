@@ -20,6 +20,7 @@ struct lines {
     struct buf refused_id; /* owned; JSON */
     int64_t refused_us;    /* when it becomes a result */
     int64_t now_us;        /* of the line being read */
+    bool failed;           /* a line was lost, out of memory */
 };
 
 void lines_open(struct lines *l, size_t max);

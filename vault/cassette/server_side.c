@@ -130,6 +130,8 @@ static int pass_answer(struct cassette_reader *r, const struct server_line *line
     }
     int64_t seq = q->seq;
     struct answered asked = {id_text(r, q), pairing_text(&r->pairing, q->method_at, q->method_n)};
+    if (r->id.failed)
+        return cassette_no_memory(r);
     enum json_type type = asked.id.p[0] == '"' ? JSON_STRING : JSON_NUMBER;
     bool other = answer->id.type != JSON_NULL && answer->id.type != type;
     enum finding flaw = answer_flaw(answer, asked.method);
@@ -154,6 +156,8 @@ static int on_line(void *ctx, const struct server_line *line)
     struct cassette_reader *r = ctx;
     struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
     struct rpc answer;
+    if (r->stopped) /* by what was in front of it on the line */
+        return 0;
     if (line->kind != SERVER_LINE_MESSAGE)
         return pass_noise(r, line);
     if (rpc_read(line->text, &answer) == 0 &&
@@ -191,7 +195,9 @@ int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us,
     int st = end_waits(r, t_us);
     r->line_t_us = t_us;
     r->line_found = found;
-    return st < 0 ? st : server_lines_take(&r->server, line, t_us);
+    if (st == 0)
+        st = server_lines_take(&r->server, line, t_us);
+    return st < 0 && r->error->n == 0 ? cassette_no_memory(r) : st;
 }
 
 int server_side_client(struct cassette_reader *r, struct query_message *m)

@@ -528,6 +528,18 @@ static void test_cassette_foreign_lines_are_repaired_as_the_proxy_does(void **st
     got_close(&g);
 }
 
+static void test_cassette_foreign_reading_stops_within_a_line(void **state)
+{
+    (void)state;
+    struct got g = {.stop_after = 1};
+    assert_int_equal(read_text(&g, "{\"ts\":1,\"dir\":\"server->client\",\"msg\":{\"_raw\":"
+                                   "\"log {\\\"jsonrpc\\\":\\\"2.0\\\",\\\"method\\\":"
+                                   "\\\"notifications/x\\\"} done\"}}\n"),
+                     0);
+    assert_int_equal(g.messages, 1);
+    got_close(&g);
+}
+
 static void test_cassette_foreign_errors_are_reported_with_their_line(void **state)
 {
     (void)state;
@@ -606,6 +618,7 @@ int main(void)
         cmocka_unit_test(test_cassette_mcp_rec_recording_is_read),
         cmocka_unit_test(test_cassette_mcp_cassette_recording_is_read),
         cmocka_unit_test(test_cassette_foreign_lines_are_repaired_as_the_proxy_does),
+        cmocka_unit_test(test_cassette_foreign_reading_stops_within_a_line),
         cmocka_unit_test(test_cassette_foreign_errors_are_reported_with_their_line),
         cmocka_unit_test(test_cassette_missing_file_is_reported),
     };
