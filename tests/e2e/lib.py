@@ -561,7 +561,6 @@ def settle(seconds=5):
 
 # --- one case -------------------------------------------------------------------------------------
 
-
 class Test:
     def __init__(self, name):
         self.name = name
