@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { changed } from "./conformance-2026.mjs";
 
 const run = promisify(execFile);
 const supergateway = "node_modules/supergateway/dist/index.js";
@@ -18,11 +19,10 @@ const IDLE_MS = 10_000; // then the bridge ends a session that no client holds; 
 
 // supergateway does not look at the Host header: no server passes this behind it.
 const BRIDGE_FAILS = "dns-rebinding-protection";
-const conformance = ["node_modules/@modelcontextprotocol/conformance/dist/index.js"];
 const SETS = [
   {
     name: "up to 2025-11-25",
-    program: conformance,
+    program: "node_modules/@modelcontextprotocol/conformance/dist/index.js",
     which: ["--suite", "all"],
     server: "server.mjs",
     // Nothing here breaks a rule, so nothing may be refused. One tool is to fail.
@@ -31,7 +31,7 @@ const SETS = [
   },
   {
     name: "2026-07-28",
-    program: ["--import", "./conformance-2026.mjs", "node_modules/conformance-2026/dist/index.js"],
+    program: undefined, // conformance-2026.mjs
     // Without the extensions: a task outlives its request, and this bridge has a process for each request.
     which: ["--suite", "all", "--spec-version", "2026-07-28"],
     server: "modern.mjs",
@@ -42,19 +42,19 @@ const SETS = [
 ];
 // Two seconds decide what stands in the details of this one.
 const TIMED = ["server-sse-streams-functional"];
+// With TEST_LONG=1, each server is a process of node. Otherwise one process has all of them, our own server plays one scenario of
+// each of two revisions, and of the scenarios of clients there is the one that contains the others.
+const long = process.env.TEST_LONG === "1";
+
 // The client scenarios that are about messages. The others, `sse-retry` and `auth/*`, are about HTTP, and no scenario
 // of a client can be replayed: it is the server itself.
-const CLIENT_SCENARIOS = ["initialize", "tools_call", "elicitation-sep1034-client-defaults"];
-
-// With TEST_LONG=1, each server is a process of node. Otherwise one process has all of them, and our own server plays one
-// scenario of each revision.
-const long = process.env.TEST_LONG === "1";
+const CLIENT_SCENARIOS = [...(long ? ["initialize", "tools_call"] : []), "elicitation-sep1034-client-defaults"];
 
 // What applies to our own server, `mcp`: the others call tools of the fixtures, or are about what it does not declare.
 const OWN = long
   ? { "2025-06-18": ["server-initialize", "ping", "tools-list"], "2025-11-25": ["server-initialize", "ping", "tools-list"],
       "2026-07-28": ["tools-list", "input-required-result-unsupported-methods"] }
-  : { "2025-06-18": ["server-initialize"], "2025-11-25": ["tools-list"], "2026-07-28": ["input-required-result-unsupported-methods"] };
+  : { "2025-11-25": ["tools-list"], "2026-07-28": ["input-required-result-unsupported-methods"] };
 
 let passed = 0;
 let failed = 0;
@@ -74,7 +74,7 @@ for (const set of SETS) {
   set.environment = { ...environment, ...set.options, CONFORMANCE_DIR: set.dir, MCP_INTERPOSER_VAULT: join(set.dir, "vault") };
 }
 
-// What the bridge starts for each of its sessions. Scenarios come one after the other: the n-th session is the same
+// What the bridge starts for each of its sessions: the file `command` has the line. Scenarios come one after the other: the n-th session is the same
 // one in each pass. The proxy gives the UID when it starts; numbers are in the order in which recorders began to store.
 const server = (set) => (long ? `node ${set.server}` : `"$TEST_BUILD"/fakes/connect "$CONFORMANCE_DIR"/servers`);
 const command = {
@@ -82,6 +82,7 @@ const command = {
   proxy: (set) => `exec "$MCP_INTERPOSER" proxy -- ${server(set)}`,
   replay: () => `cd "$CONFORMANCE_DIR" && n=$(flock turn sh -c 'echo $(($(cat turn) + 1)) | tee turn.new && cat turn.new >turn') &&
                  exec "$MCP_INTERPOSER" replay --strict --report report-$n.json $(sed -n "$n"p uids)`,
+  own: () => `exec "$MCP_INTERPOSER" mcp`,
 };
 
 // A program that listens on 127.0.0.1 only, and does not outlive us.
@@ -101,20 +102,67 @@ async function within(ms, what, promise, seen) {
 
 // The server behind HTTP. The bridge ends when its stdin does, after its servers.
 class Bridge {
-  async open(server, env) {
+  async open(set) {
     const how = ["--outputTransport", "streamableHttp", "--stateful", "--sessionTimeout", IDLE_MS, "--port", 0];
-    this.process = node([supergateway, "--stdio", server, ...how], ["pipe", "ignore", "pipe", "ipc"], env);
+    const stdio = ["pipe", "ignore", "pipe", "ipc"];
+    this.process = node([supergateway, "--stdio", `exec sh "$CONFORMANCE_DIR"/command`, ...how], stdio, set.environment);
     this.exited = once(this.process, "exit");
     this.words = "";
     this.process.stderr.setEncoding("utf8").on("data", (text) => (this.words += text));
     const died = this.exited.then(([code]) => Promise.reject(new Error(`the bridge ended with ${code}: ${this.words}`)));
     died.catch(() => {});
     const [{ port }] = await within(END_MS, "starting the bridge", Promise.race([once(this.process, "message"), died]), () => this.words);
-    return `http://127.0.0.1:${port}/mcp`;
+    this.set = set;
+    this.url = `http://127.0.0.1:${port}/mcp`;
+  }
+  // What the sessions from now on are.
+  async lead(via) {
+    await writeFile(join(this.set.dir, "command"), command[via](this.set));
+    return this.url;
   }
   async close() {
     this.process.stdin.end();
     await within(END_MS, "the end of the bridge", this.exited, () => this.words);
+  }
+}
+async function withBridge(set, play) {
+  const bridge = new Bridge();
+  try {
+    await bridge.open(set);
+    return await play(bridge);
+  } finally {
+    await bridge.close();
+  }
+}
+
+// `conformance`, one run after the other in one process.
+class Conformance {
+  constructor(program) {
+    this.program = program;
+    this.last = Promise.resolve();
+  }
+  // The exit status, and what was said.
+  run(args, env) {
+    this.last = this.last.catch(() => {}).then(() => this.once(args, env));
+    return this.last;
+  }
+  async once(args, env) {
+    this.process ??= this.start();
+    this.words = "";
+    const done = new Promise((resolve, reject) => Object.assign(this, { resolve, reject }));
+    this.process.send({ args, env }, () => {}); // if it has ended, `exit` says so
+    const code = await within(PASS_MS, "conformance", done, () => this.words);
+    return { code, words: this.words };
+  }
+  start() {
+    const child = node(["again.mjs", this.program], ["ignore", "pipe", "pipe", "ipc"], environment);
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (this.words += text));
+    child.on("message", ({ code }) => code !== undefined && this.resolve(code)); // the others are about ports
+    child.on("exit", (code) => this.reject(new Error(`conformance ended with ${code}: ${this.words}`)));
+    return child;
+  }
+  close() {
+    this.process?.disconnect();
   }
 }
 
@@ -127,16 +175,8 @@ const plain = (text) =>
     .replace(/\b\d{13}\b/g, "<time>");
 
 // Runs scenarios; gives for each of them, by name, the lines that say what was looked at and found.
-async function scenarios(args, dir, env) {
-  const child = node([...args, "-o", dir], ["ignore", "pipe", "pipe", "ipc"], env);
-  let words = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (words += text));
-  let code;
-  try {
-    [code] = await within(PASS_MS, "conformance", once(child, "close"), () => words);
-  } finally {
-    child.kill("SIGKILL");
-  }
+async function scenarios({ conformance }, args, dir, env) {
+  const { code, words } = await conformance.run([...args, "-o", dir], env);
   const found = new Map();
   for (const entry of await readdir(dir).catch(() => [])) {
     const checks = JSON.parse(await readFile(join(dir, entry, "checks.json"), "utf8"));
@@ -154,18 +194,13 @@ async function serveAll(set) {
   await within(END_MS, "starting the servers", once(child, "message"));
   return child;
 }
-async function serverScenarios(set, via) {
-  const bridge = new Bridge();
-  try {
-    const url = await bridge.open(command[via](set), set.environment);
-    return await scenarios([...set.program, "server", ...set.which, "--url", url], join(set.dir, via), set.environment);
-  } finally {
-    await bridge.close();
-  }
+async function serverScenarios(bridge, via) {
+  const { set } = bridge;
+  return scenarios(set, ["server", ...set.which, "--url", await bridge.lead(via)], join(set.dir, via), set.environment);
 }
 async function clientScenarios(through) {
   const env = { ...environment, ...SETS[0].options, THROUGH: through, MCP_INTERPOSER_VAULT: join(root, "vault") };
-  const one = (name) => scenarios([...conformance, "client", "--command", "node client.mjs", "--scenario", name], join(root, `client-${through}`, name), env);
+  const one = (name) => scenarios(SETS[0], ["client", "--command", "node client.mjs", "--scenario", name], join(root, `client-${through}`, name), env);
   const found = (await Promise.all(CLIENT_SCENARIOS.map(one))).flatMap((map) => [...map]);
   // The answers of the scenario's own server are no finding, and when its streams end is chance.
   return new Map(found.map(([name, lines]) => [name, lines.filter((line) => !line.includes(" outgoing-response ")).sort()]));
@@ -241,11 +276,11 @@ async function play(set) {
   await mkdir(set.dir);
   await writeFile(join(set.dir, "turn"), "0\n");
   const servers = long ? undefined : await serveAll(set);
-  const [direct, proxied] = await Promise.all([serverScenarios(set, "direct"), serverScenarios(set, "proxy")]);
+  const [direct, proxied] = await withBridge(set, async (bridge) => [await serverScenarios(bridge, "direct"), await serverScenarios(bridge, "proxy")]);
   servers?.disconnect(); // it ends
   const sessions = await recordings(set);
   await writeFile(join(set.dir, "uids"), sessions.map(({ uid }) => `${uid}\n`).join(""));
-  const replayed = await serverScenarios(set, "replay");
+  const replayed = await withBridge(set, (bridge) => serverScenarios(bridge, "replay"));
   return [
     [`${direct.size} scenarios, all pass directly but for ${BRIDGE_FAILS}`, failing(direct).join() === BRIDGE_FAILS ? [] : failures(direct)],
     ["the same through proxy", differences(direct, proxied)],
@@ -264,28 +299,28 @@ async function playClients() {
 // Our own server, over the sessions of the first set.
 async function playOwn() {
   const trouble = [];
-  const { environment: env } = SETS[0];
-  const bridge = new Bridge();
-  try {
-    const url = await bridge.open(`exec "$MCP_INTERPOSER" mcp`, env);
+  const [set, { conformance }] = SETS;
+  await withBridge(set, async (bridge) => {
+    const url = await bridge.lead("own");
     for (const [version, names] of Object.entries(OWN)) {
       for (const name of names) {
         const how = ["server", "--spec-version", version, "--scenario", name, "--url", url];
-        const lines = [...(await scenarios([...SETS[1].program, ...how], join(root, "own", version, name), env)).values()].flat();
+        const lines = [...(await scenarios({ conformance }, how, join(root, "own", version, name), set.environment)).values()].flat();
         if (!lines.some((line) => line.startsWith("SUCCESS wire-schema-valid"))) trouble.push(`${version} ${name}: no message was checked`);
         trouble.push(...lines.filter((line) => !/^(SUCCESS|INFO) /.test(line)).map((line) => `${version} ${name}: ${line}`));
       }
     }
-  } finally {
-    await bridge.close();
-  }
+  });
   return trouble;
 }
 async function main() {
+  SETS[1].program = await changed(root);
+  for (const set of SETS) set.conformance = new Conformance(set.program);
   const played = await Promise.all(SETS.map(play));
   SETS.forEach(({ name }, i) => played[i].forEach(([what, trouble]) => tell(`server, ${name}: ${what}`, trouble)));
   tell(`server, mcp: scenarios pass: ${Object.values(OWN).flat().length}`, await playOwn());
   for (const [what, trouble] of await playClients()) tell(`client: ${what}`, trouble);
+  for (const { conformance } of SETS) conformance.close();
 }
 
 async function endAll() {
