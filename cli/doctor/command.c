@@ -36,10 +36,11 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     "Checks the configuration, the vault, whether it can be written, its database,\n"
-    "databases that were damaged and put aside, the disk, processes left by killed proxies, the journals and recorders of\n"
-    "running sessions, escalations of the last day, sessions that are not sealed,\n"
-    "the key that signs checkpoints, whether ended sessions are signed and anchored,\n"
-    "wrapped configuration files of MCP clients, and the libraries.\n"
+    "databases that were damaged and put aside, the disk, processes left by killed\n"
+    "proxies, the journals and recorders of running sessions, escalations of the\n"
+    "last day, sessions that are not sealed, the key that signs checkpoints, whether\n"
+    "ended sessions are signed and anchored, wrapped configuration files of MCP\n"
+    "clients, and the libraries.\n"
     "Servers that failed in their newest session of the last week are listed with\n"
     "their last error, and calls that came close to their deadline by tool.\n"
     "Changes nothing, except with --repair.\n"
