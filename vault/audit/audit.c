@@ -426,6 +426,8 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
         int st = snapshot_number(&a->source, next, from, &more, &id);
         if (st < 0 || !more)
             return st;
+        if (id < from)
+            return snapshot_damaged(&a->source);
         int64_t owner = bits > 0 ? id >> bits : id;
         st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
         if (st < 0)
@@ -468,7 +470,10 @@ int audit_sessions(struct audit *a)
     a->all = true;
     int st = 0;
     while (st == 0 && has) {
-        st = snapshot_number(&a->source, SNAPSHOT_NEXT_SESSION, id, &has, &id);
+        int64_t before = id;
+        st = snapshot_number(&a->source, SNAPSHOT_NEXT_SESSION, before, &has, &id);
+        if (st == 0 && has && id <= before)
+            st = snapshot_damaged(&a->source);
         if (st == 0 && has) {
             st = audit_session(a, id);
             st = st == MI_ENOENT ? 0 : st;

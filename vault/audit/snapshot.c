@@ -55,6 +55,15 @@ int snapshot_fail(struct snapshot *s)
     return MI_ESTORE;
 }
 
+int snapshot_damaged(struct snapshot *s)
+{
+    buf_clear(s->error);
+    buf_printf(s->error,
+               "cannot read %s/" VAULT_DB ": it is damaged: rows are not in the order of their ids",
+               s->path);
+    return MI_ESTORE;
+}
+
 static void disconnect(struct snapshot *s)
 {
     for (int i = 0; i < SNAPSHOT_COUNT; i++) {

@@ -47,6 +47,8 @@ void snapshot_close(struct snapshot *s);
 
 /* Keeps why the last statement failed. MI_ESTORE or MI_ENOMEM. */
 int snapshot_fail(struct snapshot *s);
+/* A row is not in order, so that the next statement might read it again. MI_ESTORE. */
+int snapshot_damaged(struct snapshot *s);
 /* What SQLite finds wrong in the file, its indexes included, as one clause; empty: nothing. */
 MI_MUST int snapshot_integrity(struct snapshot *s, struct buf *ret);
 /* A transaction; within another one it is a part of that. */

@@ -231,8 +231,10 @@ int trail_read(struct trail *t, struct snapshot *s)
     take_roots(t); /* of size 0 */
     st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
     if (st == 0) {
-        while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
-            st = take_row(t, sqlite3_column_int64(q, 0), connect_column(q, 1));
+        while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+            int64_t n = sqlite3_column_int64(q, 0);
+            st = n > t->last_n ? take_row(t, n, connect_column(q, 1)) : snapshot_damaged(s);
+        }
         int done = snapshot_done(s, q, rc);
         st = st < 0 ? st : done;
     }

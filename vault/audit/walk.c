@@ -109,9 +109,12 @@ static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size
     st = snapshot_query(c->source, i, c->id, *last, &q);
     if (st == 0) {
         while (st == 0 && c->bytes - before < PAGE_BYTES && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-            *last = sqlite3_column_int64(q, 0);
+            int64_t id = sqlite3_column_int64(q, 0);
+            st = id > *last ? 0 : snapshot_damaged(c->source);
+            *last = id;
             ++*ret_n;
-            st = take(c, q);
+            if (st == 0)
+                st = take(c, q);
         }
         int done = snapshot_done(c->source, q, rc);
         st = st < 0 ? st : done;

@@ -26,6 +26,16 @@ int query_fail(struct query *q)
     return MI_ESTORE;
 }
 
+int query_damaged(struct query *q)
+{
+    static const char why[] = "it is damaged: rows are not in the order of their ids";
+    if (q->remote != NULL)
+        return query_store_fail(q, why);
+    buf_clear(&q->error);
+    buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path, why);
+    return MI_ESTORE;
+}
+
 static int connect_to(struct query *q)
 {
     sqlite3_close(q->db);

@@ -73,8 +73,8 @@ int query_events_back(struct query *q, int64_t session_id, int64_t to, query_eve
         st = page_events_back(q, session_id, to, &page);
         more = st == 0 && page != NULL;
         for (struct page_row *e = page; more && e != NULL; e = e->next) {
-            to = e->event.id - 1;
-            more = fn(ctx, &e->event);
+            more = fn(ctx, &e->event) && e->event.id > INT64_MIN;
+            to = more ? e->event.id - 1 : to;
         }
         page_free(page);
     }

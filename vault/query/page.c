@@ -47,12 +47,14 @@ void page_free(struct page_row *row)
     }
 }
 
-/* A statement with three parameters. */
+/* A statement with three parameters. The first column of its rows grows, or becomes less, and is between two numbers: a
+ * damaged file may have other rows, after which the next page would not be another one. */
 struct page_query {
     enum query_statement statement;
     int64_t first, second, third; /* ?1, ?2, ?3 */
     copy_fn copy;
     size_t max_bytes;
+    struct query_range rows;
 };
 
 /* Reads rows until they have max_bytes. */
@@ -66,11 +68,16 @@ static int load(struct query *q, const struct page_query *p, struct page_row **r
     sqlite3_bind_int64(st, 1, p->first);
     sqlite3_bind_int64(st, 2, p->second);
     sqlite3_bind_int64(st, 3, p->third);
+    struct query_range rows = p->rows;
     int rc = SQLITE_DONE;
     for (size_t sum = 0, n = 0; sum < p->max_bytes && status == 0; sum += n) {
         rc = sqlite3_step(st);
         if (rc != SQLITE_ROW)
             break;
+        if (!query_in_order(&rows, st)) {
+            status = query_damaged(q);
+            break;
+        }
         *tail = p->copy(st, &n);
         if (*tail == NULL)
             status = MI_ENOMEM;
@@ -146,7 +153,8 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
 
 int page_sessions(struct query *q, int64_t from, int64_t to, int64_t limit, struct page_row **ret)
 {
-    struct page_query p = {Q_SESSIONS, from, to, limit, copy_session, SIZE_MAX};
+    struct page_query p = {Q_SESSIONS,         from, to, limit, copy_session, SIZE_MAX,
+                           {0, from, to, true}};
     return load(q, &p, ret);
 }
 
@@ -174,7 +182,8 @@ int page_messages(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            .second = schema_message_id(session_id, (uint64_t)to),
                            .third = QUERY_PAGE_ROWS,
                            .copy = copy_message,
-                           .max_bytes = QUERY_PAGE_BYTES};
+                           .max_bytes = QUERY_PAGE_BYTES,
+                           .rows = {session_id, from, to, false}};
     return load(q, &p, ret);
 }
 
@@ -195,12 +204,27 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
 
 int page_events_back(struct query *q, int64_t session_id, int64_t to, struct page_row **ret)
 {
-    struct page_query p = {Q_EVENTS_BACK, session_id, to, QUERY_PAGE_ROWS, copy_event, SIZE_MAX};
+    struct page_query p = {Q_EVENTS_BACK,
+                           session_id,
+                           to,
+                           QUERY_PAGE_ROWS,
+                           copy_event,
+                           SIZE_MAX,
+                           {session_id, INT64_MIN, to, true}};
     return load(q, &p, ret);
 }
 
 int page_events(struct query *q, int64_t session_id, int64_t after, struct page_row **ret)
 {
-    struct page_query p = {Q_EVENTS, session_id, after, QUERY_PAGE_ROWS, copy_event, SIZE_MAX};
+    *ret = NULL;
+    if (after == INT64_MAX)
+        return 0;
+    struct page_query p = {Q_EVENTS,
+                           session_id,
+                           after,
+                           QUERY_PAGE_ROWS,
+                           copy_event,
+                           SIZE_MAX,
+                           {session_id, after + 1, INT64_MAX, false}};
     return load(q, &p, ret);
 }

@@ -28,8 +28,8 @@ int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ct
             break;
         bool more = true;
         for (struct page_row *h = page; more && h != NULL; h = h->next) {
-            more = fn(ctx, &h->session);
-            to = h->session.id - 1;
+            more = fn(ctx, &h->session) && h->session.id > INT64_MIN;
+            to = more ? h->session.id - 1 : to;
             left--;
         }
         page_free(page);
@@ -176,6 +176,7 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     if (st == MI_ENOENT && ref != NULL && !is_last(ref))
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
     else if (st == MI_ENOENT)
-        buf_printf(&q->error, q->remote != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET, q->path);
+        buf_printf(&q->error, q->remote != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET,
+                   q->path);
     return st;
 }

@@ -137,6 +137,18 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
     return status;
 }
 
+bool query_in_order(struct query_range *r, sqlite3_stmt *st)
+{
+    int64_t n = sqlite3_column_int64(st, 0);
+    if (r->from > r->to || n < r->from || n > r->to)
+        return false;
+    /* at the end of the numbers, the range becomes empty */
+    bool last = r->backwards ? n == INT64_MIN : n == INT64_MAX;
+    r->from = last ? INT64_MAX : r->backwards ? r->from : n + 1;
+    r->to = last ? INT64_MIN : r->backwards ? n - 1 : r->to;
+    return true;
+}
+
 int query_scan(struct query *q, enum query_statement i, struct slice third,
                const struct query_range *in, query_row_fn fn, void *ctx)
 {
@@ -155,8 +167,9 @@ int query_scan(struct query *q, enum query_statement i, struct slice third,
         sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)(first + n)));
         if (sqlite3_bind_parameter_count(st) > 2)
             connect_bind(st, 3, third);
+        struct query_range rows = {in->session_id, first, first + n, in->backwards};
         while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
-            result = fn(ctx, st);
+            result = query_in_order(&rows, st) ? fn(ctx, st) : query_damaged(q);
         int status = query_done(q, st, rc);
         result = result == 0 ? status : result;
         if (in->backwards)

@@ -45,11 +45,16 @@ MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
 /* The first column of a statement with at most one row; 0 without a row. `id` is bound if the statement has a
  * parameter. */
 MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* The messages of a session with from <= seq <= to. */
+/* Rows of a session whose first column is between two numbers: the seq of messages, or an id. */
 struct query_range {
     int64_t session_id, from, to;
     bool backwards; /* newest first; the statement has this order as well */
 };
+/* Whether the current row is the next one of the range, from which it is then taken: so a reading ends, whatever is in
+ * the file. */
+MI_MUST bool query_in_order(struct query_range *r, sqlite3_stmt *st);
+/* A row is not in order: the database is damaged. MI_ESTORE, with a sentence in query_error(). */
+int query_damaged(struct query *q);
 /* Runs a statement over these messages, in parts of QUERY_PART messages, each in a transaction of its own. ?1 and ?2
  * are the range, ?3 is `third` if the statement has it ({NULL, 0}: NULL). The callback returns 0 to continue, 1 to
  * stop, or an error. */

@@ -1,5 +1,6 @@
 #include "vault/store/connect.h"
 
+#include "vault/store/budget.h"
 #include "vault/store/dir.h"
 #include "vault/store/failure.h"
 
@@ -10,7 +11,9 @@
 int connect_guard(sqlite3 *db)
 {
     int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    return rc != SQLITE_OK ? rc : sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return rc == SQLITE_OK ? budget_set(db) : rc;
 }
 
 int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms)

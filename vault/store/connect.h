@@ -1,7 +1,7 @@
 /* connect.h - connections to a database that another program may have created.
  *
- * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark Arts"), and symbolic
- *           links are not followed.
+ * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark Arts"), symbolic links
+ *           are not followed, and a statement ends (budget.h).
  * Owns      nothing: the caller owns the connection, and closes it after an error as well.
  * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
  * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */

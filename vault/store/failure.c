@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #define DAMAGED "it is damaged: a row is missing or has a wrong value"
+#define ENDLESS "it is damaged: its pages have no end"
 
 static struct {
     const sqlite3 *db; /* only compared: it may be closed by now */
@@ -20,6 +21,12 @@ static bool has_failed(sqlite3 *db)
     return is_error(sqlite3_errcode(db) & 0xFF);
 }
 
+/* SQLITE_INTERRUPT: the statement took more than there is in the file (budget.h). */
+static const char *text_of(sqlite3 *db)
+{
+    return (sqlite3_errcode(db) & 0xFF) == SQLITE_INTERRUPT ? ENDLESS : sqlite3_errmsg(db);
+}
+
 int failure_keep(sqlite3 *db)
 {
     bool failed = db != NULL && has_failed(db);
@@ -27,7 +34,7 @@ int failure_keep(sqlite3 *db)
         return MI_ESTORE;
     kept.db = db;
     kept.code = failed ? sqlite3_extended_errcode(db) : SQLITE_CORRUPT;
-    snprintf(kept.text, sizeof kept.text, "%s", failed ? sqlite3_errmsg(db) : DAMAGED);
+    snprintf(kept.text, sizeof kept.text, "%s", failed ? text_of(db) : DAMAGED);
     return MI_ESTORE;
 }
 
@@ -36,7 +43,7 @@ const char *failure_text(sqlite3 *db)
     if (db == NULL)
         return "out of memory";
     if (has_failed(db))
-        return sqlite3_errmsg(db);
+        return text_of(db);
     return kept.db == db ? kept.text : DAMAGED;
 }
 

@@ -12,10 +12,12 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 static const char *const sql[UNSENT_KINDS] = {
     [UNSENT_SESSIONS] =
         "SELECT id, uid, name, CASE WHEN NOT ?3 THEN command WHEN json_valid(command)"
-        " THEN json_array(json_extract(command, '$[0]')) ELSE '[]' END, client_name, client_version, server_name, server_version,"
+        " THEN json_array(json_extract(command, '$[0]')) ELSE '[]' END, client_name, "
+        "client_version, server_name, server_version,"
         " protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, "
         "record_level,"
-        " interposer_version, CASE WHEN NOT ?3 THEN redact_rules END, salt, commitment, end_salt, end_commitment, records, "
+        " interposer_version, CASE WHEN NOT ?3 THEN redact_rules END, salt, commitment, end_salt, "
+        "end_commitment, records, "
         "tree,"
         " ifnull((SELECT m.seq FROM messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + "
         "68719476735"
@@ -87,11 +89,25 @@ static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
     return bytes;
 }
 
+/* Numbers of rows grow, from the one that was asked for: so sending ends, whatever is in the file. */
+static bool is_next(enum unsent_rows what, const int64_t key[3], const struct cell *first,
+                    int64_t n, int64_t *last)
+{
+    int64_t from = what == UNSENT_MESSAGES || what == UNSENT_EVENTS ? key[1] : key[0];
+    if (what == UNSENT_REPLACED) /* one statement reads them all */
+        return true;
+    bool next =
+        first->type == CELL_INT &&
+        (n > 0 ? first->number > *last : first->number >= from + (what == UNSENT_CHECKPOINTS));
+    *last = first->number;
+    return next;
+}
+
 int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], unsent_fn fn,
                 void *ctx, int64_t *ret_n)
 {
     struct cell cell[CELLS_MAX];
-    int64_t n = 0;
+    int64_t n = 0, last = 0;
     size_t bytes = 0;
     int st = 0, rc = SQLITE_ROW;
     sqlite3_stmt *q = unsent_prepare(u, &u->rows[what], sql[what]);
@@ -105,8 +121,10 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
             bytes += (size_t)cell[MESSAGE_LENGTH].number;
         if (n > 0 && bytes > UNSENT_BYTES)
             break;
-        n++;
-        st = fn(ctx, cell);
+        if (!is_next(what, key, &cell[0], n++, &last))
+            st = unsent_fail(u);
+        else
+            st = fn(ctx, cell);
     }
     if (st == 0 && rc != SQLITE_ROW && rc != SQLITE_DONE)
         st = unsent_fail(u);
@@ -135,7 +153,8 @@ int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret)
 int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq)
 {
     *ret_seq = 0;
-    if (event[EVENT_KIND].type != CELL_TEXT || !slice_is(event[EVENT_KIND].text, EVENT_FINDING_ADDED))
+    if (event[EVENT_KIND].type != CELL_TEXT ||
+        !slice_is(event[EVENT_KIND].text, EVENT_FINDING_ADDED))
         return 0;
     sqlite3_stmt *q = unsent_prepare(
         u, &u->finding, "SELECT CASE WHEN json_valid(?1) THEN json_extract(?1, '$.seq') END");

@@ -1,0 +1,55 @@
+#include "vault/store/budget.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define PART 1000000 /* steps between two calls */
+
+struct budget {
+    sqlite3 *db;
+    int64_t used;
+};
+
+static int64_t bytes_of(const char *path, const char *more)
+{
+    char name[4096];
+    struct stat st;
+    int n = path != NULL ? snprintf(name, sizeof name, "%s%s", path, more) : -1;
+    return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : 0;
+}
+
+static int on_steps(void *ctx)
+{
+    struct budget *b = ctx;
+    b->used += PART;
+    if (b->used < BUDGET_LEAST)
+        return 0;
+    const char *path = sqlite3_db_filename(b->db, "main");
+    return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (bytes_of(path, "") + bytes_of(path, "-wal"));
+}
+
+/* A statement begins, or the connection is closed. */
+static int on_trace(unsigned event, void *ctx, void *p, void *x)
+{
+    (void)p, (void)x;
+    struct budget *b = ctx;
+    b->used = 0;
+    if (event == SQLITE_TRACE_CLOSE)
+        free(b);
+    return 0;
+}
+
+int budget_set(sqlite3 *db)
+{
+    struct budget *b = malloc(sizeof *b);
+    if (b == NULL)
+        return SQLITE_NOMEM;
+    *b = (struct budget){.db = db};
+    int rc = sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_CLOSE, on_trace, b);
+    if (rc != SQLITE_OK)
+        free(b);
+    else
+        sqlite3_progress_handler(db, PART, on_steps, b);
+    return rc;
+}
