@@ -1,6 +1,8 @@
 /* checkpoint.c - `mcp-interposer audit checkpoint`: signs the vault's log, prints the note, and copies it to anchors. */
 #include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
+#include "cli/audit/escalate.h"
+#include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
 #include "cli/audit/previous.h"
@@ -13,6 +15,8 @@
 
 static const struct opt table_of_options[] = {
     {0, "anchor", "WHERE...", NULL, "also copy it there: a FILE, git:DIR, or syslog"},
+    {0, "new-vault", NULL, NULL,
+     "sign this log, although another one was signed in this directory"},
     {0, "quiet", NULL, NULL, "print nothing, and do nothing without a key"},
     AUDIT_OPT_KEY,
     COMMAND_OPT_VAULT,
@@ -52,10 +56,20 @@ static int sign(const struct settings *s, const char *vault, char *key_path,
                 const struct secret_key *key)
 {
     struct buf error = {0}, note = {0};
+    struct kept kept = {0};
     struct signing log;
+    bool anew = settings_on(s, "new-vault");
     int st = signing_open(&log, vault, &error);
+    if (st == 0 && !anew)
+        st = kept_read(&kept, key_path, vault, &error);
+    log.kept = kept.at;
+    log.kept_n = kept.n;
     if (st == 0)
         st = signing_checkpoint(&log, key, previous_key, key_path, &note);
+    if (st == MI_EINVAL && log.changed)
+        escalate_evidence(vault, buf_str(&error));
+    if (st == 0)
+        st = kept_write(key_path, vault, buf_slice(&note), anew, &error);
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     if (st == 0 && !settings_on(s, "quiet") && buf_str(&note)[0] != '\0')
         status = print(&note);
@@ -64,6 +78,7 @@ static int sign(const struct settings *s, const char *vault, char *key_path,
         status = anchored != EXIT_FINE ? anchored : status;
     }
     signing_close(&log);
+    kept_close(&kept);
     buf_close(&error);
     buf_close(&note);
     return status;

@@ -1,5 +1,6 @@
 /* key.c - `mcp-interposer audit key`: makes, prints and replaces the key that signs checkpoints. */
 #include "cli/audit/commands.h"
+#include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
 #include "cli/audit/previous.h"
@@ -85,8 +86,17 @@ static int add_key(struct signing *log, void *ctx)
 {
     struct succession *x = ctx;
     struct log_head head;
+    struct kept kept = {0};
     int st = signing_head(log, &head);
-    return st == 0 && head.has_key ? signing_key(log, x->key, previous_key, x->path) : st;
+    if (st == 0)
+        st = kept_read(&kept, x->path, log->vault, log->error);
+    log->kept = kept.at;
+    log->kept_n = kept.n;
+    if (st == 0 && head.has_key)
+        st = signing_key(log, x->key, previous_key, x->path);
+    log->kept_n = 0;
+    kept_close(&kept);
+    return st;
 }
 
 /* ---- actions -------------------------------------------------------------------------------- */

@@ -300,9 +300,10 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
     size_t from = o->b.n;
     out_printf(o,
                "compared: the database, %llu session%s, the log, %lld checkpoint%s of the vault, "
-               "%lld from elsewhere",
+               "%lld from elsewhere%s",
                (unsigned long long)covered, covered == 1 ? "" : "s", (long long)v->checkpoints,
-               v->checkpoints == 1 ? "" : "s", (long long)v->notes);
+               v->checkpoints == 1 ? "" : "s", (long long)v->notes,
+               v->kept > 0 ? ", and the one beside the key" : "");
     out_fill_line(o, from, 2);
     from = o->b.n;
     out_raw(o, "not compared: ");
@@ -331,6 +332,8 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
                    open == 1 ? " is" : "s are");
     else if (!v->has_log)
         out_raw(o, ", but no session has evidence");
+    else if (v->anchored == 0 && v->kept > 0)
+        out_raw(o, ": it agrees with its log, and that with the checkpoint beside the key");
     else if (v->anchored == 0)
         out_raw(o, ": it agrees with its own log, and was compared with nothing else");
     else if (v->anchored < v->leaves)

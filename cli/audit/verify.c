@@ -1,15 +1,20 @@
 /* verify.c - `mcp-interposer audit verify`: compares a vault with its evidence. */
 #include "cli/audit/anchored.h"
 #include "cli/audit/commands.h"
+#include "cli/audit/kept.h"
+#include "cli/audit/keypath.h"
 #include "cli/audit/outcome.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/frame/input.h"
 #include "cli/frame/session.h"
+#include "cli/settings/paths.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define QUIET_US 500000 /* progress is shown after this time */
@@ -21,6 +26,7 @@ static const struct opt table_of_options[] = {
     {0, "json", NULL, NULL,
      "print one JSON object per line for each session, and one for the vault"},
     {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},
+    AUDIT_OPT_KEY,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -107,6 +113,22 @@ static int verify_named(const struct settings *s, struct query *q, struct audit 
     return st < 0 ? fail(st == MI_ENOMEM ? "out of memory" : audit_error(a)) : EXIT_FINE;
 }
 
+/* What is kept beside the key of this machine, if there is one. */
+static int add_kept(const struct settings *s, struct audit *a, const char *vault)
+{
+    struct buf error = {0};
+    struct kept k = {0};
+    char *path = path_audit_key(settings_text(s, "audit-key"));
+    int st = path != NULL ? kept_read(&k, path, vault, &error) : errno == ENOENT ? 0 : MI_ENOMEM;
+    for (size_t i = 0; st == 0 && i < k.n; i++)
+        st = audit_kept(a, buf_slice(&k.note[i]));
+    int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
+    kept_close(&k);
+    buf_close(&error);
+    free(path);
+    return status;
+}
+
 static int verify_all(const struct settings *s, struct query *q, struct audit *a)
 {
     struct public_key key;
@@ -114,6 +136,8 @@ static int verify_all(const struct settings *s, struct query *q, struct audit *a
     int status = trusted ? input_key(settings_text(s, "key"), &key) : EXIT_FINE;
     if (status == EXIT_FINE)
         status = anchored_add(s, a);
+    if (status == EXIT_FINE)
+        status = add_kept(s, a, query_vault(q));
     if (status != EXIT_FINE)
         return status;
     int st = audit_log(a, trusted ? &key : NULL);

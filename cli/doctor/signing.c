@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cli/audit/anchor.h"
+#include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
 #include "vault/upkeep/health.h"
@@ -34,6 +35,35 @@ static void check_anchors(struct doctor *d, const struct settings *own,
             doctor_fine(d, "anchor", "%s", where);
     }
     buf_close(&error);
+}
+
+/* What is kept beside the key must be a part of the log. */
+static void check_kept(struct doctor *d, const char *key_path)
+{
+    struct buf error = {0};
+    struct kept k = {0};
+    char *vault = realpath(d->vault, NULL);
+    int st = vault != NULL ? kept_read(&k, key_path, vault, &error) : MI_ENOMEM;
+    for (size_t i = 0; st == 0 && i < k.n; i++) {
+        struct health_log log = {.size = k.at[i].size};
+        st = health_log(vault, &log, &error);
+        if (st == 0 && (strcmp(log.origin, k.at[i].origin) != 0 || !log.found ||
+                        !digest_eq(&log.root, &k.at[i].root))) {
+            doctor_found(
+                d, "signing",
+                "mcp-interposer audit verify says what was changed; if you know why (the vault was "
+                "restored, "
+                "or begun anew), and want to sign it: mcp-interposer audit checkpoint --new-vault",
+                "the log does not continue what was signed: it is not signed any more");
+            break;
+        }
+    }
+    if (st < 0)
+        doctor_found(d, "signing", REMEDY, "what was signed cannot be compared: %s",
+                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    kept_close(&k);
+    buf_close(&error);
+    free(vault);
 }
 
 static void check_log(struct doctor *d, const struct settings *own)
@@ -72,8 +102,10 @@ static void check_key(struct doctor *d, const struct settings *own, bool has_vau
                      st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     } else {
         doctor_fine(d, "key", "%s", path);
-        if (has_vault)
+        if (has_vault) {
             check_log(d, own);
+            check_kept(d, path);
+        }
     }
     key_erase(&key);
     buf_close(&error);
@@ -94,8 +126,8 @@ void doctor_signing(struct doctor *d, const struct settings *s, bool has_vault)
         buf_addc(&option, '\0');
         argv[1] = option.p;
     }
-    if (settings_read(&own, s->commands, command_verb(audit, "checkpoint"), option.failed || config == NULL ? 1 : 2,
-                      argv, &error) == SETTINGS_READY)
+    if (settings_read(&own, s->commands, command_verb(audit, "checkpoint"),
+                      option.failed || config == NULL ? 1 : 2, argv, &error) == SETTINGS_READY)
         check_key(d, &own, has_vault);
     settings_close(&own);
     buf_close(&error);

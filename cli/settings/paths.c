@@ -59,6 +59,11 @@ char *path_backups(void)
     return resolve(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-backups");
 }
 
+char *path_audit_state(void)
+{
+    return resolve(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-audit");
+}
+
 char *path_config(const char *given)
 {
     return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");

@@ -15,6 +15,8 @@
 char *path_vault(const char *given);
 /* $XDG_STATE_HOME/mcp-interposer-backups, else ~/.local/state/mcp-interposer-backups. */
 char *path_backups(void);
+/* $XDG_STATE_HOME/mcp-interposer-audit, else ~/.local/state/mcp-interposer-audit. */
+char *path_audit_state(void);
 /* `given`, or $XDG_CONFIG_HOME/mcp-interposer/config.ini, else ~/.config/mcp-interposer/config.ini. */
 char *path_config(const char *given);
 /* The same for audit.key. */

@@ -1,9 +1,17 @@
 #!/usr/bin/env python3
 """A recorded vault that somebody has forged so that other text is shown than `audit verify` compares."""
+import json
+import shutil
 import sqlite3
+import sys
+from pathlib import Path
 
 import lib
-from lib import call, case, check, eq, text_result
+from lib import call, case, check, eq, text_result, wait_until
+
+sys.path.insert(0, str(lib.ROOT / "tests/evidence"))
+
+import form  # noqa: E402
 
 READERS = (("show",), ("show", "--json"), ("sessions",), ("export",), ("search", "FORGED"), ("search", "--failed"), ("stats",), ("check",),
            ("tools",), ("diff", "1", "2"), ("redact", "--scan", "1"), ("audit", "prove", "1", "-o", "-"))
@@ -19,7 +27,21 @@ def recorded(t):
             p.server.send(text_result(100 + i, f"genuine text {i} of {k}"))
             p.client.recv(10)
         p.end()
+    quiet(t)
+
+
+def quiet(t):
+    """Waits until no process uses the vault: at the end of a session, another one signs it."""
+    def used():
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if str(t.vault).encode() in path.read_bytes():
+                    return True
+            except OSError:
+                continue
+        return False
     lib.settle()
+    wait_until(lambda: not used(), 20, "the end of all processes of the vault")
 
 
 def change(t, script):
@@ -94,6 +116,171 @@ def _(t):
     r = t.run("audit", "verify", "--vault", t.vault)
     eq((r.returncode, r.stdout.splitlines()[-1]), (1, b"verdict: TAMPERED: 1 thing is wrong; something was changed later"), "verdict")
     check(b"the log says that it was removed, and it is there (added)" in b" ".join(r.stdout.split()), r.stdout)
+
+
+def leaf_page(t, name, type):
+    """(offset in the file, bytes) of the first leaf page of a table (13) or an index (10)."""
+    db = sqlite3.connect(t.vault / "interposer.db")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    (root,), = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,))
+    (size,), = db.execute("PRAGMA page_size")
+    db.close()
+    data = (t.vault / "interposer.db").read_bytes()
+    while data[(root - 1) * size] != type:      # an interior page: its first child
+        at = (root - 1) * size
+        cell = at + int.from_bytes(data[at + 12:at + 14], "big")
+        root = int.from_bytes(data[cell:cell + 4], "big")
+    at = (root - 1) * size
+    return at, bytearray(data[at:at + size])
+
+
+def write_at(t, at, page):
+    with open(t.vault / "interposer.db", "r+b") as file:
+        file.seek(at)
+        file.write(page)
+
+
+def all_end(t):
+    for args in READERS + (("show", "2"), ("show", "--json", "2"), ("export", "2"), ("diff", "2", "1"), ("sessions", "--json")):
+        r = t.run(*args, "--vault", t.vault)
+        check(r.returncode in (0, 1, 3) and len(r.stdout) < 100000, f"{args}: {r.returncode} {len(r.stdout)} {r.stderr}")
+    r = t.run("audit", "verify", "--vault", t.vault)
+    check(r.returncode == 1 and b"TAMPERED: 1 thing is wrong; nothing else was compared" in r.stdout and b"(damaged)" in r.stdout, r)
+
+
+@case("one byte of the index of `events` is another one: every command ends", limit=120)
+def _(t):
+    recorded(t)
+    at, page = leaf_page(t, "events_by_session", 10)
+    n = int.from_bytes(page[3:5], "big")
+    cell = int.from_bytes(page[8 + 2 * (n - 1):10 + 2 * (n - 1)], "big")
+    last = cell + page[cell]            # the last byte of the last entry: the id of its row
+    page[last] ^= 1 << page[last].bit_length() - 1
+    write_at(t, at, page)
+    all_end(t)
+    r = t.run("show", "2", "--vault", t.vault)
+    check(r.returncode == 3 and (b"not in the order of their ids" in r.stderr or b"malformed" in r.stderr), r)
+
+
+@case("two rows of `messages` are not in the order of their ids: every command ends", limit=120)
+def _(t):
+    recorded(t)
+    at, page = leaf_page(t, "messages", 13)
+    n = int.from_bytes(page[3:5], "big")
+    a, b = 8 + 2 * (n - 2), 8 + 2 * (n - 1)
+    page[a:a + 2], page[b:b + 2] = page[b:b + 2], page[a:a + 2]
+    write_at(t, at, page)
+    all_end(t)
+
+
+def rewrite(vault):
+    """Another history of session 1: other bodies, with commitments, tree, seal and log. The leaf of the key is genuine, and
+    there is no checkpoint any more."""
+    db = sqlite3.connect(vault / "interposer.db", isolation_level=None)
+    db.row_factory, db.text_factory = sqlite3.Row, bytes
+    db.execute("UPDATE messages SET body = replace(CAST(body AS TEXT), 'genuine', 'FORGED') WHERE session_id = 1")
+    places = {0: db.execute("SELECT commitment FROM sessions WHERE id = 1").fetchone()[0]}
+    for row in db.execute("SELECT place, commitment FROM events WHERE session_id = 1"):
+        places[row["place"]] = row["commitment"]
+    place = 0
+    for row in db.execute("SELECT * FROM messages WHERE session_id = 1 ORDER BY id").fetchall():
+        while place in places:
+            place += 1
+        places[place] = form.commitment(row["salt"], ["message", *(row[f] for f in form.MESSAGE_FIELDS), row["body"]])
+        db.execute("UPDATE messages SET commitment = ? WHERE id = ?", (places[place], row["id"]))
+    all = [places[i] for i in sorted(places)]
+    db.execute("UPDATE sessions SET tree = ? WHERE id = 1", (form.subtrees(all),))
+    uid = db.execute("SELECT uid FROM sessions WHERE id = 1").fetchone()[0].decode()
+    for n, leaf in db.execute("SELECT n, leaf FROM leaves").fetchall():
+        x = json.loads(leaf)
+        if x["type"] == "seal" and x["session"] == uid:
+            x["root"] = form.session_root(all).hex()
+            db.execute("UPDATE leaves SET leaf = ? WHERE n = ?", (json.dumps(x, separators=(",", ":"), ensure_ascii=False), n))
+    db.execute("DELETE FROM checkpoints")
+    db.close()
+
+
+def ok(t, *args):
+    r = t.run(*args, "--vault", t.vault)
+    eq(r.returncode, 0, f"{args}: {r.stderr}")
+    return r.stdout
+
+
+def verdict(t, env=None):
+    r = t.run("audit", "verify", "--vault", t.vault, env=env)
+    return r.returncode, r.stdout.decode().splitlines()[-1]
+
+
+def escalations(t):
+    return [p for p in (t.vault / "Escalations").glob("*-evidence.md")] if (t.vault / "Escalations").exists() else []
+
+
+def kept_files(t):
+    return sorted(p.name for p in (t.home / ".config/mcp-interposer/signed").iterdir())
+
+
+@case("a history that was written again is not signed: what is kept beside the key says so", limit=120)
+def _(t):
+    eq(t.run("audit", "key", "new").returncode, 0, "a key")
+    recorded(t)
+    wait_until(lambda: len(t.rows("SELECT 1 FROM checkpoints")) > 0 and len(kept_files(t)) == 1, 20, "the end of a session is signed")
+    ok(t, "audit", "checkpoint")
+    eq(verdict(t), (0, "verdict: valid: it agrees with its log, and that with the checkpoint beside the key"), "verdict")
+    name, = kept_files(t)
+    eq((t.home / ".config/mcp-interposer/signed" / name).stat().st_mode & 0o777, 0o600, "mode")
+    rewrite(t.vault)
+    elsewhere = {"HOME": str(t.tmp)}
+    eq(verdict(t, elsewhere), (0, "verdict: valid: it agrees with its own log, and was compared with nothing else"), "without what is kept")
+    eq(verdict(t), (1, "verdict: TAMPERED: 1 thing is wrong; something was changed later"), "verdict")
+    check(b"it has another history (forked)" in b" ".join(t.run("audit", "verify", "--vault", t.vault).stdout.split()), "forked")
+    r = t.run("audit", "checkpoint", "--vault", t.vault)
+    check(r.returncode == 3 and b"has other leaves than the log that was signed" in r.stderr, r)
+    eq(len(escalations(t)), 1, "escalations")
+    check("cause: evidence" in escalations(t)[0].read_text(), "its cause")
+    check(b"does not continue what was signed" in b" ".join(t.run("doctor", "--vault", t.vault).stdout.split()), "doctor")
+    r = t.run("audit", "key", "rotate", "--vault", t.vault)
+    check(r.returncode == 3 and b"has other leaves" in r.stderr, r)
+    escalations(t)[0].unlink()
+    t.proxy().initialize().end()            # the next session of the victim
+    wait_until(lambda: escalations(t), 20, "an escalation")
+    eq((t.rows("SELECT 1 FROM checkpoints"), kept_files(t)), ([], [name]), "nothing is signed")
+    ok(t, "audit", "checkpoint", "--new-vault")
+    eq(len(kept_files(t)), 2, "what was kept has another name")
+    eq(verdict(t)[0], 0, "verdict")
+    ok(t, "audit", "checkpoint")
+
+
+@case("a vault that is older than what was signed, or another one, is not signed", limit=120)
+def _(t):
+    eq(t.run("audit", "key", "new").returncode, 0, "a key")
+    recorded(t)
+    old = t.tmp / "old"
+    shutil.copytree(t.vault, old)
+    recorded(t)
+    ok(t, "audit", "checkpoint")
+    shutil.rmtree(t.vault)
+    shutil.copytree(old, t.vault)
+    r = t.run("audit", "checkpoint", "--vault", t.vault)
+    check(r.returncode == 3 and b"is shorter than the log that was signed" in r.stderr, r)
+    check(b"(rolled back)" in t.run("audit", "verify", "--vault", t.vault).stdout, "rolled back")
+    shutil.rmtree(t.vault)
+    recorded(t)
+    r = t.run("audit", "checkpoint", "--vault", t.vault)
+    check(r.returncode == 3 and b"is of another vault than the log that was signed" in r.stderr, r)
+
+
+@case("where the folder of the key cannot be written, the state directory keeps what was signed", limit=120)
+def _(t):
+    eq(t.run("audit", "key", "new").returncode, 0, "a key")
+    folder = t.home / ".config/mcp-interposer"
+    (folder / "signed").write_text("")      # root may write everywhere: no folder can be made here
+    recorded(t)
+    ok(t, "audit", "checkpoint")
+    kept, = (t.home / ".local/state/mcp-interposer-audit").glob("*.note")
+    check(kept.read_text().startswith("mcp-interposer/"), kept.read_text())
+    kept.write_text("x\n")
+    r = t.run("audit", "checkpoint", "--vault", t.vault)
+    check(r.returncode == 3 and b"is not a signed checkpoint" in r.stderr, r)
 
 
 lib.main()

@@ -170,7 +170,12 @@ const char *audit_error(struct audit *a)
 
 int audit_note(struct audit *a, struct slice note)
 {
-    return signed_add(&a->notes, &a->trail, note);
+    return signed_add(&a->notes, &a->trail, note, SIGNED_ANCHOR);
+}
+
+int audit_kept(struct audit *a, struct slice note)
+{
+    return signed_add(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
 
 /* ---- the log -------------------------------------------------------------------------------- */
@@ -226,9 +231,11 @@ int audit_log(struct audit *a, const struct public_key *trusted)
 void audit_vault(const struct audit *a, struct audit_vault *ret)
 {
     const struct trail *t = &a->trail;
-    int64_t notes = 0;
-    for (size_t i = 0; i < a->notes.n; i++)
-        notes += a->notes.note[i].size < 0;
+    int64_t notes = 0, kept = 0;
+    for (size_t i = 0; i < a->notes.n; i++) {
+        notes += a->notes.note[i].size == SIGNED_ANCHOR;
+        kept += a->notes.note[i].size == SIGNED_KEPT;
+    }
     *ret = (struct audit_vault){
         .has_log = a->has_log,
         .all = a->all,
@@ -237,8 +244,9 @@ void audit_vault(const struct audit *a, struct audit_vault *ret)
         .leaves = (int64_t)t->tree.n,
         .unsigned_leaves = (int64_t)(t->tree.n - a->signed_leaves),
         .anchored = (int64_t)a->anchored,
-        .checkpoints = (int64_t)a->notes.n - notes,
+        .checkpoints = (int64_t)a->notes.n - notes - kept,
         .notes = notes,
+        .kept = kept,
         .wrong = a->wrong,
         .has_key = t->key_n > 0,
     };

@@ -36,13 +36,13 @@ struct audit_session {
 /* Of the vault, after audit_log() and audit_sessions(). */
 struct audit_vault {
     bool has_log;
-    bool all; /* audit_sessions() was called */
-    bool stopped; /* the database itself is wrong: nothing else was compared */
+    bool all;            /* audit_sessions() was called */
+    bool stopped;        /* the database itself is wrong: nothing else was compared */
     struct slice origin; /* "mcp-interposer/NAME" */
     int64_t leaves;
     int64_t unsigned_leaves; /* after the newest valid checkpoint */
     int64_t anchored;        /* leaves that a note from an anchor has signed */
-    int64_t checkpoints, notes;
+    int64_t checkpoints, notes, kept;
     int64_t wrong; /* calls of on_wrong() */
     bool has_key;
     struct public_key key; /* the last one */
@@ -66,6 +66,8 @@ const char *audit_error(struct audit *a);
 struct slice audit_origin(const struct audit *a);
 /* MI_EINVAL: it is not a signed checkpoint. Before audit_log(). */
 MI_MUST int audit_note(struct audit *a, struct slice note);
+/* A note that is kept beside the key: not an anchor, but the log must continue it. As audit_note(). */
+MI_MUST int audit_kept(struct audit *a, struct slice note);
 /* trusted: has to be a key of this vault; NULL: not known. */
 MI_MUST int audit_log(struct audit *a, const struct public_key *trusted);
 MI_MUST int audit_session(struct audit *a, int64_t id); /* MI_ENOENT: it was removed meanwhile */

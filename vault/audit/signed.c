@@ -43,13 +43,13 @@ static int add(struct signed_notes *s, struct trail *t, struct slice text, int64
     return trail_want(t, c.size);
 }
 
-int signed_add(struct signed_notes *s, struct trail *t, struct slice text)
+int signed_add(struct signed_notes *s, struct trail *t, struct slice text, int64_t from)
 {
     struct note note;
     struct checkpoint c;
     if (!read_checkpoint(text, &note, &c))
         return MI_EINVAL;
-    return add(s, t, text, -1);
+    return add(s, t, text, from);
 }
 
 int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source)
@@ -116,11 +116,14 @@ void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t 
         char record[40];
         if (kind == AUDIT_NOTHING) {
             *ret_signed = x->leaves > *ret_signed ? x->leaves : *ret_signed;
-            if (x->size < 0 && x->leaves > *ret_anchored)
+            if (x->size == SIGNED_ANCHOR && x->leaves > *ret_anchored)
                 *ret_anchored = x->leaves;
             continue;
         }
-        snprintf(record, sizeof record, x->size >= 0 ? "checkpoint %lld" : "note of %lld leaves",
+        snprintf(record, sizeof record,
+                 x->size >= 0             ? "checkpoint %lld"
+                 : x->size == SIGNED_KEPT ? "kept note of %lld leaves"
+                                          : "note of %lld leaves",
                  x->size >= 0 ? (long long)x->size : (long long)x->leaves);
         audit_say(&w, kind, record, "%s", text);
         t->wrong(t->ctx, &w);

@@ -10,7 +10,7 @@
 
 struct signed_note {
     size_t at, n;    /* its text */
-    int64_t size;    /* of the row in `checkpoints`; -1: it is from an anchor */
+    int64_t size;    /* of the row in `checkpoints`, or where else it is from */
     uint64_t leaves; /* as it says; 0 if it is not a note */
     struct digest root;
     bool readable;
@@ -22,8 +22,10 @@ struct signed_notes {
     struct buf text; /* owned */
 };
 
-/* A note from an anchor. MI_EINVAL: it is not a checkpoint. */
-MI_MUST int signed_add(struct signed_notes *s, struct trail *t, struct slice note);
+#define SIGNED_ANCHOR (-1)
+#define SIGNED_KEPT (-2) /* beside the key */
+/* A note from elsewhere. MI_EINVAL: it is not a checkpoint. */
+MI_MUST int signed_add(struct signed_notes *s, struct trail *t, struct slice note, int64_t from);
 /* Those of the vault. Before the log is read, in the same transaction. */
 MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
 /* After the log was read: reports what is wrong with them. *ret_anchored: the leaves that an anchor has signed;

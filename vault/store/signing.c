@@ -51,6 +51,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
     int st = layout_check(ret->db, &why);
     if (st == MI_EINVAL)
         buf_printf(error, "cannot sign %s/" VAULT_DB ": %s", vault, buf_str(&why));
+    ret->changed = st == MI_EINVAL;
     buf_close(&why);
     if (st < 0)
         return st == MI_ESTORE ? fail_sql(ret) : st;
@@ -70,13 +71,17 @@ struct reading {
     struct signing *s;
     struct log_head head;
     struct tree tree;
-    uint64_t at; /* the root over this many leaves is wanted; UINT64_MAX: none */
-    bool found;
-    struct digest root_at;
+    /* Roots that are wanted. */
+    struct wanted {
+        uint64_t size; /* UINT64_MAX: none */
+        bool found;
+        struct digest root;
+    } at[1 + SIGNING_KEPT_MAX];
 };
 
 static int damaged(struct reading *r, int64_t n, const char *why)
 {
+    r->s->changed = true;
     buf_printf(r->s->error, "the log of %s is damaged: leaf %" PRId64 " %s; " SEE_VERIFY,
                r->s->vault, n, why);
     return MI_EINVAL;
@@ -117,16 +122,20 @@ static int on_leaf(void *ctx, int64_t n, struct slice text)
     if (st < 0)
         return st;
     tree_add(&r->tree, &leaf);
-    if (r->tree.n == r->at) {
-        r->found = true;
-        r->root_at = tree_root(&r->tree);
-    }
+    for (size_t i = 0; i < MI_COUNT(r->at); i++)
+        if (r->tree.n == r->at[i].size) {
+            r->at[i].found = true;
+            r->at[i].root = tree_root(&r->tree);
+        }
     return 0;
 }
 
 static int read_log(struct signing *s, uint64_t at, struct reading *r)
 {
-    *r = (struct reading){.s = s, .at = at};
+    *r = (struct reading){.s = s};
+    r->at[0].size = at;
+    for (size_t i = 0; i < SIGNING_KEPT_MAX; i++)
+        r->at[1 + i].size = i < s->kept_n ? s->kept[i].size : UINT64_MAX;
     buf_clear(s->error);
     int st = ledger_read(s->db, 0, on_leaf, r);
     if (st == MI_ESTORE)
@@ -151,12 +160,12 @@ int signing_root(struct signing *s, uint64_t size, struct digest *ret)
 {
     struct reading r;
     int st = read_log(s, size, &r);
-    if (st == 0 && !r.found) {
+    if (st == 0 && !r.at[0].found) {
         buf_printf(s->error, "the log of %s has only %" PRIu64 " leaves", s->vault, r.head.size);
         return MI_EINVAL;
     }
     if (st == 0)
-        *ret = r.root_at;
+        *ret = r.at[0].root;
     return st;
 }
 
@@ -178,12 +187,39 @@ static int last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_
     if (rc == SQLITE_ROW &&
         (note_read(connect_column(q, 1), &n) < 0 || checkpoint_read(n.text, ret) < 0 ||
          ret->size != (uint64_t)sqlite3_column_int64(q, 0))) {
+        s->changed = true;
         buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
         st = MI_EINVAL;
     }
     ret->origin = (struct slice){0}; /* it was borrowed from the row */
     sqlite3_finalize(q);
     return st;
+}
+
+/* What is kept outside of the vault, where a writer of the vault cannot change it. */
+static int compare_kept(struct signing *s, const struct reading *r)
+{
+    const char *why = NULL;
+    size_t i = 0;
+    for (; why == NULL && i < s->kept_n; i++) {
+        const struct signing_kept *k = &s->kept[i];
+        if (strcmp(k->origin, r->head.origin) != 0)
+            why = "is of another vault than the log that was signed";
+        else if (!r->at[1 + i].found)
+            why = "is shorter than the log that was signed";
+        else if (!digest_eq(&r->at[1 + i].root, &k->root))
+            why = "has other leaves than the log that was signed";
+    }
+    if (why == NULL)
+        return 0;
+    s->changed = true;
+    buf_printf(s->error,
+               "the log of %s %s, which had %" PRIu64
+               " leaves: the vault was changed, replaced, or restored "
+               "from a copy, and is not signed; " SEE_VERIFY ". If you know why, and want to sign "
+               "what it has now: mcp-interposer audit checkpoint --new-vault",
+               s->vault, why, s->kept[i - 1].size);
+    return MI_EINVAL;
 }
 
 static int read_continued(struct signing *s, struct reading *r)
@@ -193,7 +229,10 @@ static int read_continued(struct signing *s, struct reading *r)
     int st = last_checkpoint(s, &last, &has);
     if (st == 0)
         st = read_log(s, has ? last.size : UINT64_MAX, r);
-    if (st == 0 && has && (!r->found || !digest_eq(&r->root_at, &last.root))) {
+    if (st == 0)
+        st = compare_kept(s, r);
+    if (st == 0 && has && (!r->at[0].found || !digest_eq(&r->at[0].root, &last.root))) {
+        s->changed = true;
         buf_printf(s->error,
                    "the log of %s does not continue its checkpoint of %" PRIu64
                    " leaves: it was changed; " SEE_VERIFY,

@@ -3,6 +3,7 @@
  * The log is read from its first leaf each time. It is not signed if it is damaged, or does not continue the last
  * checkpoint of this vault.
  *
+ * Rules     a log is signed only if it continues the last checkpoint of the vault, and those that are kept elsewhere.
  * Owns      a connection. What it commits is on the disk, with all that was committed before: a checkpoint that is
  *           anchored elsewhere must not be ahead of the vault after a power failure.
  * Errors    MI_ENOENT (there is no vault), MI_EINVAL (the log must not be signed), MI_EBUSY (locked), MI_ESTORE, MI_EIO,
@@ -19,10 +20,23 @@
 #define SIGNING_WAIT_MS 5000
 #define SIGNING_ORIGIN_MAX (sizeof CHECKPOINT_ORIGIN + LEAF_UID) /* bytes, with a NUL */
 
+#define SIGNING_KEPT_MAX 2
+
+/* A checkpoint that was signed before and is kept outside of the vault. */
+struct signing_kept {
+    char origin[SIGNING_ORIGIN_MAX];
+    uint64_t size;
+    struct digest root;
+};
+
 struct signing {
     sqlite3 *db;       /* owned */
     const char *vault; /* borrowed; the directory */
     struct buf *error; /* borrowed */
+    bool changed;      /* the log is not the one that was signed before, or is damaged */
+    /* Set by the caller after signing_open(): the log must continue each of these. */
+    const struct signing_kept *kept; /* borrowed */
+    size_t kept_n;
 };
 
 struct log_head {

@@ -1,5 +1,6 @@
 #include "vault/upkeep/health.h"
 
+#include "evidence/tree.h"
 #include "vault/store/failure.h"
 #include "vault/store/layout.h"
 #include "vault/store/ledger.h"
@@ -156,6 +157,48 @@ int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned, s
     if (st == 0)
         *ret_unsigned = seals.n;
     return note->failed ? MI_ENOMEM : st;
+}
+
+struct log_reading {
+    struct health_log *log;
+    struct tree tree;
+};
+
+static int take_leaf(void *ctx, int64_t n, struct slice text)
+{
+    struct log_reading *r = ctx;
+    struct leaf l;
+    if (n != (int64_t)r->tree.n || r->log->found)
+        return 1;
+    int st = n == 0 ? leaf_read(text, &l) : 0;
+    if (st < 0)
+        return st == MI_ENOMEM ? st : 1;
+    if (n == 0)
+        snprintf(r->log->origin, sizeof r->log->origin, CHECKPOINT_ORIGIN "%.*s",
+                 (int)size_min(l.uid.n, LEAF_UID), l.uid.p);
+    struct digest leaf = tree_leaf(text);
+    tree_add(&r->tree, &leaf);
+    r->log->found = r->tree.n == r->log->size;
+    if (r->log->found)
+        r->log->root = tree_root(&r->tree);
+    return 0;
+}
+
+int health_log(const char *vault, struct health_log *log, struct buf *error)
+{
+    sqlite3 *db;
+    char path[PATH_MAX];
+    bool has = false;
+    struct log_reading r = {.log = log};
+    int st = connect_to(vault, &db, path, error);
+    if (st == 0 && schema_has_table(db, "leaves", &has) < 0)
+        st = fail(db, error);
+    if (st == 0 && has)
+        st = ledger_read(db, 0, take_leaf, &r);
+    if (st == MI_ESTORE && error->n == 0)
+        st = fail(db, error);
+    sqlite3_close(db);
+    return st < 0 ? st : 0;
 }
 
 int64_t health_schema(void)

@@ -8,6 +8,10 @@
 #define MI_VAULT_UPKEEP_HEALTH_H
 
 #include "base/buf.h"
+#include "evidence/leaf.h"
+#include "evidence/note.h"
+
+#define HEALTH_ORIGIN (sizeof CHECKPOINT_ORIGIN + LEAF_UID)
 
 struct health {
     int64_t version; /* of the schema; 0: no tables yet */
@@ -26,6 +30,16 @@ MI_MUST int health_check(const char *vault, struct buf *error);
  * ended since then, before this time. As health_look(); MI_ENOENT also if the vault has no evidence. */
 MI_MUST int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                           struct buf *note, struct buf *error);
+
+/* What the log is: its origin, and its root over `size` leaves, if it has so many. A leaf that is damaged or missing ends
+ * it. As health_look(); a vault without evidence has no origin. */
+struct health_log {
+    uint64_t size;
+    char origin[HEALTH_ORIGIN]; /* "" */
+    bool found;
+    struct digest root;
+};
+MI_MUST int health_log(const char *vault, struct health_log *log, struct buf *error);
 
 int64_t health_schema(void); /* the schema version that this program creates */
 /* The version of the SQLite library, such as "3.40.1", whether it is new enough, and whether it has FTS5. */

@@ -1,0 +1,190 @@
+#include "cli/audit/kept.h"
+
+#include "base/clock.h"
+#include "base/make_path.h"
+#include "base/write_all.h"
+#include "cli/frame/input.h"
+#include "cli/settings/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER "signed"
+#define NAME_N (32 + sizeof ".note")
+
+static void file_name(const char *vault, char ret[NAME_N])
+{
+    char hex[DIGEST_HEX + 1];
+    struct digest d = digest_of(slice_of(vault));
+    digest_hex(&d, hex);
+    snprintf(ret, NAME_N, "%.32s.note", hex);
+}
+
+/* i: 0, the folder beside the key, or 1. NULL: there is none, or no memory. */
+static char *folder_of(const char *key_path, size_t i)
+{
+    const char *slash = strrchr(key_path, '/');
+    struct buf b = {0};
+    if (i > 0)
+        return path_audit_state();
+    buf_slice_add(&b, (struct slice){key_path, slash != NULL ? (size_t)(slash - key_path) + 1 : 0});
+    buf_adds(&b, FOLDER);
+    char *path = b.failed ? NULL : strdup(buf_str(&b));
+    buf_close(&b);
+    return path;
+}
+
+static int cannot(const char *what, const char *path, struct buf *error)
+{
+    buf_printf(error, "cannot %s %s: %s", what, path, strerror(errno));
+    return MI_EIO;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int parse(struct slice text, struct signing_kept *ret)
+{
+    struct note n;
+    struct checkpoint c;
+    if (note_read(text, &n) < 0 || checkpoint_read(n.text, &c) < 0 ||
+        c.origin.n >= sizeof ret->origin)
+        return MI_EINVAL;
+    snprintf(ret->origin, sizeof ret->origin, "%.*s", (int)c.origin.n, c.origin.p);
+    ret->size = c.size;
+    ret->root = c.root;
+    return 0;
+}
+
+static int read_note(struct kept *k, const char *folder, const char *vault, struct buf *error)
+{
+    char name[NAME_N];
+    struct buf path = {0}, *text = &k->note[k->n];
+    file_name(vault, name);
+    buf_printf(&path, "%s/%s", folder, name);
+    int st = 0, e = path.failed ? ENOMEM : input_read_file(buf_str(&path), NOTE_MAX, text);
+    errno = e;
+    if (e != 0 && e != ENOENT && e != ENOTDIR)
+        st = e == ENOMEM ? MI_ENOMEM : cannot("read", buf_str(&path), error);
+    if (e == 0 && parse(buf_slice(text), &k->at[k->n]) < 0) {
+        buf_printf(error,
+                   "%s is not a signed checkpoint: put a copy of it back, or, if the vault %s is "
+                   "known to be the right one, run `mcp-interposer audit checkpoint --new-vault`",
+                   buf_str(&path), vault);
+        st = MI_EINVAL;
+    }
+    k->n += st == 0 && e == 0;
+    buf_close(&path);
+    return st;
+}
+
+int kept_read(struct kept *k, const char *key_path, const char *vault, struct buf *error)
+{
+    int st = 0;
+    *k = (struct kept){0};
+    for (size_t i = 0; st == 0 && i < SIGNING_KEPT_MAX; i++) {
+        char *folder = folder_of(key_path, i);
+        st = folder != NULL             ? read_note(k, folder, vault, error)
+             : errno == ENOENT && i > 0 ? 0
+                                        : MI_ENOMEM;
+        free(folder);
+    }
+    return st;
+}
+
+void kept_close(struct kept *k)
+{
+    for (size_t i = 0; i < SIGNING_KEPT_MAX; i++)
+        buf_close(&k->note[i]);
+    *k = (struct kept){0};
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* 0, or -1 with errno: nothing was changed. */
+static int replace(int dir, const char *name, struct slice note)
+{
+    char wip[NAME_N + 32];
+    snprintf(wip, sizeof wip, ".%s.%ld", name, (long)getpid());
+    int fd = openat(dir, wip, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    bool written = write_all(fd, note) == 0 && fsync(fd) == 0;
+    int e = errno;
+    close(fd);
+    if (written && renameat(dir, wip, dir, name) == 0)
+        return fsync(dir);
+    e = written ? errno : e;
+    (void)unlinkat(dir, wip, 0);
+    errno = e;
+    return -1;
+}
+
+static int put_aside(int dir, const char *name)
+{
+    char old[NAME_N + 64], utc[CLOCK_TEXT_MAX];
+    clock_utc_text(clock_wall_us(), utc);
+    snprintf(old, sizeof old, "%s.until-%s", name, utc);
+    return renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+/* Another process may have kept a longer log meanwhile. */
+static bool is_kept(int dir, const char *name, struct slice note)
+{
+    struct buf text = {0};
+    struct signing_kept is, new;
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 && parse(buf_slice(&text), &is) == 0 &&
+                parse(note, &new) == 0 && strcmp(is.origin, new.origin) == 0 && is.size >= new.size;
+    close(fd);
+    buf_close(&text);
+    return kept;
+}
+
+/* 0, or -1 with errno. */
+static int write_in(const char *folder, const char *vault, struct slice note, bool anew)
+{
+    char name[NAME_N];
+    file_name(vault, name);
+    if (make_path(folder) < 0)
+        return -1;
+    int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -1;
+    int st = flock(dir, LOCK_EX);
+    if (st == 0 && anew)
+        st = put_aside(dir, name);
+    if (st == 0 && !is_kept(dir, name, note))
+        st = replace(dir, name, note);
+    int e = errno;
+    close(dir);
+    errno = e;
+    return st;
+}
+
+int kept_write(const char *key_path, const char *vault, struct slice note, bool anew,
+               struct buf *error)
+{
+    int written = -1, tried = -1;
+    for (size_t i = 0; i < SIGNING_KEPT_MAX && (written < 0 || anew); i++) {
+        char *folder = folder_of(key_path, i);
+        if (folder == NULL && i == 0)
+            return MI_ENOMEM;
+        struct stat s;
+        /* Anew, the second one is only changed if it is there. */
+        if (folder != NULL && (written < 0 || stat(folder, &s) == 0)) {
+            tried = write_in(folder, vault, note, anew);
+            if (tried < 0 && written < 0)
+                (void)(i == 0 ? 0 : cannot("keep the checkpoint in", folder, error));
+            written = tried == 0 ? 0 : written;
+        }
+        free(folder);
+    }
+    return written < 0 ? MI_EIO : 0;
+}
