@@ -74,7 +74,7 @@ static int load(struct query *q, const struct page_query *p, struct page_row **r
         rc = sqlite3_step(st);
         if (rc != SQLITE_ROW)
             break;
-        if (!query_in_order(&rows, st)) {
+        if (!query_in_order(q, &rows, st)) {
             status = query_damaged(q);
             break;
         }

@@ -137,8 +137,10 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
     return status;
 }
 
-bool query_in_order(struct query_range *r, sqlite3_stmt *st)
+bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st)
 {
+    if (q->remote != NULL)
+        return true;
     int64_t n = sqlite3_column_int64(st, 0);
     if (r->from > r->to || n < r->from || n > r->to)
         return false;
@@ -169,7 +171,7 @@ int query_scan(struct query *q, enum query_statement i, struct slice third,
             connect_bind(st, 3, third);
         struct query_range rows = {in->session_id, first, first + n, in->backwards};
         while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
-            result = query_in_order(&rows, st) ? fn(ctx, st) : query_damaged(q);
+            result = query_in_order(q, &rows, st) ? fn(ctx, st) : query_damaged(q);
         int status = query_done(q, st, rc);
         result = result == 0 ? status : result;
         if (in->backwards)

@@ -51,8 +51,8 @@ struct query_range {
     bool backwards; /* newest first; the statement has this order as well */
 };
 /* Whether the current row is the next one of the range, from which it is then taken: so a reading ends, whatever is in
- * the file. */
-MI_MUST bool query_in_order(struct query_range *r, sqlite3_stmt *st);
+ * the file. What a store sends is checked where it arrives (vault/remote/pages.c). */
+MI_MUST bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
 /* A row is not in order: the database is damaged. MI_ESTORE, with a sentence in query_error(). */
 int query_damaged(struct query *q);
 /* Runs a statement over these messages, in parts of QUERY_PART messages, each in a transaction of its own. ?1 and ?2
