@@ -59,7 +59,7 @@ static void check_kept(struct doctor *d, const char *key_path)
         }
     }
     if (st < 0)
-        doctor_found(d, "signing", REMEDY, "what was signed cannot be compared: %s",
+        doctor_found(d, "kept", REMEDY, "what was signed cannot be compared: %s",
                      st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     kept_close(&k);
     buf_close(&error);

@@ -229,8 +229,6 @@ static int read_continued(struct signing *s, struct reading *r)
     int st = last_checkpoint(s, &last, &has);
     if (st == 0)
         st = read_log(s, has ? last.size : UINT64_MAX, r);
-    if (st == 0)
-        st = compare_kept(s, r);
     if (st == 0 && has && (!r->at[0].found || !digest_eq(&r->at[0].root, &last.root))) {
         s->changed = true;
         buf_printf(s->error,
@@ -239,7 +237,7 @@ static int read_continued(struct signing *s, struct reading *r)
                    s->vault, last.size);
         return MI_EINVAL;
     }
-    return st;
+    return st == 0 ? compare_kept(s, r) : st;
 }
 
 static int add_key(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
