@@ -50,7 +50,7 @@ static void check_kept(struct doctor *d, const char *key_path)
         if (st == 0 && (strcmp(log.origin, k.at[i].origin) != 0 || !log.found ||
                         !digest_eq(&log.root, &k.at[i].root))) {
             doctor_found(
-                d, "signing",
+                d, "kept",
                 "mcp-interposer audit verify says what was changed; if you know why (the vault was "
                 "restored, "
                 "or begun anew), and want to sign it: mcp-interposer audit checkpoint --new-vault",
