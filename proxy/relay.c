@@ -49,7 +49,7 @@ static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
 
 static void set_reading(struct relay *r)
 {
-    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->paced && !r->full;
+    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->paced && !r->full && !r->starved;
     if (on && !ev_is_active(&r->read_watch))
         r->read_at = ev_now(r->loop);
     watch(r, &r->read_watch, on);
@@ -97,6 +97,35 @@ static char *read_buffer(struct relay *r, size_t *ret_n)
     return line_room(&r->lines, ret_n);
 }
 
+/* ---- no memory -------------------------------------------------------------------------------- */
+
+static void set_starved(struct relay *r, bool starved)
+{
+    if (starved && !r->starved) {
+        r->starved_at = ev_now(r->loop);
+        ev_timer_again(r->loop, &r->starved_timer);
+    } else if (!starved) {
+        ev_timer_stop(r->loop, &r->starved_timer);
+    }
+    r->starved = starved;
+    set_reading(r);
+}
+
+static void on_starved(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)revents;
+    struct relay *r = w->data;
+    size_t n;
+    if (line_room(&r->lines, &n) != NULL) {
+        set_starved(r, false);
+    } else if (ev_now(loop) - r->starved_at >= RELAY_STARVED_S) {
+        ev_timer_stop(loop, w);
+        r->calls->no_memory(r);
+    }
+}
+
+/* ---- a turn ----------------------------------------------------------------------------------- */
+
 /* Read until the pipe is empty, or the turn is long enough. */
 static void read_lines(struct relay *r)
 {
@@ -104,8 +133,10 @@ static void read_lines(struct relay *r)
     while (!r->ended) {
         size_t n;
         char *p = read_buffer(r, &n);
-        if (p == NULL)
-            return; /* no memory: the watcher stays active, and the loop tries again */
+        if (p == NULL) {
+            set_starved(r, true);
+            return;
+        }
         ssize_t got = stream_read(&r->in, p, n);
         if (got == 0)
             return;
@@ -189,8 +220,11 @@ void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls 
     ev_init(&r->write_watch, on_writable);
     ev_init(&r->closed_watch, on_closed);
     ev_init(&r->unfinished_timer, on_unfinished);
+    ev_init(&r->starved_timer, on_starved);
+    r->starved_timer.repeat = RELAY_RETRY_S;
     r->unfinished_s = RELAY_UNFINISHED_S;
-    r->read_watch.data = r->write_watch.data = r->closed_watch.data = r->unfinished_timer.data = r;
+    r->read_watch.data = r->write_watch.data = r->closed_watch.data = r->unfinished_timer.data =
+        r->starved_timer.data = r;
 }
 
 void relay_close(struct relay *r)
@@ -222,7 +256,7 @@ void relay_stop_reading(struct relay *r)
 {
     r->ended = true;
     r->reported = false;
-    set_reading(r);
+    set_starved(r, false);
     stream_close(&r->in);
 }
 
@@ -281,7 +315,7 @@ void relay_pace(struct relay *r, bool paced)
 
 bool relay_is_paused(const struct relay *r)
 {
-    return r->in.fd >= 0 && !r->ended && (r->held || r->full);
+    return r->in.fd >= 0 && !r->ended && (r->held || r->full || r->starved);
 }
 
 void relay_flush(struct relay *r)

@@ -2,7 +2,8 @@
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes are unsent
  * (from RELAY_HIGH down to RELAY_LOW) and while the relay is held or paced. A line that stays incomplete is reported once;
- * its timer is active only while a line is incomplete and more is read.
+ * its timer is active only while a line is incomplete and more is read. Without memory to read into, reading pauses and is
+ * tried again every RELAY_RETRY_S; after RELAY_STARVED_S that is reported.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -18,6 +19,8 @@
 #define RELAY_LOW ((size_t)256 << 10) /* unsent bytes at which reading continues */
 /* Bytes read in one loop turn, unless they belong to one long line. */
 #define RELAY_TURN ((size_t)256 << 10)
+#define RELAY_RETRY_S 0.02
+#define RELAY_STARVED_S 0.5
 /* Time without a byte after which an incomplete line is reported. */
 #define RELAY_UNFINISHED_S 5.
 
@@ -31,6 +34,7 @@ struct relay_calls {
     void (*write_failed)(struct relay *); /* writing failed, or the outbox is broken; once */
     void (*read_bytes)(struct relay *, const char *p, size_t n); /* may be NULL */
     void (*unfinished)(struct relay *, size_t n); /* n bytes of a line wait; may be NULL */
+    void (*no_memory)(struct relay *); /* nothing could be read for RELAY_STARVED_S; once */
 };
 
 struct relay {
@@ -47,14 +51,18 @@ struct relay {
     bool muted;    /* nothing more is written, but `out` stays open: relay_mute() */
     ev_io read_watch, write_watch;
     ev_io closed_watch; /* active after relay_watch_closing(), while `out` is open */
-    ev_timer unfinished_timer; /* active while the rest of a line is awaited, until it is reported */
-    double unfinished_s;       /* RELAY_UNFINISHED_S; shorter in tests */
-    ev_tstamp read_at;         /* time of the last byte, or when reading began */
-    bool reported;             /* the incomplete line has been reported */
-    bool ended;                /* nothing more is read */
-    bool held;                 /* reading pauses: relay_hold() */
-    bool paced;                /* reading pauses: relay_pace() */
-    bool full;                 /* reading pauses: too many bytes are unsent */
+    ev_timer
+        unfinished_timer;   /* active while the rest of a line is awaited, until it is reported */
+    double unfinished_s;    /* RELAY_UNFINISHED_S; shorter in tests */
+    ev_tstamp read_at;      /* time of the last byte, or when reading began */
+    bool reported;          /* the incomplete line has been reported */
+    ev_timer starved_timer; /* active while the relay is starved */
+    ev_tstamp starved_at;   /* when it began to be starved */
+    bool ended;             /* nothing more is read */
+    bool held;              /* reading pauses: relay_hold() */
+    bool paced;             /* reading pauses: relay_pace() */
+    bool full;              /* reading pauses: too many bytes are unsent */
+    bool starved;           /* reading pauses: there is no memory to read into */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,

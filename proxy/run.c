@@ -95,6 +95,14 @@ static void on_server_closed_input(struct relay *r)
     server_event(p, SERVER_EV_INPUT_CLOSED);
 }
 
+static void on_no_memory(struct relay *r)
+{
+    struct proxy *p = r->data;
+    log_error("out of memory, ending the session: server=%s", p->cfg->name);
+    server_event(p, SERVER_EV_NO_MEMORY);
+    p->exit_status = PROXY_FAILED;
+}
+
 static const struct relay_calls client_calls = {
     .line = on_line,
     .too_long = on_too_long,
@@ -102,6 +110,7 @@ static const struct relay_calls client_calls = {
     .closed = on_client_closed,
     .write_failed = on_server_closed_input, /* the client's relay writes to the server */
     .unfinished = on_unfinished,
+    .no_memory = on_no_memory,
 };
 
 static const struct relay_calls server_calls = {
@@ -111,6 +120,7 @@ static const struct relay_calls server_calls = {
     .closed = on_server_closed_output,
     .write_failed = on_client_not_reading,
     .unfinished = on_unfinished,
+    .no_memory = on_no_memory,
 };
 
 static void on_stderr_line(struct relay *r, struct line *line)
@@ -144,6 +154,7 @@ static const struct relay_calls stderr_calls = {
     .closed = on_stderr_end,
     .write_failed = on_stderr_end,
     .read_bytes = on_stderr_bytes,
+    .no_memory = on_no_memory,
 };
 
 /* ---- opening and closing -------------------------------------------------------------------- */

@@ -112,10 +112,11 @@ static void end_session(struct proxy *p, bool gives_up)
     outbox_break(&p->traffic.out[ROW_C2S]);
     if (!unasked)
         final_answers_end_listens(&p->traffic);
-    final_answers_send(
-        &p->traffic, p->machine.cause == SERVER_CAUSE_STOPPED ? CALL_INTERRUPTED : CALL_SERVER_GONE,
-        server_cause_name(p->machine.cause), why.failed ? "the session ended" : buf_str(&why),
-        read);
+    bool interrupted =
+        p->machine.cause == SERVER_CAUSE_STOPPED || p->machine.cause == SERVER_CAUSE_NO_MEMORY;
+    final_answers_send(&p->traffic, interrupted ? CALL_INTERRUPTED : CALL_SERVER_GONE,
+                       server_cause_name(p->machine.cause),
+                       why.failed ? "the session ended" : buf_str(&why), read);
     buf_close(&why);
     relay_stop_reading(&p->relay[ROW_C2S]);
     relay_stop_reading(&p->relay[ROW_S2C]);
@@ -360,7 +361,7 @@ static void on_server_exit(struct child *c)
     else
         snprintf(detail, sizeof detail, "{\"status\":%d}", status);
     journal_event(p->journal, "exit", detail);
-    if (p->machine.cause != SERVER_CAUSE_CHANGED)
+    if (p->machine.cause != SERVER_CAUSE_CHANGED && p->machine.cause != SERVER_CAUSE_NO_MEMORY)
         p->exit_status = p->machine.cause == SERVER_CAUSE_HUNG ? PROXY_HUNG : status;
     bool launcher = status == 0 && !c->output_ended;
     server_event(p, launcher ? SERVER_EV_LAUNCHER_EXITED : SERVER_EV_EXITED);

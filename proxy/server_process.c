@@ -140,6 +140,10 @@ void server_process_end_text(const struct proxy *p, struct buf *b)
                    p->machine.reason == SERVER_REASON_SIGNAL ? "a signal" : "the client",
                    p->cfg->name);
         break;
+    case SERVER_CAUSE_NO_MEMORY:
+        buf_printf(b, "the interposer ran out of memory before the server %s answered",
+                   p->cfg->name);
+        break;
     case SERVER_CAUSE_EXIT:
         add_exit(p, b);
         break;

@@ -30,45 +30,47 @@ struct cell {
 #define SIGNAL SERVER_REASON_SIGNAL
 #define STOPPED SERVER_CAUSE_STOPPED
 
-/* In every state but ENDED. */
 #define RECORD_FAILS                                                                               \
     [SERVER_EV_RECORD_FAILED] = {SERVER_ENDED, FINISH, 0, SERVER_REASON_RECORD_ERROR}
+/* In every state but FLUSHING and ENDED. */
+#define WE_FAIL                                                                                    \
+    RECORD_FAILS, [SERVER_EV_NO_MEMORY] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION,             \
+                                           SERVER_CAUSE_NO_MEMORY, SERVER_REASON_NO_MEMORY}
 /* No server was started. */
 #define REJECTS                                                                                    \
-    RECORD_FAILS, [SERVER_EV_REQUEST] = {SERVER_REJECTING, REJECT},                                \
-                  [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, REJECT},                           \
-                  [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, REJECT},                            \
-                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, REJECT},                      \
-                  [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, REJECT}
+    WE_FAIL, [SERVER_EV_REQUEST] = {SERVER_REJECTING, REJECT},                                     \
+             [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, REJECT},                                \
+             [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, REJECT},                                 \
+             [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, REJECT},                           \
+             [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, REJECT}
 /* The client or a signal ends the session. `cause`: STOPPED, unless the server could not answer any more. */
 #define SESSION_ENDS(cause)                                                                        \
-    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, cause, CLIENT_CLOSED},       \
-                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause,    \
-                                                    CLIENT_CLOSED},                                \
-                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause, SIGNAL}
+    WE_FAIL, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, cause, CLIENT_CLOSED},            \
+             [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause,         \
+                                               CLIENT_CLOSED},                                     \
+             [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause, SIGNAL}
 /* The same; a client that awaits answers leads to the state `to`. */
 #define CLIENT_ENDS(to, cause)                                                                     \
     SESSION_ENDS(cause), [SERVER_EV_CLIENT_WAITS] = {to, 0, 0, CLIENT_CLOSED}
 /* The client ends the session while no server process is running. */
 #define CLIENT_ENDS_WITHOUT_PROCESS                                                                \
-    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},    \
-                  [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},     \
-                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0, \
-                                                    CLIENT_CLOSED},                                \
-                  [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0, SIGNAL}
+    WE_FAIL, [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},         \
+             [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},          \
+             [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0,      \
+                                               CLIENT_CLOSED},                                     \
+             [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0, SIGNAL}
 /* The client ends the session while the process is being killed or has exited. */
 #define CLIENT_ENDS_WHILE_ENDING                                                                   \
-    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},              \
-                  [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},               \
-                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT, 0,               \
-                                                    CLIENT_CLOSED},                                \
-                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT, 0, SIGNAL}
+    WE_FAIL, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},                   \
+             [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},                    \
+             [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT, 0, CLIENT_CLOSED},    \
+             [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT, 0, SIGNAL}
 /* The client closed its output and awaits answers. KILL depends on the time: see must_kill_now(). */
 #define DRAIN_ENDS                                                                                 \
-    RECORD_FAILS, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP, STOPPED},                         \
-                  [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                              \
-                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED}, \
-                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
+    WE_FAIL, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP, STOPPED},                              \
+             [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                                   \
+             [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED},      \
+             [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
 /* While the server is silent past a deadline. A server that closes its stdin cannot answer, but it lives. */
 #define DOUBTED                                                                                    \
     [SERVER_EV_HEARD] = {SERVER_RUNNING}, [SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},        \
@@ -97,7 +99,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                          [SERVER_EV_START_FAILED] = {SERVER_UNAVAILABLE, 0,
                                                      SERVER_CAUSE_START_FAILED,
                                                      SERVER_REASON_START_FAILED},
-                         RECORD_FAILS},
+                         WE_FAIL},
     [SERVER_UNAVAILABLE] = {REJECTS, [SERVER_EV_TIMEOUT] = {SERVER_ENDED, FINISH}},
     [SERVER_REJECTING] = {REJECTS},
     [SERVER_RUNNING] = {[SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},
@@ -181,7 +183,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                                                        SERVER_CAUSE_START_FAILED,
                                                        SERVER_REASON_START_FAILED},
                            [SERVER_EV_INITIALIZE_SENT] = {SERVER_INITIALIZING},
-                           RECORD_FAILS},
+                           WE_FAIL},
     [SERVER_INITIALIZING] = {[SERVER_EV_INITIALIZED] = {SERVER_RUNNING, RESUME},
                              [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
                              [SERVER_EV_INPUT_CLOSED] = {SERVER_INITIALIZING_INPUT_CLOSED},
@@ -201,6 +203,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                                       DRAIN_ENDS},
     [SERVER_FLUSHING] = {[SERVER_EV_FLUSHED] = {SERVER_ENDED, FINISH},
                          [SERVER_EV_TIMEOUT] = {SERVER_ENDED, FINISH},
+                         [SERVER_EV_NO_MEMORY] = {SERVER_ENDED, FINISH},
                          RECORD_FAILS},
 };
 
@@ -260,6 +263,7 @@ static enum server_reason reason_of(enum server_cause cause)
         return SERVER_REASON_CHANGED;
     case SERVER_CAUSE_EXIT:
     case SERVER_CAUSE_STOPPED: /* a reason was set with it */
+    case SERVER_CAUSE_NO_MEMORY:
         break;
     }
     return SERVER_REASON_EXITED;

@@ -38,18 +38,18 @@ enum server_state {
     SERVER_PREPARING,    /* RUNNING, but silent past a deadline, and it works on its first answer */
     SERVER_INPUT_CLOSED, /* RUNNING, but the server closed its stdin and should exit */
     SERVER_NOT_READING,  /* RUNNING, but the server closed its stdin and did not exit */
-    SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
-    SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
-    SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
+    SERVER_OUTPUT_CLOSED,         /* the server closed its stdout and should exit, or is killed */
+    SERVER_SHUTDOWN,              /* RUNNING, and the client asked the server to shut down */
+    SERVER_DRAINING,              /* RUNNING, but the client closed its output and awaits answers */
     SERVER_DRAINING_INPUT_CLOSED, /* DRAINING and INPUT_CLOSED, then DRAINING and NOT_READING */
-    SERVER_KILLED,        /* the process is being killed; a restart follows if allowed */
-    SERVER_EXITED,        /* the process exited; its output is being read */
-    SERVER_EXITED_IDLE,   /* it did so with status 0 and no pending request; the next restarts it */
-    SERVER_CRASHED_IDLE,  /* it crashed with no pending request; no restart is possible */
-    SERVER_STOPPING,      /* the process is being stopped, or exited; no restart follows */
-    SERVER_BACKOFF,       /* no process; the next one is started after a delay */
-    SERVER_RESTARTING,    /* the next process is being started */
-    SERVER_INITIALIZING,  /* it has not yet answered the repeated initialize */
+    SERVER_KILLED,                /* the process is being killed; a restart follows if allowed */
+    SERVER_EXITED,                /* the process exited; its output is being read */
+    SERVER_EXITED_IDLE,  /* it did so with status 0 and no pending request; the next restarts it */
+    SERVER_CRASHED_IDLE, /* it crashed with no pending request; no restart is possible */
+    SERVER_STOPPING,     /* the process is being stopped, or exited; no restart follows */
+    SERVER_BACKOFF,      /* no process; the next one is started after a delay */
+    SERVER_RESTARTING,   /* the next process is being started */
+    SERVER_INITIALIZING, /* it has not yet answered the repeated initialize */
     SERVER_INITIALIZING_INPUT_CLOSED, /* INITIALIZING and INPUT_CLOSED */
     SERVER_INITIALIZING_DRAINING,     /* INITIALIZING and DRAINING */
     SERVER_FLUSHING,                  /* no process; the last answers are being written */
@@ -86,6 +86,7 @@ enum server_event {
     SERVER_EV_REQUEST,            /* a request is pending (server_state_wants_requests()) */
     SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
     SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
+    SERVER_EV_NO_MEMORY,          /* no memory to read what a peer sends */
     SERVER_EV_TIMEOUT,            /* server_state_timeout_us() has passed */
     SERVER_NEVENTS
 };
@@ -116,6 +117,7 @@ enum server_cause {
     SERVER_CAUSE_CLOSED,       /* killed: it closed its output */
     SERVER_CAUSE_CHANGED,      /* killed: it answered initialize differently than before */
     SERVER_CAUSE_STOPPED,      /* stopped: the client or a signal ended the session before */
+    SERVER_CAUSE_NO_MEMORY,    /* stopped: the interposer had no memory to go on */
 };
 
 /* Why the session ends. The first reason stays, except that RECORD_ERROR replaces it. */
@@ -124,6 +126,7 @@ enum server_reason {
     SERVER_REASON_CLIENT_CLOSED,
     SERVER_REASON_SIGNAL,
     SERVER_REASON_RECORD_ERROR,
+    SERVER_REASON_NO_MEMORY,
     SERVER_REASON_START_FAILED,
     SERVER_REASON_EXITED,
     SERVER_REASON_HUNG,

@@ -63,6 +63,7 @@ const char *server_event_name(enum server_event event)
         [SERVER_EV_REQUEST] = "request",
         [SERVER_EV_FLUSHED] = "flushed",
         [SERVER_EV_RECORD_FAILED] = "record-failed",
+        [SERVER_EV_NO_MEMORY] = "no-memory",
         [SERVER_EV_TIMEOUT] = "timeout",
     };
     return names[event];
@@ -75,6 +76,7 @@ const char *server_reason_name(enum server_reason reason)
         [SERVER_REASON_CLIENT_CLOSED] = "client-closed",
         [SERVER_REASON_SIGNAL] = "signal",
         [SERVER_REASON_RECORD_ERROR] = "record-error",
+        [SERVER_REASON_NO_MEMORY] = "out-of-memory",
         [SERVER_REASON_START_FAILED] = "server-failed",
         [SERVER_REASON_EXITED] = "server-exited",
         [SERVER_REASON_HUNG] = "server-hung",
@@ -90,6 +92,7 @@ const char *server_cause_name(enum server_cause cause)
         [SERVER_CAUSE_EXIT] = "server-exited",      [SERVER_CAUSE_START_FAILED] = "server-failed",
         [SERVER_CAUSE_HUNG] = "server-killed",      [SERVER_CAUSE_CLOSED] = "server-closed",
         [SERVER_CAUSE_CHANGED] = "restart-changed", [SERVER_CAUSE_STOPPED] = "interrupted",
+        [SERVER_CAUSE_NO_MEMORY] = "out-of-memory",
     };
     return names[cause];
 }

@@ -86,9 +86,12 @@ bool rpc_id_is(struct json_value id, uint64_t n)
     char digits[24];
     if (id.type != JSON_NUMBER && id.type != JSON_STRING)
         return false;
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    struct slice text = id.type == JSON_STRING ? json_string_raw(id) : id.text;
+    if (plain_int(text)) /* needs no memory */
+        return text.n == len && memcmp(text.p, digits, len) == 0;
     struct buf key = {0};
     rpc_id_key(&key, id);
-    size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
     bool same = !key.failed && key.n == 1 + len && memcmp(key.p + 1, digits, len) == 0;
     buf_close(&key);
     return same;

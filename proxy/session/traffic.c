@@ -226,11 +226,18 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_line(t, dir);
     x.m.fault.kind = JSON_CUT; /* only the head is recorded, and it is not JSON */
     struct buf why = {0};
+    bool no_memory = line->n <= t->max_message; /* line_give_up() */
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
                t->max_message);
-    log_warn("rejected, too long: from=%s server=%s bytes>%zu; raise --max-message", sender(dir),
-             t->server, t->max_message);
-    if (dir == ROW_C2S)
+    if (no_memory)
+        log_error("out of memory for a line: from=%s server=%s bytes>=%zu", sender(dir), t->server,
+                  line->n);
+    else
+        log_warn("rejected, too long: from=%s server=%s bytes>%zu; raise --max-message",
+                 sender(dir), t->server, t->max_message);
+    if (dir == ROW_C2S && no_memory)
+        answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
+    else if (dir == ROW_C2S)
         answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
     else if (!answer_malformed(t, &x)) {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);

@@ -125,8 +125,13 @@ static int await(struct talk *t, int64_t id, struct slice method, struct rpc *re
     for (;;) {
         struct slice line;
         enum live_result r = live_recv(t->server, until, &line);
-        if (r == LIVE_FAILED)
+        if (r == LIVE_NO_MEMORY)
             return talk_no_memory(t);
+        if (r == LIVE_TOO_LONG) {
+            buf_clear(t->error);
+            buf_printf(t->error, "the server sent a line of more than %zu bytes", LIVE_LINE_MAX);
+            return MI_EPROTO;
+        }
         if (r != LIVE_LINE) {
             t->ended = r == LIVE_ENDED;
             t->interrupted = r == LIVE_INTERRUPTED;

@@ -227,8 +227,10 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
 {
     for (;;) {
         enum line_result got = next_line(l, ret);
-        if (got == LINE_TOO_LONG || lines_failed(&l->read))
-            return LIVE_FAILED;
+        if (got == LINE_TOO_LONG)
+            return LIVE_TOO_LONG;
+        if (lines_failed(&l->read))
+            return LIVE_NO_MEMORY;
         if (got == LINE_READY)
             return LIVE_LINE;
         if (has_ended(l))
@@ -250,7 +252,7 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
         else if (p[1].revents != 0)
             write_some(l);
         if (p[0].revents != 0 && !read_some(l))
-            return LIVE_FAILED;
+            return LIVE_NO_MEMORY;
     }
 }
 
@@ -277,7 +279,7 @@ void live_asked(struct live *l, uint64_t id, struct slice method)
 
 void live_end_text(const struct live *l, struct buf *b)
 {
-    if (l->end == LIVE_RUNS) /* LIVE_FAILED */
+    if (l->end == LIVE_RUNS) /* LIVE_TOO_LONG, LIVE_NO_MEMORY */
         buf_adds(b, "is not read any more");
     else if (l->end == LIVE_CLOSED_STDIN)
         buf_adds(b, "closed its stdin");
@@ -321,7 +323,9 @@ static bool wait_for_exit(struct live *l, int64_t until_us)
         if (now >= until_us)
             return false;
         struct slice dropped;
-        if (live_recv(l, now + POLL_US, &dropped) == LIVE_ENDED) {
+        char bytes[4096];
+        enum live_result r = live_recv(l, now + POLL_US, &dropped);
+        if (r == LIVE_ENDED || (r == LIVE_NO_MEMORY && read(l->out, bytes, sizeof bytes) <= 0)) {
             struct timespec t = {0, POLL_US * 1000};
             nanosleep(&t, NULL);
         }

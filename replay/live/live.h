@@ -25,7 +25,8 @@ enum live_result {
     LIVE_TIMEOUT, /* the deadline passed */
     LIVE_INTERRUPTED, /* a signal handler has run, also of a signal that was blocked since live_open() */
     LIVE_ENDED,       /* the server cannot answer any more: live_end_text() */
-    LIVE_FAILED,      /* a line over LIVE_LINE_MAX, or out of memory */
+    LIVE_TOO_LONG,    /* a line over LIVE_LINE_MAX */
+    LIVE_NO_MEMORY,
 };
 
 /* 0, or MI_EIO or MI_ENOMEM with a sentence in error. */
@@ -42,7 +43,7 @@ void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_w
 int64_t live_next_us(const struct live *l);
 /* The request that the server's next answer belongs to: other lines with an id are not taken as answers. Without this, any is. */
 void live_asked(struct live *l, uint64_t id, struct slice method);
-/* After LIVE_ENDED or LIVE_FAILED: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
+/* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
 void live_end_text(const struct live *l, struct buf *b);
 uint64_t live_sent(const struct live *l); /* bytes of all lines that were given to live_send() */
 /* After LIVE_ENDED: how many of them the server has read. */

@@ -18,9 +18,13 @@ static int read_lines(struct live_side *l)
         case LIVE_TIMEOUT:
         case LIVE_INTERRUPTED:
             return 0;
-        case LIVE_FAILED:
-            log_error(
-                "the live server is not read any more: a line is too long, or memory ran out");
+        case LIVE_TOO_LONG:
+            log_error("the live server is not read any more: it sent a line of more than %zu bytes",
+                      LIVE_LINE_MAX);
+            l->ended = true;
+            break;
+        case LIVE_NO_MEMORY:
+            log_error("the live server is not read any more: out of memory");
             l->ended = true;
             break;
         case LIVE_ENDED:

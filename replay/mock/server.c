@@ -193,8 +193,10 @@ static void read_turn(struct mock *m)
     while (!m->in_ended && !m->failed && turn < READ_TURN && outbox_bytes(&m->box) < OUT_HIGH) {
         size_t n;
         char *p = read_buffer(m, &n);
-        if (p == NULL)
+        if (p == NULL) {
+            fail(m, MI_ENOMEM);
             return;
+        }
         ssize_t got = stream_read(&m->in, p, n);
         if (got == 0)
             return;

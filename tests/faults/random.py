@@ -97,10 +97,10 @@ def session(seed):
     journals = Path(tempfile.mkdtemp(prefix="mi-random-", dir="/dev/shm"))
     server = [BUILD / "fakes/misbehave", tmp] if crashes else [BUILD / "fakes/answer"]
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp), "LD_PRELOAD": str(BUILD / "faults/alloc.so"),
-           "MCP_INTERPOSER_JOURNALS": str(journals), "ALLOC_SEED": str(seed),
+           "MCP_INTERPOSER_JOURNAL_DIR": str(journals), "ALLOC_SEED": str(seed),
            "ALLOC_ONE_IN": str((2, 4, 10, 40)[seed // 4 % 4]), "ALLOC_SKIP": str(seed * 7 % 500)}
     if seed % 40 == 5:
-        env["ALLOC_ALL"] = "1"
+        env["ALLOC_WHO"] = "all"
     with open(tmp / "stderr", "wb") as stderr:
         p = subprocess.Popen([PROGRAM, "proxy", "--vault", tmp / "vault", "--timeout", "20s", "--", *server],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=env)

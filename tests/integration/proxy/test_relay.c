@@ -96,8 +96,15 @@ static void on_unfinished(struct relay *r, size_t n)
     buf_printf(&f->log, "u%zu", n);
 }
 
-static const struct relay_calls calls = {on_line,         on_long,  on_last,      on_ended,
-                                         on_write_failed, on_bytes, on_unfinished};
+static void on_no_memory(struct relay *r)
+{
+    struct fixture *f = r->data;
+    no_memory_from = 0; /* for the log */
+    buf_addc(&f->log, 'm');
+}
+
+static const struct relay_calls calls = {on_line,         on_long,  on_last,       on_ended,
+                                         on_write_failed, on_bytes, on_unfinished, on_no_memory};
 
 static int set_up(void **state)
 {
@@ -616,6 +623,21 @@ static void test_relay_without_any_memory_waits_and_continues(void **state)
     assert_string_equal(buf_str(&f->got), "one\n");
 }
 
+static void test_relay_without_any_memory_reports_it_once_and_does_not_spin(void **state)
+{
+    struct fixture *f = *state;
+    no_memory_from = 1;
+    put(f, "one\n", 4);
+    int64_t until = clock_mono_us() + 20000000;
+    int turns = 0;
+    for (; f->log.n == 0 && clock_mono_us() < until; turns++)
+        ev_run(f->loop, EVRUN_ONCE);
+    assert_in_range(turns, 1, 1000);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_string_equal(buf_str(&f->log), "m");
+}
+
 /* A flood in one direction returns to the loop regularly, so that the other direction is served. */
 static void test_relay_flood_does_not_block_the_loop(void **state)
 {
@@ -658,6 +680,7 @@ int main(void)
         T(test_relay_complete_unread_line_is_not_reported),
         T(test_relay_without_memory_drops_a_long_line_and_forwards_the_next),
         T(test_relay_without_any_memory_waits_and_continues),
+        T(test_relay_without_any_memory_reports_it_once_and_does_not_spin),
         T(test_relay_flood_does_not_block_the_loop),
     };
     return cmocka_run_group_tests_name("relay", tests, NULL, NULL);

@@ -201,6 +201,17 @@ static void test_live_missing_command_is_reported(void **state)
     buf_close(&error);
 }
 
+static void test_live_line_over_the_limit_is_not_a_lack_of_memory(void **state)
+{
+    (void)state;
+    if (unit_slow())
+        skip();
+    struct live *l = begin("head -c 134300000 /dev/zero | tr '\\0' x; read x");
+    struct slice line;
+    assert_int_equal(live_recv(l, in_s(60), &line), LIVE_TOO_LONG);
+    (void)live_close(l, 20 * SECOND);
+}
+
 int main(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
@@ -213,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_live_error_for_an_unreadable_answer_has_a_time),
         cmocka_unit_test(test_live_stubborn_server_is_killed_with_its_children),
         cmocka_unit_test(test_live_exit_status_is_the_servers),
+        cmocka_unit_test(test_live_line_over_the_limit_is_not_a_lack_of_memory),
         cmocka_unit_test(test_live_missing_command_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,18 @@ static void test_traffic_too_long_message_of_the_client_is_rejected_with_its_id(
     traffic_end(f);
 }
 
+static void test_traffic_line_without_memory_is_not_called_too_long(void **state)
+{
+    struct fixture *f = *state;
+    char text[] = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{";
+    traffic_begin(f, VALIDATE_WIRE, 1000);
+    traffic_too_long(&f->traffic, ROW_C2S, &(struct line){text, sizeof text - 1, NULL});
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C), "<7 -32603 out-of-memory>");
+    assert_true(said_holds("out of memory for a line: from=client server=srv"));
+    traffic_end(f);
+}
+
 static void test_traffic_too_long_answer_of_the_server_ends_its_request(void **state)
 {
     struct fixture *f = *state;
@@ -337,6 +349,7 @@ int main(void)
         T(test_traffic_too_deep_message_is_rejected),
         T(test_traffic_error_has_the_reason_and_the_place),
         T(test_traffic_too_long_message_of_the_client_is_rejected_with_its_id),
+        T(test_traffic_line_without_memory_is_not_called_too_long),
         T(test_traffic_too_long_answer_of_the_server_ends_its_request),
         T(test_traffic_message_over_ten_mebibytes_is_noted),
         T(test_traffic_unfinished_line_is_logged_and_noted_at_its_end),
