@@ -58,35 +58,46 @@ static struct pending **token_bucket(struct pending **bucket, size_t buckets, st
     return &bucket[buckets + (rpc_id_hash(token) & (buckets - 1))];
 }
 
-/* At the end of its buckets: older entries are found first. */
-static void chain_add(struct pending **bucket, size_t buckets, struct pending *p)
+/* At the end: older entries are found first. */
+static void chain_add(struct pending **first, enum pending_key key, struct pending *p)
 {
-    struct pending **end = &bucket[p->hash & (buckets - 1)];
-    while (*end != NULL)
-        end = &(*end)->chain;
-    p->chain = NULL;
-    *end = p;
-    if (p->token.p == NULL)
+    p->chain[key].next = NULL;
+    p->chain[key].prev = p;
+    if (*first == NULL) {
+        *first = p;
         return;
-    end = token_bucket(bucket, buckets, p->token);
-    while (*end != NULL)
-        end = &(*end)->token_chain;
-    p->token_chain = NULL;
-    *end = p;
+    }
+    struct pending *last = (*first)->chain[key].prev;
+    last->chain[key].next = p;
+    p->chain[key].prev = last;
+    (*first)->chain[key].prev = p;
 }
 
-static void chain_take(struct pending_table *t, struct pending *p)
+static void chain_take(struct pending **first, enum pending_key key, struct pending *p)
 {
-    struct pending **at = &t->bucket[p->hash & (t->buckets - 1)];
-    while (*at != p)
-        at = &(*at)->chain;
-    *at = p->chain;
-    if (p->token.p == NULL)
-        return;
-    at = token_bucket(t->bucket, t->buckets, p->token);
-    while (*at != p)
-        at = &(*at)->token_chain;
-    *at = p->token_chain;
+    struct pending *next = p->chain[key].next, *prev = p->chain[key].prev;
+    if (*first == p)
+        *first = next;
+    else
+        prev->chain[key].next = next;
+    if (next != NULL)
+        next->chain[key].prev = prev;
+    else if (*first != NULL)
+        (*first)->chain[key].prev = prev;
+}
+
+static void chains_add(struct pending **bucket, size_t buckets, struct pending *p)
+{
+    chain_add(&bucket[p->hash & (buckets - 1)], PENDING_ID, p);
+    if (p->token.p != NULL)
+        chain_add(token_bucket(bucket, buckets, p->token), PENDING_TOKEN, p);
+}
+
+static void chains_take(struct pending_table *t, struct pending *p)
+{
+    chain_take(&t->bucket[p->hash & (t->buckets - 1)], PENDING_ID, p);
+    if (p->token.p != NULL)
+        chain_take(token_bucket(t->bucket, t->buckets, p->token), PENDING_TOKEN, p);
 }
 
 static int grow(struct pending_table *t)
@@ -96,9 +107,9 @@ static int grow(struct pending_table *t)
     if (bucket == NULL)
         return MI_ENOMEM;
     for (struct pending *p = t->cancelled.oldest; p != NULL; p = p->next)
-        chain_add(bucket, n, p);
+        chains_add(bucket, n, p);
     for (struct pending *p = t->open.oldest; p != NULL; p = p->next)
-        chain_add(bucket, n, p);
+        chains_add(bucket, n, p);
     free(t->bucket);
     t->bucket = bucket;
     t->buckets = n;
@@ -211,7 +222,7 @@ int pending_add(struct pending_table *t, const struct rpc *m, struct pending **r
     p->flags = method_flags(p->method);
     p->arguments_n = m->arguments.type == JSON_OBJECT ? m->arguments.text.n : 0;
     p->modern = rpc_is_modern(m);
-    chain_add(t->bucket, t->buckets, p);
+    chains_add(t->bucket, t->buckets, p);
     list_add(&t->open, p);
     t->bytes += cost;
     *ret = p;
@@ -222,7 +233,8 @@ static struct pending *find_key(const struct pending_table *t, struct slice key)
 {
     struct pending *cancelled = NULL;
     uint64_t hash = rpc_id_hash(key);
-    for (struct pending *p = t->bucket[hash & (t->buckets - 1)]; p != NULL; p = p->chain) {
+    for (struct pending *p = t->bucket[hash & (t->buckets - 1)]; p != NULL;
+         p = p->chain[PENDING_ID].next) {
         if (p->hash != hash || !slice_eq(p->key, key))
             continue;
         if (!p->cancelled)
@@ -262,7 +274,7 @@ struct pending *pending_find_token(struct pending_table *t, struct json_value to
     struct slice key = buf_slice(&t->scratch);
     struct pending *p = *token_bucket(t->bucket, t->buckets, key);
     while (p != NULL && !slice_eq(p->token, key))
-        p = p->token_chain;
+        p = p->chain[PENDING_TOKEN].next;
     return p;
 }
 
@@ -272,7 +284,7 @@ bool pending_shares_token(const struct pending_table *t, const struct pending *p
         return false;
     struct pending *other = *token_bucket(t->bucket, t->buckets, p->token);
     while (other != NULL && (other == p || other->cancelled || !slice_eq(other->token, p->token)))
-        other = other->token_chain;
+        other = other->chain[PENDING_TOKEN].next;
     return other != NULL;
 }
 
@@ -289,7 +301,7 @@ void pending_cancel(struct pending_table *t, struct pending *p)
 
 void pending_remove(struct pending_table *t, struct pending *p)
 {
-    chain_take(t, p);
+    chains_take(t, p);
     list_take(p->cancelled ? &t->cancelled : &t->open, p);
     t->bytes -= p->cost;
     free(p);

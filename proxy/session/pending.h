@@ -31,9 +31,13 @@ enum pending_resend {
     RESEND_TRIED, /* it was sent again */
 };
 
+enum pending_key { PENDING_ID, PENDING_TOKEN, PENDING_KEYS };
+
 struct pending {
-    struct pending *chain;       /* next in the hash bucket of its id */
-    struct pending *token_chain; /* next in the hash bucket of its progress token */
+    /* In the hash bucket of its id, and in that of its progress token. The first one's `prev` is the last one. */
+    struct {
+        struct pending *next, *prev;
+    } chain[PENDING_KEYS];
     struct pending *prev, *next; /* in its list, by age */
     uint64_t hash;
     uint64_t request_seq;
