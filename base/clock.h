@@ -9,6 +9,8 @@
 #include "base/base.h"
 
 #define CLOCK_TEXT_MAX 32
+/* 9999-12-31T23:59:59.999999Z: what is read from a file is not later, so that the sum of a time and a duration is an int64_t. */
+#define CLOCK_MAX_US INT64_C(253402300799999999)
 
 int64_t clock_mono_us(void);
 int64_t clock_wall_us(void);

@@ -967,5 +967,24 @@ def _(t):
             check(f"`{name}`" in rows[x["type"]], f"{name} of {x['type']} is not described")
 
 
+@case("times of a damaged or hostile vault are not later than the year 9999 each, and sums of them do not overflow")
+def _(t):
+    last = 2**63 - 1
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        add_session(db, 1, name="files", started_at_us=last, ended_at_us=last, end_reason="client-closed", exit_status=0)
+        add_message(db, 1, 1, kind="request", rpc_id="1", method="ping", body='{"jsonrpc":"2.0","id":1,"method":"ping"}', t_us=last)
+        add_message(db, 1, 2, direction="s2c", kind="result", rpc_id="1", request_seq=1, t_us=last, body='{"jsonrpc":"2.0","id":1,"result":{}}')
+        db.execute("INSERT INTO events(session_id, t_us, kind) VALUES(1, ?, 'spawn')", (last,))
+        db.execute("COMMIT")
+    end = 253402300799999999
+    for x in map(json.loads, run(t, "show", "1", "--json").splitlines()):
+        if x["type"] != "session":
+            eq((x["at_us"], x["t_us"]), (2 * end, end), x["type"])
+    for args in (["sessions"], ["show", "1"], ["search", "ping"], ["stats"], ["check", "1"], ["export", "1", "--format", "csv"],
+                 ["export", "1", "--format", "otlp"], ["tail", "-n", "5", "--once"]):
+        check(t.run(*args, "--vault", t.vault).returncode in (0, 1), f"{args}")
+
+
 if __name__ == "__main__":
     lib.main()

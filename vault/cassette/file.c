@@ -1,5 +1,6 @@
 #include "vault/cassette/file.h"
 
+#include "base/clock.h"
 #include "vault/cassette/foreign.h"
 #include "vault/cassette/members.h"
 #include "vault/cassette/message.h"
@@ -69,6 +70,11 @@ static int header_numbers(struct cassette_reader *r, const struct json_value *v,
         cassette_count(v[H_EXIT_STATUS], "exit_status", &s->exit_status, &r->why) < 0)
         return MI_EPROTO;
     s->has_exit_status = v[H_EXIT_STATUS].type != JSON_NONE;
+    r->started_us = s->started_at_us;
+    if (s->started_at_us > CLOCK_MAX_US || s->ended_at_us > CLOCK_MAX_US) {
+        buf_adds(&r->why, "its time is after the year 9999");
+        return MI_EPROTO;
+    }
     if (s->ended_at_us == 0 || s->ended_at_us >= s->started_at_us)
         return 0;
     buf_adds(&r->why, "`ended_at_us` is before `started_at_us`");

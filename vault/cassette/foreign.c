@@ -76,6 +76,7 @@ static void begin(struct cassette_reader *r, struct slice name, struct json_valu
         .record_level = slice_of("full"),
         .started_at_us = started_us,
     };
+    r->started_us = started_us;
     if (r->on_session != NULL)
         r->stopped = !r->on_session(r->ctx, &s);
 }

@@ -1,5 +1,6 @@
 #include "vault/cassette/message.h"
 
+#include "base/clock.h"
 #include "vault/cassette/derived.h"
 #include "vault/cassette/members.h"
 #include "wire/json/text.h"
@@ -200,6 +201,8 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
     struct cassette_derived d;
     bool from_client = m->direction == ROW_C2S;
     bool is_text = m->kind == KIND_STDERR || (m->kind == KIND_NOISE && r->foreign);
+    if (m->t_us > CLOCK_MAX_US - r->started_us)
+        return cassette_reject(r, "its time is after the year 9999", NULL);
     if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
         return cassette_no_memory(r);
     complete(m, &d);

@@ -33,7 +33,7 @@ static int add_request(struct calls *c, const struct query_message *m, sqlite3_s
     struct slice method = connect_column(st, METHOD), target = connect_column(st, TARGET);
     struct pending a = {
         .seq = m->seq,
-        .t_us = sqlite3_column_int64(st, T_US),
+        .t_us = connect_time(st, T_US),
         .size = sqlite3_column_int64(st, SIZE),
         .has_target = target.p != NULL,
         .refused = m->action == ROW_REFUSED,

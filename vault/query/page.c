@@ -1,6 +1,7 @@
 #include "vault/query/page.h"
 
 #include "vault/query/connection.h"
+#include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
 #include <stdlib.h>
@@ -132,8 +133,8 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
     char *at = row->text;
     *s = (struct query_session){
         .id = sqlite3_column_int64(st, 0),
-        .started_at_us = sqlite3_column_int64(st, 1),
-        .ended_at_us = sqlite3_column_int64(st, 2),
+        .started_at_us = connect_time(st, 1),
+        .ended_at_us = connect_time(st, 2),
         .has_exit_status = sqlite3_column_type(st, 3) != SQLITE_NULL,
         .exit_status = sqlite3_column_int64(st, 3),
         .pid = sqlite3_column_int64(st, 4),
@@ -195,7 +196,7 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
     char *at = row->text;
     row->event = (struct query_event){
         .id = sqlite3_column_int64(st, 0),
-        .t_us = sqlite3_column_int64(st, 1),
+        .t_us = connect_time(st, 1),
     };
     row->event.kind = copy_text(st, 2, &at);
     row->event.detail = copy_text(st, 3, &at);

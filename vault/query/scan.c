@@ -20,7 +20,7 @@ struct query_message query_message_row(sqlite3_stmt *st)
 {
     return (struct query_message){
         .seq = sqlite3_column_int64(st, 0),
-        .t_us = sqlite3_column_int64(st, 1),
+        .t_us = connect_time(st, 1),
         .is_large = sqlite3_column_type(st, 2) != SQLITE_NULL,
         .body_offset = sqlite3_column_int64(st, 2),
         .body_length = sqlite3_column_int64(st, 3),
@@ -31,7 +31,7 @@ struct query_message query_message_row(sqlite3_stmt *st)
         .has_error_code = sqlite3_column_type(st, 8) != SQLITE_NULL,
         .error_code = sqlite3_column_int64(st, 8),
         .has_request = sqlite3_column_type(st, 9) != SQLITE_NULL,
-        .request_t_us = sqlite3_column_int64(st, 9),
+        .request_t_us = connect_time(st, 9),
         .direction = value_of(&row_directions, connect_column(st, 10)),
         .origin = value_of(&row_origins, connect_column(st, 11)),
         .kind = value_of(&row_kinds, connect_column(st, 12)),
@@ -78,7 +78,7 @@ static int on_facts(void *ctx, sqlite3_stmt *st)
 {
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
-        .t_us = sqlite3_column_int64(st, 1),
+        .t_us = connect_time(st, 1),
         .kind = value_of(&row_kinds, connect_column(st, 2)),
         .origin = value_of(&row_origins, connect_column(st, 3)),
         .action = value_of(&row_actions, connect_column(st, 4)),

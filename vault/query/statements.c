@@ -128,7 +128,7 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
     sqlite3_bind_int64(st, 2, schema_message_id(session_id, SCHEMA_SEQ_MAX));
     int rc = sqlite3_step(st);
     int64_t seq = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-    int64_t t_us = rc == SQLITE_ROW ? sqlite3_column_int64(st, 1) : 0;
+    int64_t t_us = rc == SQLITE_ROW ? connect_time(st, 1) : 0;
     status = query_done(q, st, rc);
     if (status == 0) {
         *ret_seq = seq;

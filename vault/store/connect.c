@@ -1,5 +1,6 @@
 #include "vault/store/connect.h"
 
+#include "base/clock.h"
 #include "vault/store/budget.h"
 #include "vault/store/dir.h"
 #include "vault/store/failure.h"
@@ -66,6 +67,12 @@ void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes)
         sqlite3_bind_blob64(q, i, bytes.p, bytes.n, SQLITE_STATIC);
     else
         sqlite3_bind_null(q, i);
+}
+
+int64_t connect_time(sqlite3_stmt *q, int i)
+{
+    int64_t us = sqlite3_column_int64(q, i);
+    return us > CLOCK_MAX_US ? CLOCK_MAX_US : us < -CLOCK_MAX_US ? -CLOCK_MAX_US : us;
 }
 
 struct slice connect_column(sqlite3_stmt *q, int i)

@@ -24,6 +24,8 @@ MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *r
 void connect_bind(sqlite3_stmt *q, int i, struct slice text);
 /* A column of the current row, as text or as the bytes of a blob. NULL: {NULL, 0}. Valid until the next step. */
 struct slice connect_column(sqlite3_stmt *q, int i);
+/* A time or a duration in microseconds, at most CLOCK_MAX_US and at least -CLOCK_MAX_US: a damaged or hostile database may have any. */
+int64_t connect_time(sqlite3_stmt *q, int i);
 void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes); /* as connect_bind() */
 /* The path of a vault's database, without symbolic links. false: the vault or its database does not exist. */
 MI_MUST bool connect_path(const char *vault, char ret[PATH_MAX]);
