@@ -139,9 +139,10 @@ static int make_journal(struct recorder *r)
     }
     int e = errno;
     if (st == 0 && !r->file.has_name)
-        log_warn("messages that are not stored yet will be lost if all processes are killed at once: "
-                 "%s; choose a directory on tmpfs with --journal-dir",
-                 buf_str(&why));
+        log_warn(
+            "messages that are not stored yet will be lost if all processes are killed at once: "
+            "%s; choose a directory on tmpfs with --journal-dir",
+            buf_str(&why));
     buf_close(&start);
     buf_close(&why);
     errno = e;
@@ -264,7 +265,8 @@ static void publish(struct recorder *r)
 static bool is_failing(const struct recorder *r, int64_t now)
 {
     int64_t gone = r->worker.gone_since_us;
-    return trouble_of(r) == RING_FAILING || (gone != 0 && now - gone >= r->pause_us);
+    return trouble_of(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
+           (gone != 0 && now - gone >= r->pause_us);
 }
 
 /* The journal is full, or --sync full waits for the database. */

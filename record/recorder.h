@@ -9,7 +9,8 @@
  *
  * From half of the journal on, the client is read at intervals (recorder_paces()), so that it seldom becomes full. If the
  * journal has no room, nothing is sent and nothing is read until there is room (RECORDER_HOLD). If the recorder
- * cannot store (RING_FAILING), or there is no room for RECORDER_PAUSE_US:
+ * cannot store (RING_FAILING, or WORKER_UNABLE processes could not open the journal or their store), or there is no room
+ * for RECORDER_PAUSE_US:
  *
  *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and counted: an event
  *                     `gap` says how many and which.

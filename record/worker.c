@@ -109,6 +109,7 @@ static void read_reports(struct worker *w)
     ssize_t n = 0;
     while (w->control >= 0 && (n = channel_receive(w->control, &what, 1, &file)) > 0) {
         w->opened |= what == 'o';
+        w->unable = 0; /* it reports after it has opened both */
         w->on_report(w->data, what, file);
     }
     if (n >= 0)
@@ -197,6 +198,7 @@ static void exited(struct worker *w, int status)
     w->pid = 0;
     w->opened = false;
     w->gone_since_us = clock_mono_us();
+    w->unable += WIFEXITED(status) && WEXITSTATUS(status) == EX_OSERR;
     if (w->ending)
         return;
     log_exit(status);

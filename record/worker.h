@@ -16,6 +16,9 @@
 #define WORKER_MINUTE_US ((int64_t)60 * 1000000)
 #define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
+/* So many processes in a row that cannot open the journal or their store: nothing will be stored. The first two are followed
+ * by another one at once. */
+#define WORKER_UNABLE 3
 #define WORKER_DELAY_MAX_US 10000000
 
 struct worker {
@@ -25,6 +28,8 @@ struct worker {
     int control, text;         /* -1: closed */
     bool opened;               /* it has opened the vault */
     bool ending; /* the session has ended: an exit is expected, no other process is started */
+    unsigned
+        unable; /* processes, one after the other, that could not open the journal or their store */
     int64_t gone_since_us;    /* when there was last no process; 0: there is one */
     int64_t counted_since_us; /* the minute in which exits are counted */
     unsigned exits;           /* in this minute */
@@ -44,7 +49,7 @@ void worker_open(struct worker *w, const struct process_config *cfg);
 /* 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
 void worker_watch(struct worker *w, struct ev_loop *loop); /* starts a process if there is none */
-void worker_wake(struct worker *w); /* there is something to store */
+void worker_wake(struct worker *w);                        /* there is something to store */
 /* No more reports from the loop, which has ended, and no other process is started. */
 void worker_unwatch(struct worker *w);
 /* Without the loop: waits at most `us` for reports, text, or the exit of the process. */

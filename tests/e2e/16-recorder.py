@@ -208,6 +208,21 @@ def _(t):
     catches_up(t, recorder, calls)
 
 
+@case("--sync full: a recorder process that cannot open the journal or its store is noticed at once")
+def _(t):
+    if os.environ.get("TEST_UNDER") in ("asan", "valgrind"):
+        raise Skip("their allocator must be the first library")
+    env = {"LD_PRELOAD": str(lib.BUILD / "faults/alloc.so"), "ALLOC_SEED": "1", "ALLOC_ONE_IN": "1", "ALLOC_WHO": "others"}
+    began = time.monotonic()
+    p = t.proxy("--sync", "full", env=env, server=[fake("answer")])
+    p.client.send(lib.request(1, "tools/list"))
+    eq(p.client.recv_json(60)["id"], 1, "the answer")
+    check(time.monotonic() - began < 0.8 * PAUSE_S, "the message has waited for the recorder")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    check(b"the recorder process cannot open" in p.stderr(), p.stderr())
+
+
 @case("killed, and ended by a process that does not see its journal: what is stored later is sealed, too")
 def _(t):
     calls, recorder = killed_behind(t)
