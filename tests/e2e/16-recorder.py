@@ -538,6 +538,7 @@ def _(t):
 
     def put(i, content, size=None):
         path = journals / other_name(name, i)
+        lib.strange_files.add(str(path))
         path.write_bytes(content)
         os.truncate(path, size or len(content))
         path.chmod(0o600)

@@ -513,6 +513,7 @@ class Proxy:
 
 _journals = []      # directories of the cases that run in this process
 _abandoned = set()  # journals of which the proxy and its recorder were killed
+strange_files = set()   # paths: never waited for, though a damaged journal may name a process that exists
 
 
 def process_state(pid):
@@ -526,6 +527,8 @@ def process_state(pid):
 def _is_pending(path):
     """Is a recorder about to store something of this journal? Not if it is stopped or in trouble, or if nobody is left to do
     it. Offsets: struct ring_shared in journal/ring.h."""
+    if path in strange_files:
+        return False
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOFOLLOW)) as f:
             page = f.read(4096)
