@@ -78,17 +78,18 @@ expect "run-tests --repeat: says how often a case failed, and what it said" repe
 # However run-tests ends, nothing computes any more. The load is found by its parent's number on its command line.
 load_of() { grep -lsz "[g]etppid() == $1:" /proc/[0-9]*/cmdline; }
 load_ends() {
-    local pid end=$((SECONDS + 30))
+    local pid end=$((SECONDS + 60))
     env -u TEST_UNDER "$tmp/fake/scripts/run-tests" --load build slow >/dev/null 2>&1 &
     pid=$!
     until load_of "$pid"; do
-        [ "$SECONDS" -lt "$end" ] || { echo "no load within 30 s"; return 1; }
+        [ "$SECONDS" -lt "$end" ] || { echo "no load within 60 s"; return 1; }
         sleep 0.05
     done
     kill "-$1" "$pid"
     wait "$pid"
+    end=$((SECONDS + 60))
     while load_of "$pid"; do
-        [ "$SECONDS" -lt "$end" ] || { echo "the load still runs after 30 s"; return 1; }
+        [ "$SECONDS" -lt "$end" ] || { echo "the load still runs after 60 s"; return 1; }
         sleep 0.05
     done
 }
