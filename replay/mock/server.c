@@ -198,10 +198,9 @@ static void read_turn(struct mock *m)
             return;
         }
         ssize_t got = stream_read(&m->in, p, n);
-        if (got == 0)
-            return;
-        if (got < 0) {
-            end_input(m);
+        if (got <= 0) {
+            if (got < 0)
+                end_input(m);
             return;
         }
         line_filled(&m->lines, (size_t)got);
