@@ -128,7 +128,7 @@ class Session:
     def __init__(self, vault, name="files", messages=0, running=None):
         self.vault, self.db = vault, vault.db
         vault.ids += 1
-        self.id, self.uid, self.seq, self.t_us, self.first, self.file_end = vault.ids, vault.new_uid(), 0, 0, [], 0
+        self.id, self.uid, self.seq, self.t_us, self.first, self.tree, self.file_end = vault.ids, vault.new_uid(), 0, 0, [], b"", 0
         host = socket.gethostname() if running else ""
         row = {"uid": self.uid, "name": name, "command": '["files","/home/é"]', "started_at_us": vault.now(), "pid": running or 4321,
                "host": host, "record_level": "full", "interposer_version": "0.5.0", "redact_rules": None}
@@ -148,7 +148,9 @@ class Session:
 
     def add(self, c):
         self.first.append(c)
-        self.db.execute("UPDATE sessions SET records = ?, tree = ? WHERE id = ?", (len(self.first), form.subtrees(self.first), self.id))
+        if len(self.first) % form.GROUP == 0:
+            self.tree = form.subtrees(self.first)
+        self.db.execute("UPDATE sessions SET records = ?, tree = ? WHERE id = ?", (len(self.first), self.tree, self.id))
 
     def message(self, body, **columns):
         """A body of more than 64 KiB goes to Bodies/."""
