@@ -1,8 +1,8 @@
 /* places.h - a sample of the calls of a session: some from each place in the code.
  *
- * A place is where a call comes from: two functions up. A path is the whole call stack. In each turn, one call from each
- * place is in the sample, and one with every MODES-th path: the paths of MODES turns are all of them. If several calls have
- * one path, each turn has another one of them.
+ * A place is where a call comes from: two functions up. A path is the whole call stack. In each turn, one call from every
+ * second place is in the sample, and one with every PLACES_TURNS-th path: the paths of PLACES_TURNS turns are all of them. If
+ * several calls have one path, each turn has another one of them. Turns 2n and 2n + 1 (pass and stop) have other places.
  *
  * Owns      tables for PLACES_CALLS_MAX calls.
  * Blocks    never. */
