@@ -6,7 +6,8 @@
 #include "base/log.h"
 #include "cli/frame/session.h"
 #include "cli/frame/table.h"
-#include "cli/look/count.h"
+#include "cli/frame/filter.h"
+#include "vault/query/count.h"
 #include "cli/settings/config.h"
 
 static const struct opt table_of_options[] = {
@@ -165,7 +166,8 @@ static int print(struct stats *c, size_t limit, bool json)
 {
     size_t n = limit > 0 ? size_min(limit, c->count.tally.n) : c->count.tally.n;
     buf_clear(&c->key);
-    tally_sort(&c->count.tally, c->count.by == COUNT_DAY);
+    if (tally_sort(&c->count.tally, c->count.by == COUNT_DAY) < 0)
+        return MI_ENOMEM;
     if (c->count.by == COUNT_TOOL)
         table_open(&c->table, tool_columns, MI_COUNT(tool_columns));
     else

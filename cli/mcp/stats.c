@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "cli/look/count.h"
+#include "vault/query/count.h"
 
 static bool goes_on(void *ctx)
 {
@@ -75,7 +75,7 @@ int tool_stats(struct tool_call *c)
     if (st < 0)
         return st;
     st = count_calls(&x, c->q);
-    tally_sort(&x.tally, x.by == COUNT_DAY);
+    st = st == 0 ? tally_sort(&x.tally, x.by == COUNT_DAY) : st;
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++) {
         if (rows_begin(&r, 1, (int64_t)i)) /* not of one session */

@@ -32,7 +32,7 @@ struct tally {
 MI_MUST int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us);
 /* Sorts the groups, most calls first, then by key; with `by_key` in descending order of keys. Needed before
  * tally_percentile(). */
-void tally_sort(struct tally *t, bool by_key);
+MI_MUST int tally_sort(struct tally *t, bool by_key);
 /* The percentile of the durations (nearest rank); -1: there are none. */
 int64_t tally_percentile(const struct tally_group *g, int percent);
 int64_t tally_bucket_us(size_t bucket); /* upper bound; INT64_MAX: the last bucket */

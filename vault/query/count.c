@@ -1,4 +1,4 @@
-#include "cli/look/count.h"
+#include "vault/query/count.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -76,7 +76,7 @@ static bool on_call(void *ctx, const struct query_call *call)
     struct counting *x = ctx;
     const struct filter *f = &x->c->filter;
     int64_t at_us = x->session->started_at_us + call->t_us;
-    if (!filter_time(f, at_us) || !filter_call(f, call->method, call->target) ||
+    if (!filter_at(f, at_us) || !filter_call(f, call->method, call->target) ||
         (f->failed && !call_status_failed(call->status)) ||
         (x->c->by == COUNT_TOOL && !slice_is(call->method, "tools/call")))
         return true;
@@ -91,8 +91,6 @@ static bool on_session(void *ctx, const struct query_session *s)
     struct counting *x = ctx;
     if (x->c->goes_on != NULL && !x->c->goes_on(x->c->ctx))
         return false;
-    if (!filter_may_hold(&x->c->filter, s))
-        return true;
     if (query_is_imported(s) && !x->c->imported) {
         x->c->left_out = true;
         return true;
@@ -109,7 +107,7 @@ int count_calls(struct count *c, struct query *q)
     struct counting x = {.c = c, .q = q};
     c->left_out = false;
     c->tally = (struct tally){0};
-    int st = query_sessions(q, 0, on_session, &x);
+    int st = query_sessions_of(q, &c->filter, FILTER_HOLDS, 0, on_session, &x);
     buf_close(&x.key);
     return st < 0 ? st : x.status;
 }

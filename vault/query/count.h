@@ -6,8 +6,8 @@
 #ifndef MI_CLI_LOOK_COUNT_H
 #define MI_CLI_LOOK_COUNT_H
 
-#include "cli/frame/filter.h"
-#include "cli/look/tally.h"
+#include "vault/query/reader.h"
+#include "vault/query/tally.h"
 
 enum count_by { COUNT_TOOL, COUNT_SERVER, COUNT_CLIENT, COUNT_DAY, COUNT_METHOD, COUNT_WAYS };
 
