@@ -3,20 +3,24 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define TIME_LEN 10 /* characters of the time */
-
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+void uid_begin(int64_t wall_us, char ret[UID_TIME_LEN + 1])
+{
+    uint64_t ms = (uint64_t)(wall_us / 1000);
+    for (int i = UID_TIME_LEN - 1; i >= 0; i--, ms >>= 5)
+        ret[i] = digits[ms & 31];
+    ret[UID_TIME_LEN] = '\0';
+}
 
 int uid_make(int64_t wall_us, char *ret)
 {
     unsigned char r[16]; /* one random byte per character: simpler than using every bit */
     if (getentropy(r, sizeof r) != 0)
         return MI_EIO;
-    uint64_t ms = (uint64_t)(wall_us / 1000);
-    for (int i = TIME_LEN - 1; i >= 0; i--, ms >>= 5)
-        ret[i] = digits[ms & 31];
+    uid_begin(wall_us, ret);
     for (int i = 0; i < 16; i++)
-        ret[TIME_LEN + i] = digits[r[i] & 31];
+        ret[UID_TIME_LEN + i] = digits[r[i] & 31];
     ret[UID_LEN] = '\0';
     return 0;
 }
@@ -34,7 +38,7 @@ bool uid_is_valid(struct slice text)
 int64_t uid_time_ms(struct slice uid)
 {
     int64_t ms = 0;
-    for (size_t i = 0; i < TIME_LEN; i++)
+    for (size_t i = 0; i < UID_TIME_LEN; i++)
         ms = ms << 5 | ((const char *)memchr(digits, uid.p[i], sizeof digits - 1) - digits);
     return ms;
 }

@@ -12,6 +12,9 @@
 
 /* ret has UID_LEN + 1 bytes. 0 or MI_EIO. */
 MI_MUST int uid_make(int64_t wall_us, char *ret);
+/* The time of a uid that is made at wall_us, as text: 10 characters and a NUL. No uid that is made later is less. */
+#define UID_TIME_LEN 10
+void uid_begin(int64_t wall_us, char ret[UID_TIME_LEN + 1]);
 /* Whether a text has the form of a uid. */
 bool uid_is_valid(struct slice text);
 /* The time with which a valid uid was made: milliseconds since the epoch. */

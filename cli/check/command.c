@@ -103,8 +103,6 @@ static bool is_narrowed(const struct filter *f)
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct selection *w = ctx;
-    if (!filter_may_hold(&w->filter, s))
-        return true;
     w->status = GROW(w->id, w->n, w->cap) ? 0 : MI_ENOMEM;
     if (w->status == 0)
         w->id[w->n++] = s->id;
@@ -119,7 +117,7 @@ static int check_all(const struct settings *s, struct check_report *report, stru
     int status = open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
-    int st = query_sessions(*q, 0, on_session, w);
+    int st = query_sessions_of(*q, &w->filter, FILTER_HOLDS, 0, on_session, w);
     st = st == 0 ? w->status : st;
     if (st == 0 && w->n == 0) {
         log_error("no matching session in %s; see: mcp-interposer sessions", query_vault(*q));

@@ -28,7 +28,7 @@ static bool add(struct calls *c, const struct query_message *m)
         .end_us = -1,
         .status = m->action == ROW_REFUSED ? CALL_REFUSED : CALL_OPEN,
         .from_server = m->direction == ROW_S2C,
-        .selected = filter_time(c->filter, c->started_at_us + m->t_us) &&
+        .selected = filter_at(c->filter, c->started_at_us + m->t_us) &&
                     filter_call(c->filter, m->method, m->target),
     };
     return true;

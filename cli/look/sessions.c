@@ -59,7 +59,6 @@ struct listing {
     int64_t left; /* sessions that may still be listed, if limited */
     bool json, limited, failed, live;
     bool several; /* vaults */
-    bool by_uid;  /* the order of the list is that of UIDs, newest first */
     bool older;   /* there are sessions beyond the limit */
     int status;
 };
@@ -104,12 +103,6 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     table_add_buf(t, &l->text, end_style(s, v->state));
 }
 
-/* Filters that do not need the messages. */
-static bool is_wanted(const struct listing *l, const struct query_session *s)
-{
-    return filter_takes(&l->filter, s) && (!l->live || session_state_of(s) == SESSION_LIVE);
-}
-
 static void list_session(struct listing *l, const struct query_session *s,
                          const struct session_view *v)
 {
@@ -125,9 +118,7 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct session_view v;
-    if (l->by_uid && filter_has_passed(&l->filter, s))
-        return false;
-    if (!is_wanted(l, s))
+    if (l->live && session_state_of(s) != SESSION_LIVE)
         return true;
     l->older = l->limited && l->left == 0;
     if (l->older && !l->failed)
@@ -155,7 +146,6 @@ static int list(struct query *q, const struct settings *settings)
         .json = json,
         .failed = settings_on(settings, "failed"),
         .live = settings_on(settings, "live"),
-        .by_uid = query_is_store(q),
     };
     filter_read(&l.filter, settings);
     out_open(&l.out);
@@ -165,7 +155,7 @@ static int list(struct query *q, const struct settings *settings)
     else
         table_open(&l.table, columns, MI_COUNT(columns));
     if (st == 0)
-        st = query_sessions(q, 0, on_session, &l);
+        st = query_sessions_of(q, &l.filter, FILTER_BEGAN, 0, on_session, &l);
     if (st == 0)
         st = l.status;
     if (st == 0 && !json && l.table.cells_n > 0 && !table_print(&l.table, &l.out))

@@ -65,7 +65,7 @@ static bool is_wanted(struct listing *l, const struct query_call *call)
         return false;
     if (l->sorted == KEPT && call->request_seq < l->kept[KEPT - 1].call.request_seq)
         return false;
-    return filter_time(f, l->session->started_at_us + call->t_us) &&
+    return filter_at(f, l->session->started_at_us + call->t_us) &&
            filter_call(f, call->method, call->target) &&
            (!f->failed || call_status_failed(call->status)) &&
            (l->status == CALL_UNKNOWN || l->status == call->status);
@@ -174,8 +174,6 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if ((r->first.session != 0 && s->id > r->first.session) || !filter_may_hold(&r->c->filter, s))
-        return true;
     if (rows_is_late(r, s->id, 0))
         return false;
     l->session = s;
@@ -195,7 +193,8 @@ int tool_list_calls(struct tool_call *c)
     l.kept = calloc(2 * KEPT, sizeof *l.kept);
     if (l.kept == NULL)
         return MI_ENOMEM;
-    st = query_sessions(c->q, 0, on_session, &l);
+    c->filter.up_to_id = l.rows.first.session;
+    st = query_sessions_of(c->q, &c->filter, FILTER_HOLDS, 0, on_session, &l);
     rows_close(&l.rows, "No matching call is recorded");
     free(l.kept);
     buf_close(&l.large);

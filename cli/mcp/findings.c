@@ -67,8 +67,6 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if ((r->first.session != 0 && s->id > r->first.session) || !filter_may_hold(&r->c->filter, s))
-        return true;
     if (rows_is_late(r, s->id, 0) || !tool_goes_on(r->c))
         return false;
     struct check_report report;
@@ -96,7 +94,8 @@ int tool_findings(struct tool_call *c)
     int st = rows_open(&l.rows, c, "findings", ROWS_LIMIT);
     if (st < 0)
         return st;
-    st = query_sessions(c->q, 0, on_session, &l);
+    c->filter.up_to_id = l.rows.first.session;
+    st = query_sessions_of(c->q, &c->filter, FILTER_HOLDS, 0, on_session, &l);
     rows_close(&l.rows, "No finding");
     json_out_int(&c->j, "sessions_checked", l.checked);
     buf_printf(&c->text, "Sessions that were checked for this page: %lld.\n", (long long)l.checked);

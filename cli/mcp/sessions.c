@@ -80,8 +80,7 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if ((r->first.session != 0 && s->id > r->first.session) || !filter_takes(&r->c->filter, s) ||
-        (l->live && session_state_of(s) != SESSION_LIVE))
+    if (l->live && session_state_of(s) != SESSION_LIVE)
         return true;
     if (rows_is_late(r, s->id, 0))
         return false;
@@ -94,7 +93,8 @@ int tool_list_sessions(struct tool_call *c)
     int st = rows_open(&l.rows, c, "sessions", ROWS_LIMIT);
     if (st < 0)
         return st;
-    st = query_sessions(c->q, 0, on_session, &l);
+    c->filter.up_to_id = l.rows.first.session;
+    st = query_sessions_of(c->q, &c->filter, FILTER_BEGAN, 0, on_session, &l);
     rows_close(&l.rows, "No matching session is recorded");
     buf_close(&l.end);
     return st < 0 ? st : l.status;

@@ -174,7 +174,7 @@ int feed_choose(struct ui *u, int64_t id)
     struct page_row *page = NULL;
     if (ui_session(u) != NULL && ui_session(u)->id == id && id != 0)
         return 0;
-    int st = id != 0 ? page_sessions(u->q, id, id, 1, &page) : 0;
+    int st = id != 0 ? page_sessions(u->q, NULL, id, id, 1, &page) : 0;
     if (st < 0)
         return st;
     page_free(u->session);
@@ -211,7 +211,7 @@ static int reload_session(struct ui *u)
 {
     struct page_row *page = NULL;
     int64_t id = ui_session(u)->id;
-    int st = page_sessions(u->q, id, id, 1, &page);
+    int st = page_sessions(u->q, NULL, id, id, 1, &page);
     if (st < 0 || page == NULL) /* it was removed: what was read stays on the screen */
         return st;
     page_free(u->session);

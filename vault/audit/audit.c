@@ -55,7 +55,7 @@ static int read_origin(struct audit *a)
 {
     sqlite3_stmt *q;
     struct leaf l;
-    int rc, st = snapshot_begin(&a->source);
+    int rc, st = db_begin(&a->source.d);
     if (st < 0)
         return st;
     st = snapshot_query(&a->source, SNAPSHOT_LEAVES, -1, 0, &q);
@@ -63,10 +63,9 @@ static int read_origin(struct audit *a)
         rc = sqlite3_step(q);
         if (rc == SQLITE_ROW && leaf_read(connect_column(q, 1), &l) == 0 && l.type == LEAF_BEGIN)
             snprintf(a->origin, sizeof a->origin, CHECKPOINT_ORIGIN "%.*s", (int)l.uid.n, l.uid.p);
-        st = snapshot_done(&a->source, q, rc);
+        st = db_done(&a->source.d, q, rc);
     }
-    snapshot_end(&a->source);
-    return st;
+    return db_end(&a->source.d, st);
 }
 
 struct slice audit_origin(const struct audit *a)
@@ -100,14 +99,13 @@ static void on_layout(void *ctx, const struct layout_fault *f)
 
 static int compare_layout(struct audit *a)
 {
-    int st = snapshot_begin(&a->source);
+    int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
-    st = layout_compare(a->source.db, on_layout, a);
-    if (st == 0 && !a->stopped && schema_has_table(a->source.db, "leaves", &a->has_log) < 0)
+    st = layout_compare(a->source.d.db, on_layout, a);
+    if (st == 0 && !a->stopped && schema_has_table(a->source.d.db, "leaves", &a->has_log) < 0)
         st = MI_ESTORE;
-    snapshot_end(&a->source);
-    return st == MI_ESTORE ? snapshot_fail(&a->source) : st;
+    return db_end(&a->source.d, st == MI_ESTORE ? db_fail(&a->source.d) : st);
 }
 
 /* Reads every page, every index and every value. */
@@ -184,7 +182,7 @@ static int read_log(struct audit *a)
 {
     int64_t total;
     bool has;
-    int st = snapshot_begin(&a->source);
+    int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
     st = signed_load(&a->notes, &a->trail, &a->source);
@@ -194,8 +192,7 @@ static int read_log(struct audit *a)
         st = snapshot_number(&a->source, SNAPSHOT_TOTAL, 0, &has, &total);
     if (st == 0)
         a->total = total > 0 ? (uint64_t)total : 0;
-    snapshot_end(&a->source);
-    return st;
+    return db_end(&a->source.d, st);
 }
 
 int audit_log(struct audit *a, const struct public_key *trusted)
@@ -205,7 +202,7 @@ int audit_log(struct audit *a, const struct public_key *trusted)
         return st;
     if (!a->has_log) {
         int64_t version = 0;
-        if (connect_number(a->source.db, "PRAGMA user_version", 0, &version) == SQLITE_OK &&
+        if (connect_number(a->source.d.db, "PRAGMA user_version", 0, &version) == SQLITE_OK &&
             version >= SCHEMA_EVIDENCE)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log");
         else if (a->notes.n > 0 || trusted != NULL)
@@ -345,7 +342,29 @@ static int say_foreign(struct audit *a, int64_t id)
 }
 
 /* A vault without a log: its sessions have other columns. */
-static int say_uncovered(struct audit *a, int64_t id);
+static int say_uncovered(struct audit *a, int64_t id)
+{
+    sqlite3_stmt *q;
+    int st = db_begin(&a->source.d);
+    if (st < 0)
+        return st;
+    st = snapshot_query(&a->source, SNAPSHOT_UNCOVERED, id, 0, &q);
+    if (st < 0)
+        return db_end(&a->source.d, st);
+    int rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW) {
+        struct audit_session s = {.id = id,
+                                  .uid = connect_column(q, 0),
+                                  .name = connect_column(q, 1),
+                                  .started_at_us = sqlite3_column_int64(q, 2),
+                                  .status = AUDIT_NOT_COVERED,
+                                  .why = "",
+                                  .wrong = {.kind = AUDIT_NOTHING}};
+        a->calls.on_session(a->calls.ctx, &s);
+    }
+    st = db_done(&a->source.d, q, rc);
+    return db_end(&a->source.d, st == 0 && rc == SQLITE_DONE ? MI_ENOENT : st);
+}
 
 int audit_session(struct audit *a, int64_t id)
 {
@@ -359,32 +378,6 @@ int audit_session(struct audit *a, int64_t id)
     if (st == 0 && !audited_is_covered(&a->check))
         st = say_foreign(a, id);
     audited_close(&a->check);
-    return st;
-}
-
-static int say_uncovered(struct audit *a, int64_t id)
-{
-    static const char sql[] = "SELECT uid, name, started_at_us FROM sessions WHERE id = ?1";
-    sqlite3_stmt *q = NULL;
-    int rc, st = snapshot_begin(&a->source);
-    if (st < 0)
-        return st;
-    if (sqlite3_prepare_v2(a->source.db, sql, -1, &q, NULL) == SQLITE_OK)
-        sqlite3_bind_int64(q, 1, id);
-    rc = sqlite3_step(q);
-    if (rc == SQLITE_ROW) {
-        struct audit_session s = {.id = id,
-                                  .uid = connect_column(q, 0),
-                                  .name = connect_column(q, 1),
-                                  .started_at_us = sqlite3_column_int64(q, 2),
-                                  .status = AUDIT_NOT_COVERED,
-                                  .why = "",
-                                  .wrong = {.kind = AUDIT_NOTHING}};
-        a->calls.on_session(a->calls.ctx, &s);
-    }
-    st = rc == SQLITE_DONE ? MI_ENOENT : snapshot_done(&a->source, q, rc);
-    sqlite3_finalize(q);
-    snapshot_end(&a->source);
     return st;
 }
 
@@ -435,7 +428,7 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
         if (st < 0 || !more)
             return st;
         if (id < from)
-            return snapshot_damaged(&a->source);
+            return db_damaged(&a->source.d);
         int64_t owner = bits > 0 ? id >> bits : id;
         st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
         if (st < 0)
@@ -455,7 +448,7 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
 /* In one transaction: nothing is recorded or removed meanwhile. */
 static int say_rest(struct audit *a)
 {
-    int st = snapshot_begin(&a->source);
+    int st = db_begin(&a->source.d);
     if (st < 0)
         return st;
     st = trail_read(&a->trail, &a->source);
@@ -467,8 +460,7 @@ static int say_rest(struct audit *a)
         st = say_orphans(a, SNAPSHOT_EVENT_OWNER, 0, "events");
     if (st == 0)
         st = say_orphans(a, SNAPSHOT_REPLACED_OWNER, 0, "replaced");
-    snapshot_end(&a->source);
-    return st;
+    return db_end(&a->source.d, st);
 }
 
 int audit_sessions(struct audit *a)
@@ -481,7 +473,7 @@ int audit_sessions(struct audit *a)
         int64_t before = id;
         st = snapshot_number(&a->source, SNAPSHOT_NEXT_SESSION, before, &has, &id);
         if (st == 0 && has && id <= before)
-            st = snapshot_damaged(&a->source);
+            st = db_damaged(&a->source.d);
         if (st == 0 && has) {
             st = audit_session(a, id);
             st = st == MI_ENOENT ? 0 : st;

@@ -158,7 +158,7 @@ static int load(struct audited *c)
         return st;
     int rc = sqlite3_step(q);
     st = rc == SQLITE_ROW ? take_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
-    int done = snapshot_done(c->source, q, rc);
+    int done = db_done(&c->source->d, q, rc);
     if (st == 0 && done == 0 && audited_is_covered(c)) {
         compare_log(c);
         st = take_seals(c);
@@ -293,20 +293,18 @@ static int attempt(struct audited *c, int64_t id, bool *whole)
 {
     audited_close(c);
     c->id = id;
-    int st = snapshot_begin(c->source);
+    int st = db_begin(&c->source->d);
     if (st < 0)
         return st;
     st = load(c);
     *whole |= st == 0 && !c->ended;
     if (!*whole)
-        snapshot_end(c->source);
+        st = db_end(&c->source->d, st);
     if (st == 0 && audited_is_covered(c))
         st = records(c);
     else if (st == 0 && c->log.opened)
         st = compare_removal(c);
-    if (*whole)
-        snapshot_end(c->source);
-    return st;
+    return *whole ? db_end(&c->source->d, st) : st;
 }
 
 int audited_session(struct audited *c, int64_t id)

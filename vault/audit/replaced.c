@@ -30,18 +30,17 @@ static int add(struct replaced *r, sqlite3_stmt *q)
 int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
 {
     sqlite3_stmt *q;
-    int rc = SQLITE_DONE, st = snapshot_begin(s);
+    int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
     st = snapshot_query(s, SNAPSHOT_REPLACED, session_id, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
             st = add(r, q);
-        int done = snapshot_done(s, q, rc);
+        int done = db_done(&s->d, q, rc);
         st = st < 0 ? st : done;
     }
-    snapshot_end(s);
-    return st;
+    return db_end(&s->d, st);
 }
 
 static struct slice name_of(const struct replaced *r, const struct replaced_row *x)

@@ -60,7 +60,7 @@ int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source
         return st;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
         st = add(s, t, connect_column(q, 1), sqlite3_column_int64(q, 0));
-    int done = snapshot_done(source, q, rc);
+    int done = db_done(&source->d, q, rc);
     return st < 0 ? st : done;
 }
 

@@ -8,9 +8,7 @@
 #ifndef MI_VAULT_AUDIT_SNAPSHOT_H
 #define MI_VAULT_AUDIT_SNAPSHOT_H
 
-#include "base/buf.h"
-
-#include <sqlite3.h>
+#include "vault/store/db.h"
 
 enum snapshot_sql {
     SNAPSHOT_LEAVES,
@@ -27,38 +25,25 @@ enum snapshot_sql {
     SNAPSHOT_HAS_SESSION,
     SNAPSHOT_FIRST,   /* the id of the first message of session ?1 */
     SNAPSHOT_FOREIGN, /* the session of a message that has an id of session ?1 and is not of it */
+    SNAPSHOT_UNCOVERED,
     SNAPSHOT_COUNT
 };
 
 struct snapshot {
-    sqlite3 *db; /* owned */
-    bool shared;
-    unsigned depth;                  /* of snapshot_begin() */
-    sqlite3_stmt *q[SNAPSHOT_COUNT]; /* owned */
-    int dir_fd;                      /* owned */
-    const char *path;                /* borrowed; of the vault */
-    struct buf file;
-    struct buf *error; /* borrowed */
+    struct db d;      /* owned */
+    int dir_fd;       /* owned */
+    const char *path; /* borrowed; of the vault */
 };
 
 /* vault: its directory, without symbolic links; borrowed, as error. */
 MI_MUST int snapshot_open(struct snapshot *s, const char *vault, struct buf *error);
 void snapshot_close(struct snapshot *s);
 
-/* Keeps why the last statement failed. MI_ESTORE or MI_ENOMEM. */
-int snapshot_fail(struct snapshot *s);
-/* A row is not in order, so that the next statement might read it again. MI_ESTORE. */
-int snapshot_damaged(struct snapshot *s);
 /* What SQLite finds wrong in the file, its indexes included, as one clause; empty: nothing. */
 MI_MUST int snapshot_integrity(struct snapshot *s, struct buf *ret);
-/* A transaction; within another one it is a part of that. */
-MI_MUST int snapshot_begin(struct snapshot *s);
-void snapshot_end(struct snapshot *s);
-/* A statement with its first two numbers bound, within a transaction. */
+/* A statement with its first two numbers bound, within a transaction (db_begin()). */
 MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
                            sqlite3_stmt **ret);
-/* Resets it. rc: the result of the last step. */
-MI_MUST int snapshot_done(struct snapshot *s, sqlite3_stmt *q, int rc);
 /* The first column of the first row. *ret_has: there is one, and it is not NULL. */
 MI_MUST int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
                             int64_t *ret);

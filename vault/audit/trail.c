@@ -225,7 +225,7 @@ static int take_row(struct trail *t, int64_t n, struct slice text)
 int trail_read(struct trail *t, struct snapshot *s)
 {
     sqlite3_stmt *q;
-    int rc = SQLITE_DONE, st = snapshot_begin(s);
+    int rc = SQLITE_DONE, st = db_begin(&s->d);
     if (st < 0)
         return st;
     take_roots(t); /* of size 0 */
@@ -233,11 +233,10 @@ int trail_read(struct trail *t, struct snapshot *s)
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t n = sqlite3_column_int64(q, 0);
-            st = n > t->last_n ? take_row(t, n, connect_column(q, 1)) : snapshot_damaged(s);
+            st = n > t->last_n ? take_row(t, n, connect_column(q, 1)) : db_damaged(&s->d);
         }
-        int done = snapshot_done(s, q, rc);
+        int done = db_done(&s->d, q, rc);
         st = st < 0 ? st : done;
     }
-    snapshot_end(s);
-    return st;
+    return db_end(&s->d, st);
 }

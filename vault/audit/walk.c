@@ -102,7 +102,7 @@ static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size
 {
     sqlite3_stmt *q;
     uint64_t before = c->bytes;
-    int rc = SQLITE_DONE, st = snapshot_begin(c->source);
+    int rc = SQLITE_DONE, st = db_begin(&c->source->d);
     if (st < 0)
         return st;
     *ret_n = 0;
@@ -110,16 +110,16 @@ static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size
     if (st == 0) {
         while (st == 0 && c->bytes - before < PAGE_BYTES && (rc = sqlite3_step(q)) == SQLITE_ROW) {
             int64_t id = sqlite3_column_int64(q, 0);
-            st = id > *last ? 0 : snapshot_damaged(c->source);
+            st = id > *last ? 0 : db_damaged(&c->source->d);
             *last = id;
             ++*ret_n;
             if (st == 0)
                 st = take(c, q);
         }
-        int done = snapshot_done(c->source, q, rc);
+        int done = db_done(&c->source->d, q, rc);
         st = st < 0 ? st : done;
     }
-    snapshot_end(c->source);
+    st = db_end(&c->source->d, st);
     if (c->progress != NULL)
         c->progress(c->ctx, *ret_n, c->bytes - before);
     return st;
@@ -185,7 +185,7 @@ static int add_body(struct audited *c, struct record *r, int64_t offset, int64_t
     if (st == 0)
         st = hash_body(c, r, offset, length);
     if (st == MI_EIO)
-        buf_printf(c->source->error, "cannot read %s/" VAULT_BODIES "/%s: %s", c->source->path,
+        buf_printf(c->source->d.error, "cannot read %s/" VAULT_BODIES "/%s: %s", c->source->path,
                    c->uid, strerror(errno));
     return st;
 }

@@ -130,9 +130,9 @@ int prove_log(struct prove *p)
     int st = choose_checkpoint(p);
     if (st < 0)
         return st;
-    st = ledger_read(p->q->db, 0, on_leaf, p);
+    st = ledger_read(p->q->d.db, 0, on_leaf, p);
     if (st == MI_ESTORE)
-        return query_fail(p->q);
+        return db_fail(&p->q->d);
     if (st < 0)
         return st;
     if ((int64_t)p->hash_n < p->size)

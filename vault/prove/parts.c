@@ -17,15 +17,11 @@ int prove_refuse(struct prove *p, const char *fmt, ...)
 
 sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a)
 {
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(p->q->db, sql, -1, &s, NULL) == SQLITE_OK)
-        sqlite3_bind_int64(s, 1, a);
-    return s;
+    sqlite3_stmt *s;
+    return db_ask_text(&p->q->d, sql, &s, DB_WITH(db_int(a))) == 0 ? s : NULL;
 }
 
 int prove_finish(struct prove *p, sqlite3_stmt *s, int rc)
 {
-    int st = s != NULL && (rc == SQLITE_ROW || rc == SQLITE_DONE) ? 0 : query_fail(p->q);
-    sqlite3_finalize(s);
-    return st;
+    return s != NULL ? db_done(&p->q->d, s, rc) : MI_ESTORE;
 }

@@ -12,13 +12,13 @@
 static int check_covered(struct prove *p)
 {
     int64_t covered = 0;
-    int rc = connect_number(p->q->db,
+    int rc = connect_number(p->q->d.db,
                             "SELECT count(*) FROM sqlite_master WHERE name = 'leaves'", 0, &covered);
     if (rc == SQLITE_OK && covered > 0)
-        rc = connect_number(p->q->db, "SELECT salt IS NOT NULL FROM sessions WHERE id = ?1",
+        rc = connect_number(p->q->d.db, "SELECT salt IS NOT NULL FROM sessions WHERE id = ?1",
                             p->what->session_id, &covered);
     if (rc != SQLITE_OK)
-        return query_fail(p->q);
+        return db_fail(&p->q->d);
     return covered > 0 ? 0
                        : prove_refuse(p, "the session is not covered: it was recorded before this "
                                          "vault had evidence");
@@ -111,12 +111,12 @@ int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
                 struct buf *error)
 {
     struct prove p = {.q = q, .what = what, .error = error};
-    if (query_refresh(q) < 0)
-        return MI_ESTORE;
-    if (sqlite3_exec(q->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-        return query_fail(q);
-    int st = write_bundle(&p, ret);
-    (void)sqlite3_exec(q->db, "COMMIT", NULL, NULL, NULL);
+    int st = query_refresh(q);
+    if (st == 0)
+        st = db_begin(&q->d);
+    if (st < 0)
+        return st;
+    st = db_end(&q->d, write_bundle(&p, ret));
     if (st == 0)
         st = verify(&p, ret);
     release(&p);

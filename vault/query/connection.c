@@ -1,10 +1,8 @@
 #include "vault/query/connection.h"
 
-#include "vault/query/store.h"
+#include "vault/query/filter.h"
 #include "vault/store/dir.h"
-#include "vault/store/failure.h"
 #include "vault/store/layout.h"
-#include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
 #include <errno.h>
@@ -15,44 +13,23 @@
 
 #define BUSY_MS 2000
 
-int query_fail(struct query *q)
+static const struct db_kind reader = {
+    .wait_ms = BUSY_MS,
+    .settings = "PRAGMA temp_store = MEMORY",
+    .sql = query_sql,
+    .n = Q_COUNT,
+    .can_not = "read",
+};
+
+static int register_functions(struct query *q)
 {
-    if (q->remote != NULL)
-        return query_store_fail(q, failure_text(q->db));
-    bool changed = !q->shared && (failure_code(q->db) & 0xFF) == SQLITE_BUSY;
-    buf_clear(&q->error);
-    buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path,
-               changed ? "it was changed meanwhile; run the command again" : failure_text(q->db));
-    return MI_ESTORE;
+    return filter_register(q->d.db) == SQLITE_OK ? 0 : MI_ENOMEM;
 }
 
-int query_damaged(struct query *q)
-{
-    static const char why[] = "it is damaged: rows are not in the order of their ids";
-    if (q->remote != NULL)
-        return query_store_fail(q, why);
-    buf_clear(&q->error);
-    buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path, why);
-    return MI_ESTORE;
-}
-
-static int connect_to(struct query *q)
-{
-    sqlite3_close(q->db);
-    q->db = NULL;
-    q->connections++;
-    int rc = read_only_open(&q->db, buf_str(&q->file), BUSY_MS, &q->shared);
-    if (q->db == NULL)
-        return SQLITE_NOMEM;
-    if (rc != SQLITE_OK)
-        return rc;
-    return sqlite3_exec(q->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
-}
-
-/* The first statement that reads the file shows whether it can be read. */
+/* The first statement that reads the file shows whether it can be read. SQLite's code. */
 static int read_version(struct query *q, int64_t *ret)
 {
-    return connect_number(q->db, "PRAGMA user_version", 0, ret);
+    return connect_number(q->d.db, "PRAGMA user_version", 0, ret);
 }
 
 /* A proxy was killed while it created this database and left a rollback journal. SQLite rolls it back on a connection
@@ -60,69 +37,52 @@ static int read_version(struct query *q, int64_t *ret)
 static int roll_back(struct query *q)
 {
     sqlite3 *db = NULL;
-    int rc = connect_open(&db, buf_str(&q->file), NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
+    int rc =
+        connect_open(&db, buf_str(&q->d.file), NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, "PRAGMA user_version", NULL, NULL, NULL);
     sqlite3_close(db);
-    return rc == SQLITE_OK ? connect_to(q) : rc;
+    return rc == SQLITE_OK ? db_reconnect(&q->d) : db_fail(&q->d);
 }
 
 static int connect_and_check(struct query *q, int64_t *ret_version)
 {
-    int rc = connect_to(q);
-    if (rc == SQLITE_OK)
-        rc = read_version(q, ret_version);
+    int st = 0, rc = read_version(q, ret_version);
     /* Without the writer's shared memory, this may have read a transaction that is being committed. The next connection
      * shares that memory, and would not find the tables yet. */
-    if (rc == SQLITE_OK && !q->shared && read_only_is_shared(buf_str(&q->file))) {
-        rc = connect_to(q);
-        if (rc == SQLITE_OK)
-            rc = read_version(q, ret_version);
+    if (rc == SQLITE_OK && db_is_outdated(&q->d)) {
+        st = db_reconnect(&q->d);
+        rc = st == 0 ? read_version(q, ret_version) : rc;
     }
-    if (q->db == NULL || sqlite3_extended_errcode(q->db) != SQLITE_READONLY_ROLLBACK)
-        return rc;
-    rc = roll_back(q);
-    return rc == SQLITE_OK ? read_version(q, ret_version) : rc;
-}
-
-static bool in_transaction(const struct query *q)
-{
-    for (int i = 0; i < Q_COUNT; i++)
-        if (q->q[i] != NULL && sqlite3_stmt_busy(q->q[i]))
-            return true;
-    return false;
-}
-
-static void close_db(struct query *q)
-{
-    for (int i = 0; i < Q_COUNT; i++) {
-        sqlite3_finalize(q->q[i]);
-        q->q[i] = NULL;
+    if (st == 0 && rc != SQLITE_OK &&
+        sqlite3_extended_errcode(q->d.db) == SQLITE_READONLY_ROLLBACK) {
+        st = roll_back(q);
+        rc = st == 0 ? read_version(q, ret_version) : rc;
     }
-    sqlite3_close(q->db);
-    q->db = NULL;
+    return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
 }
 
 /* Before it is believed what the tables say. */
 static int check_layout(struct query *q)
 {
     struct buf why = {0};
-    int st = q->any ? 0 : layout_check(q->db, &why);
-    if (st == MI_EINVAL) {
-        buf_clear(&q->error);
-        buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path, buf_str(&why));
-    }
+    int st = q->any ? 0 : layout_check(q->d.db, &why);
+    if (st == MI_EINVAL)
+        st = db_complain(&q->d, buf_str(&why));
+    else if (st == MI_ESTORE)
+        st = db_fail(&q->d);
     buf_close(&why);
-    return st == MI_EINVAL ? MI_ESTORE : st == MI_ESTORE ? query_fail(q) : st;
+    return st;
 }
 
 int query_refresh(struct query *q)
 {
-    if (q->shared || !read_only_is_shared(buf_str(&q->file)) || in_transaction(q))
+    if (!db_is_outdated(&q->d))
         return 0;
-    close_db(q);
-    int rc = connect_to(q);
-    return rc == SQLITE_OK ? check_layout(q) : rc == SQLITE_NOMEM ? MI_ENOMEM : query_fail(q);
+    int st = db_reconnect(&q->d);
+    if (st == 0)
+        st = register_functions(q);
+    return st == 0 ? check_layout(q) : st;
 }
 
 static int open_db(struct query *q)
@@ -131,10 +91,16 @@ static int open_db(struct query *q)
     if (fstatat(q->dir_fd, VAULT_DB, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
         return MI_ENOENT;
     int64_t version = 0;
-    buf_printf(&q->file, "%s/" VAULT_DB, q->path);
-    int rc = q->file.failed ? SQLITE_NOMEM : connect_and_check(q, &version);
-    if (rc != SQLITE_OK)
-        return rc == SQLITE_NOMEM ? MI_ENOMEM : query_fail(q);
+    struct buf file = {0};
+    buf_printf(&file, "%s/" VAULT_DB, q->path);
+    int status = file.failed ? MI_ENOMEM : db_open(&q->d, &reader, buf_str(&file), &q->error);
+    buf_close(&file);
+    if (status == 0)
+        status = connect_and_check(q, &version);
+    if (status == 0)
+        status = register_functions(q);
+    if (status < 0)
+        return status;
     if (version > SCHEMA_VERSION) {
         buf_printf(&q->error,
                    "%s/" VAULT_DB " was created by a newer mcp-interposer; use that version, or "
@@ -193,10 +159,9 @@ static struct query *open_memory(const char *name)
     if (q == NULL)
         return NULL;
     q->dir_fd = -1;
-    q->shared = true; /* no file may appear */
     q->path = strdup(name);
-    if (q->path != NULL &&
-        connect_open(&q->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) == SQLITE_OK)
+    if (q->path != NULL && db_open_memory(&q->d, &reader, name, &q->error) == 0 &&
+        register_functions(q) == 0)
         return q;
     query_close(q);
     return NULL;
@@ -205,7 +170,7 @@ static struct query *open_memory(const char *name)
 int query_open_empty(struct query **ret, const char *vault)
 {
     struct query *q = open_memory(vault);
-    if (q == NULL || schema_ready(q->db) < 0) {
+    if (q == NULL || schema_ready(q->d.db) < 0) {
         query_close(q);
         return MI_ENOMEM;
     }
@@ -220,7 +185,7 @@ int query_open_store(struct query **ret, const struct remote_store *store, const
         store->close(store->ctx);
         return MI_ENOMEM;
     }
-    if (remote_open(&q->remote, q->db, store) != SQLITE_OK) {
+    if (remote_open(&q->remote, q->d.db, store) != SQLITE_OK) {
         query_close(q);
         return MI_ENOMEM;
     }
@@ -237,12 +202,12 @@ void query_close(struct query *q)
 {
     if (q == NULL)
         return;
-    close_db(q);
+    if (q->d.kind != NULL)
+        db_close(&q->d);
     remote_free(q->remote);
     if (q->dir_fd >= 0)
         close(q->dir_fd);
     free(q->path);
-    buf_close(&q->file);
     free(q->session);
     buf_close(&q->error);
     free(q);
@@ -261,4 +226,111 @@ const char *query_vault(const struct query *q)
 int query_dir_fd(const struct query *q)
 {
     return q->dir_fd;
+}
+
+/* ---- statements ---- */
+
+int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret)
+{
+    int status = query_refresh(q);
+    return status == 0 ? db_ask(&q->d, i, ret, NULL, 0) : status;
+}
+
+int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
+                        sqlite3_stmt **ret)
+{
+    if (w == NULL || w->sql.n == 0)
+        return query_prepare(q, i, ret);
+    const char *sql = query_sql[i], *at = strstr(sql, QUERY_WHERE);
+    struct buf text = {0};
+    buf_add(&text, sql, (size_t)(at - sql));
+    buf_slice_add(&text, buf_slice(&w->sql));
+    buf_adds(&text, at);
+    int status = text.failed ? MI_ENOMEM : query_refresh(q);
+    if (status == 0)
+        status = db_ask_text(&q->d, buf_str(&text), ret, NULL, 0);
+    if (status == 0)
+        db_bind(*ret, WHERE_FIRST, w->value, w->n);
+    buf_close(&text);
+    return status;
+}
+
+int query_done(struct query *q, sqlite3_stmt *st, int rc)
+{
+    return db_done(&q->d, st, rc);
+}
+
+int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
+{
+    int64_t n;
+    int status = query_refresh(q);
+    if (status == 0)
+        status = db_number(&q->d, i, &n, DB_WITH(db_int(id)));
+    if (status == 0 || status == MI_ENOENT)
+        *ret = n;
+    return status == MI_ENOENT ? 0 : status;
+}
+
+int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_t_us)
+{
+    sqlite3_stmt *st = NULL;
+    int status = query_prepare(q, Q_LAST, &st);
+    if (status < 0)
+        return status;
+    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
+    sqlite3_bind_int64(st, 2, schema_message_id(session_id, SCHEMA_SEQ_MAX));
+    int rc = sqlite3_step(st);
+    int64_t seq = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+    int64_t t_us = rc == SQLITE_ROW ? connect_time(st, 1) : 0;
+    status = query_done(q, st, rc);
+    if (status == 0) {
+        *ret_seq = seq;
+        *ret_t_us = t_us;
+    }
+    return status;
+}
+
+bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st)
+{
+    if (q->remote != NULL)
+        return true;
+    int64_t n = sqlite3_column_int64(st, 0);
+    if (r->from > r->to || n < r->from || n > r->to)
+        return false;
+    /* at the end of the numbers, the range becomes empty */
+    bool last = r->backwards ? n == INT64_MIN : n == INT64_MAX;
+    r->from = last ? INT64_MAX : r->backwards ? r->from : n + 1;
+    r->to = last ? INT64_MIN : r->backwards ? n - 1 : r->to;
+    return true;
+}
+
+int query_scan(struct query *q, enum query_statement i, struct slice third,
+               const struct query_range *in, query_row_fn fn, void *ctx)
+{
+    int64_t last, t_us, from = in->from, to = in->to;
+    int result = query_last_message(q, in->session_id, &last, &t_us);
+    to = to < last ? to : last;
+    while (result == 0 && from <= to) {
+        int64_t n = to - from < QUERY_PART ? to - from : QUERY_PART - 1;
+        int64_t first = in->backwards ? to - n : from;
+        int rc = SQLITE_DONE;
+        sqlite3_stmt *st = NULL;
+        result = query_prepare(q, i, &st);
+        if (result < 0)
+            break;
+        sqlite3_bind_int64(st, 1, schema_message_id(in->session_id, (uint64_t)first));
+        sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)(first + n)));
+        if (sqlite3_bind_parameter_count(st) > 2)
+            connect_bind(st, 3, third);
+        struct query_range rows = {in->session_id, first, first + n, in->backwards};
+        while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
+            result = query_in_order(q, &rows, st) ? fn(ctx, st) : db_damaged(&q->d);
+        int status = query_done(q, st, rc);
+        result = result == 0 ? status : result;
+        if (in->backwards)
+            to = first - 1;
+        else
+            from = first + n + 1;
+    }
+    return result < 0 ? result : 0;
 }

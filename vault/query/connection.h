@@ -4,23 +4,18 @@
 
 #include "vault/query/statements.h"
 #include "vault/remote/remote.h"
+#include "vault/store/db.h"
 
 struct query {
-    sqlite3 *db;         /* owned */
-    bool any;            /* its schema need not be one of this program */
-    bool shared;         /* db shares SQLite's files with writers; see vault/store/read_only.h */
-    int64_t connections; /* how often it connected */
-    sqlite3_stmt *q[Q_COUNT]; /* owned; prepared when first used */
-    struct remote *remote;    /* owned; NULL: it is a vault */
-    int dir_fd;               /* owned; -1: none */
-    char *path;      /* owned; of the vault, absolute, without symbolic links; or a store's name */
-    struct buf file; /* owned; path of the database */
+    struct db d;           /* owned */
+    bool any;              /* its schema need not be one of this program */
+    struct remote *remote; /* owned; NULL: it is a vault */
+    int dir_fd;            /* owned; -1: none */
+    char *path; /* owned; of the vault, absolute, without symbolic links; or a store's name */
     struct page_row *session; /* owned; the last result of query_session() */
-    struct buf error;         /* owned */
+    struct buf error;         /* owned; of d */
 };
 
-/* Keeps SQLite's error message for query_error(). MI_ESTORE. */
-int query_fail(struct query *q);
 /* Call before a transaction: connects again if a writer has started since the database was opened without SQLite's
  * files. Prepared statements are then gone. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int query_refresh(struct query *q);

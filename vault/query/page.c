@@ -52,6 +52,7 @@ void page_free(struct page_row *row)
  * damaged file may have other rows, after which the next page would not be another one. */
 struct page_query {
     enum query_statement statement;
+    const struct where *where;    /* NULL: all rows */
     int64_t first, second, third; /* ?1, ?2, ?3 */
     copy_fn copy;
     size_t max_bytes;
@@ -63,12 +64,10 @@ static int load(struct query *q, const struct page_query *p, struct page_row **r
 {
     struct page_row *first = NULL, **tail = &first;
     sqlite3_stmt *st;
-    int status = query_prepare(q, p->statement, &st);
+    int status = query_prepare_where(q, p->statement, p->where, &st);
     if (status < 0)
         return status;
-    sqlite3_bind_int64(st, 1, p->first);
-    sqlite3_bind_int64(st, 2, p->second);
-    sqlite3_bind_int64(st, 3, p->third);
+    db_bind(st, 1, DB_WITH(db_int(p->first), db_int(p->second), db_int(p->third)));
     struct query_range rows = p->rows;
     int rc = SQLITE_DONE;
     for (size_t sum = 0, n = 0; sum < p->max_bytes && status == 0; sum += n) {
@@ -76,7 +75,7 @@ static int load(struct query *q, const struct page_query *p, struct page_row **r
         if (rc != SQLITE_ROW)
             break;
         if (!query_in_order(q, &rows, st)) {
-            status = query_damaged(q);
+            status = db_damaged(&q->d);
             break;
         }
         *tail = p->copy(st, &n);
@@ -152,10 +151,17 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
     return row;
 }
 
-int page_sessions(struct query *q, int64_t from, int64_t to, int64_t limit, struct page_row **ret)
+int page_sessions(struct query *q, const struct where *w, int64_t from, int64_t to, int64_t limit,
+                  struct page_row **ret)
 {
-    struct page_query p = {Q_SESSIONS,         from, to, limit, copy_session, SIZE_MAX,
-                           {0, from, to, true}};
+    struct page_query p = {.statement = Q_SESSIONS,
+                           .where = w,
+                           .first = from,
+                           .second = to,
+                           .third = limit,
+                           .copy = copy_session,
+                           .max_bytes = SIZE_MAX,
+                           .rows = {0, from, to, true}};
     return load(q, &p, ret);
 }
 
@@ -205,13 +211,13 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
 
 int page_events_back(struct query *q, int64_t session_id, int64_t to, struct page_row **ret)
 {
-    struct page_query p = {Q_EVENTS_BACK,
-                           session_id,
-                           to,
-                           QUERY_PAGE_ROWS,
-                           copy_event,
-                           SIZE_MAX,
-                           {session_id, INT64_MIN, to, true}};
+    struct page_query p = {.statement = Q_EVENTS_BACK,
+                           .first = session_id,
+                           .second = to,
+                           .third = QUERY_PAGE_ROWS,
+                           .copy = copy_event,
+                           .max_bytes = SIZE_MAX,
+                           .rows = {session_id, INT64_MIN, to, true}};
     return load(q, &p, ret);
 }
 
@@ -220,12 +226,12 @@ int page_events(struct query *q, int64_t session_id, int64_t after, struct page_
     *ret = NULL;
     if (after == INT64_MAX)
         return 0;
-    struct page_query p = {Q_EVENTS,
-                           session_id,
-                           after,
-                           QUERY_PAGE_ROWS,
-                           copy_event,
-                           SIZE_MAX,
-                           {session_id, after + 1, INT64_MAX, false}};
+    struct page_query p = {.statement = Q_EVENTS,
+                           .first = session_id,
+                           .second = after,
+                           .third = QUERY_PAGE_ROWS,
+                           .copy = copy_event,
+                           .max_bytes = SIZE_MAX,
+                           .rows = {session_id, after + 1, INT64_MAX, false}};
     return load(q, &p, ret);
 }

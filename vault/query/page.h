@@ -18,9 +18,9 @@ struct page_row {
     char text[]; /* of the row's text columns */
 };
 
-/* Sessions with from <= id <= to, newest first, at most `limit`. */
-MI_MUST int page_sessions(struct query *q, int64_t from, int64_t to, int64_t limit,
-                          struct page_row **ret);
+/* Sessions with from <= id <= to that match (NULL: all), newest first, at most `limit`. */
+MI_MUST int page_sessions(struct query *q, const struct where *w, int64_t from, int64_t to,
+                          int64_t limit, struct page_row **ret);
 /* Messages with from <= seq <= to. */
 MI_MUST int page_messages(struct query *q, int64_t session_id, int64_t from, int64_t to,
                           struct page_row **ret);

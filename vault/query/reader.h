@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "journal/values.h"
+#include "vault/query/filter.h"
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
 #define QUERY_PAGE_ROWS 512
@@ -140,6 +141,9 @@ int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; 
 
 /* Newest first, at most `limit`; 0: all. By id; of a store by UID, which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
+/* The same of those that match. */
+MI_MUST int query_sessions_of(struct query *q, const struct filter *f, enum filter_time time,
+                              int64_t limit, query_session_fn fn, void *ctx);
 /* The session that `ref` names, by the first of these rules that applies: a number; `last`, as NULL: the newest with a
  * message, else the newest; the name of a server: the same of its sessions; a UID prefix (in any case). *ret is valid
  * until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */

@@ -14,13 +14,14 @@
 #define PAGE_SESSIONS 64
 #define PAGE_SESSIONS_MAX 1024
 
-int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx)
+static int read_sessions(struct query *q, const struct where *w, int64_t limit, query_session_fn fn,
+                         void *ctx)
 {
     int64_t to = INT64_MAX;
     int64_t left = limit > 0 ? limit : INT64_MAX, rows = PAGE_SESSIONS;
     while (left > 0) {
         struct page_row *page = NULL;
-        int st = page_sessions(q, INT64_MIN, to, left < rows ? left : rows, &page);
+        int st = page_sessions(q, w, INT64_MIN, to, left < rows ? left : rows, &page);
         rows = rows < PAGE_SESSIONS_MAX ? 4 * rows : rows;
         if (st < 0)
             return st;
@@ -37,6 +38,21 @@ int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ct
             break;
     }
     return 0;
+}
+
+int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx)
+{
+    return read_sessions(q, NULL, limit, fn, ctx);
+}
+
+int query_sessions_of(struct query *q, const struct filter *f, enum filter_time time, int64_t limit,
+                      query_session_fn fn, void *ctx)
+{
+    struct where w = {.by_uid = q->remote != NULL};
+    where_session(&w, f, time);
+    int st = w.sql.failed ? MI_ENOMEM : read_sessions(q, &w, limit, fn, ctx);
+    where_close(&w);
+    return st;
 }
 
 static bool is_id(const char *ref, int64_t *ret)
@@ -126,7 +142,7 @@ static int find_number(struct query *q, int64_t number, int64_t *ret)
 static int load_session(struct query *q, int64_t id, struct query_session *ret)
 {
     struct page_row *found = NULL;
-    int st = page_sessions(q, id, id, 1, &found);
+    int st = page_sessions(q, NULL, id, id, 1, &found);
     if (st < 0 || found == NULL)
         return st < 0 ? st : MI_ENOENT;
     page_free(q->session);

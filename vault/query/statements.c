@@ -1,6 +1,5 @@
-#include "vault/query/connection.h"
+#include "vault/query/statements.h"
 
-#include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
 /* Schema version 1 has no redact_rules, and version 2 no evidence: there the names resolve to the NULLs at the end. */
@@ -44,7 +43,8 @@
 /* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the
  * column: reading continues after the last key even if the column is damaged. */
 const char *const query_sql[Q_COUNT] = {
-    [Q_SESSIONS] = SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3",
+    [Q_SESSIONS] = SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2" QUERY_WHERE
+                                  " ORDER BY s.id DESC LIMIT ?3",
     [Q_BY_UID] = "SELECT id, uid FROM sessions WHERE uid >= ?1 AND uid < ?1 || '~'"
                  " ORDER BY uid LIMIT 2",
     [Q_NEWEST] = "SELECT id FROM sessions ORDER BY id DESC LIMIT 1",
@@ -82,102 +82,3 @@ const char *const query_sql[Q_COUNT] = {
 };
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
-
-int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret)
-{
-    int status = query_refresh(q);
-    if (status < 0)
-        return status;
-    if (q->q[i] == NULL && sqlite3_prepare_v3(q->db, query_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
-                                              &q->q[i], NULL) != SQLITE_OK)
-        return query_fail(q);
-    *ret = q->q[i];
-    return 0;
-}
-
-int query_done(struct query *q, sqlite3_stmt *st, int rc)
-{
-    int ret = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : query_fail(q);
-    sqlite3_reset(st);
-    return ret;
-}
-
-int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
-{
-    sqlite3_stmt *st = NULL;
-    int status = query_prepare(q, i, &st);
-    if (status < 0)
-        return status;
-    if (sqlite3_bind_parameter_count(st) > 0)
-        sqlite3_bind_int64(st, 1, id);
-    int rc = sqlite3_step(st);
-    int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-    status = query_done(q, st, rc);
-    if (status == 0)
-        *ret = n;
-    return status;
-}
-
-int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_t_us)
-{
-    sqlite3_stmt *st = NULL;
-    int status = query_prepare(q, Q_LAST, &st);
-    if (status < 0)
-        return status;
-    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
-    sqlite3_bind_int64(st, 2, schema_message_id(session_id, SCHEMA_SEQ_MAX));
-    int rc = sqlite3_step(st);
-    int64_t seq = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-    int64_t t_us = rc == SQLITE_ROW ? connect_time(st, 1) : 0;
-    status = query_done(q, st, rc);
-    if (status == 0) {
-        *ret_seq = seq;
-        *ret_t_us = t_us;
-    }
-    return status;
-}
-
-bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st)
-{
-    if (q->remote != NULL)
-        return true;
-    int64_t n = sqlite3_column_int64(st, 0);
-    if (r->from > r->to || n < r->from || n > r->to)
-        return false;
-    /* at the end of the numbers, the range becomes empty */
-    bool last = r->backwards ? n == INT64_MIN : n == INT64_MAX;
-    r->from = last ? INT64_MAX : r->backwards ? r->from : n + 1;
-    r->to = last ? INT64_MIN : r->backwards ? n - 1 : r->to;
-    return true;
-}
-
-int query_scan(struct query *q, enum query_statement i, struct slice third,
-               const struct query_range *in, query_row_fn fn, void *ctx)
-{
-    int64_t last, t_us, from = in->from, to = in->to;
-    int result = query_last_message(q, in->session_id, &last, &t_us);
-    to = to < last ? to : last;
-    while (result == 0 && from <= to) {
-        int64_t n = to - from < QUERY_PART ? to - from : QUERY_PART - 1;
-        int64_t first = in->backwards ? to - n : from;
-        int rc = SQLITE_DONE;
-        sqlite3_stmt *st = NULL;
-        result = query_prepare(q, i, &st);
-        if (result < 0)
-            break;
-        sqlite3_bind_int64(st, 1, schema_message_id(in->session_id, (uint64_t)first));
-        sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)(first + n)));
-        if (sqlite3_bind_parameter_count(st) > 2)
-            connect_bind(st, 3, third);
-        struct query_range rows = {in->session_id, first, first + n, in->backwards};
-        while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
-            result = query_in_order(q, &rows, st) ? fn(ctx, st) : query_damaged(q);
-        int status = query_done(q, st, rc);
-        result = result == 0 ? status : result;
-        if (in->backwards)
-            to = first - 1;
-        else
-            from = first + n + 1;
-    }
-    return result < 0 ? result : 0;
-}

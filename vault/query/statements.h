@@ -39,6 +39,10 @@ extern const char *const query_sql[Q_COUNT];
 /* Begins a transaction, unless another statement is running: first of all query_refresh(). *ret is valid until the next
  * transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
+/* The same with a condition, whose values are bound, where its text says QUERY_WHERE; NULL: none. */
+#define QUERY_WHERE " /*where*/"
+MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
+                                sqlite3_stmt **ret);
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */
 MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
 
@@ -53,8 +57,6 @@ struct query_range {
 /* Whether the current row is the next one of the range, from which it is then taken: so a reading ends, whatever is in
  * the file. What a store sends is checked where it arrives (vault/remote/pages.c). */
 MI_MUST bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
-/* A row is not in order: the database is damaged. MI_ESTORE, with a sentence in query_error(). */
-int query_damaged(struct query *q);
 /* Runs a statement over these messages, in parts of QUERY_PART messages, each in a transaction of its own. ?1 and ?2
  * are the range, ?3 is `third` if the statement has it ({NULL, 0}: NULL). The callback returns 0 to continue, 1 to
  * stop, or an error. */

@@ -3,19 +3,12 @@
 
 #include "vault/query/connection.h"
 
-int query_store_fail(struct query *q, const char *why)
-{
-    buf_clear(&q->error);
-    buf_printf(&q->error, "cannot read %s: %s", q->path, why);
-    return MI_ESTORE;
-}
-
 /* Keeps the error of a store for query_error(). */
 static int checked(struct query *q, int st)
 {
     if (st >= 0 || st == MI_ENOMEM)
         return st;
-    return query_store_fail(q, st == MI_ENOENT ? "no such session" : remote_error(q->remote));
+    return db_complain(&q->d, st == MI_ENOENT ? "no such session" : remote_error(q->remote));
 }
 
 bool query_is_store(const struct query *q)

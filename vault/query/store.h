@@ -8,8 +8,6 @@
 #include "vault/query/reader.h"
 #include "vault/remote/remote.h"
 
-/* Keeps the reason for query_error(). MI_ESTORE. */
-int query_store_fail(struct query *q, const char *why);
 /* The session with this number, or 0. MI_EINVAL, with a sentence: several vaults have one. */
 MI_MUST int query_store_number(struct query *q, int64_t number, int64_t *ret);
 /* remote_body(), remote_search() */

@@ -35,7 +35,7 @@ static bool on_event(void *ctx, const struct query_event *e)
     int64_t at_us = g->session->started_at_us + e->t_us;
     if (!is_new_enough(g, at_us))
         return false;
-    return !filter_time(g->filter, at_us) || add(g, at_us, e->id, true);
+    return !filter_at(g->filter, at_us) || add(g, at_us, e->id, true);
 }
 
 int history_add(struct newest *to, struct query *q, const struct filter *f,

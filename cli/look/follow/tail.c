@@ -122,7 +122,7 @@ static bool knows_client(struct tail *t, size_t i)
         return true;
     if (!load_row(t, s->s.id, &now) || now.client_name.p == NULL)
         return false;
-    if (!filter_may_hold(&t->filter, &now)) {
+    if (!filter_session(&t->filter, FILTER_HOLDS, &now)) {
         s->unwanted = true;
         return false;
     }
@@ -167,7 +167,7 @@ static bool on_new_session(void *ctx, const struct query_session *s)
         return false;
     struct filter f = t->filter;
     f.client = s->client_name.p != NULL ? f.client : NULL;
-    if (filter_may_hold(&f, s))
+    if (filter_session(&f, FILTER_HOLDS, s))
         t->status = followed_add(&t->live, s, NULL);
     return t->status == 0;
 }
@@ -272,7 +272,7 @@ static bool on_old_session(void *ctx, const struct query_session *s)
         t->newest = s->id;
     struct filter f = t->filter;
     f.client = is_open && s->client_name.p == NULL ? NULL : f.client;
-    if (!filter_may_hold(&f, s))
+    if (!filter_session(&f, FILTER_HOLDS, s))
         return true;
     if (is_open)
         t->status = follow_from_end(t, s, &seq, &event);

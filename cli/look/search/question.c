@@ -198,7 +198,7 @@ bool question_reaches(const struct question *x, int64_t session_id, int64_t seq)
 
 bool question_matches_session(const struct question *x, const struct query_session *s)
 {
-    return question_reaches(x, s->id, 1) && filter_may_hold(&x->filter, s) &&
+    return question_reaches(x, s->id, 1) && filter_session(&x->filter, FILTER_HOLDS, s) &&
            filter_name(x->field[QUESTION_SERVER], s->name) &&
            filter_name(x->field[QUESTION_CLIENT], s->client_name);
 }

@@ -36,7 +36,7 @@ static int read_unended(struct sessions *l, struct query *q, const struct page_r
 int sessions_older(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
-    int st = page_sessions(q, INT64_MIN, l->oldest - 1, SESSIONS_PAGE, &page);
+    int st = page_sessions(q, NULL, INT64_MIN, l->oldest - 1, SESSIONS_PAGE, &page);
     size_t n = 0;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
         l->oldest = p->session.id;
@@ -102,7 +102,7 @@ int sessions_changed(struct sessions *l, struct query *q)
         st = query_newest(q, &newest);
     if (st < 0 || newest <= l->newest)
         return st;
-    st = page_sessions(q, l->newest + 1, INT64_MAX, INT64_MAX, &page);
+    st = page_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, &page);
     page = reversed(page);
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
         l->newest = p->session.id;
@@ -137,7 +137,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
         *ret = r;
         return 0;
     }
-    int st = page_sessions(q, id, id, 1, &page);
+    int st = page_sessions(q, NULL, id, id, 1, &page);
     if (st < 0 || page == NULL)
         return st < 0 ? st : MI_ENOENT;
     page_free(r->page);

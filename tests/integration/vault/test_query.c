@@ -173,7 +173,7 @@ static void test_query_cannot_write_to_the_database(void **state)
     struct vault *v = *state;
     add_session(v, 1, "AAAA");
     struct query *q = open_it(v);
-    assert_int_equal(sqlite3_exec(q->db, "DELETE FROM sessions", NULL, NULL, NULL),
+    assert_int_equal(sqlite3_exec(q->d.db, "DELETE FROM sessions", NULL, NULL, NULL),
                      SQLITE_READONLY);
     query_close(q);
 }

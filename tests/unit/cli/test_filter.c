@@ -95,25 +95,25 @@ static void test_filter_time_applies_to_session_starts_and_to_messages(void **st
     filter_read(&f, &s);
     assert_int_equal(f.since_us, ten);
     assert_int_equal(f.until_us, ten + hour);
-    assert_true(filter_time(&f, ten));
-    assert_false(filter_time(&f, ten - 1));
-    assert_false(filter_time(&f, ten + hour));
+    assert_true(filter_at(&f, ten));
+    assert_false(filter_at(&f, ten - 1));
+    assert_false(filter_at(&f, ten + hour));
     struct query_session x = {.name = slice_of("a"), .started_at_us = ten - hour};
-    assert_false(filter_takes(&f, &x));
-    assert_true(filter_may_hold(&f, &x)); /* it is still open */
+    assert_false(filter_session(&f, FILTER_BEGAN, &x));
+    assert_true(filter_session(&f, FILTER_HOLDS, &x)); /* it is still open */
     x.ended_at_us = ten - 1;
-    assert_false(filter_may_hold(&f, &x));
+    assert_false(filter_session(&f, FILTER_HOLDS, &x));
     x.ended_at_us = ten;
-    assert_true(filter_may_hold(&f, &x));
+    assert_true(filter_session(&f, FILTER_HOLDS, &x));
     x.started_at_us = ten + hour;
-    assert_false(filter_may_hold(&f, &x));
+    assert_false(filter_session(&f, FILTER_HOLDS, &x));
     settings_close(&s);
     s = READ("--server", "g*", "x");
     filter_read(&f, &s);
     x = (struct query_session){.name = slice_of("git"), .started_at_us = 1};
-    assert_true(filter_takes(&f, &x));
+    assert_true(filter_session(&f, FILTER_BEGAN, &x));
     x.name = slice_of("files");
-    assert_false(filter_takes(&f, &x));
+    assert_false(filter_session(&f, FILTER_BEGAN, &x));
     settings_close(&s);
 }
 

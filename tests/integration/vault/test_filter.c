@@ -1,0 +1,165 @@
+/* filter: the condition of SQL selects what the check in C selects. */
+#include "vault/query/reader.h"
+
+#include "journal/uid.h"
+#include "vault/store/dir.h"
+
+#include "tests/support/vault_unit.h"
+
+#define SESSIONS 40
+#define HOUR ((int64_t)3600 * 1000000)
+
+struct vault {
+    struct temp temp;
+    sqlite3 *db; /* owned; for writing */
+};
+
+/* Sessions of a few servers and clients, one an hour; of every third neither client nor end is known. */
+static int set_up(void **state)
+{
+    static struct vault v;
+    static const char *const servers[] = {"mail", "git*", "github", "gitlab", "", "Ünï"};
+    static const char *const clients[] = {"claude-code", "", "cursor"};
+    char text[512];
+    temp_make(&v.temp);
+    v.db = sql_vault(&v.temp);
+    for (int i = 1; i <= SESSIONS; i++) {
+        char client[32] = "NULL", ended[32] = "NULL", uid[UID_LEN + 1] = {0};
+        assert_int_equal(uid_make(i * HOUR, uid), 0);
+        if (i % 3 != 0) {
+            snprintf(client, sizeof client, "'%s'", clients[i % 3]);
+            snprintf(ended, sizeof ended, "%lld", (long long)(i * HOUR + i % 5 * HOUR));
+        }
+        snprintf(text, sizeof text,
+                 "INSERT INTO sessions (id, uid, name, command, client_name, started_at_us,"
+                 " ended_at_us, pid, host, record_level, interposer_version) VALUES"
+                 " (%d, '%s', '%s', '[]', %s, %lld, %s, 4, 'h', 'full', '0')",
+                 i, uid, servers[(size_t)i % MI_COUNT(servers)], client, (long long)(i * HOUR),
+                 ended);
+        sql_run(v.db, text);
+    }
+    *state = &v;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct vault *v = *state;
+    sqlite3_close(v->db);
+    temp_remove(&v->temp);
+    return 0;
+}
+
+static const struct filter filters[] = {
+    {.until_us = INT64_MAX, .since_us = INT64_MIN},
+    {.server = "mail", .until_us = INT64_MAX},
+    {.server = "git*", .until_us = INT64_MAX},
+    {.server = "git\\*", .until_us = INT64_MAX},
+    {.server = "?i[tx]*b", .until_us = INT64_MAX},
+    {.server = "", .until_us = INT64_MAX},
+    {.server = "Ün?", .until_us = INT64_MAX},
+    {.server = "*", .client = "", .until_us = INT64_MAX},
+    {.client = "c*", .until_us = INT64_MAX},
+    {.client = "cursor", .since_us = 7 * HOUR, .until_us = 30 * HOUR},
+    {.since_us = 7 * HOUR + 1, .until_us = INT64_MAX},
+    {.until_us = 9 * HOUR},
+    {.until_us = 9 * HOUR + 1},
+    {.session_id = 12, .until_us = INT64_MAX},
+    {.session_id = 12, .server = "none", .until_us = INT64_MAX},
+    {.up_to_id = 8, .server = "git*", .until_us = INT64_MAX},
+};
+
+struct selected {
+    const struct filter *f;
+    enum filter_time time;
+    bool by_sql[SESSIONS + 1], by_check[SESSIONS + 1];
+};
+
+static bool on_selected(void *ctx, const struct query_session *s)
+{
+    struct selected *x = ctx;
+    x->by_sql[s->id] = true;
+    return true;
+}
+
+static bool on_any(void *ctx, const struct query_session *s)
+{
+    struct selected *x = ctx;
+    x->by_check[s->id] = filter_session(x->f, x->time, s);
+    return true;
+}
+
+static void test_filter_condition_agrees_with_the_check(void **state)
+{
+    struct vault *v = *state;
+    struct buf error = {0};
+    struct query *q;
+    assert_int_equal(query_open(&q, v->temp.vault, &error), 0);
+    for (size_t i = 0; i < 2 * MI_COUNT(filters); i++) {
+        struct selected x = {&filters[i / 2], i % 2 != 0 ? FILTER_BEGAN : FILTER_HOLDS, {0}, {0}};
+        assert_int_equal(query_sessions_of(q, x.f, x.time, 0, on_selected, &x), 0);
+        assert_int_equal(query_sessions(q, 0, on_any, &x), 0);
+        if (memcmp(x.by_sql, x.by_check, sizeof x.by_sql) != 0)
+            fail_msg("filter %zu, time %d", i / 2, (int)x.time);
+    }
+    query_close(q);
+    buf_close(&error);
+}
+
+/* The limit counts sessions that match. */
+static bool count_one(void *ctx, const struct query_session *s)
+{
+    (void)s;
+    ++*(int *)ctx;
+    return true;
+}
+
+static void test_filter_condition_of_a_limited_list_selects_that_many(void **state)
+{
+    struct vault *v = *state;
+    struct buf error = {0};
+    struct query *q;
+    struct filter f = FILTER_ANY;
+    int n = 0;
+    f.server = "git*";
+    assert_int_equal(query_open(&q, v->temp.vault, &error), 0);
+    assert_int_equal(query_sessions_of(q, &f, FILTER_BEGAN, 7, count_one, &n), 0);
+    assert_int_equal(n, 7);
+    query_close(q);
+    buf_close(&error);
+}
+
+static void test_filter_project_is_a_directory_and_those_below_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *project, *cwd;
+        bool matches;
+    } rows[] = {
+        {NULL, NULL, true},
+        {"/home/me/app", NULL, false},
+        {"/home/me/app", "/home/me/app", true},
+        {"/home/me/app/", "/home/me/app", true},
+        {"/home/me/app", "/home/me/app/src", true},
+        {"/home/me/app", "/home/me/application", false},
+        {"/home/me/app", "/home/me", false},
+        {"/", "/home", true},
+        {"*/app", "/home/me/app", true},
+        {"*/app", "/home/me/app/src", false},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct slice cwd = rows[i].cwd != NULL ? slice_of(rows[i].cwd) : (struct slice){0};
+        if (filter_project(rows[i].project, cwd) != rows[i].matches)
+            fail_msg("row %zu", i);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_filter_condition_agrees_with_the_check),
+        cmocka_unit_test(test_filter_condition_of_a_limited_list_selects_that_many),
+        cmocka_unit_test(test_filter_project_is_a_directory_and_those_below_it),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

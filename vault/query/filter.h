@@ -1,0 +1,83 @@
+/* filter.h - which sessions, messages and calls are asked for: one filter for all questions, as conditions of SQL or as a
+ * check of a row that was read.
+ *
+ * Names     `server`, `client`, `method` and `tool` are a name or a glob (`*`, `?`, `[a-z]`). In a session without a client
+ *           name the name is "". `tool` matches calls of tools only.
+ * Times     microseconds since the epoch, since_us <= at < until_us.
+ * Owns      a filter nothing; a condition its text.
+ * Blocks    never. Pure. */
+#ifndef MI_VAULT_QUERY_FILTER_H
+#define MI_VAULT_QUERY_FILTER_H
+
+#include "base/buf.h"
+#include "vault/store/cell.h"
+
+#include <sqlite3.h>
+
+struct query_session;
+
+struct filter {
+    const char *server, *client; /* borrowed; NULL: any */
+    const char *project;         /* the same: a directory, or a glob of directories */
+    const char *method, *tool;   /* the same */
+    bool failed;                 /* call_status_failed() */
+    unsigned statuses;           /* of calls: bits 1 << enum call_status; 0: any */
+    int64_t slow_us;             /* calls that took at least this long; 0: any */
+    int64_t session_id;          /* 0: any */
+    int64_t up_to_id;            /* sessions with this id or a lower one; 0: any */
+    int64_t since_us, until_us;
+};
+
+/* Everything matches. */
+#define FILTER_ANY                                                                                 \
+    (struct filter)                                                                                \
+    {                                                                                              \
+        .since_us = INT64_MIN, .until_us = INT64_MAX                                               \
+    }
+
+/* Which time of a session since_us and until_us are compared with. */
+enum filter_time {
+    FILTER_BEGAN, /* its start: for a list of sessions */
+    FILTER_HOLDS  /* it may have messages then: it may last long after its start */
+};
+
+/* ---- checks ---- */
+
+/* Whether the text matches the name or glob. NULL matches everything. */
+bool filter_name(const char *glob, struct slice text);
+/* Whether the working directory is the project, or below it. The same globs. */
+bool filter_project(const char *project, struct slice cwd);
+bool filter_session(const struct filter *f, enum filter_time time, const struct query_session *s);
+bool filter_at(const struct filter *f, int64_t at_us);
+/* Whether the method and target of a request match. */
+bool filter_call(const struct filter *f, struct slice method, struct slice target);
+/* Whether method, tool or failed is given: then events do not match. */
+bool filter_has_call(const struct filter *f);
+/* Whether one of those, since_us or until_us is given. */
+bool filter_selects(const struct filter *f);
+
+/* ---- conditions ---- */
+
+#define WHERE_FIRST 9 /* number of its first parameter: ?1 to ?8 belong to the statement */
+#define WHERE_VALUES 16
+
+/* " AND … AND …", and the values of its parameters, which are borrowed from the filter. */
+struct where {
+    bool by_uid;  /* the sessions are read by UID (of a store): its time helps to skip old ones */
+    bool has_cwd; /* the table has the column */
+    struct buf sql; /* owned */
+    struct cell value[WHERE_VALUES];
+    size_t n;
+    char uid[16]; /* text of a value */
+};
+
+/* Adds the condition of a session, whose alias is `s`. */
+void where_session(struct where *w, const struct filter *f, enum filter_time time);
+/* Adds that of a call `c` of session `s`; the session's own is not a part of it. */
+void where_call(struct where *w, const struct filter *f);
+void where_close(struct where *w);
+
+/* Makes the functions that conditions use. SQLite's code. */
+MI_MUST int filter_register(sqlite3 *db);
+
+#endif

@@ -1,0 +1,214 @@
+#include "vault/store/db.h"
+
+#include "vault/store/failure.h"
+#include "vault/store/read_only.h"
+
+#include <stdlib.h>
+
+/* ---- errors ---- */
+
+int db_complain(struct db *d, const char *why)
+{
+    buf_clear(d->error);
+    buf_printf(d->error, "cannot %s %s: %s", d->kind->can_not, buf_str(&d->file), why);
+    return MI_ESTORE;
+}
+
+int db_fail(struct db *d)
+{
+    int rc = failure_code(d->db) & 0xFF;
+    if (rc == SQLITE_NOMEM)
+        return MI_ENOMEM;
+    bool changed = rc == SQLITE_BUSY && !d->shared;
+    return db_complain(d, changed ? "it was changed meanwhile; run the command again"
+                                  : failure_text(d->db));
+}
+
+int db_damaged(struct db *d)
+{
+    return db_complain(d, "it is damaged: rows are not in the order of their ids");
+}
+
+/* ---- the connection ---- */
+
+static void disconnect(struct db *d)
+{
+    for (size_t i = 0; d->q != NULL && i < d->kind->n; i++) {
+        sqlite3_finalize(d->q[i]);
+        d->q[i] = NULL;
+    }
+    sqlite3_close(d->db);
+    d->db = NULL;
+    d->depth = 0;
+}
+
+int db_reconnect(struct db *d)
+{
+    const struct db_kind *k = d->kind;
+    const char *file = buf_str(&d->file);
+    disconnect(d);
+    d->connections++;
+    int rc;
+    if (k->writes)
+        rc = connect_open(&d->db, file, NULL, SQLITE_OPEN_READWRITE, k->wait_ms);
+    else
+        rc = read_only_open(&d->db, file, k->wait_ms, &d->shared);
+    if (rc == SQLITE_OK && k->settings != NULL)
+        rc = sqlite3_exec(d->db, k->settings, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : db_fail(d);
+}
+
+static int begin_db(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
+{
+    *d = (struct db){.kind = kind, .shared = kind->writes, .error = error};
+    buf_adds(&d->file, name);
+    d->q = calloc(kind->n + 1, sizeof(sqlite3_stmt *));
+    return d->q != NULL && !d->file.failed ? 0 : MI_ENOMEM;
+}
+
+int db_open(struct db *d, const struct db_kind *kind, const char *file, struct buf *error)
+{
+    int st = begin_db(d, kind, file, error);
+    return st == 0 ? db_reconnect(d) : st;
+}
+
+int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
+{
+    int st = begin_db(d, kind, name, error);
+    d->shared = true; /* no file may appear */
+    if (st == 0 &&
+        connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
+        st = db_fail(d);
+    return st;
+}
+
+void db_close(struct db *d)
+{
+    disconnect(d);
+    free(d->q);
+    d->q = NULL;
+    buf_close(&d->file);
+}
+
+static bool has_open_statement(sqlite3 *db)
+{
+    sqlite3_stmt *q = NULL;
+    while ((q = sqlite3_next_stmt(db, q)) != NULL)
+        if (sqlite3_stmt_busy(q))
+            return true;
+    return false;
+}
+
+bool db_is_outdated(const struct db *d)
+{
+    struct buf file = d->file; /* NUL-terminated since it is open */
+    return !d->shared && d->db != NULL && read_only_is_shared(buf_str(&file)) &&
+           sqlite3_get_autocommit(d->db) && !has_open_statement(d->db);
+}
+
+/* ---- statements ---- */
+
+void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n)
+{
+    int last = sqlite3_bind_parameter_count(q);
+    for (size_t i = 0; i < n && first + (int)i <= last; i++) {
+        const struct cell *v = &value[i];
+        int at = first + (int)i;
+        if (v->type == CELL_INT)
+            sqlite3_bind_int64(q, at, v->number);
+        else if (v->type == CELL_BLOB)
+            connect_bind_blob(q, at, v->text);
+        else
+            connect_bind(q, at, v->type == CELL_TEXT ? v->text : (struct slice){0});
+    }
+}
+
+int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n)
+{
+    if (d->q[i] == NULL && sqlite3_prepare_v3(d->db, d->kind->sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                              &d->q[i], NULL) != SQLITE_OK)
+        return db_fail(d);
+    db_bind(d->q[i], 1, value, n);
+    *ret = d->q[i];
+    return 0;
+}
+
+int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
+                size_t n)
+{
+    if (sqlite3_prepare_v2(d->db, sql, -1, ret, NULL) != SQLITE_OK)
+        return db_fail(d);
+    db_bind(*ret, 1, value, n);
+    return 0;
+}
+
+static bool has_name(const struct db *d, const sqlite3_stmt *q)
+{
+    for (size_t i = 0; i < d->kind->n; i++)
+        if (d->q[i] == q)
+            return true;
+    return false;
+}
+
+int db_done(struct db *d, sqlite3_stmt *q, int rc)
+{
+    int st = q == NULL || rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_fail(d);
+    if (q == NULL || !has_name(d, q)) {
+        sqlite3_finalize(q);
+    } else {
+        sqlite3_reset(q);
+        sqlite3_clear_bindings(q);
+    }
+    return st;
+}
+
+int db_run(struct db *d, size_t i, const struct cell *value, size_t n)
+{
+    sqlite3_stmt *q = NULL;
+    int st = db_ask(d, i, &q, value, n);
+    return st == 0 ? db_done(d, q, sqlite3_step(q)) : st;
+}
+
+int db_exec(struct db *d, const char *sql)
+{
+    return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(d);
+}
+
+int db_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, size_t n)
+{
+    sqlite3_stmt *q = NULL;
+    *ret = 0;
+    int st = db_ask(d, i, &q, value, n);
+    if (st < 0)
+        return st;
+    int rc = sqlite3_step(q);
+    bool has = rc == SQLITE_ROW && sqlite3_column_type(q, 0) != SQLITE_NULL;
+    *ret = has ? sqlite3_column_int64(q, 0) : 0;
+    st = db_done(d, q, rc);
+    return st == 0 && !has ? MI_ENOENT : st;
+}
+
+/* ---- transactions ---- */
+
+int db_begin(struct db *d)
+{
+    int st = 0;
+    if (d->depth == 0) {
+        st = db_is_outdated(d) ? db_reconnect(d) : 0;
+        if (st == 0)
+            st = db_exec(d, d->kind->writes ? "BEGIN IMMEDIATE" : "BEGIN");
+    }
+    d->depth += st == 0;
+    return st;
+}
+
+int db_end(struct db *d, int st)
+{
+    if (--d->depth > 0)
+        return st;
+    if (st == 0 && d->kind->writes)
+        st = db_exec(d, "COMMIT");
+    if (!sqlite3_get_autocommit(d->db)) /* the first error is reported */
+        (void)sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+    return st;
+}
