@@ -7,7 +7,7 @@
 #ifndef MI_JOURNAL_ENTRY_H
 #define MI_JOURNAL_ENTRY_H
 
-#include "journal/values.h"
+#include "model/values.h"
 #include "wire/mcp/rule.h"
 
 /* One message or event. */

@@ -1,7 +1,7 @@
 /* logs.c - findings and events. */
 #include "ship/otlp/reading.h"
 
-#include "journal/values.h"
+#include "model/values.h"
 #include "ship/otlp/lookup.h"
 
 /* ---- findings ---- */

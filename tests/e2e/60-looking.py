@@ -249,7 +249,8 @@ def _(t):
 
 
 def without_evidence(row):
-    names = {"salt", "commitment", "end_salt", "end_commitment", "records", "tree", "place"}
+    names = {"salt", "commitment", "end_salt", "end_commitment", "records", "tree", "place",
+             "cwd", "tools_rule", "calls", "revision"}
     return {k: v for k, v in dict(row).items() if k not in names}
 
 
@@ -883,7 +884,7 @@ def _(t):
     p = story(t)
     p.end(status=0, gone=())
     with lib.database(t.vault) as db:
-        for table in ("sessions", "messages", "events", "escalations", "invocations"):
+        for table in ("sessions", "messages", "events", "calls", "escalations", "invocations"):
             columns = [r["name"].decode() for r in db.execute(f"PRAGMA table_info({table})")]
             eq(first_cells(section(f"`{table}`")), columns, f"columns of {table} in the document")
             if table != "invocations":
@@ -891,7 +892,7 @@ def _(t):
                     row = re.search(rf"\| `{r['name'].decode()}` \| (\w+) \| (.*) \|", section(f"`{table}`"))
                     eq(row.group(1), r["type"].decode(), f"type of {table}.{r['name']}")
                     check(r["notnull"] or r["pk"] or "NULL" in row.group(2), f"when {table}.{r['name']} is NULL")
-        eq(db.execute("PRAGMA user_version").fetchone()[0], 3, "version of the schema")
+        eq(db.execute("PRAGMA user_version").fetchone()[0], 4, "version of the schema")
         view = db.execute("SELECT sql FROM sqlite_master WHERE name = 'invocations'").fetchone()[0].decode()
     eq(set(first_cells(section("`invocations`"), 1)), set(re.findall(r"(?:THEN|ELSE) '([\w-]+)'", view)) | {"open"}, "statuses")
     check("`closings`" in section("`invocations`"), "the view closings")

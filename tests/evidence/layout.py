@@ -1,9 +1,9 @@
-"""The database of a vault of version 3 as a whole, as docs/evidence.md describes it: the first part of verifier.py."""
+"""The database of a vault of version 3 or 4 as a whole, as docs/evidence.md describes it: the first part of verifier.py."""
 import form
 
 KEY = {"sessions": "id", "messages": "id", "events": "id", "running": "session_id", "journals": "session_id", "leaves": "n",
        "checkpoints": "size", "replaced": "session_id record leaf", "escalations": "id", "shipped": "session_id target",
-       "ship_targets": "target"}
+       "ship_targets": "target", "calls": "id"}
 PLAIN = {"sessions": "id INTEGER, uid TEXT!, name TEXT!, command TEXT!, client_name TEXT, client_version TEXT, server_name TEXT, "
          "server_version TEXT, protocol_version TEXT, started_at_us INTEGER!, ended_at_us INTEGER, end_reason TEXT, exit_status INTEGER, "
          "pid INTEGER!, host TEXT!, record_level TEXT!, interposer_version TEXT!, redact_rules TEXT, salt BLOB, commitment BLOB, "
@@ -22,30 +22,38 @@ PLAIN = {"sessions": "id INTEGER, uid TEXT!, name TEXT!, command TEXT!, client_n
          "last_at_us INTEGER!, count INTEGER!",
          "shipped": "target TEXT!, session_id INTEGER!, seq INTEGER!, event INTEGER!, complete INTEGER!, at_us INTEGER!",
          "ship_targets": "target TEXT!, tried_at_us INTEGER!, sent_at_us INTEGER, leaves INTEGER!, error TEXT"}
+# What version 4 has more: columns, and a table.
+MORE = {"sessions": ", cwd TEXT, tools_rule TEXT, calls INTEGER", "messages": ", revision TEXT"}
+CALLS = ("id INTEGER, closing_seq INTEGER, direction TEXT!, origin TEXT!, method TEXT, target TEXT, status TEXT!, error_code INTEGER, "
+         "t_us INTEGER!, duration_us INTEGER, request_size INTEGER!, response_size INTEGER, revision TEXT, operation_seq INTEGER, "
+         "result_tokens INTEGER")
+TABLES = {3: PLAIN, 4: {t: columns + MORE.get(t, "") for t, columns in PLAIN.items()} | {"calls": CALLS}}
 LATER = {"escalations", "shipped", "ship_targets"}      # a vault need not have them, and need not have the views
 KEYED = ("replaced", "shipped")                         # WITHOUT ROWID
 INDEXES = {("events", "events_by_session"): (0, "c", 0, ["session_id", "id"]),
            ("sessions", "sqlite_autoindex_sessions_1"): (1, "u", 0, ["uid"]),
            ("ship_targets", "sqlite_autoindex_ship_targets_1"): (1, "pk", 0, ["target"])}
-VIEWS = {"closings": {"94edc2334a65f51cb77639c5ae9e46590ee4c941f3a85b21d9fb8c2ca7c860d5"},
-         "invocations": {"8830f6c09c53ed2024fed21cdd715addcf1db456dd1b5d72ee2376e731eb3ceb",
-                         "73575024c526c8a04c5c4e349e5c7688d95d9a961583c77775609848747240f5"}}
+CLOSINGS = {"94edc2334a65f51cb77639c5ae9e46590ee4c941f3a85b21d9fb8c2ca7c860d5"}
+VIEWS = {3: {"closings": CLOSINGS, "invocations": {"8830f6c09c53ed2024fed21cdd715addcf1db456dd1b5d72ee2376e731eb3ceb",
+                                                   "73575024c526c8a04c5c4e349e5c7688d95d9a961583c77775609848747240f5"}},
+         4: {"closings": CLOSINGS, "invocations": {"a6b3ae0f688e714f9beb713e690ed79225649650b431a886440a3e66d6eb80ff"}}}
 
 
 def text_of(value):
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def wrong_object(db, kind, name, table, sql):
+def wrong_object(db, version, kind, name, table, sql):
     """What is wrong with an object that the vault has: a word, or None."""
-    if kind == "view" and name in VIEWS:
-        return None if form.sha256(sql.encode()).hex() in VIEWS[name] else "changed"
+    tables, views = TABLES[version], VIEWS[version]
+    if kind == "view" and name in views:
+        return None if form.sha256(sql.encode()).hex() in views[name] else "changed"
     if kind == "index" and (table, name) in INDEXES:
         found, = ((row[2], text_of(row[3]), row[4]) for row in db.execute(f"PRAGMA index_list({table})") if text_of(row[1]) == name)
         columns = [(text_of(row[2]), row[3], text_of(row[4])) for row in db.execute(f"PRAGMA index_xinfo({name})") if row[5]]
         wanted = INDEXES[table, name]
         return None if found == wanted[:3] and columns == [(c, 0, "BINARY") for c in wanted[3]] else "changed"
-    if kind != "table" or name not in PLAIN:
+    if kind != "table" or name not in tables:
         return "added"
     columns = {}
     for _, column, type, not_null, default, key, hidden in db.execute(f"PRAGMA table_xinfo({name})"):
@@ -53,7 +61,7 @@ def wrong_object(db, kind, name, table, sql):
             return "changed"
         columns[text_of(column)] = text_of(type) + "!" * not_null, key
     keys = {c: i for i, c in enumerate(KEY[name].split(), 1)}
-    wanted = {c: (t, keys.get(c, 0)) for c, t in (x.split() for x in PLAIN[name].split(", "))}
+    wanted = {c: (t, keys.get(c, 0)) for c, t in (x.split() for x in tables[name].split(", "))}
     _, _, kind, _, without_rowid, strict = db.execute(f"PRAGMA table_list({name})").fetchone()
     same = columns == wanted and kind == b"table" and strict and without_rowid == (name in KEYED) and "collate" not in sql.lower()
     return None if same else "changed"
@@ -61,17 +69,19 @@ def wrong_object(db, kind, name, table, sql):
 
 def compare(db):
     """([(kind, what is wrong)], whether a statement of this database can be believed)"""
-    if db.execute("PRAGMA user_version").fetchone()[0] != 3:
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version not in TABLES:
         return [], True
+    tables = TABLES[version]
     faults, believed, found = [], True, set()
     for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall():
         kind, name, table, sql = map(text_of, row)
-        what = wrong_object(db, kind, name, table, sql)
+        what = wrong_object(db, version, kind, name, table, sql)
         found.add(name)
         if what:
-            believed &= not (kind == "index" and table in PLAIN or kind == "table" and what == "changed" or name in PLAIN)
+            believed &= not (kind == "index" and table in tables or kind == "table" and what == "changed" or name in tables)
             faults.append((what, f"the {kind} {name} is not one of this program"))
-    for name in {*PLAIN, "events_by_session"} - LATER - found:
+    for name in {*tables, "events_by_session"} - LATER - found:
         believed = False
         faults.append(("removed", f"{name} is missing"))
     if believed and (problem := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != b"ok":

@@ -33,9 +33,9 @@ def rebuild(store, vault, path):
     name = vault.name()
     db = sqlite3.connect(path / "interposer.db", isolation_level=None)
     for sql, in vault.rows("SELECT sql FROM sqlite_schema WHERE name IN ('sessions', 'messages', 'events', 'leaves', 'checkpoints', "
-                           "'replaced', 'journals', 'running', 'events_by_session') ORDER BY type DESC"):        # tables first
+                           "'replaced', 'journals', 'running', 'calls', 'events_by_session') ORDER BY type DESC"):        # tables first
         db.execute(sql)
-    db.execute("PRAGMA user_version = 3")
+    db.execute("PRAGMA user_version = 4")
     columns = {t: [c[1] for c in db.execute(f"PRAGMA table_info({t})")] for t in
                ("sessions", "messages", "events", "leaves", "checkpoints", "replaced")}
     db.execute("BEGIN")

@@ -11,7 +11,7 @@
 #define MI_VAULT_CASSETTE_PAIRING_H
 
 #include "base/buf.h"
-#include "journal/values.h"
+#include "model/values.h"
 #include "wire/rpc.h"
 
 struct pairing_request {

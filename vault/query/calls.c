@@ -1,104 +1,102 @@
-/* calls.c - the client's requests of a session, each with the message that closed it. */
-#include "vault/query/status.h"
+/* calls.c - the client's requests of a session, from the table `calls` or from its messages. */
+#include "vault/query/calls.h"
 
-#include "base/grow.h"
-#include "base/intern.h"
-#include "base/search.h"
 #include "vault/store/connect.h"
 
-#include <stdlib.h>
+bool query_is_invocation(const struct call *c)
+{
+    return c->direction == ROW_C2S && c->origin == ROW_PEER;
+}
 
-/* The columns of Q_CALLS after those of query_call_row(). */
-enum { T_US = CALL_COLUMNS_N, SIZE, METHOD, TARGET };
+int query_has_calls(struct query *q, int64_t session_id, bool *ret)
+{
+    int64_t calls = 0;
+    *ret = false;
+    if (query_is_store(q))
+        return 0;
+    int status = query_number(q, Q_HAS_CALLS, session_id, &calls);
+    if (status == 0)
+        *ret = calls == 1;
+    return status;
+}
 
-/* A request of the client. */
-struct pending {
-    int64_t seq, t_us, size;
-    uint32_t method, target; /* in names */
-    bool has_target, refused;
-    bool open; /* no message has closed it yet */
-};
-
-struct calls {
-    struct pending *pending; /* owned; in the order of seq */
-    size_t n, cap;
-    struct intern names; /* owned */
+struct reading {
+    struct call_set calls; /* owned */
     query_call_fn fn;
     void *ctx;
-    bool ended; /* the callback has ended the reading */
 };
 
-static int add_request(struct calls *c, const struct query_message *m, sqlite3_stmt *st)
-{
-    struct slice method = connect_column(st, METHOD), target = connect_column(st, TARGET);
-    struct pending a = {
-        .seq = m->seq,
-        .t_us = connect_time(st, T_US),
-        .size = sqlite3_column_int64(st, SIZE),
-        .has_target = target.p != NULL,
-        .refused = m->action == ROW_REFUSED,
-        .open = true,
-    };
-    if (intern_add(&c->names, method, &a.method) < 0 ||
-        intern_add(&c->names, target, &a.target) < 0)
-        return MI_ENOMEM;
-    if (!GROW(c->pending, c->n, c->cap))
-        return MI_ENOMEM;
-    c->pending[c->n++] = a;
-    return 0;
-}
-
-static struct pending *find_open(struct calls *c, int64_t seq)
-{
-    size_t at = SEARCH_INT64(c->pending, c->n, seq, seq);
-    return at < c->n && c->pending[at].seq == seq && c->pending[at].open ? &c->pending[at] : NULL;
-}
-
-/* closing_seq 0: open, or refused. */
-static int pass_on(struct calls *c, struct pending *a, enum call_status status, int64_t closing_seq,
-                   int64_t end_us, int64_t response_size)
+static int pass_on(struct reading *r, const struct call *c)
 {
     struct query_call call = {
-        .request_seq = a->seq,
-        .closing_seq = closing_seq,
-        .method = intern_text(&c->names, a->method),
-        .target = a->has_target ? intern_text(&c->names, a->target) : (struct slice){0},
-        .status = status,
-        .t_us = a->t_us,
-        .duration_us = status != CALL_OPEN ? end_us - a->t_us : -1,
-        .request_size = a->size,
-        .response_size = response_size,
+        .request_seq = c->seq,
+        .closing_seq = c->closing_seq,
+        .method = c->method,
+        .target = c->target,
+        .status = c->status,
+        .t_us = c->t_us,
+        .duration_us = c->duration_us,
+        .request_size = c->request_size,
+        .response_size = c->response_size >= 0 ? c->response_size : 0,
     };
-    a->open = false;
-    c->ended = !c->fn(c->ctx, &call);
-    return c->ended ? 1 : 0;
+    return !query_is_invocation(c) || r->fn(r->ctx, &call) ? 0 : 1;
 }
 
-static int on_row(void *ctx, sqlite3_stmt *st)
+/* ---- from the table ---- */
+
+static int on_stored(void *ctx, sqlite3_stmt *st)
 {
-    struct calls *c = ctx;
-    struct query_message m = query_call_row(st);
-    if (m.kind == KIND_REQUEST)
-        return add_request(c, &m, st);
-    struct pending *p = m.action == ROW_FORWARDED ? find_open(c, m.request_seq) : NULL;
-    if (p == NULL)
-        return 0;
-    enum call_status status = p->refused ? CALL_REFUSED : query_status(&m);
-    return pass_on(c, p, status, m.seq, sqlite3_column_int64(st, T_US),
-                   status != CALL_CANCELLED ? sqlite3_column_int64(st, SIZE) : 0);
+    bool open = sqlite3_column_type(st, 6) == SQLITE_NULL;
+    struct call c = {
+        .seq = sqlite3_column_int64(st, 0),
+        .closing_seq = sqlite3_column_int64(st, 1),
+        .direction = ROW_C2S,
+        .origin = ROW_PEER,
+        .method = connect_column(st, 2),
+        .target = connect_column(st, 3),
+        .status = value_of(&call_statuses, connect_column(st, 4)),
+        .t_us = connect_time(st, 5),
+        .duration_us = open ? -1 : connect_time(st, 6),
+        .request_size = sqlite3_column_int64(st, 7),
+        .response_size = sqlite3_column_int64(st, 8),
+    };
+    return pass_on(ctx, &c);
+}
+
+/* ---- from messages ---- */
+
+static int take_calls(struct reading *r, bool all)
+{
+    int result = 0;
+    const struct call *c;
+    while (result == 0 && (c = call_set_take(&r->calls, all)) != NULL)
+        result = pass_on(r, c);
+    return result;
+}
+
+static int on_message(void *ctx, sqlite3_stmt *st)
+{
+    struct reading *r = ctx;
+    struct call *call;
+    int64_t seq;
+    struct call_message m = call_message_row(st);
+    int step = call_set_add(&r->calls, &m, &call, &seq);
+    if (step < 0)
+        return step;
+    return step == CALLS_ENDED ? take_calls(r, false) : 0;
 }
 
 int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx)
 {
-    struct calls c = {.fn = fn, .ctx = ctx};
+    struct reading r = {.fn = fn, .ctx = ctx};
     struct query_range in = {session_id, 0, INT64_MAX, false};
-    int status = query_scan(q, Q_CALLS, (struct slice){0}, &in, on_row, &c);
-    for (size_t i = 0; status == 0 && !c.ended && i < c.n; i++) {
-        struct pending *p = &c.pending[i];
-        if (p->open)
-            (void)pass_on(&c, p, p->refused ? CALL_REFUSED : CALL_OPEN, 0, p->t_us, 0);
-    }
-    free(c.pending);
-    intern_close(&c.names);
-    return status;
+    bool stored = false;
+    int status = query_has_calls(q, session_id, &stored);
+    if (status == 0)
+        status = query_scan(q, stored ? Q_CALLS : Q_CALL_MESSAGES, (struct slice){0}, &in,
+                            stored ? on_stored : on_message, &r);
+    if (status == 0 && !stored)
+        status = take_calls(&r, true);
+    call_set_close(&r.calls);
+    return status < 0 ? status : 0;
 }

@@ -14,7 +14,7 @@
 #define MI_VAULT_QUERY_READER_H
 
 #include "base/buf.h"
-#include "journal/values.h"
+#include "model/status.h"
 #include "vault/query/filter.h"
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
@@ -99,7 +99,7 @@ struct query_summary {
     size_t waiting_n;   /* words */
 };
 
-/* A row of the view `invocations`. */
+/* A request of the client, as in the view `invocations`. */
 struct query_call {
     int64_t request_seq;
     int64_t closing_seq; /* its answer, or its cancellation; 0: none */
@@ -107,7 +107,7 @@ struct query_call {
     enum call_status status;
     int64_t t_us;        /* of the request */
     int64_t duration_us; /* -1: open */
-    int64_t request_size, response_size;
+    int64_t request_size, response_size; /* 0: there is no answer */
 };
 
 /* A callback returns false to stop the reading. */
@@ -160,11 +160,14 @@ bool query_summary_waits(const struct query_summary *s, int64_t seq); /* an open
 
 /* ---- messages ---- */
 
-/* The status that an answer or a cancellation gives to its request, as in the view `invocations`. */
-enum call_status query_status(const struct query_message *m);
+/* The status that an answer or a cancellation gives to its request. */
+static inline enum call_status query_status(const struct query_message *m)
+{
+    return call_status_after(m->request_action, m->kind, m->origin, m->finding);
+}
 
-/* The client's requests of one session in the order in which they were closed; open ones come last. One pass over
- * the session; the view makes one over the whole table. */
+/* The client's requests of one session in the order of request_seq. From the table `calls` if it has those of the
+ * session; else from the messages, with the same result (model/calls.h). */
 MI_MUST int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx);
 
 /* Messages with from <= seq <= to, in order. With on_event, the session's events in between, by time. */

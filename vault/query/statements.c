@@ -1,5 +1,6 @@
 #include "vault/query/statements.h"
 
+#include "vault/store/call_batch.h"
 #include "vault/store/schema.h"
 
 /* Schema version 1 has no redact_rules, and version 2 no evidence: there the names resolve to the NULLs at the end. */
@@ -16,16 +17,9 @@
     " (SELECT number FROM sessions r WHERE r.id = s.id) FROM sessions s CROSS JOIN"                \
     " (SELECT NULL AS redact_rules, NULL AS salt, NULL AS end_commitment, NULL AS number)"
 
-/* The client's requests and what may close them. `finding` is stored after the body: it is read only where the status
- * depends on it. */
-#define CALL_COLUMNS                                                                               \
-    "SELECT id & 68719476735, kind, action, origin, request_seq,"                                  \
-    " CASE WHEN kind = 'result' OR origin = 'interposer' THEN finding END"
+/* Calls of the client, of sessions that have their calls in the table. */
 #define CALL_ROWS                                                                                  \
-    " FROM messages WHERE id BETWEEN ?1 AND ?2"                                                    \
-    " AND (direction = 's2c' AND kind IN ('result', 'error')"                                      \
-    " OR direction = 'c2s' AND origin = 'peer' AND kind IN ('request', 'notification'))"           \
-    " ORDER BY id"
+    " FROM calls WHERE id BETWEEN ?1 AND ?2 AND direction = 'c2s' AND origin = 'peer' ORDER BY id"
 
 #define FACTS                                                                                      \
     "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"           \
@@ -57,8 +51,18 @@ const char *const query_sql[Q_COUNT] = {
                          " ORDER BY s.id DESC LIMIT 1",
     [Q_LAST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
                " ORDER BY id DESC LIMIT 1",
-    [Q_SUMMARY] = CALL_COLUMNS CALL_ROWS,
-    [Q_CALLS] = CALL_COLUMNS ", t_us, size, method, target" CALL_ROWS,
+    [Q_CALL_MESSAGES] = CALL_MESSAGES,
+    [Q_CALLS] = "SELECT id & 68719476735, closing_seq, method, target, status, t_us, duration_us,"
+                " request_size, response_size" CALL_ROWS,
+    [Q_CALL_STATUSES] = "SELECT id & 68719476735, status" CALL_ROWS,
+    /* the column is new in version 4: before, the name resolves to the NULL at the end */
+    [Q_HAS_CALLS] = "SELECT (SELECT calls FROM sessions r WHERE r.id = s.id) FROM sessions s"
+                    " CROSS JOIN (SELECT NULL AS calls) WHERE s.id = ?1",
+    [Q_TOOLS_CHANGED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'tool-changed'"
+                        " LIMIT 1",
+    [Q_UNFINISHED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'unfinished-line'"
+                     " AND detail LIKE '%\"from\":\"server\"%' LIMIT 1",
+    [Q_PID] = "SELECT pid FROM sessions WHERE id = ?1",
     [Q_MESSAGES] = MESSAGES " ORDER BY m.id LIMIT ?3",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",
     [Q_ROWS_BACK] = MESSAGES " ORDER BY m.id DESC",

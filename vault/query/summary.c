@@ -1,55 +1,111 @@
 /* summary.c - how many calls a session has, and how they ended. */
-#include "vault/query/status.h"
+#include "vault/query/calls.h"
+
+#include "vault/store/connect.h"
 
 #include <stdlib.h>
 
-static bool clear_waiting(struct query_summary *s, int64_t seq)
+struct counting {
+    struct query_summary s;
+    struct call_set calls; /* owned */
+};
+
+static void set_waiting(struct query_summary *s, int64_t seq, bool waits)
 {
-    if (!query_summary_waits(s, seq))
-        return false;
-    s->waiting[seq / 64] &= ~((uint64_t)1 << seq % 64);
-    return true;
+    if (seq < 0 || seq > s->last_seq)
+        return;
+    uint64_t bit = (uint64_t)1 << seq % 64;
+    s->waiting[seq / 64] = waits ? s->waiting[seq / 64] | bit : s->waiting[seq / 64] & ~bit;
 }
 
-/* Rows come in the order of seq. The first message that closes a request decides its status; later ones, and those for
- * an unknown request, do not count. */
-static int add_row(void *ctx, sqlite3_stmt *st)
+/* ---- from the table ---- */
+
+static int on_call(void *ctx, sqlite3_stmt *st)
 {
-    struct query_summary *s = ctx;
-    struct query_message m = query_call_row(st);
-    if (m.kind == KIND_REQUEST) {
-        bool refused = m.action == ROW_REFUSED;
-        s->calls++;
-        s->by_status[refused ? CALL_REFUSED : CALL_OPEN]++;
-        if (!refused && m.seq >= 0 && m.seq <= s->last_seq)
-            s->waiting[m.seq / 64] |= (uint64_t)1 << m.seq % 64;
-        return 0;
-    }
-    s->tools_changed = s->tools_changed || query_has_finding(&m, "tool-changed");
-    s->unfinished = s->unfinished || query_has_finding(&m, "unfinished-line");
-    if (m.action == ROW_FORWARDED && clear_waiting(s, m.request_seq)) {
+    struct query_summary *s = &((struct counting *)ctx)->s;
+    enum call_status status = value_of(&call_statuses, connect_column(st, 1));
+    s->calls++;
+    if (status < CALL_UNKNOWN)
+        s->by_status[status]++;
+    if (status == CALL_OPEN)
+        set_waiting(s, sqlite3_column_int64(st, 0), true);
+    return 0;
+}
+
+static int read_signs(struct query *q, int64_t session_id, struct query_summary *s)
+{
+    int64_t changed = 0, unfinished = 0;
+    int status = query_number(q, Q_TOOLS_CHANGED, session_id, &changed);
+    if (status == 0)
+        status = query_number(q, Q_UNFINISHED, session_id, &unfinished);
+    s->tools_changed = changed != 0;
+    s->unfinished = unfinished != 0;
+    return status;
+}
+
+/* ---- from messages ---- */
+
+static void count_call(struct query_summary *s, const struct call *c, bool began)
+{
+    bool refused = c->status == CALL_REFUSED; /* at once, whatever comes later */
+    s->calls += began;
+    if (began)
+        s->by_status[c->status]++;
+    else if (!refused) {
         s->by_status[CALL_OPEN]--;
-        s->by_status[query_status(&m)]++;
+        s->by_status[c->status]++;
     }
+    if (!refused)
+        set_waiting(s, c->seq, began);
+}
+
+static int on_message(void *ctx, sqlite3_stmt *st)
+{
+    struct counting *c = ctx;
+    struct query_summary *s = &c->s;
+    struct call *call;
+    int64_t seq;
+    struct call_message m = call_message_row(st);
+    bool from_server = m.direction == ROW_S2C;
+    s->tools_changed |= from_server && finding_is_listed(m.finding, "tool-changed");
+    s->unfinished |= from_server && finding_is_listed(m.finding, "unfinished-line");
+    int step = call_set_add(&c->calls, &m, &call, &seq);
+    if (step < 0)
+        return step;
+    if (call != NULL && query_is_invocation(call))
+        count_call(s, call, step == CALLS_BEGAN);
+    while (step == CALLS_ENDED && call_set_take(&c->calls, false) != NULL)
+        continue; /* it needs no memory any more */
     return 0;
 }
 
 int query_summary(struct query *q, int64_t session_id, bool waiting, struct query_summary *ret)
 {
-    struct query_summary s = {0};
-    int status = query_last_message(q, session_id, &s.last_seq, &s.last_t_us);
+    struct counting c = {0};
+    bool stored = false;
+    int64_t pid = 0;
+    int status = query_last_message(q, session_id, &c.s.last_seq, &c.s.last_t_us);
+    if (status == 0)
+        status = query_has_calls(q, session_id, &stored);
+    if (status == 0 && stored)
+        status = query_number(q, Q_PID, session_id, &pid);
     if (status < 0)
         return status;
-    s.waiting_n = (size_t)s.last_seq / 64 + 1;
-    s.waiting = calloc(s.waiting_n, sizeof *s.waiting);
-    if (s.waiting == NULL)
+    stored = stored && pid != 0; /* an imported session has no events of the recorded one */
+    c.s.waiting_n = (size_t)c.s.last_seq / 64 + 1;
+    c.s.waiting = calloc(c.s.waiting_n, sizeof *c.s.waiting);
+    if (c.s.waiting == NULL)
         return MI_ENOMEM;
-    struct query_range in = {session_id, 0, s.last_seq, false};
-    status = query_scan(q, Q_SUMMARY, (struct slice){0}, &in, add_row, &s);
+    struct query_range in = {session_id, 0, c.s.last_seq, false};
+    status = query_scan(q, stored ? Q_CALL_STATUSES : Q_CALL_MESSAGES, (struct slice){0}, &in,
+                        stored ? on_call : on_message, &c);
+    if (status == 0 && stored)
+        status = read_signs(q, session_id, &c.s);
+    call_set_close(&c.calls);
     if (!waiting || status < 0)
-        query_summary_close(&s);
+        query_summary_close(&c.s);
     if (status == 0)
-        *ret = s;
+        *ret = c.s;
     return status;
 }
 

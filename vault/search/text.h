@@ -9,7 +9,7 @@
 #ifndef MI_VAULT_SEARCH_TEXT_H
 #define MI_VAULT_SEARCH_TEXT_H
 
-#include "journal/values.h"
+#include "model/values.h"
 #include "vault/search/words.h"
 
 #define SEARCH_TEXT_MAX ((size_t)256 << 10)

@@ -7,64 +7,95 @@
 
 #include <strings.h>
 
-#define LAYOUT_VERSION 3 /* older vaults have no evidence, and are not compared */
-_Static_assert(SCHEMA_VERSION == LAYOUT_VERSION,
+_Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
                "describe the new version here and in docs/evidence.md");
+/* Versions; older vaults have no evidence, and are not compared. */
+#define ALL SCHEMA_EVIDENCE, SCHEMA_VERSION
+#define BEFORE_CALLS SCHEMA_EVIDENCE, SCHEMA_CALLS - 1
+#define WITH_CALLS SCHEMA_CALLS, SCHEMA_VERSION
 
 /* What schema_ready() makes; a test compares the two. Columns are in the order of their names, because their order differs
  * between vaults: "!" is NOT NULL, "#N" the place in the primary key, "=" a default, "?" hidden or generated. Of an
  * index: columns with their collation and direction, and whether it is unique, its origin, and whether it is partial.
  * Of a view: the SHA-256 of its SQL. */
 static const struct object {
+    int first, last; /* the versions that have it */
     const char *type, *name, *table;
-    bool needed; /* false: not all vaults of this version have it */
+    bool needed; /* false: not all vaults of these versions have it */
     const char *text;
 } known[] = {
-    {"table", "sessions", "sessions", true,
+    {BEFORE_CALLS, "table", "sessions", "sessions", true,
      "client_name TEXT, client_version TEXT, command TEXT!, commitment BLOB, "
      "end_commitment BLOB, end_reason TEXT, end_salt BLOB, ended_at_us INTEGER, "
      "exit_status INTEGER, host TEXT!, id INTEGER#1, interposer_version TEXT!, name "
      "TEXT!, pid INTEGER!, protocol_version TEXT, record_level TEXT!, records "
      "INTEGER, redact_rules TEXT, salt BLOB, server_name TEXT, server_version TEXT, "
      "started_at_us INTEGER!, tree BLOB, uid TEXT!"},
-    {"table", "messages", "messages", true,
+    {WITH_CALLS, "table", "sessions", "sessions", true,
+     "calls INTEGER, client_name TEXT, client_version TEXT, command TEXT!, commitment BLOB, "
+     "cwd TEXT, end_commitment BLOB, end_reason TEXT, end_salt BLOB, ended_at_us INTEGER, "
+     "exit_status INTEGER, host TEXT!, id INTEGER#1, interposer_version TEXT!, name "
+     "TEXT!, pid INTEGER!, protocol_version TEXT, record_level TEXT!, records "
+     "INTEGER, redact_rules TEXT, salt BLOB, server_name TEXT, server_version TEXT, "
+     "started_at_us INTEGER!, tools_rule TEXT, tree BLOB, uid TEXT!"},
+    {BEFORE_CALLS, "table", "messages", "messages", true,
      "action TEXT!, batch_seq INTEGER, body TEXT, body_length INTEGER, body_offset "
      "INTEGER, commitment BLOB, direction TEXT!, error_code INTEGER, finding TEXT, id "
      "INTEGER#1, kind TEXT!, method TEXT, origin TEXT!, redactions INTEGER!, "
      "request_seq INTEGER, rpc_id TEXT, salt BLOB, seq INTEGER!, session_id INTEGER!, "
      "size INTEGER!, t_us INTEGER!, target TEXT"},
-    {"table", "events", "events", true,
+    {WITH_CALLS, "table", "messages", "messages", true,
+     "action TEXT!, batch_seq INTEGER, body TEXT, body_length INTEGER, body_offset "
+     "INTEGER, commitment BLOB, direction TEXT!, error_code INTEGER, finding TEXT, id "
+     "INTEGER#1, kind TEXT!, method TEXT, origin TEXT!, redactions INTEGER!, "
+     "request_seq INTEGER, revision TEXT, rpc_id TEXT, salt BLOB, seq INTEGER!, session_id "
+     "INTEGER!, size INTEGER!, t_us INTEGER!, target TEXT"},
+    {ALL, "table", "events", "events", true,
      "commitment BLOB, detail TEXT, id INTEGER#1, kind TEXT!, place INTEGER, salt "
      "BLOB, session_id INTEGER!, t_us INTEGER!"},
-    {"table", "running", "running", true,
+    {WITH_CALLS, "table", "calls", "calls", true,
+     "closing_seq INTEGER, direction TEXT!, duration_us INTEGER, error_code INTEGER, id "
+     "INTEGER#1, method TEXT, operation_seq INTEGER, origin TEXT!, request_size INTEGER!, "
+     "response_size INTEGER, result_tokens INTEGER, revision TEXT, status TEXT!, t_us INTEGER!, "
+     "target TEXT"},
+    {ALL, "table", "running", "running", true,
      "boot TEXT!, client_pid INTEGER, client_start INTEGER, pid INTEGER!, "
      "pid_namespace INTEGER, pid_start INTEGER, server_group INTEGER, server_pid "
      "INTEGER, server_session INTEGER, server_start INTEGER, session_id INTEGER#1"},
-    {"table", "journals", "journals", true,
+    {ALL, "table", "journals", "journals", true,
      "position INTEGER!, records INTEGER, session_id INTEGER#1, tree BLOB"},
-    {"table", "leaves", "leaves", true, "leaf TEXT!, n INTEGER#1"},
-    {"table", "checkpoints", "checkpoints", true, "at_us INTEGER!, note TEXT!, size INTEGER#1"},
-    {"table", "replaced", "replaced", true,
+    {ALL, "table", "leaves", "leaves", true, "leaf TEXT!, n INTEGER#1"},
+    {ALL, "table", "checkpoints", "checkpoints", true,
+     "at_us INTEGER!, note TEXT!, size INTEGER#1"},
+    {ALL, "table", "replaced", "replaced", true,
      "commitment BLOB!, leaf INTEGER!#3, record TEXT!#2, session_id INTEGER!#1"},
-    {"table", "escalations", "escalations", false,
+    {ALL, "table", "escalations", "escalations", false,
      "cause TEXT!, count INTEGER!, file TEXT!, first_at_us INTEGER!, id INTEGER#1, "
      "last_at_us INTEGER!, method TEXT, server TEXT!, tool TEXT"},
-    {"table", "shipped", "shipped", false,
+    {ALL, "table", "shipped", "shipped", false,
      "at_us INTEGER!, complete INTEGER!, event INTEGER!, seq INTEGER!, session_id "
      "INTEGER!#1, target TEXT!#2"},
-    {"table", "ship_targets", "ship_targets", false,
+    {ALL, "table", "ship_targets", "ship_targets", false,
      "error TEXT, leaves INTEGER!, sent_at_us INTEGER, target TEXT!#1, tried_at_us "
      "INTEGER!"},
-    {"index", "events_by_session", "events", true, "session_id BINARY 0, id BINARY 0 0 c 0"},
-    {"index", "sqlite_autoindex_sessions_1", "sessions", true, "uid BINARY 0 1 u 0"},
-    {"index", "sqlite_autoindex_ship_targets_1", "ship_targets", false, "target BINARY 0 1 pk 0"},
-    {"view", "closings", "closings", false,
+    {ALL, "index", "events_by_session", "events", true, "session_id BINARY 0, id BINARY 0 0 c 0"},
+    {ALL, "index", "sqlite_autoindex_sessions_1", "sessions", true, "uid BINARY 0 1 u 0"},
+    {ALL, "index", "sqlite_autoindex_ship_targets_1", "ship_targets", false,
+     "target BINARY 0 1 pk 0"},
+    {ALL, "view", "closings", "closings", false,
      "94edc2334a65f51cb77639c5ae9e46590ee4c941f3a85b21d9fb8c2ca7c860d5"},
-    {"view", "invocations", "invocations", false,
+    {BEFORE_CALLS, "view", "invocations", "invocations", false,
      "73575024c526c8a04c5c4e349e5c7688d95d9a961583c77775609848747240f5"},
-    {"view", "invocations", "invocations", false,
+    {BEFORE_CALLS, "view", "invocations", "invocations", false,
      "8830f6c09c53ed2024fed21cdd715addcf1db456dd1b5d72ee2376e731eb3ceb"},
+    {WITH_CALLS, "view", "invocations", "invocations", false,
+     "a6b3ae0f688e714f9beb713e690ed79225649650b431a886440a3e66d6eb80ff"},
 };
+
+static bool is_of_version(const struct object *o, int64_t version)
+{
+    return version >= o->first && version <= o->last;
+}
 
 /* A row for each object: its type, its name, its table, and the text above. Reading the columns of a virtual table would
  * run its code: that one has no text here. */
@@ -93,6 +124,7 @@ static const char kinds[] =
 struct comparing {
     layout_fn fn;
     void *ctx;
+    int64_t version;
     bool found[MI_COUNT(known)];
     bool foreign; /* something is there that is not known */
 };
@@ -134,7 +166,8 @@ static void compare_object(struct comparing *c, sqlite3_stmt *q)
                              .name = connect_column(q, NAME)};
     struct slice table = connect_column(q, TABLE), text = connect_column(q, TEXT);
     for (size_t i = 0; i < MI_COUNT(known); i++) {
-        if (strcmp(known[i].type, f.type) != 0 || !slice_is(f.name, known[i].name) || c->found[i])
+        if (strcmp(known[i].type, f.type) != 0 || !slice_is(f.name, known[i].name) || c->found[i] ||
+            !is_of_version(&known[i], c->version))
             continue;
         f.kind = LAYOUT_CHANGED;
         c->found[i] = true;
@@ -166,7 +199,7 @@ static int compare_objects(struct comparing *c, sqlite3 *db)
 static void say_missing(struct comparing *c)
 {
     for (size_t i = 0; i < MI_COUNT(known); i++)
-        if (known[i].needed && !c->found[i])
+        if (known[i].needed && is_of_version(&known[i], c->version) && !c->found[i])
             c->fn(c->ctx, &(struct layout_fault){LAYOUT_REMOVED, known[i].type,
                                                  slice_of(known[i].name), true});
 }
@@ -189,10 +222,9 @@ static int compare_kinds(struct comparing *c, sqlite3 *db)
 int layout_compare(sqlite3 *db, layout_fn fn, void *ctx)
 {
     struct comparing c = {.fn = fn, .ctx = ctx};
-    int64_t version;
-    if (connect_number(db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+    if (connect_number(db, "PRAGMA user_version", 0, &c.version) != SQLITE_OK)
         return failure_keep(db);
-    if (version != LAYOUT_VERSION)
+    if (c.version < SCHEMA_EVIDENCE || c.version > SCHEMA_VERSION)
         return 0;
     int st = compare_objects(&c, db);
     if (st == 0)
@@ -223,7 +255,8 @@ static const char changed[] =
     "WITH ours (name, key, indexes) AS (VALUES"
     " ('sessions', 'id INTEGER', 'sqlite_autoindex_sessions_1 uid'), ('messages', 'id INTEGER', "
     "''),"
-    " ('events', 'id INTEGER', 'events_by_session session_id id'), ('leaves', 'n INTEGER', ''))"
+    " ('events', 'id INTEGER', 'events_by_session session_id id'), ('leaves', 'n INTEGER', ''),"
+    " ('calls', 'id INTEGER', ''))"
     " SELECT o.name FROM ours o JOIN sqlite_schema m ON m.name = o.name COLLATE NOCASE"
     " WHERE m.type IN ('table', 'view') AND (m.type <> 'table' OR m.rootpage = 0"
     " OR m.sql NOT LIKE 'CREATE TABLE %'"

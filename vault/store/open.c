@@ -35,7 +35,7 @@ static const char *const sql[Q_COUNT] = {
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] =
         "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version, redact_rules, salt) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
+        " interposer_version, redact_rules, salt, calls) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,1)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"
@@ -184,6 +184,8 @@ int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full
         return MI_ENOMEM;
     bodies_open(&s->bodies, dir->fd, sync_full);
     int st = row_batch_open(&s->batch);
+    if (st == 0)
+        st = call_batch_open(&s->calls, false);
     if (st == 0 && (st = make_file(s, dir)) < 0)
         buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault",
                    dir->path, strerror(errno));
@@ -218,6 +220,7 @@ void writer_close(struct writer *s)
         return;
     for (int i = 0; i < Q_COUNT; i++)
         sqlite3_finalize(s->q[i]);
+    call_batch_close(&s->calls);
     coverage_close(&s->coverage);
     if (s->db != NULL && writer_damaged(s)) /* its -wal stays as it is */
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

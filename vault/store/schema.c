@@ -20,6 +20,23 @@
     " server_group INTEGER, server_session INTEGER"                                                \
     ") STRICT;"
 
+/* Requests and what became of them (model/calls.h). The id is that of the request's message. */
+#define CALLS                                                                                      \
+    "CREATE TABLE calls ("                                                                         \
+    " id INTEGER PRIMARY KEY,"                                                                     \
+    " closing_seq INTEGER,"                                                                        \
+    " direction TEXT NOT NULL,"                                                                    \
+    " origin TEXT NOT NULL,"                                                                       \
+    " method TEXT, target TEXT,"                                                                   \
+    " status TEXT NOT NULL,"                                                                       \
+    " error_code INTEGER,"                                                                         \
+    " t_us INTEGER NOT NULL,"                                                                      \
+    " duration_us INTEGER,"                                                                        \
+    " request_size INTEGER NOT NULL,"                                                              \
+    " response_size INTEGER,"                                                                      \
+    " revision TEXT, operation_seq INTEGER, result_tokens INTEGER"                                 \
+    ") STRICT;"
+
 /* A new database, except the additions. In `sessions` and `messages`, the columns after those of version 1 are in the order in
  * which the upgrades below add them. */
 static const char tables[] =
@@ -39,7 +56,8 @@ static const char tables[] =
     " interposer_version TEXT NOT NULL,"
     " redact_rules TEXT,"
     " commitment BLOB, end_salt BLOB, end_commitment BLOB, records INTEGER, tree BLOB,"
-    " salt BLOB CHECK (salt IS NOT NULL OR id <= 0)"
+    " salt BLOB CHECK (salt IS NOT NULL OR id <= 0),"
+    " cwd TEXT, tools_rule TEXT, calls INTEGER"
     ") STRICT;"
     "CREATE TABLE messages ("
     " id INTEGER PRIMARY KEY,"
@@ -58,7 +76,8 @@ static const char tables[] =
     " error_code INTEGER,"
     " batch_seq INTEGER,"
     " finding TEXT,"
-    " salt BLOB, commitment BLOB"
+    " salt BLOB, commitment BLOB,"
+    " revision TEXT"
     ") STRICT;"
     "CREATE TABLE events ("
     " id INTEGER PRIMARY KEY,"
@@ -73,9 +92,7 @@ static const char tables[] =
     "CREATE VIEW closings AS"
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
     " (direction = 's2c' AND kind IN ('result', 'error')"
-    " OR direction = 'c2s' AND kind = 'notification');"
-    RUNNING
-    "PRAGMA user_version = 3;";
+    " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 4;";
 
 /* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view `invocations` excludes
  * requests of the interposer, and has the status `timeout`: it is among the additions. */
@@ -102,8 +119,16 @@ static const char version_3[] =
     "ALTER TABLE journals ADD COLUMN tree BLOB;"
     "PRAGMA user_version = 3;";
 
+/* New: the table `calls`, which the view `invocations` reads: it is among the additions. Only the schema is changed: the
+ * calls of older sessions are added later (vault/store/call_fill.h). */
+static const char version_4[] =
+    "ALTER TABLE sessions ADD COLUMN cwd TEXT;"
+    "ALTER TABLE sessions ADD COLUMN tools_rule TEXT;"
+    "ALTER TABLE sessions ADD COLUMN calls INTEGER;"
+    "ALTER TABLE messages ADD COLUMN revision TEXT;" CALLS "PRAGMA user_version = 4;";
+
 /* steps[N] upgrades version N to N + 1, but steps[0] makes a new database. */
-static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3};
+static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, version_4};
 
 /* ---- additions ------------------------------------------------------------------------------ */
 
@@ -160,13 +185,21 @@ static const char log_tables[] =
     " PRIMARY KEY (session_id, record, leaf)"
     ") STRICT, WITHOUT ROWID;";
 
-/* The view of version 2, with the status `interrupted`, which the first vaults of this version do not have. */
+/* Of sessions whose calls are complete from the table `calls`; of others from their messages, as in the versions before it.
+ * CROSS JOIN: the messages of a session are a range of ids, and none are read if there is no such session. */
 static const char invocations[] =
     "DROP VIEW IF EXISTS invocations;"
     "CREATE VIEW invocations AS"
-    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
-    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
-    " q.method AS method, q.target AS target,"
+    " SELECT c.id >> 36 AS session_id, c.id & 68719476735 AS request_seq,"
+    " CASE WHEN c.status <> 'cancelled' THEN c.closing_seq END AS response_seq,"
+    " c.method AS method, c.target AS target, c.status AS status, c.error_code AS error_code,"
+    " s.started_at_us + c.t_us AS started_at_us, c.duration_us AS duration_us,"
+    " c.request_size AS request_size, c.response_size AS response_size"
+    " FROM calls c JOIN sessions s ON s.id = c.id >> 36"
+    " WHERE s.calls IS 1 AND c.direction = 'c2s' AND c.origin = 'peer'"
+    " UNION ALL"
+    " SELECT q.session_id, q.seq, CASE WHEN c.kind <> 'notification' THEN c.seq END,"
+    " q.method, q.target,"
     " CASE WHEN q.action = 'refused' THEN 'refused'"
     " WHEN c.kind = 'notification' THEN 'cancelled'"
     " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
@@ -174,36 +207,32 @@ static const char invocations[] =
     " WHEN c.origin = 'interposer' AND c.finding LIKE '%timeout%' THEN 'timeout'"
     " WHEN c.kind = 'error' THEN 'error'"
     " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
-    " ELSE 'ok' END AS status,"
-    " c.error_code AS error_code,"
-    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
-    " q.size AS request_size,"
-    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
-    " FROM closings c"
-    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
-    " JOIN sessions s ON s.id = c.session_id"
-    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " ELSE 'ok' END,"
+    " c.error_code, s.started_at_us + q.t_us, c.t_us - q.t_us, q.size,"
+    " CASE WHEN c.kind <> 'notification' THEN c.size END"
+    " FROM sessions s CROSS JOIN closings c CROSS JOIN messages q"
+    " WHERE s.calls IS NOT 1 AND c.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735"
+    " AND q.id = (s.id << 36) + c.request_seq"
+    " AND q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
     " UNION ALL"
     " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
     " s.started_at_us + q.t_us, NULL, q.size, NULL"
-    " FROM messages q JOIN sessions s ON s.id = q.session_id"
-    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " FROM sessions s CROSS JOIN messages q"
+    " WHERE s.calls IS NOT 1 AND q.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735"
+    " AND q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
     " AND q.action = 'forwarded'"
-    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);";
+    " AND q.id NOT IN (SELECT (t.id << 36) + c.request_seq FROM sessions t CROSS JOIN closings c"
+    " WHERE t.calls IS NOT 1 AND c.id BETWEEN t.id << 36 AND (t.id << 36) + 68719476735);";
 
 /* An addition is missing if the object `name` does not exist or its SQL does not contain `word`. A later program adds
  * to an object, and never takes a word away: otherwise this program would undo it. */
 static const struct {
     const char *name, *word, *create;
 } additions[] = {
-    {"escalations", "", escalations},
-    {"journals", "", journals},
-    {"shipped", "", shipped},
-    {"ship_targets", "", ship_targets},
-    {"leaves", "", log_tables},
-    {"checkpoints", "", log_tables},
-    {"replaced", "", log_tables},
-    {"invocations", "'interrupted'", invocations},
+    {"escalations", "", escalations}, {"journals", "", journals},
+    {"shipped", "", shipped},         {"ship_targets", "", ship_targets},
+    {"leaves", "", log_tables},       {"checkpoints", "", log_tables},
+    {"replaced", "", log_tables},     {"invocations", "FROM calls", invocations},
 };
 
 /* Whether a row of sqlite_schema has this type or any (NULL), this name, and SQL that contains the word. */

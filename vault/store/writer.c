@@ -91,6 +91,8 @@ static int insert_rows(struct writer *s)
     if (s->batch.usual)
         sqlite3_bind_int64(s->q[Q_ROWS_USUAL], 1, s->batch.row[0].session_id);
     int st = writer_run(s, s->batch.usual ? Q_ROWS_USUAL : Q_ROWS);
+    if (st == 0 && (st = call_batch_flush(&s->calls, s->db)) < 0)
+        st = writer_fail_coverage(s, st);
     row_batch_clear(&s->batch);
     return st;
 }
@@ -143,6 +145,7 @@ int writer_cover(struct writer *s, int64_t session_id)
 void writer_rollback(struct writer *s)
 {
     row_batch_clear(&s->batch);
+    call_batch_forget(&s->calls);
     coverage_forget(&s->coverage);
     s->begins = false;
     /* On a full disk SQLite rolls back on its own; other errors leave the transaction open. */
@@ -227,10 +230,46 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
     return 0;
 }
 
-static int add_to_batch(struct writer *s, const struct batch_row *b)
+/* The rows that wait are inserted before those of another session. */
+static int use_session(struct writer *s, int64_t session_id)
+{
+    int st = writer_cover(s, session_id);
+    if (st == 0 && s->calls.session_id != session_id)
+        st = insert_rows(s);
+    if (st == 0 && (st = call_batch_use(&s->calls, s->db, session_id)) < 0)
+        st = writer_fail_coverage(s, st);
+    return st;
+}
+
+/* `copy`: the row in the batch, whose texts live until the batch is inserted. */
+static struct call_message call_message_of(const struct row *r, const struct batch_row *copy)
+{
+    return (struct call_message){
+        .seq = copy->seq,
+        .t_us = copy->t_us,
+        .size = copy->size,
+        .request_seq = copy->request_seq,
+        .direction = r->direction,
+        .origin = r->origin,
+        .kind = r->kind,
+        .action = r->action,
+        .has_error_code = copy->has_error_code,
+        .error_code = copy->error_code,
+        .method = copy->text[BATCH_METHOD],
+        .target = copy->text[BATCH_TARGET],
+        .rpc_id = copy->text[BATCH_RPC_ID],
+        .finding = copy->text[BATCH_FINDING],
+    };
+}
+
+static int add_to_batch(struct writer *s, const struct row *r, const struct batch_row *b)
 {
     if (row_batch_add(&s->batch, b) < 0)
         return writer_fail_memory(s);
+    struct call_message m = call_message_of(r, &s->batch.row[s->batch.n - 1]);
+    int st = call_batch_add(&s->calls, s->db, &m);
+    if (st < 0)
+        return writer_fail_coverage(s, st);
     return row_batch_is_full(&s->batch) ? insert_rows(s) : 0;
 }
 
@@ -240,7 +279,7 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
     if (sanitize_row(&s->sanitizer, r, &k) < 0)
         return writer_fail_memory(s);
     s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
-    int st = writer_cover(s, session_id);
+    int st = use_session(s, session_id);
     if (st < 0)
         return st;
     char names[2048];
@@ -277,7 +316,7 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
         return writer_fail_coverage(s, st);
     s->covered = b.covered;
     s->commitment = b.commitment;
-    return add_to_batch(s, &b);
+    return add_to_batch(s, r, &b);
 }
 
 int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r)

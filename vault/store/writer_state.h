@@ -3,6 +3,7 @@
 #define MI_VAULT_STORE_WRITER_STATE_H
 
 #include "vault/store/bodies.h"
+#include "vault/store/call_batch.h"
 #include "vault/store/connect.h"
 #include "vault/store/coverage.h"
 #include "vault/store/row_batch.h"
@@ -34,6 +35,7 @@ struct writer {
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
     struct row_sanitizer sanitizer;
     struct row_batch batch; /* rows of the transaction that are not inserted yet */
+    struct call_batch calls; /* that follow from these rows */
     struct bodies bodies;
     struct coverage coverage; /* of the session that was written to last */
     dev_t dev; /* of the database file when it was opened */

@@ -1,7 +1,7 @@
 /* rows.c - the statements of unsent_read(), and its batches. */
 #include "vault/unsent/state.h"
 
-#include "journal/values.h"
+#include "model/values.h"
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
 

@@ -20,7 +20,7 @@
 #define MI_CLI_UI_DETAIL_DETAIL_H
 
 #include "cli/ui/text/cells.h"
-#include "journal/values.h"
+#include "model/status.h"
 #include "wire/finding.h"
 
 #define DETAIL_TEXT_MAX ((size_t)256 << 10)    /* of a text that is unfolded at first */

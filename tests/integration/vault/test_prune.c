@@ -10,7 +10,7 @@
 
 static void open_vault(struct temp *t, sqlite3 **ret)
 {
-    char sql[256];
+    char sql[400];
     *ret = sql_vault(t);
     for (int i = 1; i <= 3; i++) { /* three, two and one day ago, with 500 messages each */
         int64_t at = NOW - (4 - i) * DAY;
@@ -25,7 +25,8 @@ static void open_vault(struct temp *t, sqlite3 **ret)
                  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
                  " INSERT INTO messages SELECT (%d << 36) + i, %d, i, 0, 'c2s', 'peer', 'request', "
                  "NULL, NULL,"
-                 " NULL, '{}', NULL, NULL, 2, 0, 'forwarded', NULL, NULL, NULL, NULL, NULL, NULL FROM n",
+                 " NULL, '{}', NULL, NULL, 2, 0, 'forwarded', NULL, NULL, NULL, NULL, NULL, NULL, "
+                 "NULL FROM n",
                  i, i);
         sql_run(*ret, sql);
     }

@@ -619,7 +619,8 @@ static void test_query_facts_and_events_backwards(void **state)
     sql_run(v->db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4500)"
                    " INSERT INTO messages SELECT (1 << 36) + i, 1, i, i, 's2c', 'peer',"
                    " iif(i % 1000 = 0, 'error', 'notification'), NULL, 'x', NULL, 'x', NULL, NULL,"
-                   " 2, 0, iif(i = 7, 'refused', 'forwarded'), NULL, NULL, NULL, NULL, NULL, NULL FROM n");
+                   " 2, 0, iif(i = 7, 'refused', 'forwarded'), NULL, NULL, NULL, NULL, NULL, NULL, "
+                   "NULL FROM n");
     add_message(v, 2, &(struct message){.seq = 1});
     sql_run(v->db, "BEGIN");
     for (int i = 0; i < 1300; i++)
@@ -672,8 +673,10 @@ static void test_query_rows_in_both_orders_with_and_without_bodies(void **state)
     add_session(v, 1, "AA");
     add_session(v, 2, "BB");
     sql_run(v->db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4500)"
-                   " INSERT INTO messages SELECT (1 << 36) + i, 1, i, i, 's2c', 'peer', 'result', NULL, 'm', 't',"
-                   " 'x', NULL, NULL, 2, 0, 'forwarded', iif(i > 1, i - 1, NULL), NULL, NULL, 'f', NULL, NULL FROM n");
+                   " INSERT INTO messages SELECT (1 << 36) + i, 1, i, i, 's2c', 'peer', 'result', "
+                   "NULL, 'm', 't',"
+                   " 'x', NULL, NULL, 2, 0, 'forwarded', iif(i > 1, i - 1, NULL), NULL, NULL, 'f', "
+                   "NULL, NULL, NULL FROM n");
     add_message(v, 2, &(struct message){.seq = 1});
     struct query *q = open_it(v);
     static const struct {
@@ -842,7 +845,7 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
     sql_run(v->db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
                    " INSERT INTO messages SELECT (1 << 36) + i, 1, i, 0, 'c2s', 'peer', 'request', "
                    "'1', 'x', NULL, 'x',"
-                   " NULL, NULL, 2, 0, 'refused', NULL, NULL, NULL, NULL, NULL, NULL FROM n");
+                   " NULL, NULL, 2, 0, 'refused', NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM n");
     static const char reset[] = "UPDATE messages SET method = 'x', body = 'x'";
     struct meanwhile m = {.v = v};
     assert_int_equal(query_bodies(q, 1, 0, INT64_MAX, changed_message, &m), 0);
@@ -863,7 +866,8 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
     sql_run(v->db,
             "INSERT INTO messages SELECT id + 5000, 1, seq + 5000, 0, 's2c', 'peer', 'error', "
             "'1', NULL, NULL, 'x',"
-            " NULL, NULL, 2, 0, 'forwarded', seq, -1, NULL, NULL, NULL, NULL FROM messages WHERE seq <= 1");
+            " NULL, NULL, 2, 0, 'forwarded', seq, -1, NULL, NULL, NULL, NULL, NULL FROM messages "
+            "WHERE seq <= 1");
     assert_int_equal(query_calls(q, 1, changed_call, &m), 0);
     assert_int_equal(m.n, 5000);
     query_close(q);

@@ -2,7 +2,7 @@
 #include "wire/mcp/rule.h"
 #include "wire/rpc.h"
 
-#include "journal/values.h"
+#include "model/values.h"
 
 #include "tests/support/unit.h"
 #include "wire/json/text.h"

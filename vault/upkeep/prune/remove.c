@@ -111,6 +111,7 @@ static int remove_more(struct prune *p, int64_t id)
     static const char *const tables[][2] = {
         {"replaced", "DELETE FROM replaced WHERE session_id = ?1"},
         {"shipped", "DELETE FROM shipped WHERE session_id = ?1"},
+        {"calls", "DELETE FROM calls WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"},
     };
     for (size_t i = 0; i < MI_COUNT(tables); i++) {
         bool has;
@@ -130,6 +131,18 @@ static int keep(struct prune *p, int64_t id, struct buf *error)
     return MI_EBUSY;
 }
 
+/* The calls of the next messages that are removed: those of a long session are not removed in one step. */
+static int remove_calls(struct prune *p, int64_t id)
+{
+    static const char sql[] =
+        "DELETE FROM calls WHERE id IN (SELECT id FROM messages WHERE id BETWEEN ?1 << 36"
+        " AND (?1 << 36) + 68719476735 ORDER BY id LIMIT ?2)";
+    bool has;
+    if (schema_has_table(p->db, "calls", &has) < 0)
+        return MI_ESTORE;
+    return has ? prune_change(p, sql, id, PRUNE_ROWS, NULL) : 0;
+}
+
 /* Removes the messages first: the session's row is kept until all of them are removed. */
 static int remove_rows(struct prune *p, int64_t id, bool *ret_removed, struct buf *error)
 {
@@ -141,7 +154,7 @@ static int remove_rows(struct prune *p, int64_t id, bool *ret_removed, struct bu
         return roll_back(p, error);
     if (!sent)
         return keep(p, id, error);
-    if ((!p->stated && state_removal(p, id) < 0) ||
+    if ((!p->stated && state_removal(p, id) < 0) || remove_calls(p, id) < 0 ||
         prune_change(
             p,
             "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id BETWEEN ?1 << 36"

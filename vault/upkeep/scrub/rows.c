@@ -12,6 +12,21 @@
 
 /* ---- messages ---- */
 
+/* The call first: if the process is killed between the two, the next run finds the message again. */
+static int change_names(struct scrub *s, int64_t seq, const struct slice names[2])
+{
+    static const enum scrub_query statements[] = {S_CALL, S_MESSAGE};
+    for (size_t i = 0; i < MI_COUNT(statements); i++) {
+        sqlite3_stmt *q = s->s[statements[i]];
+        sqlite3_bind_int64(q, 1, schema_message_id(s->session_id, (uint64_t)seq));
+        connect_bind(q, 2, names[0]);
+        connect_bind(q, 3, names[1]);
+    }
+    sqlite3_bind_int64(s->s[S_MESSAGE], 4, 0);
+    int st = scrub_change(s, S_CALL);
+    return st == 0 ? scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, seq) : st;
+}
+
 static int scrub_names(struct scrub *s, const struct query_message *m)
 {
     struct slice method, target, now[2] = {m->method, m->target};
@@ -30,13 +45,8 @@ static int scrub_names(struct scrub *s, const struct query_message *m)
         now[1] = target;
     if (st == 0 && first.failed)
         st = MI_ENOMEM;
-    if (st == 0 && s->db != NULL && n + more > 0) {
-        sqlite3_bind_int64(s->s[S_MESSAGE], 1, schema_message_id(s->session_id, (uint64_t)m->seq));
-        connect_bind(s->s[S_MESSAGE], 2, now[0]);
-        connect_bind(s->s[S_MESSAGE], 3, now[1]);
-        sqlite3_bind_int64(s->s[S_MESSAGE], 4, 0);
-        st = scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, m->seq);
-    }
+    if (st == 0 && s->db != NULL && n + more > 0)
+        st = change_names(s, m->seq, now);
     buf_close(&first);
     return st;
 }

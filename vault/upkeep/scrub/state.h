@@ -12,7 +12,17 @@
 #define SCRUB_BATCH 256 /* changed rows per transaction */
 
 /* Statements; their SQL and parameters are in database.c. */
-enum scrub_query { S_SESSION, S_RULES, S_MESSAGE, S_BODY, S_LARGE, S_EVENT, S_ESCALATION, S_COUNT };
+enum scrub_query {
+    S_SESSION,
+    S_RULES,
+    S_CALL,
+    S_MESSAGE,
+    S_BODY,
+    S_LARGE,
+    S_EVENT,
+    S_ESCALATION,
+    S_COUNT
+};
 
 /* [from, to) in a file of large bodies, including the newline after the body. */
 struct scrub_range {

@@ -1,4 +1,4 @@
-#include "journal/values.h"
+#include "model/status.h"
 
 #include "tests/support/unit.h"
 

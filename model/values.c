@@ -1,4 +1,4 @@
-#include "journal/values.h"
+#include "model/values.h"
 
 const struct value_words row_directions = {ROW_DIRECTION_UNKNOWN, {"c2s", "s2c"}};
 const struct value_words row_origins = {ROW_ORIGIN_UNKNOWN, {"peer", "interposer"}};
@@ -64,25 +64,6 @@ unsigned value_of(const struct value_words *w, struct slice word)
 const char *value_word(const struct value_words *w, unsigned value)
 {
     return value < w->n ? w->word[value] : "unknown";
-}
-
-bool call_status_failed(enum call_status s)
-{
-    switch (s) {
-    case CALL_TOOL_ERROR:
-    case CALL_ERROR:
-    case CALL_REFUSED:
-    case CALL_SERVER_GONE:
-    case CALL_TIMEOUT:
-        return true;
-    case CALL_OK:
-    case CALL_CANCELLED:
-    case CALL_INTERRUPTED:
-    case CALL_OPEN:
-    case CALL_UNKNOWN:
-        break;
-    }
-    return false;
 }
 
 enum row_kind row_kind_of(enum rpc_kind kind)

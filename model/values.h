@@ -3,8 +3,8 @@
  * Rules     the words are an interface (docs/vault.md). A word that is not in its table, for example in a vault of
  *           a newer version, is read as UNKNOWN. UNKNOWN is never written to the vault.
  * Blocks    never. Pure. */
-#ifndef MI_JOURNAL_VALUES_H
-#define MI_JOURNAL_VALUES_H
+#ifndef MI_MODEL_VALUES_H
+#define MI_MODEL_VALUES_H
 
 #include "wire/rpc.h"
 
@@ -71,9 +71,6 @@ extern const struct value_words record_levels, escalation_causes;
 /* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
 unsigned value_of(const struct value_words *w, struct slice word);
 const char *value_word(const struct value_words *w, unsigned value); /* "unknown" for UNKNOWN */
-
-/* Whether a call with this status failed. A call that was cancelled or interrupted, or is open, did not. */
-bool call_status_failed(enum call_status s);
 
 /* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
 enum row_kind row_kind_of(enum rpc_kind kind);

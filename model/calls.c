@@ -1,0 +1,209 @@
+#include "model/calls.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/search.h"
+
+#include <stdlib.h>
+
+/* ---- one call ------------------------------------------------------------------------------- */
+
+/* A damaged recording may have any times. */
+static int64_t time_of(const struct call_message *m)
+{
+    return m->t_us > CLOCK_MAX_US    ? CLOCK_MAX_US
+           : m->t_us < -CLOCK_MAX_US ? -CLOCK_MAX_US
+                                     : m->t_us;
+}
+
+struct call call_begin(const struct call_message *request)
+{
+    enum call_status status = call_status_before(request->action);
+    return (struct call){
+        .seq = request->seq,
+        .t_us = time_of(request),
+        .duration_us = status == CALL_OPEN ? -1 : 0,
+        .request_size = request->size,
+        .response_size = -1,
+        .direction = request->direction,
+        .origin = request->origin,
+        .status = status,
+        .method = request->method,
+        .target = request->target,
+    };
+}
+
+static bool is_answer(const struct call_message *m)
+{
+    return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
+}
+
+bool call_ends(const struct call *c, const struct call_message *m)
+{
+    bool own = c->origin == ROW_INTERPOSER;
+    if (c->closing_seq != 0 || m->seq <= c->seq || m->direction == ROW_DIRECTION_UNKNOWN)
+        return false;
+    if (is_answer(m))
+        return m->direction != c->direction && (own || m->action == ROW_FORWARDED);
+    return m->kind == KIND_NOTIFICATION && m->direction == c->direction && !own &&
+           m->origin == ROW_PEER && m->action == ROW_FORWARDED;
+}
+
+void call_end(struct call *c, const struct call_message *m)
+{
+    enum row_action action = c->status == CALL_REFUSED ? ROW_REFUSED : ROW_FORWARDED;
+    c->status = call_status_after(action, m->kind, m->origin, m->finding);
+    c->closing_seq = m->seq;
+    c->duration_us = time_of(m) > c->t_us ? time_of(m) - c->t_us : 0;
+    if (is_answer(m)) {
+        c->response_size = m->size;
+        c->has_error_code = m->has_error_code;
+        c->error_code = m->has_error_code ? m->error_code : 0;
+    }
+}
+
+/* ---- requests of the proxy ------------------------------------------------------------------ */
+
+void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direction,
+                       struct slice rpc_id, bool answered)
+{
+    struct own_request *o = &c->own[c->own_n++ % CALLS_OWN];
+    *o = (struct own_request){.seq = seq, .direction = direction, .answered = answered};
+    if (rpc_id.n > sizeof o->id) /* not one of ours */
+        rpc_id.n = 0;
+    if (rpc_id.n > 0)
+        memcpy(o->id, rpc_id.p, rpc_id.n);
+    o->id_n = (uint8_t)rpc_id.n;
+}
+
+/* The seq of the request that an answer without request_seq belongs to; 0: none. */
+static int64_t take_own(struct call_set *c, const struct call_message *m)
+{
+    if (!is_answer(m) || m->action != ROW_SWALLOWED || m->rpc_id.n == 0 ||
+        !finding_is_listed(m->finding, "own-request"))
+        return 0;
+    for (size_t i = c->own_n > CALLS_OWN ? c->own_n - CALLS_OWN : 0; i < c->own_n; i++) {
+        struct own_request *o = &c->own[i % CALLS_OWN];
+        if (o->answered || o->direction == m->direction ||
+            !slice_eq((struct slice){o->id, o->id_n}, m->rpc_id))
+            continue;
+        o->answered = true;
+        return o->seq;
+    }
+    return 0;
+}
+
+/* An answer with request_seq, as an imported recording has it. */
+static void note_own(struct call_set *c, const struct call_message *m)
+{
+    for (size_t i = 0; i < c->own_n && i < CALLS_OWN; i++)
+        c->own[i].answered |=
+            c->own[i].seq == m->request_seq && c->own[i].direction != m->direction && is_answer(m);
+}
+
+/* ---- the calls of a session ----------------------------------------------------------------- */
+
+static void forget_names(struct call_set *c)
+{
+    for (size_t i = 0; i < c->name_n; i++)
+        free(c->name[i]);
+    c->name_n = 0;
+    intern_close(&c->names);
+}
+
+void call_set_clear(struct call_set *c)
+{
+    c->first = c->n = 0;
+    if (c->name_n > 0)
+        forget_names(c);
+}
+
+void call_set_close(struct call_set *c)
+{
+    forget_names(c);
+    free(c->call);
+    free(c->name);
+    *c = (struct call_set){0};
+}
+
+int call_set_keep_text(struct call_set *c, struct slice *text)
+{
+    uint32_t i;
+    if (text->p == NULL || c->borrows)
+        return 0;
+    if (intern_add(&c->names, *text, &i) < 0 || i > c->name_n ||
+        !GROW(c->name, c->name_n, c->name_cap))
+        return MI_ENOMEM;
+    if (i == c->name_n) {
+        char *copy = malloc(text->n + 1);
+        if (copy == NULL)
+            return MI_ENOMEM;
+        memcpy(copy, text->p, text->n);
+        c->name[c->name_n++] = copy;
+    }
+    text->p = c->name[i];
+    return 0;
+}
+
+static int begin_call(struct call_set *c, const struct call_message *m, struct call **ret)
+{
+    struct call call = call_begin(m);
+    if (call_set_keep_text(c, &call.method) < 0 || call_set_keep_text(c, &call.target) < 0)
+        return MI_ENOMEM;
+    if (c->n == c->cap && c->first > c->n / 2) {
+        memmove(c->call, c->call + c->first, (c->n - c->first) * sizeof *c->call);
+        c->n -= c->first;
+        c->first = 0;
+    }
+    if (!GROW(c->call, c->n, c->cap))
+        return MI_ENOMEM;
+    if (m->origin == ROW_INTERPOSER)
+        call_set_know_own(c, m->seq, m->direction, m->rpc_id, false);
+    c->call[c->n] = call;
+    *ret = &c->call[c->n++];
+    return CALLS_BEGAN;
+}
+
+static struct call *find_call(const struct call_set *c, int64_t seq)
+{
+    size_t n = c->n - c->first;
+    if (n == 0)
+        return NULL;
+    struct call *calls = c->call + c->first;
+    size_t at = SEARCH_INT64(calls, n, seq, seq);
+    return at < n && calls[at].seq == seq ? &calls[at] : NULL;
+}
+
+int call_set_add(struct call_set *c, const struct call_message *m, struct call **ret,
+                 int64_t *ret_seq)
+{
+    *ret = NULL;
+    *ret_seq = m->seq;
+    if (m->kind == KIND_REQUEST)
+        return m->direction != ROW_DIRECTION_UNKNOWN && m->origin != ROW_ORIGIN_UNKNOWN
+                   ? begin_call(c, m, ret)
+                   : CALLS_NOTHING;
+    if (!is_answer(m) && m->kind != KIND_NOTIFICATION)
+        return CALLS_NOTHING;
+    if (m->request_seq != 0)
+        note_own(c, m);
+    int64_t seq = m->request_seq != 0 ? m->request_seq : take_own(c, m);
+    if (seq == 0)
+        return CALLS_NOTHING;
+    *ret_seq = seq;
+    struct call *call = find_call(c, seq);
+    if (call == NULL)
+        return CALLS_ELSEWHERE;
+    if (!call_ends(call, m))
+        return CALLS_NOTHING;
+    call_end(call, m);
+    *ret = call;
+    return CALLS_ENDED;
+}
+
+const struct call *call_set_take(struct call_set *c, bool all)
+{
+    if (c->first == c->n || (!all && c->call[c->first].closing_seq == 0))
+        return NULL;
+    return &c->call[c->first++];
+}

@@ -1,0 +1,114 @@
+/* calls.h - which message ends which request: messages of a session go in, in the order of seq, and calls come out.
+ *
+ * A call is a request of either side, or of the proxy itself: a row of the table `calls` (docs/vault.md).
+ *
+ * Rules     A call is ended by the first later message with its seq as request_seq that is
+ *             - an answer in the other direction that was forwarded, whoever sent it, or
+ *             - a notification of the peer in its own direction that was forwarded: its cancellation.
+ *           Whatever comes later, such as a late answer, changes nothing. An answer that was rejected or dropped ends
+ *           nothing: what the proxy sent in its place does.
+ *           A request of the proxy is not forwarded to anybody, and neither is its answer: any answer ends it. The
+ *           answer has no request_seq: it belongs to the oldest open request with its id among the last CALLS_OWN
+ *           requests of the proxy.
+ *           The status is that of model/status.h.
+ * Use       call_set_add() for each message. Whoever reads a whole session takes the calls with call_set_take(). Whoever
+ *           writes them in parts finds in `call` those that were opened since call_set_clear(), and is told if a message
+ *           may end an earlier one: call_ends(), call_end().
+ * Owns      an array of calls: those that were not taken or cleared; copies of their texts, each distinct text once.
+ *           With `borrows` texts are not copied: they must live until call_set_clear().
+ *           Memory: about 130 bytes for each call, and the distinct texts. call_set_take() frees those of taken calls as the
+ *           array needs their place.
+ * Errors    MI_ENOMEM: the message was not added.
+ * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until call_set_clear().
+ * Blocks    never. Pure. */
+#ifndef MI_MODEL_CALLS_H
+#define MI_MODEL_CALLS_H
+
+#include "base/intern.h"
+#include "model/status.h"
+
+#define CALLS_OWN 64    /* requests of the proxy that an answer without request_seq may belong to */
+#define CALLS_OWN_ID 40 /* longest id of such a request */
+
+/* What is read of a message. */
+struct call_message {
+    int64_t seq, t_us, size;
+    int64_t request_seq; /* 0: NULL */
+    enum row_direction direction;
+    enum row_origin origin;
+    enum row_kind kind;
+    enum row_action action;
+    bool has_error_code;
+    int64_t error_code;
+    struct slice method, target; /* only of requests */
+    struct slice rpc_id; /* only of requests of the proxy, and of answers that were not forwarded */
+    struct slice finding; /* only of answers */
+};
+
+struct call {
+    int64_t seq;         /* of the request */
+    int64_t closing_seq; /* of the message that ended it; 0: it is not ended */
+    int64_t t_us;        /* of the request */
+    int64_t duration_us; /* 0 for a rejected request that is not ended; -1: open */
+    int64_t request_size;
+    int64_t response_size; /* -1: there is no answer */
+    int64_t error_code;    /* of the answer, if has_error_code */
+    bool has_error_code;
+    enum row_direction direction;
+    enum row_origin origin;
+    enum call_status status;
+    struct slice method, target; /* {NULL, 0}: NULL */
+};
+
+/* ---- one call ---- */
+
+/* The call that a request begins. */
+struct call call_begin(const struct call_message *request);
+/* Whether a message that belongs to the call ends it. */
+bool call_ends(const struct call *c, const struct call_message *m);
+void call_end(struct call *c, const struct call_message *m); /* if call_ends() */
+
+/* ---- the calls of a session ---- */
+
+struct own_request {
+    int64_t seq;
+    enum row_direction direction;
+    bool answered;
+    uint8_t id_n;
+    char id[CALLS_OWN_ID];
+};
+
+struct call_set {
+    bool borrows;      /* set by the caller, before the first message */
+    struct call *call; /* owned; from `first` on in the order of seq */
+    size_t first, n, cap;
+    struct own_request own[CALLS_OWN]; /* the last ones; the oldest is overwritten */
+    size_t own_n;                      /* all requests of the proxy so far */
+    struct intern names;               /* owned */
+    char **name; /* owned; copies of the texts in `names`, which stay where they are */
+    size_t name_n, name_cap;
+};
+
+enum calls_step {
+    CALLS_NOTHING,
+    CALLS_BEGAN,     /* the message is a request */
+    CALLS_ENDED,     /* the message ended a call */
+    CALLS_ELSEWHERE, /* the message may end a call that is not in `call` */
+};
+
+void call_set_close(struct call_set *c); /* {0} is fine */
+/* *ret: the call that began or ended. *ret_seq: of its request, also of CALLS_ELSEWHERE. Returns enum calls_step, or an
+ * error. */
+MI_MUST int call_set_add(struct call_set *c, const struct call_message *m, struct call **ret,
+                         int64_t *ret_seq);
+/* Takes the next call in the order of seq, if it is ended, or with `all` in any case. NULL: there is none. */
+const struct call *call_set_take(struct call_set *c, bool all);
+/* Forgets the calls and the texts, but not the ids of the proxy's requests. */
+void call_set_clear(struct call_set *c);
+/* Makes a text one that lives as long as those of the calls, for the caller's own use. 0 or MI_ENOMEM. */
+MI_MUST int call_set_keep_text(struct call_set *c, struct slice *text);
+/* A request of the proxy from before the first message, in the order of seq. */
+void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direction,
+                       struct slice rpc_id, bool answered);
+
+#endif

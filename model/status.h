@@ -1,0 +1,20 @@
+/* status.h - the status of a call: the only place that decides it (docs/vault.md, `invocations`).
+ *
+ * Blocks    never. Pure. */
+#ifndef MI_MODEL_STATUS_H
+#define MI_MODEL_STATUS_H
+
+#include "model/values.h"
+
+/* The status of a request that no message has ended yet. */
+enum call_status call_status_before(enum row_action request_action);
+/* The status that a message gives to the request which it ends (model/calls.h). finding: names, as messages.finding. */
+enum call_status call_status_after(enum row_action request_action, enum row_kind kind,
+                                   enum row_origin origin, struct slice finding);
+/* Whether a call with this status failed. A call that was cancelled or interrupted, or is open, did not. */
+bool call_status_failed(enum call_status s);
+
+/* Whether a list of findings has a name; also as a part of a longer one. */
+bool finding_is_listed(struct slice finding, const char *name);
+
+#endif

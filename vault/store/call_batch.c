@@ -1,0 +1,270 @@
+#include "vault/store/call_batch.h"
+
+#include "vault/store/connect.h"
+#include "vault/store/failure.h"
+#include "vault/store/schema.h"
+
+#include <stdlib.h>
+
+/* A commit that was reported as failed may have been written: the same rows are then put again. */
+static const char *const sql[CALL_STATEMENTS] = {
+    [CALL_PUT] = "INSERT OR REPLACE INTO calls (id, closing_seq, direction, origin, method, target,"
+                 " status, error_code, t_us, duration_us, request_size, response_size)"
+                 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+    [CALL_GET] = "SELECT closing_seq, direction, origin, status, t_us FROM calls WHERE id = ?1",
+    [CALL_END] = "UPDATE calls SET closing_seq = ?2, status = ?3, error_code = ?4,"
+                 " duration_us = ?5, response_size = ?6 WHERE id = ?1",
+    [CALL_OWN] = "SELECT c.id & 68719476735, c.direction, c.closing_seq, m.rpc_id FROM calls c"
+                 " JOIN messages m ON m.id = c.id WHERE c.id BETWEEN ?1 AND ?2"
+                 " AND c.origin = 'interposer' ORDER BY c.id DESC LIMIT ?3",
+    [CALL_SESSION] = "SELECT calls FROM sessions WHERE id = ?1",
+};
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 68719476735");
+
+int call_batch_open(struct call_batch *b, bool keep)
+{
+    *b = (struct call_batch){.calls.borrows = !keep,
+                             .late = malloc(CALL_BATCH_MAX * sizeof *b->late)};
+    return b->late != NULL ? 0 : MI_ENOMEM;
+}
+
+void call_batch_close(struct call_batch *b)
+{
+    for (int i = 0; i < CALL_STATEMENTS; i++)
+        sqlite3_finalize(b->q[i]);
+    call_set_close(&b->calls);
+    free(b->late);
+    *b = (struct call_batch){0};
+}
+
+static void clear(struct call_batch *b)
+{
+    call_set_clear(&b->calls);
+    b->n = b->late_n = 0;
+}
+
+void call_batch_forget(struct call_batch *b)
+{
+    clear(b);
+    b->session_id = 0;
+}
+
+/* NULL: an error. */
+static sqlite3_stmt *statement(struct call_batch *b, sqlite3 *db, enum call_statement i)
+{
+    if (b->q[i] == NULL &&
+        sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &b->q[i], NULL) != SQLITE_OK)
+        (void)failure_keep(db);
+    return b->q[i];
+}
+
+/* The result of the last step becomes a status; the statement keeps neither a lock nor a pointer. */
+static int finish(sqlite3 *db, sqlite3_stmt *q, int rc)
+{
+    int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
+    sqlite3_reset(q);
+    sqlite3_clear_bindings(q);
+    return st;
+}
+
+/* ---- a session ------------------------------------------------------------------------------ */
+
+/* The last requests of the proxy, which come newest first. */
+static int read_own(struct call_batch *b, sqlite3 *db)
+{
+    struct own_request own[CALLS_OWN];
+    size_t n = 0;
+    sqlite3_stmt *q = statement(b, db, CALL_OWN);
+    if (q == NULL)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, 0));
+    sqlite3_bind_int64(q, 2, schema_message_id(b->session_id, SCHEMA_SEQ_MAX));
+    sqlite3_bind_int64(q, 3, CALLS_OWN);
+    int rc;
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW && n < CALLS_OWN) {
+        struct slice id = connect_column(q, 3);
+        struct own_request *o = &own[n++];
+        *o = (struct own_request){
+            .seq = sqlite3_column_int64(q, 0),
+            .direction = value_of(&row_directions, connect_column(q, 1)),
+            .answered = sqlite3_column_type(q, 2) != SQLITE_NULL,
+            .id_n = id.n <= sizeof o->id ? (uint8_t)id.n : 0,
+        };
+        if (o->id_n > 0)
+            memcpy(o->id, id.p, o->id_n);
+    }
+    while (n-- > 0)
+        call_set_know_own(&b->calls, own[n].seq, own[n].direction,
+                          (struct slice){own[n].id, own[n].id_n}, own[n].answered);
+    return finish(db, q, rc);
+}
+
+void call_batch_start(struct call_batch *b, int64_t session_id)
+{
+    clear(b);
+    b->calls.own_n = 0;
+    b->session_id = session_id;
+    b->on = b->knows_own = true;
+}
+
+int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
+{
+    if (b->session_id == session_id)
+        return 0;
+    sqlite3_stmt *q = statement(b, db, CALL_SESSION);
+    if (q == NULL)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, session_id);
+    int rc = sqlite3_step(q);
+    bool on = rc == SQLITE_ROW && sqlite3_column_int64(q, 0) == 1;
+    if (finish(db, q, rc) < 0)
+        return MI_ESTORE;
+    call_batch_start(b, session_id);
+    b->on = on;
+    b->knows_own = false;
+    return 0;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+/* Requests of the proxy and their answers are rare: the earlier ones are read when the first of them comes. */
+static bool is_about_own(const struct call_message *m)
+{
+    return m->kind == KIND_REQUEST ? m->origin == ROW_INTERPOSER
+                                   : m->request_seq == 0 && m->action == ROW_SWALLOWED;
+}
+
+int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m)
+{
+    struct call *call;
+    int64_t seq;
+    if (!b->on)
+        return 0;
+    if (!b->knows_own && is_about_own(m)) {
+        if (read_own(b, db) < 0)
+            return MI_ESTORE;
+        b->knows_own = true;
+    }
+    int step = call_set_add(&b->calls, m, &call, &seq);
+    if (step < 0)
+        return step;
+    b->n++;
+    if (step != CALLS_ELSEWHERE)
+        return 0;
+    struct call_message *late = &b->late[b->late_n];
+    *late = *m;
+    late->request_seq = seq;
+    if (call_set_keep_text(&b->calls, &late->finding) < 0)
+        return MI_ENOMEM;
+    b->late_n++;
+    return 0;
+}
+
+static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
+{
+    if (has)
+        sqlite3_bind_int64(q, i, v);
+    else
+        sqlite3_bind_null(q, i);
+}
+
+static void bind_word(sqlite3_stmt *q, int i, const char *word)
+{
+    sqlite3_bind_text(q, i, word, -1, SQLITE_STATIC);
+}
+
+static int put_call(struct call_batch *b, sqlite3 *db, const struct call *c)
+{
+    sqlite3_stmt *q = statement(b, db, CALL_PUT);
+    if (q == NULL)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c->seq));
+    bind_or_null(q, 2, c->closing_seq != 0, c->closing_seq);
+    bind_word(q, 3, row_direction_name(c->direction));
+    bind_word(q, 4, row_origin_name(c->origin));
+    connect_bind(q, 5, c->method);
+    connect_bind(q, 6, c->target);
+    bind_word(q, 7, call_status_name(c->status));
+    bind_or_null(q, 8, c->has_error_code, c->error_code);
+    sqlite3_bind_int64(q, 9, c->t_us);
+    bind_or_null(q, 10, c->duration_us >= 0, c->duration_us);
+    sqlite3_bind_int64(q, 11, c->request_size);
+    bind_or_null(q, 12, c->response_size >= 0, c->response_size);
+    int rc = sqlite3_step(q);
+    sqlite3_reset(q); /* every parameter is bound again for the next row */
+    return rc == SQLITE_DONE ? 0 : failure_keep(db);
+}
+
+/* What call_ends() and call_end() need of a stored call. *ret_found false: there is none. */
+static int get_call(struct call_batch *b, sqlite3 *db, int64_t seq, struct call *ret,
+                    bool *ret_found)
+{
+    sqlite3_stmt *q = statement(b, db, CALL_GET);
+    if (q == NULL)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)seq));
+    int rc = sqlite3_step(q);
+    *ret_found = rc == SQLITE_ROW;
+    *ret = (struct call){.seq = seq, .response_size = -1};
+    if (rc == SQLITE_ROW) {
+        ret->closing_seq = sqlite3_column_int64(q, 0);
+        ret->direction = value_of(&row_directions, connect_column(q, 1));
+        ret->origin = value_of(&row_origins, connect_column(q, 2));
+        ret->status = value_of(&call_statuses, connect_column(q, 3));
+        ret->t_us = connect_time(q, 4);
+    }
+    return finish(db, q, rc);
+}
+
+static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_message *m)
+{
+    struct call c;
+    bool found;
+    if (m->request_seq < 0 || m->request_seq > SCHEMA_SEQ_MAX)
+        return 0;
+    int st = get_call(b, db, m->request_seq, &c, &found);
+    if (st < 0 || !found || !call_ends(&c, m))
+        return st;
+    call_end(&c, m);
+    sqlite3_stmt *q = statement(b, db, CALL_END);
+    if (q == NULL)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c.seq));
+    sqlite3_bind_int64(q, 2, c.closing_seq);
+    bind_word(q, 3, call_status_name(c.status));
+    bind_or_null(q, 4, c.has_error_code, c.error_code);
+    sqlite3_bind_int64(q, 5, c.duration_us);
+    bind_or_null(q, 6, c.response_size >= 0, c.response_size);
+    return finish(db, q, sqlite3_step(q));
+}
+
+int call_batch_flush(struct call_batch *b, sqlite3 *db)
+{
+    int st = 0;
+    for (size_t i = b->calls.first; st == 0 && i < b->calls.n; i++)
+        st = put_call(b, db, &b->calls.call[i]);
+    for (size_t i = 0; st == 0 && i < b->late_n; i++)
+        st = end_stored(b, db, &b->late[i]);
+    clear(b);
+    return st;
+}
+
+struct call_message call_message_row(sqlite3_stmt *st)
+{
+    return (struct call_message){
+        .seq = sqlite3_column_int64(st, 0),
+        .t_us = sqlite3_column_int64(st, 1),
+        .size = sqlite3_column_int64(st, 2),
+        .request_seq = sqlite3_column_int64(st, 3),
+        .has_error_code = sqlite3_column_type(st, 4) != SQLITE_NULL,
+        .error_code = sqlite3_column_int64(st, 4),
+        .direction = value_of(&row_directions, connect_column(st, 5)),
+        .origin = value_of(&row_origins, connect_column(st, 6)),
+        .kind = value_of(&row_kinds, connect_column(st, 7)),
+        .action = value_of(&row_actions, connect_column(st, 8)),
+        .method = connect_column(st, 9),
+        .target = connect_column(st, 10),
+        .rpc_id = connect_column(st, 11),
+        .finding = connect_column(st, 12),
+    };
+}

@@ -1,0 +1,66 @@
+/* call_batch.h - rows of the table `calls` (model/calls.h), which follow from the messages that a transaction stores.
+ *
+ * A call that begins and ends within one batch is one insert. One that is still open at the end of the batch is inserted
+ * as `open`, and updated by the batch that ends it: nothing is remembered from one batch to the next but the ids of the
+ * proxy's own requests.
+ *
+ * Only sessions with `calls` = 1 have rows: their rows are complete. Others get them later (vault/store/call_fill.h).
+ *
+ * Owns      its statements, on the caller's connection: call_batch_close() before it is closed.
+ * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
+ * Lifetime  what is remembered of a session holds until call_batch_forget(): call it when a transaction was rolled back.
+ *           Texts of messages are borrowed until call_batch_flush(), unless they are kept (`keep`).
+ * Blocks    on the database. */
+#ifndef MI_VAULT_STORE_CALL_BATCH_H
+#define MI_VAULT_STORE_CALL_BATCH_H
+
+#include "model/calls.h"
+
+#include <sqlite3.h>
+
+#define CALL_BATCH_MAX 512 /* messages in a batch */
+
+enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
+
+struct call_batch {
+    sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each prepared at its first use */
+    int64_t session_id;               /* 0: none is remembered */
+    bool on;                          /* this session has rows */
+    bool knows_own;                   /* the proxy's requests before this batch are in `calls` */
+    struct call_set calls;            /* that begin in this batch */
+    struct call_message *late; /* owned; messages that may end an earlier call: CALL_BATCH_MAX */
+    size_t late_n;
+    size_t n; /* messages in the batch */
+};
+
+/* keep: texts of messages are copied. 0 or MI_ENOMEM. */
+MI_MUST int call_batch_open(struct call_batch *b, bool keep);
+void call_batch_close(struct call_batch *b); /* {0} is fine, and twice */
+/* Remembers a session, unless it is remembered; the batch must be empty then. */
+MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
+/* Remembers a session whose rows are written again, from its first message on. */
+void call_batch_start(struct call_batch *b, int64_t session_id);
+void call_batch_forget(struct call_batch *b);
+/* A message of the remembered session, in the order of seq. */
+MI_MUST int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m);
+static inline bool call_batch_is_full(const struct call_batch *b)
+{
+    return b->n >= CALL_BATCH_MAX;
+}
+/* Writes the rows, in a transaction. */
+MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
+
+/* What model/calls.h needs of the messages with ids from ?1 to ?2, in the order of seq, and one row of it; texts are
+ * borrowed until the next step. */
+#define CALL_MESSAGES                                                                              \
+    "SELECT id & 68719476735, t_us, size, request_seq, error_code, direction, origin, kind,"       \
+    " action, CASE WHEN kind = 'request' THEN method END,"                                         \
+    " CASE WHEN kind = 'request' THEN target END,"                                                 \
+    " CASE WHEN origin = 'interposer' OR action = 'swallowed' THEN rpc_id END,"                    \
+    " CASE WHEN kind = 'result' OR origin = 'interposer' OR action = 'swallowed' THEN finding END" \
+    " FROM messages WHERE id BETWEEN ?1 AND ?2"                                                    \
+    " AND (kind IN ('request', 'result', 'error')"                                                 \
+    " OR kind = 'notification' AND request_seq IS NOT NULL) ORDER BY id"
+struct call_message call_message_row(sqlite3_stmt *st);
+
+#endif
