@@ -337,6 +337,8 @@ static void test_remote_no_statement_sorts(void **state)
         snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", query_sql[i]);
         if (i == Q_VERSION) /* a PRAGMA */
             continue;
+        if (i == Q_CALLS || i == Q_CALL_STATUSES) /* of a table that a store does not have */
+            continue;
         assert_int_equal(sqlite3_prepare_v2(q->d.db, sql, -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
             const char *step = (const char *)sqlite3_column_text(st, 3);
