@@ -78,6 +78,7 @@ static void refuse_line(struct traffic *t, struct message *x, const struct serve
 {
     static const char several[] = "the server's answer is invalid: several JSON values on one line";
     struct pending *p = request_of(t, line->id);
+    t->timers.server_messages++; /* the server is not silent */
     if (p == NULL)
         return;
     if (line->kind == SERVER_LINE_UNREADABLE) {

@@ -231,7 +231,9 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     else if (dir == ROW_C2S)
         answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
-    else if (!answer_malformed(t, &x)) {
+    else if (answer_malformed(t, &x)) {
+        t->timers.server_messages++; /* the server is not silent */
+    } else {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
         odd_quote(t, x.text);
     }

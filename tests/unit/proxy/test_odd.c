@@ -550,6 +550,39 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
     deadlines_close(&rules);
 }
 
+/* The same for answers that nobody can read, to other requests. */
+static void test_odd_server_that_sends_an_invalid_answer_is_not_silent(void **state)
+{
+    static const char *const lines[] = {
+        "S {'jsonrpc':'2.0','id':1,'result':{'t':'C:\\dir'}}",
+        "S {'jsonrpc':'2.0','id':1}",
+        "S " OK("1") OK("1"),
+    };
+    struct fixture *f = *state;
+    struct deadlines rules;
+    struct buf error = {0};
+    deadlines_open(&rules);
+    assert_int_equal(deadlines_add(&rules, "10s", &error), 0);
+    for (size_t i = 0; i <= MI_COUNT(lines); i++) {
+        traffic_begin(f, VALIDATE_WIRE, 100);
+        traffic_deadlines(&f->traffic, &rules, 0);
+        f->traffic.on_silent = never_silent;
+        traffic_say(f, "C " PING("1"));
+        traffic_say(f, "C " PING("2"));
+        traffic_turn(f);
+        wait_us(f, 1000000);
+        if (i < MI_COUNT(lines))
+            traffic_say(f, lines[i]);
+        else
+            traffic_feed_long(f, 'S', "{'jsonrpc':'2.0','id':1,'result':'", 100, "'}");
+        wait_us(f, 20000000);
+        if (strstr(traffic_got(f, ROW_S2C), ERROR("1") "<2 -32001 timeout>") == NULL)
+            fail_msg("row %zu: %s", i, traffic_got(f, ROW_S2C));
+        traffic_end(f);
+    }
+    deadlines_close(&rules);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, traffic_set_up, traffic_tear_down)
@@ -566,6 +599,7 @@ int main(void)
         T(test_odd_repairs_are_events_with_the_replaced_bytes),
         T(test_odd_error_says_what_is_wrong_and_where_without_secrets),
         T(test_odd_server_that_sends_invalid_lines_is_not_silent),
+        T(test_odd_server_that_sends_an_invalid_answer_is_not_silent),
     };
     return cmocka_run_group_tests_name("odd", tests, NULL, NULL);
 }
