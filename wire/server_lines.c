@@ -127,6 +127,17 @@ static int several(struct server_lines *l, const struct text *x)
     return drop(l, x, x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES), false);
 }
 
+/* Whether the text behind an answer is the answer to another request: "{…}, {…}". */
+static bool has_other_answer(const struct server_lines *l, struct slice behind,
+                             struct json_value id)
+{
+    struct lenient next;
+    while (lenient_next(&behind, &next))
+        if (lenient_answers(&next) && is_open(l, next.id) && !slice_eq(next.id.text, id.text))
+            return true;
+    return false;
+}
+
 /* ---- repairs -------------------------------------------------------------------------------- */
 
 /* The repaired text is valid JSON, read in rpc. */
@@ -141,6 +152,8 @@ static int use_repaired(struct server_lines *l, const struct text *x, const stru
     }
     if (m->trailing.n > 0 && glued_is_echo(&l->rules.open, rpc))
         return drop(l, x, x->m.findings | x->found, false);
+    if (has_other_answer(l, m->trailing, rpc->id))
+        return several(l, x);
     if (l->rules.keep_flaws) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
@@ -267,6 +280,13 @@ static int next_line(struct server_lines *l, const struct text *x, int64_t now_u
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
+/* Whether `[` begins a log text, such as "[INFO] {…}", and not a batch. */
+static bool is_log_bracket(struct slice text, size_t flaw_at)
+{
+    const char *object = memchr(text.p, '{', text.n);
+    return text.p[0] == '[' && object != NULL && flaw_at < (size_t)(object - text.p);
+}
+
 static int flawed_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
     bool last = (x->found & FINDING(FIND_NO_NEWLINE)) != 0;
@@ -282,6 +302,8 @@ static int flawed_line(struct server_lines *l, const struct text *x, int64_t now
     int st;
     if (cut)
         st = drop(l, x, x->m.findings | x->found, false);
+    else if (result == MEND_FLAWED && is_log_bracket(x->text, flaw_at))
+        st = read_glued(l, x);
     else
         st = use_mended(l, x, &l->mend, result);
     mend_close(&l->mend);
