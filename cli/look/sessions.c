@@ -107,7 +107,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
 /* Filters that do not need the messages. */
 static bool is_wanted(const struct listing *l, const struct query_session *s)
 {
-    return filter_takes(&l->filter, s) && (!l->live || session_state_of(s) == SESSION_LIVE);
+    return filter_takes(&l->filter, s) && (!l->live || session_runs(l->q, s));
 }
 
 static void list_session(struct listing *l, const struct query_session *s,

@@ -81,7 +81,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     struct listing *l = ctx;
     struct rows *r = &l->rows;
     if ((r->first.session != 0 && s->id > r->first.session) || !filter_takes(&r->c->filter, s) ||
-        (l->live && session_state_of(s) != SESSION_LIVE))
+        (l->live && !session_runs(l->rows.c->q, s)))
         return true;
     if (rows_is_late(r, s->id, 0))
         return false;

@@ -198,16 +198,6 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     return st;
 }
 
-static bool proxies_run(const char *vault)
-{
-    struct running_list l;
-    struct buf error = {0};
-    bool running = running_open(&l, vault, &error) < 0 || l.n > 0;
-    running_close(&l);
-    buf_close(&error);
-    return running;
-}
-
 static void pause_us(int64_t us)
 {
     nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
@@ -216,7 +206,7 @@ static void pause_us(int64_t us)
 /* Pauses between steps while proxies run, so that they can write. */
 static int remove_all(struct prune *p, const char *vault, struct buf *error)
 {
-    bool done = false, running = proxies_run(vault);
+    bool done = false, running = running_any(vault);
     int64_t locked_us = 0;
     while (!done) {
         int64_t start = clock_mono_us();
@@ -339,8 +329,6 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
     struct buf error = {0};
     bool kept = false;
     out_open(&o);
-    /* sessions that killed proxies left open count as ended */
-    (void)running_close_dead_sessions(query_vault(q));
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
     bool some = st == 0 && is_some(prune_plan(p));
     if (st == 0 && json) {

@@ -2,6 +2,7 @@
 
 #include "vault/search/index.h"
 #include "vault/store/ledger.h"
+#include "vault/store/running.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/prune/database.h"
 #include "vault/upkeep/prune/files.h"
@@ -236,14 +237,13 @@ static int file_step(struct prune_files *f, int64_t *count, struct prune_report 
 /* VACUUM locks the database: only if no proxy runs. */
 static int last_step(struct prune *p, struct buf *error)
 {
-    int64_t pages = 0, unused = 0, size = 0, running = 1;
+    int64_t pages = 0, unused = 0, size = 0;
     if (prune_number(p, "PRAGMA page_count", 0, &pages) < 0 ||
         prune_number(p, "PRAGMA freelist_count", 0, &unused) < 0 ||
-        prune_number(p, "PRAGMA page_size", 0, &size) < 0 ||
-        prune_number(p, "SELECT count(*) FROM running", 0, &running) < 0)
+        prune_number(p, "PRAGMA page_size", 0, &size) < 0)
         return prune_fail(p, error);
     p->done.free_bytes = unused * size;
-    bool shrinks = running == 0 && unused > 0 && unused >= pages / SHRINK_SHARE;
+    bool shrinks = unused > 0 && unused >= pages / SHRINK_SHARE && !running_any(p->dir.path);
     p->done.shrunk = shrinks && sqlite3_exec(p->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL,
                                              NULL, NULL) == SQLITE_OK;
     if (shrinks && !p->done.shrunk && prune_fail(p, error) != MI_EFULL)
