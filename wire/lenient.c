@@ -304,6 +304,20 @@ bool lenient_next(struct slice *rest, struct lenient *ret)
 
 /* ---- excerpts ----------------------------------------------------------------------------- */
 
+void lenient_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b)
+{
+    if (kind != JSON_SYNTAX || at >= text.n) {
+        buf_adds(b, json_fault_text(kind));
+        return;
+    }
+    bool escape = at > 0 && text.p[at - 1] == '\\';
+    size_t from = escape ? at - 1 : at;
+    size_t n = text_utf8_len(text.p + at, text.n - at);
+    buf_adds(b, escape ? "invalid escape '" : "unexpected '");
+    text_visible(b, (struct slice){text.p + from, at - from + (n > 0 ? n : 1)});
+    buf_addc(b, '\'');
+}
+
 void lenient_excerpt(struct slice text, size_t at, struct buf *b)
 {
     size_t from = at > LENIENT_EXCERPT / 2 ? at - LENIENT_EXCERPT / 2 : 0;

@@ -67,9 +67,9 @@ static void refuse_later(struct traffic *t, struct message *x, struct pending *p
     t->odd.refused_seq = p->request_seq;
     t->odd.refuse_us = journal_now_us(t->journal) + ODD_WAIT_US;
     buf_clear(&t->odd.refuse_why);
-    buf_printf(&t->odd.refuse_why,
-               "the server's answer is not valid JSON: %s, at byte %zu of the line",
-               json_fault_text(kind), line->at + line->flaw_at);
+    buf_adds(&t->odd.refuse_why, "the server's answer is not valid JSON: ");
+    lenient_fault(kind, line->text, line->flaw_at, &t->odd.refuse_why);
+    buf_printf(&t->odd.refuse_why, " at byte %zu of the line", line->at + line->flaw_at);
     excerpt_add(&t->odd.refuse_why, line->text, line->flaw_at);
 }
 

@@ -110,6 +110,13 @@ static void odd_server_line(struct traffic *t, struct message *x)
         valid_line(t, x);
 }
 
+static void add_parse_error(const struct message *x, struct buf *why)
+{
+    buf_adds(why, "Parse error: ");
+    lenient_fault(x->m.fault.kind, x->text, x->m.fault.at, why);
+    buf_printf(why, " at byte %zu of the line", x->m.fault.at);
+}
+
 static void invalid_client_line(struct traffic *t, struct message *x)
 {
     bool json = x->m.fault.kind == JSON_OK;
@@ -121,8 +128,7 @@ static void invalid_client_line(struct traffic *t, struct message *x)
     if (json)
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     else
-        buf_printf(&why, "Parse error: %s, at byte %zu of the line",
-                   json_fault_text(x->m.fault.kind), x->m.fault.at);
+        add_parse_error(x, &why);
     if (slice_begins(x->text, "Content-Length:")) {
         x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
         buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");

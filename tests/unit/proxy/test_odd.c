@@ -486,16 +486,16 @@ static void expect_error_message(struct fixture *f, const char *line, const char
 static void test_odd_error_says_what_is_wrong_and_where_without_secrets(void **state)
 {
     expect_error_message(*state, "S {'id':1,'result':{'t':'C:\\dir'}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: invalid escape '\\d' at "
                          "byte 26 of the line: {\"id\":1,\"result\":{\"t\":\"C:\\dir\"}}");
     expect_error_message(*state, "S {'id':1,'result':{'" SECRET "':'C:\\dir'}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: invalid escape '\\d' at "
                          "byte 65 of the line");
     expect_error_message(*state, "S {'id':1,'token':'" SECRET "','result':{'" PAD "':'C:\\dir'}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: invalid escape '\\d' at "
                          "byte 146 of the line: …45678901234567890123456789\":\"C:\\dir\"}}");
     expect_error_message(*state, "S {'id':1,'result':{\x1b[31m}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: unexpected '\\x1b' at "
                          "byte 18 of the line: {\"id\":1,\"result\":{\\x1b[31m}}");
     expect_error_message(*state, "S {'jsonrpc':'2.0','id':1,'result':{},'result':{}}",
                          "the server's answer is invalid: an envelope key occurs twice");
