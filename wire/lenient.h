@@ -14,7 +14,6 @@
 #include "base/buf.h"
 #include "wire/json/scan.h"
 
-#define LENIENT_DEPTH_MAX JSON_MAX_DEPTH
 #define LENIENT_ID_MAX 128 /* bytes of an id in single quotes */
 
 struct lenient {

@@ -40,8 +40,7 @@ static struct slice member_of(struct slice text, struct slice value)
         continue;
     while (*--from != '"')
         continue;
-    while (*--from !=
-           '"') /* the name is `result` or `error`, perhaps with escapes: it has no quotes */
+    while (*--from != '"') /* `result` or `error`, perhaps with escapes, has no quotes inside */
         continue;
     const char *comma = from;
     while (comma > text.p && strchr(" \t\r\n", comma[-1]) != NULL)

@@ -171,9 +171,9 @@ static void test_lenient_deep_and_long_lines(void **state)
     struct buf b = {0};
     struct lenient l;
     buf_adds(&b, "{\"result\":");
-    for (int i = 0; i < LENIENT_DEPTH_MAX; i++)
+    for (int i = 0; i < JSON_MAX_DEPTH; i++)
         buf_addc(&b, '[');
-    for (int i = 0; i < LENIENT_DEPTH_MAX; i++)
+    for (int i = 0; i < JSON_MAX_DEPTH; i++)
         buf_addc(&b, ']');
     buf_adds(&b, ",\"id\":7}"); /* too deep from both ends: but the id is behind it */
     char *id = id_of(b.p, b.n, &l);
