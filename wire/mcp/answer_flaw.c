@@ -10,7 +10,8 @@
 static bool is_empty_result(struct slice method)
 {
     const struct method *k = method_find(method);
-    return k != NULL && k->is_request && k->result[0].types == 0;
+    return k != NULL && k->is_request && k->result[0].types == 0 &&
+           (k->flags & METHOD_PASSES_ON) == 0;
 }
 
 enum finding answer_flaw(const struct rpc *answer, struct slice method)
