@@ -38,6 +38,8 @@ void silence_sample(struct proxy *p)
     const struct timers *t = &p->traffic.timers;
     struct silence *s = &p->silence;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
+    if (p->machine.state == SERVER_ASKED)
+        return; /* the base is still that of the request that it is asked about */
     int64_t waited_us = first != NULL && first->written_us != 0
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;

@@ -20,6 +20,12 @@ static void on_report(void *data, char what, int fd)
 {
     struct recorder *r = data;
     struct tools tools = {0};
+    if (what == 'l' && fd >= 0) {
+        if (r->lock >= 0)
+            close(r->lock);
+        r->lock = fd;
+        return;
+    }
     char uid[UID_LEN + 1];
     bool found = what == 't' && previous_tools_read(fd, &tools, uid);
     if (fd >= 0)
@@ -158,6 +164,7 @@ static void open_worker(struct recorder *r)
     r->worker.on_restart = on_restart;
     r->worker.data = r;
     r->worker.notifier = &r->notifier.fd;
+    r->worker.lock = &r->lock;
     worker_open(&r->worker, &(struct process_config){
                                 .start = r->start,
                                 .retention = &r->cfg.retention,
@@ -165,6 +172,7 @@ static void open_worker(struct recorder *r)
                                 .control = -1,
                                 .text = -1,
                                 .notifier = -1,
+                                .lock = -1,
                             });
 }
 
@@ -223,7 +231,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     r->started_mono_us = clock_mono_us();
     r->pause_us = RECORDER_PAUSE_US;
     r->end_us = RECORDER_END_US;
-    r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
+    r->lock = r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
     waits_open(r);
     int st = uid_make(wall_us, r->uid);
     if (st == 0)
@@ -392,9 +400,10 @@ static void report_rest(const struct recorder *r)
     if (behind == 0)
         return;
     if (trouble_of(r) == RING_FAILING && r->file.has_name)
-        log_warn("the session's last messages are not stored: the vault cannot be written; they wait "
-                 "in memory for the next command that uses it: bytes=%llu session=%s",
-                 behind, r->uid);
+        log_warn(
+            "the session's last messages are not stored: the vault cannot be written; they wait "
+            "in memory for the next command that uses it: bytes=%llu session=%s",
+            behind, r->uid);
     else if (r->worker.pid > 0)
         log_warn("the session's last messages are not stored yet; the recorder process continues: "
                  "bytes=%llu pid=%d",
@@ -430,6 +439,8 @@ void recorder_close(struct recorder *r)
     notifier_close(&r->notifier);
     ring_close(&r->ring);
     journal_file_close(&r->file);
+    if (r->lock >= 0)
+        close(r->lock);
     buf_close(&r->waiting);
     buf_close(&r->rules);
     learnt_close(&r->learnt);

@@ -44,6 +44,7 @@ struct recorder {
         waits_since_us; /* since when there is no room, or (sync_full) something is not stored; 0: not */
 
     struct worker worker;
+    int lock; /* VAULT/running.lock, opened by the recorder process: kept open, so that its lock lasts; -1: none */
     struct notifier notifier;
     struct ev_loop *loop; /* NULL: not watched */
     struct recorder_calls calls;

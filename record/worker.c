@@ -31,11 +31,12 @@ static _Noreturn void run(const struct worker *w, int control, int text)
 {
     struct process_config cfg = w->cfg;
     struct journal_file file = *cfg.file;
-    int keeps[4];
+    int keeps[5];
     size_t n = 0;
     text = keep(keeps, &n, text);
     cfg.control = keep(keeps, &n, control);
     cfg.notifier = *w->notifier >= 0 ? keep(keeps, &n, *w->notifier) : -1;
+    cfg.lock = *w->lock >= 0 ? keep(keeps, &n, *w->lock) : -1;
     file.fd = keep(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;

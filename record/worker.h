@@ -22,8 +22,9 @@
 #define WORKER_DELAY_MAX_US 10000000
 
 struct worker {
-    struct process_config cfg; /* control, text and notifier are set for each process */
+    struct process_config cfg; /* control, text, notifier and lock are set for each process */
     const int *notifier;       /* borrowed: the descriptor; -1: none */
+    const int *lock;           /* the same of VAULT/running.lock */
     pid_t pid;                 /* 0: none now */
     int control, text;         /* -1: closed */
     bool opened;               /* it has opened the vault */

@@ -68,9 +68,10 @@ static const struct {
                                  "either beside a method."},
     [FIND_RESULT_NOT_OBJECT] = {"result-not-object", SEVERITY_ERROR,
                                 "The result is not an object, which MCP requires."},
-    [FIND_MALFORMED_ANSWER] =
-        {"malformed-answer", SEVERITY_ERROR,
-         "An answer with no result and no error, with both, or with members of a wrong type."},
+    [FIND_MALFORMED_ANSWER] = {"malformed-answer", SEVERITY_ERROR,
+                               "An answer that cannot be read, or has no result and no error, "
+                               "both, or members of a wrong "
+                               "type."},
     [FIND_REUSED_ID] = {"reused-id", SEVERITY_ERROR,
                         "The request has the id of another pending request."},
     [FIND_ID_TYPE_CHANGED] =

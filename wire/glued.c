@@ -25,15 +25,14 @@ static struct slice before(struct slice line, const char *p)
     return (struct slice){line.p, (size_t)(p - line.p)};
 }
 
-/* Whether the text has several values and the first is a message: then what is in front of the last is not only log
+/* Whether the text begins with a message and has more behind it: then what is in front of another one is not only log
  * text. */
-static bool starts_with_message(struct slice rest, const struct rpc *several,
+static bool starts_with_message(struct slice rest, const struct json_fault *fault,
                                 const struct open_requests *open)
 {
     struct rpc m;
-    return (several->findings & FINDING(FIND_SEVERAL_VALUES)) != 0 &&
-           rpc_read((struct slice){rest.p, several->fault.at}, &m) == 0 && m.kind != RPC_INVALID &&
-           !glued_is_echo(open, &m);
+    return fault->kind == JSON_TRAILING && rpc_read((struct slice){rest.p, fault->at}, &m) == 0 &&
+           m.kind != RPC_INVALID && !glued_is_echo(open, &m);
 }
 
 bool glued_split(struct slice line, const struct json_fault *fault,
@@ -48,7 +47,7 @@ bool glued_split(struct slice line, const struct json_fault *fault,
         if (p == NULL)
             return false;
         struct slice rest = behind(line, p);
-        if (rpc_read(rest, ret) < 0 && starts_with_message(rest, ret, open))
+        if (rpc_read(rest, ret) < 0 && starts_with_message(rest, &ret->fault, open))
             return false;
         if (ret->fault.kind != JSON_OK || ret->kind == RPC_INVALID || ret->kind == RPC_BATCH ||
             glued_is_echo(open, ret))

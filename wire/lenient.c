@@ -1,6 +1,7 @@
 #include "wire/lenient.h"
 
 #include "base/text.h"
+#include "wire/json/nesting.h"
 
 /* What a token is. The grammar is that of JSON, with any word or string as a key or a value, and commas repeated or
  * before the end of a container. */
@@ -14,29 +15,14 @@ enum token {
     TOKEN_KEY,   /* the same where a key may stand; an element of an array looks alike */
 };
 
-/* The open containers. */
-struct brackets {
-    int depth;
-    uint64_t is_object[(LENIENT_DEPTH_MAX + 63) / 64];
-};
-
-static bool brackets_push(struct brackets *b, bool object)
-{
-    if (b->depth == LENIENT_DEPTH_MAX)
-        return false;
-    unsigned i = (unsigned)b->depth++;
-    uint64_t bit = (uint64_t)1 << (i % 64);
-    b->is_object[i / 64] = object ? b->is_object[i / 64] | bit : b->is_object[i / 64] & ~bit;
-    return true;
-}
-
 /* false: another kind of container is open, or none. */
-static bool brackets_pop(struct brackets *b, bool object)
+static bool close_container(struct nesting *open, bool object)
 {
-    if (b->depth == 0)
+    if (open->depth == 0)
         return false;
-    unsigned i = (unsigned)--b->depth;
-    return (b->is_object[i / 64] >> (i % 64) & 1) == (object ? 1 : 0);
+    bool same = nesting_in_object(open) == object;
+    open->depth--;
+    return same;
 }
 
 static bool is_space(char c)
@@ -159,7 +145,7 @@ static bool may_follow(enum token a, enum token b)
 static bool read_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
-    struct brackets open = {0};
+    struct nesting open = {0};
     enum token before = TOKEN_COLON, t; /* as if the object were a value */
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
@@ -184,9 +170,9 @@ static bool read_forward(struct slice line, struct lenient *ret)
             take_member(ret, key, whole ? text : (struct slice){0});
         }
         last = text;
-        if (t == TOKEN_OPEN && !brackets_push(&open, *from == '{'))
+        if (t == TOKEN_OPEN && !nesting_open(&open, *from == '{'))
             return true;
-        if (t == TOKEN_CLOSE && !brackets_pop(&open, *from == '}'))
+        if (t == TOKEN_CLOSE && !close_container(&open, *from == '}'))
             return true;
         if (open.depth == 0) { /* text behind it does not count */
             ret->n = (size_t)(p - line.p);
@@ -238,7 +224,7 @@ static bool is_balanced(struct slice line)
 static void read_backward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p + line.n;
-    struct brackets open = {0};
+    struct nesting open = {0};
     enum token after = TOKEN_COMMA, t; /* as if the object were followed by one */
     struct slice value = {0}, last = {0};
     for (; p > line.p; after = t) {
@@ -259,9 +245,9 @@ static void read_backward(struct slice line, struct lenient *ret)
         if (open.depth == 1 && after == TOKEN_KEY) /* what is before the key fits as well */
             take_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
-        if (t == TOKEN_CLOSE && !brackets_push(&open, *p == '}'))
+        if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))
             return;
-        if (t == TOKEN_OPEN && !brackets_pop(&open, *p == '{'))
+        if (t == TOKEN_OPEN && !close_container(&open, *p == '{'))
             return;
         if (open.depth == 0)
             return;
@@ -303,6 +289,20 @@ bool lenient_next(struct slice *rest, struct lenient *ret)
 }
 
 /* ---- excerpts ----------------------------------------------------------------------------- */
+
+void lenient_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b)
+{
+    if (kind != JSON_SYNTAX || at >= text.n) {
+        buf_adds(b, json_fault_text(kind));
+        return;
+    }
+    bool escape = at > 0 && text.p[at - 1] == '\\';
+    size_t from = escape ? at - 1 : at;
+    size_t n = text_utf8_len(text.p + at, text.n - at);
+    buf_adds(b, escape ? "invalid escape '" : "unexpected '");
+    text_visible(b, (struct slice){text.p + from, at - from + (n > 0 ? n : 1)});
+    buf_addc(b, '\'');
+}
 
 void lenient_excerpt(struct slice text, size_t at, struct buf *b)
 {

@@ -14,7 +14,6 @@
 #include "base/buf.h"
 #include "wire/json/scan.h"
 
-#define LENIENT_DEPTH_MAX JSON_MAX_DEPTH
 #define LENIENT_ID_MAX 128 /* bytes of an id in single quotes */
 
 struct lenient {
@@ -33,6 +32,9 @@ void lenient_read(struct slice line, struct lenient *ret);
 bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer to the request with this id: a line of a log may have an `id`, too. */
 bool lenient_answers(const struct lenient *l);
+/* Appends what is wrong at the offset where json_scan() or mend_add() has stopped. At most two characters of the text are
+ * shown. */
+void lenient_fault(enum json_fault_kind kind, struct slice text, size_t at, struct buf *b);
 /* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The text must be
  * sanitized. */
 #define LENIENT_EXCERPT 64

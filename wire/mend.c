@@ -10,8 +10,8 @@ enum expect {
     EXPECT_COLON,
     EXPECT_FIRST_VALUE, /* or the end of the array */
     EXPECT_VALUE,
-    EXPECT_COMMA, /* or the end of the container */
-    EXPECT_STRING /* the rest of a string */,
+    EXPECT_COMMA,   /* or the end of the container */
+    EXPECT_STRING,  /* the rest of it */
     EXPECT_NOTHING, /* the value is complete */
 };
 
@@ -174,26 +174,9 @@ static const char *mend_word(struct part *l, const char *p)
     return p;
 }
 
-static bool in_object(const struct mend *m)
-{
-    unsigned i = (unsigned)m->depth - 1;
-    return m->is_object[i / 64] >> (i % 64) & 1;
-}
-
-static bool open_container(struct mend *m, bool object)
-{
-    if (m->depth == JSON_MAX_DEPTH)
-        return false;
-    unsigned i = (unsigned)m->depth++;
-    uint64_t bit = (uint64_t)1 << (i % 64);
-    m->is_object[i / 64] = object ? m->is_object[i / 64] | bit : m->is_object[i / 64] & ~bit;
-    m->expect = object ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE;
-    return true;
-}
-
 static bool may_close(const struct mend *m, char c)
 {
-    if (m->depth == 0 || in_object(m) != (c == '}'))
+    if (m->open.depth == 0 || nesting_in_object(&m->open) != (c == '}'))
         return false;
     return m->expect == EXPECT_COMMA ||
            m->expect == (c == '}' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE);
@@ -208,20 +191,21 @@ static const char *mend_mark(struct part *l, const char *p)
     case '[':
         if ((m->expect != EXPECT_ROOT && m->expect != EXPECT_VALUE &&
              m->expect != EXPECT_FIRST_VALUE) ||
-            !open_container(m, *p == '{'))
+            !nesting_open(&m->open, *p == '{'))
             return flawed(l, p);
+        m->expect = *p == '{' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE;
         break;
     case '}':
     case ']':
         if (!may_close(m, *p))
             return flawed(l, p);
-        m->depth--;
-        m->expect = m->depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
+        m->open.depth--;
+        m->expect = m->open.depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
         break;
     case ',':
         if (m->expect != EXPECT_COMMA)
             return flawed(l, p);
-        m->expect = in_object(m) ? EXPECT_KEY : EXPECT_VALUE;
+        m->expect = nesting_in_object(&m->open) ? EXPECT_KEY : EXPECT_VALUE;
         break;
     default:
         if (m->expect != EXPECT_COLON)
@@ -288,7 +272,7 @@ void mend_open(struct mend *m, size_t max)
     m->trailing = (struct slice){0};
     m->flaw_at = m->taken = m->lines = 0;
     m->expect = EXPECT_ROOT;
-    m->depth = 0; /* the bits are written before they are read */
+    m->open.depth = 0;
 }
 
 void mend_close(struct mend *m)

@@ -14,7 +14,7 @@
 #define MI_WIRE_MEND_H
 
 #include "wire/finding.h"
-#include "wire/json/scan.h"
+#include "wire/json/nesting.h"
 
 #define REPAIR_BYTES_MAX 32
 #define REPAIRS_MAX 8
@@ -23,7 +23,7 @@
 struct repair {
     enum finding finding;
     size_t
-        at; /* offset of the first place in the text as received, its lines with a newline between them */
+        at; /* of the first place, in the text as received: its lines with a newline between them */
     size_t count;                 /* places */
     size_t bytes_n;               /* of `bytes` */
     char bytes[REPAIR_BYTES_MAX]; /* what was replaced, of all places, as far as there is room */
@@ -54,8 +54,7 @@ struct mend {
     size_t lines;          /* lines added */
     unsigned expect;       /* enum expect of mend.c */
     bool is_key;           /* the string being read is the key of a member */
-    int depth;             /* open containers */
-    uint64_t is_object[(JSON_MAX_DEPTH + 63) / 64]; /* a bit for each open container */
+    struct nesting open;
 };
 
 /* max: of the repaired text. */

@@ -3,27 +3,44 @@
 #include "wire/lenient.h"
 #include "wire/line.h"
 
-/* A line, or several that are joined. */
+/* A line, the end of one, or several that are joined. */
 struct text {
     struct slice text;
     struct rpc m;   /* what it is as received */
     findings found; /* around it */
+    size_t at;      /* where it begins in the line */
+    size_t size;    /* of the line */
 };
 
-static int emit(struct server_lines *l, enum server_line_kind kind, struct slice text,
-                findings found, struct json_value id)
+static int emit(struct server_lines *l, enum server_line_kind kind, const struct text *x,
+                struct json_value id)
 {
-    struct server_line line = {kind, text, found, id};
+    struct server_line line = {.kind = kind,
+                               .text = x->text,
+                               .size = x->size,
+                               .found = x->found | x->m.findings,
+                               .m = &x->m,
+                               .id = id,
+                               .at = x->at};
     return l->rules.line(l->rules.ctx, &line);
 }
 
-static int noise(struct server_lines *l, struct slice text, findings found)
+/* ---- noise ---------------------------------------------------------------------------------- */
+
+static int noise(struct server_lines *l, struct slice text, findings found, struct slice meant)
 {
-    return emit(l, SERVER_LINE_NOISE, text, found, (struct json_value){0});
+    struct server_line line = {
+        .kind = SERVER_LINE_NOISE, .text = text, .size = text.n, .found = found, .meant = meant};
+    return l->rules.line(l->rules.ctx, &line);
+}
+
+static int log_text(struct server_lines *l, struct slice text)
+{
+    return noise(l, text, FINDING(FIND_NOT_JSON), (struct slice){0});
 }
 
 /* Lines that have waited are noise one by one. */
-static int drop_lines(struct server_lines *l, struct slice lines)
+static int drop_lines(struct server_lines *l, struct slice lines, struct slice meant)
 {
     int st = 0;
     while (st == 0 && lines.n > 0) {
@@ -32,94 +49,129 @@ static int drop_lines(struct server_lines *l, struct slice lines)
         struct rpc m;
         struct slice line = {lines.p, n};
         (void)!rpc_read(line, &m); /* for the findings */
-        st = noise(l, line, m.findings | l->found);
+        st = noise(l, line, m.findings | l->found, meant);
+        meant.n = 0;
         n += nl != NULL;
         lines = (struct slice){lines.p + n, lines.n - n};
     }
     return st;
 }
 
-static int drop(struct server_lines *l, const struct text *x, findings found)
+/* found: of the text, in place of what was read. */
+static int drop(struct server_lines *l, const struct text *x, findings found, bool meant)
 {
-    return l->waits && x->text.p == l->raw.p ? drop_lines(l, x->text) : noise(l, x->text, found);
+    struct slice all = {x->text.p, meant ? x->text.n : 0};
+    if (l->waits && x->text.p == l->raw.p)
+        return drop_lines(l, x->text, all);
+    return noise(l, x->text, found, all);
 }
+
+/* ---- answers that nobody can read ----------------------------------------------------------- */
 
 static bool is_open(const struct server_lines *l, struct json_value id)
 {
     return l->rules.open.has(l->rules.open.ctx, id);
 }
 
-/* ---- answers that nobody can read ----------------------------------------------------------- */
-
-static int unreadable(struct server_lines *l, const struct text *x, bool *ret_answers)
+/* x is not JSON, and nothing repairs it. */
+static int unreadable(struct server_lines *l, const struct text *x, size_t flaw_at)
 {
     struct lenient found;
     lenient_read(x->text, &found);
-    *ret_answers = lenient_answers(&found) && is_open(l, found.id);
-    if (!*ret_answers)
-        return 0;
-    return emit(l, SERVER_LINE_UNREADABLE, x->text,
-                x->m.findings | x->found | FINDING(FIND_MALFORMED_ANSWER), found.id);
+    if (!lenient_answers(&found) || !is_open(l, found.id))
+        return drop(l, x, x->m.findings | x->found,
+                    found.id.type != JSON_NONE || found.is_answer || found.is_call);
+    struct server_line line = {.kind = SERVER_LINE_UNREADABLE,
+                               .text = x->text,
+                               .size = x->size,
+                               .found = x->found | x->m.findings | FINDING(FIND_MALFORMED_ANSWER),
+                               .m = &x->m,
+                               .id = found.id,
+                               .flaw_at = flaw_at,
+                               .at = x->at};
+    return l->rules.line(l->rules.ctx, &line);
 }
 
-static int unreadable_or_noise(struct server_lines *l, const struct text *x)
-{
-    bool answers;
-    int st = unreadable(l, x, &answers);
-    return answers ? st : drop(l, x, x->m.findings | x->found);
-}
-
-/* JSON that is not a message; noise: the findings if it was not meant as an answer, either. */
+/* JSON that is not a message, x->m. as_noise: the findings if it was not meant as an answer, either. */
 static int no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
     struct lenient first; /* of two ids */
-    findings found = x->m.findings | x->found | FINDING(FIND_MALFORMED_ANSWER);
-    bool meant = (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0 &&
-                 (!x->m.is_call || x->m.is_answer);
+    struct text refused = *x;
+    bool flawed = (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
+    bool answer = flawed && (!x->m.is_call || x->m.is_answer);
+    refused.found |= FINDING(FIND_MALFORMED_ANSWER);
     lenient_read(x->text, &first);
-    if (meant && is_open(l, x->m.id))
-        return emit(l, SERVER_LINE_REFUSED, x->text, found, x->m.id);
-    if (meant && first.id.type != JSON_NONE && is_open(l, first.id))
-        return emit(l, SERVER_LINE_REFUSED, x->text, found, first.id);
-    return drop(l, x, as_noise);
+    if (answer && is_open(l, x->m.id))
+        return emit(l, SERVER_LINE_REFUSED, &refused, x->m.id);
+    if (answer && first.id.type != JSON_NONE && is_open(l, first.id))
+        return emit(l, SERVER_LINE_REFUSED, &refused, first.id);
+    return drop(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
 }
 
+/* Several values on one line: two parsers would read two things. Each request that one of them answers gets an error. */
 static int several(struct server_lines *l, const struct text *x)
 {
     struct slice rest = x->text;
+    struct text refused = *x;
     struct lenient next;
-    bool recorded = false;
     int st = 0;
-    findings found = x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES);
+    refused.found |= FINDING(FIND_SEVERAL_VALUES) | FINDING(FIND_MALFORMED_ANSWER);
     while (st == 0 && lenient_next(&rest, &next)) {
         if (!lenient_answers(&next) || !is_open(l, next.id))
             continue;
-        st = emit(l, SERVER_LINE_REFUSED, recorded ? (struct slice){0} : x->text,
-                  found | FINDING(FIND_MALFORMED_ANSWER), next.id);
-        recorded = true;
+        st = emit(l, SERVER_LINE_REFUSED, &refused, next.id);
+        refused.text.n = 0;
     }
-    return st < 0 || recorded ? st : drop(l, x, found);
+    if (st < 0 || refused.text.n == 0)
+        return st;
+    return drop(l, x, x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES), false);
+}
+
+/* Whether the text behind an answer is the answer to another request: "{…}, {…}". */
+static bool has_other_answer(const struct server_lines *l, struct slice behind,
+                             struct json_value id)
+{
+    struct lenient next;
+    while (lenient_next(&behind, &next))
+        if (lenient_answers(&next) && is_open(l, next.id) && !slice_eq(next.id.text, id.text))
+            return true;
+    return false;
 }
 
 /* ---- repairs -------------------------------------------------------------------------------- */
 
+/* The repaired text is valid JSON, read in rpc. */
 static int use_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
                         const struct rpc *rpc)
 {
-    findings repairs = x->found | repairs_set(&m->repairs);
-    if (rpc->kind == RPC_INVALID) {
-        struct text as = {x->text, *rpc, repairs};
+    struct text as = {x->text, *rpc, x->found | repairs_set(&m->repairs), x->at, x->size};
+    if (rpc->kind == RPC_INVALID) { /* it is not forwarded: the record has what was received */
         as.m.findings |= x->m.findings;
+        as.m.fault = x->m.fault;
         return no_message(l, &as, x->m.findings | x->found);
     }
     if (m->trailing.n > 0 && glued_is_echo(&l->rules.open, rpc))
-        return drop(l, x, x->m.findings | x->found);
-    int st = m->trailing.n > 0 ? noise(l, m->trailing, FINDING(FIND_NOT_JSON)) : 0;
-    return st < 0 ? st
-                  : emit(l, SERVER_LINE_MESSAGE, buf_slice(&m->text), rpc->findings | repairs,
-                         rpc->id);
+        return drop(l, x, x->m.findings | x->found, false);
+    if (has_other_answer(l, m->trailing, rpc->id))
+        return several(l, x);
+    if (l->rules.keep_flaws) {
+        as.m.findings |= x->m.findings;
+        as.m.fault = x->m.fault;
+    }
+    struct server_line line = {.kind = SERVER_LINE_MESSAGE,
+                               .text = l->rules.keep_flaws ? x->text : buf_slice(&m->text),
+                               .size = x->size,
+                               .found = as.found | as.m.findings,
+                               .m = &as.m,
+                               .id = rpc->id,
+                               .repairs = &m->repairs,
+                               .at = x->at};
+    bool behind = m->trailing.n > 0 && !l->rules.keep_flaws;
+    int st = behind ? log_text(l, m->trailing) : 0;
+    return st < 0 ? st : l->rules.line(l->rules.ctx, &line);
 }
 
+/* What mend made of x. */
 static int use_mended(struct server_lines *l, const struct text *x, const struct mend *m,
                       enum mend_result result)
 {
@@ -128,20 +180,27 @@ static int use_mended(struct server_lines *l, const struct text *x, const struct
         return several(l, x);
     if (result == MEND_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
         return use_repaired(l, x, m, &rpc);
-    return unreadable_or_noise(l, x);
+    return unreadable(l, x,
+                      result == MEND_FLAWED ? m->flaw_at
+                      : result == MEND_MORE ? x->text.n
+                                            : x->m.fault.at);
 }
 
+/* Log text in front of a message that has a flaw. */
 static int read_glued(struct server_lines *l, const struct text *x)
 {
     struct glued g;
     enum glued_result found = glued_read(x->text, l->rules.max, &l->rules.open, &g);
     if (found == GLUED_NONE)
-        return noise(l, x->text, x->m.findings | x->found);
-    struct text rest = {g.rest, x->m, x->found | FINDING(FIND_GLUED_TEXT)};
-    int st = noise(l, g.before, FINDING(FIND_NOT_JSON));
+        return noise(l, x->text, x->m.findings | x->found, (struct slice){0});
+    struct text rest = *x;
+    rest.text = g.rest;
+    rest.at += g.before.n;
+    rest.found |= FINDING(FIND_GLUED_TEXT);
+    int st = log_text(l, g.before);
     if (st == 0)
         st = found == GLUED_MESSAGE ? use_repaired(l, &rest, &g.mend, &g.rpc)
-                                    : unreadable_or_noise(l, &rest);
+                                    : unreadable(l, &rest, g.flaw_at);
     mend_close(&g.mend);
     return st;
 }
@@ -171,13 +230,16 @@ static void stop_waiting(struct server_lines *l)
 {
     l->waits = false;
     mend_close(&l->mend);
+    buf_close(&l->raw);
 }
 
+/* As one. */
 static struct text waiting_lines(const struct server_lines *l)
 {
     struct text x = {.text = buf_slice(&l->raw), .found = l->found};
-    x.text.n -= x.text.n > 0;      /* the last newline */
-    (void)!rpc_read(x.text, &x.m); /* for the findings */
+    x.text.n -= x.text.n > 0; /* the last newline */
+    x.size = x.text.n;
+    (void)!rpc_read(x.text, &x.m); /* for the fault and the findings */
     return x;
 }
 
@@ -186,7 +248,7 @@ int server_lines_end(struct server_lines *l, bool cut)
     if (!l->waits)
         return 0;
     struct text x = waiting_lines(l);
-    int st = cut ? drop_lines(l, x.text) : unreadable_or_noise(l, &x);
+    int st = cut ? drop_lines(l, x.text, (struct slice){0}) : unreadable(l, &x, x.text.n);
     stop_waiting(l);
     return st;
 }
@@ -205,54 +267,80 @@ static int next_line(struct server_lines *l, const struct text *x, int64_t now_u
     bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID &&
                  x->m.kind != RPC_BATCH; /* an array may be part of the message */
     enum mend_result result = MEND_FLAWED;
-    if (!alone && now_us < l->until_us && l->raw.n + x->text.n <= l->rules.max)
+    if (!alone && l->raw.n + x->text.n <= l->rules.max)
         result = mend_add(&l->mend, x->text);
     *ret_taken = result != MEND_FLAWED;
     if (!*ret_taken)
         return server_lines_end(l, false);
     keep_line(l, x, now_us);
+    if (l->raw.failed)
+        return MI_ENOMEM;
     return result == MEND_WHOLE ? use_joined(l) : 0;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static int invalid_line(struct server_lines *l, const struct text *x, int64_t now_us)
+/* Whether `[` begins a log text, such as "[INFO] {…}", and not a batch. */
+static bool is_log_bracket(struct slice text, size_t flaw_at)
 {
-    struct slice before, rest;
-    struct rpc m;
-    if (x->m.fault.kind == JSON_OK)
-        return no_message(l, x, x->m.findings | x->found);
-    if (glued_split(x->text, &x->m.fault, &l->rules.open, &before, &rest, &m)) {
-        int st = noise(l, before, FINDING(FIND_NOT_JSON));
-        return st < 0 ? st : emit(l, SERVER_LINE_MESSAGE, rest, m.findings | x->found, m.id);
-    }
-    if (!glued_begins_value(x->text))
-        return read_glued(l, x);
+    const char *object = memchr(text.p, '{', text.n);
+    return text.p[0] == '[' && object != NULL && flaw_at < (size_t)(object - text.p);
+}
+
+static int flawed_line(struct server_lines *l, const struct text *x, int64_t now_us)
+{
+    bool last = (x->found & FINDING(FIND_NO_NEWLINE)) != 0;
     mend_open(&l->mend, l->rules.max);
     enum mend_result result = mend_add(&l->mend, x->text);
-    if (result == MEND_MORE && x->text.p[0] == '{') {
+    if (result == MEND_MORE && !last && x->text.p[0] == '{') {
         begin_wait(l, x, now_us);
         return l->raw.failed ? MI_ENOMEM : 0;
     }
-    int st = use_mended(l, x, &l->mend, result);
+    size_t flaw_at = l->mend.flaw_at;
+    /* what was being written when the output ended: the reason of the end is that of its request, too */
+    bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
+    int st;
+    if (cut)
+        st = drop(l, x, x->m.findings | x->found, false);
+    else if (result == MEND_FLAWED && is_log_bracket(x->text, flaw_at))
+        st = read_glued(l, x);
+    else
+        st = use_mended(l, x, &l->mend, result);
     mend_close(&l->mend);
     return st;
 }
 
-int server_lines_take(struct server_lines *l, struct slice line, int64_t now_us)
+static int invalid_line(struct server_lines *l, const struct text *x, int64_t now_us)
 {
-    struct text x = {0};
+    struct slice before, rest;
+    struct text message = *x;
+    if (x->m.fault.kind == JSON_OK)
+        return no_message(l, x, x->m.findings | x->found);
+    if (glued_split(x->text, &x->m.fault, &l->rules.open, &before, &rest, &message.m)) {
+        message.text = rest;
+        message.at += before.n;
+        int st = log_text(l, before);
+        return st < 0 ? st : emit(l, SERVER_LINE_MESSAGE, &message, message.m.id);
+    }
+    return glued_begins_value(x->text) ? flawed_line(l, x, now_us) : read_glued(l, x);
+}
+
+int server_lines_take(struct server_lines *l, struct slice line, findings found, int64_t now_us)
+{
+    struct text x = {.found = found, .size = line.n};
     x.text = line_strip(line, &x.found);
+    x.at = (size_t)(x.text.p - line.p);
     bool json = rpc_read(x.text, &x.m) == 0, taken = false;
     int st = l->waits ? next_line(l, &x, now_us, &taken) : 0;
-    if (l->raw.failed)
-        st = MI_ENOMEM;
     if (st < 0 || taken)
         return st;
-    if (line_is_blank(x.text))
-        return emit(l, SERVER_LINE_BLANK, x.text, x.found | FINDING(FIND_BLANK_LINE), x.m.id);
+    if (line_is_blank(x.text)) {
+        x.found |= FINDING(FIND_BLANK_LINE);
+        x.m = (struct rpc){0};
+        return emit(l, SERVER_LINE_BLANK, &x, x.m.id);
+    }
     if (json && x.m.kind != RPC_INVALID)
-        return emit(l, SERVER_LINE_MESSAGE, x.text, x.m.findings | x.found, x.m.id);
+        return emit(l, SERVER_LINE_MESSAGE, &x, x.m.id);
     if (slice_begins(x.text, "Content-Length:"))
         x.found |= FINDING(FIND_CONTENT_LENGTH);
     return invalid_line(l, &x, now_us);
@@ -267,6 +355,5 @@ void server_lines_open(struct server_lines *l, const struct server_lines_rules *
 
 void server_lines_close(struct server_lines *l)
 {
-    mend_close(&l->mend);
-    buf_close(&l->raw);
+    stop_waiting(l);
 }

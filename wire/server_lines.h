@@ -1,10 +1,12 @@
-/* server_lines.h - what the lines of a server are, by the rules of the proxy, for whoever reads a server or a recording of one
- * without a proxy.
+/* server_lines.h - what the lines of a server are: messages, messages after a repair, answers that nobody can read, or other
+ * output. For the proxy, for `verify` and `replay` with a live server, and for recordings of other programs.
  *
- * Rules     docs/findings.md, with --validate wire. proxy/session/odd does the same for the live connection, from the same
- *           parts (mend, lenient, glued); tests/e2e/29-import-odd compares the two.
+ * Rules     docs/findings.md. What mend.h can repair is a message. An incomplete line that begins an object waits for the
+ *           next one, which may continue it. A line that cannot be repaired, but has a readable id that is pending
+ *           (lenient.h), is the answer to that request. Everything else is noise.
+ * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
- * Lifetime  the slices of a struct server_line are valid during the call of line().
+ * Lifetime  the slices of a struct server_line, and what it points to, are valid during the call of line().
  * Errors    those of line(), which end the reading of the line; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H
@@ -12,27 +14,41 @@
 
 #include "wire/glued.h"
 
-#define SERVER_LINES_WAIT_US                                                                       \
-    100000 /* for the next line of a message over several lines, or for a valid answer */
-#define SERVER_LINES_WAIT_MAX_US 5000000 /* for all of them */
+/* For the next line of a message over several lines, or for a valid answer. */
+#define SERVER_LINES_WAIT_US 100000
+/* For all lines of a message. */
+#define SERVER_LINES_WAIT_MAX_US 5000000
 
 enum server_line_kind {
-    SERVER_LINE_MESSAGE, /* valid; repaired, if `found` says so */
+    SERVER_LINE_MESSAGE,
     SERVER_LINE_BLANK,
     SERVER_LINE_NOISE,   /* not a message */
     SERVER_LINE_REFUSED, /* meant as the answer with this id, and not a message */
-    SERVER_LINE_UNREADABLE, /* the same, not even JSON: a valid answer may come, because servers print what they send */
+    /* The same, not even JSON: a valid answer may come, because servers print what they send. */
+    SERVER_LINE_UNREADABLE,
 };
 
 struct server_line {
     enum server_line_kind kind;
-    struct slice text; /* n == 0: another answer on the line before */
-    findings found;
-    struct json_value id; /* of SERVER_LINE_REFUSED and SERVER_LINE_UNREADABLE */
+    struct slice
+        text;    /* of a repaired message the new text; n == 0: another answer on the line before */
+    size_t size; /* bytes as received */
+    findings found;       /* those of m, too */
+    const struct rpc *m;  /* what was read of it; NULL: a blank line, or noise */
+    struct json_value id; /* of a message; of the request that is answered */
+    const struct repairs
+        *repairs; /* of a message; NULL: the text is a part of the line that was taken */
+    size_t
+        flaw_at; /* of SERVER_LINE_UNREADABLE: offset in the text; text.n: something is missing at the end */
+    size_t at; /* of the text in the line as received */
+    /* Of noise: all of the text that was meant as a message, but answers no request; n == 0: nothing was. */
+    struct slice meant;
 };
 
 struct server_lines_rules {
     size_t max; /* bytes of a message */
+    /* A message that would be repaired has its text as received, and what is behind it is no noise of its own. */
+    bool keep_flaws;
     struct open_requests open;
     int (*line)(void *ctx, const struct server_line *line); /* 0 or a negative status */
     void *ctx;
@@ -41,16 +57,19 @@ struct server_lines_rules {
 struct server_lines {
     struct server_lines_rules rules;
     bool waits;                 /* for the line that continues `raw` */
-    int64_t since_us, until_us; /* the first of these lines, and the end of the wait */
+    int64_t since_us,
+        until_us; /* the first of these lines, and the end of the wait: the caller's timer */
     findings found;             /* about them */
     struct mend mend;           /* of `raw` */
     struct buf raw;             /* owned: the lines as received, each with a newline */
 };
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
-void server_lines_close(struct server_lines *l);
-/* A line as received, without its newline. Calls line() for what it is, or for what has waited; never, if it waits. */
-MI_MUST int server_lines_take(struct server_lines *l, struct slice line, int64_t now_us);
+void server_lines_close(struct server_lines *l); /* safe to call twice */
+/* A line as received, without its newline. found: what is known about it; with `no-newline` the output has ended. Calls line() for
+ * what has waited, if x does not continue it, and for what x is, unless it waits; for a message last. */
+MI_MUST int server_lines_take(struct server_lines *l, struct slice line, findings found,
+                              int64_t now_us);
 /* Nothing waits any longer. cut: by the end of the output. */
 MI_MUST int server_lines_end(struct server_lines *l, bool cut);
 

@@ -139,10 +139,10 @@ static void check_proxies(struct doctor *d)
     }
     for (size_t i = 0; i < l.n; i++) {
         struct process group[GROUP_MAX];
-        enum running_state state = running_look(&l.row[i]);
-        live += state == RUNNING_LIVE;
-        dead += state == RUNNING_EXITED;
-        left += state == RUNNING_EXITED ? (int64_t)running_group(&l.row[i].r, group, GROUP_MAX) : 0;
+        enum session_state state = running_look(&l, &l.row[i]);
+        live += state == SESSION_LIVE;
+        dead += state == SESSION_DIED;
+        left += state == SESSION_DIED ? (int64_t)running_group(&l.row[i].r, group, GROUP_MAX) : 0;
     }
     if (dead > 0)
         doctor_found(d, "proxies", "mcp-interposer reap",

@@ -7,6 +7,7 @@
 #define IDLE_US (SEALS_IDLE_DAYS * INT64_C(86400) * 1000000)
 
 struct unsealed {
+    struct query *q;
     struct running_list running;
     int64_t now_us;
     int64_t covered;                /* sessions, sealed or not */
@@ -29,14 +30,14 @@ static bool on_session(void *ctx, const struct query_session *s)
         return true;
     const struct running_row *row = find(&x->running, s->id);
     int64_t last_at_us = row != NULL ? row->last_at_us : s->started_at_us;
-    bool elsewhere = row != NULL ? running_look(row) == RUNNING_ELSEWHERE
-                                 : session_state_of(s) == SESSION_ELSEWHERE;
+    enum session_state state =
+        row != NULL ? running_look(&x->running, row) : session_state_of(x->q, s);
     if (s->ended_at_us != 0)
         x->ended++;
-    else if (elsewhere)
+    else if (state == SESSION_ELSEWHERE)
         x->elsewhere += last_at_us < x->now_us - IDLE_US;
     else
-        x->lost += row == NULL && session_state_of(s) == SESSION_DIED;
+        x->lost += row == NULL && state == SESSION_DIED;
     return true;
 }
 
@@ -65,16 +66,15 @@ static void report(struct doctor *d, const struct unsealed *x)
 void doctor_seals(struct doctor *d)
 {
     struct unsealed x = {.now_us = clock_wall_us()};
-    struct query *q = NULL;
     struct buf error = {0};
     int st = running_open(&x.running, d->vault, &error);
     if (st == 0)
-        st = query_open(&q, d->vault, &error);
+        st = query_open(&x.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions(q, 0, on_session, &x);
+        st = query_sessions(x.q, 0, on_session, &x);
     if (st == 0) /* else the check of the database has reported the error */
         report(d, &x);
-    query_close(q);
+    query_close(x.q);
     running_close(&x.running);
     buf_close(&error);
 }

@@ -8,11 +8,6 @@ bool recording_is_file(const char *operand)
     return operand != NULL && strpbrk(operand, "/.") != NULL;
 }
 
-static bool runs(const struct query_session *s)
-{
-    return session_state_of(s) == SESSION_LIVE;
-}
-
 /* Opens the session and describes it. */
 static int take_session(struct recording *r, const struct query_session *session, struct buf *error)
 {
@@ -27,7 +22,7 @@ static int take_session(struct recording *r, const struct query_session *session
 static int pick_session(struct recording *r, const char *server, int64_t before, struct buf *error)
 {
     struct query_session session;
-    int st = source_pick(r->query, server, before, runs, &session, error);
+    int st = source_pick(r->query, server, before, session_runs, &session, error);
     r->picked = true;
     return st < 0 ? st : take_session(r, &session, error);
 }

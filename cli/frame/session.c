@@ -2,9 +2,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/os/process.h"
 #include "base/text.h"
 #include "record/process/orphans.h"
+#include "vault/store/running.h"
+#include "vault/store/running_lock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,35 +13,50 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A process that started this much later than the session has reused the pid of its proxy. The value is generous
- * because the wall clock may have been set in between. */
-#define PID_REUSE_US (60 * (int64_t)1000000)
-
 bool session_is_of_this_host(const struct query_session *s)
 {
-    char host[_POSIX_HOST_NAME_MAX + 1] = "";
-    return gethostname(host, sizeof host - 1) == 0 && s->host.p != NULL && slice_is(s->host, host);
+    return running_is_host(s->host);
 }
 
-enum session_state session_state_of(const struct query_session *s)
+enum session_state session_state_of(struct query *q, const struct query_session *s)
 {
-    if (s->ended_at_us != 0)
-        return SESSION_ENDED;
-    if (!session_is_of_this_host(s))
-        return SESSION_ELSEWHERE;
-    if (s->pid <= 0 || s->pid > INT_MAX || (kill((pid_t)s->pid, 0) != 0 && errno == ESRCH))
-        return SESSION_DIED;
-    return process_began_us((pid_t)s->pid) > s->started_at_us + PID_REUSE_US ? SESSION_DIED
-                                                                             : SESSION_LIVE;
+    struct running_session x = {.id = s->id,
+                                .started_at_us = s->started_at_us,
+                                .ended = s->ended_at_us != 0,
+                                .host = s->host,
+                                .r.pid = s->pid > 0 && s->pid <= INT_MAX ? (pid_t)s->pid : 0};
+    int lock = -1;
+    if (!x.ended && !query_is_store(q)) {
+        struct running r;
+        lock = running_lock_find(query_dir_fd(q));
+        if (query_running(q, s->id, &r) == 0)
+            x.r = r;
+    }
+    enum session_state state = running_state(&x, lock);
+    if (lock >= 0)
+        close(lock);
+    return state;
 }
 
-typedef int (*open_fn)(struct query **ret, const char *vault, struct buf *error);
+bool session_runs(struct query *q, const struct query_session *s)
+{
+    return session_state_of(q, s) == SESSION_LIVE;
+}
 
-static int read_with(open_fn query, const struct settings *s, const char *path, struct query **ret,
-                     struct buf *error)
+/* How a command reads a vault. */
+struct reading {
+    int (*query)(struct query **ret, const char *vault, struct buf *error);
+    bool closes; /* the sessions of killed proxies first, if the vault can be written */
+};
+static const struct reading normally = {query_open, true};
+
+static int read_with(const struct reading *how, const struct settings *s, const char *path,
+                     struct query **ret, struct buf *error)
 {
     orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
-    int st = query(ret, path, error);
+    if (how->closes)
+        (void)running_close_dead_sessions(path);
+    int st = how->query(ret, path, error);
     bool named = opt_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
         st = query_open_empty(ret, path);
@@ -50,7 +66,7 @@ static int read_with(open_fn query, const struct settings *s, const char *path, 
 int session_vault_read(const struct settings *s, const char *path, struct query **ret,
                        struct buf *error)
 {
-    return read_with(query_open, s, path, ret, error);
+    return read_with(&normally, s, path, ret, error);
 }
 
 static session_store_fn open_store;
@@ -78,13 +94,13 @@ void session_set_store(session_store_fn open)
     open_store = open;
 }
 
-static int open_with(open_fn query, const struct settings *s, struct query **ret)
+static int open_with(const struct reading *how, const struct settings *s, struct query **ret)
 {
     char *path = settings_vault(s);
     if (path == NULL)
         return EXIT_TROUBLE;
     struct buf error = {0};
-    int st = read_with(query, s, path, ret, &error);
+    int st = read_with(how, s, path, ret, &error);
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     buf_close(&error);
@@ -98,12 +114,17 @@ int session_vault_open(const struct settings *s, struct query **ret)
         return open_store(s, ret);
     if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))
         return settings_usage(s, "--host and --user need --from");
-    return open_with(query_open, s, ret);
+    return open_with(&normally, s, ret);
+}
+
+int session_vault_unclosed(const struct settings *s, struct query **ret)
+{
+    return open_with(&(struct reading){query_open, false}, s, ret);
 }
 
 int session_vault_verify(const struct settings *s, struct query **ret)
 {
-    return open_with(query_open_any, s, ret);
+    return open_with(&(struct reading){query_open_any, false}, s, ret);
 }
 
 bool session_nothing_recorded(struct query *q)
@@ -162,7 +183,7 @@ struct slice session_uid_head(const struct query_session *s, size_t min)
 int session_look(struct query *q, const struct query_session *s, bool waiting,
                  struct session_view *ret)
 {
-    struct session_view v = {.state = session_state_of(s)};
+    struct session_view v = {.state = session_state_of(q, s)};
     int st = query_summary(q, s->id, waiting, &v.summary);
     if (st < 0)
         return st;

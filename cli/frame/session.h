@@ -8,6 +8,7 @@
 
 #include "cli/frame/out.h"
 #include "cli/settings/config.h"
+#include "model/liveness.h"
 #include "vault/query/reader.h"
 
 /* ---- commands that read the vault ---- */
@@ -28,13 +29,15 @@ const char *session_from(const struct settings *s);
 typedef int (*session_store_fn)(const struct settings *s, struct query **ret);
 void session_set_store(session_store_fn open);
 
-/* Opens the vault of a command for reading, after it has stored the journals of killed sessions, or the store that
- * --from names. A vault that does not exist yet reads as empty (query_open_empty()), but a directory named with --vault
+/* Opens the vault of a command for reading, after it has stored the journals of killed sessions and closed these, or the
+ * store that --from names. A vault that does not exist yet reads as empty (query_open_empty()), but a directory named with --vault
  * must exist. EXIT_FINE or, after a message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* The same for the vault at `path`, without a message: MI_EIO, with the reason in `error`, or MI_ENOMEM. */
 MI_MUST int session_vault_read(const struct settings *s, const char *path, struct query **ret,
                                struct buf *error);
+/* The vault of --vault; killed sessions without a journal are left open: for `reap`, which says what it closes. */
+MI_MUST int session_vault_unclosed(const struct settings *s, struct query **ret);
 /* The vault of --vault, also if its database is not one of this program: `audit verify` says what is wrong with it. */
 MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
@@ -54,13 +57,6 @@ int session_fail(struct query *q, int status);
 /* The beginning of its UID that names a session: `min` characters, or as many as no other session has. */
 struct slice session_uid_head(const struct query_session *s, size_t min);
 
-enum session_state {
-    SESSION_ENDED,
-    SESSION_LIVE,      /* no end recorded, and its process is running on this machine */
-    SESSION_DIED,      /* no end recorded, and no such process */
-    SESSION_ELSEWHERE, /* no end recorded; it ran on another machine */
-};
-
 struct session_view {
     enum session_state state;
     int64_t lasted_us; /* until its end, until now, or until its last message */
@@ -73,7 +69,9 @@ MI_MUST int session_look(struct query *q, const struct query_session *s, bool wa
 void session_close(struct session_view *v);
 
 bool session_is_of_this_host(const struct query_session *s);
-enum session_state session_state_of(const struct query_session *s);
+/* Whether it runs; what cannot be read of that is taken as not recorded. */
+enum session_state session_state_of(struct query *q, const struct query_session *s);
+bool session_runs(struct query *q, const struct query_session *s); /* SESSION_LIVE */
 const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
 /* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without
  * an end, the state. */

@@ -140,14 +140,15 @@ static int read_view(struct listing *l, const struct running_row *row, struct vi
     return st;
 }
 
-static int list_row(struct listing *l, const struct running_row *row)
+static int list_row(struct listing *l, const struct running_list *rows,
+                    const struct running_row *row)
 {
     struct view v;
     struct process any;
-    enum running_state state = running_look(row);
-    if (state == RUNNING_EXITED && running_group(&row->r, &any, 1) > 0)
+    enum session_state state = running_look(rows, row);
+    if (state == SESSION_DIED && running_group(&row->r, &any, 1) > 0)
         l->left++;
-    if (state != RUNNING_LIVE)
+    if (state != SESSION_LIVE || !running_is_here(&row->r))
         return 0;
     int st = read_view(l, row, &v);
     if (st < 0)
@@ -173,7 +174,7 @@ static int list(struct query *q, const struct settings *s)
     if (st == 0 && journals_open(&l.journals, query_vault(q)) < 0)
         l.journals.n = 0; /* shown as not known */
     for (size_t i = 0; st == 0 && i < rows.n; i++)
-        st = list_row(&l, &rows.row[i]);
+        st = list_row(&l, &rows, &rows.row[i]);
     if (st == 0 && l.table.cells_n > 0 && !table_print(&l.table, &l.out))
         st = MI_ENOMEM;
     if (st < 0)

@@ -118,7 +118,7 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct session_view v;
-    if (l->live && session_state_of(s) != SESSION_LIVE)
+    if (l->live && !session_runs(l->q, s))
         return true;
     l->older = l->limited && l->left == 0;
     if (l->older && !l->failed)

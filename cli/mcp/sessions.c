@@ -80,7 +80,7 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if (l->live && session_state_of(s) != SESSION_LIVE)
+    if (l->live && !session_runs(l->rows.c->q, s))
         return true;
     if (rows_is_late(r, s->id, 0))
         return false;

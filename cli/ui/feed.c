@@ -184,7 +184,7 @@ int feed_choose(struct ui *u, int64_t id)
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
     u->overview_top = 0;
     if (page != NULL) {
-        u->state = session_state_of(&page->session);
+        u->state = session_state_of(u->q, &page->session);
         st = row_cache_of(&u->rows, id);
     }
     return st == 0 ? feed_list(u) : st;
@@ -216,7 +216,7 @@ static int reload_session(struct ui *u)
         return st;
     page_free(u->session);
     u->session = page;
-    u->state = session_state_of(&page->session);
+    u->state = session_state_of(u->q, &page->session);
     return 0;
 }
 

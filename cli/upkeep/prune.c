@@ -76,10 +76,12 @@ static bool is_some(const struct prune_report *r)
     return r->sessions > 0 || r->messages > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
 }
 
-static void print_report(struct out *o, const char *verb, const struct prune_report *r)
+/* removed: these are the sums of what was removed, not of a plan. */
+static void print_report(struct out *o, bool removed, const struct prune_report *r)
 {
     size_t from = o->b.n;
-    out_printf(o, "%s %lld session%s", verb, (long long)r->sessions, r->sessions == 1 ? "" : "s");
+    out_printf(o, "%s %lld session%s", removed ? "removed" : "would remove", (long long)r->sessions,
+               r->sessions == 1 ? "" : "s");
     print_count(o, r->messages, "message");
     print_count(o, r->bodies, "file");
     out_raw(o, " of large bodies");
@@ -88,15 +90,23 @@ static void print_report(struct out *o, const char *verb, const struct prune_rep
     out_raw(o, "; ");
     print_size(o, r->file_bytes);
     out_raw(o, " in files");
+    if (r->bytes_after > 0) { /* 0: the removal failed */
+        out_raw(o, removed ? "; the vault has " : "; the vault would have ");
+        print_size(o, r->bytes_after);
+    }
+    if (!removed) {
+        out_raw(o, " of its ");
+        print_size(o, r->bytes_before);
+    }
     out_fill_line(o, from, 0);
 }
 
 /* r: the totals of the plan, or of what was removed. */
-static void print_result(const struct prune *p, struct out *o, const char *verb,
+static void print_result(const struct prune *p, struct out *o, bool removed,
                          const struct prune_report *r)
 {
     if (is_some(prune_plan(p))) {
-        print_report(o, verb, r);
+        print_report(o, removed, r);
         return;
     }
     out_raw(o, "nothing to remove");
@@ -134,7 +144,9 @@ static int json_sessions(struct query *q, const struct prune *p, bool removed, s
     return st == 0 && b->failed ? MI_ENOMEM : st;
 }
 
-static void json_sums(struct out *o, const struct prune_report *r, int64_t unsent, bool removed)
+/* r: the sums of the plan, or of what was removed. */
+static void json_sums(struct out *o, const struct prune_report *plan, const struct prune_report *r,
+                      bool removed)
 {
     struct json_out j = json_out_to(&o->b);
     json_out_object(&j, NULL);
@@ -147,7 +159,12 @@ static void json_sums(struct out *o, const struct prune_report *r, int64_t unsen
     json_out_int(&j, "escalations", r->escalations);
     json_out_int(&j, "file_bytes", r->file_bytes);
     json_out_int(&j, "free_bytes", r->free_bytes);
-    json_out_int(&j, "unsent", unsent);
+    json_out_int(&j, "bytes_before", plan->bytes_before);
+    if (r->bytes_after > 0 || plan->bytes_before == 0)
+        json_out_int(&j, "bytes_after", r->bytes_after);
+    else /* the removal failed */
+        json_out_null(&j, "bytes_after");
+    json_out_int(&j, "unsent", plan->unsent);
     json_out_end(&j);
     out_end_line(o);
 }
@@ -155,11 +172,12 @@ static void json_sums(struct out *o, const struct prune_report *r, int64_t unsen
 /* ---- for people ---- */
 
 /* The sessions of the plan, at most `max`, and what else it would remove. */
-static int print_plan(struct query *q, const struct prune *p, struct out *o, size_t max)
+static int print_plan(struct query *q, struct prune *p, struct out *o, size_t max,
+                      struct buf *error)
 {
     const int64_t *ids;
     size_t n = prune_sessions(p, &ids);
-    int st = 0;
+    int st = prune_measure(p, error);
     for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_ended(o); i++) {
         char started[CLOCK_TEXT_MAX];
         struct query_session s;
@@ -175,18 +193,9 @@ static int print_plan(struct query *q, const struct prune *p, struct out *o, siz
         out_printf(o, "and %zu more sessions", n - max);
         out_end_line(o);
     }
-    print_result(p, o, "would remove", prune_plan(p));
+    if (st == 0)
+        print_result(p, o, false, prune_plan(p));
     return st;
-}
-
-static bool proxies_run(const char *vault)
-{
-    struct running_list l;
-    struct buf error = {0};
-    bool running = running_open(&l, vault, &error) < 0 || l.n > 0;
-    running_close(&l);
-    buf_close(&error);
-    return running;
 }
 
 static void pause_us(int64_t us)
@@ -197,7 +206,7 @@ static void pause_us(int64_t us)
 /* Pauses between steps while proxies run, so that they can write. */
 static int remove_all(struct prune *p, const char *vault, struct buf *error)
 {
-    bool done = false, running = proxies_run(vault);
+    bool done = false, running = running_any(vault);
     int64_t locked_us = 0;
     while (!done) {
         int64_t start = clock_mono_us();
@@ -218,7 +227,7 @@ static int remove_all(struct prune *p, const char *vault, struct buf *error)
 static int remove_planned(struct prune *p, const char *vault, struct out *o, struct buf *error)
 {
     int st = remove_all(p, vault, error);
-    print_result(p, o, "removed", prune_done(p));
+    print_result(p, o, true, prune_done(p));
     if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
         print_size(o, prune_done(p)->free_bytes);
         out_raw(o, " of the database are free for new messages");
@@ -241,7 +250,7 @@ static int remove_as_json(struct query *q, struct prune *p, struct out *o, struc
         out_end_line(o);
         line += n + 1;
     }
-    json_sums(o, prune_done(p), prune_plan(p)->unsent, true);
+    json_sums(o, prune_plan(p), prune_done(p), true);
     buf_close(&lines);
     return st;
 }
@@ -251,8 +260,11 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
 {
     if (!dry)
         return remove_as_json(q, p, o, error);
-    int st = json_sessions(q, p, false, &o->b);
-    json_sums(o, prune_plan(p), prune_plan(p)->unsent, false);
+    int st = prune_measure(p, error);
+    if (st == 0)
+        st = json_sessions(q, p, false, &o->b);
+    if (st == 0)
+        json_sums(o, prune_plan(p), prune_plan(p), false);
     return st;
 }
 
@@ -284,7 +296,7 @@ static int prune_text(struct query *q, struct prune *p, enum mode mode, bool som
     int st = 0;
     bool kept = false;
     if (mode == DRY || (mode == ASK && some)) {
-        st = print_plan(q, p, o, mode == DRY ? SIZE_MAX : ASKED_MAX);
+        st = print_plan(q, p, o, mode == DRY ? SIZE_MAX : ASKED_MAX, error);
         out_flush(o);
         kept = some && (mode == DRY || st < 0 || !ask_yes("Remove all this?"));
     }
@@ -298,6 +310,18 @@ static int prune_text(struct query *q, struct prune *p, enum mode mode, bool som
     return st;
 }
 
+/* What is kept in any case may be larger than --max-size. */
+static void warn_if_large(const struct prune_report *plan, const struct retention *rule)
+{
+    struct buf has = {0};
+    units_show_size(&has, plan->bytes_after);
+    if (plan->bytes_after > rule->max_bytes)
+        log_warn("%s remain, more than the limit: running sessions, the newest one%s, and today's "
+                 "log file are kept",
+                 buf_str(&has), rule->keep_last > 1 ? "s" : "");
+    buf_close(&has);
+}
+
 static int prune(struct query *q, const struct retention *rule, enum mode mode, bool json)
 {
     struct prune *p = NULL;
@@ -305,8 +329,6 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
     struct buf error = {0};
     bool kept = false;
     out_open(&o);
-    /* sessions that killed proxies left open count as ended */
-    (void)running_close_dead_sessions(query_vault(q));
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
     bool some = st == 0 && is_some(prune_plan(p));
     if (st == 0 && json) {
@@ -320,6 +342,8 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
                  "`mcp-interposer ship status`; --unsent removes them, too",
                  (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
                  rule->target);
+    if (st == 0 && rule->max_bytes > 0)
+        warn_if_large(prune_plan(p), rule);
     prune_close(p);
     int status = out_close(&o);
     if (st < 0) {
@@ -341,7 +365,8 @@ static int prune_nothing(struct query *q, const struct settings *s)
         return EXIT_FINE;
     }
     out_open(&o);
-    json_sums(&o, &(struct prune_report){0}, 0, !settings_on(s, "dry-run"));
+    static const struct prune_report none;
+    json_sums(&o, &none, &none, !settings_on(s, "dry-run"));
     return out_close(&o);
 }
 

@@ -219,12 +219,14 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
         close_record(p, row); /* does nothing if the proxy has closed the session */
 }
 
-static void process_row(struct reaper *p, const struct running_row *row)
+static void process_row(struct reaper *p, const struct running_list *rows,
+                        const struct running_row *row)
 {
-    enum running_state state = running_look(row);
-    if (state == RUNNING_EXITED) {
+    enum session_state state = running_look(rows, row);
+    if (state == SESSION_DIED) {
         reap_row(p, row, -1);
-    } else if (state == RUNNING_LIVE && running_client_exited(&row->r)) {
+    } else if (state == SESSION_LIVE && running_is_here(&row->r) &&
+               running_client_exited(&row->r)) {
         int64_t idle_us = clock_wall_us() - row->last_at_us;
         if (idle_us >= p->idle_us)
             reap_row(p, row, idle_us);
@@ -307,7 +309,7 @@ static int reap(struct query *q, const struct settings *s)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
-        process_row(&p, &rows.row[i]);
+        process_row(&p, &rows, &rows.row[i]);
     if (st == 0 && settings_on(s, "journals"))
         reap_journals(&p);
     if (st == 0 && !p.found && !p.json && (p.out.is_terminal || !query_is_stored(q)))
@@ -334,7 +336,7 @@ static int reap_only_journals(const struct settings *s)
 static int run(const struct settings *s)
 {
     struct query *q;
-    int status = session_vault_open(s, &q);
+    int status = session_vault_unclosed(s, &q);
     if (status == EXIT_TROUBLE && settings_on(s, "journals"))
         return reap_only_journals(s);
     if (status != EXIT_FINE)

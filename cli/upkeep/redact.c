@@ -47,6 +47,7 @@ struct target {
 };
 
 struct targets {
+    struct query *q;
     struct target *list; /* owned */
     size_t n, cap;
     bool failed, any_runs;
@@ -127,7 +128,7 @@ static bool on_session(void *ctx, const struct query_session *s)
         return false;
     }
     struct target *new = &t->list[t->n++];
-    enum session_state state = session_state_of(s);
+    enum session_state state = session_state_of(t->q, s);
     *new = (struct target){.id = s->id};
     new->runs = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
     memcpy(new->uid, s->uid.p, size_min(s->uid.n, sizeof new->uid - 1));
@@ -176,7 +177,7 @@ static int process_targets(struct job *j, struct scrub *s, const struct targets 
 
 static int redact_vault(struct job *j, struct query *q, const char *ref)
 {
-    struct targets t = {.n = 0};
+    struct targets t = {.q = q};
     struct target only = {0};
     struct scrub *s = NULL;
     struct buf error = {0};

@@ -26,13 +26,10 @@ void odd_explain(const struct traffic *t, const struct pending *p, struct buf *w
 
 /* ---- answers that nobody can read ----------------------------------------------------------- */
 
-/* The pending request with this id; NULL: none, or the line is a request or notification. */
-static struct pending *request_of(struct traffic *t, const struct lenient *l)
+static struct pending *request_of(struct traffic *t, struct json_value id)
 {
     bool type_changed;
-    if (!lenient_answers(l))
-        return NULL;
-    return pending_find(&t->open[ROW_C2S], l->id, &type_changed);
+    return pending_find(&t->open[ROW_C2S], id, &type_changed);
 }
 
 static void refuse(struct traffic *t, struct message *x, struct pending *p, const char *why)
@@ -54,12 +51,15 @@ static void refuse_held(struct traffic *t)
 }
 
 /* Servers print an answer for people, and then send it. */
-static void refuse_later(struct traffic *t, struct message *x, struct pending *p, const char *why)
+static void refuse_later(struct traffic *t, struct message *x, struct pending *p,
+                         const struct server_line *line)
 {
+    enum json_fault_kind kind = x->m.fault.kind == JSON_DEEP    ? JSON_DEEP
+                                : line->flaw_at >= line->text.n ? JSON_CUT
+                                                                : JSON_SYNTAX;
     if (t->odd.refused_seq == p->request_seq)
         t->odd.refused_seq = 0; /* the newer reason counts */
     refuse_held(t);
-    x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     x->m.id = (struct json_value){JSON_STRING, p->id};
     struct row row = message_row(x, KIND_NOISE, ROW_REFUSED);
     row.request_seq = p->request_seq;
@@ -67,64 +67,44 @@ static void refuse_later(struct traffic *t, struct message *x, struct pending *p
     t->odd.refused_seq = p->request_seq;
     t->odd.refuse_us = journal_now_us(t->journal) + ODD_WAIT_US;
     buf_clear(&t->odd.refuse_why);
-    buf_adds(&t->odd.refuse_why, why);
+    buf_adds(&t->odd.refuse_why, "the server's answer is not valid JSON: ");
+    lenient_fault(kind, line->text, line->flaw_at, &t->odd.refuse_why);
+    buf_printf(&t->odd.refuse_why, " at byte %zu of the line", line->at + line->flaw_at);
+    excerpt_add(&t->odd.refuse_why, line->text, line->flaw_at);
 }
 
-/* x is not JSON, and nothing repairs it. at: the flaw. */
-static enum odd_result answer_unreadable(struct traffic *t, struct message *x, size_t at)
+/* The line was meant as the answer to a pending request. */
+static void refuse_line(struct traffic *t, struct message *x, const struct server_line *line)
 {
-    struct lenient l;
-    struct buf why = {0};
-    enum json_fault_kind kind = x->m.fault.kind == JSON_DEEP ? JSON_DEEP
-                                : at >= x->text.n            ? JSON_CUT
-                                                             : JSON_SYNTAX;
-    lenient_read(x->text, &l);
-    struct pending *p = request_of(t, &l);
-    if (p == NULL) {
-        if (l.id.type != JSON_NONE || l.is_answer || l.is_call)
-            odd_quote(t, x->text);
-        return ODD_NOT_ONE;
+    static const char several[] = "the server's answer is invalid: several JSON values on one line";
+    struct pending *p = request_of(t, line->id);
+    t->timers.server_messages++; /* the server is not silent */
+    if (p == NULL)
+        return;
+    if (line->kind == SERVER_LINE_UNREADABLE) {
+        refuse_later(t, x, p, line);
+    } else if (line->text.n == 0) {
+        answer_refuse(t, p, several, "malformed-answer");
+    } else if (line->found & FINDING(FIND_SEVERAL_VALUES)) {
+        refuse(t, x, p, several);
+    } else {
+        x->m.id = line->id;
+        (void)answer_malformed(t, x);
     }
-    buf_printf(&why, "the server's answer is not valid JSON: %s, at byte %zu of the line",
-               json_fault_text(kind), at);
-    excerpt_add(&why, x->text, at);
-    refuse_later(t, x, p, buf_str(&why));
-    buf_close(&why);
-    return ODD_DONE;
 }
 
-/* Several values on one line: two parsers would read two things. Each request that one of them answers gets an
- * error. */
-static enum odd_result answer_several(struct traffic *t, struct message *x)
-{
-    static const char why[] = "the server's answer is invalid: several JSON values on one line";
-    struct slice rest = x->text;
-    struct lenient l;
-    bool recorded = false;
-    x->m.findings |= FINDING(FIND_SEVERAL_VALUES);
-    while (lenient_next(&rest, &l)) {
-        struct pending *p = request_of(t, &l);
-        if (p != NULL && !recorded)
-            refuse(t, x, p, why);
-        else if (p != NULL)
-            answer_refuse(t, p, why, "malformed-answer");
-        recorded |= p != NULL;
-    }
-    return recorded ? ODD_DONE : ODD_NOT_ONE;
-}
-
-/* ---- repairs -------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 /* With --validate protocol what would be repaired is refused. x->m is the message as it would be. */
-static enum odd_result refuse_repair(struct traffic *t, struct message *x, const struct repairs *r)
+static void refuse_repair(struct traffic *t, struct message *x, const struct server_line *line)
 {
-    bool type_changed;
+    const struct repair *r = &line->repairs->list[0];
     struct pending *p = NULL;
     struct buf why = {0};
     if (x->m.kind == RPC_RESULT || x->m.kind == RPC_ERROR)
-        p = pending_find(&t->open[ROW_C2S], x->m.id, &type_changed);
-    buf_printf(&why, "%s, at byte %zu of the line: %s", finding_name(r->list[0].finding),
-               r->list[0].at, finding_meaning(r->list[0].finding));
+        p = request_of(t, x->m.id);
+    buf_printf(&why, "%s, at byte %zu of the line: %s", finding_name(r->finding), line->at + r->at,
+               finding_meaning(r->finding));
     enum rpc_kind kind = x->m.kind;
     x->m.kind = RPC_INVALID;
     if (p != NULL) {
@@ -133,160 +113,91 @@ static enum odd_result refuse_repair(struct traffic *t, struct message *x, const
         uint64_t seq = message_record(t, x, KIND_NOISE, ROW_REFUSED);
         if (kind == RPC_REQUEST)
             answer_error(t, ROW_C2S, x->m.id.text, seq, RPC_INVALID_REQUEST, buf_str(&why),
-                         finding_name(r->list[0].finding));
+                         finding_name(r->finding));
     }
     buf_close(&why);
-    return ODD_DONE;
 }
 
-/* The repaired text is valid JSON. */
-static enum odd_result use_repaired(struct traffic *t, struct message *x, struct mend *m,
-                                    struct rpc *rpc)
+/* *t->odd.message becomes x; it has a copy of the text if that was repaired. */
+static int take_message(struct traffic *t, const struct message *from,
+                        const struct server_line *line)
 {
-    struct json_fault fault = x->m.fault;
-    struct open_requests open = stray_open_requests(t);
-    bool log_text = m->trailing.n > 0 && glued_is_echo(&open, rpc);
-    if (rpc->kind == RPC_INVALID || log_text || t->validate == VALIDATE_PROTOCOL) {
-        /* it is not forwarded: the record has the line as it was received */
-        findings of_line = x->m.findings, repairs = x->repairs;
-        rpc->fault = fault;
-        rpc->findings |= of_line;
-        x->m = *rpc;
-        x->repairs |= repairs_set(&m->repairs);
-        bool meant = (rpc->findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
-        if (rpc->kind == RPC_INVALID && meant && answer_malformed(t, x))
-            return ODD_DONE;
-        if (rpc->kind != RPC_INVALID && !log_text)
-            return refuse_repair(t, x, &m->repairs);
-        if (rpc->is_answer || (rpc->is_call && !log_text))
-            odd_quote(t, x->text);
-        x->m = (struct rpc){.kind = RPC_INVALID, .findings = of_line, .fault = fault};
-        x->repairs = repairs;
-        return ODD_NOT_ONE;
-    }
-    struct chunk *copy = chunk_new(m->text.n + 1);
+    struct message *x = t->odd.message;
+    struct repairs *r = &t->odd.repairs;
+    struct line *of = x->line;
+    *x = *from;
+    x->line = of;
+    t->odd.has_message = true;
+    if (line->repairs == NULL)
+        return 0;
+    struct chunk *copy = chunk_new(line->text.n + 1);
     if (copy == NULL)
-        return answer_unreadable(t, x, fault.at);
-    memcpy(copy->data, m->text.p, m->text.n);
-    if (m->trailing.n > 0)
-        stray_noise(t, m->trailing, FINDING(FIND_NOT_JSON));
-    x->m.findings = 0;
-    x->repairs |= repairs_set(&m->repairs);
-    t->odd.repairs = m->repairs;
-    return message_replace(x, copy, m->text.n) == 0 ? ODD_MESSAGE : ODD_NOT_ONE;
+        return MI_ENOMEM;
+    memcpy(copy->data, line->text.p, line->text.n);
+    x->m.findings = 0; /* they are found again */
+    *r = *line->repairs;
+    for (size_t i = 0; i < r->n; i++)
+        r->list[i].at += line->at;
+    return message_replace(x, copy, line->text.n);
 }
 
-/* What mend made of the line, or of several lines. */
-static enum odd_result use_mended(struct traffic *t, struct message *x, struct mend *m,
-                                  enum mend_result result)
+static int on_line(void *ctx, const struct server_line *line)
 {
-    struct rpc rpc;
-    bool whole = result == MEND_WHOLE;
-    if (whole && glued_begins_value(m->trailing))
-        return answer_several(t, x);
-    if (whole && rpc_read(buf_slice(&m->text), &rpc) == 0)
-        return use_repaired(t, x, m, &rpc);
-    return answer_unreadable(t, x, result == MEND_FLAWED ? m->flaw_at : x->m.fault.at);
-}
-
-/* ---- several lines -------------------------------------------------------------------------- */
-
-static void keep_line(struct traffic *t, const struct message *x)
-{
-    buf_slice_add(&t->odd.lines, x->text);
-    buf_addc(&t->odd.lines, '\n');
-    t->odd.found |= x->repairs;
-    t->odd.until_us = journal_now_us(t->journal) + ODD_WAIT_US;
-    if (t->odd.until_us > t->odd.since_us + ODD_WAIT_MAX_US)
-        t->odd.until_us = t->odd.since_us + ODD_WAIT_MAX_US;
-}
-
-/* Takes over m. */
-static void begin_wait(struct traffic *t, const struct message *x, const struct mend *m)
-{
-    t->odd.waits = true;
-    t->odd.mend = *m;
-    t->odd.found = 0;
-    t->odd.since_us = journal_now_us(t->journal);
-    buf_clear(&t->odd.lines);
-    keep_line(t, x);
-}
-
-/* The lines that have waited, as one. */
-static struct message waiting_lines(const struct traffic *t)
-{
-    struct message x = {.dir = ROW_S2C, .repairs = t->odd.found};
-    x.text = buf_slice(&t->odd.lines);
-    x.text.n -= x.text.n > 0; /* the last newline */
-    x.size = x.text.n;
-    (void)!rpc_read(x.text, &x.m); /* for the fault and the findings */
-    return x;
-}
-
-static void close_wait(struct traffic *t)
-{
-    t->odd.waits = false;
-    mend_close(&t->odd.mend);
-    buf_close(&t->odd.lines);
-}
-
-static void drop_lines(struct traffic *t, struct slice lines)
-{
-    while (lines.n > 0) {
-        const char *nl = memchr(lines.p, '\n', lines.n);
-        size_t n = nl != NULL ? (size_t)(nl - lines.p) : lines.n;
-        struct message x = {.dir = ROW_S2C, .text = {lines.p, n}, .size = n};
-        x.repairs = t->odd.found;
-        (void)!rpc_read(x.text, &x.m); /* for the findings */
-        stray_drop(t, &x);
-        lines.p += n + (nl != NULL);
-        lines.n -= n + (nl != NULL);
+    struct traffic *t = ctx;
+    struct message x = {.dir = ROW_S2C, .text = line->text, .size = line->size};
+    if (line->m != NULL)
+        x.m = *line->m;
+    x.repairs = line->found & ~x.m.findings;
+    switch (line->kind) {
+    case SERVER_LINE_MESSAGE:
+        if (t->validate != VALIDATE_PROTOCOL || line->repairs == NULL || line->repairs->n == 0)
+            return take_message(t, &x, line);
+        refuse_repair(t, &x, line);
+        break;
+    case SERVER_LINE_BLANK:
+        message_record(t, &x, KIND_NOISE, ROW_SWALLOWED);
+        break;
+    case SERVER_LINE_NOISE:
+        if (line->meant.n > 0)
+            odd_quote(t, line->meant);
+        stray_noise(t, line->text, line->found);
+        break;
+    case SERVER_LINE_REFUSED:
+    case SERVER_LINE_UNREADABLE:
+        refuse_line(t, &x, line);
+        break;
     }
+    return 0;
 }
 
-/* They are not a message. cut: by the end of the output. */
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+static void out_of_memory(struct traffic *t)
+{
+    log_error("out of memory, closing the connection: server=%s", t->server);
+    outbox_break(&t->out[ROW_S2C]);
+}
+
+bool odd_line(struct traffic *t, struct message *x)
+{
+    struct slice line = {x->line->p, x->line->n};
+    t->odd.message = x;
+    t->odd.has_message = false;
+    int st = server_lines_take(&t->odd.lines, line, x->repairs, journal_now_us(t->journal));
+    if (st < 0)
+        out_of_memory(t);
+    return st == 0 && t->odd.has_message;
+}
+
 static void end_wait(struct traffic *t, bool cut)
 {
-    if (!t->odd.waits)
-        return;
-    struct message x = waiting_lines(t);
-    if (cut || answer_unreadable(t, &x, x.text.n) == ODD_NOT_ONE)
-        drop_lines(t, x.text);
-    close_wait(t);
-}
-
-enum odd_result odd_next_line(struct traffic *t, struct message *x)
-{
-    struct rpc alone;
-    struct mend *m = &t->odd.mend;
-    bool message = rpc_read(x->text, &alone) == 0 && alone.kind != RPC_INVALID &&
-                   alone.kind != RPC_BATCH; /* an array may be part of the message */
-    if (message || t->odd.lines.n + x->text.n > t->max_message) {
-        end_wait(t, false);
-        return ODD_NOT_ONE;
-    }
-    enum mend_result result = mend_add(m, x->text);
-    if (result == MEND_FLAWED) {
-        end_wait(t, false);
-        return ODD_NOT_ONE;
-    }
-    keep_line(t, x);
-    if (result == MEND_MORE)
-        return ODD_DONE;
-    struct message whole = waiting_lines(t);
-    enum odd_result r = use_mended(t, &whole, m, result);
-    if (r == ODD_NOT_ONE)
-        drop_lines(t, whole.text);
-    close_wait(t);
-    *x = whole;
-    if (x->copy.chunk != NULL)
-        x->line = &x->copy;
-    return r == ODD_NOT_ONE ? ODD_DONE : r;
+    if (server_lines_end(&t->odd.lines, cut) < 0)
+        out_of_memory(t);
 }
 
 int64_t odd_next_us(const struct traffic *t, int64_t now_us)
 {
-    int64_t due_us = t->odd.waits ? t->odd.until_us : INT64_MAX;
+    int64_t due_us = t->odd.lines.waits ? t->odd.lines.until_us : INT64_MAX;
     if (t->odd.refused_seq != 0 && t->odd.refuse_us < due_us)
         due_us = t->odd.refuse_us;
     if (due_us == INT64_MAX)
@@ -296,11 +207,11 @@ int64_t odd_next_us(const struct traffic *t, int64_t now_us)
 
 void odd_due(struct traffic *t, int64_t now_us)
 {
-    bool line = t->odd.waits && now_us >= t->odd.until_us;
+    bool line = t->odd.lines.waits && now_us >= t->odd.lines.until_us;
     bool error = t->odd.refused_seq != 0 && now_us >= t->odd.refuse_us;
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may have come */
         if (line)
-            t->odd.until_us = now_us + ODD_WAIT_US;
+            t->odd.lines.until_us = now_us + ODD_WAIT_US;
         if (error)
             t->odd.refuse_us = now_us + ODD_WAIT_US;
         return;
@@ -319,61 +230,7 @@ void odd_output_ended(struct traffic *t)
     t->odd.notified_seq = 0;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
-
-/* Log text in front of a message that has a flaw. */
-static enum odd_result read_glued(struct traffic *t, struct message *x)
-{
-    struct glued g;
-    struct open_requests open = stray_open_requests(t);
-    enum glued_result found = glued_read(x->text, t->max_message, &open, &g);
-    if (found == GLUED_NONE)
-        return ODD_NOT_ONE;
-    stray_noise(t, g.before, FINDING(FIND_NOT_JSON));
-    x->text = g.rest;
-    x->repairs |= FINDING(FIND_GLUED_TEXT);
-    enum odd_result r = found == GLUED_MESSAGE ? use_repaired(t, x, &g.mend, &g.rpc)
-                                               : answer_unreadable(t, x, g.flaw_at);
-    mend_close(&g.mend);
-    if (x->copy.chunk != NULL)
-        x->line = &x->copy;
-    return r;
-}
-
-enum odd_result odd_line(struct traffic *t, struct message *x)
-{
-    if (x->m.fault.kind == JSON_OK) {
-        struct lenient l;
-        if ((x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) == 0)
-            return ODD_NOT_ONE; /* JSON of a log */
-        if (answer_malformed(t, x))
-            return ODD_DONE;
-        lenient_read(x->text, &l); /* of two ids, the last was tried: now the first */
-        struct json_value last = x->m.id;
-        x->m.id = l.id;
-        if (answer_malformed(t, x))
-            return ODD_DONE;
-        x->m.id = last;
-        if (x->m.is_answer || x->m.is_call)
-            odd_quote(t, x->text);
-        return ODD_NOT_ONE;
-    }
-    if (!glued_begins_value(x->text))
-        return read_glued(t, x);
-    struct mend m;
-    bool last = (x->repairs & FINDING(FIND_NO_NEWLINE)) != 0;
-    mend_open(&m, t->max_message);
-    enum mend_result result = mend_add(&m, x->text);
-    if (result == MEND_MORE && !last && x->text.p[0] == '{') {
-        begin_wait(t, x, &m);
-        return ODD_DONE;
-    }
-    /* a line that was being written when the output ended: the reason of the end answers its request */
-    bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && m.flaw_at >= x->text.n));
-    enum odd_result r = cut ? ODD_NOT_ONE : use_mended(t, x, &m, result);
-    mend_close(&m);
-    return r;
-}
+/* ---- other lines ---------------------------------------------------------------------------- */
 
 void odd_forward(struct traffic *t, struct message *x)
 {
@@ -382,8 +239,8 @@ void odd_forward(struct traffic *t, struct message *x)
     lenient_read(x->text, &l);
     if (x->m.fault.kind == JSON_OK)
         l.id = x->m.id;
-    if (x->dir == ROW_S2C)
-        p = request_of(t, &l);
+    if (x->dir == ROW_S2C && lenient_answers(&l))
+        p = request_of(t, l.id);
     struct row row = message_row(x, KIND_NOISE, ROW_FORWARDED);
     row.request_seq = p != NULL ? p->request_seq : 0;
     journal_append(t->journal, &row);
@@ -427,9 +284,21 @@ void odd_reject_others(struct traffic *t, const struct message *x, struct slice 
     }
 }
 
+/* ---- interface ------------------------------------------------------------------------------ */
+
+void odd_open(struct traffic *t)
+{
+    struct server_lines_rules rules = {.max = t->max_message,
+                                       .keep_flaws = t->validate == VALIDATE_PROTOCOL,
+                                       .open = stray_open_requests(t),
+                                       .line = on_line,
+                                       .ctx = t};
+    server_lines_open(&t->odd.lines, &rules);
+}
+
 void odd_close(struct traffic *t)
 {
-    close_wait(t);
+    server_lines_close(&t->odd.lines);
     buf_close(&t->odd.refuse_why);
     buf_close(&t->odd.quote);
 }

@@ -1,31 +1,24 @@
-/* odd.h - lines of the server that the strict reading refused, and that can be read or answered all the same.
+/* odd.h - lines of either side that are not valid messages, and what becomes of the requests that they belong to.
  *
- * Rules     docs/findings.md. What wire/mend can repair is forwarded, and recorded as it is forwarded. If a line
- *           cannot be repaired, but has a readable id that is pending (wire/lenient), that request gets an error,
- *           unless a valid answer comes within ODD_WAIT_US: the line was a log of it. An incomplete line that begins
- *           an object waits ODD_WAIT_US for the next one, which may continue it. Every other line is noise.
- * Limits    a message over several lines: the size of --max-message, ODD_WAIT_MAX_US.
- * Changes   odd, and the requests that it answers.
+ * Rules     docs/findings.md. wire/server_lines says what a line of the server is. A repaired message is forwarded, and
+ *           recorded as it is forwarded. A request whose answer nobody can read gets an error, unless a valid answer comes
+ *           within ODD_WAIT_US: the line was a log of it.
+ * Changes   odd, and the requests that such lines answer.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_ODD_H
 #define MI_PROXY_SESSION_ODD_H
 
 #include "proxy/session/message.h"
 
-#define ODD_WAIT_US 100000
-#define ODD_WAIT_MAX_US 5000000
+#define ODD_WAIT_US SERVER_LINES_WAIT_US
 #define ODD_OTHERS_MAX 1000
 
-enum odd_result {
-    ODD_MESSAGE, /* x is a message now: handle it */
-    ODD_DONE,    /* the line is recorded, or waits */
-    ODD_NOT_ONE, /* not handled: the caller goes on */
-};
+void odd_open(struct traffic *t);
+void odd_close(struct traffic *t);
 
-/* An invalid line of the server. ODD_NOT_ONE: it is noise. */
-enum odd_result odd_line(struct traffic *t, struct message *x);
-/* Any line of the server while another waits. ODD_NOT_ONE: it does not continue that one, which is recorded now. */
-enum odd_result odd_next_line(struct traffic *t, struct message *x);
+/* A line of the server that is not a valid message, or any line while another one waits; x->line and x->repairs are set. true: x
+ * is a message now. false: the line is recorded, or waits. */
+bool odd_line(struct traffic *t, struct message *x);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
 void odd_forward(struct traffic *t, struct message *x);
 /* A client's line that is not JSON: sets the id of x->m to the first on the line, if there is one. *place holds it. *ret_rest: the
@@ -54,7 +47,5 @@ void odd_due(struct traffic *t, int64_t now_us);
 void odd_quote(struct traffic *t, struct slice text);
 /* Appends such a line, if one came after the request was written. */
 void odd_explain(const struct traffic *t, const struct pending *p, struct buf *why);
-
-void odd_close(struct traffic *t);
 
 #endif

@@ -9,7 +9,7 @@
  *   answer        errors and results of our own
  *   answer_repair the id of an answer, and members that are null
  *   stray         output of the server that is not a message
- *   odd           lines of the server that are not valid, but can be read
+ *   odd           lines that are not valid messages
  *   session_info, credentials, tool_changes, arguments, rules
  *   correlate     a request, a notification, an answer
  *   batch, expire, final_answers
@@ -27,8 +27,8 @@
 #include "proxy/session/timers.h"
 #include "redact/sanitizer.h"
 #include "wire/mcp/protocol.h"
-#include "wire/mend.h"
 #include "wire/schema/tools.h"
+#include "wire/server_lines.h"
 
 /* What is rejected: nothing, invalid messages, or also violations of a MUST of MCP. */
 enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
@@ -51,16 +51,14 @@ struct previous_tools {
     uint64_t list_seq; /* of the last message of that list; 0: none */
 };
 
-/* Lines of the server that are not valid messages (odd.h). */
+/* Lines that are not valid messages (odd.h). */
 struct odd {
-    bool waits;                 /* for the rest of a message over several lines: */
-    struct mend mend;           /* its repaired text */
-    struct buf lines;           /* owned: its lines as received, each with a newline */
-    findings found;             /* about these lines */
-    int64_t since_us, until_us; /* the first line, and the end of the wait */
-    uint64_t refused_seq;       /* the request of an answer that nobody can read; 0: none */
-    int64_t refuse_us;          /* when it gets its error, unless a valid answer has come */
-    struct buf refuse_why;      /* owned */
+    struct server_lines lines; /* of the server */
+    struct message *message;   /* of the line being read */
+    bool has_message;          /* the line is one, or contains it */
+    uint64_t refused_seq;      /* the request of an answer that nobody can read; 0: none */
+    int64_t refuse_us;         /* when it gets its error, unless a valid answer has come */
+    struct buf refuse_why;     /* owned */
     struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
     uint64_t quoted_at;     /* timers.server_messages after that line */
     size_t own_pending;     /* requests of our own without an answer */

@@ -69,27 +69,6 @@ struct open_requests stray_open_requests(struct traffic *t)
     return (struct open_requests){is_pending, is_pending_method, t};
 }
 
-bool stray_split(struct traffic *t, struct message *x)
-{
-    struct slice before, rest;
-    struct rpc m;
-    struct open_requests open = stray_open_requests(t);
-    if (!glued_split(x->text, &x->m.fault, &open, &before, &rest, &m))
-        return false;
-    stray_noise(t, before, FINDING(FIND_NOT_JSON));
-    x->text = rest;
-    x->m = m;
-    return true;
-}
-
-void stray_drop(struct traffic *t, const struct message *x)
-{
-    findings why = x->m.findings | x->repairs;
-    if (slice_begins(x->text, "Content-Length:"))
-        why |= FINDING(FIND_CONTENT_LENGTH);
-    stray_noise(t, x->text, why);
-}
-
 void stray_stderr(struct traffic *t, const struct line *line, findings found)
 {
     struct row row = {

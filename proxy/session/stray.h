@@ -9,15 +9,10 @@
 #include "proxy/session/message.h"
 #include "wire/glued.h"
 
-/* True: the line has log text in front of a message (mcp-wire.md 7.1). The text is recorded as noise, and x becomes
- * the message. */
-bool stray_split(struct traffic *t, struct message *x);
 /* The pending requests of the client, for wire/glued. */
 struct open_requests stray_open_requests(struct traffic *t);
 /* Records text of the server that is not a message, logs it, and does not forward it. */
 void stray_noise(struct traffic *t, struct slice text, findings why);
-/* The same for a line. */
-void stray_drop(struct traffic *t, const struct message *x);
 /* A line of stderr; `found` is noted with it. */
 void stray_stderr(struct traffic *t, const struct line *line, findings found);
 

@@ -38,7 +38,7 @@ struct timers {
     struct pending **heap; /* owned; by due_us, the first at 0; only requests with a deadline */
     size_t n, cap;
     struct pending *unwritten; /* the oldest whose last byte is not written; NULL: none */
-    uint64_t server_messages;  /* valid messages of the server; the owner counts them */
+    uint64_t server_messages;  /* and lines that were meant as one; the owner counts them */
     uint64_t written;          /* bytes that the server has read */
     int64_t last_read_us;      /* when it last read some, without the time of pauses */
     unsigned paused;           /* enum timers_why; 0: not paused */

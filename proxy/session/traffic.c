@@ -30,6 +30,7 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
     timers_open(&t->timers, NULL, 0);
     handshake_open(&t->handshake);
     protocol_open(&t->protocol);
+    odd_open(t);
     answer_set_aside(t);
     t->tools.limits.cpu_us = ARGUMENTS_CPU_US;
 }
@@ -103,14 +104,17 @@ static void valid_line(struct traffic *t, struct message *x)
 
 /* ---- invalid lines -------------------------------------------------------------------------- */
 
-static void invalid_server_line(struct traffic *t, struct message *x)
+static void odd_server_line(struct traffic *t, struct message *x)
 {
-    bool json = x->m.fault.kind == JSON_OK;
-    enum odd_result r = !json && stray_split(t, x) ? ODD_MESSAGE : odd_line(t, x);
-    if (r == ODD_MESSAGE)
-        handle_message(t, x);
-    else if (r == ODD_NOT_ONE)
-        stray_drop(t, x);
+    if (odd_line(t, x))
+        valid_line(t, x);
+}
+
+static void add_parse_error(const struct message *x, struct buf *why)
+{
+    buf_adds(why, "Parse error: ");
+    lenient_fault(x->m.fault.kind, x->text, x->m.fault.at, why);
+    buf_printf(why, " at byte %zu of the line", x->m.fault.at);
 }
 
 static void invalid_client_line(struct traffic *t, struct message *x)
@@ -124,8 +128,7 @@ static void invalid_client_line(struct traffic *t, struct message *x)
     if (json)
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     else
-        buf_printf(&why, "Parse error: %s, at byte %zu of the line",
-                   json_fault_text(x->m.fault.kind), x->m.fault.at);
+        add_parse_error(x, &why);
     if (slice_begins(x->text, "Content-Length:")) {
         x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
         buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");
@@ -181,14 +184,9 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
         x.text = text; /* else the repairs are only noted, and the line is forwarded unchanged */
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
-    if (t->odd.waits && dir == ROW_S2C) {
-        enum odd_result r = odd_next_line(t, &x);
-        if (r == ODD_MESSAGE)
-            handle_message(t, &x);
-        if (r != ODD_NOT_ONE)
-            return;
-    }
-    if (line_is_blank(text))
+    if (t->odd.lines.waits && dir == ROW_S2C)
+        odd_server_line(t, &x);
+    else if (line_is_blank(text))
         blank_line(t, &x);
     else if (rpc_read(text, &x.m) == 0 && must_refuse(t, &x))
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
@@ -202,7 +200,7 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
     else if (dir == ROW_C2S)
         invalid_client_line(t, &x);
     else
-        invalid_server_line(t, &x);
+        odd_server_line(t, &x);
 }
 
 void traffic_line(struct traffic *t, enum row_direction dir, struct line *line)
@@ -239,7 +237,9 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     else if (dir == ROW_C2S)
         answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
-    else if (!answer_malformed(t, &x)) {
+    else if (answer_malformed(t, &x)) {
+        t->timers.server_messages++; /* the server is not silent */
+    } else {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
         odd_quote(t, x.text);
     }

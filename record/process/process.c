@@ -7,6 +7,7 @@
 #include "base/os/title.h"
 #include "record/process/previous_tools.h"
 #include "record/process/upkeep.h"
+#include "vault/store/running_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@ struct recording {
     struct ring ring;
     struct store *store;
     struct upkeep upkeep;
+    int lock;         /* owned; VAULT/running.lock; -1: there is no lock */
     bool is_open;     /* the proxy was told that the vault is open */
     bool gone;        /* the proxy has exited */
     bool damaged;     /* nothing more can be read from the journal */
@@ -64,6 +66,35 @@ static void on_escalated(void *ctx, enum escalation_cause cause, const char *pat
               escalation_cause_name(cause), path);
     if (p->cfg->notifier >= 0)
         (void)channel_send(p->cfg->notifier, path, strlen(path));
+}
+
+/* Opens the file of the lock, and passes it to the proxy before there is a lock in it: so this process does not drop the
+ * lock when it is killed. */
+static bool share_lock(struct recording *p, int vault)
+{
+    if (p->lock >= 0 && running_lock_is_of(p->lock, vault))
+        return true;
+    if (p->lock >= 0)
+        close(p->lock);
+    p->lock = running_lock_open(vault);
+    if (p->lock >= 0 && channel_send_file(p->cfg->control, 'l', p->lock))
+        return true;
+    if (p->lock >= 0)
+        close(p->lock);
+    p->lock = -1;
+    return false;
+}
+
+static void on_begun(void *ctx, int vault, int64_t session_id)
+{
+    struct recording *p = ctx;
+    int st = share_lock(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
+    if (st == MI_EFULL) { /* the file has locks of sessions of an earlier database */
+        running_lock_remove(vault);
+        st = share_lock(p, vault) ? running_lock_take(p->lock, vault, session_id) : MI_EIO;
+    }
+    if (st < 0)
+        log_debug("the session has no lock: %s", strerror(errno));
 }
 
 static bool has_ended(const struct recording *p)
@@ -240,9 +271,11 @@ _Noreturn static void fail(const char *what)
 
 void process_run(const struct process_config *cfg)
 {
-    static const struct store_calls calls = {
-        .changed = on_changed, .tools_wanted = on_tools_wanted, .escalated = on_escalated};
-    struct recording p = {.cfg = cfg};
+    static const struct store_calls calls = {.begun = on_begun,
+                                             .changed = on_changed,
+                                             .tools_wanted = on_tools_wanted,
+                                             .escalated = on_escalated};
+    struct recording p = {.cfg = cfg, .lock = cfg->lock};
     title_set("mcp-recorder", "mcp-interposer: recorder of %.*s", (int)cfg->start.name.n,
               cfg->start.name.p);
     if (journal_file_reopen(&p.file, cfg->file) < 0 || ring_open(&p.ring, p.file.fd) < 0)

@@ -1,13 +1,14 @@
 /* process.h - the recorder process: stores what its proxy appends to the journal, and maintains the vault.
  *
- * It sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and one look at dead sessions shortly
- * after the start are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one message is
+ * It sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and looking for dead sessions every few
+ * minutes are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one message is
  * stored in a transaction.
  *
  * Proxy to recorder on `control`, one datagram each: `w`: records were published. Its end: the proxy has exited; if
  * shared->ended is not set, it was killed: the server's process group is killed at once.
  * Recorder to proxy: `o`: the vault is open (once); `c`: tail or trouble has changed; `t`, with a file
- * in memory: the tools of this server in its previous session: its uid, a newline, a JSON-RPC result.
+ * in memory: the tools of this server in its previous session: its uid, a newline, a JSON-RPC result; `l`, with the file
+ * VAULT/running.lock, in which it takes the session's lock: the proxy keeps it open as long as it runs.
  *
  * End       when the session has ended and everything is stored, the session is closed, the journal removed: EX_OK. If that is
  *           not possible within PROCESS_GIVE_UP_US, or PROCESS_SHUT_US if the vault cannot be opened, the journal is left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the
@@ -31,6 +32,7 @@ struct process_config {
     int control;                     /* a channel to the proxy (base/os/pipe.h) */
     int text;                        /* nonblocking, and stderr of the process */
     int notifier;                    /* a channel that takes paths of escalation files; -1: none */
+    int lock; /* of an earlier process of the session (vault/store/running_lock.h); -1: none */
 };
 
 /* In the child, after detach_process(). */

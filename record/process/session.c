@@ -111,6 +111,8 @@ enum store_result store_ready(struct store *s, struct ring *r)
         return store_failed(s, r, st);
     store_at_step("begun");
     s->resumed = true;
+    if (s->calls.begun != NULL)
+        s->calls.begun(s->ctx, s->dir.fd, s->session_id);
     if (s->aside == ASIDE_DONE)
         s->aside = ASIDE_NOTED;
     skip_stored(s, r, position);

@@ -37,6 +37,8 @@ enum store_result {
 
 /* What the owner of a store does. Each may be NULL. */
 struct store_calls {
+    /* The session is in the database; again in a new database. vault: a descriptor of its directory. */
+    void (*begun)(void *ctx, int vault, int64_t session_id);
     void (*changed)(void *ctx);      /* `tail` or `trouble` has changed, and the writer waits */
     void (*tools_wanted)(void *ctx); /* again after a kill */
     /* There is a new escalation file; path: absolute. Again after a kill. */

@@ -9,12 +9,19 @@
 #define STEP_PAUSE_US 20000    /* between two steps of pruning */
 #define FORCED_PAUSE_US 250000 /* between two checkpoints in a burst, if a reader prevents them */
 
+static bool has_rule(const struct retention *r)
+{
+    return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
+}
+
 void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
                  void (*between)(void *ctx), void *ctx)
 {
+    int64_t look_us = clock_mono_us() + UPKEEP_DEAD_US;
     *u = (struct upkeep){.store = s,
                          .rule = *rule,
-                         .due_us = clock_mono_us() + UPKEEP_DEAD_US,
+                         .look_us = look_us,
+                         .prune_us = has_rule(rule) ? look_us + STEP_PAUSE_US : INT64_MAX,
                          .between = between,
                          .ctx = ctx};
 }
@@ -52,11 +59,6 @@ void upkeep_stored(struct upkeep *u)
 
 /* ---- timed work ----------------------------------------------------------------------------- */
 
-static bool has_rule(const struct retention *r)
-{
-    return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
-}
-
 /* Returns the delay until the next step. */
 static int64_t prune_some(struct upkeep *u, const char *vault)
 {
@@ -83,22 +85,7 @@ static int64_t prune_some(struct upkeep *u, const char *vault)
 static void close_dead(struct upkeep *u, const char *vault)
 {
     orphans_store(vault, u->between, u->ctx);
-    (void)running_close_dead_sessions(vault); /* on failure the next recorder does it */
-}
-
-static void run_timed(struct upkeep *u)
-{
-    const char *vault = store_vault(u->store);
-    int64_t next_us = STEP_PAUSE_US;
-    if (vault == NULL)
-        next_us = UPKEEP_DEAD_US; /* not open: later */
-    else if (u->closed_dead)
-        next_us = prune_some(u, vault);
-    else
-        close_dead(u, vault);
-    u->closed_dead |= vault != NULL;
-    bool more = !u->closed_dead || has_rule(&u->rule);
-    u->due_us = more ? clock_mono_us() + next_us : 0;
+    (void)running_close_dead_sessions(vault); /* on failure the next look does it */
 }
 
 int64_t upkeep_idle(struct upkeep *u)
@@ -106,15 +93,19 @@ int64_t upkeep_idle(struct upkeep *u)
     int64_t now = clock_mono_us();
     if (store_write_out(u->store))
         return 0;
-    if (u->due_us != 0 && now >= u->due_us)
-        run_timed(u);
+    const char *vault = store_vault(u->store);
+    if (now >= u->look_us) {
+        if (vault != NULL)
+            close_dead(u, vault);
+        u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
+    } else if (now >= u->prune_us) {
+        u->prune_us = clock_mono_us() + (vault != NULL ? prune_some(u, vault) : UPKEEP_DEAD_US);
+    }
     if (u->idle_us != 0 && now >= u->idle_us)
         checkpoint(u);
-    int64_t next = u->due_us;
-    if (u->idle_us != 0 && (next == 0 || u->idle_us < next))
+    int64_t next = u->look_us < u->prune_us ? u->look_us : u->prune_us;
+    if (u->idle_us != 0 && u->idle_us < next)
         next = u->idle_us;
-    if (next == 0)
-        return -1;
     now = clock_mono_us();
     return next > now ? next - now : 0;
 }

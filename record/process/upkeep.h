@@ -1,7 +1,7 @@
 /* upkeep.h - what a recorder does for the vault besides storing: closes the sessions of killed proxies, stores the
  * journals that they left, checkpoints, removes old sessions, writes large bodies out.
  *
- * Dead sessions  once, UPKEEP_DEAD_US after the start: journals first (orphans.h), then sessions.
+ * Dead sessions  UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US: journals first (orphans.h), then sessions.
  * Prune          with retention rules, after that and once a day, in steps of a few milliseconds
  *                (vault/upkeep/prune/remove.h), while no process writes to the vault.
  * Checkpoint     after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is long; during a burst only if it
@@ -19,6 +19,7 @@
 #include "vault/upkeep/prune/remove.h"
 
 #define UPKEEP_DEAD_US 2000000
+#define UPKEEP_LOOK_US INT64_C(600000000)
 #define UPKEEP_QUIET_US 500000 /* prunes only after no process has written for this time */
 #define UPKEEP_IDLE_US 500000
 #define UPKEEP_IDLE_PAGES 512 /* of the write-ahead log: 4 MiB of 8 KiB each */
@@ -27,8 +28,8 @@
 struct upkeep {
     struct store *store;
     struct retention rule;
-    int64_t due_us;             /* of the next step of the timed work; 0: none */
-    bool closed_dead;           /* the sessions of killed proxies are closed */
+    int64_t look_us;            /* when to look for dead sessions */
+    int64_t prune_us;           /* when to prune, or the next step of it; INT64_MAX: never */
     struct prune *prune;        /* owned; NULL: none in progress */
     int64_t idle_us;            /* when to checkpoint, if nothing is stored until then; 0: never */
     int64_t forced_us;          /* when a checkpoint was last forced */
@@ -42,8 +43,7 @@ void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule
 void upkeep_close(struct upkeep *u); /* safe to call twice */
 /* Entries were stored. Checkpoints if the log is very long. */
 void upkeep_stored(struct upkeep *u);
-/* There is nothing to store: does what is due. Returns the time until it must be called again, in microseconds; -1:
- * not until something is stored. */
+/* There is nothing to store: does what is due. Returns the time until it must be called again, in microseconds. */
 int64_t upkeep_idle(struct upkeep *u);
 /* The store closes its connection: closes others to the same database, whose locks would be lost (POSIX). */
 void upkeep_pause(struct upkeep *u);

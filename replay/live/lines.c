@@ -80,7 +80,7 @@ bool lines_take(struct lines *l, struct slice line, int64_t now_us, struct slice
         *ret = line;
         return true;
     }
-    l->failed |= server_lines_take(&l->read, line, now_us) < 0;
+    l->failed |= server_lines_take(&l->read, line, 0, now_us) < 0;
     return lines_next(l, ret);
 }
 

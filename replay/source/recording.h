@@ -72,7 +72,7 @@ uint64_t source_seq(uint64_t place);
 /* The newest session that has ended, is not just a probe, and was not made by `send`; only of this name unless NULL, and
  * only with an id below `before` unless 0. `running` returns whether a session without a recorded end is still running
  * (NULL: it always is). 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
-typedef bool (*source_running_fn)(const struct query_session *s);
+typedef bool (*source_running_fn)(struct query *q, const struct query_session *s);
 MI_MUST int source_pick(struct query *q, const char *name, int64_t before,
                         source_running_fn running, struct query_session *ret, struct buf *error);
 

@@ -190,7 +190,7 @@ static bool on_candidate(void *ctx, const struct query_session *s)
         return true;
     if (f->name != NULL && (s->name.p == NULL || !slice_is(s->name, f->name)))
         return true;
-    if (s->ended_at_us == 0 && (f->running == NULL || f->running(s)))
+    if (s->ended_at_us == 0 && (f->running == NULL || f->running(f->q, s)))
         return true;
     bool sent = false;
     f->status = count_requests(f->q, s->id, &l);

@@ -30,6 +30,9 @@ def case_of(name, story, play, asked=0, method="ping", because=None, words=(), o
         eq(questions(t, method), asked, f"{method} to the server")
         eq(questions(t, "server/discover" if method == "ping" else "ping"), 0, "questions of the other revision")
         eq([d["because"] for d in s.details("alive")], [because] if because else [], "why it is alive")
+        for a, h in zip(s.details("asked"), s.details("hang")):
+            times = [x["waited_ms"] - x["post_mortem"]["since_ms"] for x in (a, h)]
+            check(abs(times[0] - times[1]) < n_ms(D) / 2, f"CPU time is not counted from one moment: {a} {h}")
         for word in words:
             said = [a[0][1].get("error", {}).get("message", "") for a in s.answers.values()]
             check(any(word in x for x in said), f"{word!r} is not in {said!r}")

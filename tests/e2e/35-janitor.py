@@ -177,7 +177,7 @@ def _(t):
     said = reap(t, "--dry-run", status=1)
     check(f"session 1 (left): the proxy {p.pid} has exited; would stop 2 processes" in said, said)
     check(all(alive(pid) for pid in pids), "a dry run has ended something")
-    eq(session(t)[0], None, "end_reason after a dry run")
+    eq(len(running(t)), 1, "rows after a dry run")
     said = reap(t)
     check("; stopped 2 processes of group " in said and f"stubborn {pids[0]}" in said, said)
     eq([pid for pid in pids if alive(pid)], [], "who is left")
@@ -263,6 +263,7 @@ for what, sql in (("in another container", "UPDATE running SET pid_namespace = 1
     @case(f"a proxy {what} is left alone")
     def _(t, sql=sql):
         _, pids = leave_behind(t)
+        (t.vault / "running.lock").unlink()     # as on a file system without locks
         change(t, sql)
         change(t, "UPDATE sessions SET host = 'elsewhere'")
         eq(reap(t), "", "what reap says")

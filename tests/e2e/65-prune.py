@@ -100,9 +100,65 @@ def _(t):
     (ids, *_), _ = left(t)
     check(0 < len(ids) <= 3 and ids[-1] == 10, f"sessions {ids} of half the size")
     check(sum(f.stat().st_size for f in t.vault.rglob("*") if f.is_file()) <= size // 2 + 300000, "the size")
-    run(t, "prune", "--max-size", "1B", "--yes")
+    eq(t.run("prune", "--max-size", "1B", "--yes", "--vault", t.vault).returncode, 0, "1 B")
     (ids, *_), _ = left(t)
     eq(ids, (10,), "the newest always stays")
+
+
+def objects(t, status, *args):
+    r = t.run("prune", *args, "--json", "--vault", t.vault)
+    eq((r.returncode, r.stderr), (status, b""), f"prune {args}")
+    *sessions, sums = [json.loads(x) for x in r.stdout.decode().splitlines()]
+    eq({x["type"] for x in sessions} - {"pruned"}, set(), "types")
+    return sessions, sums
+
+
+def log_of(t, days_ago, size):
+    file = t.vault / "Logs/MCP_Actions" / f"{utc_day(int(time.time() * 1e6) - days_ago * DAY)}.jsonl"
+    file.write_bytes(b"x" * size)
+    return file
+
+
+@case("prune --max-size removes the log files first if they are what is large, and no session for them")
+def _(t):
+    for days_ago in (100, 3):   # older than all sessions; of a day with sessions
+        make(t, 6)
+        log = log_of(t, days_ago, 20_000_000)
+        _, sums = objects(t, 1, "--max-size", "10MB", "--dry-run")
+        eq((sums["sessions"], sums["logs"] > 0), (0, True), f"--dry-run, {days_ago} days")
+        check(sums["bytes_before"] > 20e6 and sums["bytes_after"] < 5e6, f"{sums}")
+        run(t, "prune", "--max-size", "10MB", "--yes")
+        check(not log.exists(), "the log file")
+        eq(left(t)[0][0], (1, 2, 3, 4, 5, 6), f"sessions, {days_ago} days")
+        shutil.rmtree(t.vault)
+
+
+@case("prune --max-size keeps today's log file, removes no session in its place, and says so")
+def _(t):
+    make(t, 6)
+    log = log_of(t, 0, 20_000_000)
+    r = t.run("prune", "--max-size", "10MB", "--yes", "--vault", t.vault)
+    eq((r.returncode, r.stdout), (0, b"nothing to remove\n"), f"{r.stderr!r}")
+    check("remain, more than the limit: running sessions, the newest one, and today's log file are kept" in r.stderr.decode(), r.stderr)
+    check(log.exists(), "today's log file")
+    eq(left(t)[0][0], (1, 2, 3, 4, 5, 6), "sessions")
+
+
+@case("prune --dry-run says what the vault will have; --max-size removes no more than it must")
+def _(t):
+    for rule in (("--max-size", "2MB"), ("--older-than", "84h")):
+        make(t, 6)
+        run(t, "search", "word3")
+        _, planned = objects(t, 1, *rule, "--dry-run")
+        r = t.run("prune", *rule, "--dry-run", "--vault", t.vault).stdout.decode()
+        check("the vault would have" in r and "of its" in r, r)
+        _, sums = objects(t, 0, *rule, "--yes")
+        eq([sums[k] for k in ("sessions", "bytes_before")], [planned[k] for k in ("sessions", "bytes_before")], "as planned")
+        check(0.97 < planned["bytes_after"] / sums["bytes_after"] < 1.03, f"{planned} became {sums}")
+        one = (planned["bytes_before"] - planned["bytes_after"]) / planned["sessions"]
+        if rule[0] == "--max-size":
+            check(2e6 - 1.2 * one < sums["bytes_after"] <= 2e6, f"{sums}")
+        shutil.rmtree(t.vault)
 
 
 @case("prune --older-than and --max-size need a unit: 30 are not 30 seconds, and 2 are not 2 bytes")
@@ -152,14 +208,6 @@ def _(t):
     check("removed 2 sessions" in answer(t, None, 0, *rule, "--yes", stdin=subprocess.DEVNULL), "--yes")
     whole(t, (3,))
     eq(run(t, *rule, "--yes").splitlines()[0], "nothing to remove", "the second time")
-
-
-def objects(t, status, *args):
-    r = t.run("prune", *args, "--json", "--vault", t.vault)
-    eq((r.returncode, r.stderr), (status, b""), f"prune {args}")
-    *sessions, sums = [json.loads(x) for x in r.stdout.decode().splitlines()]
-    eq({x["type"] for x in sessions} - {"pruned"}, set(), "types")
-    return sessions, sums
 
 
 @case("prune --json lists what would be removed, and what was; it never asks")

@@ -137,7 +137,69 @@ def _(t):
     check("/dev/shm" in found[0]["text"] and "are killed at once" in found[0]["text"], found)
 
 
-@case("container: a session that was killed with its container is closed by the next one")
+def running_file(pid):
+    """The descriptors of a process that are VAULT/running.lock."""
+    links = [Path(f"/proc/{pid}/fd/{n}") for n in lib.descriptors(pid)]
+    return [x.name for x in links if os.readlink(x).endswith("/running.lock")]
+
+
+def below(pid):
+    """The processes that this one has started: {name: pid}."""
+    kids = [int(x) for x in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return {Path(f"/proc/{x}/comm").read_text().strip(): x for x in kids}
+
+
+def states(t, *args):
+    """The state of each session, oldest first, as seen from outside of the containers."""
+    r = t.run("sessions", "--json", *args, "--vault", t.vault)
+    eq((r.returncode, r.stderr), (0, b""), "sessions")
+    return [json.loads(x)["state"] for x in reversed(r.stdout.splitlines())]
+
+
+@case("container: a session is live for those who cannot see its processes, also when its recorder was killed")
+def _(t):
+    p = container(t, "--name", "x").initialize()
+    p.round()
+    lib.wait_until(lambda: has_rows(t, 5), 5, "the rows are not stored")
+    eq(states(t), ["live"], "state")
+    proxy = first(p)
+    recorder = below(proxy)["mcp-recorder"]
+    eq((len(running_file(proxy)), len(running_file(recorder))), (1, 1), "descriptors of the lock")
+    os.kill(recorder, signal.SIGKILL)
+    lib.wait_until(lambda: below(proxy).get("mcp-recorder", recorder) != recorder, 10, "another recorder")
+    p.round("again")
+    lib.wait_until(lambda: has_rows(t, 7), 10, "the rows are not stored")
+    eq(states(t, "--live"), ["live"], "state with the second recorder")
+    others = [pid for name, pid in below(proxy).items() if name != "mcp-recorder"]
+    eq([running_file(x) for x in others], [[]], "the server has the lock's file")
+    eq(t.run("ps", "--json", "--vault", t.vault).stdout, b"", "ps shows what it can see")
+    p.end()
+    eq(states(t), ["ended"], "state at the end")
+
+
+@case("container: a session that was killed with its container is ended by the next command, and pruned; the file shrinks")
+def _(t):
+    p = container(t, "--name", "x").initialize()
+    for i in range(40):
+        p.client.send(lib.call(i, "load", {"data": "x" * 20000}))
+        p.server.recv()
+        p.server.send(lib.result(i))
+        p.client.recv()
+    lib.wait_until(lambda: has_rows(t, 83), 10, "the rows are not stored")
+    os.kill(first(p), signal.SIGKILL)
+    p.wait()
+    p.client.expect_eof()
+    eq(states(t), ["ended"], "state")
+    eq(t.rows("SELECT end_reason FROM sessions"), [(b"killed",)], "end of the session")
+    container(t, "--name", "y").initialize().end()
+    before = (t.vault / "interposer.db").stat().st_size
+    r = t.run("prune", "--keep-last", "1", "--yes", "--vault", t.vault)
+    check(r.stdout.startswith(b"removed 1 session, 83 messages"), f"{r}")
+    check((t.vault / "interposer.db").stat().st_size < before / 2, "the file has not shrunk")
+    eq(t.rows("SELECT name FROM sessions"), [(b"y",)], "sessions")
+
+
+@case("container: a session that was killed with its container is ended by the recorder of another one")
 def _(t):
     p = container(t, "--name", "x").initialize()
     p.round()
@@ -145,7 +207,9 @@ def _(t):
     os.kill(first(p), signal.SIGKILL)
     p.wait()
     p.client.expect_eof()
+    eq(t.rows("SELECT end_reason FROM sessions"), [(None,)], "nothing has ended it yet")
     q = container(t, "--name", "y").initialize()
+    lib.wait_until(lambda: t.rows("SELECT end_reason FROM sessions WHERE name = 'x'") == [(b"killed",)], 10, "it is ended")
     q.end()
     eq(stored_of(t, "y"), 3, "rows of the second session")
     eq(t.rows("SELECT end_reason FROM sessions WHERE name = 'y'"), [(b"client-closed",)], "end of the second session")

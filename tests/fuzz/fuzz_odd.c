@@ -210,9 +210,9 @@ static void play(struct session *s, struct slice text, bool readable)
         n += nl != NULL;
         text = (struct slice){text.p + n, text.n - n};
     }
-    s->now_us += ODD_WAIT_MAX_US;
+    s->now_us += SERVER_LINES_WAIT_MAX_US;
     expire_due(&s->traffic);
-    MUST(!s->traffic.odd.waits);
+    MUST(!s->traffic.odd.lines.waits);
     check_forwarded(s);
     MUST(!readable || s->traffic.open[ROW_C2S].open.count == 0);
     outbox_drop_staged(&s->traffic.out[ROW_S2C]);

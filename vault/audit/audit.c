@@ -280,11 +280,11 @@ static void add_redactions(struct audit_session *s, const struct audited *c)
     }
 }
 
-static const char *incomplete_why(const struct audited *c, const struct running_row *row)
+static const char *incomplete_why(const struct audit *a, const struct running_row *row)
 {
-    if (c->killed)
+    if (a->check.killed)
         return "its proxy was killed: what it had not stored yet is missing";
-    if (row != NULL && running_look(row) == RUNNING_ELSEWHERE)
+    if (row != NULL && running_look(&a->running, row) == SESSION_ELSEWHERE)
         return "it has not ended; it runs, or ran, on another machine or in another container";
     return "it has not ended, and its proxy is gone";
 }
@@ -307,7 +307,7 @@ static int say_session(struct audit *a)
     if (st < 0)
         return st;
     const struct running_row *row = running_of(a, c->id);
-    f.runs = row != NULL && running_look(row) == RUNNING_LIVE;
+    f.runs = row != NULL && running_look(&a->running, row) == SESSION_LIVE;
     struct audit_session s = {
         .id = c->id,
         .uid = slice_of(c->uid),
@@ -319,7 +319,7 @@ static int say_session(struct audit *a)
         .wrong = c->wrong,
     };
     if (s.status == AUDIT_INCOMPLETE)
-        s.why = incomplete_why(c, row);
+        s.why = incomplete_why(a, row);
     else if (s.status == AUDIT_REMOVING)
         s.why = "`prune` has begun to remove it; what is left of it is not verified";
     if (audited_is_covered(c))

@@ -196,7 +196,7 @@ int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us,
     r->line_t_us = t_us;
     r->line_found = found;
     if (st == 0)
-        st = server_lines_take(&r->server, line, t_us);
+        st = server_lines_take(&r->server, line, 0, t_us);
     return st < 0 && r->error->n == 0 ? cassette_no_memory(r) : st;
 }
 

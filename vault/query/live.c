@@ -1,6 +1,8 @@
 /* live.c - queries that a reader polls while it waits for new rows: a few microseconds each. */
 #include "vault/query/connection.h"
 
+#include "vault/store/running.h"
+
 int query_version(struct query *q, int64_t *ret)
 {
     int status = query_number(q, Q_VERSION, 0, ret);
@@ -17,6 +19,14 @@ int query_newest(struct query *q, int64_t *ret_id)
 int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
 {
     return query_number(q, Q_END, session_id, ret_ended_at_us);
+}
+
+int query_running(struct query *q, int64_t session_id, struct running *ret)
+{
+    int status = query_refresh(q);
+    if (status == 0)
+        status = running_read(q->d.db, session_id, ret);
+    return status == MI_ESTORE ? db_fail(&q->d) : status;
 }
 
 int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event)

@@ -14,6 +14,7 @@
 #define MI_VAULT_QUERY_READER_H
 
 #include "base/buf.h"
+#include "journal/running.h"
 #include "model/status.h"
 #include "vault/query/filter.h"
 
@@ -223,6 +224,8 @@ MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at
 /* The newest message and its time; 0 and 0: none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
+/* The processes of a session that has not ended, as far as they are recorded. MI_ENOENT: they are not. */
+MI_MUST int query_running(struct query *q, int64_t session_id, struct running *ret);
 /* The last message and the last event; 0: none. */
 MI_MUST int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event);
 /* Passes on the next page of messages after *seq and of events after *event, and advances both. */

@@ -351,6 +351,18 @@ void search_close(struct search *s)
     free(s);
 }
 
+int64_t search_forget_bytes(int vault, int64_t session_id)
+{
+    char name[NAME_MAX_LEN];
+    struct stat st;
+    int dir = vault_dir_sub(vault, VAULT_SEARCH, false);
+    file_name(file_of(session_id), name);
+    int64_t bytes = dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
+    if (dir >= 0)
+        close(dir);
+    return bytes;
+}
+
 /* Waits for a process that is adding to the file: it must not leave a journal for the next file with this name. */
 int search_forget(const char *vault, int64_t session_id)
 {

@@ -7,9 +7,13 @@
 #include "vault/store/dir.h"
 #include "vault/store/failure.h"
 #include "vault/store/read_only.h"
+#include "vault/store/running_lock.h"
 #include "vault/store/schema.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,29 +23,79 @@
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-static bool is_same_boot(const struct running *r)
+/* A process that started this much later than the session has reused the pid of its proxy. The value is generous
+ * because the wall clock may have been set in between. */
+#define PID_REUSE_US (60 * (int64_t)1000000)
+
+static enum liveness_place boot_of(const struct running *r)
 {
     char boot[PROCESS_BOOT_MAX];
     process_boot(boot);
-    return boot[0] != '\0' && strcmp(boot, r->boot) == 0;
+    if (boot[0] == '\0' || r->boot[0] == '\0')
+        return LIVENESS_PLACE_UNKNOWN;
+    return strcmp(boot, r->boot) == 0 ? LIVENESS_HERE : LIVENESS_NOT_HERE;
 }
 
-/* Whether the row's process ids are valid in this boot and PID namespace. */
-static bool is_here(const struct running *r)
+static enum liveness_place pids_of(const struct running *r)
 {
-    return is_same_boot(r) && r->pid_namespace != 0 && r->pid_namespace == process_namespace();
+    if (r->pid_namespace == 0)
+        return LIVENESS_PLACE_UNKNOWN;
+    return r->pid_namespace == process_namespace() ? LIVENESS_HERE : LIVENESS_NOT_HERE;
 }
 
-enum running_state running_look(const struct running_row *row)
+bool running_is_here(const struct running *r)
+{
+    return boot_of(r) == LIVENESS_HERE && pids_of(r) == LIVENESS_HERE;
+}
+
+bool running_is_host(struct slice name)
 {
     char host[_POSIX_HOST_NAME_MAX + 1] = "";
-    const struct running *r = &row->r;
-    if (is_here(r))
-        return r->pid_start != 0 && process_start(r->pid) == r->pid_start ? RUNNING_LIVE
-                                                                          : RUNNING_EXITED;
-    bool same_host = gethostname(host, sizeof host - 1) == 0 && strcmp(host, row->host) == 0;
-    /* this machine was rebooted since */
-    return same_host && r->boot[0] != '\0' && !is_same_boot(r) ? RUNNING_EXITED : RUNNING_ELSEWHERE;
+    return gethostname(host, sizeof host - 1) == 0 && name.p != NULL && slice_is(name, host);
+}
+
+/* Whether the proxy's process runs, if its id is valid here. */
+static bool process_runs(const struct running *r, int64_t started_at_us)
+{
+    if (r->pid_start != 0 || boot_of(r) == LIVENESS_HERE)
+        return r->pid_start != 0 && process_start(r->pid) == r->pid_start;
+    return r->pid > 0 && (kill(r->pid, 0) == 0 || errno != ESRCH) &&
+           process_began_us(r->pid) <= started_at_us + PID_REUSE_US;
+}
+
+enum session_state running_state(const struct running_session *s, int lock)
+{
+    struct liveness f = {.ended = s->ended};
+    if (!s->ended)
+        f = (struct liveness){
+            .lock = running_lock_look(lock, s->id),
+            .boot = boot_of(&s->r),
+            .pids = pids_of(&s->r),
+            .host = running_is_host(s->host),
+            .process = process_runs(&s->r, s->started_at_us),
+        };
+    return liveness_of(&f);
+}
+
+enum session_state running_look(const struct running_list *l, const struct running_row *row)
+{
+    struct running_session s = {.id = row->session_id,
+                                .started_at_us = row->started_at_us,
+                                .host = slice_of(row->host),
+                                .r = row->r};
+    return running_state(&s, l->lock);
+}
+
+bool running_any(const char *vault)
+{
+    struct running_list l;
+    struct buf error = {0};
+    bool any = running_open(&l, vault, &error) < 0;
+    for (size_t i = 0; !any && i < l.n; i++)
+        any = running_look(&l, &l.row[i]) != SESSION_DIED;
+    running_close(&l);
+    buf_close(&error);
+    return any;
 }
 
 bool running_client_exited(const struct running *r)
@@ -52,7 +106,8 @@ bool running_client_exited(const struct running *r)
 
 size_t running_group(const struct running *r, struct process *ret, size_t max)
 {
-    if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() || !is_here(r))
+    if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() ||
+        !running_is_here(r))
         return 0;
     size_t n = process_group(r->server_group, ret, max);
     for (size_t i = 0; i < n; i++) {
@@ -110,6 +165,27 @@ static pid_t take_pid(sqlite3_stmt *q, int i)
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
+#define PROCESSES                                                                                  \
+    "r.boot, r.pid_namespace, r.pid, r.pid_start, r.client_pid, r.client_start, r.server_pid,"     \
+    " r.server_start, r.server_group, r.server_session"
+
+/* at: the column of the first of PROCESSES. */
+static void take_processes(sqlite3_stmt *q, int at, struct running *ret)
+{
+    *ret = (struct running){
+        .pid_namespace = sqlite3_column_int64(q, at + 1),
+        .pid = take_pid(q, at + 2),
+        .pid_start = (uint64_t)sqlite3_column_int64(q, at + 3),
+        .client_pid = take_pid(q, at + 4),
+        .client_start = (uint64_t)sqlite3_column_int64(q, at + 5),
+        .server_pid = take_pid(q, at + 6),
+        .server_start = (uint64_t)sqlite3_column_int64(q, at + 7),
+        .server_group = take_pid(q, at + 8),
+        .server_session = take_pid(q, at + 9),
+    };
+    take_text(q, at, ret->boot, sizeof ret->boot);
+}
+
 static void take_row(sqlite3_stmt *q, struct running_row *row)
 {
     *row = (struct running_row){
@@ -117,24 +193,12 @@ static void take_row(sqlite3_stmt *q, struct running_row *row)
         .started_at_us = sqlite3_column_int64(q, 1),
         .last_at_us = sqlite3_column_int64(q, 2),
         .ended = sqlite3_column_type(q, 3) != SQLITE_NULL,
-        .r =
-            {
-                .pid_namespace = sqlite3_column_int64(q, 9),
-                .pid = take_pid(q, 10),
-                .pid_start = (uint64_t)sqlite3_column_int64(q, 11),
-                .client_pid = take_pid(q, 12),
-                .client_start = (uint64_t)sqlite3_column_int64(q, 13),
-                .server_pid = take_pid(q, 14),
-                .server_start = (uint64_t)sqlite3_column_int64(q, 15),
-                .server_group = take_pid(q, 16),
-                .server_session = take_pid(q, 17),
-            },
     };
     take_text(q, 4, row->uid, sizeof row->uid);
     take_text(q, 5, row->name, sizeof row->name);
     take_text(q, 6, row->host, sizeof row->host);
     take_text(q, 7, row->client, sizeof row->client);
-    take_text(q, 8, row->r.boot, sizeof row->r.boot);
+    take_processes(q, 8, &row->r);
 }
 
 #define LAST_AT                                                                                    \
@@ -147,9 +211,8 @@ static int load(sqlite3 *db, struct running_list *l)
 {
     static const char sql[] =
         "SELECT s.id, s.started_at_us, " LAST_AT
-        ", s.ended_at_us, s.uid, s.name, s.host, s.client_name, r.boot, r.pid_namespace, r.pid,"
-        " r.pid_start, r.client_pid, r.client_start, r.server_pid, r.server_start, r.server_group,"
-        " r.server_session FROM running r JOIN sessions s ON s.id = r.session_id ORDER BY s.id";
+        ", s.ended_at_us, s.uid, s.name, s.host, s.client_name, " PROCESSES
+        " FROM running r JOIN sessions s ON s.id = r.session_id ORDER BY s.id";
     sqlite3_stmt *q = NULL;
     size_t cap = 0;
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -167,15 +230,40 @@ static int load(sqlite3 *db, struct running_list *l)
     return st;
 }
 
+int running_read(sqlite3 *db, int64_t session_id, struct running *ret)
+{
+    sqlite3_stmt *q = NULL;
+    bool has;
+    int st = schema_has_table(db, "running", &has);
+    if (st < 0 || !has)
+        return st < 0 ? st : MI_ENOENT;
+    int rc = sqlite3_prepare_v2(db, "SELECT " PROCESSES " FROM running r WHERE r.session_id = ?1",
+                                -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, session_id);
+        rc = sqlite3_step(q);
+    }
+    if (rc == SQLITE_ROW)
+        take_processes(q, 0, ret);
+    st = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? MI_ENOENT : failure_keep(db);
+    sqlite3_finalize(q);
+    return st;
+}
+
 int running_open(struct running_list *ret, const char *vault, struct buf *error)
 {
     sqlite3 *db;
-    *ret = (struct running_list){0};
+    *ret = (struct running_list){.lock = -1};
     int st = connect_to(&db, vault, false, error);
     if (st == 0) {
         st = load(db, ret);
         if (st == MI_ESTORE)
             (void)fail(db, vault, error);
+    }
+    int dir = st == 0 ? open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (dir >= 0) {
+        ret->lock = running_lock_find(dir);
+        close(dir);
     }
     sqlite3_close(db);
     if (st < 0)
@@ -186,7 +274,9 @@ int running_open(struct running_list *ret, const char *vault, struct buf *error)
 void running_close(struct running_list *l)
 {
     free(l->row);
-    *l = (struct running_list){0};
+    if (l->lock >= 0)
+        close(l->lock);
+    *l = (struct running_list){.lock = -1};
 }
 
 static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
@@ -273,6 +363,8 @@ static bool has_journal(const char *uid)
 {
     struct journal_file f;
     struct ring r;
+    if (!uid_is_valid(slice_of(uid))) /* another program may have written it */
+        return false;
     int st = journal_file_open(&f, uid);
     if (st < 0)
         return st == MI_EFULL; /* somebody stores it now */
@@ -291,7 +383,7 @@ int running_close_dead_sessions(const char *vault)
     for (size_t i = 0; st == 0 && i < l.n; i++) {
         struct process group[GROUP_MAX];
         const struct running_row *row = &l.row[i];
-        if (running_look(row) != RUNNING_EXITED || (!row->ended && has_journal(row->uid)))
+        if (running_look(&l, row) != SESSION_DIED || (!row->ended && has_journal(row->uid)))
             continue;
         bool left = running_group(&row->r, group, GROUP_MAX) > 0;
         if (!left || !row->ended)

@@ -1,5 +1,5 @@
 /* running.h - the table `running`: the running proxies and their servers, so that the processes of a killed proxy can
- * be found and stopped.
+ * be found and stopped; and the facts that say whether a session runs (model/liveness.h).
  *
  * One row for each session that has not ended, written with the session's own row. A process is identified by its id
  * and start time, within one boot of the machine and one PID namespace; if these differ, its state is unknown.
@@ -14,6 +14,9 @@
 
 #include "base/buf.h"
 #include "journal/running.h"
+#include "model/liveness.h"
+
+#include <sqlite3.h>
 
 #define RUNNING_WAIT_MS 2000
 #define RUNNING_ROWS_MAX 4096
@@ -29,21 +32,34 @@ struct running_row {
 struct running_list {
     struct running_row *row; /* owned */
     size_t n;
-};
-
-enum running_state {
-    RUNNING_LIVE,
-    RUNNING_EXITED,    /* the interposer has exited */
-    RUNNING_ELSEWHERE, /* on another machine or in another container */
+    int lock; /* owned; VAULT/running.lock, -1: there is none */
 };
 
 /* Reads the table, ordered by session. Empty if the vault does not have the table (older, or nothing recorded yet).
  * 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
+/* The row of one session. 0; MI_ENOENT: it has none; MI_ESTORE: see failure.h. */
+MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-enum running_state running_look(const struct running_row *row);
-/* Whether the process that started the interposer has exited. Not for RUNNING_ELSEWHERE. */
+/* What a session's rows say of it. r: its row in `running`; without one, only its `pid` is known. */
+struct running_session {
+    int64_t id, started_at_us;
+    bool ended;
+    struct slice host;
+    struct running r;
+};
+/* lock: of running_lock_find(). */
+enum session_state running_state(const struct running_session *s, int lock);
+/* Never SESSION_ENDED: the processes of a session that has ended may still be there. */
+enum session_state running_look(const struct running_list *l, const struct running_row *row);
+/* Whether this machine has this name. */
+bool running_is_host(struct slice name);
+/* Whether a proxy with this vault may run. */
+bool running_any(const char *vault);
+/* Whether process ids of the row are valid here: in this boot and PID namespace. */
+bool running_is_here(const struct running *r);
+/* Whether the process that started the interposer has exited. Only if running_is_here(). */
 bool running_client_exited(const struct running *r);
 /* The live processes of the server's group, at most `max`. 0 also if the group id may have been reused. */
 size_t running_group(const struct running *r, struct process *ret, size_t max);

@@ -3,20 +3,19 @@
 #include "base/text.h"
 #include "wire/json/block.h"
 #include "wire/json/escape.h"
+#include "wire/json/nesting.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-/* The state of one scan. The stack of open containers has one bit each (object or array). The position is
- * not part of it: every function takes a pointer to the next byte and returns one past what it has
- * read, or NULL after a fault. */
+/* The state of one scan. The position is not part of it: every function takes a pointer to the next byte and returns one
+ * past what it has read, or NULL after a fault. */
 struct scanner {
     const char *end;
     const char *fault_at;
     enum json_fault_kind fault;
-    int depth; /* open containers */
-    uint64_t is_object[(JSON_MAX_DEPTH + 63) / 64];
+    struct nesting open;
     json_member_fn on_member;
     void *ctx;
     struct slice key[3];     /* key of the member being read at depth 1 and 2 */
@@ -293,7 +292,7 @@ static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_
  * JSON_OBJECT_KEYS_MAX comparisons per key. */
 static void note_key(struct scanner *s, struct slice key)
 {
-    uint32_t from = s->keys_from[s->depth];
+    uint32_t from = s->keys_from[s->open.depth];
     if (s->duplicate || s->keys_n == JSON_KEYS_MAX || s->keys_n - from == JSON_OBJECT_KEYS_MAX)
         return;
     uint32_t h;
@@ -302,59 +301,50 @@ static void note_key(struct scanner *s, struct slice key)
     else if (!hash_escaped_key(key, &h))
         return;
     uint64_t bit = (uint64_t)1 << (h % 64);
-    if (s->keys_seen[s->depth] & bit)
+    if (s->keys_seen[s->open.depth] & bit)
         for (uint32_t i = from; i < s->keys_n; i++)
             if (s->keys[i] == h)
                 s->duplicate = true;
-    s->keys_seen[s->depth] |= bit;
+    s->keys_seen[s->open.depth] |= bit;
     s->keys[s->keys_n++] = h;
-}
-
-static inline bool in_object(const struct scanner *s)
-{
-    unsigned i = (unsigned)s->depth - 1;
-    return s->is_object[i / 64] >> (i % 64) & 1;
 }
 
 static bool open_container(struct scanner *s, bool object)
 {
-    if (s->depth == JSON_MAX_DEPTH)
+    if (!nesting_open(&s->open, object))
         return false;
-    unsigned i = (unsigned)s->depth++;
-    uint64_t bit = (uint64_t)1 << (i % 64);
-    s->is_object[i / 64] = object ? s->is_object[i / 64] | bit : s->is_object[i / 64] & ~bit;
-    s->keys_from[s->depth] = (uint16_t)s->keys_n;
-    if (s->depth > JSON_TREE_DEPTH) {
+    s->keys_from[s->open.depth] = (uint16_t)s->keys_n;
+    if (s->open.depth > JSON_TREE_DEPTH) {
         s->deep = true;
         s->keys_n = JSON_KEYS_MAX; /* no keys are noted until this container ends */
         return true;
     }
-    s->keys_seen[s->depth] = 0;
+    s->keys_seen[s->open.depth] = 0;
     return true;
 }
 
 static void close_container(struct scanner *s)
 {
-    s->keys_n = s->keys_from[s->depth];
-    s->depth--;
+    s->keys_n = s->keys_from[s->open.depth];
+    s->open.depth--;
 }
 
 /* Are members at the current depth reported? At depth 2, only those of an object inside the root object. */
 static inline bool watched(const struct scanner *s)
 {
-    return s->depth <= 2 && s->on_member != NULL && (s->is_object[0] & 1) != 0 &&
-           (s->depth == 1 || (s->is_object[0] & 2) != 0);
+    return s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&
+           (s->open.depth == 1 || (s->open.is_object[0] & 2) != 0);
 }
 
 static void member_ended(struct scanner *s, const char *p)
 {
-    const char *at = s->value_at[s->depth];
+    const char *at = s->value_at[s->open.depth];
     struct json_member m = {
-        .depth = s->depth,
-        .key = s->key[s->depth],
+        .depth = s->open.depth,
+        .key = s->key[s->open.depth],
         .value = {json_type_at(*at), {at, (size_t)(p - at)}},
     };
-    if (s->depth == 2)
+    if (s->open.depth == 2)
         m.outer = s->key[1];
     s->on_member(s->ctx, &m);
 }
@@ -373,9 +363,9 @@ static inline const char *scan_key(struct scanner *s, const char *p)
     if (p >= s->end || *p != ':')
         return fail(s, p, JSON_SYNTAX);
     p = skip_space(p + 1, s->end);
-    if (s->depth <= 2) {
-        s->key[s->depth] = key;
-        s->value_at[s->depth] = p;
+    if (s->open.depth <= 2) {
+        s->key[s->open.depth] = key;
+        s->value_at[s->open.depth] = p;
     }
     return p;
 }
@@ -400,7 +390,7 @@ value:
             goto key;
         goto value;
     }
-    if ((p = scan_scalar(s, p)) == NULL || s->depth == 0)
+    if ((p = scan_scalar(s, p)) == NULL || s->open.depth == 0)
         return p;
 
 ended:
@@ -419,9 +409,9 @@ ended:
 close:
     p++;
     close_container(s);
-    if (s->depth == 0)
+    if (s->open.depth == 0)
         return p;
-    object = in_object(s);
+    object = nesting_in_object(&s->open);
     goto ended;
 
 key:
@@ -436,8 +426,8 @@ int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct jso
     s.end = text.p + text.n;
     s.fault = JSON_OK;
     s.fault_at = text.p;
-    s.depth = 0;
-    s.is_object[0] = 0;
+    s.open.depth = 0;
+    s.open.is_object[0] = 0;
     s.on_member = on_member;
     s.ctx = ctx;
     s.duplicate = s.deep = false;

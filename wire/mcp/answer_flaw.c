@@ -10,7 +10,8 @@
 static bool is_empty_result(struct slice method)
 {
     const struct method *k = method_find(method);
-    return k != NULL && k->is_request && k->result[0].types == 0;
+    return k != NULL && k->is_request && k->result[0].types == 0 &&
+           (k->flags & METHOD_PASSES_ON) == 0;
 }
 
 enum finding answer_flaw(const struct rpc *answer, struct slice method)
@@ -40,8 +41,7 @@ static struct slice member_of(struct slice text, struct slice value)
         continue;
     while (*--from != '"')
         continue;
-    while (*--from !=
-           '"') /* the name is `result` or `error`, perhaps with escapes: it has no quotes */
+    while (*--from != '"') /* `result` or `error`, perhaps with escapes, has no quotes inside */
         continue;
     const char *comma = from;
     while (comma > text.p && strchr(" \t\r\n", comma[-1]) != NULL)

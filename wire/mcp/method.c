@@ -162,7 +162,7 @@ static const struct method methods[] = {
      true,
      D,
      D,
-     METHOD_PATIENT,
+     METHOD_PATIENT | METHOD_PASSES_ON,
      CAP_TASKS,
      REV_2025_11_25,
      {NEED(TASK_ID, D, STRING)},

@@ -68,6 +68,7 @@ enum method_flag {
     METHOD_ASKS_BACK = 16,  /* in 2026-07-28 its result may be input_required */
     METHOD_STREAMED = 32,   /* a notification that requires a subscription in 2026-07-28 */
     METHOD_LISTENS = 64,    /* opens a subscription; its result ends the subscription */
+    METHOD_PASSES_ON = 128, /* its result is that of another request */
 };
 
 /* A member of params or result, and the allowed types of its value. */

@@ -265,7 +265,7 @@ static int follow_from_end(struct tail *t, const struct query_session *s, int64_
 static bool on_old_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
-    enum session_state state = session_state_of(s);
+    enum session_state state = session_state_of(t->q, s);
     bool is_open = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
     int64_t seq = INT64_MAX, event = INT64_MAX;
     if (t->newest == 0)

@@ -141,7 +141,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
     if (st < 0 || page == NULL)
         return st < 0 ? st : MI_ENOENT;
     page_free(r->page);
-    *r = (struct session_row){.page = page, .state = session_state_of(&page->session)};
+    *r = (struct session_row){.page = page, .state = session_state_of(q, &page->session)};
     st = query_last_message(q, id, &r->messages, &r->last_t_us);
     *ret = r;
     return st;

@@ -77,7 +77,8 @@ static void start(struct fixture *f)
     assert_int_equal(pipe2(text, O_NONBLOCK | O_CLOEXEC), 0);
     f->pid = fork();
     if (f->pid == 0) {
-        struct process_config cfg = {.start = f->start,
+        struct process_config cfg = {.lock = -1,
+                                     .start = f->start,
                                      .retention = &none,
                                      .file = &f->j.file,
                                      .control = control[1],

@@ -3,7 +3,9 @@
 
 #include "tests/support/journal_unit.h"
 
+#include "base/os/process.h"
 #include "record/process/orphans.h"
+#include "record/process/upkeep.h"
 #include "redact/sanitizer.h"
 
 #include <sys/resource.h>
@@ -765,6 +767,53 @@ static void test_orphan_whose_vault_is_locked_is_left_for_later(void **state)
     assert_false(has_journal(j));
 }
 
+/* ---- upkeep --------------------------------------------------------------------------------- */
+
+/* A session in the vault whose processes are gone, and whose journal is gone as well. */
+static void leave_dead_session(struct journal_unit *j, int id)
+{
+    char sql[600], boot[PROCESS_BOOT_MAX];
+    sqlite3 *db = NULL;
+    process_boot(boot);
+    snprintf(
+        sql, sizeof sql,
+        "INSERT INTO sessions (id, uid, name, command, started_at_us, pid, host, record_level,"
+        " interposer_version, salt) VALUES (%d, 'U%d', 'n', '[]', 1, 1, 'h', 'full', '0', x'00');"
+        "INSERT INTO running (session_id, boot, pid_namespace, pid, pid_start)"
+        " VALUES (%d, '%s', %lld, 1, 0)",
+        id, id, id, boot, (long long)process_namespace());
+    assert_int_equal(sqlite3_open(temp_path(&j->t, "vault/interposer.db"), &db), SQLITE_OK);
+    sql_run(db, sql);
+    sqlite3_close(db);
+}
+
+static void test_upkeep_looks_for_dead_sessions_from_time_to_time(void **state)
+{
+    struct journal_unit *j = *state;
+    struct open_store o;
+    struct upkeep u;
+    static const struct retention none;
+    journal_unit_open(j, NULL);
+    open_it(&o, j);
+    assert_int_equal(store_ready(o.s, &o.r), STORE_DONE);
+    upkeep_open(&u, o.s, &none, NULL, NULL);
+    int64_t wait_us = upkeep_idle(&u);
+    assert_true(wait_us > 0 && wait_us <= UPKEEP_DEAD_US);
+    for (int id = 2; id <= 3; id++) {
+        char sql[80];
+        leave_dead_session(j, id);
+        (void)upkeep_idle(&u); /* not due */
+        snprintf(sql, sizeof sql, "SELECT end_reason FROM sessions WHERE id = %d", id);
+        assert_string_equal(ask(&j->t, sql), "-");
+        u.look_us = clock_mono_us();
+        wait_us = upkeep_idle(&u);
+        assert_string_equal(ask(&j->t, sql), "killed");
+        assert_true(wait_us > UPKEEP_DEAD_US && wait_us <= UPKEEP_LOOK_US);
+    }
+    upkeep_close(&u);
+    close_it(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -790,6 +839,7 @@ int main(void)
         T(test_orphan_is_sanitized_with_the_rules_of_its_session),
         T(test_orphan_of_another_version_is_left),
         T(test_orphan_whose_vault_is_locked_is_left_for_later),
+        T(test_upkeep_looks_for_dead_sessions_from_time_to_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The table of running proxies: its rows, and that a process is not mistaken for another one. */
 #include "vault/store/running.h"
+#include "vault/store/running_lock.h"
 
 #include "tests/support/vault_unit.h"
 
@@ -54,6 +55,8 @@ static struct running of_group(struct fixture *f)
     return r;
 }
 
+static const struct running_list none = {.lock = -1};
+
 static struct running_row row_of(struct running r)
 {
     struct running_row row = {.r = r};
@@ -74,7 +77,7 @@ static void test_running_self_is_this_process_and_live(void **state)
     assert_true(r.pid_namespace > 0);
     assert_int_equal(r.server_pid, 0);
     struct running_row row = row_of(r);
-    assert_int_equal(running_look(&row), RUNNING_LIVE);
+    assert_int_equal(running_look(&none, &row), SESSION_LIVE);
     assert_false(running_client_exited(&r));
 }
 
@@ -85,9 +88,9 @@ static void test_running_proxy_with_another_start_time_has_exited(void **state)
     running_self(&r);
     struct running_row row = row_of(r);
     row.r.pid_start++;
-    assert_int_equal(running_look(&row), RUNNING_EXITED);
+    assert_int_equal(running_look(&none, &row), SESSION_DIED);
     row.r.pid_start = 0;
-    assert_int_equal(running_look(&row), RUNNING_EXITED);
+    assert_int_equal(running_look(&none, &row), SESSION_DIED);
     r.client_start++;
     assert_true(running_client_exited(&r));
     r.client_start = 0; /* unknown when the row was written */
@@ -102,20 +105,123 @@ static void test_running_on_another_machine_is_elsewhere(void **state)
     struct running_row row = row_of(r);
     row.r.pid_start++;
     row.r.pid_namespace++; /* another container of this machine */
-    assert_int_equal(running_look(&row), RUNNING_ELSEWHERE);
+    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
     row.r.pid_namespace = 0;
-    assert_int_equal(running_look(&row), RUNNING_ELSEWHERE);
+    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
     row.r.pid_namespace = r.pid_namespace;
     snprintf(row.host, sizeof row.host, "renamed");
-    assert_int_equal(running_look(&row), RUNNING_EXITED); /* this machine, with another host name */
+    assert_int_equal(running_look(&none, &row),
+                     SESSION_DIED); /* this machine, with another host name */
     row.r.boot[0] ^= 1;
-    assert_int_equal(running_look(&row), RUNNING_ELSEWHERE);
+    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
     row = row_of(r);
     row.r.boot[0] ^= 1; /* this machine, before a reboot */
-    assert_int_equal(running_look(&row), RUNNING_EXITED);
-    row.r.boot[0] = '\0';
-    assert_int_equal(running_look(&row), RUNNING_ELSEWHERE);
+    assert_int_equal(running_look(&none, &row), SESSION_DIED);
+    row.r.boot[0] = '\0'; /* unknown: the process decides */
+    assert_int_equal(running_look(&none, &row), SESSION_LIVE);
+    row.r.pid_namespace++;
+    assert_int_equal(running_look(&none, &row), SESSION_ELSEWHERE);
 }
+
+/* ---- the lock ------------------------------------------------------------------------------- */
+
+/* A child process, which has all descriptors of this one. */
+static pid_t sharer(void)
+{
+    int ready[2];
+    char c;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(ready[0]);
+        close(ready[1]);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &c, 1), 0); /* the child has closed its end */
+    close(ready[0]);
+    return pid;
+}
+
+static void test_running_lock_lasts_while_one_process_has_its_description(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(mkdir(f->t.vault, 0700), 0);
+    int dir = open(f->t.vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(running_lock_find(dir), -1);
+    int fd = running_lock_open(dir);
+    assert_true(fd >= 0);
+    int look = running_lock_find(dir);
+    assert_int_equal(running_lock_look(-1, 7), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_look(look, 7), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_take(fd, dir, 7), 0);
+    assert_int_equal(running_lock_take(fd, dir, 7), 0); /* a recorder that replaces another one */
+    assert_int_equal(running_lock_look(look, 7), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_look(look, 6), LIVENESS_NO_LOCK);
+    assert_int_equal(running_lock_look(look, 8), LIVENESS_NO_LOCK);
+    f->kid[f->kids++] = sharer();
+    close(fd);
+    assert_int_equal(running_lock_look(look, 7), LIVENESS_LOCKED);
+    kill(f->kid[0], SIGKILL);
+    assert_int_equal(waitpid(f->kid[0], NULL, 0), f->kid[0]);
+    f->kids = 0;
+    assert_int_equal(running_lock_look(look, 7), LIVENESS_UNLOCKED);
+    close(look);
+    close(dir);
+}
+
+static void test_running_lock_of_another_session_is_not_taken(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(mkdir(f->t.vault, 0700), 0);
+    int dir = open(f->t.vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int first = running_lock_open(dir), second = running_lock_open(dir);
+    assert_int_equal(running_lock_take(first, dir, 1), 0);
+    assert_int_equal(running_lock_take(second, dir, 1), MI_EFULL);
+    assert_int_equal(running_lock_take(second, dir, 2), 0);
+    assert_true(running_lock_is_of(second, dir));
+    assert_int_equal(running_lock_take(second, dir, 3), 0); /* in a new database */
+    int look = running_lock_find(dir);
+    assert_int_equal(running_lock_look(look, 1), LIVENESS_LOCKED);
+    assert_int_equal(running_lock_look(look, 2), LIVENESS_UNLOCKED);
+    assert_int_equal(running_lock_look(look, 3), LIVENESS_LOCKED);
+    running_lock_remove(dir);
+    assert_false(running_lock_is_of(second, dir));
+    close(first);
+    close(second);
+    close(look);
+    close(dir);
+}
+
+/* Of another PID namespace: only the lock tells that the session is over. */
+static void test_running_session_of_another_namespace_is_judged_by_its_lock(void **state)
+{
+    struct fixture *f = *state;
+    struct running r;
+    assert_int_equal(mkdir(f->t.vault, 0700), 0);
+    int dir = open(f->t.vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = running_lock_open(dir);
+    running_self(&r);
+    r.pid_namespace++;
+    struct running_row row = row_of(r);
+    row.session_id = 5;
+    snprintf(row.host, sizeof row.host, "container");
+    struct running_list l = {.lock = running_lock_find(dir)};
+    assert_int_equal(running_look(&l, &row), SESSION_ELSEWHERE);
+    assert_int_equal(running_lock_take(fd, dir, 5), 0);
+    assert_int_equal(running_look(&l, &row), SESSION_LIVE);
+    assert_false(running_is_here(&row.r));
+    close(fd);
+    assert_int_equal(running_look(&l, &row), SESSION_DIED);
+    row.r.boot[0] ^= 1; /* another machine has the file without this one's locks */
+    assert_int_equal(running_look(&l, &row), SESSION_ELSEWHERE);
+    running_close(&l);
+    close(dir);
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
 
 static void test_running_group_is_the_recorded_one(void **state)
 {
@@ -253,7 +359,7 @@ static void test_running_row_is_added_and_removed_with_the_session(void **state)
     assert_string_equal(l.row[0].r.boot, mine.boot);
     assert_true(l.row[0].r.server_start == mine.server_start);
     assert_int_equal(l.row[0].r.server_session, mine.server_session);
-    assert_int_equal(running_look(&l.row[0]), RUNNING_LIVE);
+    assert_int_equal(running_look(&l, &l.row[0]), SESSION_LIVE);
     running_close(&l);
     running_close(&l);
     end_session(s);
@@ -334,6 +440,9 @@ int main(void)
         T(test_running_self_is_this_process_and_live),
         T(test_running_proxy_with_another_start_time_has_exited),
         T(test_running_on_another_machine_is_elsewhere),
+        T(test_running_lock_lasts_while_one_process_has_its_description),
+        T(test_running_lock_of_another_session_is_not_taken),
+        T(test_running_session_of_another_namespace_is_judged_by_its_lock),
         T(test_running_group_is_the_recorded_one),
         T(test_running_group_with_another_start_time_is_not_the_same),
         T(test_running_group_without_its_leader_is_known_by_age_and_session),

@@ -379,9 +379,9 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     /* in time, whatever comes */
     traffic_say(f, "C " PING("2"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':2,");
-    for (int64_t us = 0; us <= ODD_WAIT_MAX_US; us += ODD_WAIT_US / 2) {
+    for (int64_t us = 0; us <= SERVER_LINES_WAIT_MAX_US; us += ODD_WAIT_US / 2) {
         wait_us(f, ODD_WAIT_US / 2);
-        if (f->traffic.odd.waits)
+        if (f->traffic.odd.lines.waits)
             traffic_say(f, "S ");
     }
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1") ERROR("2"));
@@ -390,7 +390,7 @@ static void test_odd_wait_for_the_next_line_is_bounded(void **state)
     traffic_say(f, "S {'jsonrpc':'2.0','id':3,");
     assert_true(expire_not_reading(&f->traffic, true));
     wait_us(f, 10 * ODD_WAIT_US);
-    assert_true(f->traffic.odd.waits);
+    assert_true(f->traffic.odd.lines.waits);
     assert_true(expire_not_reading(&f->traffic, false));
     traffic_say(f, "S 'result':{}}");
     wait_us(f, 0);
@@ -411,9 +411,9 @@ static void test_odd_message_over_several_lines_has_the_limit_of_one(void **stat
     traffic_begin(f, VALIDATE_WIRE, 100);
     traffic_say(f, "C " PING("1"));
     traffic_say(f, "S {'jsonrpc':'2.0','id':1,'result':{'t':[");
-    for (int i = 0; i < 100 && f->traffic.odd.waits; i++)
+    for (int i = 0; i < 100 && f->traffic.odd.lines.waits; i++)
         traffic_say(f, "S 1,1,1,1,");
-    assert_false(f->traffic.odd.waits);
+    assert_false(f->traffic.odd.lines.waits);
     wait_us(f, ODD_WAIT_US);
     assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
     traffic_end(f);
@@ -486,16 +486,16 @@ static void expect_error_message(struct fixture *f, const char *line, const char
 static void test_odd_error_says_what_is_wrong_and_where_without_secrets(void **state)
 {
     expect_error_message(*state, "S {'id':1,'result':{'t':'C:\\dir'}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: invalid escape '\\d' at "
                          "byte 26 of the line: {\"id\":1,\"result\":{\"t\":\"C:\\dir\"}}");
     expect_error_message(*state, "S {'id':1,'result':{'" SECRET "':'C:\\dir'}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: invalid escape '\\d' at "
                          "byte 65 of the line");
     expect_error_message(*state, "S {'id':1,'token':'" SECRET "','result':{'" PAD "':'C:\\dir'}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: invalid escape '\\d' at "
                          "byte 146 of the line: …45678901234567890123456789\":\"C:\\dir\"}}");
     expect_error_message(*state, "S {'id':1,'result':{\x1b[31m}}",
-                         "the server's answer is not valid JSON: this byte is not allowed here, at "
+                         "the server's answer is not valid JSON: unexpected '\\x1b' at "
                          "byte 18 of the line: {\"id\":1,\"result\":{\\x1b[31m}}");
     expect_error_message(*state, "S {'jsonrpc':'2.0','id':1,'result':{},'result':{}}",
                          "the server's answer is invalid: an envelope key occurs twice");
@@ -519,8 +519,8 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
          "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{\"t\":\"C:\\dir\"}}"},
         {"S {'jsonrpc':'2.0','id':true,'result':{}}",
          "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{}}"},
-        {"S {'result':{'password':'" SECRET "'},'x':'\xe9'}",
-         "{\"result\":{\"password\":\"[redacted:password]\"},\"x\":\"\\xe9\"}"},
+        {"S {'jsonrpc':'2.0','result':{'password':'" SECRET "'},'x':'\xe9'}",
+         "{\"jsonrpc\":\"2.0\",\"result\":{\"password\":\"[redacted:password]\"},\"x\"…"},
         {"S " OK("7"), "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"},
         {"S " NULL_ERROR,
          "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"m\"}}"},
@@ -550,6 +550,39 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
     deadlines_close(&rules);
 }
 
+/* The same for answers that nobody can read, to other requests. */
+static void test_odd_server_that_sends_an_invalid_answer_is_not_silent(void **state)
+{
+    static const char *const lines[] = {
+        "S {'jsonrpc':'2.0','id':1,'result':{'t':'C:\\dir'}}",
+        "S {'jsonrpc':'2.0','id':1}",
+        "S " OK("1") OK("1"),
+    };
+    struct fixture *f = *state;
+    struct deadlines rules;
+    struct buf error = {0};
+    deadlines_open(&rules);
+    assert_int_equal(deadlines_add(&rules, "10s", &error), 0);
+    for (size_t i = 0; i <= MI_COUNT(lines); i++) {
+        traffic_begin(f, VALIDATE_WIRE, 100);
+        traffic_deadlines(&f->traffic, &rules, 0);
+        f->traffic.on_silent = never_silent;
+        traffic_say(f, "C " PING("1"));
+        traffic_say(f, "C " PING("2"));
+        traffic_turn(f);
+        wait_us(f, 1000000);
+        if (i < MI_COUNT(lines))
+            traffic_say(f, lines[i]);
+        else
+            traffic_feed_long(f, 'S', "{'jsonrpc':'2.0','id':1,'result':'", 100, "'}");
+        wait_us(f, 20000000);
+        if (strstr(traffic_got(f, ROW_S2C), ERROR("1") "<2 -32001 timeout>") == NULL)
+            fail_msg("row %zu: %s", i, traffic_got(f, ROW_S2C));
+        traffic_end(f);
+    }
+    deadlines_close(&rules);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, traffic_set_up, traffic_tear_down)
@@ -566,6 +599,7 @@ int main(void)
         T(test_odd_repairs_are_events_with_the_replaced_bytes),
         T(test_odd_error_says_what_is_wrong_and_where_without_secrets),
         T(test_odd_server_that_sends_invalid_lines_is_not_silent),
+        T(test_odd_server_that_sends_an_invalid_answer_is_not_silent),
     };
     return cmocka_run_group_tests_name("odd", tests, NULL, NULL);
 }

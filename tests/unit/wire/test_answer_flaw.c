@@ -22,6 +22,7 @@ static const struct row rows[] = {
      false},
     {"tools/call", ANSWER("\"result\":null"), NULL, FIND_NULL_RESULT, true},
     {"tools/list", ANSWER("\"result\":null"), NULL, FIND_NULL_RESULT, true},
+    {"tasks/result", ANSWER("\"result\":null"), NULL, FIND_NULL_RESULT, true},
     {"shutdown", ANSWER("\"result\":null"), NULL, FIND_COUNT, false}, /* of LSP */
     {"tools/call", ANSWER("\"result\":{},\"error\":null"), ANSWER("\"result\":{}"),
      FIND_NULL_BESIDE_ANSWER, false},

@@ -171,9 +171,9 @@ static void test_lenient_deep_and_long_lines(void **state)
     struct buf b = {0};
     struct lenient l;
     buf_adds(&b, "{\"result\":");
-    for (int i = 0; i < LENIENT_DEPTH_MAX; i++)
+    for (int i = 0; i < JSON_MAX_DEPTH; i++)
         buf_addc(&b, '[');
-    for (int i = 0; i < LENIENT_DEPTH_MAX; i++)
+    for (int i = 0; i < JSON_MAX_DEPTH; i++)
         buf_addc(&b, ']');
     buf_adds(&b, ",\"id\":7}"); /* too deep from both ends: but the id is behind it */
     char *id = id_of(b.p, b.n, &l);
@@ -261,6 +261,32 @@ static void test_lenient_excerpt_is_visible_and_around_the_flaw(void **state)
     buf_close(&text);
 }
 
+static void test_lenient_fault_names_the_byte(void **state)
+{
+    (void)state;
+    static const struct {
+        enum json_fault_kind kind;
+        const char *text;
+        size_t at;
+        const char *want;
+    } rows[] = {
+        {JSON_SYNTAX, "{\"a\":\"C:\\dir\"}", 9, "invalid escape '\\d'"},
+        {JSON_SYNTAX, "{'a':1}", 1, "unexpected '''"},
+        {JSON_SYNTAX, "[1,]", 3, "unexpected ']'"},
+        {JSON_SYNTAX, "[\xC3\xA9]", 1, "unexpected '\xC3\xA9'"},
+        {JSON_SYNTAX, "[\xE9]", 1, "unexpected '\\xe9'"},
+        {JSON_SYNTAX, "[\f1]", 1, "unexpected '\\x0c'"},
+        {JSON_CUT, "[1", 2, "the text ends inside a value"},
+        {JSON_SYNTAX, "[1", 2, "this byte is not allowed here"},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct buf b = {0};
+        lenient_fault(rows[i].kind, slice_of(rows[i].text), rows[i].at, &b);
+        assert_string_equal(buf_str(&b), rows[i].want);
+        buf_close(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_lenient_deep_and_long_lines),
         cmocka_unit_test(test_lenient_next_reads_each_object_of_a_line),
         cmocka_unit_test(test_lenient_excerpt_is_visible_and_around_the_flaw),
+        cmocka_unit_test(test_lenient_fault_names_the_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,7 +236,7 @@ static void test_method_name_with_escapes_is_found(void **state)
     assert_null(method_find(slice_of("tools/Call")));
     assert_null(method_find(slice_of("")));
     assert_null(method_find((struct slice){0}));
-    assert_int_equal(method_flags(slice_of("tasks/result")), METHOD_PATIENT);
+    assert_int_equal(method_flags(slice_of("tasks/result")), METHOD_PATIENT | METHOD_PASSES_ON);
     assert_int_equal(method_flags(slice_of("subscriptions/listen")),
                      METHOD_PATIENT | METHOD_READS | METHOD_LISTENS);
     assert_int_equal(method_flags(slice_of("no/such")), 0);

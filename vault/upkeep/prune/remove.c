@@ -2,9 +2,12 @@
 
 #include "vault/search/index.h"
 #include "vault/store/ledger.h"
+#include "vault/store/running.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/prune/database.h"
+#include "vault/upkeep/prune/files.h"
 #include "vault/upkeep/prune/plan.h"
+#include "vault/upkeep/prune/size.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,23 +38,17 @@ int prune_open(struct prune **ret, const char *vault, const struct retention *r,
     return st;
 }
 
-static void close_files(struct prune_files *f)
-{
-    if (f->fd >= 0)
-        close(f->fd);
-    buf_close(&f->names);
-}
-
 void prune_close(struct prune *p)
 {
     if (p == NULL)
         return;
     sqlite3_finalize(p->sent);
+    sqlite3_finalize(p->rows);
     sqlite3_close(p->db);
     vault_dir_close(&p->dir);
-    close_files(&p->bodies);
-    close_files(&p->logs);
-    close_files(&p->escalations);
+    prune_files_close(&p->bodies);
+    prune_files_close(&p->logs);
+    prune_files_close(&p->escalations);
     free(p->session);
     free(p);
 }
@@ -70,6 +67,18 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids)
 {
     *ret_ids = p->session;
     return p->n;
+}
+
+int prune_measure(struct prune *p, struct buf *error)
+{
+    int64_t rows = 0, sum = 0;
+    int st = 0;
+    for (size_t i = 0; p->rule.max_bytes == 0 && i < p->n && st == 0; i++) {
+        st = prune_size_session(p, p->session[i], &rows);
+        sum += rows;
+    }
+    p->plan.bytes_after -= st == 0 ? sum : 0;
+    return st == MI_ESTORE ? prune_fail(p, error) : st;
 }
 
 bool prune_is_quiet(struct prune *p)
@@ -226,8 +235,7 @@ static int file_step(struct prune_files *f, int64_t *count, struct prune_report 
                      struct buf *error)
 {
     struct stat s;
-    const char *name = f->names.p + f->at;
-    f->at += strlen(name) + 1;
+    const char *name = f->file[f->at++].name;
     if (fstatat(f->fd, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
         return 0; /* removed by another process */
     if (unlinkat(f->fd, name, 0) != 0) {
@@ -242,20 +250,18 @@ static int file_step(struct prune_files *f, int64_t *count, struct prune_report 
 /* VACUUM locks the database: only if no proxy runs. */
 static int last_step(struct prune *p, struct buf *error)
 {
-    int64_t pages = 0, unused = 0, size = 0, running = 1;
+    int64_t pages = 0, unused = 0, size = 0;
     if (prune_number(p, "PRAGMA page_count", 0, &pages) < 0 ||
         prune_number(p, "PRAGMA freelist_count", 0, &unused) < 0 ||
-        prune_number(p, "PRAGMA page_size", 0, &size) < 0 ||
-        prune_number(p, "SELECT count(*) FROM running", 0, &running) < 0)
+        prune_number(p, "PRAGMA page_size", 0, &size) < 0)
         return prune_fail(p, error);
     p->done.free_bytes = unused * size;
-    if (running > 0 || unused < pages / SHRINK_SHARE || unused == 0)
-        return 0;
-    if (sqlite3_exec(p->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) !=
-        SQLITE_OK)
-        return prune_fail(p, error) == MI_EFULL ? 0 : MI_ESTORE; /* locked: left to the next run */
-    p->done.shrunk = true;
-    return 0;
+    bool shrinks = unused > 0 && unused >= pages / SHRINK_SHARE && !running_any(p->dir.path);
+    p->done.shrunk = shrinks && sqlite3_exec(p->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL,
+                                             NULL, NULL) == SQLITE_OK;
+    if (shrinks && !p->done.shrunk && prune_fail(p, error) != MI_EFULL)
+        return MI_ESTORE; /* locked: left to the next run */
+    return prune_size_vault(p, &p->done.bytes_after) < 0 ? prune_fail(p, error) : 0;
 }
 
 int prune_step(struct prune *p, bool *ret_done, struct buf *error)
@@ -263,12 +269,12 @@ int prune_step(struct prune *p, bool *ret_done, struct buf *error)
     *ret_done = false;
     if (p->at < p->n)
         return session_step(p, error);
-    if (p->bodies.at < p->bodies.names.n)
+    if (p->bodies.at < p->bodies.planned)
         return file_step(&p->bodies, &p->done.bodies, &p->done, error);
-    if (p->logs.at < p->logs.names.n)
+    if (p->logs.at < p->logs.planned)
         return file_step(&p->logs, &p->done.logs, &p->done, error);
-    if (p->escalations.at < p->escalations.names.n) {
-        int st = remove_escalation_rows(p, p->escalations.names.p + p->escalations.at, error);
+    if (p->escalations.at < p->escalations.planned) {
+        int st = remove_escalation_rows(p, p->escalations.file[p->escalations.at].name, error);
         if (st < 0)
             return st;
         return file_step(&p->escalations, &p->done.escalations, &p->done, error);

@@ -5,7 +5,8 @@
  *           all sessions except the newest `keep_last` are removed. The newest session is never removed, so that
  *           ids are not reused. A session that may still be written to is not removed either.
  *           A log file or an escalation is removed if it was last written before `older_us` and before the oldest
- *           remaining session.
+ *           remaining session. If the vault is larger than `max_bytes`, log files of past days are removed before
+ *           sessions as long as they take more than all else.
  * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run, call prune_step()
  *           only when prune_is_quiet().
  *           If the steps stop early, a session without its first messages or a file in Bodies/ without a session
@@ -34,7 +35,10 @@ struct prune_report {
     int64_t file_bytes; /* of the removed files */
     int64_t unsent;     /* sessions that are kept because of `target` */
     int64_t free_bytes; /* free in the database, for new messages */
-    bool shrunk;        /* the database was made smaller */
+    /* The vault without what is free in its database. bytes_after: of a plan what it leaves, known with max_bytes or after
+     * prune_measure(); else what there is after the last step. */
+    int64_t bytes_before, bytes_after;
+    bool shrunk; /* the database was made smaller */
 };
 
 struct prune;
@@ -46,6 +50,8 @@ void prune_close(struct prune *p); /* NULL is fine */
 /* The totals of the plan. */
 const struct prune_report *prune_plan(const struct prune *p);
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest first */
+/* Completes bytes_after of the plan: reads the rows of its sessions. 0, MI_ESTORE, MI_EFULL or MI_ENOMEM, as below. */
+MI_MUST int prune_measure(struct prune *p, struct buf *error);
 
 /* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later; MI_EBUSY: a session is not one
  * that was sent any more, make another plan. *ret_done: it was the last step. */

@@ -7,17 +7,30 @@
 
 #include <sqlite3.h>
 
-/* Files to be removed from one folder. */
-struct prune_files {
-    int fd;           /* owned; -1: the folder does not exist */
-    struct buf names; /* owned; NUL-terminated, one after another */
-    size_t n, at;     /* at: offset in names of the next file */
+/* A file that may be removed. */
+struct prune_file {
+    char *name;       /* owned */
+    int64_t until_us; /* it has nothing of a later time */
     int64_t bytes;
+};
+
+/* The files of one folder. The first `planned` ones are removed. */
+struct prune_files {
+    int fd;                  /* owned; -1: the folder does not exist */
+    struct prune_file *file; /* owned; in the order of until_us */
+    size_t n, cap;
+    size_t planned, at; /* at: the next one that is removed */
+};
+
+/* Leaf pages of a table, filled with one row after the other (size.h). */
+struct prune_pages {
+    int64_t free; /* bytes of the last page */
 };
 
 struct prune {
     sqlite3 *db;          /* owned */
     sqlite3_stmt *sent;   /* owned; prune_is_sent(); NULL: not prepared */
+    sqlite3_stmt *rows;   /* owned; prune_size_session(); NULL: not prepared */
     struct vault_dir dir; /* owned */
     struct retention rule;
     int64_t now_us;
@@ -25,9 +38,12 @@ struct prune {
     size_t n, cap, at;
     struct prune_files bodies, logs, escalations;
     struct prune_report plan, done;
-    int64_t version; /* PRAGMA data_version at the last prune_is_quiet() */
-    bool forgotten;  /* the search index of session[at] has been removed */
-    bool stated;     /* the log has a leaf about the removal of session[at] */
+    int64_t page_size;
+    struct prune_pages pages[2]; /* of messages, and of all other tables */
+    int64_t index;               /* number of the last index file that was counted, plus 1 */
+    int64_t version;             /* PRAGMA data_version at the last prune_is_quiet() */
+    bool forgotten;              /* the search index of session[at] has been removed */
+    bool stated;                 /* the log has a leaf about the removal of session[at] */
 };
 
 #endif

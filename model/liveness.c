@@ -1,0 +1,18 @@
+#include "model/liveness.h"
+
+enum session_state liveness_of(const struct liveness *f)
+{
+    if (f->ended)
+        return SESSION_ENDED;
+    if (f->lock == LIVENESS_LOCKED)
+        return SESSION_LIVE;
+    /* Another machine may have the file as well, without this one's locks. */
+    if (f->lock == LIVENESS_UNLOCKED && f->boot == LIVENESS_HERE)
+        return SESSION_DIED;
+    if (f->boot == LIVENESS_NOT_HERE) /* with the same name: this machine was booted again */
+        return f->host ? SESSION_DIED : SESSION_ELSEWHERE;
+    if (f->boot == LIVENESS_HERE ? f->pids != LIVENESS_HERE
+                                 : !f->host || f->pids == LIVENESS_NOT_HERE)
+        return SESSION_ELSEWHERE;
+    return f->process ? SESSION_LIVE : SESSION_DIED;
+}

@@ -1,0 +1,170 @@
+#include "vault/upkeep/prune/files.h"
+
+#include "base/grow.h"
+#include "base/os/file.h"
+#include "vault/store/aside.h"
+#include "vault/store/failure.h"
+#include "vault/upkeep/prune/database.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DAY_US ((int64_t)86400 * 1000000)
+
+static int keep_file(struct prune_files *f, const char *name, int64_t until_us, int64_t bytes)
+{
+    char *copy = strdup(name);
+    if (copy == NULL || !GROW(f->file, f->n, f->cap)) {
+        free(copy);
+        return MI_ENOMEM;
+    }
+    f->file[f->n++] = (struct prune_file){copy, until_us, bytes};
+    return 0;
+}
+
+static int64_t changed_us(const struct stat *st)
+{
+    struct timespec at = file_changed_at(st);
+    return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
+}
+
+/* ---- which files ---- */
+
+/* Whether a file is one of those, and until when it has something. 0, 1 or MI_ESTORE. */
+typedef int (*file_fn)(struct prune *p, const char *name, const struct stat *st,
+                       int64_t *ret_until);
+
+/* Newer lines of its day may still be added. */
+static int is_log(struct prune *p, const char *name, const struct stat *st, int64_t *ret_until)
+{
+    struct tm day = {0};
+    (void)p, (void)st;
+    const char *end = strptime(name, "%Y-%m-%d", &day);
+    if (strlen(name) != 16 || end != name + 10 || strcmp(end, ".jsonl") != 0)
+        return 0;
+    *ret_until = (int64_t)timegm(&day) * 1000000 + DAY_US;
+    return 1;
+}
+
+static int is_escalation(struct prune *p, const char *name, const struct stat *st,
+                         int64_t *ret_until)
+{
+    size_t n = strlen(name);
+    (void)p;
+    *ret_until = changed_us(st) + 1;
+    return name[0] >= '0' && name[0] <= '9' && n > 3 && strcmp(name + n - 3, ".md") == 0;
+}
+
+/* Those of a session in a database that was put aside stay. */
+static int is_left_body(struct prune *p, const char *name, const struct stat *st,
+                        int64_t *ret_until)
+{
+    sqlite3_stmt *q = NULL;
+    if (strlen(name) != UID_LEN || changed_us(st) >= p->now_us - DAY_US ||
+        aside_count(p->dir.fd, NULL) > 0)
+        return 0;
+    int rc = sqlite3_prepare_v2(p->db, "SELECT 1 FROM sessions WHERE uid = ?1", -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
+        rc = sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
+    *ret_until = 0;
+    return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? 1 : failure_keep(p->db);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct prune_file *x = a, *y = b;
+    return (x->until_us > y->until_us) - (x->until_us < y->until_us);
+}
+
+/* Takes ownership of fd. */
+static int find_in_folder(struct prune *p, struct prune_files *f, int fd, file_fn is_one)
+{
+    struct stat st;
+    f->fd = fd;
+    int again = fd >= 0 ? openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *d = again >= 0 ? fdopendir(again) : NULL;
+    if (d == NULL) {
+        if (again >= 0)
+            close(again);
+        return 0; /* the folder is missing or unreadable: nothing to remove */
+    }
+    int found = 0;
+    for (struct dirent *e; found >= 0 && (e = readdir(d)) != NULL;) {
+        int64_t until_us = 0;
+        if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        found = is_one(p, e->d_name, &st, &until_us);
+        if (found > 0)
+            found = keep_file(f, e->d_name, until_us, st.st_size);
+    }
+    closedir(d);
+    if (f->n > 1)
+        qsort(f->file, f->n, sizeof *f->file, by_time);
+    return found < 0 ? found : 0;
+}
+
+static int open_logs(int dir_fd)
+{
+    int logs = vault_dir_sub(dir_fd, VAULT_LOGS, false);
+    int fd = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, false) : -1;
+    if (logs >= 0)
+        close(logs);
+    return fd;
+}
+
+int prune_files_find(struct prune *p, int64_t *bytes)
+{
+    int st =
+        find_in_folder(p, &p->bodies, vault_dir_sub(p->dir.fd, VAULT_BODIES, false), is_left_body);
+    if (st == 0)
+        st = find_in_folder(p, &p->logs, open_logs(p->dir.fd), is_log);
+    if (st == 0)
+        st = find_in_folder(p, &p->escalations, vault_dir_sub(p->dir.fd, VAULT_ESCALATIONS, false),
+                            is_escalation);
+    *bytes += prune_files_until(&p->bodies, 0);
+    return st;
+}
+
+/* ---- the plan ---- */
+
+int prune_files_body(struct prune *p, int64_t id, int64_t *bytes)
+{
+    struct stat file;
+    char uid[UID_LEN + 1];
+    int st = prune_uid(p, id, uid);
+    if (st < 0 || strlen(uid) != UID_LEN || strchr(uid, '/') != NULL || p->bodies.fd < 0 ||
+        fstatat(p->bodies.fd, uid, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode))
+        return st;
+    st = keep_file(&p->bodies, uid, 0, file.st_size);
+    *bytes += prune_files_until(&p->bodies, 0);
+    return st;
+}
+
+int64_t prune_files_next(struct prune_files *f)
+{
+    return f->file[f->planned++].bytes;
+}
+
+int64_t prune_files_until(struct prune_files *f, int64_t until_us)
+{
+    int64_t sum = 0;
+    while (f->planned < f->n && f->file[f->planned].until_us <= until_us)
+        sum += prune_files_next(f);
+    return sum;
+}
+
+void prune_files_close(struct prune_files *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    for (size_t i = 0; i < f->n; i++)
+        free(f->file[i].name);
+    free(f->file);
+}

@@ -1,0 +1,20 @@
+/* files.h - the files that a prune run may remove, and what it removes of them.
+ *
+ * Blocks    on the disk. */
+#ifndef MI_VAULT_UPKEEP_PRUNE_FILES_H
+#define MI_VAULT_UPKEEP_PRUNE_FILES_H
+
+#include "vault/upkeep/prune/state.h"
+
+/* Finds the log files, the escalations, and those large bodies of which there is no session: an earlier removal was
+ * interrupted. The last are planned; their size is added to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
+MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
+/* Plans the large bodies of a session; their size is added to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
+MI_MUST int prune_files_body(struct prune *p, int64_t id, int64_t *bytes);
+/* Plans the next file. Returns its size. */
+int64_t prune_files_next(struct prune_files *f);
+/* Plans the files that have nothing of a time after this one. Returns their size. */
+int64_t prune_files_until(struct prune_files *f, int64_t until_us);
+void prune_files_close(struct prune_files *f);
+
+#endif
