@@ -178,6 +178,7 @@ static int add_session(struct page *p)
     add_text(p, "client_name", s->client_name);
     add_text(p, "client_version", s->client_version);
     add_text(p, "protocol_version", s->protocol_version);
+    add_text(p, "cwd", s->cwd);
     json_out_int(&p->j, "lasted_us", x->view.lasted_us);
     json_out_int(&p->j, "calls", x->view.summary.calls);
     json_out_int(&p->j, "errors", session_errors(&x->view.summary));

@@ -170,6 +170,7 @@ static void add_front_matter(struct export *x, const struct query_seal *seal)
     add_string(x, "client", s->client_name);
     add_string(x, "client_version", s->client_version);
     add_string(x, "protocol", s->protocol_version);
+    add_string(x, "cwd", s->cwd);
     add_time(x, "started_at", s->started_at_us);
     if (s->ended_at_us != 0)
         add_time(x, "ended_at", s->ended_at_us);

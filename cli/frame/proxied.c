@@ -4,7 +4,10 @@
 #include "base/log.h"
 #include "base/os/process.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static bool add(struct proxied *p, const char *word)
 {
@@ -22,6 +25,17 @@ static bool add_option(struct proxied *p, const char *name, const char *value)
     return value == NULL || (add(p, name) && add(p, value));
 }
 
+/* An option whose value is a path: absolute, because the proxy may run in another directory. */
+static bool add_path(struct proxied *p, const char *name, const char *path)
+{
+    char here[PATH_MAX], whole[2 * PATH_MAX];
+    bool relative = path != NULL && path[0] != '/' && path[0] != '~';
+    if (!relative || getcwd(here, sizeof here) == NULL)
+        return add_option(p, name, path);
+    int n = snprintf(whole, sizeof whole, "%s/%s", here, path);
+    return n > 0 && (size_t)n < sizeof whole && add_option(p, name, whole);
+}
+
 int proxied_open(struct proxied *p, const struct settings *s, const char *const options[],
                  char *const *server)
 {
@@ -31,8 +45,8 @@ int proxied_open(struct proxied *p, const struct settings *s, const char *const 
     if (status == EXIT_FINE && (vault = settings_vault(s)) == NULL)
         status = EXIT_TROUBLE;
     bool fine = program != NULL && add(p, program) && add(p, "proxy") &&
-                add_option(p, "--vault", vault) && add_option(p, "--journal-dir", journals) &&
-                add_option(p, "--config", settings_text(s, "config"));
+                add_path(p, "--vault", vault) && add_path(p, "--journal-dir", journals) &&
+                add_path(p, "--config", settings_text(s, "config"));
     for (size_t i = 0; fine && options[i] != NULL; i += 2)
         fine = add_option(p, options[i], options[i + 1]);
     fine = fine && add(p, "--");

@@ -29,27 +29,30 @@ static struct json_out begin(struct buf *b, const char *type)
     return j;
 }
 
+/* The fields that --json shows. A time in the session is followed by the time of day. */
+static void add_fields(struct json_out *j, const struct record_fields *s, const void *record,
+                       int64_t started_at_us)
+{
+    for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
+        struct cell c = field_get(f, record);
+        if (!f->json)
+            continue;
+        if (f->type == VALUE_JSON)
+            add_value(j, f->name, c.text);
+        else if (c.type == CELL_INT)
+            json_out_int(j, f->name, c.number);
+        else
+            json_out_text(j, f->name, c.text); /* null, if it is CELL_NULL */
+        if (f->type == VALUE_SINCE)
+            json_out_int(j, "at_us", started_at_us + c.number);
+    }
+}
+
 void record_json_session(struct buf *b, const struct query_session *s, const struct session_view *v)
 {
     struct json_out j = begin(b, "session");
     json_out_int(&j, "id", s->number);
-    json_out_text(&j, "uid", s->uid);
-    json_out_text(&j, "name", s->name);
-    add_value(&j, "command", s->command);
-    json_out_text(&j, "client_name", s->client_name);
-    json_out_text(&j, "client_version", s->client_version);
-    json_out_text(&j, "server_name", s->server_name);
-    json_out_text(&j, "server_version", s->server_version);
-    json_out_text(&j, "protocol_version", s->protocol_version);
-    json_out_int(&j, "started_at_us", s->started_at_us);
-    add_count(&j, "ended_at_us", s->ended_at_us != 0, s->ended_at_us);
-    json_out_text(&j, "end_reason", s->end_reason);
-    add_count(&j, "exit_status", s->has_exit_status, s->exit_status);
-    json_out_int(&j, "pid", s->pid);
-    json_out_text(&j, "host", s->host);
-    json_out_text(&j, "record_level", s->record_level);
-    json_out_text(&j, "interposer_version", s->interposer_version);
-    add_value(&j, "redact_rules", s->redact_rules);
+    add_fields(&j, &fields_of_session, s, 0);
     json_out_bool(&j, "imported", query_is_imported(s));
     json_out_str(&j, "evidence", session_evidence_name(s->evidence));
     json_out_str(&j, "state", session_state_name(v->state));
@@ -75,22 +78,7 @@ void record_json_message(struct buf *b, const struct query_session *s,
 {
     struct json_out j = begin(b, "message");
     json_out_int(&j, "session_id", s->number);
-    json_out_int(&j, "seq", m->seq);
-    json_out_int(&j, "t_us", m->t_us);
-    json_out_int(&j, "at_us", s->started_at_us + m->t_us);
-    json_out_str(&j, "direction", row_direction_name(m->direction));
-    json_out_str(&j, "origin", row_origin_name(m->origin));
-    json_out_str(&j, "kind", row_kind_name(m->kind));
-    add_value(&j, "rpc_id", m->rpc_id);
-    json_out_text(&j, "method", m->method);
-    json_out_text(&j, "target", m->target);
-    json_out_int(&j, "size", m->size);
-    json_out_int(&j, "redactions", m->redactions);
-    json_out_str(&j, "action", row_action_name(m->action));
-    add_count(&j, "request_seq", m->request_seq != 0, m->request_seq);
-    add_count(&j, "error_code", m->has_error_code, m->error_code);
-    add_count(&j, "batch_seq", m->batch_seq != 0, m->batch_seq);
-    json_out_text(&j, "finding", m->finding);
+    add_fields(&j, &fields_of_message, m, s->started_at_us);
     if (session_is_answer(m) && m->has_request && m->action == ROW_FORWARDED) {
         json_out_text(&j, "request_method", m->request_method);
         json_out_text(&j, "request_target", m->request_target);
@@ -109,10 +97,6 @@ void record_json_event(struct buf *b, const struct query_session *s, const struc
 {
     struct json_out j = begin(b, "event");
     json_out_int(&j, "session_id", s->number);
-    json_out_int(&j, "id", e->id);
-    json_out_int(&j, "t_us", e->t_us);
-    json_out_int(&j, "at_us", s->started_at_us + e->t_us);
-    json_out_text(&j, "kind", e->kind);
-    add_value(&j, "detail", e->detail);
+    add_fields(&j, &fields_of_event, e, s->started_at_us);
     json_out_end(&j);
 }

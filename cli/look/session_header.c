@@ -100,6 +100,15 @@ static void command_line(struct out *o, struct slice command)
     buf_close(&word);
 }
 
+static void directory_line(struct out *o, const struct query_session *s)
+{
+    if (s->cwd.p == NULL)
+        return;
+    field(o, "directory");
+    out_text(o, s->cwd);
+    out_end_line(o);
+}
+
 static void server_line(struct out *o, const struct query_session *s)
 {
     field(o, "server");
@@ -217,6 +226,7 @@ void session_header(struct out *o, const struct query_session *s, const struct s
     out_end_line(o);
     server_line(o, s);
     command_line(o, s->command);
+    directory_line(o, s);
     client_line(o, s);
     start_line(o, s, v);
     end_line(o, s, v);

@@ -26,6 +26,7 @@ static const char about[] =
     "`live` while it is running; `died` if its proxy was killed before it could\n"
     "record an end. `tools changed`: the server had other tools than in the session\n"
     "before (see `tools --diff`). `imported`: it was not recorded in this vault.\n"
+    "DIRECTORY is that in which the server ran.\n"
     "CALLS are the client's requests; ERRORS are those that failed or were rejected.\n"
     "A bad end is `died`, or an exit status other than 0. Options that select\n"
     "sessions are combined.\n"
@@ -36,18 +37,18 @@ static const char about[] =
 /* clang-format on */
 
 static const struct table_column columns[] = {
-    {"ID", true, 20, 0},       {"UID", false, 26, 5},    {"STARTED", false, 19, -19},
-    {"SERVER", false, 24, -8}, {"CLIENT", false, 24, 4}, {"PROTOCOL", false, 12, 3},
-    {"CALLS", true, 12, 1},    {"ERRORS", true, 12, 0},  {"LASTED", true, 10, 2},
-    {"ENDED", false, 32, -17}, /* client-closed 143 */
+    {"ID", true, 20, 0},         {"UID", false, 26, 5},     {"STARTED", false, 19, -19},
+    {"SERVER", false, 24, -8},   {"CLIENT", false, 24, 4},  {"PROTOCOL", false, 12, 3},
+    {"CALLS", true, 12, 1},      {"ERRORS", true, 12, 0},   {"LASTED", true, 10, 2},
+    {"DIRECTORY", false, 48, 6}, {"ENDED", false, 32, -17}, /* client-closed 143 */
 };
 
 /* Of several vaults, which have the same numbers. */
 static const struct table_column columns_of_several[] = {
-    {"UID", false, 26, 0},     {"STARTED", false, 19, -19}, {"HOST", false, 24, -8},
-    {"SERVER", false, 24, -8}, {"CLIENT", false, 24, 4},    {"PROTOCOL", false, 12, 3},
-    {"CALLS", true, 12, 1},    {"ERRORS", true, 12, 0},     {"LASTED", true, 10, 2},
-    {"ENDED", false, 32, -13}, /* client-closed */
+    {"UID", false, 26, 0},       {"STARTED", false, 19, -19}, {"HOST", false, 24, -8},
+    {"SERVER", false, 24, -8},   {"CLIENT", false, 24, 4},    {"PROTOCOL", false, 12, 3},
+    {"CALLS", true, 12, 1},      {"ERRORS", true, 12, 0},     {"LASTED", true, 10, 2},
+    {"DIRECTORY", false, 48, 6}, {"ENDED", false, 32, -13}, /* client-closed */
 };
 
 struct listing {
@@ -96,6 +97,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     table_add_int(t, v->summary.calls, OUT_PLAIN);
     table_add_int(t, errors, errors > 0 ? OUT_RED : OUT_PLAIN);
     table_add_duration(t, v->lasted_us);
+    table_add(t, s->cwd.p != NULL ? s->cwd : slice_of("-"), OUT_PLAIN);
     session_end_text(&l->text, s, v->state);
     buf_adds(&l->text, query_is_imported(s) ? ", imported" : "");
     buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");

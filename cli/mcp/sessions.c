@@ -19,6 +19,7 @@ static void add_json(struct listing *l, const struct query_session *s, const str
     shown_member(j, "server", s->name.n > 0 ? s->name : slice_of("-"), SHOWN_NAME);
     shown_member(j, "client", s->client_name, SHOWN_NAME);
     shown_member(j, "protocol", s->protocol_version, SHOWN_NAME);
+    shown_member(j, "cwd", s->cwd, SHOWN_NAME);
     shown_time(j, "started_at", s->started_at_us);
     if (s->ended_at_us != 0)
         shown_time(j, "ended_at", s->ended_at_us);

@@ -194,6 +194,7 @@ static int run_exchange(struct sending *x)
         .sets = &x->sets,
         .item = x->item,
         .argv = x->has_server ? x->s->operands + x->words_n : x->origin.command,
+        .dir = x->origin.dir.n > 0 ? buf_str(&x->origin.dir) : NULL,
         .name = x->origin.name.n > 0 ? buf_str(&x->origin.name) : NULL,
         .from = from.n > 0 ? buf_str(&from) : NULL,
         .revision = x->revision,

@@ -487,7 +487,7 @@ int exchange_run(struct exchange *x)
 {
     int64_t began = clock_wall_us();
     interrupt_catch();
-    int st = peer_start(x->peer, x->s, x->argv, x->name, x->from);
+    int st = peer_start(x->peer, x->s, x->argv, x->dir, x->name, x->from);
     if (st < 0)
         return st == MI_EINVAL ? EXIT_TROUBLE : fail(x);
     pid_t proxy = live_pid(x->peer->live);

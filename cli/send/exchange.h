@@ -17,6 +17,7 @@ struct exchange {
     const struct given_list *sets;
     uint32_t item;          /* of the recorded request; TALK_NONE: none */
     char *const *argv;      /* of the server */
+    const char *dir;        /* its working directory; NULL: that of this process */
     const char *name;       /* of its sessions; NULL: derived from the command */
     const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: none */
     enum revision revision; /* REV_COUNT: not chosen */

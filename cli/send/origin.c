@@ -2,12 +2,14 @@
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/frame/session.h"
 #include "cli/send/made.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define NAME_THE_SERVER "name the server's command after --"
 
@@ -124,6 +126,22 @@ static int take_command(struct origin *o, const struct query_session *session)
     return EXIT_FINE;
 }
 
+static void take_dir(struct origin *o, const struct query_session *session)
+{
+    struct stat st;
+    if (session->cwd.p == NULL)
+        return;
+    buf_slice_add(&o->dir, session->cwd);
+    if (stat(buf_str(&o->dir), &st) == 0 && S_ISDIR(st.st_mode))
+        return;
+    struct buf shown = {0};
+    text_visible(&shown, session->cwd);
+    log_note("the directory in which the server ran does not exist: %s; it is started in this one",
+             buf_str(&shown));
+    buf_close(&shown);
+    buf_clear(&o->dir);
+}
+
 int origin_command(struct origin *o, const struct settings *s)
 {
     struct query_session session;
@@ -133,6 +151,8 @@ int origin_command(struct origin *o, const struct settings *s)
     buf_slice_add(&uid, o->recording.name);
     int st = query_session(o->recording.query, buf_str(&uid), &session);
     int status = st < 0 ? session_fail(o->recording.query, st) : take_command(o, &session);
+    if (status == EXIT_FINE)
+        take_dir(o, &session);
     if (status == EXIT_FINE && o->command[0] == NULL)
         status = settings_usage(s, "the session has no command; " NAME_THE_SERVER);
     buf_close(&uid);
@@ -170,6 +190,7 @@ void origin_close(struct origin *o)
         free(o->command[i]);
     free(o->command);
     buf_close(&o->name);
+    buf_close(&o->dir);
     recording_close(&o->recording);
     *o = (struct origin){0};
 }

@@ -19,8 +19,8 @@ int peer_load(struct peer *p, struct source *source)
     return talk_load(&p->talk);
 }
 
-int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *name,
-               const char *from)
+int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
+               const char *name, const char *from)
 {
     const char *const options[] = {
         "--timeout",
@@ -39,7 +39,7 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
     if (settings_text(s, "timeout") != NULL) /* the proxy's deadline passes first */
         p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
     int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
-                 ? live_open(&p->live, proxied.argv, &p->error)
+                 ? live_open(&p->live, proxied.argv, dir, &p->error)
                  : MI_EINVAL;
     p->talk.server = p->live;
     proxied_close(&proxied);

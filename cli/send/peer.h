@@ -33,9 +33,9 @@ enum peer_greeting {
 
 /* Reads the recording. source: borrowed; NULL: none. */
 MI_MUST int peer_load(struct peer *p, struct source *source);
-/* Starts the server. name: of the session that is recorded; NULL: derived from the command. from: the request that is sent
- * again, for the record; NULL: a new one. MI_EINVAL: a setting is invalid, and the error was logged. */
-MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv,
+/* Starts the server. dir: its working directory; NULL: that of this process. name: of the session that is recorded; NULL:
+ * derived from the command. from: the request that is sent again, for the record; NULL: a new one. MI_EINVAL: a setting is invalid, and the error was logged. */
+MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
                        const char *name, const char *from);
 /* before: the recorded request to be sent, TALK_NONE: the end of the recording; what precedes it is the handshake.
  * revision: to begin with; REV_COUNT: not chosen. *ret_answer: of PEER_REFUSED. */

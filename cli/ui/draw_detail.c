@@ -161,6 +161,7 @@ static void session_fields(struct page *p)
     field(p, "client", s->client_name, s->client_version);
     field(p, "protocol", s->protocol_version, (struct slice){0});
     field(p, "command", s->command, (struct slice){0});
+    field(p, "directory", s->cwd, (struct slice){0});
     field(p, "recorded", s->record_level, (struct slice){0});
     field(p, "evidence", slice_of(session_evidence_name(s->evidence)), (struct slice){0});
 }

@@ -44,6 +44,7 @@ struct live {
 struct server {
     int in[2], out[2]; /* pipes */
     pid_t parent;
+    const char *dir; /* NULL: that of the parent */
 };
 
 static int prepare_server(const void *ctx)
@@ -55,6 +56,8 @@ static int prepare_server(const void *ctx)
     (void)setpgid(0, 0);
     if (!process_die_with(s->parent))
         return ESRCH;
+    if (s->dir != NULL && chdir(s->dir) != 0)
+        return errno;
     return dup2(s->in[0], STDIN_FILENO) < 0 || dup2(s->out[1], STDOUT_FILENO) < 0 ? errno : 0;
 }
 
@@ -65,9 +68,9 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static int start(struct live *l, char *const *argv)
+static int start(struct live *l, char *const *argv, const char *dir)
 {
-    struct server s = {{-1, -1}, {-1, -1}, getpid()};
+    struct server s = {{-1, -1}, {-1, -1}, getpid(), dir};
     bool started = pipe_open(s.in, 0) == 0 && pipe_open(s.out, 0) == 0 &&
                    spawn(argv, NULL, prepare_server, &s, &l->pid) == 0;
     int e = errno;
@@ -80,7 +83,7 @@ static int start(struct live *l, char *const *argv)
     return started ? 0 : MI_EIO;
 }
 
-int live_open(struct live **ret, char *const *argv, struct buf *error)
+int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error)
 {
     struct live *l = calloc(1, sizeof *l);
     if (l == NULL)
@@ -89,7 +92,7 @@ int live_open(struct live **ret, char *const *argv, struct buf *error)
     (void)sigprocmask(SIG_BLOCK, NULL, &l->mask);
     line_open(&l->lines, LIVE_LINE_MAX);
     lines_open(&l->read, LIVE_LINE_MAX);
-    if (start(l, argv) < 0 || fcntl(l->in, F_SETFL, O_NONBLOCK) != 0 ||
+    if (start(l, argv, dir) < 0 || fcntl(l->in, F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(l->out, F_SETFL, O_NONBLOCK) != 0) {
         buf_clear(error);
         buf_adds(error, "cannot start ");

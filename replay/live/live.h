@@ -29,8 +29,8 @@ enum live_result {
     LIVE_NO_MEMORY,
 };
 
-/* 0, or MI_EIO or MI_ENOMEM with a sentence in error. */
-MI_MUST int live_open(struct live **ret, char *const *argv, struct buf *error);
+/* dir: in which it is started; NULL: in that of this process. 0, or MI_EIO or MI_ENOMEM with a sentence in error. */
+MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
 /* Queues a line, given without its newline; live_recv() writes it. 0 or MI_ENOMEM. */
 MI_MUST int live_send(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */

@@ -101,7 +101,7 @@ static int start(void *ctx)
 {
     struct live_side *l = ctx;
     struct buf error = {0};
-    int st = live_open(&l->live, l->cfg->argv, &error);
+    int st = live_open(&l->live, l->cfg->argv, NULL, &error);
     if (st == MI_EIO)
         log_error("%s", buf_str(&error));
     buf_close(&error);

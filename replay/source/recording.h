@@ -23,11 +23,9 @@ struct source;
 
 /* Metadata of the session, or the header of the cassette. Text is {NULL, 0} if it is not known. */
 struct source_info {
-    struct slice uid, name, protocol_version, record_level, end_reason;
-    struct slice client_name, client_version, server_name, server_version;
-    int64_t started_at_us;
-    bool has_exit_status;
-    int64_t exit_status;
+    struct {
+        SESSION_FIELDS(FIELD_MEMBER)
+    };
     bool server_ended; /* the session ended because the server exited */
 };
 

@@ -131,38 +131,15 @@ static int open_rules(struct source *s, const struct query_session *session, str
 int source_take_info(struct source *s, const struct query_session *session, struct buf *error)
 {
     struct source_info *in = &s->info;
-    const struct slice from[] = {session->uid,
-                                 session->name,
-                                 session->protocol_version,
-                                 session->record_level,
-                                 session->end_reason,
-                                 session->client_name,
-                                 session->client_version,
-                                 session->server_name,
-                                 session->server_version};
-    struct slice *const to[] = {
-        &in->uid,           &in->name,        &in->protocol_version, &in->record_level,
-        &in->end_reason,    &in->client_name, &in->client_version,   &in->server_name,
-        &in->server_version};
     if (session->record_level.p != NULL && slice_is(session->record_level, "minimal")) {
         buf_adds(error, "it was recorded with --record minimal, without message bodies, and cannot "
                         "be replayed; record it again with --record standard");
         return MI_EINVAL;
     }
-    size_t n = 0;
-    for (size_t i = 0; i < MI_COUNT(from); i++)
-        n += from[i].n;
-    if (!buf_reserve(&s->info_text, n + 64))
+    if (!buf_reserve(&s->info_text, fields_text_bytes(&fields_of_session, session) + 1))
         return MI_ENOMEM;
-    for (size_t i = 0; i < MI_COUNT(from); i++) {
-        size_t at = s->info_text.n;
-        buf_slice_add(&s->info_text, from[i]);
-        *to[i] =
-            from[i].p != NULL ? (struct slice){s->info_text.p + at, from[i].n} : (struct slice){0};
-    }
-    in->started_at_us = session->started_at_us;
-    in->has_exit_status = session->has_exit_status;
-    in->exit_status = session->exit_status;
+    memcpy(in, session, sizeof(struct session_record));
+    fields_keep_texts(&fields_of_session, in, s->info_text.p);
     in->server_ended = ended_by_server(session->end_reason);
     return open_rules(s, session, error);
 }

@@ -221,7 +221,7 @@ int verify_run(const struct verify_config *cfg, struct source *source, verify_fn
     struct live *server = NULL;
     int st = talk_load(&v.talk);
     if (st == 0)
-        st = live_open(&server, cfg->argv, error);
+        st = live_open(&server, cfg->argv, NULL, error);
     v.talk.server = server;
     for (uint32_t i = 0; st == 0 && i < v.talk.n; i++) {
         const struct talk_item *it = &v.talk.items[i];

@@ -12,6 +12,15 @@
 /* OIDs of int8, text, bytea and tsvector (pg_type.dat). */
 enum array_type { ARRAY_INT = 20, ARRAY_TEXT = 25, ARRAY_BYTES = 17, ARRAY_WORDS = 3614 };
 
+/* Of the types of fields (model/records.h). */
+#define ARRAY_OF_NUMBER ARRAY_INT
+#define ARRAY_OF_TIME ARRAY_INT
+#define ARRAY_OF_SINCE ARRAY_INT
+#define ARRAY_OF_SIZE ARRAY_INT
+#define ARRAY_OF_TEXT ARRAY_TEXT
+#define ARRAY_OF_JSON ARRAY_TEXT
+#define ARRAY_OF_WORD(type, words) ARRAY_TEXT
+
 struct array {
     enum array_type type;
     struct buf b; /* owned */

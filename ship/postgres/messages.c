@@ -9,14 +9,19 @@
 #define MESSAGE_ARRAYS (SENDER_WORDS + 1)
 #define LARGE_MAX 16 /* large bodies in a batch */
 
+/* clang-format off */
+#define ROW_ARRAY(name, type, n, s, e, c, store, ...)                                              \
+    FIELD_IF(FIELD_FIRST_##store)(ARRAY_OF_##type,)
+#define ROW_ARRAY_LAST(name, type, n, s, e, c, store, ...)                                         \
+    FIELD_IF(FIELD_LAST_##store)(ARRAY_OF_##type,)
 static const enum array_type message_types[MESSAGE_ARRAYS] = {
-    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,
-    ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT,  ARRAY_INT,   ARRAY_INT,   ARRAY_TEXT,  ARRAY_INT,
-    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES, ARRAY_INT,   ARRAY_WORDS,
+    ARRAY_INT,   MESSAGE_FIELDS(ROW_ARRAY) ARRAY_BYTES,
+    ARRAY_BYTES, MESSAGE_FIELDS(ROW_ARRAY_LAST) ARRAY_WORDS,
 };
 static const enum array_type event_types[EVENT_COLUMNS] = {
-    ARRAY_INT, ARRAY_INT, ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES, ARRAY_BYTES,
+    ARRAY_INT, EVENT_FIELDS(ROW_ARRAY) ARRAY_INT, ARRAY_BYTES, ARRAY_BYTES,
 };
+/* clang-format on */
 
 /* A body that is sent in pieces before its message. */
 struct large {

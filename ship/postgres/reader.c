@@ -177,7 +177,7 @@ static int pass_row(struct reader *r, const struct remote_ask *ask, int row, rem
                     void *fn_ctx)
 {
     const char *type = remote_shape[ask->table].cells;
-    struct cell cell[REMOTE_SESSION_CELLS];
+    struct cell cell[REMOTE_CELLS_MAX];
     if (!is_wanted(r, ask, row))
         return fail(r, UNASKED);
     for (int i = 0; type[i] != '\0'; i++) {

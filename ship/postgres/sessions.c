@@ -1,20 +1,29 @@
 /* sessions.c - the rows of sessions, which change until their end. */
 #include "ship/postgres/sender.h"
 
-#define COLUMNS (SESSION_COLUMNS + 1) /* and the hash of the row */
+/* And the hash of the row, before the columns that the first stores do not have. */
+#define ARRAYS (SESSION_COLUMNS + 1)
 
-static const enum array_type types[COLUMNS] = {
-    ARRAY_INT,   ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,
-    ARRAY_TEXT,  ARRAY_TEXT, ARRAY_INT,   ARRAY_INT,  ARRAY_TEXT,  ARRAY_INT,   ARRAY_INT,
-    ARRAY_TEXT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES, ARRAY_BYTES,
-    ARRAY_BYTES, ARRAY_INT,  ARRAY_BYTES, ARRAY_INT,
+/* clang-format off */
+#define SESSION_ARRAY(name, type, n, s, e, c, store, ...)                                          \
+    FIELD_IF(FIELD_FIRST_##store)(ARRAY_OF_##type,)
+#define SESSION_ARRAY_LAST(name, type, n, s, e, c, store, ...)                                     \
+    FIELD_IF(FIELD_LAST_##store)(ARRAY_OF_##type,)
+static const enum array_type types[ARRAYS] = {
+    ARRAY_INT, ARRAY_TEXT, SESSION_FIELDS(SESSION_ARRAY)
+    ARRAY_BYTES, ARRAY_BYTES, ARRAY_BYTES, ARRAY_BYTES, ARRAY_INT, ARRAY_BYTES,
+    ARRAY_INT,
+    SESSION_FIELDS(SESSION_ARRAY_LAST)
 };
+/* clang-format on */
 
 static int64_t hash_row(const struct sender *s, const struct cell *cell)
 {
     uint64_t h = progress_hash(PROGRESS_HASH, slice_of(s->minimal ? "minimal" : "full"));
     for (int i = 0; i < SESSION_COLUMNS; i++) {
         const struct cell *c = &cell[i];
+        if (i >= SESSION_LATER && c->type == CELL_NULL)
+            continue; /* as before there was this column: the session is not sent again */
         h = progress_hash(h, (struct slice){(const char *)&c->type, sizeof c->type});
         h = progress_hash(h, (struct slice){(const char *)&c->number, sizeof c->number});
         h = progress_hash(h, c->text);
@@ -52,8 +61,8 @@ static int on_session(void *ctx, const struct cell *cell)
     if (same)
         return 0;
     for (int i = 0; i < SESSION_COLUMNS; i++)
-        array_cell(&s->array[i], &cell[i]);
-    array_int(&s->array[SESSION_COLUMNS], hash);
+        array_cell(&s->array[i < SESSION_LATER ? i : i + 1], &cell[i]);
+    array_int(&s->array[SESSION_LATER], hash);
     x->known = true;
     x->row_hash = hash;
     return 0;
@@ -67,14 +76,14 @@ static int put(struct sender *s)
     sender_call(s);
     link_arg_int(s->to, s->log.n);
     link_arg_text(s->to, s->minimal ? "minimal" : "full");
-    sender_add_arrays(s, COLUMNS);
+    sender_add_arrays(s, ARRAYS);
     return sender_run(s, "put_sessions");
 }
 
 /* Those with from <= id <= to. *ret_n: how many there were. */
 static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
-    sender_arrays(s, types, COLUMNS);
+    sender_arrays(s, types, ARRAYS);
     int st = sender_read(s, UNSENT_SESSIONS, from, to, s->minimal, on_session, s, ret_n);
     return st == 0 ? put(s) : st;
 }

@@ -298,14 +298,18 @@ def _(t):
 
 @case("docs/cassette.md: lists every member that the program reads, in the order in which it writes them")
 def _(t):
-    source = "".join(x.read_text() for x in sorted((lib.ROOT / "vault/cassette").glob("*.c")))
-    for title, prefix in (("Header", "H"), ("A message", "M")):
-        read = re.findall(rf'\[{prefix}_\w+\]\s*=\s*\{{"(\w+)",\s*JSON_(\w+),\s*(\w+)\}}', source)
+    types = {"TEXT": "string", "TIME": "number", "NUMBER": "number", "JSON": "object"}
+    fields = (lib.ROOT / "model/records.h").read_text().split("#define SESSION_FIELDS")[1].split("#define")[0]
+    header = [(name, types[kind], "yes" if member == "NEEDED" else "") for name, kind, member in
+              re.findall(r"FIELD\((\w+),\s*(\w+),(?:[^,]*,){3}\s*(\w+),", fields) if member != "NO"]
+    source = (lib.ROOT / "vault/cassette/message.c").read_text()
+    line = [(name, "any" if kind == "NONE" else kind.lower(), "yes" if needed == "true" else "") for name, kind, needed in
+            re.findall(r'\[M_\w+\]\s*=\s*\{"(\w+)",\s*JSON_(\w+),\s*(\w+),', source)]
+    for title, read in (("Header", [("format", "string", "yes"), ("version", "number", "yes"), *header]), ("A message", line)):
         section = DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]
         told = re.findall(r"^\| `(\w+)` \| (\w+) \| (yes|)", section, re.M)
         check(len(read) > 10, "the tables are found in the source")
-        eq(told, [(name, "any" if kind == "NONE" else kind.lower(), "yes" if needed == "true" else "")
-                  for name, kind, needed in read], f"members of: {title}")
+        eq(told, read, f"members of: {title}")
 
 
 if __name__ == "__main__":

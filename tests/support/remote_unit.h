@@ -60,11 +60,11 @@ static int read_sessions(struct store *s, const struct remote_ask *ask, remote_r
             (ask->name.p != NULL && !slice_is(ask->name, name)) ||
             (ask->number != 0 && ask->number != i / 2 + 1))
             continue;
-        struct cell cell[REMOTE_SESSION_CELLS] = {text(i % 2 == 0 ? "VAULT0" : "VAULT1"),
-                                                  {.type = CELL_TEXT, .text = u},
-                                                  number(i / 2 + 1),
-                                                  text(name),
-                                                  text("[]")};
+        struct cell cell[REMOTE_CELLS_MAX] = {text(i % 2 == 0 ? "VAULT0" : "VAULT1"),
+                                              {.type = CELL_TEXT, .text = u},
+                                              number(i / 2 + 1),
+                                              text(name),
+                                              text("[]")};
         cell[10] = number(1000 * i);
         cell[14] = number(1);
         cell[15] = text("host");
@@ -94,13 +94,13 @@ static int read_messages(struct store *s, const struct remote_ask *ask, remote_r
         snprintf(method, sizeof method, "m%lld", (long long)seq);
         (void)snprintf(body, sizeof body, "{\"seq\":%lld}", (long long)seq);
         bool answer = seq > BACK;
-        struct cell cell[REMOTE_MESSAGE_CELLS] = {number(seq),
-                                                  number(10 * seq),
-                                                  text(answer ? "s2c" : "c2s"),
-                                                  text("peer"),
-                                                  text(answer ? "result" : "request"),
-                                                  text("1"),
-                                                  {.type = CELL_NULL}};
+        struct cell cell[REMOTE_CELLS_MAX] = {number(seq),
+                                              number(10 * seq),
+                                              text(answer ? "s2c" : "c2s"),
+                                              text("peer"),
+                                              text(answer ? "result" : "request"),
+                                              text("1"),
+                                              {.type = CELL_NULL}};
         if (!answer)
             cell[6] = text(method);
         if (ask->bodies)

@@ -19,6 +19,12 @@ static uint64_t add_text(uint64_t h, struct slice s)
     return s.p != NULL ? add_bytes(h, s.p, s.n) : h;
 }
 
+/* What older versions of the format do not have changes nothing where it is missing. */
+static uint64_t add_new(uint64_t h, struct slice s)
+{
+    return s.p != NULL ? add_text(h, s) : h;
+}
+
 uint64_t digest_session(const struct query_session *s)
 {
     uint64_t h = 14695981039346656037u;
@@ -26,7 +32,8 @@ uint64_t digest_session(const struct query_session *s)
     h = add_text(h, s->command);
     h = add_text(h, s->end_reason);
     h = add_int(h, s->started_at_us);
-    return add_int(h, s->ended_at_us);
+    h = add_int(h, s->ended_at_us);
+    return add_new(h, s->tools_rule);
 }
 
 uint64_t digest_message(uint64_t h, const struct query_message *m)
@@ -40,5 +47,6 @@ uint64_t digest_message(uint64_t h, const struct query_message *m)
     h = add_int(h, m->size);
     h = add_int(h, m->request_seq);
     h = add_text(h, m->finding);
-    return add_text(h, m->body);
+    h = add_text(h, m->body);
+    return add_new(h, m->revision);
 }

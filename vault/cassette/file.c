@@ -14,100 +14,92 @@
 
 /* ---- the header ---- */
 
-enum {
-    H_FORMAT,
-    H_VERSION,
-    H_NAME,
-    H_CLIENT_NAME,
-    H_CLIENT_VERSION,
-    H_SERVER_NAME,
-    H_SERVER_VERSION,
-    H_PROTOCOL_VERSION,
-    H_STARTED,
-    H_ENDED,
-    H_END_REASON,
-    H_EXIT_STATUS,
-    H_RECORD_LEVEL,
-    H_REDACT_RULES,
-    H_COUNT
-};
+#define TYPE_NUMBER JSON_NUMBER
+#define TYPE_TIME JSON_NUMBER
+#define TYPE_TEXT JSON_STRING
+#define TYPE_JSON JSON_OBJECT
+#define MEMBER_NO(name, type)
+#define MEMBER_YES(name, type) {#name, TYPE_##type, false, 1},
+#define MEMBER_NEEDED(name, type) {#name, TYPE_##type, true, 1},
+#define MEMBER_V2(name, type) {#name, TYPE_##type, false, 2},
+#define HEADER_MEMBER(name, type, null, since, evidence, cassette, ...)                            \
+    MEMBER_##cassette(name, type)
 
-static const struct cassette_member header_members[H_COUNT] = {
-    [H_FORMAT] = {"format", JSON_STRING, true},
-    [H_VERSION] = {"version", JSON_NUMBER, true},
-    [H_NAME] = {"name", JSON_STRING, true},
-    [H_CLIENT_NAME] = {"client_name", JSON_STRING, false},
-    [H_CLIENT_VERSION] = {"client_version", JSON_STRING, false},
-    [H_SERVER_NAME] = {"server_name", JSON_STRING, false},
-    [H_SERVER_VERSION] = {"server_version", JSON_STRING, false},
-    [H_PROTOCOL_VERSION] = {"protocol_version", JSON_STRING, false},
-    [H_STARTED] = {"started_at_us", JSON_NUMBER, false},
-    [H_ENDED] = {"ended_at_us", JSON_NUMBER, false},
-    [H_END_REASON] = {"end_reason", JSON_STRING, false},
-    [H_EXIT_STATUS] = {"exit_status", JSON_NUMBER, false},
-    [H_RECORD_LEVEL] = {"record_level", JSON_STRING, false},
-    [H_REDACT_RULES] = {"redact_rules", JSON_OBJECT, false},
-};
+/* Then the fields of a session that are in a cassette. */
+enum { H_FORMAT, H_VERSION, H_FIELDS };
+static const struct cassette_member header_members[] = {{"format", JSON_STRING, true, 0},
+                                                        {"version", JSON_NUMBER, true, 0},
+                                                        SESSION_FIELDS(HEADER_MEMBER)};
+#define H_COUNT MI_COUNT(header_members)
 
 /* *ret_ours: the line is the header of a cassette. 0, or MI_EINVAL: of an unknown version. */
 static int check_format(struct cassette_reader *r, struct slice line, bool *ret_ours)
 {
-    struct json_value v[2];
+    struct json_value v[H_FIELDS];
     int64_t version = 0;
-    *ret_ours = cassette_members(line, header_members, 2, false, v, &r->why) == 0 &&
+    *ret_ours = cassette_members(line, header_members, H_FIELDS, CASSETTE_ANY, v, &r->why) == 0 &&
                 json_key_is(json_string_raw(v[H_FORMAT]), CASSETTE_FORMAT);
-    if (!*ret_ours ||
-        (json_int(v[H_VERSION], &version) && version >= 1 && version <= CASSETTE_VERSION))
+    if (!*ret_ours)
         return 0;
+    if (json_int(v[H_VERSION], &version) && version >= 1 && version <= CASSETTE_VERSION) {
+        r->version = (int)version;
+        return 0;
+    }
     return cassette_reject(r, "unknown version of the format", "use a newer mcp-interposer");
 }
 
-static int header_numbers(struct cassette_reader *r, const struct json_value *v,
-                          struct query_session *s)
+/* The values of the fields; v: of the members after `version`. */
+static int header_fields(struct cassette_reader *r, const struct json_value *v,
+                         struct query_session *s)
 {
-    if (cassette_count(v[H_STARTED], "started_at_us", &s->started_at_us, &r->why) < 0 ||
-        cassette_count(v[H_ENDED], "ended_at_us", &s->ended_at_us, &r->why) < 0 ||
-        cassette_count(v[H_EXIT_STATUS], "exit_status", &s->exit_status, &r->why) < 0)
-        return MI_EPROTO;
-    s->has_exit_status = v[H_EXIT_STATUS].type != JSON_NONE;
-    r->started_us = s->started_at_us;
-    if (s->started_at_us > CLOCK_MAX_US || s->ended_at_us > CLOCK_MAX_US) {
-        buf_adds(&r->why, "its time is after the year 9999");
-        return MI_EPROTO;
+    for (const struct record_field *f = fields_of_session.list;
+         f < fields_of_session.list + fields_of_session.n; f++) {
+        struct cell c = {.type = CELL_INT};
+        if (f->cassette == 0)
+            continue;
+        int st = 0;
+        if (f->type == VALUE_TEXT)
+            st = cassette_string(*v, f->name, &r->texts, &c.text, &r->why);
+        else if (f->type == VALUE_JSON)
+            c.text = v->text;
+        else
+            st = cassette_count(*v, f->name, &c.number, &r->why);
+        if (st < 0)
+            return st;
+        c.type = field_is_text(f) ? CELL_TEXT : CELL_INT;
+        if (v->type != JSON_NONE)
+            field_set(f, s, c);
+        v++;
     }
-    if (s->ended_at_us == 0 || s->ended_at_us >= s->started_at_us)
+    return 0;
+}
+
+static int check_times(struct cassette_reader *r, const struct query_session *s)
+{
+    r->started_us = s->started_at_us;
+    if (s->started_at_us > CLOCK_MAX_US || s->ended_at_us > CLOCK_MAX_US)
+        buf_adds(&r->why, "its time is after the year 9999");
+    else if (s->ended_at_us != 0 && s->ended_at_us < s->started_at_us)
+        buf_adds(&r->why, "`ended_at_us` is before `started_at_us`");
+    else
         return 0;
-    buf_adds(&r->why, "`ended_at_us` is before `started_at_us`");
     return MI_EPROTO;
 }
 
 static int read_header(struct cassette_reader *r, struct slice line)
 {
-    struct query_session s = {.command = slice_of("[]"), .record_level = slice_of("full")};
-    struct slice format;
-    struct slice *const texts[H_COUNT] = {
-        [H_FORMAT] = &format,
-        [H_NAME] = &s.name,
-        [H_CLIENT_NAME] = &s.client_name,
-        [H_CLIENT_VERSION] = &s.client_version,
-        [H_SERVER_NAME] = &s.server_name,
-        [H_SERVER_VERSION] = &s.server_version,
-        [H_PROTOCOL_VERSION] = &s.protocol_version,
-        [H_END_REASON] = &s.end_reason,
-        [H_RECORD_LEVEL] = &s.record_level,
-    };
+    struct query_session s = {.command = slice_of("[]"),
+                              .record_level = slice_of("full"),
+                              .has_revisions = r->version >= CASSETTE_REVISIONS};
     struct json_value v[H_COUNT];
     buf_clear(&r->texts);
     if (!buf_reserve(&r->texts, line.n + 1))
         return cassette_no_memory(r);
-    int st = cassette_members(line, header_members, H_COUNT, true, v, &r->why);
-    for (size_t i = 0; st == 0 && i < H_COUNT; i++)
-        if (texts[i] != NULL)
-            st = cassette_string(v[i], header_members[i].name, &r->texts, texts[i], &r->why);
+    int st = cassette_members(line, header_members, H_COUNT, r->version, v, &r->why);
     if (st == 0)
-        st = header_numbers(r, v, &s);
-    if (v[H_REDACT_RULES].type != JSON_NONE)
-        s.redact_rules = v[H_REDACT_RULES].text;
+        st = header_fields(r, v + H_FIELDS, &s);
+    if (st == 0)
+        st = check_times(r, &s);
     if (st < 0)
         return cassette_reject(r, buf_str(&r->why), NULL);
     if (r->on_session != NULL)
@@ -119,11 +111,11 @@ static int read_header(struct cassette_reader *r, struct slice line)
 
 static int read_end(struct cassette_reader *r, struct slice line)
 {
-    static const struct cassette_member members[] = {{"end", JSON_TRUE, true},
-                                                     {"messages", JSON_NUMBER, false}};
+    static const struct cassette_member members[] = {{"end", JSON_TRUE, true, 0},
+                                                     {"messages", JSON_NUMBER, false, 0}};
     struct json_value v[2];
     int64_t n = r->seq;
-    if (cassette_members(line, members, 2, true, v, &r->why) < 0 ||
+    if (cassette_members(line, members, 2, r->version, v, &r->why) < 0 ||
         cassette_count(v[1], "messages", &n, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), NULL);
     if (n != r->seq) {

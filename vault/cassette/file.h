@@ -16,7 +16,8 @@
 #include "vault/query/reader.h"
 
 #define CASSETTE_FORMAT "mcp-interposer-cassette"
-#define CASSETTE_VERSION 1
+#define CASSETTE_VERSION 2   /* a recording that needs nothing of it is written as version 1 */
+#define CASSETTE_REVISIONS 2 /* the first version in which messages have a revision */
 
 /* Calls on_session for the header, then on_message for each message in order. If a callback returns false, reading
  * stops and returns 0; the rest of the file is not checked. NULL callbacks are fine. 0; MI_EINVAL: the file is not a valid

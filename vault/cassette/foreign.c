@@ -180,7 +180,7 @@ static int tape_line(struct cassette_reader *r, struct slice line, int64_t start
     };
     struct json_value v[TAPE_COUNT];
     int64_t at_us;
-    if (cassette_members(line, members, TAPE_COUNT, false, v, &r->why) < 0)
+    if (cassette_members(line, members, TAPE_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     if (v[TAPE_TYPE].type != JSON_NONE) /* the end, or an entry of a later version */
         return 0;
@@ -205,8 +205,9 @@ static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_kn
     struct json_value v[MI_COUNT(members)];
     int64_t version, started_us;
     struct slice label = {0};
-    *ret_known = cassette_members(first, members, MI_COUNT(members), false, v, &r->why) == 0 &&
-                 json_key_is(json_string_raw(v[1]), "meta") && read_utc(v[2], &started_us);
+    *ret_known =
+        cassette_members(first, members, MI_COUNT(members), CASSETTE_ANY, v, &r->why) == 0 &&
+        json_key_is(json_string_raw(v[1]), "meta") && read_utc(v[2], &started_us);
     if (!*ret_known)
         return 0;
     if (!json_int(v[0], &version) || version != 1)
@@ -230,7 +231,7 @@ static int rec_members(struct cassette_reader *r, struct slice line, struct json
 {
     static const struct cassette_member members[REC_COUNT] = {
         {"ts", JSON_NUMBER, true}, {"dir", JSON_STRING, true}, {"msg", JSON_NONE, true}};
-    int st = cassette_members(line, members, REC_COUNT, false, v, &r->why);
+    int st = cassette_members(line, members, REC_COUNT, CASSETTE_ANY, v, &r->why);
     if (st < 0)
         return st;
     struct slice dir = json_string_raw(v[REC_DIR]);
@@ -299,7 +300,7 @@ static int vcr_line(struct cassette_reader *r, struct slice line, int64_t starte
     (void)started_us;
     struct json_value v[VCR_COUNT];
     int64_t t_us;
-    if (cassette_members(line, members, VCR_COUNT, false, v, &r->why) < 0)
+    if (cassette_members(line, members, VCR_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
     struct slice type = json_string_raw(v[VCR_TYPE]);
     struct json_value body = json_key_is(type, "frame")    ? v[VCR_FRAME]
@@ -332,8 +333,9 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
     };
     struct json_value v[MI_COUNT(members)];
     int64_t version, started_us = 0;
-    *ret_known = cassette_members(first, members, MI_COUNT(members), false, v, &r->why) == 0 &&
-                 json_key_is(json_string_raw(v[0]), "header");
+    *ret_known =
+        cassette_members(first, members, MI_COUNT(members), CASSETTE_ANY, v, &r->why) == 0 &&
+        json_key_is(json_string_raw(v[0]), "header");
     if (!*ret_known)
         return 0;
     if (!json_int(v[1], &version) || version < 1 || version > 2)

@@ -6,6 +6,7 @@
 struct gather {
     const struct cassette_member *table;
     size_t n;
+    int version;
     struct json_value *values;
     struct slice unknown;  /* a key that is not in the table */
     const char *duplicate; /* name of a duplicate member */
@@ -17,7 +18,7 @@ static void on_member(void *ctx, const struct json_member *m)
     if (m->depth != 1)
         return;
     for (size_t i = 0; i < g->n; i++) {
-        if (!json_key_is(m->key, g->table[i].name))
+        if (g->table[i].since > g->version || !json_key_is(m->key, g->table[i].name))
             continue;
         if (g->values[i].type != JSON_NONE)
             g->duplicate = g->table[i].name;
@@ -37,10 +38,10 @@ static const char *type_name(enum json_type type)
     return names[type];
 }
 
-int cassette_members(struct slice line, const struct cassette_member *table, size_t n, bool strict,
+int cassette_members(struct slice line, const struct cassette_member *table, size_t n, int version,
                      struct json_value *values, struct buf *why)
 {
-    struct gather g = {.table = table, .n = n, .values = values};
+    struct gather g = {.table = table, .n = n, .version = version, .values = values};
     struct json_scan scan;
     buf_clear(why);
     for (size_t i = 0; i < n; i++)
@@ -51,9 +52,9 @@ int cassette_members(struct slice line, const struct cassette_member *table, siz
     }
     if (scan.type != JSON_OBJECT)
         buf_adds(why, "this is not a JSON object");
-    else if (strict && g.duplicate != NULL)
+    else if (version != CASSETTE_ANY && g.duplicate != NULL)
         buf_printf(why, "duplicate member `%s`", g.duplicate);
-    else if (strict && g.unknown.p != NULL) {
+    else if (version != CASSETTE_ANY && g.unknown.p != NULL) {
         buf_adds(why, "unknown member `");
         text_visible(why, text_head(g.unknown, 40));
         buf_adds(why, "` in this kind of line");

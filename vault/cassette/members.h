@@ -9,12 +9,14 @@ struct cassette_member {
     const char *name;
     enum json_type type; /* of its value; JSON_NONE: any */
     bool required;
+    int since; /* the first version of the format that has it; 0: all have */
 };
 
-/* Reads a line that is a JSON object with these members and, if `strict`, no others. values[i] is the value
- * of table[i], or JSON_NONE. 0, or MI_EPROTO with the reason in `why`. */
+/* Reads a line that is a JSON object with these members, of this version of the format, and no others; CASSETTE_ANY: others
+ * are ignored. values[i] is the value of table[i], or JSON_NONE. 0, or MI_EPROTO with the reason in `why`. */
+#define CASSETTE_ANY 0
 MI_MUST int cassette_members(struct slice line, const struct cassette_member *table, size_t n,
-                             bool strict, struct json_value *values, struct buf *why);
+                             int version, struct json_value *values, struct buf *why);
 /* Appends the text of a string value, with escapes resolved, to `texts`, and sets *ret to it. `texts` must have enough
  * space reserved, so that earlier slices stay valid. *ret is unchanged if the value is missing. 0, or MI_EPROTO: the
  * text contains a NUL. */

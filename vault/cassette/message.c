@@ -20,28 +20,30 @@ enum {
     M_METHOD,
     M_TARGET,
     M_CODE,
+    M_REVISION,
     M_MSG,
     M_TEXT,
     M_COUNT
 };
 
 static const struct cassette_member message_members[M_COUNT] = {
-    [M_T] = {"t", JSON_NUMBER, true},
-    [M_DIR] = {"dir", JSON_STRING, true},
-    [M_KIND] = {"kind", JSON_STRING, false},
-    [M_ORIGIN] = {"origin", JSON_STRING, false},
-    [M_ACTION] = {"action", JSON_STRING, false},
-    [M_SIZE] = {"size", JSON_NUMBER, false},
-    [M_REDACTIONS] = {"redactions", JSON_NUMBER, false},
-    [M_RE] = {"re", JSON_NUMBER, false},
-    [M_MEMBER] = {"member", JSON_TRUE, false},
-    [M_FINDING] = {"finding", JSON_STRING, false},
-    [M_ID] = {"id", JSON_NONE, false},
-    [M_METHOD] = {"method", JSON_STRING, false},
-    [M_TARGET] = {"target", JSON_STRING, false},
-    [M_CODE] = {"code", JSON_NUMBER, false},
-    [M_MSG] = {"msg", JSON_NONE, false},
-    [M_TEXT] = {"text", JSON_STRING, false},
+    [M_T] = {"t", JSON_NUMBER, true, 0},
+    [M_DIR] = {"dir", JSON_STRING, true, 0},
+    [M_KIND] = {"kind", JSON_STRING, false, 0},
+    [M_ORIGIN] = {"origin", JSON_STRING, false, 0},
+    [M_ACTION] = {"action", JSON_STRING, false, 0},
+    [M_SIZE] = {"size", JSON_NUMBER, false, 0},
+    [M_REDACTIONS] = {"redactions", JSON_NUMBER, false, 0},
+    [M_RE] = {"re", JSON_NUMBER, false, 0},
+    [M_MEMBER] = {"member", JSON_TRUE, false, 0},
+    [M_FINDING] = {"finding", JSON_STRING, false, 0},
+    [M_ID] = {"id", JSON_NONE, false, 0},
+    [M_METHOD] = {"method", JSON_STRING, false, 0},
+    [M_TARGET] = {"target", JSON_STRING, false, 0},
+    [M_CODE] = {"code", JSON_NUMBER, false, 0},
+    [M_REVISION] = {"revision", JSON_STRING, false, CASSETTE_REVISIONS},
+    [M_MSG] = {"msg", JSON_NONE, false, 0},
+    [M_TEXT] = {"text", JSON_STRING, false, 0},
 };
 
 /* Reads a member whose value is a word of a table. *ret is unchanged if the member is missing. */
@@ -88,10 +90,8 @@ static int message_texts(const struct json_value *v, struct query_message *m, st
                          struct buf *why)
 {
     struct slice *const to[M_COUNT] = {
-        [M_FINDING] = &m->finding,
-        [M_METHOD] = &m->method,
-        [M_TARGET] = &m->target,
-        [M_TEXT] = &m->body,
+        [M_FINDING] = &m->finding,   [M_METHOD] = &m->method, [M_TARGET] = &m->target,
+        [M_REVISION] = &m->revision, [M_TEXT] = &m->body,
     };
     int st = 0;
     for (size_t i = 0; st == 0 && i < M_COUNT; i++)
@@ -149,7 +149,7 @@ int cassette_message(struct cassette_reader *r, struct slice line)
     buf_clear(&r->texts);
     if (!buf_reserve(&r->texts, line.n + 1))
         return cassette_no_memory(r);
-    int st = cassette_members(line, message_members, M_COUNT, true, v, &r->why);
+    int st = cassette_members(line, message_members, M_COUNT, r->version, v, &r->why);
     if (st == 0)
         st = message_words(v, &m, &r->texts, &r->why);
     if (st == 0)

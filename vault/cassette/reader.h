@@ -26,6 +26,7 @@ struct cassette_reader {
     struct buf texts;   /* owned; texts of the current line */
     struct buf scratch; /* owned; cassette_derive() */
     struct buf why;     /* owned */
+    int version;        /* of the format */
     int64_t started_us; /* of the session; 0: not known */
     int64_t seq, last_t_us, last_batch;
     bool stopped; /* a callback returned false */

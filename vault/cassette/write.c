@@ -22,6 +22,7 @@ struct cassette_writer {
     int64_t *seqs; /* owned; seqs in the session of the written messages */
     size_t n, cap;
     int64_t last_batch;
+    int version; /* of the format */
 };
 
 int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx)
@@ -66,28 +67,38 @@ static void add_text(struct json_out *j, const char *name, struct slice text)
 
 /* ---- header and end ---- */
 
+/* The first version that has what the session needs. */
+static int version_of(const struct query_session *s)
+{
+    int version = s->has_revisions ? CASSETTE_REVISIONS : 1;
+    for (size_t i = 0; i < fields_of_session.n; i++) {
+        const struct record_field *f = &fields_of_session.list[i];
+        if (f->cassette > version && field_get(f, s).type != CELL_NULL)
+            version = f->cassette;
+    }
+    return version;
+}
+
 int cassette_write_session(struct cassette_writer *w, const struct query_session *s)
 {
     struct json_out j = json_out_to(&w->out);
+    w->version = version_of(s);
     json_out_object(&j, NULL);
     json_out_str(&j, "format", CASSETTE_FORMAT);
-    json_out_int(&j, "version", CASSETTE_VERSION);
-    add_text(&j, "name", s->name);
-    add_text(&j, "client_name", s->client_name);
-    add_text(&j, "client_version", s->client_version);
-    add_text(&j, "server_name", s->server_name);
-    add_text(&j, "server_version", s->server_version);
-    add_text(&j, "protocol_version", s->protocol_version);
-    if (s->started_at_us != 0)
-        json_out_int(&j, "started_at_us", s->started_at_us);
-    if (s->ended_at_us != 0)
-        json_out_int(&j, "ended_at_us", s->ended_at_us);
-    add_text(&j, "end_reason", s->end_reason);
-    if (s->has_exit_status)
-        json_out_int(&j, "exit_status", s->exit_status);
-    add_text(&j, "record_level", s->record_level);
-    if (s->redact_rules.p != NULL)
-        json_out_visible(&j, "redact_rules", s->redact_rules);
+    json_out_int(&j, "version", w->version);
+    for (const struct record_field *f = fields_of_session.list;
+         f < fields_of_session.list + fields_of_session.n; f++) {
+        struct cell c = field_get(f, s);
+        bool unknown = c.type == CELL_NULL || (f->type == VALUE_TIME && c.number == 0);
+        if (f->cassette == 0 || unknown)
+            continue;
+        if (f->type == VALUE_JSON)
+            json_out_visible(&j, f->name, c.text);
+        else if (c.type == CELL_TEXT)
+            json_out_text(&j, f->name, c.text);
+        else
+            json_out_int(&j, f->name, c.number);
+    }
     json_out_end(&j);
     json_out_line(&j);
     return flush(w, FLUSH_BYTES);
@@ -149,7 +160,7 @@ static struct slice shaped(const struct cassette_writer *w, bool is_msg)
 /* Members that cannot be derived from the message, in the order of docs/cassette.md. */
 static void add_members(struct json_out *j, const struct query_message *m,
                         const struct cassette_derived *d, int64_t re, int64_t derived_re,
-                        bool is_member, size_t body_n)
+                        bool is_member, size_t body_n, int version)
 {
     if (m->kind != d->kind || m->kind == KIND_UNKNOWN)
         json_out_str(j, "kind", row_kind_name(m->kind));
@@ -174,6 +185,8 @@ static void add_members(struct json_out *j, const struct query_message *m,
         add_text(j, "target", m->target);
     if (m->has_error_code && (!d->has_error_code || m->error_code != d->error_code))
         json_out_int(j, "code", m->error_code);
+    if (version >= CASSETTE_REVISIONS)
+        add_text(j, "revision", m->revision);
 }
 
 static void add_body(struct json_out *j, struct slice body, bool is_msg)
@@ -212,7 +225,7 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         d.kind = KIND_UNKNOWN; /* cannot be derived: the line must contain it */
         d.rpc_id = d.method = d.target = (struct slice){0};
     }
-    add_members(&j, m, &d, re, derived_re, is_member, body.n);
+    add_members(&j, m, &d, re, derived_re, is_member, body.n, w->version);
     if (m->body.p != NULL)
         add_body(&j, body, is_msg);
     json_out_end(&j);
@@ -257,6 +270,8 @@ static int write_all(struct writing *wr, const struct query_session *s)
     struct query_session whole = *s;
     struct query_summary sum;
     int st = query_summary(wr->q, s->id, false, &sum);
+    if (st == 0)
+        st = query_has_revisions(wr->q, s->id, &whole.has_revisions);
     if (st < 0)
         return st;
     if (whole.ended_at_us == 0) /* as import.c sets it */

@@ -16,7 +16,6 @@
 static const struct db_kind reader = {
     .wait_ms = BUSY_MS,
     .settings = "PRAGMA temp_store = MEMORY",
-    .sql = query_sql,
     .n = Q_COUNT,
     .can_not = "read",
 };
@@ -27,9 +26,14 @@ static int register_functions(struct query *q)
 }
 
 /* The first statement that reads the file shows whether it can be read. SQLite's code. */
-static int read_version(struct query *q, int64_t *ret)
+static int read_version(struct query *q)
 {
-    return connect_number(q->d.db, "PRAGMA user_version", 0, ret);
+    return connect_number(q->d.db, "PRAGMA user_version", 0, &q->version);
+}
+
+static int make_statements(struct query *q)
+{
+    return query_statements(q->version, q->remote != NULL, &q->text, q->sql);
 }
 
 /* A proxy was killed while it created this database and left a rollback journal. SQLite rolls it back on a connection
@@ -45,19 +49,19 @@ static int roll_back(struct query *q)
     return rc == SQLITE_OK ? db_reconnect(&q->d) : db_fail(&q->d);
 }
 
-static int connect_and_check(struct query *q, int64_t *ret_version)
+static int connect_and_check(struct query *q)
 {
-    int st = 0, rc = read_version(q, ret_version);
+    int st = 0, rc = read_version(q);
     /* Without the writer's shared memory, this may have read a transaction that is being committed. The next connection
      * shares that memory, and would not find the tables yet. */
     if (rc == SQLITE_OK && db_is_outdated(&q->d)) {
         st = db_reconnect(&q->d);
-        rc = st == 0 ? read_version(q, ret_version) : rc;
+        rc = st == 0 ? read_version(q) : rc;
     }
     if (st == 0 && rc != SQLITE_OK &&
         sqlite3_extended_errcode(q->d.db) == SQLITE_READONLY_ROLLBACK) {
         st = roll_back(q);
-        rc = st == 0 ? read_version(q, ret_version) : rc;
+        rc = st == 0 ? read_version(q) : rc;
     }
     return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
 }
@@ -80,6 +84,10 @@ int query_refresh(struct query *q)
     if (!db_is_outdated(&q->d))
         return 0;
     int st = db_reconnect(&q->d);
+    if (st == 0 && read_version(q) != SQLITE_OK)
+        st = db_fail(&q->d);
+    if (st == 0)
+        st = make_statements(q);
     if (st == 0)
         st = register_functions(q);
     return st == 0 ? check_layout(q) : st;
@@ -90,30 +98,44 @@ static int open_db(struct query *q)
     struct stat st;
     if (fstatat(q->dir_fd, VAULT_DB, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
         return MI_ENOENT;
-    int64_t version = 0;
     struct buf file = {0};
     buf_printf(&file, "%s/" VAULT_DB, q->path);
-    int status = file.failed ? MI_ENOMEM : db_open(&q->d, &reader, buf_str(&file), &q->error);
+    int status = file.failed ? MI_ENOMEM : db_open(&q->d, &q->kind, buf_str(&file), &q->error);
     buf_close(&file);
     if (status == 0)
-        status = connect_and_check(q, &version);
+        status = connect_and_check(q);
+    if (status == 0)
+        status = make_statements(q);
     if (status == 0)
         status = register_functions(q);
     if (status < 0)
         return status;
-    if (version > SCHEMA_VERSION) {
+    if (q->version > SCHEMA_VERSION) {
         buf_printf(&q->error,
                    "%s/" VAULT_DB " was created by a newer mcp-interposer; use that version, or "
                    "choose another vault with --vault",
                    q->path);
         return MI_ESTORE;
     }
-    return version == 0 ? MI_ENOENT : check_layout(q); /* 0: no proxy has created the tables yet */
+    return q->version == 0 ? MI_ENOENT
+                           : check_layout(q); /* 0: no proxy has created the tables yet */
+}
+
+/* NULL: out of memory. */
+static struct query *new_query(void)
+{
+    struct query *q = calloc(1, sizeof *q);
+    if (q == NULL)
+        return NULL;
+    q->kind = reader;
+    q->kind.sql = q->sql;
+    q->dir_fd = -1;
+    return q;
 }
 
 static int open_vault(struct query **ret, const char *vault, bool any, struct buf *error)
 {
-    struct query *q = calloc(1, sizeof *q);
+    struct query *q = new_query();
     if (q == NULL)
         return MI_ENOMEM;
     int st = 0;
@@ -155,12 +177,11 @@ int query_open_any(struct query **ret, const char *vault, struct buf *error)
 /* A database in memory. NULL: out of memory. */
 static struct query *open_memory(const char *name)
 {
-    struct query *q = calloc(1, sizeof *q);
+    struct query *q = new_query();
     if (q == NULL)
         return NULL;
-    q->dir_fd = -1;
     q->path = strdup(name);
-    if (q->path != NULL && db_open_memory(&q->d, &reader, name, &q->error) == 0 &&
+    if (q->path != NULL && db_open_memory(&q->d, &q->kind, name, &q->error) == 0 &&
         register_functions(q) == 0)
         return q;
     query_close(q);
@@ -170,7 +191,8 @@ static struct query *open_memory(const char *name)
 int query_open_empty(struct query **ret, const char *vault)
 {
     struct query *q = open_memory(vault);
-    if (q == NULL || schema_ready(q->d.db) < 0) {
+    if (q == NULL || schema_ready(q->d.db) < 0 || read_version(q) != SQLITE_OK ||
+        make_statements(q) < 0) {
         query_close(q);
         return MI_ENOMEM;
     }
@@ -185,7 +207,7 @@ int query_open_store(struct query **ret, const struct remote_store *store, const
         store->close(store->ctx);
         return MI_ENOMEM;
     }
-    if (remote_open(&q->remote, q->d.db, store) != SQLITE_OK) {
+    if (remote_open(&q->remote, q->d.db, store) != SQLITE_OK || make_statements(q) < 0) {
         query_close(q);
         return MI_ENOMEM;
     }
@@ -208,6 +230,7 @@ void query_close(struct query *q)
     if (q->dir_fd >= 0)
         close(q->dir_fd);
     free(q->path);
+    buf_close(&q->text);
     free(q->session);
     buf_close(&q->error);
     free(q);
@@ -241,7 +264,7 @@ int query_prepare_where(struct query *q, enum query_statement i, const struct wh
 {
     if (w == NULL || w->sql.n == 0)
         return query_prepare(q, i, ret);
-    const char *sql = query_sql[i], *at = strstr(sql, QUERY_WHERE);
+    const char *sql = q->sql[i], *at = strstr(sql, QUERY_WHERE);
     struct buf text = {0};
     buf_add(&text, sql, (size_t)(at - sql));
     buf_slice_add(&text, buf_slice(&w->sql));

@@ -60,8 +60,8 @@ bool filter_session(const struct filter *f, enum filter_time time, const struct 
     bool then = time == FILTER_BEGAN ? filter_at(f, s->started_at_us)
                                      : !too_old && s->started_at_us < f->until_us;
     return then && (f->session_id == 0 || s->id == f->session_id) &&
-           (f->up_to_id == 0 || s->id <= f->up_to_id) &&
-           filter_name(f->server, s->name) && filter_name(f->client, s->client_name);
+           (f->up_to_id == 0 || s->id <= f->up_to_id) && filter_name(f->server, s->name) &&
+           filter_name(f->client, s->client_name) && filter_project(f->project, s->cwd);
 }
 
 bool filter_call(const struct filter *f, struct slice method, struct slice target)

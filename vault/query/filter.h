@@ -10,7 +10,7 @@
 #define MI_VAULT_QUERY_FILTER_H
 
 #include "base/buf.h"
-#include "vault/store/cell.h"
+#include "model/cell.h"
 
 #include <sqlite3.h>
 

@@ -1,5 +1,6 @@
 /* messages.c - the messages and events of a session, page by page. */
 #include "vault/query/page.h"
+#include "vault/query/statements.h"
 
 #include "vault/store/schema.h"
 
@@ -96,6 +97,14 @@ int query_has_event(struct query *q, int64_t session_id, const char *kind, bool 
         page = NULL;
     }
     page_free(page);
+    return st;
+}
+
+int query_has_revisions(struct query *q, int64_t session_id, bool *ret)
+{
+    int64_t n = 0;
+    int st = query_number(q, Q_REVISIONS, session_id, &n);
+    *ret = n != 0;
     return st;
 }
 

@@ -11,32 +11,15 @@
 /* A copy of the current row and its size. NULL: out of memory. */
 typedef struct page_row *(*copy_fn)(sqlite3_stmt *st, size_t *ret_bytes);
 
-/* A row with space for its text columns, which begin with column `first`. NULL: out of memory. */
-static struct page_row *new_row(sqlite3_stmt *st, int first, size_t *ret_bytes)
+/* A row with space for n bytes of text. */
+static struct page_row *new_row(size_t n, size_t *ret_bytes)
 {
-    size_t n = sizeof(struct page_row);
-    for (int i = first; i < sqlite3_column_count(st); i++)
-        if (sqlite3_column_text(st, i) != NULL)
-            n += (size_t)sqlite3_column_bytes(st, i) + 1;
-    struct page_row *row = malloc(n);
+    struct page_row *row = malloc(sizeof *row + n);
     if (row == NULL)
         return NULL;
     row->next = NULL;
-    *ret_bytes = n;
+    *ret_bytes = sizeof *row + n;
     return row;
-}
-
-/* Copies a text column to *at, which is advanced. */
-static struct slice copy_text(sqlite3_stmt *st, int i, char **at)
-{
-    const void *text = sqlite3_column_text(st, i);
-    if (text == NULL)
-        return (struct slice){0};
-    struct slice s = {*at, (size_t)sqlite3_column_bytes(st, i)};
-    memcpy(*at, text, s.n);
-    (*at)[s.n] = '\0';
-    *at += s.n + 1;
-    return s;
 }
 
 void page_free(struct page_row *row)
@@ -103,51 +86,21 @@ static size_t shared_with(struct slice uid, struct slice other)
     return n;
 }
 
-void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSION_TEXTS])
-{
-    struct slice *const texts[QUERY_SESSION_TEXTS] = {
-        &s->uid,
-        &s->name,
-        &s->command,
-        &s->client_name,
-        &s->client_version,
-        &s->server_name,
-        &s->server_version,
-        &s->protocol_version,
-        &s->end_reason,
-        &s->host,
-        &s->record_level,
-        &s->interposer_version,
-        &s->redact_rules,
-    };
-    memcpy(ret, texts, sizeof texts);
-}
-
 static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
 {
-    struct page_row *row = new_row(st, 6, ret_bytes);
+    struct query_session s;
+    int i = query_fields(&fields_of_session, st, 1, QUERY_WITH_BODY, &s);
+    struct page_row *row = new_row(fields_text_bytes(&fields_of_session, &s), ret_bytes);
     if (row == NULL)
         return NULL;
-    struct query_session *s = &row->session;
-    char *at = row->text;
-    *s = (struct query_session){
-        .id = sqlite3_column_int64(st, 0),
-        .started_at_us = connect_time(st, 1),
-        .ended_at_us = connect_time(st, 2),
-        .has_exit_status = sqlite3_column_type(st, 3) != SQLITE_NULL,
-        .exit_status = sqlite3_column_int64(st, 3),
-        .pid = sqlite3_column_int64(st, 4),
-        .evidence = (enum query_evidence)sqlite3_column_int(st, 5),
-    };
-    struct slice *text[QUERY_SESSION_TEXTS];
-    query_session_texts(s, text);
-    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
-        *text[i] = copy_text(st, 6 + (int)i, &at);
-    bool numbered = sqlite3_column_type(st, 8 + QUERY_SESSION_TEXTS) != SQLITE_NULL;
-    s->number = numbered ? sqlite3_column_int64(st, 8 + QUERY_SESSION_TEXTS) : s->id;
-    size_t before = shared_with(s->uid, copy_text(st, 6 + QUERY_SESSION_TEXTS, &at));
-    size_t after = shared_with(s->uid, copy_text(st, 7 + QUERY_SESSION_TEXTS, &at));
-    s->uid_unique = size_min(s->uid.n, 1 + (before > after ? before : after));
+    s.id = sqlite3_column_int64(st, 0);
+    s.number = sqlite3_column_int64(st, i);
+    s.evidence = (enum query_evidence)sqlite3_column_int(st, i + 1);
+    size_t before = shared_with(s.uid, connect_column(st, i + 2));
+    size_t after = shared_with(s.uid, connect_column(st, i + 3));
+    s.uid_unique = size_min(s.uid.n, 1 + (before > after ? before : after));
+    row->session = s;
+    fields_keep_texts(&fields_of_session, &row->session, row->text);
     return row;
 }
 
@@ -167,17 +120,28 @@ int page_sessions(struct query *q, const struct where *w, int64_t from, int64_t 
 
 /* ---- messages and events ---- */
 
+static void keep_text(struct slice *text, char **at)
+{
+    if (text->p == NULL)
+        return;
+    memcpy(*at, text->p, text->n);
+    text->p = *at;
+    *at += text->n;
+    *(*at)++ = '\0';
+}
+
 static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
 {
-    struct page_row *row = new_row(st, MESSAGE_TEXTS, ret_bytes);
+    struct query_message m;
+    query_message_row(st, QUERY_WITH_BODY, &m);
+    size_t n = fields_text_bytes(&fields_of_message, &m);
+    struct page_row *row = new_row(n + m.request_method.n + m.request_target.n + 2, ret_bytes);
     if (row == NULL)
         return NULL;
-    struct slice *text[MESSAGE_TEXTS_N];
-    char *at = row->text;
-    row->message = query_message_row(st);
-    query_message_texts(&row->message, text);
-    for (size_t i = 0; i < MESSAGE_TEXTS_N; i++)
-        *text[i] = copy_text(st, MESSAGE_TEXTS + (int)i, &at);
+    row->message = m;
+    char *at = fields_keep_texts(&fields_of_message, &row->message, row->text);
+    keep_text(&row->message.request_method, &at);
+    keep_text(&row->message.request_target, &at);
     return row;
 }
 
@@ -196,16 +160,13 @@ int page_messages(struct query *q, int64_t session_id, int64_t from, int64_t to,
 
 static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
 {
-    struct page_row *row = new_row(st, 2, ret_bytes);
+    struct query_event e;
+    query_fields(&fields_of_event, st, 0, QUERY_WITH_BODY, &e);
+    struct page_row *row = new_row(fields_text_bytes(&fields_of_event, &e), ret_bytes);
     if (row == NULL)
         return NULL;
-    char *at = row->text;
-    row->event = (struct query_event){
-        .id = sqlite3_column_int64(st, 0),
-        .t_us = connect_time(st, 1),
-    };
-    row->event.kind = copy_text(st, 2, &at);
-    row->event.detail = copy_text(st, 3, &at);
+    row->event = e;
+    fields_keep_texts(&fields_of_event, &row->event, row->text);
     return row;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "journal/running.h"
+#include "model/fields.h"
 #include "model/status.h"
 #include "vault/query/filter.h"
 
@@ -37,20 +38,17 @@ struct remote_store; /* vault/remote/remote.h */
 /* Whether the session has evidence (docs/evidence.md). */
 enum query_evidence { EVIDENCE_NONE, EVIDENCE_OPEN, EVIDENCE_SEALED };
 
-/* Text is {NULL, 0} where the column is NULL. */
+/* The fields of a session (model/records.h), and what a reader adds. */
 struct query_session {
+    struct {
+        SESSION_FIELDS(FIELD_MEMBER)
+    };
     int64_t id;     /* for the functions below */
     int64_t number; /* for people: the id in its vault. The same, unless a store is read */
-    struct slice uid, name, command, client_name, client_version, server_name, server_version;
-    struct slice protocol_version, end_reason, host, record_level, interposer_version;
-    struct slice redact_rules; /* JSON, as redact_open_rules() reads it */
-    int64_t started_at_us;
-    int64_t ended_at_us; /* 0: NULL */
-    bool has_exit_status;
-    int64_t exit_status;
-    int64_t pid;
     enum query_evidence evidence;
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
+    /* Messages may have a revision: query_has_revisions(), or the version of the cassette. */
+    bool has_revisions;
 };
 
 /* Whether it was added by `import`, not recorded. */
@@ -59,23 +57,11 @@ static inline bool query_is_imported(const struct query_session *s)
     return s->pid == 0;
 }
 
-/* All text columns of the row, in order: for copying it. */
-#define QUERY_SESSION_TEXTS 13
-void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSION_TEXTS]);
-
+/* The fields of a message. `rpc_id` and `body` may be any text; is_large: the body is in VAULT/Bodies, at body_offset. */
 struct query_message {
-    int64_t seq, t_us;
-    enum row_direction direction;
-    enum row_origin origin;
-    enum row_kind kind;
-    enum row_action action;
-    struct slice rpc_id, method, target, body, finding;
-    bool is_large; /* the body is in VAULT/Bodies, at body_offset */
-    int64_t body_offset, body_length;
-    int64_t size, redactions;
-    int64_t request_seq, batch_seq; /* 0: NULL */
-    bool has_error_code;
-    int64_t error_code;
+    struct {
+        MESSAGE_FIELDS(FIELD_MEMBER)
+    };
     /* The request with seq request_seq, if it is recorded: */
     bool has_request;
     int64_t request_t_us;
@@ -84,8 +70,7 @@ struct query_message {
 };
 
 struct query_event {
-    int64_t id, t_us;
-    struct slice kind, detail;
+    EVENT_FIELDS(FIELD_MEMBER)
 };
 
 /* The client's requests of one session. */
@@ -200,6 +185,9 @@ MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, q
 
 /* Whether the session has an event of this kind. */
 MI_MUST int query_has_event(struct query *q, int64_t session_id, const char *kind, bool *ret);
+
+/* Whether a message of the session has a revision of its own. Reads all its messages. */
+MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);
 
 /* The last seal of a session, from the log (docs/evidence.md). Reads the log from its end to that leaf: 0.25 s for a
  * million leaves. MI_ENOENT: the session is not sealed, or the log has no seal of it. */

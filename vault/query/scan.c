@@ -7,7 +7,7 @@ struct reading {
     query_message_fn fn;
     void *ctx;
     int64_t left; /* messages that may still be passed on */
-    bool bodies;  /* query_rows() */
+    enum query_body body; /* query_rows() */
 };
 
 static int pass_on(struct reading *r, const struct query_message *m)
@@ -16,48 +16,39 @@ static int pass_on(struct reading *r, const struct query_message *m)
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
 }
 
-struct query_message query_message_row(sqlite3_stmt *st)
+int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
+                 void *record)
 {
-    return (struct query_message){
-        .seq = sqlite3_column_int64(st, 0),
-        .t_us = connect_time(st, 1),
-        .is_large = sqlite3_column_type(st, 2) != SQLITE_NULL,
-        .body_offset = sqlite3_column_int64(st, 2),
-        .body_length = sqlite3_column_int64(st, 3),
-        .size = sqlite3_column_int64(st, 4),
-        .redactions = sqlite3_column_int64(st, 5),
-        .request_seq = sqlite3_column_int64(st, 6),
-        .batch_seq = sqlite3_column_int64(st, 7),
-        .has_error_code = sqlite3_column_type(st, 8) != SQLITE_NULL,
-        .error_code = sqlite3_column_int64(st, 8),
-        .has_request = sqlite3_column_type(st, 9) != SQLITE_NULL,
-        .request_t_us = connect_time(st, 9),
-        .direction = value_of(&row_directions, connect_column(st, 10)),
-        .origin = value_of(&row_origins, connect_column(st, 11)),
-        .kind = value_of(&row_kinds, connect_column(st, 12)),
-        .action = value_of(&row_actions, connect_column(st, 13)),
-        .request_action = value_of(&row_actions, connect_column(st, 14)),
-    };
+    for (const struct record_field *f = s->list; f < s->list + s->n; f++, i++) {
+        struct cell c = {.type = CELL_NULL};
+        if (f->evidence == COVERED_BODY && body == QUERY_WITHOUT_BODY)
+            ;
+        else if (f->type == VALUE_TIME || f->type == VALUE_SINCE)
+            c = (struct cell){.type = CELL_INT, .number = connect_time(st, i)};
+        else if (field_is_text(f) || f->type == VALUE_WORD)
+            c = (struct cell){.type = CELL_TEXT, .text = connect_column(st, i)};
+        else if (sqlite3_column_type(st, i) != SQLITE_NULL)
+            c = (struct cell){.type = CELL_INT, .number = sqlite3_column_int64(st, i)};
+        field_set(f, record, c);
+    }
+    return i;
 }
 
-void query_message_texts(struct query_message *m, struct slice *ret[MESSAGE_TEXTS_N])
+void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret)
 {
-    struct slice *const texts[MESSAGE_TEXTS_N] = {
-        &m->rpc_id,  &m->method,         &m->target,         &m->body,
-        &m->finding, &m->request_method, &m->request_target,
-    };
-    memcpy(ret, texts, sizeof texts);
+    int i = query_fields(&fields_of_message, st, 0, body, ret);
+    ret->has_request = sqlite3_column_type(st, i) != SQLITE_NULL;
+    ret->request_t_us = connect_time(st, i);
+    ret->request_action = value_of(&row_actions, connect_column(st, i + 1));
+    ret->request_method = connect_column(st, i + 2);
+    ret->request_target = connect_column(st, i + 3);
 }
 
 static int on_row(void *ctx, sqlite3_stmt *st)
 {
     struct reading *r = ctx;
-    struct query_message m = query_message_row(st);
-    struct slice *text[MESSAGE_TEXTS_N];
-    query_message_texts(&m, text);
-    for (size_t i = 0; i < MESSAGE_TEXTS_N; i++)
-        if (i != MESSAGE_BODY || r->bodies)
-            *text[i] = connect_column(st, MESSAGE_TEXTS + (int)i);
+    struct query_message m;
+    query_message_row(st, r->body, &m);
     return pass_on(r, &m);
 }
 
@@ -121,7 +112,10 @@ int query_facts(struct query *q, int64_t session_id, enum row_kind kind, query_m
 int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                enum query_order order, bool bodies, query_message_fn fn, void *ctx)
 {
-    struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX, .bodies = bodies};
+    struct reading r = {.fn = fn,
+                        .ctx = ctx,
+                        .left = INT64_MAX,
+                        .body = bodies ? QUERY_WITH_BODY : QUERY_WITHOUT_BODY};
     bool back = order == QUERY_BACKWARD;
     struct query_range in = {session_id, from < 0 ? 0 : from, to, back};
     return query_scan(q, back ? Q_ROWS_BACK : Q_ROWS, (struct slice){0}, &in, on_row, &r);

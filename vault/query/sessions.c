@@ -48,7 +48,8 @@ int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ct
 int query_sessions_of(struct query *q, const struct filter *f, enum filter_time time, int64_t limit,
                       query_session_fn fn, void *ctx)
 {
-    struct where w = {.by_uid = q->remote != NULL};
+    struct where w = {.by_uid = q->remote != NULL,
+                      .has_cwd = q->remote == NULL && q->version >= SCHEMA_CALLS};
     where_session(&w, f, time);
     int st = w.sql.failed ? MI_ENOMEM : read_sessions(q, &w, limit, fn, ctx);
     where_close(&w);

@@ -3,19 +3,14 @@
 #include "vault/store/call_batch.h"
 #include "vault/store/schema.h"
 
-/* Schema version 1 has no redact_rules, and version 2 no evidence: there the names resolve to the NULLs at the end. */
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+
+/* `@session` and `@message` are the fields of the record after the first, which comes from the key; `@number` and
+ * `@evidence` are columns that not every database has (query_statements()). */
 #define SESSION_COLUMNS                                                                            \
-    "SELECT s.id, s.started_at_us, s.ended_at_us, s.exit_status, s.pid,"                           \
-    " (SELECT (salt IS NOT NULL) + (salt IS NOT NULL AND end_commitment IS NOT NULL)"              \
-    " FROM sessions r WHERE r.id = s.id),"                                                         \
-    " s.uid, s.name, s.command,"                                                                   \
-    " s.client_name, s.client_version, s.server_name, s.server_version, s.protocol_version,"       \
-    " s.end_reason, s.host, s.record_level, s.interposer_version,"                                 \
-    " (SELECT redact_rules FROM sessions r WHERE r.id = s.id),"                                    \
+    "SELECT s.id@session, @number, @evidence,"                                                     \
     " (SELECT b.uid FROM sessions b WHERE b.uid < s.uid ORDER BY b.uid DESC LIMIT 1),"             \
-    " (SELECT a.uid FROM sessions a WHERE a.uid > s.uid ORDER BY a.uid LIMIT 1),"                  \
-    " (SELECT number FROM sessions r WHERE r.id = s.id) FROM sessions s CROSS JOIN"                \
-    " (SELECT NULL AS redact_rules, NULL AS salt, NULL AS end_commitment, NULL AS number)"
+    " (SELECT a.uid FROM sessions a WHERE a.uid > s.uid ORDER BY a.uid LIMIT 1) FROM sessions s"
 
 /* Calls of the client, of sessions that have their calls in the table. */
 #define CALL_ROWS                                                                                  \
@@ -28,17 +23,15 @@
     " WHERE m.id BETWEEN ?1 AND ?2"
 
 #define MESSAGES                                                                                   \
-    "SELECT m.id & 68719476735, m.t_us, m.body_offset, m.body_length, m.size, m.redactions,"       \
-    " m.request_seq, m.batch_seq, m.error_code, r.t_us, m.direction, m.origin, m.kind, m.action,"  \
-    " r.action, m.rpc_id, m.method, m.target, m.body, m.finding, r.method, r.target"               \
+    "SELECT m.id & 68719476735@message, r.t_us, r.action, r.method, r.target"                      \
     " FROM messages m LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"         \
     " WHERE m.id BETWEEN ?1 AND ?2"
 
 /* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the
  * column: reading continues after the last key even if the column is damaged. */
-const char *const query_sql[Q_COUNT] = {
-    [Q_SESSIONS] = SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2" QUERY_WHERE
-                                  " ORDER BY s.id DESC LIMIT ?3",
+static const char *const statements[Q_COUNT] = {
+    [Q_SESSIONS] =
+        SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY s.id DESC LIMIT ?3",
     [Q_BY_UID] = "SELECT id, uid FROM sessions WHERE uid >= ?1 AND uid < ?1 || '~'"
                  " ORDER BY uid LIMIT 2",
     [Q_NEWEST] = "SELECT id FROM sessions ORDER BY id DESC LIMIT 1",
@@ -66,7 +59,7 @@ const char *const query_sql[Q_COUNT] = {
     [Q_MESSAGES] = MESSAGES " ORDER BY m.id LIMIT ?3",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",
     [Q_ROWS_BACK] = MESSAGES " ORDER BY m.id DESC",
-    [Q_EVENTS] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id > ?2"
+    [Q_EVENTS] = "SELECT e.id@event FROM events e WHERE session_id = ?1 AND id > ?2"
                  " ORDER BY id LIMIT ?3",
     [Q_BODIES] = "SELECT id & 68719476735, kind, body, body_offset, body_length FROM messages"
                  " WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
@@ -75,14 +68,79 @@ const char *const query_sql[Q_COUNT] = {
                            " OR m.action = 'refused') ORDER BY m.id DESC",
     [Q_VERSION] = "PRAGMA data_version",
     [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
-    [Q_EVENTS_BACK] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id <= ?2"
+    [Q_EVENTS_BACK] = "SELECT e.id@event FROM events e WHERE session_id = ?1 AND id <= ?2"
                       " ORDER BY id DESC LIMIT ?3",
     /* leaf.c writes leaves in this form */
     [Q_SEAL] =
         "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"seal\",\"session\":\"' || ?1 || '\",'"
         " AND leaf < '{\"type\":\"seal\",\"session\":\"' || ?1 || '\"-'"
         " ORDER BY n DESC LIMIT 1",
+    [Q_REVISIONS] =
+        "SELECT 1 FROM messages m WHERE m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+        " AND @revision IS NOT NULL LIMIT 1",
     [Q_LAST_EVENT] = "SELECT id FROM events WHERE session_id = ?1 ORDER BY id DESC LIMIT 1",
 };
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
+
+struct making {
+    int64_t version;
+    bool store;
+    struct buf *text;
+};
+
+/* ", s.name" for each field from `from` on; NULL for a column that this database does not have. */
+static void add_columns(const struct making *m, const struct record_fields *s, size_t from,
+                        char table)
+{
+    for (const struct record_field *f = s->list + from; f < s->list + s->n; f++) {
+        bool has = m->store ? f->stored : f->since <= m->version;
+        if (has)
+            buf_printf(m->text, ", %c.%s", table, f->name);
+        else
+            buf_adds(m->text, ", NULL");
+    }
+}
+
+static void add_statement(const struct making *m, const char *sql)
+{
+    bool evidence = m->store || m->version >= SCHEMA_EVIDENCE;
+    bool revisions = !m->store && m->version >= SCHEMA_CALLS;
+    const char *at;
+    for (; (at = strchr(sql, '@')) != NULL; sql = at + 1 + strspn(at + 1, LETTERS)) {
+        struct slice name = {at + 1, strspn(at + 1, LETTERS)};
+        buf_add(m->text, sql, (size_t)(at - sql));
+        if (slice_is(name, "session"))
+            add_columns(m, &fields_of_session, 0, 's');
+        else if (slice_is(name, "message"))
+            add_columns(m, &fields_of_message, 1, 'm');
+        else if (slice_is(name, "event"))
+            add_columns(m, &fields_of_event, 1, 'e');
+        else if (slice_is(name, "revision"))
+            buf_adds(m->text, revisions ? "m.revision" : "NULL");
+        else if (slice_is(name, "number"))
+            buf_adds(m->text, m->store ? "s.number" : "s.id");
+        else
+            buf_adds(m->text, evidence ? "(s.salt IS NOT NULL)"
+                                         " + (s.salt IS NOT NULL AND s.end_commitment IS NOT NULL)"
+                                       : "0");
+    }
+    buf_adds(m->text, sql);
+    buf_addc(m->text, '\0');
+}
+
+int query_statements(int64_t version, bool store, struct buf *text, const char *ret[Q_COUNT])
+{
+    struct making m = {version, store, text};
+    buf_clear(text);
+    for (int i = 0; i < Q_COUNT; i++)
+        add_statement(&m, statements[i]);
+    if (text->failed)
+        return MI_ENOMEM;
+    const char *at = text->p;
+    for (int i = 0; i < Q_COUNT; i++) {
+        ret[i] = at;
+        at += strlen(at) + 1;
+    }
+    return 0;
+}

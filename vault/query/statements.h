@@ -36,11 +36,14 @@ enum query_statement {
     Q_LAST_EVENT,
     Q_EVENTS_BACK,
     Q_SEAL,
+    Q_REVISIONS,
     Q_COUNT
 };
 
-extern const char *const query_sql[Q_COUNT];
-
+/* The SQL of the statements, for a database of this version of the schema, or for a store; the texts are in `text`. 0 or
+ * MI_ENOMEM. */
+MI_MUST int query_statements(int64_t version, bool store, struct buf *text,
+                             const char *ret[Q_COUNT]);
 /* Begins a transaction, unless another statement is running: first of all query_refresh(). *ret is valid until the next
  * transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
@@ -69,12 +72,12 @@ typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
 MI_MUST int query_scan(struct query *q, enum query_statement i, struct slice third,
                        const struct query_range *in, query_row_fn fn, void *ctx);
 
-/* The number and word columns of Q_MESSAGES, Q_ROWS and Q_ROWS_BACK; the text columns begin with MESSAGE_TEXTS. */
-#define MESSAGE_TEXTS 15
-struct query_message query_message_row(sqlite3_stmt *st);
-/* Where the text columns belong, in order. */
-#define MESSAGE_TEXTS_N 7
-#define MESSAGE_BODY 3 /* the body among them */
-void query_message_texts(struct query_message *m, struct slice *ret[MESSAGE_TEXTS_N]);
+/* Sets the fields of a record from the columns of the current row, from i on; texts are borrowed until the next step.
+ * Returns the column after them. A body that nobody wants is not read: it may be long. */
+enum query_body { QUERY_WITHOUT_BODY, QUERY_WITH_BODY };
+int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
+                 void *record);
+/* A row of Q_MESSAGES, Q_ROWS and Q_ROWS_BACK, likewise. */
+void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret);
 
 #endif

@@ -16,7 +16,7 @@
 #define MI_VAULT_REMOTE_REMOTE_H
 
 #include "base/buf.h"
-#include "vault/store/cell.h"
+#include "model/fields.h"
 
 #include <sqlite3.h>
 
@@ -34,8 +34,9 @@ struct remote_shape {
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
 /* Positions of cells. */
-enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1, REMOTE_SESSION_CELLS = 21 };
-enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8, REMOTE_MESSAGE_CELLS = 18 };
+enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1 };
+enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8 };
+#define REMOTE_CELLS_MAX 32 /* of a row */
 
 struct remote_ask {
     enum remote_table table;

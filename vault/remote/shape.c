@@ -1,17 +1,27 @@
 #include "vault/remote/remote.h"
 
+#define TYPE_NUMBER "i"
+#define TYPE_TIME "i"
+#define TYPE_SINCE "i"
+#define TYPE_SIZE "i"
+#define TYPE_TEXT "t"
+#define TYPE_JSON "t"
+#define TYPE_WORD(type, words) "t"
+
+#define CELL(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_FIRST_##store)(TYPE_##type)
+#define CELL_LAST(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(TYPE_##type)
+#define COLUMN(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_FIRST_##store)(", " #name)
+#define COLUMN_LAST(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(", " #name)
+/* All fields of a message that a store has are in the order of the vault. */
+#define CELL_ALL(...) CELL(__VA_ARGS__) CELL_LAST(__VA_ARGS__)
+#define COLUMN_ALL(...) COLUMN(__VA_ARGS__) COLUMN_LAST(__VA_ARGS__)
+
 const struct remote_shape remote_shape[REMOTE_TABLES] = {
-    [REMOTE_SESSIONS] =
-        {"sessions", "ttitttttttiitiittttii",
-         "id, vault, uid, number, name, command, client_name, client_version, server_name,"
-         " server_version, protocol_version, started_at_us, ended_at_us, end_reason, exit_status, "
-         "pid,"
-         " host, record_level, interposer_version, redact_rules, salt, end_commitment"},
-    [REMOTE_MESSAGES] =
-        {"messages", "iitttttttiiiitiiit",
-         "id, seq, t_us, direction, origin, kind, rpc_id, method, target, body, body_offset,"
-         " body_length, size, redactions, action, request_seq, error_code, batch_seq, finding,"
-         " session_id"},
-    [REMOTE_EVENTS] = {"events", "iitt", "session_id, id, t_us, kind, detail"},
+    [REMOTE_SESSIONS] = {"sessions", "tti" SESSION_FIELDS(CELL) "ii" SESSION_FIELDS(CELL_LAST),
+                         "id, vault, uid, number" SESSION_FIELDS(
+                             COLUMN) ", salt, end_commitment" SESSION_FIELDS(COLUMN_LAST)},
+    [REMOTE_MESSAGES] = {"messages", "i" MESSAGE_FIELDS(CELL_ALL),
+                         "id, seq" MESSAGE_FIELDS(COLUMN_ALL) ", session_id"},
+    [REMOTE_EVENTS] = {"events", "i" EVENT_FIELDS(CELL), "session_id, id" EVENT_FIELDS(COLUMN)},
     [REMOTE_LEAVES] = {"leaves", "it", "number, n, leaf"},
 };

@@ -136,6 +136,7 @@ static void raise_to(int64_t *from, int64_t v)
 static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
+    c->none |= to < from;
     assert(c->none || from == to || from <= 1); /* no statement asks for what is newer than a session */
     if (from == to) {
         c->id = to;

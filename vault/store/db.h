@@ -19,7 +19,7 @@
 #define MI_VAULT_STORE_DB_H
 
 #include "base/buf.h"
-#include "vault/store/cell.h"
+#include "model/cell.h"
 #include "vault/store/connect.h"
 
 struct db_kind {

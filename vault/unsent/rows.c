@@ -9,28 +9,36 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 #define CELLS_MAX 32
 
+/* ?3: only what the level minimal sends. */
+#define SENT_YES(name) ", " #name
+#define SENT_FULL(name) ", CASE WHEN NOT ?3 THEN " #name " END"
+#define SENT_PROGRAM(name)                                                                         \
+    ", CASE WHEN NOT ?3 THEN " #name " WHEN json_valid(" #name                                     \
+    ") THEN json_array(json_extract(" #name ", '$[0]')) ELSE '[]' END"
+#define SENT_LATER(name) SENT_FULL(name)
+#define SESSION_COLUMN(name, t, n, s, e, c, store, ...)                                            \
+    FIELD_IF(FIELD_FIRST_##store)(SENT_##store(name))
+#define SESSION_COLUMN_LAST(name, t, n, s, e, c, store, ...)                                       \
+    FIELD_IF(FIELD_LAST_##store)(SENT_##store(name))
+#define COLUMN(name, t, n, s, e, c, store, ...) FIELD_IF(FIELD_FIRST_##store)(", " #name)
+#define COLUMN_LAST(name, t, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(", " #name)
+
+/* clang-format off */
 static const char *const sql[UNSENT_KINDS] = {
     [UNSENT_SESSIONS] =
-        "SELECT id, uid, name, CASE WHEN NOT ?3 THEN command WHEN json_valid(command)"
-        " THEN json_array(json_extract(command, '$[0]')) ELSE '[]' END, client_name, "
-        "client_version, server_name, server_version,"
-        " protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, "
-        "record_level,"
-        " interposer_version, CASE WHEN NOT ?3 THEN redact_rules END, salt, commitment, end_salt, "
-        "end_commitment, records, "
-        "tree,"
-        " ifnull((SELECT m.seq FROM messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + "
-        "68719476735"
+        "SELECT id, uid" SESSION_FIELDS(SESSION_COLUMN)
+        ", salt, commitment, end_salt, end_commitment, records, tree"
+        SESSION_FIELDS(SESSION_COLUMN_LAST)
+        ", ifnull((SELECT m.seq FROM messages m"
+        " WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735"
         " ORDER BY m.id DESC LIMIT 1), 0),"
         " ifnull((SELECT max(e.id) FROM events e WHERE e.session_id = s.id), 0)"
         " FROM sessions s WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
     [UNSENT_MESSAGES] =
-        "SELECT seq, t_us, direction, origin, kind, rpc_id, method, target, body, body_length, "
-        "size, redactions,"
-        " action, request_seq, error_code, batch_seq, finding, salt, commitment, body_offset"
+        "SELECT seq" MESSAGE_FIELDS(COLUMN) ", salt, commitment" MESSAGE_FIELDS(COLUMN_LAST)
         " FROM messages WHERE id BETWEEN (?1 << 36) + ?2 AND (?1 << 36) + min(?3, 68719476735) "
         "ORDER BY id",
-    [UNSENT_EVENTS] = "SELECT id, t_us, kind, detail, place, salt, commitment"
+    [UNSENT_EVENTS] = "SELECT id" EVENT_FIELDS(COLUMN) ", place, salt, commitment"
                       " FROM events WHERE session_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id",
     [UNSENT_LEAVES] = "SELECT n, leaf FROM leaves WHERE n >= ?1 ORDER BY n",
     [UNSENT_CHECKPOINTS] =
@@ -40,6 +48,7 @@ static const char *const sql[UNSENT_KINDS] = {
         "AS INTEGER)"
         " FROM replaced WHERE session_id = ?1 AND leaf = ?2 ORDER BY record LIMIT -1 OFFSET ?3",
 };
+/* clang-format on */
 
 static void read_cell(sqlite3_stmt *q, int i, struct cell *c)
 {

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "journal/uid.h"
-#include "vault/store/cell.h"
+#include "model/fields.h"
 
 #define UNSENT_ROWS 1000
 #define UNSENT_BYTES ((size_t)4 << 20)
@@ -34,24 +34,41 @@ enum unsent_rows {
     UNSENT_KINDS
 };
 
-/* Columns by which rows are handled. */
+/* The columns of a row: the fields that a store has (model/records.h), with those of evidence between them. Names in capital
+ * letters are those by which rows are handled. */
+/* clang-format off */
+#define UNSENT_FIRST(at, store) FIELD_IF(FIELD_FIRST_##store)(at,)
+#define UNSENT_LAST(at, store) FIELD_IF(FIELD_LAST_##store)(at,)
+#define SESSION_FIRST(name, t, n, s, e, c, store, ...) UNSENT_FIRST(SESSION_##name, store)
+#define SESSION_LAST(name, t, n, s, e, c, store, ...) UNSENT_LAST(SESSION_##name, store)
+#define MESSAGE_FIRST(name, t, n, s, e, c, store, ...) UNSENT_FIRST(MESSAGE_##name, store)
+#define MESSAGE_LAST(name, t, n, s, e, c, store, ...) UNSENT_LAST(MESSAGE_##name, store)
 enum {
-    SESSION_ID = 0,
-    SESSION_UID = 1,
-    SESSION_ENDED_AT_US = 10,
-    SESSION_COLUMNS = 24,
-    SESSION_SEQ = 24,
-    SESSION_EVENT = 25
+    SESSION_ID,
+    SESSION_UID,
+    SESSION_FIELDS(SESSION_FIRST)
+    SESSION_EVIDENCE, /* salt, commitment, end_salt, end_commitment, records, tree */
+    SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
+    SESSION_FIELDS(SESSION_LAST)
+    SESSION_COLUMNS,
+    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* columns from here on are not in the first stores */
+    SESSION_SEQ = SESSION_COLUMNS, /* of its last message: not sent */
+    SESSION_EVENT,                 /* id of its last event, likewise */
+    SESSION_ENDED_AT_US = SESSION_ended_at_us
 };
 enum {
-    MESSAGE_SEQ = 0,
-    MESSAGE_KIND = 4,
-    MESSAGE_BODY = 8,
-    MESSAGE_LENGTH = 9, /* of a body in a file; NULL: it is in MESSAGE_BODY */
-    MESSAGE_COMMITMENT = 18,
-    MESSAGE_OFFSET = 19, /* in that file */
-    MESSAGE_COLUMNS = 20
+    MESSAGE_SEQ,
+    MESSAGE_FIELDS(MESSAGE_FIRST)
+    MESSAGE_SALT,
+    MESSAGE_COMMITMENT,
+    MESSAGE_FIELDS(MESSAGE_LAST)
+    MESSAGE_COLUMNS,
+    MESSAGE_KIND = MESSAGE_kind,
+    MESSAGE_BODY = MESSAGE_body,
+    MESSAGE_LENGTH = MESSAGE_body_length, /* of a body in a file; NULL: it is in MESSAGE_BODY */
+    MESSAGE_OFFSET = MESSAGE_body_offset  /* in that file */
 };
+/* clang-format on */
 enum { EVENT_ID = 0, EVENT_KIND = 2, EVENT_DETAIL = 3, EVENT_COLUMNS = 7 };
 
 /* 0 continues, 1 ends the reading, or an error. */

@@ -16,24 +16,13 @@ void followed_close(struct followed *l)
     l->n = l->open_n = 0;
 }
 
-/* Copies the text columns into one block, which must not move while slices point into it. */
+/* Copies the texts into one block, which must not move while slices point into it. */
 static bool copy_row(struct followed_session *to, const struct query_session *s)
 {
-    to->s = *s;
-    struct slice *texts[QUERY_SESSION_TEXTS];
-    query_session_texts(&to->s, texts);
-    size_t sum = 1;
-    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
-        sum += texts[i]->n;
-    if (!buf_reserve(&to->text, sum))
+    if (!buf_reserve(&to->text, fields_text_bytes(&fields_of_session, s) + 1))
         return false;
-    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++) {
-        if (texts[i]->p == NULL)
-            continue;
-        const char *at = to->text.p + to->text.n;
-        buf_slice_add(&to->text, *texts[i]);
-        texts[i]->p = at;
-    }
+    to->s = *s;
+    fields_keep_texts(&fields_of_session, &to->s, to->text.p);
     return true;
 }
 

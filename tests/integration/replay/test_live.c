@@ -18,7 +18,7 @@ static struct live *begin(const char *script)
     char *argv[] = {sh, c, text, NULL};
     struct live *l;
     struct buf error = {0};
-    assert_int_equal(live_open(&l, argv, &error), 0);
+    assert_int_equal(live_open(&l, argv, NULL, &error), 0);
     free(text);
     return l;
 }
@@ -195,7 +195,7 @@ static void test_live_missing_command_is_reported(void **state)
     struct buf error = {0};
     if (unit_slow())
         skip(); /* valgrind turns vfork into fork, and the errno of exec is lost */
-    assert_int_equal(live_open(&l, argv, &error), MI_EIO);
+    assert_int_equal(live_open(&l, argv, NULL, &error), MI_EIO);
     assert_string_equal(buf_str(&error), "cannot start /nonexistent/server: No such file or "
                                          "directory; name the server's command after --");
     buf_close(&error);

@@ -324,6 +324,27 @@ static void test_cassette_callback_can_stop_reading(void **state)
     got_close(&g);
 }
 
+#define LINE(revision) "{\"t\":0,\"dir\":\"c2s\"," revision "\"msg\":" ASK("1", "a") "}\n"
+#define OF_2                                                                                       \
+    "{\"format\":\"mcp-interposer-cassette\",\"version\":2,\"name\":\"x\",\"record_level\":"       \
+    "\"full\""
+
+static void test_cassette_members_of_version_2_are_read_and_written(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        OF_2 ",\"tools_rule\":\"get_*\"}\n" LINE("\"revision\":\"2026-07-28\",") END("1"),
+        OF_2 "}\n" LINE("\"revision\":\"2026-07-28\",") END("1"),
+        OF_2 ",\"tools_rule\":\"get_*\"}\n" LINE("") END("1"),
+    };
+    for (size_t i = 0; i < MI_COUNT(files); i++) {
+        struct got g = {0};
+        assert_int_equal(read_text(&g, files[i]), 0);
+        assert_string_equal(buf_str(&g.again), files[i]);
+        got_close(&g);
+    }
+}
+
 static void test_cassette_invalid_file_is_rejected_with_line_reason_and_remedy(void **state)
 {
     (void)state;
@@ -333,8 +354,13 @@ static void test_cassette_invalid_file_is_rejected_with_line_reason_and_remedy(v
         {"", "c.jsonl:1: the file is empty; "},
         {"{}\n", "c.jsonl:1: this is not the first line of a cassette"},
         {"\x89PNG\n", "c.jsonl:1: this is not the first line of a cassette"},
-        {"{\"format\":\"mcp-interposer-cassette\",\"version\":2,\"name\":\"x\"}\n",
+        {"{\"format\":\"mcp-interposer-cassette\",\"version\":3,\"name\":\"x\"}\n",
          "c.jsonl:1: unknown version of the format; use a newer mcp-interposer"},
+        {"{\"format\":\"mcp-interposer-cassette\",\"version\":1,\"name\":\"x\",\"tools_rule\":"
+         "\"a\"}\n",
+         "c.jsonl:1: unknown member `tools_rule`"},
+        {HEAD LINE("\"revision\":\"2026-07-28\",") END("1"),
+         "c.jsonl:2: unknown member `revision`"},
         {"{\"format\":\"mcp-interposer-cassette\",\"version\":1}\n",
          "c.jsonl:1: `name` is missing; "},
         {"{\"format\":\"mcp-interposer-cassette\",\"version\":1,\"name\":\"x\",\"started_at_us\":-"
@@ -619,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_cassette_messages_are_renumbered_and_answers_too),
         cmocka_unit_test(test_cassette_deep_message_is_read_back),
         cmocka_unit_test(test_cassette_callback_can_stop_reading),
+        cmocka_unit_test(test_cassette_members_of_version_2_are_read_and_written),
         cmocka_unit_test(test_cassette_invalid_file_is_rejected_with_line_reason_and_remedy),
         cmocka_unit_test(test_cassette_end_line_without_a_count_or_newline_is_fine),
         cmocka_unit_test(test_cassette_mcp_tape_recording_is_read),

@@ -334,7 +334,7 @@ static void test_remote_no_statement_sorts(void **state)
     for (int i = 0; i < Q_COUNT; i++) {
         char sql[4096];
         sqlite3_stmt *st = NULL;
-        snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", query_sql[i]);
+        snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", q->sql[i]);
         if (i == Q_VERSION) /* a PRAGMA */
             continue;
         if (i == Q_CALLS || i == Q_CALL_STATUSES) /* of a table that a store does not have */

@@ -8,8 +8,9 @@
 #include <errno.h>
 
 static const char *const sql[S_COUNT] = {
-    [S_SESSION] = "UPDATE sessions SET name = ?2, command = ?3, client_name = ?4,"
-                  " client_version = ?5, server_name = ?6, server_version = ?7 WHERE id = ?1",
+    [S_SESSION] =
+        "UPDATE sessions SET name = ?2, command = ?3, client_name = ?4,"
+        " client_version = ?5, server_name = ?6, server_version = ?7, cwd = ?8 WHERE id = ?1",
     [S_RULES] = "UPDATE sessions SET redact_rules = ?2 WHERE id = ?1",
     [S_CALL] = "UPDATE calls SET method = ?2, target = ?3 WHERE id = ?1",
     [S_MESSAGE] = "UPDATE messages SET method = ?2, target = ?3,"

@@ -128,8 +128,9 @@ static bool on_event(void *ctx, const struct query_event *e)
 
 static int scrub_session_row(struct scrub *s, const struct query_session *row)
 {
-    struct slice now[] = {row->name,           row->command,     row->client_name,
-                          row->client_version, row->server_name, row->server_version};
+    struct slice now[] = {
+        row->name,        row->command,        row->client_name, row->client_version,
+        row->server_name, row->server_version, row->cwd};
     struct buf text[MI_COUNT(now)] = {{0}};
     struct scrub_hit hit = {.session_id = s->session_id, .where = "session"};
     size_t all = 0;

@@ -1,8 +1,8 @@
 /* cell.h - a value of a row, as SQLite knows it.
  *
  * Owns      nothing: the text is borrowed. */
-#ifndef MI_VAULT_STORE_CELL_H
-#define MI_VAULT_STORE_CELL_H
+#ifndef MI_MODEL_CELL_H
+#define MI_MODEL_CELL_H
 
 #include "base/base.h"
 

@@ -1,0 +1,130 @@
+#include "model/fields.h"
+
+#define TYPE_NUMBER VALUE_NUMBER
+#define TYPE_TIME VALUE_TIME
+#define TYPE_SINCE VALUE_SINCE
+#define TYPE_SIZE VALUE_SIZE
+#define TYPE_TEXT VALUE_TEXT
+#define TYPE_JSON VALUE_JSON
+#define TYPE_WORD(type, table) VALUE_WORD, .words = &(table)
+#define NULL_NOT_NULL VALUE_NOT_NULL
+#define NULL_NO_TEXT VALUE_NO_TEXT
+#define NULL_ZERO VALUE_ZERO
+#define NULL_UNLESS(member) VALUE_UNLESS, .flag = offsetof(RECORD, member)
+#define EVIDENCE_NO COVERED_NOT
+#define EVIDENCE_OPEN COVERED_OPEN
+#define EVIDENCE_BODY COVERED_BODY
+#define EVIDENCE_TAIL COVERED_TAIL
+#define EVIDENCE_END COVERED_END
+#define CASSETTE_NO 0
+#define CASSETTE_YES 1
+#define CASSETTE_NEEDED 1, .needed = true
+#define CASSETTE_V2 2
+#define STORE_NO false
+#define STORE_KEY true
+#define STORE_YES true
+#define STORE_FULL true
+#define STORE_PROGRAM true
+#define STORE_LATER true
+#define JSON_NO false
+#define JSON_YES true
+
+/* clang-format off */
+#define DESCRIBE(field_name, field_type, field_null, version, covered, member, sent, shown)        \
+    {                                                                                              \
+        .name = #field_name, .type = TYPE_##field_type, .null = NULL_##field_null,                 \
+        .at = offsetof(RECORD, field_name), .since = version, .evidence = EVIDENCE_##covered,      \
+        .cassette = CASSETTE_##member, .stored = STORE_##sent, .json = JSON_##shown                \
+    },
+/* clang-format on */
+
+#define RECORD struct session_record
+static const struct record_field sessions[] = {SESSION_FIELDS(DESCRIBE)};
+#undef RECORD
+#define RECORD struct message_record
+static const struct record_field messages[] = {MESSAGE_FIELDS(DESCRIBE)};
+#undef RECORD
+#define RECORD struct event_record
+static const struct record_field events[] = {EVENT_FIELDS(DESCRIBE)};
+
+const struct record_fields fields_of_session = {sessions, MI_COUNT(sessions)};
+const struct record_fields fields_of_message = {messages, MI_COUNT(messages)};
+const struct record_fields fields_of_event = {events, MI_COUNT(events)};
+
+/* Words are read and set as numbers. */
+_Static_assert(sizeof(enum row_kind) == sizeof(unsigned), "an enum is an unsigned int");
+
+static struct slice *text_of(const struct record_field *f, void *record)
+{
+    return (struct slice *)((char *)record + f->at);
+}
+
+struct cell field_get(const struct record_field *f, const void *record)
+{
+    const char *at = (const char *)record + f->at;
+    struct cell c = {.type = CELL_INT};
+    unsigned word;
+    switch (f->type) {
+    case VALUE_TEXT:
+    case VALUE_JSON:
+        memcpy(&c.text, at, sizeof c.text);
+        c.type = c.text.p != NULL ? CELL_TEXT : CELL_NULL;
+        return c;
+    case VALUE_WORD:
+        memcpy(&word, at, sizeof word);
+        return (struct cell){.type = CELL_TEXT, .text = slice_of(value_word(f->words, word))};
+    default:
+        memcpy(&c.number, at, sizeof c.number);
+        break;
+    }
+    bool unset = f->null == VALUE_UNLESS && !*(const bool *)((const char *)record + f->flag);
+    return unset || (f->null == VALUE_ZERO && c.number == 0) ? (struct cell){.type = CELL_NULL} : c;
+}
+
+void field_set(const struct record_field *f, void *record, struct cell v)
+{
+    char *at = (char *)record + f->at;
+    bool has_text = v.type == CELL_TEXT || v.type == CELL_BLOB;
+    int64_t number = v.type == CELL_INT ? v.number : 0;
+    unsigned word;
+    switch (f->type) {
+    case VALUE_TEXT:
+    case VALUE_JSON:
+        *text_of(f, record) = has_text ? v.text : (struct slice){0};
+        return;
+    case VALUE_WORD:
+        word = value_of(f->words, has_text ? v.text : (struct slice){0});
+        memcpy(at, &word, sizeof word);
+        return;
+    default:
+        memcpy(at, &number, sizeof number);
+        break;
+    }
+    if (f->null == VALUE_UNLESS)
+        *(bool *)((char *)record + f->flag) = v.type == CELL_INT;
+}
+
+size_t fields_text_bytes(const struct record_fields *s, const void *record)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        struct cell c = field_is_text(&s->list[i]) ? field_get(&s->list[i], record)
+                                                   : (struct cell){.type = CELL_NULL};
+        n += c.type == CELL_TEXT ? c.text.n + 1 : 0;
+    }
+    return n;
+}
+
+char *fields_keep_texts(const struct record_fields *s, void *record, char *to)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct slice *text = text_of(&s->list[i], record);
+        if (!field_is_text(&s->list[i]) || text->p == NULL)
+            continue;
+        memcpy(to, text->p, text->n);
+        text->p = to;
+        to += text->n;
+        *to++ = '\0';
+    }
+    return to;
+}

@@ -1,0 +1,94 @@
+/* fields.h - the fields of a record (model/records.h) at run time: reading and setting them without naming them.
+ *
+ *     for (size_t i = 0; i < fields_of_session.n; i++)
+ *         show(fields_of_session.list[i].name, field_get(&fields_of_session.list[i], &session));
+ *
+ * Record    struct session_record, or a struct that begins with its members (FIELD_MEMBER).
+ * Owns      nothing: texts of cells are borrowed from the record.
+ * Blocks    never. Pure. */
+#ifndef MI_MODEL_FIELDS_H
+#define MI_MODEL_FIELDS_H
+
+#include "model/cell.h"
+#include "model/records.h"
+#include "model/values.h"
+
+/* ---- members of a struct ---- */
+
+#define FIELD_C_NUMBER int64_t
+#define FIELD_C_TIME int64_t
+#define FIELD_C_SINCE int64_t
+#define FIELD_C_SIZE int64_t
+#define FIELD_C_TEXT struct slice
+#define FIELD_C_JSON struct slice
+#define FIELD_C_WORD(type, words) enum type
+#define FIELD_FLAG_NOT_NULL
+#define FIELD_FLAG_NO_TEXT
+#define FIELD_FLAG_ZERO
+#define FIELD_FLAG_UNLESS(flag) bool flag;
+/* For the tables of model/records.h: the member of a field, and its flag. */
+#define FIELD_MEMBER(name, type, null, ...)                                                        \
+    FIELD_C_##type name;                                                                           \
+    FIELD_FLAG_##null
+
+struct session_record {
+    SESSION_FIELDS(FIELD_MEMBER)
+};
+struct message_record {
+    MESSAGE_FIELDS(FIELD_MEMBER)
+};
+struct event_record {
+    EVENT_FIELDS(FIELD_MEMBER)
+};
+
+/* ---- tables of fields ---- */
+
+enum value_type {
+    VALUE_NUMBER,
+    VALUE_TIME,
+    VALUE_SINCE,
+    VALUE_SIZE,
+    VALUE_TEXT,
+    VALUE_JSON,
+    VALUE_WORD,
+};
+enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_UNLESS };
+enum field_cover { COVERED_NOT, COVERED_OPEN, COVERED_BODY, COVERED_TAIL, COVERED_END };
+
+struct record_field {
+    const char *name;
+    enum value_type type;
+    enum value_null null;
+    const struct value_words *words; /* VALUE_WORD */
+    size_t at, flag;                 /* offsets in the record; flag: VALUE_UNLESS */
+    int since;                       /* version of the schema */
+    enum field_cover evidence;
+    int cassette; /* the first version whose header has it; 0: none */
+    bool needed;  /* there */
+    bool stored;  /* in stores */
+    bool json;
+};
+
+struct record_fields {
+    const struct record_field *list;
+    size_t n;
+};
+extern const struct record_fields fields_of_session, fields_of_message, fields_of_event;
+
+static inline bool field_is_text(const struct record_field *f)
+{
+    return f->type == VALUE_TEXT || f->type == VALUE_JSON;
+}
+
+/* CELL_NULL, CELL_INT, or CELL_TEXT for texts and words. */
+struct cell field_get(const struct record_field *f, const void *record);
+/* CELL_BLOB is a text; any other cell of another type is NULL. NULL is stored as a missing text, 0, or UNKNOWN, as is a
+ * word that is not in the table. */
+void field_set(const struct record_field *f, void *record, struct cell v);
+
+/* The bytes that fields_keep_texts() writes. */
+size_t fields_text_bytes(const struct record_fields *s, const void *record);
+/* Copies the texts of a record to `to`, each with a NUL behind it, and lets the record point there. Returns their end. */
+char *fields_keep_texts(const struct record_fields *s, void *record, char *to);
+
+#endif

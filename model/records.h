@@ -1,0 +1,99 @@
+/* records.h - what is recorded: sessions, their messages and their events. This is the data model.
+ *
+ * Each record is described once, by the table of its fields below. Whatever treats fields alike is made from it: the
+ * struct, reading rows, `--json`, the header of a cassette, the rows of a store, the proof of a bundle. Where only some
+ * fields take part, a column of the table says which. docs/vault.md says what the fields mean.
+ *
+ * A new field is one line here, a line in docs/vault.md, and its test.
+ *
+ * name      of the member, of the column in the database, and everywhere else.
+ * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of the session; SIZE:
+ *           bytes; TEXT; JSON: text that is JSON, or should be; WORD(enum, words): one of a few words.
+ * NULL      what stands for NULL in the struct. NOT_NULL: the column is never NULL. NO_TEXT: {NULL, 0}. ZERO: 0.
+ *           UNLESS(flag): NULL unless the member `flag` is true.
+ * since     the version of the schema that has the column (vault/store/schema.h).
+ * evidence  the record that covers it (docs/evidence.md). OPEN: that of the session, message or event, in this order.
+ *           TAIL: the same, behind all others and the body, only if it is not NULL. BODY: its text, behind OPEN. END:
+ *           that of the end of the session.
+ * cassette  member of the header of a cassette: NEEDED, YES, or V2: of version 2 and later. (A line of a message has
+ *           names of its own: vault/cassette/message.c.)
+ * store     sent to a store (vault/unsent): KEY, the first column; YES; FULL: not with `--level minimal`;
+ *           PROGRAM: likewise, except the first element of the array. LATER: behind the columns of evidence, and of a
+ *           session as FULL.
+ * json      member of --json. */
+#ifndef MI_MODEL_RECORDS_H
+#define MI_MODEL_RECORDS_H
+
+/* clang-format off */
+#define SESSION_FIELDS(FIELD)                                                                                          \
+    /*    name                type    NULL                     since evidence cassette store    json */                \
+    FIELD(uid,                TEXT,   NOT_NULL,                1,    OPEN,    NO,      KEY,     YES)                   \
+    FIELD(name,               TEXT,   NOT_NULL,                1,    OPEN,    NEEDED,  YES,     YES)                   \
+    FIELD(command,            JSON,   NOT_NULL,                1,    OPEN,    NO,      PROGRAM, YES)                   \
+    FIELD(client_name,        TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
+    FIELD(client_version,     TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
+    FIELD(server_name,        TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
+    FIELD(server_version,     TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
+    FIELD(protocol_version,   TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
+    FIELD(started_at_us,      TIME,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES)                   \
+    FIELD(ended_at_us,        TIME,   ZERO,                    1,    END,     YES,     YES,     YES)                   \
+    FIELD(end_reason,         TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
+    FIELD(exit_status,        NUMBER, UNLESS(has_exit_status), 1,    END,     YES,     YES,     YES)                   \
+    FIELD(pid,                NUMBER, NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
+    FIELD(host,               TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
+    FIELD(record_level,       TEXT,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES)                   \
+    FIELD(interposer_version, TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
+    FIELD(redact_rules,       JSON,   NO_TEXT,                 2,    OPEN,    YES,     FULL,    YES)                   \
+    FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      NO,      YES)                   \
+    FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      NO,      YES)
+
+#define MESSAGE_FIELDS(FIELD)                                                                                          \
+    /*    name         type                                NULL                    since evidence cassette store json */ \
+    FIELD(seq,         NUMBER,                             NOT_NULL,               1,    OPEN,    NO,      KEY,  YES)  \
+    FIELD(t_us,        SINCE,                              NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(direction,   WORD(row_direction, row_directions), NOT_NULL,              1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(origin,      WORD(row_origin, row_origins),      NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(kind,        WORD(row_kind, row_kinds),          NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(rpc_id,      JSON,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(method,      TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(target,      TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(body,        JSON,                               NO_TEXT,                1,    BODY,    NO,      YES,  NO)   \
+    FIELD(body_offset, NUMBER,                             UNLESS(is_large),       1,    NO,      NO,      LATER, NO)  \
+    FIELD(body_length, SIZE,                               ZERO,                   1,    NO,      NO,      YES,  NO)   \
+    FIELD(size,        SIZE,                               NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(redactions,  NUMBER,                             NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(action,      WORD(row_action, row_actions),      NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(request_seq, NUMBER,                             ZERO,                   1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(error_code,  NUMBER,                             UNLESS(has_error_code), 1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(batch_seq,   NUMBER,                             ZERO,                   1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(finding,     TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
+    FIELD(revision,    TEXT,                               NO_TEXT,                4,    TAIL,    NO,      NO,   YES)
+
+#define EVENT_FIELDS(FIELD)                                                                                            \
+    /*    name         type    NULL      since evidence cassette store json */                                         \
+    FIELD(id,          NUMBER, NOT_NULL, 1,    NO,      NO,      KEY,  YES)                                            \
+    FIELD(t_us,        SINCE,  NOT_NULL, 1,    OPEN,    NO,      YES,  YES)                                            \
+    FIELD(kind,        TEXT,   NOT_NULL, 1,    OPEN,    NO,      YES,  YES)                                            \
+    FIELD(detail,      JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES)
+/* clang-format on */
+
+/* Choosing fields at compile time: FIELD_IF(FIELD_FIRST_##store)(text) is the text of a field that a store gets
+ * before the columns of evidence, except the key, and nothing for any other; FIELD_LAST_: behind them. */
+#define FIELD_IF(choice) FIELD_IF_(choice)
+#define FIELD_IF_(choice) FIELD_IF_##choice
+#define FIELD_IF_0(...)
+#define FIELD_IF_1(...) __VA_ARGS__
+#define FIELD_FIRST_KEY 0
+#define FIELD_FIRST_YES 1
+#define FIELD_FIRST_FULL 1
+#define FIELD_FIRST_PROGRAM 1
+#define FIELD_FIRST_LATER 0
+#define FIELD_FIRST_NO 0
+#define FIELD_LAST_KEY 0
+#define FIELD_LAST_YES 0
+#define FIELD_LAST_FULL 0
+#define FIELD_LAST_PROGRAM 0
+#define FIELD_LAST_LATER 1
+#define FIELD_LAST_NO 0
+
+#endif
