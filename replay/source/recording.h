@@ -29,6 +29,7 @@ struct source_info {
     bool has_exit_status;
     int64_t exit_status;
     bool server_ended; /* the session ended because the server exited */
+    bool cut_off;      /* it ended because the proxy was killed, or failed */
 };
 
 struct source_message {
