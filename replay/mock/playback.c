@@ -225,15 +225,16 @@ static int playback_wait(struct conversation *s, struct playback *p)
 }
 
 /* The request has no recorded answer, or only one for a client that cancels it: it gets an error after the time that
- * the recorded client waited. */
+ * the recorded client waited, or when the client sends nothing more. Not if the recorded client left, or cancelled it:
+ * then this one may do the same. */
 static int give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
     bool cancelled = x->outcome == PLAN_CANCELLED || x->lsp_cancelled != 0;
     int64_t due = p->began_us + pace_patience(x->end_us - x->t_us, cancelled);
-    if (s->hung_up)
+    if (s->hung_up && (cancelled || !source_info(s->source)->cut_off))
         return playback_end(s, p);
-    if (due > s->now_us)
+    if (due > s->now_us && !s->hung_up)
         return due_put(&s->heap, &p->due, due);
     int st = mock_answer_missing(s, p);
     int ended = playback_end(s, p);

@@ -27,6 +27,7 @@ struct source_info {
         SESSION_FIELDS(FIELD_MEMBER)
     };
     bool server_ended; /* the session ended because the server exited */
+    bool cut_off;      /* it ended because the proxy was killed, or failed */
 };
 
 struct source_message {

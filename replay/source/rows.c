@@ -102,11 +102,22 @@ bool source_take(struct source *s, const struct query_message *m, uint64_t place
     return !s->text.failed;
 }
 
-/* Whether the server ended the session, not the client or the interposer. */
-static bool ended_by_server(struct slice reason)
+static bool is_one_of(struct slice word, const char *const *list, size_t n)
 {
-    return reason.p != NULL && !slice_is(reason, "client-closed") && !slice_is(reason, "signal") &&
-           !slice_is(reason, "record-error");
+    for (size_t i = 0; i < n; i++)
+        if (slice_is(word, list[i]))
+            return true;
+    return false;
+}
+
+/* All other reasons are ends of the server. */
+static void take_end(struct source_info *in)
+{
+    static const char *const client[] = {"client-closed", "signal"};
+    static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
+    in->cut_off = is_one_of(in->end_reason, proxy, MI_COUNT(proxy));
+    in->server_ended = in->end_reason.p != NULL && !in->cut_off &&
+                       !is_one_of(in->end_reason, client, MI_COUNT(client));
 }
 
 /* ---- the session ---- */
@@ -140,6 +151,6 @@ int source_take_info(struct source *s, const struct query_session *session, stru
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
     fields_keep_texts(&fields_of_session, in, s->info_text.p);
-    in->server_ended = ended_by_server(session->end_reason);
+    take_end(in);
     return open_rules(s, session, error);
 }

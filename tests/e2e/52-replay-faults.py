@@ -281,6 +281,26 @@ def _(t):
     replay.end(1)
 
 
+@case("a request that was pending when the proxy was killed gets an error, also if the client has closed its end")
+def _(t):
+    p = t.proxy().initialize()
+    p.round(1)
+    p.client.send(call(2, "long"))
+    p.server.recv()
+    lib.wait_until(lambda: t.rows("SELECT count(*) FROM messages") == [(6,)], 5, "the request is stored")
+    p.die()
+    lib.wait_until(lambda: t.rows("SELECT end_reason FROM sessions") == [(b"killed",)], 10, "the session is closed")
+    for closes in (False, True):
+        replay = Replay(t).play(handshake())
+        eq(replay.ask(request("b", "ping"))["result"], {}, "ping")
+        replay.client.send(call("a", "long"))
+        if closes:
+            replay.client.close_write()
+        got = replay.client.recv_json(10)
+        eq((got["id"], got["error"]["data"]["cause"]), ("a", "no-answer"), "the error")
+        replay.end(1)
+
+
 @case("a cancelled request that was answered in the recording gets no answer")
 def _(t):
     lines = handshake() + [b">" + request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": 1}}),

@@ -9,6 +9,7 @@ import time
 
 import lib
 from lib import call, case, check, eq, error, note, request, result, text_result
+from replaying import Replay, handshake, record
 
 COLUMNS = ("seq, t_us, direction, origin, kind, rpc_id, method, target, size, redactions, action, request_seq, "
            "error_code, batch_seq, finding")
@@ -261,6 +262,34 @@ FOREIGN = {
 {"type":"frame","t":13,"dir":"s2c","frame":ANSWER}
 '''),
 }
+
+
+def reused():
+    """Two calls with one id, both pending; the server answers them in order."""
+    return handshake() + [b">" + call(7, "alpha"), b">" + call(7, "beta"), b"<" + text_result(7, "of alpha"),
+                          b"<" + text_result(7, "of beta")]
+
+
+@case("an id that is reused while it is pending: recorded, imported or exported, each call has its own answer")
+def _(t):
+    record(t, reused())
+    rows = "SELECT m.seq, m.request_seq FROM messages m WHERE kind = 'result' AND session_id = ? ORDER BY seq"
+    recorded = t.rows(rows, 1)
+    eq(recorded, [(2, 1), (6, 4), (7, 5)], "as the proxy pairs them")
+    exported = t.tmp / "exported.jsonl"
+    eq(t.run("export", "--vault", t.vault, "1", "-o", exported).returncode, 0, "export")
+    eq([json.loads(x).get("re") for x in exported.read_text().splitlines()[6:8]], [4, None], "`re` while both are pending")
+    foreign = t.tmp / "foreign.jsonl"
+    foreign.write_text("".join(json.dumps({"ts": i / 100, "dir": "client->server" if x[:1] == b">" else "server->client",
+                                           "msg": json.loads(x[1:])}) + "\n" for i, x in enumerate(reused())))
+    for id, file in enumerate((exported, foreign), 2):
+        r = t.run("import", "--vault", t.vault, file)
+        eq(r.returncode, 0, f"import: {r.stderr!r}")
+        eq(t.rows(rows, id), recorded, file.name)
+        replay = Replay(t, str(id)).play(handshake())
+        for name in ("beta", "alpha"):
+            eq(replay.ask(call(name, name))["result"]["content"][0]["text"], f"of {name}", f"{file.name}: {name}")
+        replay.end()
 
 
 @case("recordings of mcp-tape, mcp-rec and mcp-cassette are imported, and exported as cassettes")

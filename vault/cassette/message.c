@@ -200,6 +200,7 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
 {
     struct cassette_derived d;
     bool from_client = m->direction == ROW_C2S;
+    enum pairing_rule rule = r->foreign ? PAIRING_OLDEST : PAIRING_NEWEST;
     bool is_text = m->kind == KIND_STDERR || (m->kind == KIND_NOISE && r->foreign);
     if (m->t_us > CLOCK_MAX_US - r->started_us)
         return cassette_reject(r, "its time is after the year 9999", NULL);
@@ -209,7 +210,7 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
     cassette_derive_from_row(m, &d);
     m->seq = ++r->seq;
     r->last_t_us = m->t_us;
-    if (re < 0 && pairing_look(&r->pairing, from_client, &d.rpc, &re) < 0)
+    if (re < 0 && pairing_look(&r->pairing, rule, from_client, &d.rpc, &re) < 0)
         return cassette_no_memory(r);
     m->request_seq = re;
     if (m->kind == KIND_BATCH)

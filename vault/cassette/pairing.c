@@ -11,7 +11,7 @@
 void pairing_close(struct pairing *p)
 {
     free(p->requests);
-    free(p->heads);
+    free(p->chains);
     buf_close(&p->text);
     buf_close(&p->key);
     *p = (struct pairing){0};
@@ -30,35 +30,64 @@ const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq)
 
 /* ---- ids ---- */
 
-static size_t chain_of(const struct pairing *p, struct slice key)
+/* The chains contain only requests without an answer: a client may use the same id again and again. Cancelled ones have
+ * chains of their own. */
+static struct pairing_chain *chain_of(const struct pairing *p, struct slice key, bool cancelled)
 {
-    return (size_t)rpc_id_hash(key) & (p->heads_n - 1);
+    return &p->chains[((size_t)rpc_id_hash(key) ^ cancelled) & (p->chains_n - 1)];
 }
 
-/* The chains contain only requests without an answer: a client may use the same id again and again. */
+static struct slice key_of(const struct pairing *p, const struct pairing_request *r)
+{
+    return pairing_text(p, r->key_at, r->key_n);
+}
+
+static void link_request(struct pairing *p, size_t i)
+{
+    struct pairing_request *r = &p->requests[i];
+    struct pairing_chain *c = chain_of(p, key_of(p, r), r->cancelled);
+    r->newer = NONE;
+    r->older = c->newest;
+    while (r->older != NONE && r->older > i) { /* it was cancelled after a newer one */
+        r->newer = r->older;
+        r->older = p->requests[r->older].older;
+    }
+    *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = i;
+    *(r->newer != NONE ? &p->requests[r->newer].older : &c->newest) = i;
+}
+
 static void unlink_request(struct pairing *p, size_t i)
 {
     struct pairing_request *r = &p->requests[i];
-    if (r->key_n == 0 || r->answered)
-        return;
-    size_t *at = &p->heads[chain_of(p, pairing_text(p, r->key_at, r->key_n))];
-    while (*at != i)
-        at = &p->requests[*at].next;
-    *at = r->next;
+    struct pairing_chain *c = chain_of(p, key_of(p, r), r->cancelled);
+    *(r->newer != NONE ? &p->requests[r->newer].older : &c->newest) = r->older;
+    *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = r->newer;
 }
 
-/* The newest unanswered request with the key in p->key. */
-static struct pairing_request *open_request(struct pairing *p)
+/* The first or the last unanswered request with the key in p->key that is cancelled, or is not. NONE: there is none. */
+static size_t unanswered(const struct pairing *p, enum pairing_rule rule, bool cancelled)
 {
     struct slice key = buf_slice(&p->key);
-    if (p->heads_n == 0)
+    const struct pairing_chain *c = chain_of(p, key, cancelled);
+    size_t i = rule == PAIRING_OLDEST ? c->oldest : c->newest;
+    while (i != NONE &&
+           (p->requests[i].cancelled != cancelled || !slice_eq(key_of(p, &p->requests[i]), key)))
+        i = rule == PAIRING_OLDEST ? p->requests[i].newer : p->requests[i].older;
+    return i;
+}
+
+/* The unanswered request with the key in p->key that the rule takes. */
+static struct pairing_request *open_request(struct pairing *p, enum pairing_rule rule)
+{
+    if (p->chains_n == 0)
         return NULL;
-    for (size_t i = p->heads[chain_of(p, key)]; i != NONE; i = p->requests[i].next) {
-        struct pairing_request *r = &p->requests[i];
-        if (slice_eq(pairing_text(p, r->key_at, r->key_n), key))
-            return r;
+    size_t i = unanswered(p, rule, false);
+    if (rule == PAIRING_NEWEST || i == NONE) {
+        size_t cancelled = unanswered(p, rule, true);
+        if (i == NONE || (cancelled != NONE && cancelled > i))
+            i = cancelled;
     }
-    return NULL;
+    return i != NONE ? &p->requests[i] : NULL;
 }
 
 /* Sets p->key: the direction of the request, then the key of the id. */
@@ -70,8 +99,8 @@ static int make_key(struct pairing *p, bool of_client, struct json_value id)
     return p->key.failed ? MI_ENOMEM : 0;
 }
 
-static int find_open(struct pairing *p, bool of_client, struct json_value id, bool strict,
-                     struct pairing_request **ret)
+static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
+                     struct json_value id, bool strict, struct pairing_request **ret)
 {
     *ret = NULL;
     if (id.type != JSON_NUMBER && id.type != JSON_STRING)
@@ -79,28 +108,29 @@ static int find_open(struct pairing *p, bool of_client, struct json_value id, bo
     int st = make_key(p, of_client, id);
     if (st < 0)
         return st;
-    *ret = open_request(p);
+    *ret = open_request(p, rule);
     if (*ret != NULL || strict)
         return 0;
     struct buf other = {0};
     if (rpc_id_other_type(&other, (struct slice){p->key.p + 1, p->key.n - 1})) {
         p->key.n = 1;
         buf_slice_add(&p->key, buf_slice(&other));
-        *ret = open_request(p);
+        *ret = open_request(p, rule);
     }
     st = other.failed || p->key.failed ? MI_ENOMEM : 0;
     buf_close(&other);
     return st;
 }
 
-int pairing_look(struct pairing *p, bool from_client, const struct rpc *m, int64_t *ret_request_seq)
+int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client, const struct rpc *m,
+                 int64_t *ret_request_seq)
 {
     struct pairing_request *r = NULL;
     int st = 0;
     if (m->kind == RPC_RESULT || m->kind == RPC_ERROR)
-        st = find_open(p, !from_client, m->id, false, &r);
+        st = find_open(p, rule, !from_client, m->id, false, &r);
     else if (m->kind == RPC_NOTIFICATION && rpc_method_is(m, "notifications/cancelled"))
-        st = find_open(p, from_client, m->request_id, true, &r);
+        st = find_open(p, rule, from_client, m->request_id, true, &r);
     if (st < 0)
         return st;
     if (r != NULL && m->kind == RPC_NOTIFICATION &&
@@ -126,25 +156,20 @@ const struct pairing_request *pairing_only(struct pairing *p)
 
 /* ---- noting ---- */
 
-static int grow_heads(struct pairing *p)
+static int grow_chains(struct pairing *p)
 {
-    size_t n = p->heads_n == 0 ? 64 : p->heads_n * 2;
-    size_t *heads = malloc(n * sizeof *heads);
-    if (heads == NULL)
+    size_t n = p->chains_n == 0 ? 64 : p->chains_n * 2;
+    struct pairing_chain *chains = malloc(n * sizeof *chains);
+    if (chains == NULL)
         return MI_ENOMEM;
-    free(p->heads);
-    p->heads = heads;
-    p->heads_n = n;
+    free(p->chains);
+    p->chains = chains;
+    p->chains_n = n;
     for (size_t i = 0; i < n; i++)
-        heads[i] = NONE;
-    for (size_t i = 0; i < p->n; i++) {
-        struct pairing_request *r = &p->requests[i];
-        if (r->key_n == 0 || r->answered)
-            continue;
-        size_t *head = &heads[chain_of(p, pairing_text(p, r->key_at, r->key_n))];
-        r->next = *head;
-        *head = i;
-    }
+        chains[i] = (struct pairing_chain){NONE, NONE};
+    for (size_t i = 0; i < p->n; i++)
+        if (p->requests[i].key_n > 0 && !p->requests[i].answered)
+            link_request(p, i);
     return 0;
 }
 
@@ -163,9 +188,8 @@ static int add(struct pairing *p, bool from_client, const struct rpc *m, struct 
 {
     if (!GROW(p->requests, p->n, p->cap))
         return MI_ENOMEM;
-    if (p->n >= p->heads_n && grow_heads(p) < 0)
+    if (p->n >= p->chains_n && grow_chains(p) < 0)
         return MI_ENOMEM;
-    r->next = NONE;
     r->key_at = NONE;
     if (m->kind == RPC_REQUEST) {
         if (make_key(p, from_client, m->id) < 0)
@@ -175,12 +199,9 @@ static int add(struct pairing *p, bool from_client, const struct rpc *m, struct 
     }
     if (p->text.failed)
         return MI_ENOMEM;
-    if (r->key_n > 0) {
-        size_t *head = &p->heads[chain_of(p, pairing_text(p, r->key_at, r->key_n))];
-        r->next = *head;
-        *head = p->n;
-    }
     p->requests[p->n++] = *r;
+    if (r->key_n > 0)
+        link_request(p, p->n - 1);
     p->open_n += is_open(p, r);
     return 0;
 }
@@ -203,12 +224,14 @@ int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64
     size_t i = (size_t)(found - p->requests);
     struct pairing_request *r = &p->requests[i];
     bool was_open = is_open(p, r);
-    if (m->kind == RPC_RESULT || m->kind == RPC_ERROR) {
+    bool linked = r->key_n > 0 && !r->answered;
+    bool answers = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
+    if (linked && (answers || m->kind == RPC_NOTIFICATION))
         unlink_request(p, i);
-        r->answered = true;
-    } else if (m->kind == RPC_NOTIFICATION) {
-        r->cancelled = true;
-    }
+    r->answered |= answers;
+    r->cancelled |= m->kind == RPC_NOTIFICATION;
+    if (linked && m->kind == RPC_NOTIFICATION)
+        link_request(p, i);
     p->open_n -= was_open && !is_open(p, r);
     return 0;
 }

@@ -1,9 +1,11 @@
-/* pairing.h - finds the request that a message answers or cancels, by ids only, with the rules of the proxy.
+/* pairing.h - finds the request that a message answers or cancels, by ids only.
  *
- * Rules     an answer belongs to the newest unanswered request of the other direction with its id, or else with the
- *           same id of the other JSON type (mcp-wire.md 1.3).
- *           notifications/cancelled belongs to the pending request with the id in its params, in the same direction; a
- *           cancelled request still accepts one late answer.
+ * Rules     an answer belongs to an unanswered request of the other direction with its id, or else with the same id of the
+ *           other JSON type (mcp-wire.md 1.3). notifications/cancelled belongs to the pending request with the id in its
+ *           params, in the same direction; a cancelled request still accepts one late answer.
+ *           Of several requests with one id, PAIRING_OLDEST takes the oldest one that is not cancelled, else the oldest, as
+ *           the proxy does (proxy/session/pending.h); PAIRING_NEWEST takes the newest, as docs/cassette.md says of a line
+ *           without `re`.
  * Owns      its table of requests: about 100 bytes per request.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -20,7 +22,7 @@ struct pairing_request {
     size_t method_at, target_at; /* in pairing.text; SIZE_MAX: {NULL, 0} */
     size_t method_n, target_n;
     size_t key_at, key_n; /* in pairing.text: direction and key of the id; n 0: none */
-    size_t next;          /* older request in the same chain; SIZE_MAX: none */
+    size_t older, newer;  /* in the same chain; SIZE_MAX: none */
     bool answered, cancelled;
 };
 
@@ -29,17 +31,21 @@ struct pairing {
     size_t n, cap;
     size_t open_n; /* requests of the client that pairing_only() counts */
     size_t oldest; /* none before it */
-    size_t *heads; /* owned; heads_n chains, newest first */
-    size_t heads_n;
+    struct pairing_chain {
+        size_t newest, oldest; /* SIZE_MAX: none */
+    } * chains;                /* owned */
+    size_t chains_n;
     struct buf text; /* owned */
     struct buf key;  /* owned; scratch */
 };
 
 void pairing_close(struct pairing *p); /* a zeroed one is fine */
 
+enum pairing_rule { PAIRING_OLDEST, PAIRING_NEWEST };
+
 /* *ret_request_seq: the request that the message answers or cancels; 0: none, as for requests. */
-MI_MUST int pairing_look(struct pairing *p, bool from_client, const struct rpc *m,
-                         int64_t *ret_request_seq);
+MI_MUST int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client,
+                         const struct rpc *m, int64_t *ret_request_seq);
 /* Updates the table: adds a request or a batch; marks request_seq as answered or cancelled by any other message. */
 MI_MUST int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
                          int64_t t_us, struct slice method, struct slice target,

@@ -12,7 +12,7 @@ static const struct pairing_request *request_of(struct cassette_reader *r, struc
 {
     int64_t seq = 0;
     struct rpc answer = {.kind = RPC_RESULT, .id = id};
-    if (pairing_look(&r->pairing, false, &answer, &seq) < 0 || seq == 0)
+    if (pairing_look(&r->pairing, PAIRING_OLDEST, false, &answer, &seq) < 0 || seq == 0)
         return NULL;
     return pairing_find(&r->pairing, seq);
 }

@@ -157,10 +157,10 @@ static struct slice shaped(const struct cassette_writer *w, bool is_msg)
     return is_msg && s.n >= 2 ? (struct slice){s.p + 1, s.n - 2} : s;
 }
 
-/* Members that cannot be derived from the message, in the order of docs/cassette.md. */
+/* Members that cannot be derived from the message, in the order of docs/cassette.md. re: -1: it can. */
 static void add_members(struct json_out *j, const struct query_message *m,
-                        const struct cassette_derived *d, int64_t re, int64_t derived_re,
-                        bool is_member, size_t body_n, int version)
+                        const struct cassette_derived *d, int64_t re, bool is_member, size_t body_n,
+                        int version)
 {
     if (m->kind != d->kind || m->kind == KIND_UNKNOWN)
         json_out_str(j, "kind", row_kind_name(m->kind));
@@ -172,7 +172,7 @@ static void add_members(struct json_out *j, const struct query_message *m,
         json_out_int(j, "size", m->size);
     if (m->redactions != 0)
         json_out_int(j, "redactions", m->redactions);
-    if (re != derived_re)
+    if (re >= 0)
         json_out_int(j, "re", re);
     if (is_member)
         json_out_bool(j, "member", true);
@@ -210,10 +210,11 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         return MI_ENOMEM;
     bool from_client = m->direction == ROW_C2S;
     int64_t re = place_of(w, m->request_seq);
-    int64_t derived_re = 0;
+    int64_t derived_re = 0, oldest_re = 0;
     int64_t place = (int64_t)w->n + 1;
     cassette_derive_from_row(m, &d);
-    if (pairing_look(&w->pairing, from_client, &d.rpc, &derived_re) < 0)
+    if (pairing_look(&w->pairing, PAIRING_NEWEST, from_client, &d.rpc, &derived_re) < 0 ||
+        pairing_look(&w->pairing, PAIRING_OLDEST, from_client, &d.rpc, &oldest_re) < 0)
         return MI_ENOMEM;
     struct json_out j = json_out_to(&w->out);
     json_out_object(&j, NULL);
@@ -225,7 +226,9 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         d.kind = KIND_UNKNOWN; /* cannot be derived: the line must contain it */
         d.rpc_id = d.method = d.target = (struct slice){0};
     }
-    add_members(&j, m, &d, re, derived_re, is_member, body.n, w->version);
+    /* also if several requests with its id are pending: readers need not agree which one is meant */
+    bool says_re = re != derived_re || re != oldest_re;
+    add_members(&j, m, &d, says_re ? re : -1, is_member, body.n, w->version);
     if (m->body.p != NULL)
         add_body(&j, body, is_msg);
     json_out_end(&j);
