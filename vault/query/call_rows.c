@@ -4,7 +4,6 @@
 #include "vault/query/connection.h"
 #include "vault/store/call_batch.h"
 #include "vault/store/connect.h"
-#include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
 #include <stdlib.h>
@@ -85,17 +84,18 @@ static int derive_each(struct query *q, const struct id_list *list)
     for (size_t i = 0; st == 0 && i < list->n; i++)
         st = derive(&x, list->id[i]);
     call_batch_close(&x.batch);
+    if (!sqlite3_get_autocommit(q->d.db)) /* after an error, which is reported */
+        (void)sqlite3_exec(q->d.db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }
 
-/* Where no file can be made, such as in a container without a directory for temporary ones, the table is in memory. */
+/* Where no temporary file can be made or has room, such as in a container, the table is in memory. */
 static int derive_all(struct query *q, const struct id_list *list)
 {
     int st = list->n > 0 ? derive_each(q, list) : 0;
-    if (st != MI_ESTORE || (failure_code(q->d.db) & 0xFF) != SQLITE_CANTOPEN)
+    if (st != MI_ESTORE || sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
         return st;
-    st = db_exec(&q->d, "PRAGMA temp_store = MEMORY");
-    return st == 0 ? derive_each(q, list) : st;
+    return derive_each(q, list);
 }
 
 /* ---- the statement ---- */
