@@ -1,6 +1,8 @@
 #include "cli/doctor/failing.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/frame/session.h"
@@ -10,14 +12,13 @@
 #include <stdlib.h>
 
 #define NAMED_MAX 8 /* servers that are reported one by one */
-#define NAME_MAX_BYTES 128
+#define NAME_SHOWN 128 /* bytes of a name */
 #define WHAT_MAX 96
 #define ERROR_MAX 600     /* bytes of the last error */
 #define ERROR_MESSAGES 64 /* it is among the last messages of the session */
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct failing_server {
-    char name[NAME_MAX_BYTES];
     bool done;      /* a session that did not fail was found: older ones do not count */
     int64_t failed; /* newer ones */
     int64_t id, last_seq, at_us; /* of the newest of these */
@@ -26,24 +27,21 @@ struct failing_server {
 
 struct failing {
     struct query *q;
-    int64_t since_us;
-    struct failing_server *server; /* owned; FAILING_SERVERS of them */
-    size_t n;
+    struct intern names;           /* owned */
+    struct failing_server *server; /* owned; server i has name i */
+    size_t n, cap;
     int status;
 };
 
-/* NULL: no room, or the name is too long. */
+/* NULL: out of memory. */
 static struct failing_server *find_server(struct failing *f, struct slice name)
 {
-    for (size_t i = 0; i < f->n; i++)
-        if (slice_is(name, f->server[i].name))
-            return &f->server[i];
-    if (f->n == FAILING_SERVERS || name.p == NULL || name.n >= NAME_MAX_BYTES)
+    uint32_t i;
+    if (intern_add(&f->names, name, &i) < 0 || !GROW(f->server, f->n, f->cap))
         return NULL;
-    struct failing_server *new = &f->server[f->n++];
-    *new = (struct failing_server){.done = false};
-    memcpy(new->name, name.p, name.n);
-    return new;
+    if (i == f->n)
+        f->server[f->n++] = (struct failing_server){.done = false};
+    return &f->server[i];
 }
 
 /* ---- one session ---- */
@@ -103,11 +101,13 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct failing *f = ctx;
     struct session_view v;
-    if (s->started_at_us < f->since_us || query_is_imported(s))
+    if (query_is_imported(s))
         return true;
     struct failing_server *server = find_server(f, s->name);
+    if (server == NULL)
+        f->status = MI_ENOMEM;
     if (server == NULL || server->done)
-        return true;
+        return server != NULL;
     f->status = session_look(f->q, s, false, &v);
     if (f->status < 0)
         return false;
@@ -159,18 +159,20 @@ static int add_error(struct buf *b, struct query *q, const struct failing_server
 
 /* ---- the report ---- */
 
-static int report_server(struct doctor *d, struct query *q, const struct failing_server *server)
+static int report_server(struct doctor *d, const struct failing *f, size_t i)
 {
+    const struct failing_server *server = &f->server[i];
+    struct slice name = intern_text(&f->names, (uint32_t)i);
     struct buf text = {0}, remedy = {0};
     int64_t age_us = clock_wall_us() - server->at_us;
-    buf_printf(&text, "%s: in its last ", server->name);
+    buf_printf(&text, "%.*s: in its last ", (int)size_min(name.n, NAME_SHOWN), name.p);
     if (server->failed > 1)
         buf_printf(&text, "%lld sessions, the newest ", (long long)server->failed);
     else
         buf_adds(&text, "session, ");
     units_show_duration(&text, age_us > 0 ? age_us : 0);
     buf_printf(&text, " ago, the server %s", server->what);
-    int st = add_error(&text, q, server);
+    int st = add_error(&text, f->q, server);
     buf_printf(
         &remedy,
         "see: mcp-interposer show %lld; correct the command, the environment or the deadline "
@@ -187,7 +189,7 @@ static int report(struct doctor *d, struct failing *f)
     size_t found = 0;
     for (size_t i = 0; i < f->n && f->status == 0; i++)
         if (f->server[i].failed > 0 && found++ < NAMED_MAX)
-            f->status = report_server(d, f->q, &f->server[i]);
+            f->status = report_server(d, f, i);
     if (found > NAMED_MAX)
         doctor_found(d, "servers", "mcp-interposer sessions --failed lists their sessions",
                      "%zu more servers failed in their last sessions", found - NAMED_MAX);
@@ -199,15 +201,17 @@ static int report(struct doctor *d, struct failing *f)
 
 void doctor_failing(struct doctor *d)
 {
-    struct failing f = {.since_us = clock_wall_us() - FAILING_DAYS * DAY_US};
+    struct failing f = {.q = NULL};
+    struct filter recent = FILTER_ANY;
     struct buf error = {0};
-    f.server = calloc(FAILING_SERVERS, sizeof *f.server);
-    int st = f.server == NULL ? MI_ENOMEM : query_open(&f.q, d->vault, &error);
+    recent.since_us = clock_wall_us() - FAILING_DAYS * DAY_US;
+    int st = query_open(&f.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions(f.q, FAILING_SESSIONS, on_session, &f);
+        st = query_sessions_of(f.q, &recent, FILTER_BEGAN, 0, on_session, &f);
     if (st == 0 && f.status == 0)
         st = report(d, &f);
     query_close(f.q); /* an error was reported by the check of the database */
+    intern_close(&f.names);
     free(f.server);
     buf_close(&error);
 }

@@ -2,88 +2,85 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "base/grow.h"
+#include "base/intern.h"
 #include "vault/query/reader.h"
 
 #include <stdlib.h>
 
+#define NAME_SHOWN 128 /* bytes of a name */
 #define NAMED_MAX 8 /* tools that are reported one by one */
-#define NAME_MAX_BYTES 128
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct slow_tool {
-    char server[NAME_MAX_BYTES], tool[NAME_MAX_BYTES];
     int64_t deadline_us, longest_us;
     int64_t ended; /* calls that the deadline has ended */
 };
 
 struct slow {
     const struct rules *rules;
-    struct query *q;
-    struct slice server; /* of the session that is read */
-    int64_t since_us;
-    struct slow_tool *tool; /* owned; SLOW_TOOLS of them */
-    size_t n;
-    int status;
+    struct intern names;    /* owned; of a server and its tool, with a NUL between them */
+    struct slow_tool *tool; /* owned; tool i has name i */
+    size_t n, cap;
+    struct buf name; /* owned; scratch */
+    bool no_memory;
 };
 
-static bool copy_name(char to[NAME_MAX_BYTES], struct slice name)
+static struct slice server_of(const struct slow *s, size_t i)
 {
-    if (name.p == NULL || name.n >= NAME_MAX_BYTES)
-        return false;
-    memcpy(to, name.p, name.n);
-    to[name.n] = '\0';
-    return true;
+    struct slice name = intern_text(&s->names, (uint32_t)i);
+    return (struct slice){name.p, strnlen(name.p, name.n)};
 }
 
-/* NULL: no room, or the name is too long. */
-static struct slow_tool *find_tool(struct slow *s, struct slice name)
+static struct slice tool_of(const struct slow *s, size_t i)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (slice_is(s->server, s->tool[i].server) && slice_is(name, s->tool[i].tool))
-            return &s->tool[i];
-    struct slow_tool *new = &s->tool[s->n];
-    if (s->n == SLOW_TOOLS || !copy_name(new->server, s->server) || !copy_name(new->tool, name))
+    struct slice name = intern_text(&s->names, (uint32_t)i), server = server_of(s, i);
+    size_t before = size_min(server.n + 1, name.n);
+    return (struct slice){name.p + before, name.n - before};
+}
+
+/* NULL: out of memory. */
+static struct slow_tool *find_tool(struct slow *s, struct slice server, struct slice tool)
+{
+    uint32_t i;
+    buf_clear(&s->name);
+    buf_slice_add(&s->name, server);
+    buf_addc(&s->name, '\0');
+    buf_slice_add(&s->name, tool);
+    if (s->name.failed || intern_add(&s->names, buf_slice(&s->name), &i) < 0 ||
+        !GROW(s->tool, s->n, s->cap))
         return NULL;
-    new->deadline_us = rules_deadline(s->rules, s->server, name);
-    new->longest_us = new->ended = 0;
-    s->n++;
-    return new;
+    if (i == s->n)
+        s->tool[s->n++] = (struct slow_tool){.deadline_us = rules_deadline(s->rules, server, tool)};
+    return &s->tool[i];
 }
 
 static bool on_call(void *ctx, const struct query_call *c)
 {
     struct slow *s = ctx;
-    bool answered = c->status == CALL_OK || c->status == CALL_TOOL_ERROR;
-    if (!slice_is(c->method, "tools/call") || (!answered && c->status != CALL_TIMEOUT))
+    bool answered = c->status != CALL_TIMEOUT;
+    struct slow_tool *t = c->target.p != NULL ? find_tool(s, c->server, c->target) : NULL;
+    if (c->target.p == NULL)
         return true;
-    struct slow_tool *t = find_tool(s, c->target);
+    s->no_memory = t == NULL;
     if (t == NULL || t->deadline_us == 0 || c->duration_us < t->deadline_us / 3 * 2 ||
         (answered && c->duration_us > t->deadline_us))
-        return true;
+        return t != NULL;
     if (answered && c->duration_us > t->longest_us)
         t->longest_us = c->duration_us;
     t->ended += !answered;
     return true;
 }
 
-static bool on_session(void *ctx, const struct query_session *session)
+static void report_tool(struct doctor *d, const struct slow *s, size_t i)
 {
-    struct slow *s = ctx;
-    if (session->started_at_us < s->since_us || session->name.p == NULL || query_is_imported(session))
-        return true;
-    s->server = session->name;
-    int st = query_calls(s->q, session->id, on_call, s);
-    if (st < 0)
-        s->status = st;
-    return s->status == 0;
-}
-
-static void report_tool(struct doctor *d, const struct slow_tool *t)
-{
+    const struct slow_tool *t = &s->tool[i];
+    struct slice server = server_of(s, i), tool = tool_of(s, i);
     struct buf text = {0}, remedy = {0}, rule = {0};
     long long minutes = deadline_longer_minutes(t->deadline_us);
-    deadline_suggest_rule(&rule, slice_of("tools/call"), slice_of(t->tool));
-    buf_printf(&text, "%s of %s: in the last %d days ", t->tool, t->server, SLOW_DAYS);
+    deadline_suggest_rule(&rule, slice_of("tools/call"), tool);
+    buf_printf(&text, "%.*s of %.*s: in the last %d days ", (int)size_min(tool.n, NAME_SHOWN),
+               tool.p, (int)size_min(server.n, NAME_SHOWN), server.p, SLOW_DAYS);
     if (t->longest_us > 0) {
         buf_adds(&text, "a call took ");
         units_show_duration(&text, t->longest_us);
@@ -108,7 +105,7 @@ static void report(struct doctor *d, const struct slow *s)
     size_t found = 0;
     for (size_t i = 0; i < s->n; i++)
         if (s->tool[i].longest_us + s->tool[i].ended > 0 && found++ < NAMED_MAX)
-            report_tool(d, &s->tool[i]);
+            report_tool(d, s, i);
     if (found > NAMED_MAX)
         doctor_found(d, "deadlines", "mcp-interposer stats lists the longest calls of all tools",
                      "%zu more tools are as close to their deadlines", found - NAMED_MAX);
@@ -119,15 +116,22 @@ static void report(struct doctor *d, const struct slow *s)
 
 void doctor_slow(struct doctor *d, const struct rules *rules)
 {
-    struct slow s = {.rules = rules, .since_us = clock_wall_us() - SLOW_DAYS * DAY_US};
+    struct slow s = {.rules = rules};
+    struct filter f = FILTER_ANY;
+    struct call_question x = {.filter = &f, .recorded = true};
     struct buf error = {0};
-    s.tool = calloc(SLOW_TOOLS, sizeof *s.tool);
-    int st = s.tool == NULL ? MI_ENOMEM : query_open(&s.q, d->vault, &error);
+    struct query *q = NULL;
+    f.since_us = clock_wall_us() - SLOW_DAYS * DAY_US;
+    f.tool = "*";
+    f.statuses = 1u << CALL_OK | 1u << CALL_TOOL_ERROR | 1u << CALL_TIMEOUT;
+    int st = query_open(&q, d->vault, &error);
     if (st == 0)
-        st = query_sessions(s.q, SLOW_SESSIONS, on_session, &s);
-    if (st == 0 && s.status == 0)
+        st = query_calls_of(q, &x, on_call, &s);
+    if (st == 0 && !s.no_memory)
         report(d, &s);
-    query_close(s.q); /* an error was reported by the check of the database */
+    query_close(q); /* an error was reported by the check of the database */
+    intern_close(&s.names);
     free(s.tool);
+    buf_close(&s.name);
     buf_close(&error);
 }

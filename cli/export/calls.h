@@ -4,13 +4,13 @@
  *           the interposer are left out. A call is selected if it matches the filter; the time of a call is that of its
  *           request.
  * Owns      the list, in the order of the requests.
- * Blocks    on the vault: one pass over the session. */
+ * Blocks    on the vault. */
 #ifndef MI_CLI_EXPORT_CALLS_H
 #define MI_CLI_EXPORT_CALLS_H
 
 #include "cli/frame/filter.h"
 
-struct call {
+struct exported_call {
     int64_t seq, answer_seq; /* answer_seq 0: none */
     int64_t t_us, end_us;    /* end_us -1: pending */
     int64_t answer_size;
@@ -22,19 +22,20 @@ struct call {
     char *error_message; /* owned; of a JSON-RPC error; NULL: none */
 };
 
-struct calls {
-    struct call *call; /* owned */
+struct exported_calls {
+    struct exported_call *call; /* owned */
     size_t n, cap;
     size_t selected_n;
-    int64_t last_t_us; /* of the last message */
-    bool no_memory;
     const struct filter *filter; /* borrowed, while reading */
-    int64_t started_at_us;       /* of the session */
+    int64_t last_seq;            /* later messages are left out */
+    struct exported_call *of;    /* the call of the message that is read */
+    bool no_memory;
 };
 
-MI_MUST int calls_read(struct calls *c, struct query *q, const struct query_session *s,
+MI_MUST int calls_read(struct exported_calls *c, struct query *q, const struct query_session *s,
                        int64_t last_seq, const struct filter *f);
-void calls_close(struct calls *c);
-const struct call *calls_find(const struct calls *c, int64_t seq); /* NULL: not a request */
+void calls_close(struct exported_calls *c);
+/* NULL: not a request */
+const struct exported_call *calls_find(const struct exported_calls *c, int64_t seq);
 
 #endif

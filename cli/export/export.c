@@ -61,16 +61,16 @@ bool export_skips(const struct export *x, const struct query_message *m)
     return x->no_stderr && m->kind == KIND_STDERR;
 }
 
-const struct call *export_call(const struct export *x, const struct query_message *m)
+const struct exported_call *export_call(const struct export *x, const struct query_message *m)
 {
-    const struct call *c = m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
+    const struct exported_call *c = m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
     return c != NULL && c->selected ? c : NULL;
 }
 
 bool export_takes(const struct export *x, const struct query_message *m)
 {
     int64_t seq = m->request_seq != 0 ? m->request_seq : m->seq;
-    const struct call *c = calls_find(&x->calls, seq);
+    const struct exported_call *c = calls_find(&x->calls, seq);
     return c != NULL ? c->selected : filter_message(x->filter, x->s->started_at_us, m);
 }
 

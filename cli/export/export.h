@@ -22,7 +22,7 @@ struct export
     struct save *file;
     const struct filter *filter;
     struct session_view view;
-    struct calls calls;
+    struct exported_calls calls;
     struct buf b;    /* owned; not written yet */
     struct buf body; /* owned; a large body */
     struct buf text; /* owned; scratch */
@@ -39,7 +39,7 @@ MI_MUST int export_each(struct export *x, query_message_fn on_message, query_eve
                         void *ctx);
 bool export_skips(const struct export *x, const struct query_message *m); /* --no-stderr */
 /* The call that this message begins. NULL: the message is not a request, or the call is not selected. */
-const struct call *export_call(const struct export *x, const struct query_message *m);
+const struct exported_call *export_call(const struct export *x, const struct query_message *m);
 /* Whether the message belongs to a call that is selected, or to none and matches the filter. */
 bool export_takes(const struct export *x, const struct query_message *m);
 bool export_takes_event(const struct export *x, const struct query_event *e);

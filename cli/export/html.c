@@ -90,7 +90,7 @@ static void add_body(struct page *p, const struct query_message *m)
         json_out_int(&p->j, "cut", whole - (int64_t)body.n);
 }
 
-static void add_call(struct page *p, const struct call *c)
+static void add_call(struct page *p, const struct exported_call *c)
 {
     json_out_str(&p->j, "status", call_status_name(c->status));
     if (c->end_us >= 0)
@@ -117,7 +117,7 @@ static bool on_message(void *ctx, const struct query_message *m)
 {
     struct page *p = ctx;
     struct export *x = p->x;
-    const struct call *c = export_call(x, m);
+    const struct exported_call *c = export_call(x, m);
     if (export_skips(x, m) || !export_takes(x, m))
         return true;
     begin_row(p);

@@ -109,7 +109,7 @@ static void add_method(struct export *x, const struct query_message *m)
     }
 }
 
-static void add_took(struct export *x, const struct call *c)
+static void add_took(struct export *x, const struct exported_call *c)
 {
     if (c->end_us >= 0)
         units_show_duration(&x->b, c->end_us - c->t_us);
@@ -227,7 +227,7 @@ static void add_title(struct export *x)
 static bool on_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
-    const struct call *c = export_call(x, m);
+    const struct exported_call *c = export_call(x, m);
     if (c == NULL)
         return true;
     buf_printf(&x->b, "| %lld | %.3f s | %s | ", (long long)m->seq, (double)m->t_us / 1e6,
@@ -251,7 +251,7 @@ static bool on_call(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
     struct export *x = n->x;
-    const struct call *c = export_call(x, m);
+    const struct exported_call *c = export_call(x, m);
     if (c == NULL)
         return true;
     buf_printf(&x->b, "### %lld · ", (long long)m->seq);

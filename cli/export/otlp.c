@@ -28,7 +28,7 @@ static void end_line(struct spans *p)
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
-    const struct call *c = export_call(p->x, m);
+    const struct exported_call *c = export_call(p->x, m);
     const char *error;
     if (c == NULL ||
         m->method.p == NULL) /* a span must have a method; a rejected line may have none */
@@ -36,7 +36,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     struct otlp_call call = {.request = m,
                              .body = export_body(p->x, m, SIZE_MAX, &error),
                              .status = c->status,
-                             .end_us = c->end_us >= 0 ? c->end_us : p->x->calls.last_t_us,
+                             .end_us = c->end_us >= 0 ? c->end_us : p->x->view.summary.last_t_us,
                              .has_error_code = c->has_error_code,
                              .error_code = c->error_code,
                              .error_message = c->error_message};

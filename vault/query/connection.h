@@ -12,6 +12,7 @@ struct query {
     int64_t version;       /* of its schema */
     struct buf text;       /* owned; of the statements for this version */
     const char *sql[Q_COUNT];
+    bool has_calls;        /* it had the table `calls`, and sessions.calls, when it was asked last */
     bool any;              /* its schema need not be one of this program */
     struct remote *remote; /* owned; NULL: it is a vault */
     int dir_fd;            /* owned; -1: none */

@@ -2,21 +2,32 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "vault/query/call_rows.h"
+#include "vault/store/connect.h"
 
-static const char *const names[COUNT_WAYS] = {
-    [COUNT_TOOL] = "tool", [COUNT_SERVER] = "server", [COUNT_CLIENT] = "client",
-    [COUNT_DAY] = "day",   [COUNT_METHOD] = "method",
+#define ROWS_BETWEEN 4096 /* calls between two questions whether the counting goes on */
+
+static const struct {
+    const char *name;
+    const char *key; /* columns of its parts */
+    bool tools;      /* only calls of tools */
+} ways[COUNT_WAYS] = {
+    [COUNT_TOOL] = {"tool", "s.name, c.target", true},
+    [COUNT_SERVER] = {"server", "s.name, NULL", false},
+    [COUNT_CLIENT] = {"client", "s.client_name, NULL", false},
+    [COUNT_DAY] = {"day", "NULL, NULL", false},
+    [COUNT_METHOD] = {"method", "c.method, NULL", false},
 };
 
 const char *count_by_name(enum count_by by)
 {
-    return names[by];
+    return ways[by].name;
 }
 
 enum count_by count_by_of(const char *name)
 {
     int i = 0;
-    while (i < COUNT_WAYS && strcmp(names[i], name) != 0)
+    while (i < COUNT_WAYS && strcmp(ways[i].name, name) != 0)
         i++;
     return (enum count_by)i;
 }
@@ -41,75 +52,66 @@ struct slice count_part(struct slice *key)
 
 struct counting {
     struct count *c;
-    struct query *q;
-    const struct query_session *session;
     struct buf key; /* owned; scratch */
-    int status;
+    size_t rows;
 };
 
-static void make_key(struct counting *x, const struct query_call *call, int64_t at_us)
+/* The columns of a row, behind the two of the key. */
+#define COLUMNS ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us"
+
+static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
 {
-    char text[CLOCK_TEXT_MAX];
+    char day[CLOCK_TEXT_MAX];
     buf_clear(&x->key);
-    switch (x->c->by) {
-    case COUNT_TOOL:
-        add_part(&x->key, x->session->name);
-        add_part(&x->key, call->target);
-        break;
-    case COUNT_SERVER:
-        add_part(&x->key, x->session->name);
-        break;
-    case COUNT_CLIENT:
-        add_part(&x->key, x->session->client_name);
-        break;
-    case COUNT_DAY:
-        clock_local_text(at_us, text);
-        add_part(&x->key, (struct slice){text, size_min(strlen(text), 10)});
-        break;
-    default:
-        add_part(&x->key, call->method);
+    if (x->c->by == COUNT_DAY) {
+        clock_local_text(at_us, day);
+        add_part(&x->key, (struct slice){day, size_min(strlen(day), 10)});
+        return;
     }
+    add_part(&x->key, connect_column(st, 0));
+    if (x->c->by == COUNT_TOOL)
+        add_part(&x->key, connect_column(st, 1));
 }
 
-static bool on_call(void *ctx, const struct query_call *call)
+static int on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
-    const struct filter *f = &x->c->filter;
-    int64_t at_us = x->session->started_at_us + call->t_us;
-    if (!filter_at(f, at_us) || !filter_call(f, call->method, call->target) ||
-        (f->failed && !call_status_failed(call->status)) ||
-        (x->c->by == COUNT_TOOL && !slice_is(call->method, "tools/call")))
-        return true;
-    make_key(x, call, at_us);
-    x->status =
-        x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), call, at_us);
-    return x->status == 0;
+    int64_t at_us = connect_time(st, 6) + connect_time(st, 7);
+    struct query_call call = {
+        .status = value_of(&call_statuses, connect_column(st, 2)),
+        .duration_us = connect_time(st, 3),
+        .request_size = sqlite3_column_int64(st, 4),
+        .response_size = sqlite3_column_int64(st, 5),
+    };
+    if (++x->rows % ROWS_BETWEEN == 0 && x->c->goes_on != NULL && !x->c->goes_on(x->c->ctx))
+        return 1;
+    make_key(x, st, at_us);
+    return x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
 }
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool on_imported(void *ctx, const struct query_session *s)
 {
-    struct counting *x = ctx;
-    if (x->c->goes_on != NULL && !x->c->goes_on(x->c->ctx))
-        return false;
-    if (query_is_imported(s) && !x->c->imported) {
-        x->c->left_out = true;
-        return true;
-    }
-    x->session = s;
-    int st = query_calls(x->q, s->id, on_call, x);
-    if (st < 0)
-        x->status = st;
-    return x->status == 0;
+    struct count *c = ctx;
+    c->left_out = query_is_imported(s);
+    return !c->left_out;
 }
 
 int count_calls(struct count *c, struct query *q)
 {
-    struct counting x = {.c = c, .q = q};
+    struct counting x = {.c = c};
+    struct filter f = c->filter;
+    struct call_question question = {.filter = &f, .recorded = !c->imported};
+    struct buf columns = {0};
+    buf_printf(&columns, "%s" COLUMNS, ways[c->by].key);
+    f.tool = ways[c->by].tools && f.tool == NULL ? "*" : f.tool;
     c->left_out = false;
     c->tally = (struct tally){0};
-    int st = query_sessions_of(q, &c->filter, FILTER_HOLDS, 0, on_session, &x);
+    int st = columns.failed ? MI_ENOMEM : call_rows(q, &question, buf_str(&columns), on_call, &x);
+    if (st == 0 && c->tally.n == 0 && !c->imported)
+        st = query_sessions_of(q, &f, FILTER_HOLDS, 0, on_imported, c);
     buf_close(&x.key);
-    return st < 0 ? st : x.status;
+    buf_close(&columns);
+    return st;
 }
 
 void count_close(struct count *c)

@@ -160,7 +160,7 @@ void where_call(struct where *w, const struct filter *f)
     add_name(w, "c.method", f->method);
     if (f->tool != NULL) {
         buf_adds(&w->sql, " AND c.method = 'tools/call'");
-        add_name(w, "c.target", f->tool);
+        add_name(w, "c.target", strcmp(f->tool, "*") != 0 ? f->tool : NULL); /* any */
     }
     add_statuses(w, f);
     if (f->slow_us > 0)
@@ -174,6 +174,7 @@ void where_call(struct where *w, const struct filter *f)
 void where_close(struct where *w)
 {
     buf_close(&w->sql);
+    w->n = 0;
 }
 
 /* ---- functions of SQL ---- */

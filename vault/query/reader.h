@@ -87,12 +87,18 @@ struct query_summary {
 
 /* A request of the client, as in the view `invocations`. */
 struct query_call {
+    int64_t session_id;
     int64_t request_seq;
     int64_t closing_seq; /* its answer, or its cancellation; 0: none */
+    enum row_direction direction;
+    enum row_origin origin;
+    struct slice server; /* the name of the session */
     struct slice method, target;
     enum call_status status;
-    int64_t t_us;        /* of the request */
-    int64_t duration_us; /* -1: open */
+    bool has_error_code;
+    int64_t error_code;
+    int64_t t_us, started_at_us; /* of the request */
+    int64_t duration_us;         /* -1: open */
     int64_t request_size, response_size; /* 0: there is no answer */
 };
 
@@ -101,6 +107,20 @@ typedef bool (*query_session_fn)(void *ctx, const struct query_session *s);
 typedef bool (*query_message_fn)(void *ctx, const struct query_message *m);
 typedef bool (*query_event_fn)(void *ctx, const struct query_event *e);
 typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
+
+/* Which calls are asked for. */
+enum call_side {
+    CALLS_OF_CLIENT, /* requests of the client: what people count as calls */
+    CALLS_OF_PEERS,  /* those of the server, too */
+    CALLS_OF_ALL     /* and those of the interposer */
+};
+struct call_question {
+    const struct filter *filter; /* its times are those of requests */
+    enum call_side side;
+    bool recorded;     /* not of imported sessions */
+    bool newest_first; /* by their ids; else in any order */
+    int64_t up_to;     /* with newest_first: query_call_id() of the first; 0: any */
+};
 
 /* MI_ENOENT (nothing has been recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
@@ -152,9 +172,13 @@ static inline enum call_status query_status(const struct query_message *m)
     return call_status_after(m->request_action, m->kind, m->origin, m->finding);
 }
 
-/* The client's requests of one session in the order of request_seq. From the table `calls` if it has those of the
- * session; else from the messages, with the same result (model/calls.h). */
+/* The calls that match (vault/query/call_rows.h). */
+MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
+                           void *ctx);
+/* The client's requests of one session, in the order of request_seq. */
 MI_MUST int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx);
+/* For `up_to`: this call, or with seq 0 the last one of the session. */
+int64_t query_call_id(int64_t session_id, int64_t seq);
 
 /* Messages with from <= seq <= to, in order. With on_event, the session's events in between, by time. */
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,

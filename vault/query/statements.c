@@ -14,7 +14,7 @@
 
 /* Calls of the client, of sessions that have their calls in the table. */
 #define CALL_ROWS                                                                                  \
-    " FROM calls WHERE id BETWEEN ?1 AND ?2 AND direction = 'c2s' AND origin = 'peer' ORDER BY id"
+    " FROM main.calls WHERE id BETWEEN ?1 AND ?2 AND direction = 'c2s' AND origin = 'peer' ORDER BY id"
 
 #define FACTS                                                                                      \
     "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"           \
@@ -45,10 +45,12 @@ static const char *const statements[Q_COUNT] = {
     [Q_LAST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
                " ORDER BY id DESC LIMIT 1",
     [Q_CALL_MESSAGES] = CALL_MESSAGES,
-    [Q_CALLS] = "SELECT id & 68719476735, closing_seq, method, target, status, t_us, duration_us,"
-                " request_size, response_size" CALL_ROWS,
     [Q_CALL_STATUSES] = "SELECT id & 68719476735, status" CALL_ROWS,
     /* the column is new in version 4: before, the name resolves to the NULL at the end */
+    [Q_DERIVED] = "SELECT last_seq FROM temp.derived WHERE session_id = ?1",
+    [Q_DERIVE_AGAIN] = "DELETE FROM temp.calls WHERE id BETWEEN ?1 << 36"
+                       " AND (?1 << 36) + 68719476735",
+    [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
     [Q_HAS_CALLS] = "SELECT (SELECT calls FROM sessions r WHERE r.id = s.id) FROM sessions s"
                     " CROSS JOIN (SELECT NULL AS calls) WHERE s.id = ?1",
     [Q_TOOLS_CHANGED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'tool-changed'"

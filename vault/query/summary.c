@@ -1,9 +1,29 @@
 /* summary.c - how many calls a session has, and how they ended. */
-#include "vault/query/calls.h"
+#include "vault/query/statements.h"
 
+#include "vault/store/call_batch.h"
 #include "vault/store/connect.h"
 
 #include <stdlib.h>
+
+/* Whether the call is a row of the view `invocations`. */
+static bool is_invocation(const struct call *c)
+{
+    return c->direction == ROW_C2S && c->origin == ROW_PEER;
+}
+
+/* Whether the table `calls` has those of the session. */
+static int has_calls(struct query *q, int64_t session_id, bool *ret)
+{
+    int64_t calls = 0;
+    *ret = false;
+    if (query_is_store(q))
+        return 0;
+    int status = query_number(q, Q_HAS_CALLS, session_id, &calls);
+    if (status == 0)
+        *ret = calls == 1;
+    return status;
+}
 
 struct counting {
     struct query_summary s;
@@ -72,7 +92,7 @@ static int on_message(void *ctx, sqlite3_stmt *st)
     int step = call_set_add(&c->calls, &m, &call, &seq);
     if (step < 0)
         return step;
-    if (call != NULL && query_is_invocation(call))
+    if (call != NULL && is_invocation(call))
         count_call(s, call, step == CALLS_BEGAN);
     while (step == CALLS_ENDED && call_set_take(&c->calls, false) != NULL)
         continue; /* it needs no memory any more */
@@ -86,7 +106,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     int64_t pid = 0;
     int status = query_last_message(q, session_id, &c.s.last_seq, &c.s.last_t_us);
     if (status == 0)
-        status = query_has_calls(q, session_id, &stored);
+        status = has_calls(q, session_id, &stored);
     if (status == 0 && stored)
         status = query_number(q, Q_PID, session_id, &pid);
     if (status < 0)

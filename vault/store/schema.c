@@ -127,6 +127,8 @@ static const char version_4[] =
     "ALTER TABLE sessions ADD COLUMN calls INTEGER;"
     "ALTER TABLE messages ADD COLUMN revision TEXT;" CALLS "PRAGMA user_version = 4;";
 
+const char schema_calls[] = CALLS;
+
 /* steps[N] upgrades version N to N + 1, but steps[0] makes a new database. */
 static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, version_4};
 

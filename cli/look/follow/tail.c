@@ -238,8 +238,7 @@ static bool poll_vault(struct tail *t)
 static bool on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
-    if (c->status == CALL_OPEN && filter_call(&t->filter, c->method, c->target) &&
-        c->request_seq <= t->of->seq) /* later ones are added when they are read */
+    if (c->request_seq <= t->of->seq) /* later ones are added when they are read */
         followed_asked(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
 }
@@ -259,7 +258,13 @@ static int follow_from_end(struct tail *t, const struct query_session *s, int64_
     added->seq = *ret_seq = seq;
     added->event = *ret_event = event;
     t->of = added;
-    return t->page.shows_open && seq > 0 ? query_calls(t->q, s->id, on_open_call, t) : 0;
+    struct filter open = FILTER_ANY;
+    struct call_question calls = {.filter = &open};
+    open.session_id = s->id;
+    open.method = t->filter.method;
+    open.tool = t->filter.tool;
+    open.statuses = 1u << CALL_OPEN;
+    return t->page.shows_open && seq > 0 ? query_calls_of(t->q, &calls, on_open_call, t) : 0;
 }
 
 static bool on_old_session(void *ctx, const struct query_session *s)

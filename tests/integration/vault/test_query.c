@@ -763,6 +763,8 @@ static void test_query_statements_never_scan_messages(void **state)
     for (int i = 0; i < Q_COUNT; i++) {
         char text[4096];
         sqlite3_stmt *st;
+        if (i >= Q_DERIVED && i <= Q_DERIVE_DONE) /* of temporary tables */
+            continue;
         snprintf(text, sizeof text, "EXPLAIN QUERY PLAN %s", q->sql[i]);
         assert_int_equal(sqlite3_prepare_v2(v->db, text, -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {

@@ -1,0 +1,263 @@
+/* call_rows: calls of the table, and those that are derived from messages, answer a question alike. */
+#include "vault/query/reader.h"
+
+#include "vault/query/count.h"
+#include "vault/store/dir.h"
+
+#include "tests/support/vault_unit.h"
+
+#define SESSIONS 9
+#define CALLS 24 /* of a session */
+#define HOUR ((int64_t)3600 * 1000000)
+
+struct vault {
+    struct temp temp;
+    sqlite3 *db; /* owned; for writing */
+};
+
+static void add_message(struct vault *v, int session, int seq, const char *kind, const char *rest)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, size,"
+             " redactions, action, request_seq, finding, method, target) VALUES"
+             " ((%d << 36) + %d, %d, %d, %d, %s, '%s', 7, 0, %s)",
+             session, seq, session, seq, 1000 * seq * seq,
+             strcmp(kind, "request") == 0 ? "'c2s', 'peer'" : "'s2c', 'peer'", kind, rest);
+    sql_run(v->db, text);
+}
+
+/* Calls of three tools: answered, failed, open, and a `ping`. */
+static void add_calls(struct vault *v, int session, int from, int to)
+{
+    char rest[128];
+    for (int i = from; i < to; i++) {
+        if (i % 8 == 7)
+            snprintf(rest, sizeof rest, "'forwarded', NULL, NULL, 'ping', NULL");
+        else
+            snprintf(rest, sizeof rest, "'forwarded', NULL, NULL, 'tools/call', 'tool-%d'", i % 3);
+        add_message(v, session, 2 * i + 1, "request", rest);
+        snprintf(rest, sizeof rest, "'forwarded', %d, %s, NULL, NULL", 2 * i + 1,
+                 i % 5 == 1 ? "'tool-error'" : "NULL");
+        if (i % 6 != 4)
+            add_message(v, session, 2 * i + 2, i % 7 == 3 ? "error" : "result", rest);
+    }
+}
+
+static int set_up(void **state)
+{
+    static struct vault v;
+    char text[512];
+    temp_make(&v.temp);
+    v.db = sql_vault(&v.temp);
+    for (int i = 1; i <= SESSIONS; i++) {
+        snprintf(text, sizeof text,
+                 "INSERT INTO sessions (id, uid, name, command, started_at_us, pid, host,"
+                 " record_level, interposer_version) VALUES"
+                 " (%d, '%026d', 'server-%d', '[]', %lld, %d, 'h', 'full', '0')",
+                 i, i, i % 2, (long long)(i * HOUR), i % 4);
+        sql_run(v.db, text);
+        add_calls(&v, i, 0, CALLS);
+    }
+    *state = &v;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct vault *v = *state;
+    sqlite3_close(v->db);
+    temp_remove(&v->temp);
+    return 0;
+}
+
+/* Puts the calls of these sessions into the table. */
+static void fill_in(struct vault *v, const char *sessions)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "BEGIN; INSERT OR REPLACE INTO calls (id, closing_seq, direction, origin, method, target,"
+             " status, t_us, duration_us, request_size, response_size)"
+             " SELECT (session_id << 36) + request_seq, response_seq, 'c2s', 'peer', method, target,"
+             " status, i.started_at_us - s.started_at_us, duration_us, request_size, response_size"
+             " FROM invocations i JOIN sessions s ON s.id = session_id WHERE s.id IN (%s);"
+             "UPDATE sessions SET calls = 1 WHERE id IN (%s); COMMIT",
+             sessions, sessions);
+    sql_run(v->db, text);
+}
+
+static struct query *open_it(struct vault *v)
+{
+    struct query *q = NULL;
+    struct buf error = {0};
+    if (query_open(&q, v->temp.vault, &error) < 0)
+        fail_msg("%s", buf_str(&error));
+    buf_close(&error);
+    return q;
+}
+
+static bool add_line(void *ctx, const struct query_call *c)
+{
+    buf_printf(ctx, "%lld.%lld %lld %s %.*s %.*s %s %lld %lld %lld %lld\n", (long long)c->session_id,
+               (long long)c->request_seq, (long long)c->closing_seq, value_word(&row_directions, c->direction),
+               (int)c->server.n, c->server.p, (int)c->target.n, c->target.p != NULL ? c->target.p : "",
+               call_status_name(c->status), (long long)c->started_at_us, (long long)c->duration_us,
+               (long long)c->request_size, (long long)c->response_size);
+    return true;
+}
+
+static const struct filter filters[] = {
+    {.since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.tool = "tool-1", .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.tool = "*[02]", .server = "server-1", .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.method = "ping", .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.failed = true, .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.statuses = 1u << CALL_OPEN, .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.slow_us = 40000, .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.session_id = 5, .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.up_to_id = 3, .failed = true, .since_us = INT64_MIN, .until_us = INT64_MAX},
+    {.since_us = 3 * HOUR + 100000, .until_us = 8 * HOUR + 200000},
+};
+
+/* What each filter selects, newest first. */
+static struct buf answers(struct vault *v)
+{
+    struct query *q = open_it(v);
+    struct buf b = {0};
+    for (size_t i = 0; i < MI_COUNT(filters); i++) {
+        struct call_question x = {.filter = &filters[i], .newest_first = true, .recorded = i % 2 != 0};
+        size_t before = b.n;
+        assert_int_equal(query_calls_of(q, &x, add_line, &b), 0);
+        if (b.n == before)
+            fail_msg("filter %zu selects nothing", i);
+        buf_addc(&b, '\n');
+    }
+    query_close(q);
+    return b;
+}
+
+static void test_call_rows_stored_and_derived_calls_answer_alike(void **state)
+{
+    struct vault *v = *state;
+    static const char *const steps[] = {"1, 4, 9", "5", "2, 3, 6, 7, 8"};
+    struct buf derived = answers(v);
+    for (size_t i = 0; i < MI_COUNT(steps); i++) {
+        fill_in(v, steps[i]);
+        struct buf now = answers(v);
+        assert_string_equal(buf_str(&now), buf_str(&derived));
+        buf_close(&now);
+    }
+    buf_close(&derived);
+}
+
+/* Rows without the mark are those of a recorder that was killed while it filled a session in. */
+static void test_call_rows_of_a_session_without_the_mark_are_not_believed(void **state)
+{
+    struct vault *v = *state;
+    struct buf before = answers(v);
+    fill_in(v, "3");
+    sql_run(v->db, "UPDATE sessions SET calls = NULL; DELETE FROM calls WHERE id % 3 = 1;"
+                   "UPDATE calls SET status = 'timeout'");
+    struct buf now = answers(v);
+    assert_string_equal(buf_str(&now), buf_str(&before));
+    buf_close(&now);
+    buf_close(&before);
+}
+
+static bool is_at(void *ctx, const struct query_call *c)
+{
+    int64_t *last = ctx, id = query_call_id(c->session_id, c->request_seq);
+    assert_true(id < *last);
+    *last = id;
+    return c->session_id > 2;
+}
+
+static void test_call_rows_newest_first_continue_where_they_are_told_to(void **state)
+{
+    struct vault *v = *state;
+    struct filter all = FILTER_ANY;
+    struct call_question x = {.filter = &all, .newest_first = true};
+    fill_in(v, "2, 4, 6");
+    struct query *q = open_it(v);
+    int64_t last = INT64_MAX;
+    x.up_to = query_call_id(5, 0);
+    assert_int_equal(query_calls_of(q, &x, is_at, &last), 0);
+    assert_int_equal(last, query_call_id(2, 2 * CALLS - 1)); /* the callback has ended it */
+    x.up_to = last = query_call_id(4, 5) + 1;
+    assert_int_equal(query_calls_of(q, &x, is_at, &last), 0);
+    query_close(q);
+}
+
+static bool count_one(void *ctx, const struct query_call *c)
+{
+    (void)c;
+    ++*(int *)ctx;
+    return true;
+}
+
+static void test_call_rows_of_a_session_that_grows_are_derived_again(void **state)
+{
+    struct vault *v = *state;
+    struct query *q = open_it(v);
+    int n = 0;
+    assert_int_equal(query_calls(q, 7, count_one, &n), 0);
+    assert_int_equal(n, CALLS);
+    add_calls(v, 7, CALLS, CALLS + 5);
+    n = 0;
+    assert_int_equal(query_calls(q, 7, count_one, &n), 0);
+    assert_int_equal(n, CALLS + 5);
+    fill_in(v, "7"); /* from now on it is in the table */
+    sql_run(v->db, "DELETE FROM calls WHERE id = (7 << 36) + 1");
+    n = 0;
+    assert_int_equal(query_calls(q, 7, count_one, &n), 0);
+    assert_int_equal(n, CALLS + 4);
+    query_close(q);
+}
+
+/* The counts of all ways, stored and derived. */
+static struct buf counts(struct vault *v)
+{
+    struct buf b = {0};
+    struct query *q = open_it(v);
+    for (int by = 0; by < COUNT_WAYS; by++) {
+        struct count c = {.by = (enum count_by)by, .filter = FILTER_ANY};
+        assert_int_equal(count_calls(&c, q), 0);
+        assert_int_equal(tally_sort(&c.tally, false), 0);
+        for (size_t i = 0; i < c.tally.n; i++) {
+            const struct tally_group *g = &c.tally.group[i];
+            struct slice key = intern_text(&c.tally.keys, g->key);
+            buf_slice_add(&b, key);
+            buf_printf(&b, " %lld %lld %lld %lld %lld\n", (long long)g->calls, (long long)g->errors,
+                       (long long)g->open, (long long)tally_percentile(g, 50),
+                       (long long)tally_percentile(g, 100));
+        }
+        count_close(&c);
+    }
+    query_close(q);
+    return b;
+}
+
+static void test_call_rows_are_counted_alike(void **state)
+{
+    struct vault *v = *state;
+    struct buf derived = counts(v);
+    fill_in(v, "1, 2, 3, 4, 5, 6");
+    struct buf now = counts(v);
+    assert_true(now.n > 100);
+    assert_string_equal(buf_str(&now), buf_str(&derived));
+    buf_close(&now);
+    buf_close(&derived);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(test_call_rows_stored_and_derived_calls_answer_alike),
+        TEST(test_call_rows_of_a_session_without_the_mark_are_not_believed),
+        TEST(test_call_rows_newest_first_continue_where_they_are_told_to),
+        TEST(test_call_rows_of_a_session_that_grows_are_derived_again),
+        TEST(test_call_rows_are_counted_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

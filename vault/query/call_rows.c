@@ -1,0 +1,293 @@
+#include "vault/query/call_rows.h"
+
+#include "base/grow.h"
+#include "vault/query/connection.h"
+#include "vault/store/call_batch.h"
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+
+#include <stdlib.h>
+
+/* ---- calls that are not in the table ---- */
+
+/* The name hides that of main.calls: vault/store/call_batch writes to this table, as it does to the other. */
+static int make_tables(struct db *d)
+{
+    struct buf sql = {0};
+    buf_printf(&sql,
+               "PRAGMA temp.journal_mode = MEMORY;"
+               "CREATE TEMP TABLE IF NOT EXISTS calls %s"
+               "CREATE TEMP TABLE IF NOT EXISTS derived (session_id INTEGER PRIMARY KEY,"
+               " last_seq INTEGER)",
+               schema_calls + strlen(SCHEMA_CALLS_NAME));
+    int st = sql.failed ? MI_ENOMEM : db_exec(d, buf_str(&sql));
+    buf_close(&sql);
+    return st;
+}
+
+struct deriving {
+    struct query *q;
+    struct call_batch batch; /* owned */
+};
+
+/* One transaction, also while the messages are being read. */
+static int flush(struct deriving *x)
+{
+    struct db *d = &x->q->d;
+    int st = db_exec(d, "SAVEPOINT derived");
+    if (st == 0 && (st = call_batch_flush(&x->batch, d->db)) == MI_ESTORE)
+        st = db_fail(d);
+    return st == 0 ? db_exec(d, "RELEASE derived") : st;
+}
+
+static int on_message(void *ctx, sqlite3_stmt *st)
+{
+    struct deriving *x = ctx;
+    struct call_message m = call_message_row(st);
+    int status = call_batch_add(&x->batch, x->q->d.db, &m);
+    if (status == MI_ESTORE)
+        return db_fail(&x->q->d);
+    return status == 0 && call_batch_is_full(&x->batch) ? flush(x) : status;
+}
+
+/* Derives the calls of a session again if it has grown. */
+static int derive(struct deriving *x, int64_t id)
+{
+    struct query *q = x->q;
+    struct query_range in = {id, 0, INT64_MAX, false};
+    int64_t last, t_us, done = -1;
+    int st = query_last_message(q, id, &last, &t_us);
+    if (st == 0)
+        st = query_number(q, Q_DERIVED, id, &done);
+    if (st < 0 || (done == last && last > 0))
+        return st;
+    st = db_run(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
+    call_batch_start(&x->batch, id);
+    if (st == 0)
+        st = query_scan(q, Q_CALL_MESSAGES, (struct slice){0}, &in, on_message, x);
+    if (st == 0)
+        st = flush(x);
+    return st == 0 ? db_run(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;
+}
+
+struct id_list {
+    int64_t *id; /* owned */
+    size_t n, cap;
+};
+
+static int derive_each(struct query *q, const struct id_list *list)
+{
+    struct deriving x = {.q = q};
+    int st = make_tables(&q->d);
+    if (st == 0)
+        st = call_batch_open(&x.batch, true);
+    for (size_t i = 0; st == 0 && i < list->n; i++)
+        st = derive(&x, list->id[i]);
+    call_batch_close(&x.batch);
+    if (!sqlite3_get_autocommit(q->d.db)) /* after an error, which is reported */
+        (void)sqlite3_exec(q->d.db, "ROLLBACK", NULL, NULL, NULL);
+    return st;
+}
+
+/* Where no temporary file can be made or has room, such as in a container, the table is in memory. */
+static int derive_all(struct query *q, const struct id_list *list)
+{
+    int st = list->n > 0 ? derive_each(q, list) : 0;
+    if (st != MI_ESTORE || sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
+        return st;
+    return derive_each(q, list);
+}
+
+/* ---- the statement ---- */
+
+/* The sessions that match and are not in the table. */
+static int list_missing(struct query *q, const struct where *w, struct id_list *list)
+{
+    struct buf sql = {0};
+    sqlite3_stmt *st = NULL;
+    buf_adds(&sql, "SELECT s.id FROM sessions s WHERE 1");
+    buf_adds(&sql, q->has_calls ? " AND s.calls IS NOT 1" : "");
+    buf_slice_add(&sql, buf_slice(&w->sql));
+    int rc = SQLITE_DONE, status = sql.failed ? MI_ENOMEM : 0;
+    if (status == 0)
+        status = db_ask_text(&q->d, buf_str(&sql), &st, NULL, 0);
+    if (status == 0)
+        db_bind(st, WHERE_FIRST, w->value, w->n);
+    while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        status = GROW(list->id, list->n, list->cap) ? 0 : MI_ENOMEM;
+        if (status == 0)
+            list->id[list->n++] = sqlite3_column_int64(st, 0);
+    }
+    int ended = db_done(&q->d, st, rc);
+    buf_close(&sql);
+    return status < 0 ? status : ended;
+}
+
+/* One half of the statement: of the table, or of the temporary one. By sessions it reads only what can match; by calls it
+ * may stop early, and the sessions that can match are a range of ids. */
+static void add_select(struct buf *sql, const struct query *q, const struct call_question *x,
+                       const char *columns, const struct where *sessions, const struct where *w,
+                       bool derived)
+{
+    const char *schema = derived ? "temp" : "main";
+    struct slice some = buf_slice(&sessions->sql);
+    buf_printf(sql, "SELECT %s FROM ", columns);
+    if (x->newest_first)
+        buf_printf(sql, "%s.calls c CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
+                        " (SELECT min(s.id) FROM sessions s WHERE 1%.*s) << 36 AND"
+                        " ((SELECT max(s.id) FROM sessions s WHERE 1%.*s) << 36) + 68719476735",
+                   schema, (int)some.n, some.p, (int)some.n, some.p);
+    else
+        buf_printf(sql, "sessions s CROSS JOIN %s.calls c ON c.id BETWEEN s.id << 36 AND"
+                        " (s.id << 36) + 68719476735 WHERE 1", schema);
+    if (q->has_calls)
+        buf_adds(sql, derived ? " AND s.calls IS NOT 1" : " AND s.calls = 1");
+    if (x->newest_first && x->up_to != 0)
+        buf_adds(sql, " AND c.id <= ?8");
+    buf_slice_add(sql, buf_slice(&w->sql));
+    buf_adds(sql, x->side == CALLS_OF_CLIENT ? " AND c.direction = 'c2s'" : "");
+    buf_adds(sql, x->side != CALLS_OF_ALL ? " AND c.origin = 'peer'" : "");
+    buf_adds(sql, x->recorded ? " AND s.pid <> 0" : "");
+}
+
+static void make_sql(struct buf *sql, const struct query *q, const struct call_question *x,
+                     const char *columns, const struct where *sessions, const struct where *w,
+                     bool derived)
+{
+    if (q->has_calls)
+        add_select(sql, q, x, columns, sessions, w, false);
+    if (q->has_calls && derived)
+        buf_adds(sql, " UNION ALL ");
+    if (derived || !q->has_calls)
+        add_select(sql, q, x, columns, sessions, w, true);
+    buf_adds(sql, x->newest_first ? " ORDER BY 1 DESC" : "");
+}
+
+static int run(struct query *q, const char *sql, const struct where *w, int64_t up_to,
+               query_row_fn fn, void *ctx)
+{
+    sqlite3_stmt *st;
+    int rc = SQLITE_DONE, status = db_ask_text(&q->d, sql, &st, NULL, 0);
+    if (status < 0)
+        return status;
+    db_bind(st, 8, DB_WITH(db_int(up_to)));
+    db_bind(st, WHERE_FIRST, w->value, w->n);
+    while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
+        status = fn(ctx, st);
+    int ended = db_done(&q->d, st, rc);
+    return status != 0 ? status : ended;
+}
+
+/* A writer may upgrade the vault at any time. */
+static int look_for_calls(struct query *q)
+{
+    int64_t version = 0;
+    if (connect_number(q->d.db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        return db_fail(&q->d);
+    q->has_calls = version >= SCHEMA_CALLS;
+    return 0;
+}
+
+/* A writer that starts meanwhile makes the query connect again, without the temporary table. */
+static int prepare_missing(struct query *q, const struct filter *f, struct id_list *missing)
+{
+    struct where w = {0};
+    int64_t connection;
+    int st;
+    do {
+        missing->n = 0;
+        st = query_refresh(q);
+        connection = q->d.connections;
+        if (st == 0)
+            st = look_for_calls(q);
+        w.has_cwd = q->has_calls;
+        where_session(&w, f, FILTER_HOLDS);
+        if (st == 0)
+            st = w.sql.failed ? MI_ENOMEM : list_missing(q, &w, missing);
+        where_close(&w);
+        if (st == 0)
+            st = derive_all(q, missing);
+        int again = st == 0 || st == MI_ESTORE ? query_refresh(q) : st;
+        st = again < 0 ? again : st;
+    } while ((st == 0 || st == MI_ESTORE) && connection != q->d.connections);
+    return st;
+}
+
+int call_rows(struct query *q, const struct call_question *x, const char *columns, query_row_fn fn,
+              void *ctx)
+{
+    struct buf sql = {0};
+    struct id_list missing = {0};
+    int st = prepare_missing(q, x->filter, &missing);
+    struct where sessions = {.has_cwd = q->has_calls}, w = {.has_cwd = q->has_calls};
+    where_session(&sessions, x->filter, FILTER_HOLDS);
+    where_session(&w, x->filter, FILTER_HOLDS);
+    where_call(&w, x->filter);
+    if (st == 0 && (q->has_calls || missing.n > 0)) {
+        make_sql(&sql, q, x, columns, &sessions, &w, missing.n > 0);
+        bool failed = sql.failed || w.sql.failed || sessions.sql.failed;
+        st = failed ? MI_ENOMEM : run(q, buf_str(&sql), &w, x->up_to, fn, ctx);
+    }
+    free(missing.id);
+    buf_close(&sql);
+    where_close(&w);
+    where_close(&sessions);
+    return st < 0 ? st : 0;
+}
+
+/* ---- calls as they are shown ---- */
+
+#define COLUMNS                                                                                    \
+    "c.id, c.closing_seq, c.direction, c.origin, c.method, c.target, c.status, c.error_code,"      \
+    " c.t_us, c.duration_us, c.request_size, c.response_size, s.started_at_us, s.name"
+
+struct passing_on {
+    query_call_fn fn;
+    void *ctx;
+};
+
+static int on_row(void *ctx, sqlite3_stmt *st)
+{
+    struct passing_on *p = ctx;
+    bool open = sqlite3_column_type(st, 9) == SQLITE_NULL;
+    struct query_call c = {
+        .session_id = sqlite3_column_int64(st, 0) >> SCHEMA_SEQ_BITS,
+        .request_seq = sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX,
+        .closing_seq = sqlite3_column_int64(st, 1),
+        .direction = value_of(&row_directions, connect_column(st, 2)),
+        .origin = value_of(&row_origins, connect_column(st, 3)),
+        .method = connect_column(st, 4),
+        .target = connect_column(st, 5),
+        .status = value_of(&call_statuses, connect_column(st, 6)),
+        .has_error_code = sqlite3_column_type(st, 7) != SQLITE_NULL,
+        .error_code = sqlite3_column_int64(st, 7),
+        .t_us = connect_time(st, 8),
+        .duration_us = open ? -1 : connect_time(st, 9),
+        .request_size = sqlite3_column_int64(st, 10),
+        .response_size = sqlite3_column_int64(st, 11),
+        .started_at_us = connect_time(st, 12) + connect_time(st, 8),
+        .server = connect_column(st, 13),
+    };
+    return p->fn(p->ctx, &c) ? 0 : 1;
+}
+
+int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn, void *ctx)
+{
+    struct passing_on p = {fn, ctx};
+    return call_rows(q, x, COLUMNS, on_row, &p);
+}
+
+int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx)
+{
+    struct filter f = FILTER_ANY;
+    struct call_question x = {.filter = &f};
+    f.session_id = session_id;
+    return query_calls_of(q, &x, fn, ctx);
+}
+
+int64_t query_call_id(int64_t session_id, int64_t seq)
+{
+    return schema_message_id(session_id, seq > 0 ? (uint64_t)seq : SCHEMA_SEQ_MAX);
+}
+
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");

@@ -1,0 +1,19 @@
+/* call_rows.h - questions about the calls of many sessions: each is one statement.
+ *
+ * Rules     the statement reads the table `calls` for sessions that have theirs there (sessions.calls). Of others, which an
+ *           older version has recorded, or which are in a store, the calls are derived from the messages (model/calls.h) when
+ *           they are asked for first, into a temporary table; the same statement reads that as well.
+ * Owns      the temporary table belongs to the connection; its pages are in a file without a name, beyond SQLite's cache.
+ * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
+ * Blocks    on the vault. */
+#ifndef MI_VAULT_QUERY_CALL_ROWS_H
+#define MI_VAULT_QUERY_CALL_ROWS_H
+
+#include "vault/query/statements.h"
+
+/* The calls that match, with these columns of calls `c` and sessions `s`, such as "s.name, c.status". The callback returns 0
+ * to continue, 1 to stop, or an error. */
+MI_MUST int call_rows(struct query *q, const struct call_question *x, const char *columns,
+                      query_row_fn fn, void *ctx);
+
+#endif
