@@ -29,6 +29,7 @@ struct failing {
     int64_t since_us;
     struct failing_server *server; /* owned; FAILING_SERVERS of them */
     size_t n;
+    bool more; /* there are other servers */
     int status;
 };
 
@@ -38,6 +39,7 @@ static struct failing_server *find_server(struct failing *f, struct slice name)
     for (size_t i = 0; i < f->n; i++)
         if (slice_is(name, f->server[i].name))
             return &f->server[i];
+    f->more |= f->n == FAILING_SERVERS;
     if (f->n == FAILING_SERVERS || name.p == NULL || name.n >= NAME_MAX_BYTES)
         return NULL;
     struct failing_server *new = &f->server[f->n++];
@@ -192,8 +194,11 @@ static int report(struct doctor *d, struct failing *f)
         doctor_found(d, "servers", "mcp-interposer sessions --failed lists their sessions",
                      "%zu more servers failed in their last sessions", found - NAMED_MAX);
     if (found == 0)
-        doctor_fine(d, "servers", "no server failed in its last session of the last %d days",
-                    FAILING_DAYS);
+        doctor_fine(d, "servers", "no server%s failed in its last session of the last %d days",
+                    f->more ? " of those used last" : "", FAILING_DAYS);
+    if (f->more)
+        doctor_fine(d, "servers", "only the %d servers that were used last were looked at",
+                    FAILING_SERVERS);
     return f->status;
 }
 
@@ -204,7 +209,7 @@ void doctor_failing(struct doctor *d)
     f.server = calloc(FAILING_SERVERS, sizeof *f.server);
     int st = f.server == NULL ? MI_ENOMEM : query_open(&f.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions(f.q, FAILING_SESSIONS, on_session, &f);
+        st = query_sessions(f.q, 0, on_session, &f);
     if (st == 0 && f.status == 0)
         st = report(d, &f);
     query_close(f.q); /* an error was reported by the check of the database */

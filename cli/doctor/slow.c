@@ -23,6 +23,7 @@ struct slow {
     int64_t since_us;
     struct slow_tool *tool; /* owned; SLOW_TOOLS of them */
     size_t n;
+    bool more; /* there are other tools */
     int status;
 };
 
@@ -42,6 +43,7 @@ static struct slow_tool *find_tool(struct slow *s, struct slice name)
         if (slice_is(s->server, s->tool[i].server) && slice_is(name, s->tool[i].tool))
             return &s->tool[i];
     struct slow_tool *new = &s->tool[s->n];
+    s->more |= s->n == SLOW_TOOLS;
     if (s->n == SLOW_TOOLS || !copy_name(new->server, s->server) || !copy_name(new->tool, name))
         return NULL;
     new->deadline_us = rules_deadline(s->rules, s->server, name);
@@ -69,7 +71,8 @@ static bool on_call(void *ctx, const struct query_call *c)
 static bool on_session(void *ctx, const struct query_session *session)
 {
     struct slow *s = ctx;
-    if (session->started_at_us < s->since_us || session->name.p == NULL || query_is_imported(session))
+    if (session->started_at_us < s->since_us || session->name.p == NULL ||
+        query_is_imported(session))
         return true;
     s->server = session->name;
     int st = query_calls(s->q, session->id, on_call, s);
@@ -115,6 +118,8 @@ static void report(struct doctor *d, const struct slow *s)
     if (found == 0)
         doctor_fine(d, "deadlines", "no call of the last %d days came close to its deadline",
                     SLOW_DAYS);
+    if (s->more)
+        doctor_fine(d, "deadlines", "only the calls of %d tools were looked at", SLOW_TOOLS);
 }
 
 void doctor_slow(struct doctor *d, const struct rules *rules)
@@ -124,7 +129,7 @@ void doctor_slow(struct doctor *d, const struct rules *rules)
     s.tool = calloc(SLOW_TOOLS, sizeof *s.tool);
     int st = s.tool == NULL ? MI_ENOMEM : query_open(&s.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions(s.q, SLOW_SESSIONS, on_session, &s);
+        st = query_sessions(s.q, 0, on_session, &s);
     if (st == 0 && s.status == 0)
         report(d, &s);
     query_close(s.q); /* an error was reported by the check of the database */

@@ -1,6 +1,6 @@
 /* slow.h - checks of `doctor`: tools whose calls took more than two thirds of their deadline, or reached it.
  *
- * Only the sessions of the last SLOW_DAYS days are read, and at most the newest SLOW_SESSIONS. A call that took longer
+ * The sessions of the last SLOW_DAYS days are read, and SLOW_TOOLS tools in them; the report says if there are more. A call that took longer
  * than its deadline and was answered reported progress, or had another deadline: it does not count. Neither do imported
  * sessions.
  *
@@ -12,8 +12,7 @@
 #include "cli/doctor/rules.h"
 
 #define SLOW_DAYS 7
-#define SLOW_SESSIONS 200
-#define SLOW_TOOLS 512 /* others are not counted */
+#define SLOW_TOOLS 512
 
 void doctor_slow(struct doctor *d, const struct rules *rules);
 
