@@ -412,6 +412,16 @@ def _(t):
     check("server wrong cannot be started: unknown option --timeuot; did you mean --timeout?" in texts[1], texts)
 
 
+@case("doctor: all sessions of the last seven days are read, not only the newest ones")
+def _(t):
+    add_calls(t, "first", [("build", 25, "ok")], days=6, end_reason="server-hung", exit_status=137)
+    for _ in range(250):
+        add_calls(t, "other", [("quick", 1, "ok")], days=1)
+    got = doctor(t, status=1)
+    eq([x[1].split(";")[0] for x in got["deadlines"]], ["build of first: in the last 7 days a call took 25.0s"], "deadlines")
+    check(len(got["servers"]) == 1 and got["servers"][0][1].startswith("first: in its last session, 144h"), got["servers"])
+
+
 def servers(t, status=1):
     return [(text, remedy) for state, text, remedy in doctor(t, status=status)["servers"] if state == "found"]
 

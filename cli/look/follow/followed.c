@@ -28,6 +28,11 @@ static bool copy_row(struct followed_session *to, const struct query_session *s)
 
 int followed_add(struct followed *l, const struct query_session *s, struct followed_session **ret)
 {
+    if (ret != NULL)
+        *ret = NULL;
+    l->left_out |= l->n == FOLLOWED_MAX;
+    if (l->n == FOLLOWED_MAX && s->id < l->session[0]->s.id)
+        return 0;
     struct followed_session *x = calloc(1, sizeof *x);
     if (x == NULL || !copy_row(x, s)) {
         free(x);

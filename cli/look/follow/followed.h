@@ -28,12 +28,14 @@ struct followed_call {
 struct followed {
     struct followed_session *session[FOLLOWED_MAX]; /* owned; by id */
     size_t n;
+    bool left_out;                                /* there were more */
     struct followed_call open[FOLLOWED_OPEN_MAX]; /* oldest first */
     size_t open_n;
 };
 
 void followed_close(struct followed *l);
-/* If the list is full, the oldest is dropped. *ret (or NULL) is borrowed from the list. 0 or MI_ENOMEM. */
+/* If the list is full, the oldest is dropped, or this session is not added because it is older. *ret (or NULL) is borrowed
+ * from the list, NULL: not added. 0 or MI_ENOMEM. */
 MI_MUST int followed_add(struct followed *l, const struct query_session *s,
                          struct followed_session **ret);
 MI_MUST int followed_update(struct followed_session *s,

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ROUNDS_MAX 2     /* pages of each session before new sessions are looked for */
-#define REFRESH_MS 1000  /* of the line with the open calls */
-#define RUN_MAX 64       /* past messages that are read together */
+#define ROUNDS_MAX 2    /* pages of each session before new sessions are looked for */
+#define REFRESH_MS 1000 /* of the line with the open calls */
+#define RUN_MAX 64      /* past messages that are read together */
 #define PRINTED_MAX ((size_t)32 << 10)
 
 static const struct opt table_of_options[] = {
@@ -46,6 +46,7 @@ struct tail {
     struct tail_page page;
     struct newest history; /* the rows to begin with */
     struct followed live;
+    bool said_left_out;                /* that there are more running sessions */
     const struct followed_session *of; /* the session that is being read */
     int64_t newest;                    /* the highest session id seen */
     int64_t version;
@@ -253,7 +254,7 @@ static int follow_from_end(struct tail *t, const struct query_session *s, int64_
     struct followed_session *added = NULL;
     if (st == 0)
         st = followed_add(&t->live, s, &added);
-    if (st < 0)
+    if (st < 0 || added == NULL)
         return st;
     added->seq = *ret_seq = seq;
     added->event = *ret_event = event;
@@ -346,6 +347,9 @@ static void follow(struct tail *t)
     watch_open(&w, query_vault(t->q));
     while (t->status == 0 && !out_ended(&t->page.out) && r == WATCH_LOOK) {
         bool done = poll_vault(t);
+        if (t->live.left_out && !t->said_left_out)
+            log_warn("only the newest %d running sessions are followed", FOLLOWED_MAX);
+        t->said_left_out = t->live.left_out;
         tail_page_show_open(&t->page, &t->live);
         if (t->status == 0)
             r = watch_wait(&w, !done ? 0 : t->page.open_shown ? REFRESH_MS : WATCH_IDLE_MS);

@@ -55,6 +55,25 @@ static void test_followed_oldest_session_is_dropped_at_the_limit(void **state)
     followed_close(&l);
 }
 
+/* A vault is read from its newest session to its oldest. */
+static void test_followed_older_session_is_not_added_at_the_limit(void **state)
+{
+    (void)state;
+    struct followed l = {0};
+    struct followed_session *added;
+    for (int64_t id = FOLLOWED_MAX + 3; id > 3; id--)
+        add(&l, id, "x");
+    assert_false(l.left_out);
+    struct query_session s = session(3, "x");
+    assert_int_equal(followed_add(&l, &s, &added), 0);
+    assert_null(added);
+    assert_true(l.left_out);
+    assert_int_equal(l.n, FOLLOWED_MAX);
+    assert_int_equal(l.session[0]->s.id, 4);
+    assert_int_equal(l.session[FOLLOWED_MAX - 1]->s.id, FOLLOWED_MAX + 3);
+    followed_close(&l);
+}
+
 static void test_followed_call_ends_with_its_answer_or_its_session(void **state)
 {
     (void)state;
@@ -164,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_followed_sessions_are_copied_and_sorted_by_id),
         cmocka_unit_test(test_followed_oldest_session_is_dropped_at_the_limit),
+        cmocka_unit_test(test_followed_older_session_is_not_added_at_the_limit),
         cmocka_unit_test(test_followed_call_ends_with_its_answer_or_its_session),
         cmocka_unit_test(test_followed_call_with_long_names_is_truncated),
         cmocka_unit_test(test_tool_diff_reports_the_pointer_of_each_difference),
