@@ -170,7 +170,8 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
         return MI_ESTORE;
     }
     sqlite3_wal_hook(s->db, on_wal, s);
-    if (row_batch_connect(&s->batch, s->db) != SQLITE_OK)
+    if (row_batch_connect(&s->batch, s->db) != SQLITE_OK ||
+        call_batch_connect(&s->calls, s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     int st = schema_ready(s->db);
     return st == MI_ESTORE ? writer_fail_sql(s) : st;
@@ -185,7 +186,7 @@ int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full
     bodies_open(&s->bodies, dir->fd, sync_full);
     int st = row_batch_open(&s->batch);
     if (st == 0)
-        st = call_batch_open(&s->calls, false);
+        st = call_batch_open(&s->calls);
     if (st == 0 && (st = make_file(s, dir)) < 0)
         buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault",
                    dir->path, strerror(errno));

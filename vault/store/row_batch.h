@@ -19,8 +19,7 @@
 #define ROW_BATCH_ROW_MAX                                                                          \
     ((size_t)128 << 10) /* bytes of a row's texts that fit while the batch is not full */
 
-/* For FROM. As a function, because a table or view of this name in the database is then an error. The columns are
- * those of the table `messages`. */
+/* For FROM (batch_table.h). The columns are those of the table `messages`. */
 #define ROW_BATCH_TABLE "row_batch()"
 
 #define ROW_BATCH_ORIGIN "peer"
