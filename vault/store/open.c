@@ -17,7 +17,7 @@
     "id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq, salt,"       \
     " commitment"
 #define SAME_COLUMNS ", session_id, origin, action, redactions"
-#define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding"
+#define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding, revision"
 
 /* A failed commit may turn out to be committed when the database is opened again: its frames were in the log, and only
  * the sync failed. The same rows are then inserted a second time, which must not fail. */
@@ -35,7 +35,8 @@ static const char *const sql[Q_COUNT] = {
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] =
         "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version, redact_rules, salt, calls) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,1)"
+        " interposer_version, redact_rules, salt, cwd, tools_rule, calls)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,1)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"

@@ -27,7 +27,7 @@ static const char declaration[] =
     "CREATE TABLE row_batch (id, session_id, seq, t_us, size, redactions, request_seq, batch_seq,"
     " error_code, body_offset, body_length,"
     " direction, origin, kind, action,"
-    " rpc_id, method, target, body, finding,"
+    " rpc_id, method, target, body, finding, revision,"
     " salt, commitment)";
 
 int row_batch_open(struct row_batch *b)
@@ -58,6 +58,7 @@ static bool is_usual(const struct batch_row *r, int64_t session_id)
 {
     return r->session_id == session_id && r->redactions == 0 && r->batch_seq == 0 &&
            !r->has_error_code && r->body_length == 0 && r->text[BATCH_FINDING].p == NULL &&
+           r->text[BATCH_REVISION].p == NULL &&
            strcmp(r->word[BATCH_ORIGIN], ROW_BATCH_ORIGIN) == 0 &&
            strcmp(r->word[BATCH_ACTION], ROW_BATCH_ACTION) == 0;
 }

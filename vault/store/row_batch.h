@@ -32,6 +32,7 @@ enum batch_text {
     BATCH_TARGET,
     BATCH_BODY,
     BATCH_FINDING,
+    BATCH_REVISION,
     BATCH_TEXTS
 };
 
@@ -54,7 +55,7 @@ struct row_batch {
     char *text;            /* owned; of all rows */
     size_t n, text_n;
     /* All rows are of one session, with ROW_BATCH_ORIGIN and ROW_BATCH_ACTION, without redactions, and NULL in the
-     * columns that are NULL in most rows: batch_seq, error_code, body_offset, body_length, finding. */
+     * columns that are NULL in most rows: batch_seq, error_code, body_offset, body_length, finding, revision. */
     bool usual;
 };
 

@@ -304,7 +304,8 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
         .text = {[BATCH_RPC_ID] = k.rpc_id,
                  [BATCH_METHOD] = k.method,
                  [BATCH_TARGET] = k.target,
-                 [BATCH_BODY] = k.body},
+                 [BATCH_BODY] = k.body,
+                 [BATCH_REVISION] = r->revision},
     };
     if ((st = place_body(s, uid, &b, &set)) < 0)
         return st;

@@ -28,6 +28,8 @@ struct writer;
 struct writer_session {
     const char *uid, *name, *command, *host, *record_level;
     const char *redact_rules; /* JSON from redact_rules(); NULL: unknown */
+    const char *cwd;          /* NULL: unknown */
+    const char *tools_rule;   /* of a cassette; NULL: none */
     int64_t started_at_us, pid;
 };
 
