@@ -239,7 +239,7 @@ static struct digest commitment(const struct bundle_record *r)
     struct record sum;
     struct digest d;
     record_begin(&sum, &r->salt, bundle_shape[r->kind].name);
-    for (size_t i = 0; i < bundle_shape[r->kind].n; i++)
+    for (size_t i = 0; i < r->n; i++)
         record_text(&sum, r->field[i]);
     record_end(&sum, &d);
     return d;

@@ -5,13 +5,13 @@
 #define BIT(i) (1u << (i))
 
 const struct bundle_shape bundle_shape[BUNDLE_KINDS] = {
-    [BUNDLE_SESSION] = {"session", SESSION_FIELDS, BIT(SESSION_STARTED_AT) | BIT(SESSION_PID)},
-    [BUNDLE_MESSAGE] = {"message", MESSAGE_FIELDS,
+    [BUNDLE_SESSION] = {"session", SESSION_FIELDS, 2, BIT(SESSION_STARTED_AT) | BIT(SESSION_PID)},
+    [BUNDLE_MESSAGE] = {"message", MESSAGE_FIELDS, 1,
                         BIT(MESSAGE_SEQ) | BIT(MESSAGE_T) | BIT(MESSAGE_SIZE) |
                             BIT(MESSAGE_REDACTIONS) | BIT(MESSAGE_REQUEST) |
                             BIT(MESSAGE_ERROR_CODE) | BIT(MESSAGE_BATCH)},
-    [BUNDLE_EVENT] = {"event", EVENT_FIELDS, BIT(EVENT_T)},
-    [BUNDLE_END] = {"end", END_FIELDS, BIT(END_AT) | BIT(END_EXIT_STATUS)},
+    [BUNDLE_EVENT] = {"event", EVENT_FIELDS, 0, BIT(EVENT_T)},
+    [BUNDLE_END] = {"end", END_FIELDS, 0, BIT(END_AT) | BIT(END_EXIT_STATUS)},
 };
 
 static void add_hashes(struct json_out *j, const char *name, const struct digest *d, size_t n)

@@ -32,6 +32,8 @@ struct row {
     uint64_t batch_seq; /* of a member of a batch: seq of the batch; 0: none */
     findings findings;
     breaches rules;
+    struct slice
+        revision; /* of an imported message, where it is not the session's; not in a journal */
     bool ends_invocation; /* of an answer: set by the journal */
 };
 

@@ -32,6 +32,8 @@ struct session_start {
     struct slice command; /* JSON array of its argv */
     struct slice host;
     struct slice redact_rules; /* of the session, JSON; {NULL, 0}: unknown */
+    struct slice
+        cwd; /* working directory of the server, as the system says it; {NULL, 0}: unknown */
     enum record_level level;
     bool sync_full, stop_on_error;
     int64_t started_wall_us, pid;

@@ -88,6 +88,8 @@ static int copy_config(struct recorder *r, const struct recorder_config *cfg)
     r->cfg.command = copy(cfg->command);
     if (gethostname(r->host, sizeof r->host - 1) != 0)
         memcpy(r->host, "unknown", sizeof "unknown");
+    if (getcwd(r->cwd, sizeof r->cwd) == NULL)
+        r->cwd[0] = '\0'; /* it was removed, or its path is longer than any */
     struct redact *rules = redact_present();
     if (rules != NULL)
         redact_rules(rules, &r->rules);
@@ -110,6 +112,8 @@ static void describe_session(struct recorder *r, int64_t wall_us)
     };
     if (r->rules.n > 0 && !r->rules.failed)
         r->start.redact_rules = buf_slice(&r->rules);
+    if (r->cwd[0] == '/')
+        r->start.cwd = slice_of(r->cwd);
 }
 
 /* A limit on the size of files (RLIMIT_FSIZE) leads to a smaller journal. */

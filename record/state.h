@@ -11,12 +11,15 @@
 #include "record/recorder.h"
 #include "record/worker.h"
 
+#include <limits.h>
+
 struct recorder {
     struct recorder_config cfg; /* strings owned; the path of the vault is absolute */
     struct journal journal;
     struct session_start start; /* texts borrowed from here */
     char uid[UID_LEN + 1];
     char host[256];
+    char cwd[PATH_MAX]; /* of the proxy, in which it starts the server; empty: unknown */
     struct buf rules; /* of the sanitizer, JSON */
     int64_t started_mono_us;
     uint64_t seq;      /* of the last message */

@@ -96,7 +96,7 @@ struct selection {
 
 static bool is_narrowed(const struct filter *f)
 {
-    return f->server != NULL || f->client != NULL || f->since_us != INT64_MIN ||
+    return f->server != NULL || f->client != NULL || f->project != NULL || f->since_us != INT64_MIN ||
            f->until_us != INT64_MAX;
 }
 

@@ -2,9 +2,20 @@
 
 #include "cli/frame/session.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 static const char *text_of(const struct settings *s, const char *name)
 {
     return settings_has(s, name) ? settings_text(s, name) : NULL;
+}
+
+/* The directory as a recorder stores it, without symbolic links, if it exists. */
+static const char *project_of(const char *text)
+{
+    static char path[PATH_MAX];
+    bool glob = text != NULL && strpbrk(text, "*?[") != NULL;
+    return text != NULL && !glob && realpath(text, path) != NULL ? path : text;
 }
 
 void filter_read(struct filter *f, const struct settings *s)
@@ -12,6 +23,7 @@ void filter_read(struct filter *f, const struct settings *s)
     *f = (struct filter){
         .server = text_of(s, "server"),
         .client = text_of(s, "client"),
+        .project = project_of(text_of(s, "project")),
         .method = text_of(s, "method"),
         .tool = text_of(s, "tool"),
         .failed = settings_has(s, "failed") && settings_on(s, "failed"),
@@ -62,7 +74,8 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
     int st;
     if (narrowed && ref != NULL)
         return settings_usage(
-            s, "'%s': name a session, or select one with --server or --client, not both", ref);
+            s, "'%s': name a session, or select one with --server, --client or --project, not both",
+            ref);
     if (!narrowed) {
         st = query_session(q, ref, ret);
     } else {

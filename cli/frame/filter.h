@@ -13,8 +13,10 @@
 
 #define FILTER_SERVER_OPTS                                                                         \
     {0, "server", "NAME", NULL, "only sessions of this server; may be a glob such as 'git*'"},     \
+        {0, "client", "NAME", NULL, "only sessions of this client; may be a glob"},                \
     {                                                                                              \
-        0, "client", "NAME", NULL, "only sessions of this client; may be a glob"                   \
+        0, "project", "DIR", NULL,                                                                 \
+            "only sessions whose server was started in or below DIR; may be a glob"                \
     }
 #define FILTER_OPTS                                                                                \
     FILTER_SERVER_OPTS, {0, "since", "WHEN", NULL, "only from this time on: 2h, 7d, today, 2026-01-31"},           \

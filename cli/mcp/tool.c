@@ -51,6 +51,7 @@ static int read_filter(struct tool_call *c)
     *f = (struct filter){
         .server = tool_text(c, "server"),
         .client = tool_text(c, "client"),
+        .project = tool_text(c, "project"),
         .method = tool_text(c, "method"),
         .tool = tool_text(c, "tool"),
         .failed = tool_flag(c, "failed"),

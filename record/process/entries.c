@@ -202,9 +202,19 @@ bool entries_is_answer(const struct row *r)
     return r->kind == KIND_RESULT || r->kind == KIND_ERROR;
 }
 
+static void note_request(struct store *s, const struct row *r)
+{
+    struct slice body = writer_body(s->w);
+    findings twice = FINDING(FIND_DUPLICATE_KEY) | FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
+    if (body.p != NULL && !r->not_json && (r->findings & twice) == 0)
+        log_directory_request(&s->log, r->seq, body, writer_left_body(s->w));
+}
+
 static int add_message(struct store *s, struct entry *e)
 {
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
+    if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S)
+        note_request(s, &e->row);
     if (st < 0 || !e->row.ends_invocation)
         return st;
     char commitment[WRITER_COMMITMENT];

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define GATHER_MAX ((size_t)1 << 20) /* a larger buffer is freed after use */
@@ -32,6 +33,8 @@ void log_directory_close(struct log_directory *a)
     buf_close(&a->lines);
     buf_close(&a->who);
     buf_close(&a->clean);
+    free(a->kept);
+    a->kept = NULL;
     if (a->fd >= 0)
         close(a->fd);
     a->fd = -1;
@@ -109,18 +112,65 @@ static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_u
     buf_adds(j->b, "Z\"");
 }
 
+/* Their place in the ring; NULL: they are not kept. */
+static const char *place_of(const struct log_directory *a, const struct kept_arguments *k)
+{
+    return a->kept_n - k->at <= LOG_DIRECTORY_KEPT ? a->kept + k->at % LOG_DIRECTORY_KEPT : NULL;
+}
+
+static void keep_arguments(struct log_directory *a, struct kept_arguments *k, struct slice text)
+{
+    if (a->kept == NULL)
+        a->kept = malloc(LOG_DIRECTORY_KEPT);
+    if (a->kept == NULL || text.n > LOG_DIRECTORY_KEPT_MAX)
+        return;
+    size_t at = a->kept_n % LOG_DIRECTORY_KEPT;
+    if (LOG_DIRECTORY_KEPT - at < text.n) /* in one piece */
+        a->kept_n += LOG_DIRECTORY_KEPT - at;
+    k->at = a->kept_n;
+    k->n = (uint32_t)text.n;
+    memcpy(a->kept + k->at % LOG_DIRECTORY_KEPT, text.p, text.n);
+    a->kept_n += text.n;
+}
+
+void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
+                           bool as_received)
+{
+    struct kept_arguments *k = &a->request[seq % LOG_DIRECTORY_REQUESTS];
+    *k = (struct kept_arguments){.as_received = as_received};
+    if (!as_received) {
+        struct json_value root = {JSON_OBJECT, body};
+        struct json_value arguments = json_get(json_get(root, "params"), "arguments");
+        if (arguments.type == JSON_OBJECT)
+            keep_arguments(a, k, arguments.text);
+    }
+    if (as_received || k->n > 0)
+        k->seq = seq;
+}
+
+/* Truncated arguments are sanitized after they were truncated: what is left may look like something else. */
+static struct slice clean_arguments(struct log_directory *a, const struct invocation *x)
+{
+    struct redact *r = redact_present();
+    const struct kept_arguments *k = &a->request[x->seq % LOG_DIRECTORY_REQUESTS];
+    bool known = k->seq == x->seq && x->seq != 0 && x->arguments.n == x->arguments_n;
+    if (known && k->as_received)
+        return x->arguments;
+    const char *kept = known ? place_of(a, k) : NULL;
+    if (kept != NULL)
+        return (struct slice){kept, k->n};
+    bool heads_only = a->level != RECORD_FULL && json_key_is(x->method, "tools/call");
+    enum redact_how how = heads_only ? REDACT_CONTENT : REDACT_SECRETS;
+    size_t n = 0;
+    if (r == NULL || redact_arguments(r, x->arguments, how, &a->clean, &n) < 0)
+        a->lines.failed = true;
+    return n > 0 ? buf_slice(&a->clean) : x->arguments;
+}
+
 static void add_arguments(struct log_directory *a, struct json_out *j, const struct invocation *x)
 {
     struct buf *b = j->b;
-    struct redact *r = redact_present();
-    bool heads_only = a->level != RECORD_FULL && json_key_is(x->method, "tools/call");
-    size_t n = 0;
-    struct slice text = x->arguments;
-    if (r == NULL ||
-        redact_arguments(r, text, heads_only ? REDACT_CONTENT : REDACT_SECRETS, &a->clean, &n) < 0)
-        b->failed = true;
-    if (n > 0)
-        text = buf_slice(&a->clean);
+    struct slice text = clean_arguments(a, x);
     json_out_name(j, "arguments");
     if (x->arguments.n == x->arguments_n) {
         text_json_visible(b, text);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "redact/sanitizer.h"
 
 #include <stdio.h>
@@ -15,9 +16,11 @@
 static int add_session(struct store *s)
 {
     struct redact *rules = redact_present();
-    struct buf text = {0};
+    struct buf text = {0}, cwd = {0};
     if (rules != NULL)
         redact_rules(rules, &text);
+    if (s->start->cwd.p != NULL) /* the name of a directory may have any bytes */
+        text_utf8(&cwd, s->start->cwd);
     struct writer_session n = {
         .uid = s->uid,
         .name = s->name,
@@ -25,11 +28,13 @@ static int add_session(struct store *s)
         .host = s->host,
         .record_level = record_level_name(s->start->level),
         .redact_rules = rules != NULL && !text.failed ? buf_str(&text) : NULL,
+        .cwd = cwd.n > 0 && !cwd.failed ? buf_str(&cwd) : NULL,
         .started_at_us = s->start->started_wall_us,
         .pid = s->start->pid,
     };
     int st = writer_session_add(s->w, &n, &s->session_id);
     buf_close(&text);
+    buf_close(&cwd);
     return st;
 }
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What a plain session records: rows, links between requests and answers, log lines."""
 import datetime
+import hashlib
 import json
+import os
 import re
 import socket
 import sqlite3
@@ -52,6 +54,21 @@ def transcript(p):
 
 
 GONE = [b"5"]        # the request that the transcript leaves without an answer
+
+
+@case("the working directory is recorded, as it is sanitized")
+def _(t):
+    secret = "ghp_" + hashlib.sha256(b"a directory").hexdigest()[:36]
+    for name, want in ((b"project", b"project"), (b"bytes \xff", "bytes \ufffd".encode()), (secret.encode(), b"[redacted:github-token]")):
+        folder = os.fsencode(t.home) + b"/" + name
+        os.mkdir(folder)
+        p = t.proxy(cwd=folder).initialize()
+        p.end(gone=())
+        stored, = t.rows("SELECT cwd FROM sessions ORDER BY id DESC LIMIT 1")[0]
+        eq(stored, os.fsencode(t.home) + b"/" + want, f"the directory {name}")
+    p = t.proxy(cwd=folder, prefix=("sh", "-c", 'rmdir "$PWD"; exec "$@"', "-")).initialize()
+    p.end(gone=())
+    eq(t.rows("SELECT cwd FROM sessions ORDER BY id DESC LIMIT 1"), [(None,)], "a directory that was removed")
 
 
 @case("a plain session has the expected rows in sessions, messages, events and invocations")

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import time
 
 import lib
@@ -47,6 +48,28 @@ def _(t):
             (["--failed", "-n", "1"], [4]), (["--server", "files", "-n", "2"], [5, 4])):
         eq(ids(run(t, "sessions", "--json", *args)), want, f"ids with {args}")
     eq(len(run(t, "sessions", "--failed", "-n", "2").splitlines()), 3, "lines of the table")
+
+
+@case("--project selects sessions by the directory of their server, in every command")
+def _(t):
+    app = t.tmp / "app"
+    (app / "src").mkdir(parents=True)
+    (t.tmp / "link").symlink_to(app)
+    with contextlib.closing(make_vault(t.vault)) as db:
+        for i, cwd in enumerate((str(app), f"{app}/src", f"{app}lication", None), 1):
+            add_session(db, i, cwd=cwd)
+            add_message(db, i, 1, kind="request", rpc_id="1", method="tools/call", target=f"tool{i}", body='{"text":"word"}')
+    for project, want in ((app, [2, 1]), (f"{app}/", [2, 1]), (app / "src", [2]), (t.tmp / "link", [2, 1]), (t.tmp, [3, 2, 1]), ("*/src", [2]),
+                          (f"{app}*", [3, 2, 1]), ("/nowhere", [])):
+        select = ("--project", str(project), "--json")
+        eq(ids(run(t, "sessions", *select)), want, f"sessions {project}")
+        eq(sorted(json.loads(x)["tool"] for x in run(t, "stats", *select).splitlines()), [f"tool{i}" for i in sorted(want)], f"stats {project}")
+        found = t.run("search", "word", *select, "--vault", t.vault).stdout.splitlines()
+        eq([json.loads(x)["session_id"] for x in found], want, f"search {project}")
+    rows = [json.loads(x) for x in run(t, "show", "--project", str(app), "--json").splitlines()]
+    eq(rows[0]["id"], 2, "show: the newest session of the project")
+    here = subprocess.run([lib.PROGRAM, "sessions", "--project", ".", "--json", "--vault", t.vault], cwd=app / "src", env=t.environ(), stdout=subprocess.PIPE, check=True).stdout
+    eq(ids(here.decode()), [2], "the working directory")
 
 
 @case("sessions: no matching session is a warning; an invalid time is an error")

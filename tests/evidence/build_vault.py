@@ -21,13 +21,17 @@ SCHEMA = f"""
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, name TEXT NOT NULL, command TEXT NOT NULL, client_name TEXT,
  client_version TEXT, server_name TEXT, server_version TEXT, protocol_version TEXT, started_at_us INTEGER NOT NULL,
  ended_at_us INTEGER, end_reason TEXT, exit_status INTEGER, pid INTEGER NOT NULL, host TEXT NOT NULL, record_level TEXT NOT NULL,
- interposer_version TEXT NOT NULL, redact_rules TEXT, {", ".join(HEAD + SEAL)}) STRICT;
+ interposer_version TEXT NOT NULL, redact_rules TEXT, {", ".join(HEAD + SEAL)}, cwd TEXT, tools_rule TEXT,
+ calls INTEGER) STRICT;
 CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, seq INTEGER NOT NULL, t_us INTEGER NOT NULL,
  direction TEXT NOT NULL, origin TEXT NOT NULL, kind TEXT NOT NULL, rpc_id TEXT, method TEXT, target TEXT, body TEXT,
  body_offset INTEGER, body_length INTEGER, size INTEGER NOT NULL, redactions INTEGER NOT NULL, action TEXT NOT NULL,
- request_seq INTEGER, error_code INTEGER, batch_seq INTEGER, finding TEXT, {", ".join(HEAD)}) STRICT;
+ request_seq INTEGER, error_code INTEGER, batch_seq INTEGER, finding TEXT, {", ".join(HEAD)}, revision TEXT) STRICT;
 CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, t_us INTEGER NOT NULL, kind TEXT NOT NULL, detail TEXT,
  {", ".join(HEAD)}, place INTEGER) STRICT;
+CREATE TABLE calls (id INTEGER PRIMARY KEY, closing_seq INTEGER, direction TEXT NOT NULL, origin TEXT NOT NULL, method TEXT, target TEXT,
+ status TEXT NOT NULL, error_code INTEGER, t_us INTEGER NOT NULL, duration_us INTEGER, request_size INTEGER NOT NULL,
+ response_size INTEGER, revision TEXT, operation_seq INTEGER, result_tokens INTEGER) STRICT;
 CREATE TABLE running (session_id INTEGER PRIMARY KEY, boot TEXT NOT NULL, pid_namespace INTEGER, pid INTEGER NOT NULL,
  pid_start INTEGER, client_pid INTEGER, client_start INTEGER, server_pid INTEGER, server_start INTEGER, server_group INTEGER,
  server_session INTEGER) STRICT;
@@ -37,7 +41,7 @@ CREATE TABLE checkpoints (size INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, note
 CREATE TABLE replaced (session_id INTEGER NOT NULL, record TEXT NOT NULL, leaf INTEGER NOT NULL, commitment BLOB NOT NULL,
  PRIMARY KEY (session_id, record, leaf)) STRICT, WITHOUT ROWID;
 CREATE INDEX events_by_session ON events (session_id, id);
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 """
 START_US = 1795256140000000
 KEY_NAME = "mcp-interposer-audit"
@@ -132,8 +136,9 @@ class Session:
         host = socket.gethostname() if running else ""
         row = {"uid": self.uid, "name": name, "command": '["files","/home/é"]', "started_at_us": vault.now(), "pid": running or 4321,
                "host": host, "record_level": "full", "interposer_version": "0.5.0", "redact_rules": None}
-        salt, c = self.commit("session", row.values())
-        insert(self.db, "sessions", {"id": self.id, **row, "salt": salt, "commitment": c, "records": 1, "tree": b""})
+        tail = {"cwd": "/home/é" if self.id % 2 == 0 else None, "tools_rule": "mcp" if self.id % 3 == 0 else None}
+        salt, c = self.commit("session", [*row.values(), *form.tail(tail.values())])
+        insert(self.db, "sessions", {"id": self.id, **row, **tail, "salt": salt, "commitment": c, "records": 1, "tree": b""})
         vault.leaf("open", session=self.uid, id=self.id, commitment=c.hex())
         self.add(c)
         if running:
@@ -158,8 +163,9 @@ class Session:
         self.seq += 1
         self.t_us += 250
         row = {"seq": self.seq, "t_us": self.t_us, "size": len((body or "").encode()), **columns}
-        salt, c = self.commit("message", [*(row[f] for f in form.MESSAGE_FIELDS), body])
-        row |= {"body": body, "body_offset": None, "body_length": None}
+        revision = "2026-07-28" if self.seq % 5 == 0 else None
+        salt, c = self.commit("message", [*(row[f] for f in form.MESSAGE_FIELDS), body, *form.tail([revision])])
+        row |= {"revision": revision, "body": body, "body_offset": None, "body_length": None}
         if body is not None and len(body.encode()) > LARGE:
             row |= {"body": None, "body_offset": self.file_end, "body_length": len(body.encode())}
             with open(self.vault.path / "Bodies" / self.uid, "ab") as file:
@@ -212,9 +218,9 @@ class Session:
 
     def replace(self, record, columns):
         kind, _, number = record.partition(" ")
-        table, fields, where = {"session": ("sessions", form.SESSION_FIELDS, f"id = {self.id}"),
+        table, fields, where = {"session": ("sessions", form.SESSION_FIELDS + form.SESSION_TAIL, f"id = {self.id}"),
                                 "end": ("sessions", form.END_FIELDS, f"id = {self.id}"),
-                                "message": ("messages", (*form.MESSAGE_FIELDS, "body"), f"id = {(self.id << 36) + int(number or 0)}"),
+                                "message": ("messages", (*form.MESSAGE_FIELDS, "body", *form.MESSAGE_TAIL), f"id = {(self.id << 36) + int(number or 0)}"),
                                 "event": ("events", form.EVENT_FIELDS, f"session_id = {self.id} AND place = {number or 0}")}[kind]
         prefix = "end_" if kind == "end" else ""
         row = dict(zip(fields, self.db.execute(f"SELECT {', '.join(fields)} FROM {table} WHERE {where}").fetchone()))
@@ -224,7 +230,9 @@ class Session:
             found = self.db.execute("SELECT detail FROM events WHERE session_id = ? AND kind = 'finding-added'", (self.id,)).fetchall()
             added = [d.split('"')[-2] for d, in found if f'"seq":{number},' in d]
             values["finding"] = (values["finding"] or "").removesuffix(",".join(added)).removesuffix(",") or None
-        salt, new = self.commit(kind, values.values())
+        n = {"session": len(form.SESSION_FIELDS), "message": len(form.MESSAGE_FIELDS) + 1}.get(kind, len(values))
+        values = list(values.values())
+        salt, new = self.commit(kind, values[:n] + form.tail(values[n:]))
         columns = columns | {f"{prefix}salt": salt, f"{prefix}commitment": new}
         self.db.execute(f"UPDATE {table} SET {', '.join(f'{k} = ?' for k in columns)} WHERE {where}", list(columns.values()))
         return old, new

@@ -10,6 +10,9 @@ GROUP = 64              # commitments
 SESSION_FIELDS = ("uid", "name", "command", "started_at_us", "pid", "host", "record_level", "interposer_version", "redact_rules")
 MESSAGE_FIELDS = ("seq", "t_us", "direction", "origin", "kind", "rpc_id", "method", "target", "size", "redactions", "action",
                   "request_seq", "error_code", "batch_seq", "finding")
+# Behind everything else, up to the last one that is not NULL; columns of version 4.
+SESSION_TAIL = ("cwd", "tools_rule")
+MESSAGE_TAIL = ("revision",)
 EVENT_FIELDS = ("t_us", "kind", "detail")
 END_FIELDS = ("client_name", "client_version", "server_name", "server_version", "protocol_version", "ended_at_us", "end_reason",
               "exit_status")
@@ -46,6 +49,14 @@ def field(value):
         length.append(n & 127 | 128)
         n >>= 7
     return bytes(length) + bytes([n]) + value
+
+
+def tail(values):
+    """The fields of a tail: without the NULLs at its end."""
+    values = list(values)
+    while values and values[-1] is None:
+        values.pop()
+    return values
 
 
 def record_input(salt, values):

@@ -178,6 +178,13 @@ def delete_session(m, session):
     m.sql(f"DELETE FROM sessions WHERE id = {session}")
 
 
+statement("a working directory is changed", CHANGED, f"UPDATE sessions SET cwd = '/x' WHERE id = {SHORT}", at=(SHORT, "session"))
+statement("a working directory is added or removed", CHANGED,
+          f"UPDATE sessions SET cwd = iif(cwd IS NULL, '/x', NULL) WHERE id = {ENDED}", at=(ENDED, "session"))
+statement("the rule of the tools is added or removed", CHANGED,
+          f"UPDATE sessions SET tools_rule = iif(tools_rule IS NULL, 'x', NULL) WHERE id = {ENDED}", at=(ENDED, "session"))
+statement("the revision of a message is added or removed", CHANGED,
+          f"UPDATE messages SET revision = iif(revision IS NULL, 'x', NULL) WHERE {row(ENDED, 3)}", at=(ENDED, "message 3"))
 mutation("a session is deleted", REMOVED)(lambda m: delete_session(m, SHORT))
 mutation("the last session is deleted", REMOVED)(lambda m: delete_session(m, LAST))
 statement("a session is deleted without its messages", REMOVED | ADDED, f"DELETE FROM sessions WHERE id = {SHORT}")

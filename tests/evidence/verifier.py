@@ -57,6 +57,14 @@ def need(fact, kind, text, record=None):
         raise Wrong(kind, text, record)
 
 
+FINDING = 1 + form.MESSAGE_FIELDS.index("finding")     # behind the kind of record
+
+
+def tail_of(row, columns):
+    """The tail of a record, whose columns a vault of version 3 does not have."""
+    return form.tail(row[c] for c in columns if c in row.keys())
+
+
 # --- the log --------------------------------------------------------------------------------------
 
 class Log:
@@ -250,7 +258,9 @@ class Session:
         """All in the order of their places."""
         messages, events = self.messages(), self.events()
         n = 1 + len(messages) + len(events)
-        places = [Record("session", "session", self.row, form.SESSION_FIELDS)] + [None] * (n - 1)
+        first = Record("session", "session", self.row, form.SESSION_FIELDS)
+        first.values += tail_of(self.row, form.SESSION_TAIL)
+        places = [first] + [None] * (n - 1)
         self.missing, self.unknown = self.gap_in(messages, events), None
         for r in events:
             if r.place is None or r.place < 1 or r.place >= n or places[r.place]:
@@ -271,6 +281,7 @@ class Session:
             need(row["session_id"] == self.id and row["id"] == low + row["seq"], "changed", "has the id of another one", name)
             r = Record(name, "message", row, form.MESSAGE_FIELDS)
             r.values.append(self.body(row, name))
+            r.values += tail_of(row, form.MESSAGE_TAIL)
             r.seq = row["seq"]
             out.append(r)
         return out
@@ -317,12 +328,12 @@ class Session:
                 message, added = records[f"message {detail['seq']}"], detail["finding"].encode()
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise Wrong("changed", "does not say which finding was added", r.name) from None
-            now = message.values[-2]
+            now = message.values[FINDING]
             if now == added:
-                message.values[-2] = None
+                message.values[FINDING] = None
             else:
                 need(now is not None and now.endswith(b"," + added), "changed", f"has no finding {detail['finding']}", message.name)
-                message.values[-2] = now[:-len(added) - 1]
+                message.values[FINDING] = now[:-len(added) - 1]
 
     def replaced(self, records):
         self.undo_findings(records)

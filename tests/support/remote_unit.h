@@ -18,6 +18,7 @@ struct store {
     int asked, fails_at; /* fails_at: this call of `read` fails; 0: none */
     int error;
     int bodies; /* asked for with bodies */
+    int named;  /* sessions asked for by their name */
     bool closed;
 };
 
@@ -49,6 +50,7 @@ static int read_sessions(struct store *s, const struct remote_ask *ask, remote_r
                          void *fn_ctx)
 {
     int64_t n = 0;
+    s->named += ask->name.p != NULL;
     for (int k = 0; k < s->sessions && n < ask->rows; k++) {
         int i = ask->backwards ? s->sessions - 1 - k : k;
         const char *name = i % 2 == 0 ? "even" : "odd";

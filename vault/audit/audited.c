@@ -57,7 +57,8 @@ static void take_record(struct audited *c, sqlite3_stmt *q, int i, int n, const 
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it has no salt or no commitment");
         return;
     }
-    struct digest is = commitment_of(q, i + 2, n, record, &salt);
+    struct digest is = i == SESSION_SALT ? commitment_session(q, i + 2, &salt)
+                                         : commitment_of(q, i + 2, n, record, &salt);
     if (!digest_eq(&is, ret))
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
                     "it does not agree with its commitment");

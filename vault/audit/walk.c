@@ -217,6 +217,7 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
         commitment_add(&r, q, BODY, 1);
         c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
     }
+    commitment_add_tail(&r, q, BODY + 1, COMMITMENT_MESSAGE_TAIL_N);
     record_end(&r, ret);
     return st == MI_EINVAL ? 0 : st;
 }
@@ -250,11 +251,13 @@ static int take_message(struct audited *c, sqlite3_stmt *q)
 
 int walk_messages(struct audited *c)
 {
-    int64_t last = schema_message_id(c->id, 0) - 1;
+    int64_t last = schema_message_id(c->id, 0) - 1, version = 0;
     size_t n = 1;
-    int st = 0;
+    bool has;
+    int st = snapshot_number(c->source, SNAPSHOT_VERSION, 0, &has, &version);
+    enum snapshot_sql i = version >= SCHEMA_CALLS ? SNAPSHOT_MESSAGES : SNAPSHOT_MESSAGES_BEFORE_4;
     while (st == 0 && n > 0)
-        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, take_message);
+        st = read_page(c, i, &last, &n, take_message);
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add(c, &c->event[c->event_at++].first);
     return st;

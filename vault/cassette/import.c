@@ -125,7 +125,7 @@ static void learn_session(struct import *d, const struct query_session *s)
 
 int import_session(struct import *d, const struct query_session *s, const char *name)
 {
-    struct buf text = {0}, command = {0}, level = {0}, rules = {0};
+    struct buf text = {0}, command = {0}, level = {0}, rules = {0}, tools_rule = {0};
     learn_session(d, s);
     d->digest = digest_session(s);
     if (name != NULL)
@@ -138,6 +138,7 @@ int import_session(struct import *d, const struct query_session *s, const char *
         buf_slice_add(&rules, s->redact_rules);
     else if (redact_present() != NULL) /* it is sanitized for the first time */
         redact_rules(redact_present(), &rules);
+    buf_slice_add(&tools_rule, s->tools_rule);
     int st = uid_make(d->started_us, d->uid);
     struct writer_session n = {
         .uid = d->uid,
@@ -146,9 +147,10 @@ int import_session(struct import *d, const struct query_session *s, const char *
         .host = "",
         .record_level = buf_str(&level),
         .redact_rules = rules.n > 0 ? buf_str(&rules) : NULL,
+        .tools_rule = s->tools_rule.p != NULL ? buf_str(&tools_rule) : NULL,
         .started_at_us = d->started_us,
     };
-    if (text.failed || command.failed || level.failed || rules.failed)
+    if (text.failed || command.failed || level.failed || rules.failed || tools_rule.failed)
         st = MI_ENOMEM;
     if (st == 0)
         st = writer_begin(d->writer, IMPORT_WAIT_US);
@@ -159,6 +161,7 @@ int import_session(struct import *d, const struct query_session *s, const char *
     buf_close(&command);
     buf_close(&level);
     buf_close(&rules);
+    buf_close(&tools_rule);
     return st < 0 ? fail(d, st) : 0;
 }
 
@@ -328,6 +331,7 @@ int import_message(struct import *d, const struct query_message *m)
         .error_code = m->error_code,
         .batch_seq = (uint64_t)m->batch_seq,
         .redactions = (uint64_t)m->redactions,
+        .revision = m->revision,
     };
     read_findings(m->finding, &r);
     if (m->body.p != NULL && (m->kind == KIND_NOISE || m->kind == KIND_STDERR))

@@ -23,6 +23,13 @@ static void add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
         add_column(o, s, i);
 }
 
+static void add_tail(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
+{
+    while (n > 0 && sqlite3_column_type(s, first + n - 1) == SQLITE_NULL)
+        n--;
+    add_columns(o, s, first, n);
+}
+
 /* A finding as it was stored first: without what was added later. */
 static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struct slice finding)
 {
@@ -63,20 +70,27 @@ static int add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
     add_columns(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
     int st = add_finding(p, o, sqlite3_column_int64(s, FIRST),
                          connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
-    return st == 0 ? add_body(p, o, s, BODY) : st;
+    if (st == 0)
+        st = add_body(p, o, s, BODY);
+    if (st == 0)
+        add_tail(o, s, BODY + 3, COMMITMENT_MESSAGE_TAIL_N);
+    return st;
 }
 
 /* The statement of a record: its salt, then its fields. */
 static sqlite3_stmt *select_row(struct prove *p, int64_t row)
 {
     if (row == 0)
-        return prove_prepare(p, "SELECT salt, " COMMITMENT_SESSION " FROM sessions WHERE id = ?1",
+        return prove_prepare(p,
+                             "SELECT salt, " COMMITMENT_SESSION ", " COMMITMENT_SESSION_TAIL
+                             " FROM sessions s CROSS JOIN" COMMITMENT_NO_TAIL " WHERE s.id = ?1",
                              p->what->session_id);
     if (row < 0)
         return prove_prepare(p, "SELECT salt, " COMMITMENT_EVENT " FROM events WHERE id = ?1", -row);
     return prove_prepare(p,
                          "SELECT salt, " COMMITMENT_MESSAGE
-                         ", body, body_offset, body_length FROM messages WHERE id = ?1",
+                         ", body, body_offset, body_length," COMMITMENT_MESSAGE_TAIL
+                         " FROM messages m CROSS JOIN" COMMITMENT_NO_TAIL " WHERE m.id = ?1",
                          schema_message_id(p->what->session_id, (uint64_t)row));
 }
 
@@ -98,6 +112,8 @@ static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
         st = add_message(p, o, s);
     else
         add_columns(o, s, 1, row == 0 ? COMMITMENT_SESSION_N : COMMITMENT_EVENT_N);
+    if (row == 0)
+        add_tail(o, s, 1 + COMMITMENT_SESSION_N, COMMITMENT_SESSION_TAIL_N);
     bundle_record_end(o);
     int read = prove_finish(p, s, rc);
     return st < 0 ? st : read;

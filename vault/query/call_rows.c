@@ -80,7 +80,9 @@ static int derive_each(struct query *q, const struct id_list *list)
     struct deriving x = {.q = q};
     int st = make_tables(&q->d);
     if (st == 0)
-        st = call_batch_open(&x.batch, true);
+        st = call_batch_open(&x.batch);
+    if (st == 0 && call_batch_connect(&x.batch, q->d.db) != SQLITE_OK)
+        st = db_fail(&q->d);
     for (size_t i = 0; st == 0 && i < list->n; i++)
         st = derive(&x, list->id[i]);
     call_batch_close(&x.batch);

@@ -1,7 +1,6 @@
 #include "vault/search/kind.h"
 
 #include "base/os/file.h"
-#include "vault/store/connect.h"
 #include "vault/store/dir.h"
 #include "vault/store/schema.h"
 
@@ -26,10 +25,9 @@ static int64_t file_of(int64_t session_id)
 
 static void close_file(struct search *s)
 {
-    sqlite3_finalize(s->add);
-    sqlite3_close(s->db);
-    s->add = NULL;
-    s->db = NULL;
+    if (s->d.kind != NULL)
+        db_close(&s->d);
+    s->d = (struct db){.kind = NULL};
 }
 
 static void file_name(int64_t number, char ret[NAME_MAX_LEN])
@@ -65,8 +63,30 @@ static void remove_and_overwrite(int dir_fd, int64_t number)
     close(fd);
 }
 
+enum { ADD, READ_DONE, WRITE_DONE, SESSIONS, MATCH, STATEMENTS };
+static const char *const sql[STATEMENTS] = {
+    [ADD] = "INSERT INTO words (rowid, text) VALUES (?1, ?2)",
+    [READ_DONE] = "SELECT seq, uid FROM done WHERE session_id = ?1",
+    [WRITE_DONE] = "INSERT OR REPLACE INTO done VALUES (?1, ?2, ?3)",
+    [SESSIONS] = "SELECT session_id FROM done",
+    [MATCH] = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC",
+};
+
 /* The index can be created again at any time: it need not survive a power cut. */
-static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY";
+static const struct db_kind index_file = {
+    .writes = true,
+    .wait_ms = SEARCH_WAIT_MS,
+    .settings = "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY",
+    .sql = sql,
+    .n = STATEMENTS,
+    .can_not = "use",
+};
+
+/* An error of the index, which is created again, not of the vault. */
+static int of_index(int st)
+{
+    return st == MI_ESTORE ? MI_EIO : st;
+}
 
 static const char tables[] =
     "BEGIN IMMEDIATE;"
@@ -86,22 +106,21 @@ static int connect_to(struct search *s, int64_t number)
         return MI_EIO;
     close(fd);
     int n = snprintf(path, sizeof path, "%s/%s", s->path, name);
-    if (n < 0 || (size_t)n >= sizeof path ||
-        connect_open(&s->db, path, NULL, SQLITE_OPEN_READWRITE, SEARCH_WAIT_MS) != SQLITE_OK ||
-        sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
+    if (n < 0 || (size_t)n >= sizeof path)
         return MI_EIO;
-    int64_t version;
-    if (connect_number(s->db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
-        return MI_EIO;
-    if (version == 0 && sqlite3_exec(s->db, tables, NULL, NULL, NULL) != SQLITE_OK)
-        return MI_EIO;
-    return version == 0 || version == FORMAT ? 0 : MI_EIO;
+    int64_t version = 0;
+    int st = db_open(&s->d, &index_file, path, &s->why);
+    if (st == 0 && connect_number(s->d.db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        st = MI_EIO;
+    if (st == 0 && version == 0)
+        st = db_exec(&s->d, tables);
+    return st == 0 && version != 0 && version != FORMAT ? MI_EIO : of_index(st);
 }
 
 /* A file that cannot be opened is created again, once. */
 static int open_file(struct search *s, int64_t number)
 {
-    if (s->db != NULL && s->number == number)
+    if (s->d.db != NULL && s->number == number)
         return 0;
     close_file(s);
     s->number = number;
@@ -144,13 +163,9 @@ static bool add_body(void *ctx, const struct query_message *m)
 {
     struct adding *a = ctx;
     struct slice text = text_of(a->s, a->session, m);
-    sqlite3_stmt *st = a->s->add;
-    sqlite3_bind_int64(st, 1, schema_message_id(a->session->id, (uint64_t)m->seq));
-    sqlite3_bind_text(st, 2, text.p, (int)text.n, SQLITE_STATIC);
-    int rc = text.n > 0 ? sqlite3_step(st) : SQLITE_DONE;
-    sqlite3_reset(st);
-    sqlite3_clear_bindings(st);
-    a->status = rc == SQLITE_DONE ? 0 : MI_EIO;
+    struct db *d = &a->s->d;
+    int64_t id = schema_message_id(a->session->id, (uint64_t)m->seq);
+    a->status = text.n > 0 ? of_index(db_run(d, ADD, DB_WITH(db_int(id), db_text(text)))) : 0;
     a->last = m->seq;
     a->n++;
     if (a->on_read != NULL)
@@ -161,42 +176,22 @@ static bool add_body(void *ctx, const struct query_message *m)
 /* The last indexed message of a session; 0: none. MI_EIO: the id belongs to another session. */
 static int read_done(struct search *s, const struct search_session *x, int64_t *ret)
 {
-    sqlite3_stmt *st = NULL;
-    int status = 0;
+    sqlite3_stmt *q;
     *ret = 0;
-    if (sqlite3_prepare_v2(s->db, "SELECT seq, uid FROM done WHERE session_id = ?1", -1, &st,
-                           NULL) != SQLITE_OK)
-        return MI_EIO;
-    sqlite3_bind_int64(st, 1, x->id);
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW) {
-        const char *uid = (const char *)sqlite3_column_text(st, 1);
-        *ret = sqlite3_column_int64(st, 0);
-        status = uid != NULL && strcmp(uid, x->uid) == 0 ? 0 : MI_EIO;
-    } else if (rc != SQLITE_DONE) {
-        status = MI_EIO;
-    }
-    sqlite3_finalize(st);
-    return status;
+    int st = db_ask(&s->d, READ_DONE, &q, DB_WITH(db_int(x->id)));
+    if (st < 0)
+        return of_index(st);
+    int rc = sqlite3_step(q);
+    bool other = rc == SQLITE_ROW && !slice_is(connect_column(q, 1), x->uid);
+    *ret = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+    st = of_index(db_done(&s->d, q, rc));
+    return st == 0 && other ? MI_EIO : st;
 }
 
 static int write_done(struct search *s, const struct search_session *x, int64_t seq)
 {
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO done VALUES (?1, ?2, ?3)", -1, &st,
-                           NULL) != SQLITE_OK)
-        return MI_EIO;
-    sqlite3_bind_int64(st, 1, x->id);
-    sqlite3_bind_text(st, 2, x->uid, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(st, 3, seq);
-    int rc = sqlite3_step(st);
-    sqlite3_finalize(st);
-    return rc == SQLITE_DONE ? 0 : MI_EIO;
-}
-
-static int run(struct search *s, const char *sql)
-{
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : MI_EIO;
+    return of_index(
+        db_run(&s->d, WRITE_DONE, DB_WITH(db_int(x->id), db_text(slice_of(x->uid)), db_int(seq))));
 }
 
 /* One transaction: up to BATCH messages of a session. *ret_more: there may be more. */
@@ -204,9 +199,10 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
                      bool *ret_more)
 {
     int64_t done = 0;
-    int st = run(s, "BEGIN IMMEDIATE");
-    if (st == 0)
-        st = read_done(s, x, &done); /* again: another process may have added some */
+    int st = of_index(db_begin(&s->d));
+    if (st < 0)
+        return st;
+    st = read_done(s, x, &done); /* again: another process may have added some */
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
@@ -215,10 +211,8 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
         st = a->status;
     if (st == 0 && a->n > 0)
         st = write_done(s, x, a->last);
-    if (st == 0)
-        st = run(s, "COMMIT");
-    if (!sqlite3_get_autocommit(s->db))
-        (void)run(s, "ROLLBACK"); /* the first error is reported */
+    int ended = db_end(&s->d, st);
+    st = st < 0 ? st : of_index(ended);
     *ret_more = a->n == BATCH;
     return st;
 }
@@ -238,27 +232,24 @@ static int catch_up(struct search *s, const struct search_session *x, struct add
 /* MI_EIO: the file has a session that no longer exists. */
 static int check_sessions(struct search *s, const struct search_session *session, size_t n)
 {
-    sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(s->db, "SELECT session_id FROM done", -1, &st, NULL) != SQLITE_OK)
-        return MI_EIO;
-    int status = 0;
-    while (status == 0 && sqlite3_step(st) == SQLITE_ROW) {
+    sqlite3_stmt *q;
+    int rc = SQLITE_DONE, st = of_index(db_ask(&s->d, SESSIONS, &q, NULL, 0));
+    if (st < 0)
+        return st;
+    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         size_t i = 0;
-        while (i < n && session[i].id != sqlite3_column_int64(st, 0))
+        while (i < n && session[i].id != sqlite3_column_int64(q, 0))
             i++;
-        status = i < n ? 0 : MI_EIO;
+        st = i < n ? 0 : MI_EIO;
     }
-    return sqlite3_finalize(st) == SQLITE_OK ? status : MI_EIO;
+    int ended = of_index(db_done(&s->d, q, rc));
+    return st < 0 ? st : ended;
 }
 
 static int fill_file(struct search *s, const struct search_session *session, size_t n,
                      struct adding *a)
 {
     int st = open_file(s, file_of(session[0].id));
-    if (st == 0 && s->add == NULL &&
-        sqlite3_prepare_v3(s->db, "INSERT INTO words (rowid, text) VALUES (?1, ?2)", -1,
-                           SQLITE_PREPARE_PERSISTENT, &s->add, NULL) != SQLITE_OK)
-        st = MI_EIO;
     if (st == 0)
         st = check_sessions(s, session, n);
     for (size_t i = 0; st == 0 && i < n; i++)
@@ -287,23 +278,19 @@ static int ask_file(struct search *s, const struct search_session *session, size
                     const char *query, search_fn fn, void *ctx)
 {
     (void)session, (void)n; /* the file has no others */
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(
-        s->db, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC", -1, &st, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(st, 1, query, -1, SQLITE_STATIC);
-    for (bool more = rc == SQLITE_OK; more && (rc = sqlite3_step(st)) == SQLITE_ROW;) {
-        int64_t id = sqlite3_column_int64(st, 0);
+    sqlite3_stmt *q;
+    bool more = true;
+    int rc = SQLITE_DONE, st = db_ask(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
+    while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        int64_t id = sqlite3_column_int64(q, 0);
         more = fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
     }
-    sqlite3_finalize(st);
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-        return 0;
-    close_file(s);
-    if (rc == SQLITE_NOMEM)
-        return MI_ENOMEM;
-    remove_file(s->dir_fd, s->number);
-    return MI_EIO;
+    st = st == 0 ? db_done(&s->d, q, rc) : st;
+    if (st == MI_ESTORE) {
+        close_file(s);
+        remove_file(s->dir_fd, s->number);
+    }
+    return of_index(st);
 }
 
 static const struct search_kind files = {file_of, search_terms_query, update, ask_file};
@@ -346,6 +333,7 @@ void search_close(struct search *s)
     if (s->dir_fd >= 0)
         close(s->dir_fd);
     free(s->path);
+    buf_close(&s->why);
     buf_close(&s->text);
     buf_close(&s->large);
     free(s);
@@ -382,10 +370,11 @@ int search_forget(const char *vault, int64_t session_id)
     s.path = path;
     if (faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         if (connect_to(&s, number) == 0)
-            (void)run(&s, "BEGIN EXCLUSIVE");
+            (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* the file is removed in any case */
         remove_and_overwrite(s.dir_fd, number);
         close_file(&s);
     }
+    buf_close(&s.why);
     bool deleted = faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
     close(s.dir_fd);
     return deleted ? 0 : MI_EIO;

@@ -3,8 +3,7 @@
 #define MI_VAULT_SEARCH_KIND_H
 
 #include "vault/search/index.h"
-
-#include <sqlite3.h>
+#include "vault/store/db.h"
 
 /* The functions of index.h. */
 struct search_kind {
@@ -24,8 +23,8 @@ struct search {
     char *path;        /* owned; VAULT/Search; NULL: it cannot be opened or created */
     int dir_fd;        /* owned; -1 */
     int64_t number;    /* of the open file */
-    sqlite3 *db;       /* owned; NULL: none */
-    sqlite3_stmt *add; /* owned */
+    struct db d;       /* owned; d.db NULL: no file is open */
+    struct buf why;    /* owned; of d: nobody is told, the file is created again */
     struct buf text;   /* owned; of a message */
     struct buf large;  /* owned; a large body */
 };

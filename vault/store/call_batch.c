@@ -1,16 +1,22 @@
 #include "vault/store/call_batch.h"
 
+#include "vault/store/batch_table.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
 #include <stdlib.h>
 
+#define COLUMNS                                                                                    \
+    "id, closing_seq, method, target, status, t_us, duration_us, request_size, response_size"
+
 /* A commit that was reported as failed may have been written: the same rows are then put again. */
 static const char *const sql[CALL_STATEMENTS] = {
-    [CALL_PUT] = "INSERT OR REPLACE INTO calls (id, closing_seq, direction, origin, method, target,"
-                 " status, error_code, t_us, duration_us, request_size, response_size)"
-                 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+    [CALL_PUT] =
+        "INSERT OR REPLACE INTO calls (" COLUMNS ", direction, origin, error_code) SELECT " COLUMNS
+        ", direction, origin, error_code FROM call_batch()",
+    [CALL_PUT_USUAL] = "INSERT OR REPLACE INTO calls (" COLUMNS
+                       ", direction, origin) SELECT " COLUMNS ", 'c2s', 'peer' FROM call_batch()",
     [CALL_GET] = "SELECT closing_seq, direction, origin, status, t_us FROM calls WHERE id = ?1",
     [CALL_END] = "UPDATE calls SET closing_seq = ?2, status = ?3, error_code = ?4,"
                  " duration_us = ?5, response_size = ?6 WHERE id = ?1",
@@ -21,11 +27,91 @@ static const char *const sql[CALL_STATEMENTS] = {
 };
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 68719476735");
 
-int call_batch_open(struct call_batch *b, bool keep)
+int call_batch_open(struct call_batch *b)
 {
-    *b = (struct call_batch){.calls.borrows = !keep,
-                             .late = malloc(CALL_BATCH_MAX * sizeof *b->late)};
+    *b = (struct call_batch){.late = malloc(CALL_BATCH_MAX * sizeof *b->late)};
     return b->late != NULL ? 0 : MI_ENOMEM;
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+/* The columns of `declaration`, in its order. */
+enum column {
+    C_ID,
+    C_CLOSING_SEQ,
+    C_DIRECTION,
+    C_ORIGIN,
+    C_METHOD,
+    C_TARGET,
+    C_STATUS,
+    C_ERROR_CODE,
+    C_T_US,
+    C_DURATION_US,
+    C_REQUEST_SIZE,
+    C_RESPONSE_SIZE
+};
+
+static const char declaration[] =
+    "CREATE TABLE call_batch (id, closing_seq, direction, origin, method, target, status,"
+    " error_code, t_us, duration_us, request_size, response_size)";
+
+static size_t call_batch_count(const void *rows)
+{
+    return ((const struct call_batch *)rows)->calls.n;
+}
+
+static void call_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
+{
+    const struct call_batch *b = rows;
+    const struct call *c = &b->calls.call[row];
+    switch ((enum column)i) {
+    case C_ID:
+        sqlite3_result_int64(to, schema_message_id(b->session_id, (uint64_t)c->seq));
+        break;
+    case C_CLOSING_SEQ:
+        batch_result_count(to, c->closing_seq);
+        break;
+    case C_DIRECTION:
+        batch_result_text(to, slice_of(row_direction_name(c->direction)));
+        break;
+    case C_ORIGIN:
+        batch_result_text(to, slice_of(row_origin_name(c->origin)));
+        break;
+    case C_METHOD:
+        batch_result_text(to, c->method);
+        break;
+    case C_TARGET:
+        batch_result_text(to, c->target);
+        break;
+    case C_STATUS:
+        batch_result_text(to, slice_of(call_status_name(c->status)));
+        break;
+    case C_ERROR_CODE:
+        if (c->has_error_code)
+            sqlite3_result_int64(to, c->error_code);
+        break;
+    case C_T_US:
+        sqlite3_result_int64(to, c->t_us);
+        break;
+    case C_DURATION_US:
+        if (c->duration_us >= 0)
+            sqlite3_result_int64(to, c->duration_us);
+        break;
+    case C_REQUEST_SIZE:
+        sqlite3_result_int64(to, c->request_size);
+        break;
+    case C_RESPONSE_SIZE:
+        if (c->response_size >= 0)
+            sqlite3_result_int64(to, c->response_size);
+        break;
+    }
+}
+
+int call_batch_connect(struct call_batch *b, sqlite3 *db)
+{
+    static const struct batch_table table = {"call_batch", declaration, call_batch_count,
+                                             call_batch_column};
+    return batch_table_connect(&table, b, db);
 }
 
 void call_batch_close(struct call_batch *b)
@@ -105,6 +191,7 @@ void call_batch_start(struct call_batch *b, int64_t session_id)
     b->calls.own_n = 0;
     b->session_id = session_id;
     b->on = b->knows_own = true;
+    b->calls.borrows = false;
 }
 
 int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
@@ -122,6 +209,7 @@ int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
     call_batch_start(b, session_id);
     b->on = on;
     b->knows_own = false;
+    b->calls.borrows = true;
     return 0;
 }
 
@@ -173,26 +261,23 @@ static void bind_word(sqlite3_stmt *q, int i, const char *word)
     sqlite3_bind_text(q, i, word, -1, SQLITE_STATIC);
 }
 
-static int put_call(struct call_batch *b, sqlite3 *db, const struct call *c)
+/* Calls of the client without an error. */
+static bool is_usual(const struct call_batch *b)
 {
-    sqlite3_stmt *q = statement(b, db, CALL_PUT);
-    if (q == NULL)
-        return MI_ESTORE;
-    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c->seq));
-    bind_or_null(q, 2, c->closing_seq != 0, c->closing_seq);
-    bind_word(q, 3, row_direction_name(c->direction));
-    bind_word(q, 4, row_origin_name(c->origin));
-    connect_bind(q, 5, c->method);
-    connect_bind(q, 6, c->target);
-    bind_word(q, 7, call_status_name(c->status));
-    bind_or_null(q, 8, c->has_error_code, c->error_code);
-    sqlite3_bind_int64(q, 9, c->t_us);
-    bind_or_null(q, 10, c->duration_us >= 0, c->duration_us);
-    sqlite3_bind_int64(q, 11, c->request_size);
-    bind_or_null(q, 12, c->response_size >= 0, c->response_size);
-    int rc = sqlite3_step(q);
-    sqlite3_reset(q); /* every parameter is bound again for the next row */
-    return rc == SQLITE_DONE ? 0 : failure_keep(db);
+    for (size_t i = 0; i < b->calls.n; i++) {
+        const struct call *c = &b->calls.call[i];
+        if (c->direction != ROW_C2S || c->origin != ROW_PEER || c->has_error_code)
+            return false;
+    }
+    return true;
+}
+
+static int put_calls(struct call_batch *b, sqlite3 *db)
+{
+    if (b->calls.n == 0)
+        return 0;
+    sqlite3_stmt *q = statement(b, db, is_usual(b) ? CALL_PUT_USUAL : CALL_PUT);
+    return q != NULL ? finish(db, q, sqlite3_step(q)) : MI_ESTORE;
 }
 
 /* What call_ends() and call_end() need of a stored call. *ret_found false: there is none. */
@@ -240,9 +325,7 @@ static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_messa
 
 int call_batch_flush(struct call_batch *b, sqlite3 *db)
 {
-    int st = 0;
-    for (size_t i = b->calls.first; st == 0 && i < b->calls.n; i++)
-        st = put_call(b, db, &b->calls.call[i]);
+    int st = put_calls(b, db);
     for (size_t i = 0; st == 0 && i < b->late_n; i++)
         st = end_stored(b, db, &b->late[i]);
     clear(b);

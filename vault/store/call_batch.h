@@ -1,6 +1,6 @@
 /* call_batch.h - rows of the table `calls` (model/calls.h), which follow from the messages that a transaction stores.
  *
- * A call that begins and ends within one batch is one insert. One that is still open at the end of the batch is inserted
+ * A call that begins and ends within one batch is one row of one insert. One that is still open at the end of the batch is inserted
  * as `open`, and updated by the batch that ends it: nothing is remembered from one batch to the next but the ids of the
  * proxy's own requests.
  *
@@ -9,7 +9,7 @@
  * Owns      its statements, on the caller's connection: call_batch_close() before it is closed.
  * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
  * Lifetime  what is remembered of a session holds until call_batch_forget(): call it when a transaction was rolled back.
- *           Texts of messages are borrowed until call_batch_flush(), unless they are kept (`keep`).
+ *           Texts of messages are borrowed until call_batch_flush().
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_CALL_BATCH_H
 #define MI_VAULT_STORE_CALL_BATCH_H
@@ -20,7 +20,15 @@
 
 #define CALL_BATCH_MAX 512 /* messages in a batch */
 
-enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
+enum call_statement {
+    CALL_PUT,
+    CALL_PUT_USUAL,
+    CALL_GET,
+    CALL_END,
+    CALL_OWN,
+    CALL_SESSION,
+    CALL_STATEMENTS
+};
 
 struct call_batch {
     sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each prepared at its first use */
@@ -33,12 +41,13 @@ struct call_batch {
     size_t n; /* messages in the batch */
 };
 
-/* keep: texts of messages are copied. 0 or MI_ENOMEM. */
-MI_MUST int call_batch_open(struct call_batch *b, bool keep);
+MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
+/* Before anything else: makes the rows known to the connection. An SQLite code. */
+MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* {0} is fine, and twice */
 /* Remembers a session, unless it is remembered; the batch must be empty then. */
 MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
-/* Remembers a session whose rows are written again, from its first message on. */
+/* Remembers a session whose rows are written again, from its first message on. Texts of its messages are copied. */
 void call_batch_start(struct call_batch *b, int64_t session_id);
 void call_batch_forget(struct call_batch *b);
 /* A message of the remembered session, in the order of seq. */

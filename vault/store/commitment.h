@@ -15,6 +15,15 @@
 #define COMMITMENT_SESSION                                                                         \
     "uid, name, command, started_at_us, pid, host, record_level, interposer_version, redact_rules"
 #define COMMITMENT_SESSION_N 9
+/* The tail of a record: behind everything else, up to the last column that is not NULL. It is new in version 4 of the
+ * schema. For `sessions s`, also of an older version: its names then resolve to the NULLs of COMMITMENT_NO_TAIL. */
+#define COMMITMENT_SESSION_TAIL                                                                    \
+    "(SELECT cwd FROM sessions t WHERE t.id = s.id),"                                              \
+    " (SELECT tools_rule FROM sessions t WHERE t.id = s.id)"
+#define COMMITMENT_SESSION_TAIL_N 2
+#define COMMITMENT_MESSAGE_TAIL "(SELECT revision FROM messages t WHERE t.id = m.id)"
+#define COMMITMENT_MESSAGE_TAIL_N 1
+#define COMMITMENT_NO_TAIL "(SELECT NULL AS cwd, NULL AS tools_rule, NULL AS revision)"
 /* Without the body, which follows. */
 #define COMMITMENT_MESSAGE                                                                         \
     "seq, t_us, direction, origin, kind, rpc_id, method, target, size, redactions, action,"        \
@@ -30,6 +39,10 @@
 
 /* Adds n columns of the current row as fields. */
 void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
+/* Adds the columns up to the last one that is not NULL. */
+void commitment_add_tail(struct record *r, sqlite3_stmt *q, int first, int n);
+/* The commitment of the record `session`, from COMMITMENT_SESSION and COMMITMENT_SESSION_TAIL. */
+struct digest commitment_session(sqlite3_stmt *q, int first, const struct salt *salt);
 /* The commitment of a record that consists of these columns. */
 struct digest commitment_of(sqlite3_stmt *q, int first, int n, const char *kind,
                             const struct salt *salt);

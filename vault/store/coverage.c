@@ -180,7 +180,8 @@ static int set_commitment(sqlite3 *db, int64_t session_id, const struct digest *
 
 int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
-    static const char sql[] = "SELECT salt, " COMMITMENT_SESSION " FROM sessions WHERE id = ?1";
+    static const char sql[] = "SELECT salt, " COMMITMENT_SESSION ", cwd, tools_rule"
+                              " FROM sessions WHERE id = ?1";
     struct leaf leaf = {.type = LEAF_OPEN, .id = session_id};
     struct salt salt;
     int64_t n;
@@ -190,7 +191,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     sqlite3_stmt *q = prepare(db, sql, session_id);
     st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : failure_keep(db);
     if (st == 0) {
-        leaf.digest = commitment_of(q, 1, COMMITMENT_SESSION_N, "session", &salt);
+        leaf.digest = commitment_session(q, 1, &salt);
         leaf.uid = connect_column(q, 1);
         st = ledger_add(db, &leaf, &n);
     }
@@ -239,6 +240,8 @@ int coverage_message(struct coverage *c, struct batch_row *row, struct slice bod
     add_count(&r, row->batch_seq);
     record_text(&r, row->text[BATCH_FINDING]);
     record_text(&r, body);
+    if (row->text[BATCH_REVISION].p != NULL)
+        record_text(&r, row->text[BATCH_REVISION]);
     record_end(&r, &row->commitment);
     count(c, &row->commitment);
     return 0;

@@ -17,7 +17,7 @@
     "id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq, salt,"       \
     " commitment"
 #define SAME_COLUMNS ", session_id, origin, action, redactions"
-#define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding"
+#define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding, revision"
 
 /* A failed commit may turn out to be committed when the database is opened again: its frames were in the log, and only
  * the sync failed. The same rows are then inserted a second time, which must not fail. */
@@ -35,7 +35,8 @@ static const char *const sql[Q_COUNT] = {
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] =
         "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version, redact_rules, salt, calls) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,1)"
+        " interposer_version, redact_rules, salt, cwd, tools_rule, calls)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,1)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"
@@ -170,7 +171,8 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
         return MI_ESTORE;
     }
     sqlite3_wal_hook(s->db, on_wal, s);
-    if (row_batch_connect(&s->batch, s->db) != SQLITE_OK)
+    if (row_batch_connect(&s->batch, s->db) != SQLITE_OK ||
+        call_batch_connect(&s->calls, s->db) != SQLITE_OK)
         return writer_fail_sql(s);
     int st = schema_ready(s->db);
     return st == MI_ESTORE ? writer_fail_sql(s) : st;
@@ -185,7 +187,7 @@ int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full
     bodies_open(&s->bodies, dir->fd, sync_full);
     int st = row_batch_open(&s->batch);
     if (st == 0)
-        st = call_batch_open(&s->calls, false);
+        st = call_batch_open(&s->calls);
     if (st == 0 && (st = make_file(s, dir)) < 0)
         buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault",
                    dir->path, strerror(errno));

@@ -118,7 +118,7 @@ static int add_large(struct run *run, struct record *r, int64_t at, int64_t leng
 static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const struct salt *salt,
                           struct digest *ret)
 {
-    enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH };
+    enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH, TAIL };
     struct record r;
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
     int st = first_finding(run, seq, &finding);
@@ -129,6 +129,7 @@ static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const s
         commitment_add(&r, q, BODY, 1);
     else if (st == 0)
         st = add_large(run, &r, sqlite3_column_int64(q, OFFSET), sqlite3_column_int64(q, LENGTH));
+    commitment_add_tail(&r, q, TAIL, COMMITMENT_MESSAGE_TAIL_N);
     record_end(&r, ret);
     return st;
 }
@@ -136,7 +137,7 @@ static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const s
 static int restate_message(struct run *run, int64_t seq)
 {
     static const char sql[] = "SELECT commitment, " COMMITMENT_MESSAGE
-                              ", body, body_offset, body_length FROM messages"
+                              ", body, body_offset, body_length, revision FROM messages"
                               " WHERE id = (?1 << 36) + ?2";
     struct line line;
     struct salt salt;
@@ -155,7 +156,7 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* A row with the columns: the old commitment, a number for its name, and n fields. */
+/* A row with the columns: the old commitment, a number for its name, and n fields; 0: those of a session. */
 static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
                        const char *kind, int n)
 {
@@ -165,7 +166,7 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
     bool has;
     int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0) {
-        line.now = commitment_of(q, 2, n, kind, &salt);
+        line.now = n == 0 ? commitment_session(q, 2, &salt) : commitment_of(q, 2, n, kind, &salt);
         if (sqlite3_column_type(q, 1) == SQLITE_NULL)
             snprintf(line.record, sizeof line.record, "%s", kind);
         else
@@ -186,10 +187,11 @@ static int restate_event(struct run *run, int64_t id)
 static int restate_session(struct run *run)
 {
     int64_t id = run->r->session_id;
-    int st = restate_row(
-        run, "SELECT commitment, NULL, " COMMITMENT_SESSION " FROM sessions WHERE id = ?1",
-        "UPDATE sessions SET salt = ?2, commitment = ?3 WHERE id = ?1", id, "session",
-        COMMITMENT_SESSION_N);
+    int st = restate_row(run,
+                         "SELECT commitment, NULL, " COMMITMENT_SESSION
+                         ", cwd, tools_rule FROM sessions WHERE id = ?1",
+                         "UPDATE sessions SET salt = ?2, commitment = ?3 WHERE id = ?1", id,
+                         "session", 0);
     if (st < 0)
         return st;
     return restate_row(

@@ -1,5 +1,7 @@
 #include "vault/store/row_batch.h"
 
+#include "vault/store/batch_table.h"
+
 #include <stdlib.h>
 
 /* The columns of `declaration`, in its order. */
@@ -25,7 +27,7 @@ static const char declaration[] =
     "CREATE TABLE row_batch (id, session_id, seq, t_us, size, redactions, request_seq, batch_seq,"
     " error_code, body_offset, body_length,"
     " direction, origin, kind, action,"
-    " rpc_id, method, target, body, finding,"
+    " rpc_id, method, target, body, finding, revision,"
     " salt, commitment)";
 
 int row_batch_open(struct row_batch *b)
@@ -56,6 +58,7 @@ static bool is_usual(const struct batch_row *r, int64_t session_id)
 {
     return r->session_id == session_id && r->redactions == 0 && r->batch_seq == 0 &&
            !r->has_error_code && r->body_length == 0 && r->text[BATCH_FINDING].p == NULL &&
+           r->text[BATCH_REVISION].p == NULL &&
            strcmp(r->word[BATCH_ORIGIN], ROW_BATCH_ORIGIN) == 0 &&
            strcmp(r->word[BATCH_ACTION], ROW_BATCH_ACTION) == 0;
 }
@@ -78,105 +81,14 @@ int row_batch_add(struct row_batch *b, const struct batch_row *r)
     return 0;
 }
 
-/* ---- the virtual table ---------------------------------------------------------------------- */
-
-struct batch_table {
-    sqlite3_vtab base;
-    const struct row_batch *batch; /* borrowed */
-};
-
-struct batch_cursor {
-    sqlite3_vtab_cursor base;
-    const struct row_batch *batch; /* borrowed */
-    size_t at;
-};
-
-static int connect_table(sqlite3 *db, void *batch, int n, const char *const *args,
-                         sqlite3_vtab **ret, char **error)
+static size_t row_batch_count(const void *rows)
 {
-    (void)n, (void)args, (void)error;
-    int rc = sqlite3_declare_vtab(db, declaration);
-    if (rc != SQLITE_OK)
-        return rc;
-    struct batch_table *t = calloc(1, sizeof *t);
-    if (t == NULL)
-        return SQLITE_NOMEM;
-    t->batch = batch;
-    *ret = &t->base;
-    return SQLITE_OK;
+    return ((const struct row_batch *)rows)->n;
 }
 
-static int disconnect_table(sqlite3_vtab *t)
+static void row_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
 {
-    free(t);
-    return SQLITE_OK;
-}
-
-static int plan(sqlite3_vtab *t, sqlite3_index_info *info)
-{
-    (void)t, (void)info; /* there is one way to read it: all rows */
-    return SQLITE_OK;
-}
-
-static int open_cursor(sqlite3_vtab *t, sqlite3_vtab_cursor **ret)
-{
-    struct batch_cursor *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return SQLITE_NOMEM;
-    c->batch = ((struct batch_table *)t)->batch;
-    *ret = &c->base;
-    return SQLITE_OK;
-}
-
-static int close_cursor(sqlite3_vtab_cursor *c)
-{
-    free(c);
-    return SQLITE_OK;
-}
-
-static int first(sqlite3_vtab_cursor *cursor, int number, const char *text, int n,
-                 sqlite3_value **arg)
-{
-    (void)number, (void)text, (void)n, (void)arg;
-    ((struct batch_cursor *)cursor)->at = 0;
-    return SQLITE_OK;
-}
-
-static int next(sqlite3_vtab_cursor *cursor)
-{
-    ((struct batch_cursor *)cursor)->at++;
-    return SQLITE_OK;
-}
-
-static int at_end(sqlite3_vtab_cursor *cursor)
-{
-    const struct batch_cursor *c = (const struct batch_cursor *)cursor;
-    return c->at >= c->batch->n;
-}
-
-static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
-{
-    *ret = (sqlite3_int64)((struct batch_cursor *)cursor)->at;
-    return SQLITE_OK;
-}
-
-static void result_count(sqlite3_context *to, int64_t v)
-{
-    if (v != 0)
-        sqlite3_result_int64(to, v);
-}
-
-static void result_text(sqlite3_context *to, struct slice s)
-{
-    if (s.p != NULL)
-        sqlite3_result_text64(to, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-/* The result is NULL if none is set. */
-static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
-{
-    const struct batch_cursor *c = (const struct batch_cursor *)cursor;
-    const struct batch_row *r = &c->batch->row[c->at];
+    const struct batch_row *r = &((const struct row_batch *)rows)->row[row];
     switch (i) {
     case C_ID:
         sqlite3_result_int64(to, r->id);
@@ -197,10 +109,10 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
         sqlite3_result_int64(to, r->redactions);
         break;
     case C_REQUEST_SEQ:
-        result_count(to, r->request_seq);
+        batch_result_count(to, r->request_seq);
         break;
     case C_BATCH_SEQ:
-        result_count(to, r->batch_seq);
+        batch_result_count(to, r->batch_seq);
         break;
     case C_ERROR_CODE:
         if (r->has_error_code)
@@ -211,7 +123,7 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
             sqlite3_result_int64(to, r->body_offset);
         break;
     case C_BODY_LENGTH:
-        result_count(to, r->body_length);
+        batch_result_count(to, r->body_length);
         break;
     case C_SALT:
         if (r->covered)
@@ -222,29 +134,14 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
             sqlite3_result_blob(to, r->commitment.b, DIGEST_N, SQLITE_STATIC);
         break;
     default:
-        result_text(to, i < C_TEXT ? slice_of(r->word[i - C_WORD]) : r->text[i - C_TEXT]);
+        batch_result_text(to, i < C_TEXT ? slice_of(r->word[i - C_WORD]) : r->text[i - C_TEXT]);
         break;
     }
-    return SQLITE_OK;
 }
-
-/* Without xCreate: the table exists in every database, and only there by this name. */
-static const sqlite3_module module = {
-    .iVersion = 1,
-    .xConnect = connect_table,
-    .xBestIndex = plan,
-    .xDisconnect = disconnect_table,
-    .xDestroy = disconnect_table,
-    .xOpen = open_cursor,
-    .xClose = close_cursor,
-    .xFilter = first,
-    .xNext = next,
-    .xEof = at_end,
-    .xColumn = column,
-    .xRowid = rowid,
-};
 
 int row_batch_connect(struct row_batch *b, sqlite3 *db)
 {
-    return sqlite3_create_module(db, "row_batch", &module, b);
+    static const struct batch_table table = {"row_batch", declaration, row_batch_count,
+                                             row_batch_column};
+    return batch_table_connect(&table, b, db);
 }

@@ -19,8 +19,7 @@
 #define ROW_BATCH_ROW_MAX                                                                          \
     ((size_t)128 << 10) /* bytes of a row's texts that fit while the batch is not full */
 
-/* For FROM. As a function, because a table or view of this name in the database is then an error. The columns are
- * those of the table `messages`. */
+/* For FROM (batch_table.h). The columns are those of the table `messages`. */
 #define ROW_BATCH_TABLE "row_batch()"
 
 #define ROW_BATCH_ORIGIN "peer"
@@ -33,6 +32,7 @@ enum batch_text {
     BATCH_TARGET,
     BATCH_BODY,
     BATCH_FINDING,
+    BATCH_REVISION,
     BATCH_TEXTS
 };
 
@@ -55,7 +55,7 @@ struct row_batch {
     char *text;            /* owned; of all rows */
     size_t n, text_n;
     /* All rows are of one session, with ROW_BATCH_ORIGIN and ROW_BATCH_ACTION, without redactions, and NULL in the
-     * columns that are NULL in most rows: batch_seq, error_code, body_offset, body_length, finding. */
+     * columns that are NULL in most rows: batch_seq, error_code, body_offset, body_length, finding, revision. */
     bool usual;
 };
 

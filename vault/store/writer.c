@@ -278,6 +278,7 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
     struct sanitized_row k;
     if (sanitize_row(&s->sanitizer, r, &k) < 0)
         return writer_fail_memory(s);
+    s->body = k.body;
     s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
     int st = use_session(s, session_id);
     if (st < 0)
@@ -303,7 +304,8 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
         .text = {[BATCH_RPC_ID] = k.rpc_id,
                  [BATCH_METHOD] = k.method,
                  [BATCH_TARGET] = k.target,
-                 [BATCH_BODY] = k.body},
+                 [BATCH_BODY] = k.body,
+                 [BATCH_REVISION] = r->revision},
     };
     if ((st = place_body(s, uid, &b, &set)) < 0)
         return st;
@@ -331,6 +333,11 @@ int writer_add(struct writer *s, int64_t session_id, const char *uid, const stru
 bool writer_left_body(const struct writer *s)
 {
     return s->left_body;
+}
+
+struct slice writer_body(const struct writer *s)
+{
+    return s->body;
 }
 
 bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT])

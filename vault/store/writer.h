@@ -28,6 +28,8 @@ struct writer;
 struct writer_session {
     const char *uid, *name, *command, *host, *record_level;
     const char *redact_rules; /* JSON from redact_rules(); NULL: unknown */
+    const char *cwd;          /* NULL: unknown */
+    const char *tools_rule;   /* of a cassette; NULL: none */
     int64_t started_at_us, pid;
 };
 
@@ -67,6 +69,8 @@ MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, co
 /* Whether the sanitizer has left the body of the message that was added last as it was: parts of it may be written
  * elsewhere. */
 bool writer_left_body(const struct writer *s);
+/* Its sanitized body, wherever it is stored; {NULL, 0}: it has none. Valid until the next call. */
+struct slice writer_body(const struct writer *s);
 /* The commitment of the message that was added last, and of one that is stored, in hex. false: it has none. */
 #define WRITER_COMMITMENT 65
 MI_MUST bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);

@@ -17,14 +17,25 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     sqlite3_stmt *q = s->q[Q_SESSION];
     struct slice command;
     struct salt salt;
-    struct buf name = {0};
+    const char *const more[] = {n->cwd, n->tools_rule};
+    struct buf name = {0}, text[MI_COUNT(more)] = {{0}};
+    int st = 0;
     if (writer_take_lock(s) < 0)
         return MI_ESTORE;
     if (salts_next(&s->coverage.salts, &salt) < 0)
         return writer_fail_coverage(s, MI_EIO);
     if (sanitize_json(&s->sanitizer, slice_of(n->command), &command) < 0 ||
-        redact_append(slice_of(n->name), &name) < 0) {
+        redact_append(slice_of(n->name), &name) < 0)
+        st = MI_ENOMEM;
+    for (size_t i = 0; st == 0 && i < MI_COUNT(more); i++) {
+        if (more[i] != NULL)
+            st = redact_append(redact_cut(slice_of(more[i]), STORED_NAME_MAX), &text[i]);
+        connect_bind(q, 11 + (int)i, more[i] != NULL ? buf_slice(&text[i]) : (struct slice){0});
+    }
+    if (st < 0) {
         buf_close(&name);
+        for (size_t i = 0; i < MI_COUNT(more); i++)
+            buf_close(&text[i]);
         return writer_fail_memory(s);
     }
     connect_bind(q, 1, slice_of(n->uid));
@@ -42,10 +53,12 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
     if (rc == SQLITE_ROW)
         rc = sqlite3_step(q);
-    int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
+    st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
     sqlite3_reset(q);
     sqlite3_clear_bindings(q);
     buf_close(&name);
+    for (size_t i = 0; i < MI_COUNT(more); i++)
+        buf_close(&text[i]);
     /* The id of a new session may have belonged to one that was removed: its position must not be taken over. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)

@@ -46,6 +46,7 @@ struct writer {
     bool begins;      /* the next statement begins the transaction */
     bool want_bodies; /* writer_want_bodies() */
     bool left_body;   /* writer_left_body() */
+    struct slice body; /* writer_body() */
     bool covered;     /* the message that was added last has a commitment */
     struct digest commitment;
     bool body_lost;   /* the last long body could not be written; a warning was logged */

@@ -5,117 +5,50 @@
 #include "vault/store/schema.h"
 #include "vault/unsent/state.h"
 
-static int run(struct unsent *u, const char *sql)
-{
-    return sqlite3_exec(u->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : unsent_fail(u);
-}
-
-static int save_one(struct unsent *u, struct slice url, const struct cursor *c, int64_t now_us)
-{
-    sqlite3_stmt *q = unsent_prepare(
-        u, &u->save,
-        "INSERT INTO shipped (target, session_id, seq, event, complete, at_us) VALUES "
-        "(?1,?2,?3,?4,?5,?6)"
-        " ON CONFLICT DO UPDATE SET seq = excluded.seq, event = excluded.event, complete = "
-        "excluded.complete,"
-        " at_us = excluded.at_us"
-        " WHERE (seq, event, complete) <> (excluded.seq, excluded.event, excluded.complete)");
-    if (q == NULL)
-        return unsent_fail(u);
-    const int64_t value[] = {c->session_id, c->seq, c->event, c->complete, now_us};
-    connect_bind(q, 1, url);
-    for (size_t i = 0; i < MI_COUNT(value); i++)
-        sqlite3_bind_int64(q, (int)i + 2, value[i]);
-    int st = sqlite3_step(q) == SQLITE_DONE ? 0 : unsent_fail(u);
-    sqlite3_reset(q);
-    return st;
-}
-
-/* The end of a transaction. st: its result so far; the first error is reported. */
-static int finish(struct unsent *u, int st)
-{
-    if (st == 0)
-        st = run(u, "COMMIT");
-    if (!sqlite3_get_autocommit(u->db))
-        (void)sqlite3_exec(u->db, "ROLLBACK", NULL, NULL, NULL);
-    return st;
-}
-
 int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                  int64_t now_us)
 {
-    int st = run(u, "BEGIN IMMEDIATE");
+    int st = db_begin(&u->d);
+    if (st < 0)
+        return st;
     for (size_t i = 0; i < n && st == 0; i++)
-        st = save_one(u, url, &c[i], now_us);
-    return finish(u, st);
-}
-
-static int remove_rows(struct unsent *u, const char *sql, struct slice url)
-{
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(u->db, sql, -1, &q, NULL);
-    if (rc == SQLITE_OK) {
-        connect_bind(q, 1, url);
-        rc = sqlite3_step(q);
-    }
-    int st = rc == SQLITE_DONE ? 0 : unsent_fail(u);
-    sqlite3_finalize(q);
-    return st;
+        st = db_run(&u->d, CURSORS_SAVE,
+                    DB_WITH(db_text(url), db_int(c[i].session_id), db_int(c[i].seq),
+                            db_int(c[i].event), db_int(c[i].complete), db_int(now_us)));
+    return db_end(&u->d, st);
 }
 
 int cursors_forget(struct unsent *u, struct slice url)
 {
-    int st = run(u, "BEGIN IMMEDIATE");
+    int st = db_begin(&u->d);
+    if (st < 0)
+        return st;
+    st = db_run(&u->d, CURSORS_FORGET, DB_WITH(db_text(url)));
     if (st == 0)
-        st = remove_rows(u, "DELETE FROM shipped WHERE target = ?1", url);
-    if (st == 0)
-        st = remove_rows(u, "DELETE FROM ship_targets WHERE target = ?1", url);
-    return finish(u, st);
+        st = db_run(&u->d, CURSORS_FORGET_TARGET, DB_WITH(db_text(url)));
+    return db_end(&u->d, st);
 }
 
 int cursors_save_target(struct unsent *u, const struct target_state *t)
 {
-    sqlite3_stmt *q = unsent_prepare(
-        u, &u->save_target,
-        "INSERT INTO ship_targets (target, tried_at_us, sent_at_us, leaves, error)"
-        " VALUES (?1,?2,nullif(?3,0),?4,?5)"
-        " ON CONFLICT (target) DO UPDATE SET"
-        " tried_at_us = excluded.tried_at_us,"
-        " sent_at_us = ifnull(excluded.sent_at_us, sent_at_us),"
-        " leaves = iif(excluded.error IS NULL, excluded.leaves, max(leaves, excluded.leaves)),"
-        " error = excluded.error");
-    if (q == NULL)
-        return unsent_fail(u);
-    connect_bind(q, 1, t->url);
-    sqlite3_bind_int64(q, 2, t->tried_at_us);
-    sqlite3_bind_int64(q, 3, t->sent_at_us);
-    sqlite3_bind_int64(q, 4, t->leaves);
-    connect_bind(q, 5, t->error);
-    int st = sqlite3_step(q) == SQLITE_DONE ? 0 : unsent_fail(u);
-    sqlite3_reset(q);
-    return st;
+    return db_run(&u->d, CURSORS_TARGET,
+                  DB_WITH(db_text(t->url), db_int(t->tried_at_us), db_int(t->sent_at_us),
+                          db_int(t->leaves), db_text(t->error)));
 }
 
 int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret)
 {
-    sqlite3_stmt *q =
-        unsent_prepare(u, &u->next,
-                       "SELECT s.id, ifnull(c.seq, 0), ifnull(c.event, 0) FROM sessions s"
-                       " LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
-                       " WHERE s.id > ?2 AND ifnull(c.complete, 0) = 0 ORDER BY s.id LIMIT 1");
-    if (q == NULL)
-        return unsent_fail(u);
-    connect_bind(q, 1, url);
-    sqlite3_bind_int64(q, 2, after);
-    int rc = sqlite3_step(q), st = rc == SQLITE_ROW ? 0 : MI_ENOENT;
+    sqlite3_stmt *q;
+    int st = db_ask(&u->d, CURSORS_NEXT, &q, DB_WITH(db_text(url), db_int(after)));
+    if (st < 0)
+        return st;
+    int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
         *ret = (struct cursor){.session_id = sqlite3_column_int64(q, 0),
                                .seq = sqlite3_column_int64(q, 1),
                                .event = sqlite3_column_int64(q, 2)};
-    else if (rc != SQLITE_DONE)
-        st = unsent_fail(u);
-    sqlite3_reset(q);
-    return st;
+    st = db_done(&u->d, q, rc);
+    return st == 0 && rc == SQLITE_DONE ? MI_ENOENT : st;
 }
 
 /* ---- what is missing ---- */

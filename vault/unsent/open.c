@@ -1,8 +1,6 @@
 /* open.c - the connection, and large bodies. */
 #include "vault/unsent/state.h"
 
-#include "vault/store/connect.h"
-#include "vault/store/failure.h"
 #include "vault/store/layout.h"
 #include "vault/store/schema.h"
 
@@ -14,19 +12,15 @@
 
 #define LOCK "ship.lock"
 
-int unsent_fail(struct unsent *u)
-{
-    buf_clear(&u->error);
-    buf_printf(&u->error, "cannot use %s/" VAULT_DB ": %s", u->dir.path, failure_text(u->db));
-    return MI_ESTORE;
-}
-
-sqlite3_stmt *unsent_prepare(struct unsent *u, sqlite3_stmt **q, const char *sql)
-{
-    if (*q == NULL && sqlite3_prepare_v2(u->db, sql, -1, q, NULL) != SQLITE_OK)
-        *q = NULL;
-    return *q;
-}
+/* The recorders move the write-ahead log into the database. */
+static const struct db_kind shipper = {
+    .writes = true,
+    .wait_ms = UNSENT_WAIT_MS,
+    .settings = "PRAGMA wal_autocheckpoint = 0",
+    .sql = unsent_sql,
+    .n = UNSENT_STATEMENTS,
+    .can_not = "use",
+};
 
 const char *unsent_error(struct unsent *u)
 {
@@ -41,25 +35,21 @@ const char *unsent_vault(const struct unsent *u)
 static int connect_to(struct unsent *u)
 {
     char path[PATH_MAX];
+    struct buf why = {0};
     if (!connect_path(u->dir.path, path))
         return MI_ENOENT;
-    if (connect_open(&u->db, path, NULL, SQLITE_OPEN_READWRITE, UNSENT_WAIT_MS) != SQLITE_OK)
-        return u->db == NULL ? MI_ENOMEM : unsent_fail(u);
-    /* The recorders move the write-ahead log into the database. */
-    if (sqlite3_exec(u->db, "PRAGMA wal_autocheckpoint = 0", NULL, NULL, NULL) != SQLITE_OK)
-        return unsent_fail(u);
-    struct buf why = {0};
-    int st = schema_ready(u->db);
-    if (st == 0 && (st = layout_check(u->db, &why)) == MI_EINVAL) {
-        buf_printf(&u->error, "cannot read %s: %s", path, buf_str(&why));
-        buf_close(&why);
-        return MI_EINVAL;
-    }
+    int st = db_open(&u->d, &shipper, path, &u->error);
+    if (st < 0)
+        return st;
+    st = schema_ready(u->d.db);
     if (st == MI_EINVAL)
         buf_printf(&u->error,
                    "%s/" VAULT_DB " was made by a newer mcp-interposer; use that version",
                    u->dir.path);
-    return st == MI_ESTORE ? unsent_fail(u) : st;
+    if (st == 0 && (st = layout_check(u->d.db, &why)) == MI_EINVAL)
+        buf_printf(&u->error, "cannot read %s: %s", path, buf_str(&why));
+    buf_close(&why);
+    return st == MI_ESTORE ? db_fail(&u->d) : st;
 }
 
 int unsent_open(struct unsent **ret, const char *vault, struct buf *error)
@@ -89,14 +79,8 @@ void unsent_close(struct unsent *u)
 {
     if (u == NULL)
         return;
-    for (int i = 0; i < UNSENT_KINDS; i++)
-        sqlite3_finalize(u->rows[i]);
-    sqlite3_finalize(u->by_uid);
-    sqlite3_finalize(u->finding);
-    sqlite3_finalize(u->next);
-    sqlite3_finalize(u->save);
-    sqlite3_finalize(u->save_target);
-    sqlite3_close(u->db);
+    if (u->d.kind != NULL)
+        db_close(&u->d);
     if (u->body_fd >= 0)
         close(u->body_fd);
     if (u->lock_fd >= 0)

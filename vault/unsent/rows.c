@@ -24,7 +24,7 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 #define COLUMN_LAST(name, t, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(", " #name)
 
 /* clang-format off */
-static const char *const sql[UNSENT_KINDS] = {
+const char *const unsent_sql[UNSENT_STATEMENTS] = {
     [UNSENT_SESSIONS] =
         "SELECT id, uid" SESSION_FIELDS(SESSION_COLUMN)
         ", salt, commitment, end_salt, end_commitment, records, tree"
@@ -47,6 +47,26 @@ static const char *const sql[UNSENT_KINDS] = {
         "SELECT record, leaf, commitment, session_id, CAST(substr(record, instr(record, ' ') + 1) "
         "AS INTEGER)"
         " FROM replaced WHERE session_id = ?1 AND leaf = ?2 ORDER BY record LIMIT -1 OFFSET ?3",
+    [UNSENT_BY_UID] = "SELECT id FROM sessions WHERE uid = ?1",
+    [UNSENT_FINDING] = "SELECT CASE WHEN json_valid(?1) THEN json_extract(?1, '$.seq') END",
+    [UNSENT_VERSION] = "PRAGMA data_version",
+    [CURSORS_NEXT] = "SELECT s.id, ifnull(c.seq, 0), ifnull(c.event, 0) FROM sessions s"
+                     " LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
+                     " WHERE s.id > ?2 AND ifnull(c.complete, 0) = 0 ORDER BY s.id LIMIT 1",
+    [CURSORS_SAVE] =
+        "INSERT INTO shipped (target, session_id, seq, event, complete, at_us)"
+        " VALUES (?1,?2,?3,?4,?5,?6) ON CONFLICT DO UPDATE SET seq = excluded.seq,"
+        " event = excluded.event, complete = excluded.complete, at_us = excluded.at_us"
+        " WHERE (seq, event, complete) <> (excluded.seq, excluded.event, excluded.complete)",
+    [CURSORS_FORGET] = "DELETE FROM shipped WHERE target = ?1",
+    [CURSORS_TARGET] =
+        "INSERT INTO ship_targets (target, tried_at_us, sent_at_us, leaves, error)"
+        " VALUES (?1,?2,nullif(?3,0),?4,?5) ON CONFLICT (target) DO UPDATE SET"
+        " tried_at_us = excluded.tried_at_us,"
+        " sent_at_us = ifnull(excluded.sent_at_us, sent_at_us),"
+        " leaves = iif(excluded.error IS NULL, excluded.leaves, max(leaves, excluded.leaves)),"
+        " error = excluded.error",
+    [CURSORS_FORGET_TARGET] = "DELETE FROM ship_targets WHERE target = ?1",
 };
 /* clang-format on */
 
@@ -75,7 +95,7 @@ static int sync_commits(struct unsent *u)
         return MI_ESTORE;
     if (version == u->synced)
         return 0;
-    int rc = sqlite3_file_control(u->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    int rc = sqlite3_file_control(u->d.db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
     if (rc == SQLITE_OK && log != NULL && log->pMethods != NULL)
         rc = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
     if (rc != SQLITE_OK) {
@@ -119,11 +139,10 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
     int64_t n = 0, last = 0;
     size_t bytes = 0;
     int st = 0, rc = SQLITE_ROW;
-    sqlite3_stmt *q = unsent_prepare(u, &u->rows[what], sql[what]);
-    if (q == NULL)
-        return unsent_fail(u);
-    for (int i = 0; i < sqlite3_bind_parameter_count(q); i++)
-        sqlite3_bind_int64(q, i + 1, key[i]);
+    sqlite3_stmt *q;
+    st = db_ask(&u->d, what, &q, DB_WITH(db_int(key[0]), db_int(key[1]), db_int(key[2])));
+    if (st < 0)
+        return st;
     while (st == 0 && n < UNSENT_ROWS && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         bytes += read_cells(q, cell);
         if (what == UNSENT_MESSAGES)
@@ -131,13 +150,12 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
         if (n > 0 && bytes > UNSENT_BYTES)
             break;
         if (!is_next(what, key, &cell[0], n++, &last))
-            st = unsent_fail(u);
+            st = db_damaged(&u->d);
         else
             st = fn(ctx, cell);
     }
-    if (st == 0 && rc != SQLITE_ROW && rc != SQLITE_DONE)
-        st = unsent_fail(u);
-    sqlite3_reset(q);
+    int ended = db_done(&u->d, q, rc);
+    st = st == 0 ? ended : st;
     *ret_n = n;
     if (st >= 0 && n > 0)
         st = sync_commits(u);
@@ -146,17 +164,7 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
 
 int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret)
 {
-    sqlite3_stmt *q = unsent_prepare(u, &u->by_uid, "SELECT id FROM sessions WHERE uid = ?1");
-    if (q == NULL)
-        return unsent_fail(u);
-    connect_bind(q, 1, uid);
-    int rc = sqlite3_step(q), st = rc == SQLITE_DONE ? MI_ENOENT : 0;
-    if (rc == SQLITE_ROW)
-        *ret = sqlite3_column_int64(q, 0);
-    else if (rc != SQLITE_DONE)
-        st = unsent_fail(u);
-    sqlite3_reset(q);
-    return st;
+    return db_number(&u->d, UNSENT_BY_UID, ret, DB_WITH(db_text(uid)));
 }
 
 int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq)
@@ -165,19 +173,11 @@ int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_
     if (event[EVENT_KIND].type != CELL_TEXT ||
         !slice_is(event[EVENT_KIND].text, EVENT_FINDING_ADDED))
         return 0;
-    sqlite3_stmt *q = unsent_prepare(
-        u, &u->finding, "SELECT CASE WHEN json_valid(?1) THEN json_extract(?1, '$.seq') END");
-    if (q == NULL)
-        return unsent_fail(u);
-    connect_bind(q, 1, event[EVENT_DETAIL].text);
-    int rc = sqlite3_step(q), st = rc == SQLITE_ROW ? 0 : unsent_fail(u);
-    if (rc == SQLITE_ROW)
-        *ret_seq = sqlite3_column_int64(q, 0);
-    sqlite3_reset(q);
-    return st;
+    int st = db_number(&u->d, UNSENT_FINDING, ret_seq, &event[EVENT_DETAIL], 1);
+    return st == MI_ENOENT ? 0 : st;
 }
 
 int unsent_version(struct unsent *u, int64_t *ret)
 {
-    return connect_number(u->db, "PRAGMA data_version", 0, ret) == SQLITE_OK ? 0 : unsent_fail(u);
+    return db_number(&u->d, UNSENT_VERSION, ret, NULL, 0);
 }

@@ -2,26 +2,32 @@
 #ifndef MI_VAULT_UNSENT_STATE_H
 #define MI_VAULT_UNSENT_STATE_H
 
+#include "vault/store/db.h"
 #include "vault/store/dir.h"
 #include "vault/unsent/unsent.h"
 
-#include <sqlite3.h>
+/* Statements; those before are enum unsent_rows. */
+enum {
+    UNSENT_BY_UID = UNSENT_KINDS,
+    UNSENT_FINDING,
+    UNSENT_VERSION,
+    CURSORS_NEXT,
+    CURSORS_SAVE,
+    CURSORS_FORGET,
+    CURSORS_TARGET,
+    CURSORS_FORGET_TARGET,
+    UNSENT_STATEMENTS
+};
+extern const char *const unsent_sql[UNSENT_STATEMENTS];
 
 struct unsent {
-    sqlite3 *db;          /* owned */
+    struct db d;          /* owned */
     struct vault_dir dir; /* owned */
-    struct buf error;     /* owned */
-    sqlite3_stmt *rows[UNSENT_KINDS], *by_uid, *finding, *next, *save,
-        *save_target; /* owned; prepared when first used */
+    struct buf error;     /* owned; of d */
     int64_t synced;   /* unsent_version() when all commits so far were on the disk; -1: never */
     int lock_fd;      /* owned; -1: none */
     int body_fd;      /* owned; of body_uid; -1: none */
     char body_uid[UID_LEN + 1];
 };
-
-/* Prepares a statement once. NULL: see failure_text(). */
-sqlite3_stmt *unsent_prepare(struct unsent *u, sqlite3_stmt **q, const char *sql);
-/* Keeps SQLite's message. MI_ESTORE. */
-int unsent_fail(struct unsent *u);
 
 #endif

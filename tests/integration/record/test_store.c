@@ -120,11 +120,10 @@ static void write_session(struct journal_unit *j, bool ends)
     put_event(j, "spawn", "{\"pid\":1}");
     put(j, &e);
     for (int i = 0; i < 12; i++) {
-        snprintf(
-            body, sizeof body,
-            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"arguments\":"
-            "{\"password\":\"secret%d\"}}}",
-            i);
+        snprintf(body, sizeof body,
+                 "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"password\":"
+                 "\"secret%d\",\"arguments\":{\"path\":\"a\"}}}", /* those of put_invocation() */
+                 i);
         if (i % 3 == 0) {
             put_answer(j, i % 5 == 1 ? large : body);
         } else {

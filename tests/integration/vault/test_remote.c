@@ -1,6 +1,8 @@
 /* A store of two vaults in memory, read through the statements of vault/query. */
 #include "tests/support/remote_unit.h"
 
+#include "journal/uid.h"
+#include "vault/query/count.h"
 #include "vault/search/index.h"
 
 #include <stdlib.h>
@@ -92,6 +94,72 @@ static void test_remote_session_is_found_by_each_reference(void **state)
     s.sessions = 1;
     assert_int_equal(query_session(q, "1", &x), 0);
     assert_int_equal(x.number, 1);
+    query_close(q);
+}
+
+static bool on_none(void *ctx, const struct query_session *x)
+{
+    (void)ctx, (void)x;
+    fail_msg("a session");
+    return false;
+}
+
+/* A list that begins at a time does not read older sessions: their UIDs have their time. */
+static void test_remote_sessions_before_since_are_not_read(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 4000};
+    struct query *q = open_store(&s);
+    struct filter f = FILTER_ANY;
+    char uid[27];
+    uid_of(0, uid);
+    f.since_us = 1000 * (uid_time_ms(slice_of(uid)) + 1);
+    assert_int_equal(query_sessions_of(q, &f, FILTER_BEGAN, 0, on_none, NULL), 0);
+    assert_int_equal(s.asked, 1);
+    query_close(q);
+}
+
+static bool is_even(void *ctx, const struct query_session *x)
+{
+    assert_true(slice_is(x->name, "even"));
+    ++*(int *)ctx;
+    return true;
+}
+
+/* The store is asked for a name; a glob is compared here. */
+static void test_remote_sessions_of_a_server_are_asked_for(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"even", "e*"};
+    for (size_t i = 0; i < MI_COUNT(names); i++) {
+        struct store s = {.sessions = SESSIONS};
+        struct query *q = open_store(&s);
+        struct filter f = FILTER_ANY;
+        int n = 0;
+        f.server = names[i];
+        assert_int_equal(query_sessions_of(q, &f, FILTER_BEGAN, 0, is_even, &n), 0);
+        assert_int_equal(n, SESSIONS / 2);
+        assert_true(i > 0 || s.named > 0);
+        query_close(q);
+    }
+}
+
+/* Its calls are derived from the messages. */
+static void test_remote_calls_are_counted(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 3, .messages = 2 * BACK - 7};
+    struct query *q = open_store(&s);
+    struct count c = {.by = COUNT_SERVER, .filter = FILTER_ANY};
+    assert_int_equal(count_calls(&c, q), 0);
+    assert_int_equal(tally_sort(&c.tally, false), 0);
+    assert_int_equal(c.tally.n, 2);
+    assert_int_equal(c.tally.group[0].calls, 2 * BACK); /* of `even` */
+    assert_int_equal(c.tally.group[0].open, 2 * 7);
+    assert_int_equal(c.tally.group[1].calls, BACK);
+    assert_int_equal(tally_percentile(&c.tally.group[1], 50), 10 * BACK);
+    assert_int_equal(s.bodies, 0);
+    count_close(&c);
     query_close(q);
 }
 
@@ -390,6 +458,9 @@ int main(void)
         cmocka_unit_test(test_remote_many_sessions_are_read_in_pages_that_grow),
         cmocka_unit_test(test_remote_sessions_go_on_after_one_that_was_read_before),
         cmocka_unit_test(test_remote_session_is_found_by_each_reference),
+        cmocka_unit_test(test_remote_sessions_before_since_are_not_read),
+        cmocka_unit_test(test_remote_sessions_of_a_server_are_asked_for),
+        cmocka_unit_test(test_remote_calls_are_counted),
         cmocka_unit_test(test_remote_timeline_has_each_message_and_its_request),
         cmocka_unit_test(test_remote_facts_are_read_without_bodies),
         cmocka_unit_test(test_remote_messages_that_are_kept_are_those_of_the_range),

@@ -632,6 +632,7 @@ static struct session_start full_start(char uid[UID_LEN + 1])
         .command = slice_of("[\"node\",\"server.js\"]"),
         .host = slice_of("machine"),
         .redact_rules = slice_of("{\"keys\":[]}"),
+        .cwd = slice_of("/home/me/project"),
         .level = RECORD_MINIMAL,
         .sync_full = true,
         .stop_on_error = true,
@@ -661,7 +662,7 @@ static void test_form_start_is_read_as_it_was_written(void **state)
     char uid[UID_LEN + 1];
     struct session_start s = full_start(uid);
     check_start(&s, 0);
-    s.name = s.command = s.host = s.redact_rules = (struct slice){0};
+    s.name = s.command = s.host = s.redact_rules = s.cwd = (struct slice){0};
     s.sync_full = s.stop_on_error = false;
     s.level = RECORD_FULL;
     check_start(&s, 0);

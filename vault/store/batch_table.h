@@ -1,0 +1,38 @@
+/* batch_table.h - rows in memory as a virtual table of SQLite, so that one INSERT ... SELECT stores all of them.
+ *
+ * For FROM, write NAME(): as a function, because a table or view of this name in the database is then an error.
+ *
+ * Owns      nothing: the rows are borrowed as long as the connection is open.
+ * Blocks    never. */
+#ifndef MI_VAULT_STORE_BATCH_TABLE_H
+#define MI_VAULT_STORE_BATCH_TABLE_H
+
+#include "base/base.h"
+
+#include <sqlite3.h>
+
+struct batch_table {
+    const char *name;
+    const char *declaration; /* CREATE TABLE, with the names of the columns */
+    size_t (*count)(const void *rows);
+    /* The value of a column; if it sets none, the value is NULL. */
+    void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
+};
+
+/* Makes the table known to a connection. `table` and `rows` are borrowed. An SQLite code. */
+MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
+
+/* For `column`: a text that is there; a number that is not 0. */
+static inline void batch_result_text(sqlite3_context *to, struct slice s)
+{
+    if (s.p != NULL)
+        sqlite3_result_text64(to, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static inline void batch_result_count(sqlite3_context *to, int64_t n)
+{
+    if (n != 0)
+        sqlite3_result_int64(to, n);
+}
+
+#endif
