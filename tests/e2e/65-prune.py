@@ -246,7 +246,8 @@ def _(t):
     make(t, 4)
     run(t, "search", "word2")
     with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
-        db.execute("CREATE TRIGGER no BEFORE DELETE ON sessions WHEN old.id = 2 BEGIN SELECT RAISE(ABORT, 'not this one'); END")
+        db.executescript(f"""PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'leaf TEXT NOT NULL',
+            'leaf TEXT NOT NULL CONSTRAINT "not this one" CHECK (leaf NOT LIKE ''%"prune","session":"{UID % 2}"%'')') WHERE name = 'leaves'""")
     r = t.run("prune", "--older-than", "1s", "--yes", "--json", "--vault", t.vault)
     check(r.returncode == 3 and b"not this one" in r.stderr, f"{r}")
     one, sums = [json.loads(x) for x in r.stdout.decode().splitlines()]

@@ -149,7 +149,7 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
         return MI_EINVAL;
     configure_once();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(path, &s->db, flags, connect_vfs()) != SQLITE_OK)
         return s->db != NULL ? writer_fail_sql(s) : MI_ENOMEM;
     if (connect_guard(s->db) != SQLITE_OK)
         return writer_fail_sql(s);

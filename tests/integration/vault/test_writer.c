@@ -671,11 +671,13 @@ static void test_writer_schema_of_another_program_cannot_run_code(void **state)
     assert_int_equal(vault_dir_open(&f->d, f->t.vault, true, &f->error), 0);
     sqlite3_auto_extension((void (*)(void))with_act);
     int64_t id;
-    bool refused = writer_open(&f->s, &f->d, false, &f->error) < 0 || writer_begin(f->s, 0) < 0 ||
-                   writer_session_add(f->s, &a_session, &id) < 0;
+    assert_int_equal(writer_open(&f->s, &f->d, false, &f->error), 0);
+    assert_int_equal(writer_begin(f->s, 0), 0);
+    assert_int_equal(writer_session_add(f->s, &a_session, &id), 0);
+    assert_int_equal(writer_commit(f->s), 0);
     sqlite3_reset_auto_extension();
-    assert_true(refused);
     assert_int_equal(acted, 0);
+    assert_string_equal(ask(&f->t, "SELECT host FROM sessions"), "here");
 }
 
 static void test_writer_waits_for_a_held_lock_for_the_given_time(void **state)
