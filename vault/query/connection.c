@@ -52,7 +52,7 @@ static int connect_to(struct query *q)
 /* The first statement that reads the file shows whether it can be read. */
 static int read_version(struct query *q, int64_t *ret)
 {
-    return connect_number(q->db, "PRAGMA user_version", 0, ret);
+    return schema_version(q->db, ret) == 0 ? SQLITE_OK : failure_code(q->db);
 }
 
 /* A proxy was killed while it created this database and left a rollback journal. SQLite rolls it back on a connection
@@ -125,6 +125,25 @@ int query_refresh(struct query *q)
     return rc == SQLITE_OK ? check_layout(q) : rc == SQLITE_NOMEM ? MI_ENOMEM : query_fail(q);
 }
 
+/* Without a version, no proxy has created the tables yet: MI_ENOENT. Both are created in one transaction, which may be
+ * committed between two statements. */
+static int check_empty(struct query *q)
+{
+    bool has = false;
+    int64_t version = 0;
+    if (schema_has_table(q->db, "sessions", &has) < 0 || schema_version(q->db, &version) < 0)
+        return query_fail(q);
+    if (!has)
+        return MI_ENOENT;
+    if (version > 0)
+        return check_layout(q);
+    buf_printf(&q->error,
+               "cannot read %s/" VAULT_DB ": it has tables and states no version of its schema: "
+               "another program has changed it",
+               q->path);
+    return MI_ESTORE;
+}
+
 static int open_db(struct query *q)
 {
     struct stat st;
@@ -142,7 +161,7 @@ static int open_db(struct query *q)
                    q->path);
         return MI_ESTORE;
     }
-    return version == 0 ? MI_ENOENT : check_layout(q); /* 0: no proxy has created the tables yet */
+    return version == 0 ? check_empty(q) : check_layout(q);
 }
 
 static int open_vault(struct query **ret, const char *vault, bool any, struct buf *error)

@@ -148,8 +148,10 @@ static void test_query_open_reports_why_a_vault_cannot_be_read(void **state)
     open_fails(path, MI_EIO, "Not a directory; choose another with --vault");
     sql_run(v->db, "PRAGMA user_version = 99");
     open_fails(v->temp.vault, MI_ESTORE, "created by a newer mcp-interposer");
-    sql_run(v->db, "PRAGMA user_version = 0"); /* the tables do not exist yet */
-    open_fails(v->temp.vault, MI_ENOENT, "nothing has been recorded");
+    sql_run(v->db, "PRAGMA user_version = -1");
+    open_fails(v->temp.vault, MI_ESTORE, "created by a newer mcp-interposer");
+    sql_run(v->db, "PRAGMA user_version = 0");
+    open_fails(v->temp.vault, MI_ESTORE, "states no version of its schema");
     sql_run(v->db, "PRAGMA user_version = 2");
     sqlite3_close(v->db);
     v->db = NULL;
