@@ -17,6 +17,7 @@ enum query_statement {
     Q_NEWEST_OF,
     Q_NEWEST_USED_OF,
     Q_LAST,
+    Q_FIRST,
     Q_SUMMARY,
     Q_CALLS,
     Q_MESSAGES,

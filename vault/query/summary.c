@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* Requests with a higher number count as open: a forged file may have one message with the highest number that there is. */
+#define WAITING_MAX (INT64_C(1) << 30)
+
 static bool clear_waiting(struct query_summary *s, int64_t seq)
 {
     if (!query_summary_waits(s, seq))
@@ -21,7 +24,7 @@ static int add_row(void *ctx, sqlite3_stmt *st)
         bool refused = m.action == ROW_REFUSED;
         s->calls++;
         s->by_status[refused ? CALL_REFUSED : CALL_OPEN]++;
-        if (!refused && m.seq >= 0 && m.seq <= s->last_seq)
+        if (!refused && m.seq >= 0 && (size_t)m.seq / 64 < s->waiting_n)
             s->waiting[m.seq / 64] |= (uint64_t)1 << m.seq % 64;
         return 0;
     }
@@ -40,7 +43,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     int status = query_last_message(q, session_id, &s.last_seq, &s.last_t_us);
     if (status < 0)
         return status;
-    s.waiting_n = (size_t)s.last_seq / 64 + 1;
+    s.waiting_n = (size_t)(s.last_seq < WAITING_MAX ? s.last_seq : WAITING_MAX) / 64 + 1;
     s.waiting = calloc(s.waiting_n, sizeof *s.waiting);
     if (s.waiting == NULL)
         return MI_ENOMEM;

@@ -461,6 +461,11 @@ static void test_query_summary_of_invalid_sequence_numbers_stays_in_bounds(void 
     assert_false(query_summary_waits(&s, -64));
     assert_false(query_summary_waits(&s, INT64_MAX));
     query_summary_close(&s);
+    add_message(v, 1, &(struct message){.seq = SCHEMA_SEQ_MAX, .kind = "request"});
+    assert_int_equal(query_summary(q, 1, true, &s), 0); /* every number from 66 on is not tried */
+    assert_int_equal(s.by_status[CALL_OPEN], 2);
+    assert_true(s.waiting_n <= (1 << 24) + 1);
+    query_summary_close(&s);
     query_close(q);
 }
 
