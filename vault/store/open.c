@@ -34,8 +34,11 @@ static const char *const sql[Q_COUNT] = {
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail, place, salt, commitment)"
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] =
-        "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version, redact_rules, salt) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
+        "INSERT INTO sessions (id, uid, name, command, started_at_us, pid, host, record_level,"
+        " interposer_version, redact_rules, salt) VALUES ("
+        /* NULL: one more than the greatest; ?11 is that of a session that may have been removed */
+        "(SELECT CASE WHEN ifnull(max(id), 0) <= ?11 THEN ?11 + 1 END FROM sessions),"
+        " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"

@@ -20,6 +20,7 @@
  * index is needed. */
 #define SCHEMA_SEQ_BITS 36
 #define SCHEMA_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
+#define SCHEMA_SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)
 
 static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
 {

@@ -1,5 +1,6 @@
 /* writer_session.c - rows of a session: its own, in `running`, and its position in `journals`. */
 #include "vault/store/commitment.h"
+#include "vault/store/ledger.h"
 #include "vault/store/writer_state.h"
 
 #include "redact/sanitizer.h"
@@ -18,8 +19,12 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     struct slice command;
     struct salt salt;
     struct buf name = {0};
+    int64_t last;
     if (writer_take_lock(s) < 0)
         return MI_ESTORE;
+    int read = ledger_last_id(s->db, &last);
+    if (read < 0)
+        return read == MI_ENOMEM ? writer_fail_memory(s) : writer_fail_sql(s);
     if (salts_next(&s->coverage.salts, &salt) < 0)
         return writer_fail_coverage(s, MI_EIO);
     if (sanitize_json(&s->sanitizer, slice_of(n->command), &command) < 0 ||
@@ -37,6 +42,7 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     connect_bind(q, 8, slice_of(MI_VERSION));
     connect_bind(q, 9, n->redact_rules != NULL ? slice_of(n->redact_rules) : (struct slice){0});
     connect_bind_blob(q, 10, commitment_salt_bytes(&salt));
+    sqlite3_bind_int64(q, 11, last);
     sqlite3_set_last_insert_rowid(s->db, 0);
     int rc = sqlite3_step(q);
     int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
@@ -46,7 +52,7 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     sqlite3_reset(q);
     sqlite3_clear_bindings(q);
     buf_close(&name);
-    /* The id of a new session may have belonged to one that was removed: its position must not be taken over. */
+    /* The id may have belonged to one that was removed, if nobody knows: its position must not be taken over. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);
@@ -163,4 +169,3 @@ int writer_position_remove(struct writer *s, int64_t session_id)
     sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
     return writer_run(s, Q_POSITION_REMOVE);
 }
-
