@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A vault that somebody else has made: no command changes anything outside of it, runs for ever or needs much memory."""
 import os
+import shutil
 import sqlite3
 import struct
 import sys
@@ -11,6 +12,7 @@ from lib import call, case, check, eq, text_result
 sys.path.insert(0, str(lib.ROOT / "tests/evidence"))
 
 import build_vault  # noqa: E402
+import graph  # noqa: E402
 
 READERS = (("show", "1"), ("show", "--json", "1"), ("sessions",), ("export", "1"), ("search", "genuine"), ("search", "--failed"), ("stats",),
            ("check", "1"), ("tools", "1"), ("diff", "1", "2"), ("redact", "--scan", "1"), ("doctor",), ("audit", "verify"),
@@ -129,6 +131,16 @@ def _(t):
     db.execute("UPDATE messages SET id = (1 << 36) + 68719476735, seq = 68719476735 WHERE id = (SELECT max(id) FROM messages WHERE session_id = 1)")
     db.close()
     eq(all_end(t).returncode, 1, "status")
+
+
+@case("an index and a table with far more entries than bytes, in a file that is large and has no bytes on the disk", limit=300)
+def _(t):
+    for name in ("sqlite_autoindex_sessions_1", "events"):
+        build(t).close()
+        graph.make_graph(t.vault / "interposer.db", name, 6)
+        os.truncate(t.vault / "interposer.db", 1 << 42)
+        eq(all_end(t).returncode, 1, name)
+        shutil.rmtree(t.vault)
 
 
 @case("a session before the first one, which would not be covered, is a change")
