@@ -4,6 +4,7 @@ Each is a function that changes a copy of the vault of base_vault.py, with the k
 that may be named. An empty set: it cannot be found by this check. `against` is the check with the newest note
 (default: as without it), `key` that with the vault's key.
 """
+import json
 import os
 
 import form
@@ -111,6 +112,25 @@ mutation("a message with an id before those of all sessions is added", ADDED)(la
 statement("an event of a session that does not exist is added", ADDED,
           "INSERT INTO events (session_id, t_us, kind) VALUES (77, 1, 'spawn')")
 mutation("a message is added at the start", ADDED)(lambda m: insert_message(m, 0, commitment=True))
+
+
+def commitments(m, session):
+    """Of the records of a session that was not redacted, in the order of their places."""
+    places = {0: m.one("SELECT commitment FROM sessions WHERE id = ?", session),
+              **dict(m.sql("SELECT place, commitment FROM events WHERE session_id = ?", session))}
+    messages = iter(m.sql("SELECT commitment FROM messages WHERE session_id = ? ORDER BY id", session))
+    return [places[i] if i in places else next(messages)[0]
+            for i in range(len(places) + m.one("SELECT count(*) FROM messages WHERE session_id = ?", session))]
+
+
+@mutation("a message is added at the end, with another seal", NOT_FOUND)
+def continue_session(m):
+    """As a recorder does with a late `gap`: the log says when, and the first seal how much there was."""
+    insert_message(m, 6, commitment=True, body="forged")
+    all = commitments(m, SHORT)
+    m.sql("UPDATE sessions SET records = ?, tree = ? WHERE id = ?", len(all), form.subtrees(all), SHORT)
+    seal = json.loads(m.leaves()[m.leaf_of("seal", SHORT)]) | {"records": len(all), "root": form.session_root(all).hex()}
+    m.append(**{"kind" if k == "type" else k: v for k, v in seal.items()})
 
 
 @mutation("a message is replaced by another one with its commitment", EXCHANGED)

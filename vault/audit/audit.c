@@ -25,7 +25,7 @@ struct audit {
     struct running_list running;
     int64_t looked_us; /* when it was read */
     int64_t version;   /* of the schema */
-    bool has_log;
+    bool has_log, trusted;
     bool all;
     bool stopped; /* the database is not one of this program: nothing else is compared */
     char origin[TRAIL_ORIGIN];
@@ -251,10 +251,9 @@ int audit_log(struct audit *a, const struct public_key *trusted)
     if (a->trail.last_n < 0)
         SAY_VAULT(a, AUDIT_REMOVED, "", "the log is empty");
     signed_check(&a->notes, &a->trail, &a->anchored, &a->signed_leaves);
-    bool known = trusted == NULL;
-    for (size_t i = 0; !known && i < a->trail.key_n; i++)
-        known = key_eq(&a->trail.key[i].key, trusted);
-    if (!known)
+    for (size_t i = 0; trusted != NULL && !a->trusted && i < a->trail.key_n; i++)
+        a->trusted = key_eq(&a->trail.key[i].key, trusted);
+    if (trusted != NULL && !a->trusted)
         SAY_VAULT(a, AUDIT_SIGNATURE, "", "the key that was given is not a key of this vault");
     return 0;
 }
@@ -270,6 +269,7 @@ void audit_vault(const struct audit *a, struct audit_vault *ret)
     *ret = (struct audit_vault){
         .has_log = a->has_log,
         .all = a->all,
+        .trusted = a->trusted,
         .stopped = a->stopped,
         .origin = slice_of(t->origin),
         .leaves = (int64_t)t->tree.n,
