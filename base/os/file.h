@@ -31,6 +31,11 @@ pid_t file_lock_owner(const char *path, int64_t at);
 /* The time of the last change of the contents. */
 struct timespec file_changed_at(const struct stat *st);
 
+/* The first byte at or after `at` that is in a hole of the file, or that is not; INT64_MAX: there is none. Where the file
+ * system knows no holes there are none. Moves the descriptor's offset. */
+int64_t file_next_hole(int fd, int64_t at);
+int64_t file_next_data(int fd, int64_t at);
+
 /* Writes a file's bytes to the medium, with what is needed to read them, and waits for it. 0 or MI_EIO. */
 MI_MUST int file_sync_data(int fd);
 /* Begins to write these bytes to the disk, waits for it, and drops them from memory. A hint: it may do nothing. */

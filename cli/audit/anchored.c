@@ -98,5 +98,7 @@ int anchored_add(const struct settings *s, struct audit *a)
         if (audit_origin(a).n > 0)
             status =
                 add_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
+        else
+            log_warn("anchor %s: not compared, because the vault has no log", x);
     return status;
 }

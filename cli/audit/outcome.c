@@ -313,7 +313,12 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
         out_printf(o, "%llu without evidence, ", (unsigned long long)r->n[AUDIT_NOT_COVERED]);
     if (r->n[AUDIT_REMOVING] > 0)
         out_printf(o, "%llu being removed, ", (unsigned long long)r->n[AUDIT_REMOVING]);
-    out_raw(o, "Logs/, Escalations/, Search/");
+    if (r->n[AUDIT_OPEN] > 0)
+        out_printf(o, "the end of %llu open, ", (unsigned long long)r->n[AUDIT_OPEN]);
+    if (v->has_key && !v->trusted)
+        out_raw(o, "the key (--key), ");
+    out_raw(o, "the tables running, escalations, shipped and ship_targets, Logs/, Escalations/, "
+               "Search/");
     out_fill_line(o, from, 2);
 }
 
@@ -331,7 +336,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
         out_printf(o, ": %llu session%s not whole; the rest agrees with the log", open,
                    open == 1 ? " is" : "s are");
     else if (!v->has_log)
-        out_raw(o, ", but no session has evidence");
+        out_raw(o, ", but no session has evidence: nothing was compared");
     else if (v->anchored == 0 && v->kept > 0)
         out_raw(o, ": it agrees with its log, and that with the checkpoint beside the key");
     else if (v->anchored == 0)

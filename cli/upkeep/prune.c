@@ -39,13 +39,16 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Removes sessions with their messages, events and large bodies, and log files and\n"
     "escalations that are older than all remaining sessions. Running sessions and the\n"
-    "newest session are always kept. Without a rule on the command line, those of the\n"
+    "newest session are kept. Without a rule on the command line, those of the\n"
     "configuration apply; with them, each proxy also prunes while nothing is written\n"
     "to the vault:\n"
     "\n"
     "  [retention]\n"
     "  older-than = 30d\n"
     "  keep-last = 100\n"
+    "\n"
+    "With SESSION it removes this one, also the newest, unless it is running. Its\n"
+    "lines in the log files stay.\n" COMMAND_SESSION_HELP
     "\n"
     "With a url in [ship], only sessions that had been sent there an hour ago are\n"
     "removed (see `ship status`), unless --unsent is given.\n"
@@ -370,27 +373,61 @@ static int prune_nothing(struct query *q, const struct settings *s)
     return out_close(&o);
 }
 
+static bool has_rule(const struct retention *r)
+{
+    return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
+}
+
+/* The rules of the command line or of the configuration; with a session, none of them. */
+static int choose_rules(const struct settings *s, struct retention *rule)
+{
+    retain_options(s, rule);
+    if (s->operands_n > 0 && has_rule(rule))
+        return settings_usage(s, "a session and a rule: give only one of them");
+    if (s->operands_n == 0 && !has_rule(rule))
+        retain_configured(s, rule);
+    if (settings_on(s, "unsent"))
+        rule->target = NULL;
+    if (s->operands_n == 0 && !has_rule(rule))
+        return settings_usage(
+            s, "missing session or rule: use --older-than, --max-size or --keep-last, or the "
+               "section [retention] of the configuration");
+    return EXIT_FINE;
+}
+
+/* The session that is named. One that may run is refused. */
+static int choose_session(struct query *q, const char *ref, struct retention *rule)
+{
+    struct query_session session;
+    int st = query_session(q, ref, &session);
+    if (st < 0)
+        return session_fail(q, st);
+    enum session_state state = session_state_of(q, &session);
+    if (state == SESSION_LIVE || state == SESSION_ELSEWHERE) {
+        log_error("session %lld %s; end it first", (long long)session.id,
+                  state == SESSION_LIVE ? "is running"
+                                        : "may be running on another machine or in a container");
+        return EXIT_TROUBLE;
+    }
+    rule->session = session.id;
+    return EXIT_FINE;
+}
+
 static int run(const struct settings *s)
 {
     struct retention rule;
     struct query *q;
-    int status = EXIT_FINE;
-    retain_options(s, &rule);
-    if (rule.older_us == 0 && rule.keep_last == 0 && rule.max_bytes == 0)
-        retain_configured(s, &rule);
-    if (settings_on(s, "unsent"))
-        rule.target = NULL;
-    if (rule.older_us == 0 && rule.keep_last == 0 && rule.max_bytes == 0)
-        status = settings_usage(
-            s, "missing rule: use --older-than, --max-size or --keep-last, or the section "
-               "[retention] of the configuration");
+    int status = choose_rules(s, &rule);
     if (status == EXIT_FINE)
         status = check_asking(s);
     if (status == EXIT_FINE)
         status = session_vault_open(s, &q);
     if (status == EXIT_FINE) {
-        status = query_is_stored(q) ? prune(q, &rule, mode_of(s), settings_on(s, "json"))
-                                    : prune_nothing(q, s);
+        if (s->operands_n > 0)
+            status = choose_session(q, s->operands[0], &rule);
+        if (status == EXIT_FINE)
+            status = query_is_stored(q) ? prune(q, &rule, mode_of(s), settings_on(s, "json"))
+                                        : prune_nothing(q, s);
         query_close(q);
     }
     return status;
@@ -398,9 +435,10 @@ static int run(const struct settings *s)
 
 const struct command command_prune = {
     .name = "prune",
-    .summary = "remove old sessions, logs and escalations",
-    .usage = "[OPTIONS]",
+    .summary = "remove old sessions, logs and escalations, or one session",
+    .usage = "[OPTIONS] [SESSION]",
     .about = about,
     .table = table_of_options,
+    .operands_max = 1,
     .run = run,
 };

@@ -154,16 +154,16 @@ def _(t):
 def _(t):
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     with contextlib.closing(make_vault(t.vault)) as db:
-        for i in (1, 100):
+        for i in (1, 99):
             add_session(db, i, ended_at_us=1795256138000000, end_reason="client-closed", exit_status=0)
             add_message(db, i, 1, kind="stderr", direction="s2c", body=f"fine {token if i == 1 else ''}")
-    eq(found(t, "fine"), [(100, 1), (1, 1)], "before")
+    eq(found(t, "fine"), [(99, 1), (1, 1)], "before")
     word = token.split("_")[1].lower().encode()
     check(word in (t.vault / "Search/0000.db").read_bytes(), "the word is not in the index beforehand")
     r = t.run("redact", "--apply", "--all", "--vault", t.vault)
     check(r.returncode in (0, 1), r.stderr)
     eq([f.name for f in (t.vault / "Search").iterdir()], ["0001.db"], "files of the index")
-    eq(found(t, "fine"), [(100, 1), (1, 1)], "behind it")
+    eq(found(t, "fine"), [(99, 1), (1, 1)], "behind it")
     check(word not in (t.vault / "Search/0000.db").read_bytes(), "the word is in the index again")
 
 

@@ -246,7 +246,8 @@ def _(t):
     make(t, 4)
     run(t, "search", "word2")
     with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
-        db.execute("CREATE TRIGGER no BEFORE DELETE ON sessions WHEN old.id = 2 BEGIN SELECT RAISE(ABORT, 'not this one'); END")
+        db.executescript(f"""PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'leaf TEXT NOT NULL',
+            'leaf TEXT NOT NULL CONSTRAINT "not this one" CHECK (leaf NOT LIKE ''%"prune","session":"{UID % 2}"%'')') WHERE name = 'leaves'""")
     r = t.run("prune", "--older-than", "1s", "--yes", "--json", "--vault", t.vault)
     check(r.returncode == 3 and b"not this one" in r.stderr, f"{r}")
     one, sums = [json.loads(x) for x in r.stdout.decode().splitlines()]
@@ -284,7 +285,7 @@ def _(t):
 @case("prune without a rule is an error; [retention] is a rule, and its keys are checked")
 def _(t):
     make(t, 3)
-    check("missing rule: use --older-than" in fails(t, 2, "prune", "--vault", t.vault), "no rule")
+    check("missing session or rule: use --older-than" in fails(t, 2, "prune", "--vault", t.vault), "no rule")
     ini = t.tmp / "c.ini"
     ini.write_text("[retention]\nkeep-last = 2\n")
     run(t, "prune", "--config", ini, "--yes")
@@ -296,6 +297,40 @@ def _(t):
         for args in (["prune"], ["sessions"], ["--", "true"]):
             got = fails(t, 2, *(["--config", ini] + args if args[0] == "--" else args + ["--config", ini]))
             check(says in got, f"{args}: {got}")
+
+
+@case("prune SESSION removes that one, the newest too, and its number is not used again")
+def _(t):
+    make(t, 3)
+    before = left(t)[1]
+    for ref, status, says in (("9", 3, "no session '9'"), ("1", 2, "give only one of them")):
+        check(says in fails(t, status, "prune", ref, "--yes", "--vault", t.vault, *(["--keep-last", "1"] if status == 2 else [])), ref)
+    said = t.run("prune", "2", "--dry-run", "--vault", t.vault)
+    eq(said.returncode, 1, "status of --dry-run")
+    check(said.stdout.startswith(b"session 2  ") and b"would remove 1 session, 450 messages, 1 file of large bodies, 0 log files, 0 escalations" in said.stdout, said)
+    whole(t, (1, 2, 3))
+    p = t.proxy("--name", "runs").initialize()
+    wait_for_sessions(t, 4)
+    says = fails(t, 3, "prune", "4", "--yes", "--vault", t.vault)
+    check("session 4 is running; end it first" in says, says)
+    p.end()
+    sessions, sums = objects(t, 0, "runs", "--yes")
+    eq(([x["id"] for x in sessions], sums["sessions"], sums["logs"], sums["escalations"]), ([4], 1, 0, 0), "the newest")
+    run(t, "prune", "1", "--yes")
+    tables, folders = left(t)
+    eq(tables[0], (2, 3), "sessions")
+    eq(folders[:2], [before[0][1:], before[1]], "large bodies and escalations")
+    check(set(before[2]) <= set(folders[2]), f"log files: {folders[2]}")
+    t.proxy("--name", "next").initialize().end()
+    eq(t.rows("SELECT id FROM sessions ORDER BY id"), [(2,), (3,), (5,)], "numbers")
+    said = t.run("audit", "verify", "--vault", t.vault)
+    eq(said.returncode, 0, f"audit verify: {said.stdout.decode()} {said.stderr.decode()}")
+    for ref in ("5", "3", "2"):
+        run(t, "prune", ref, "--yes")
+    eq(t.rows("SELECT count(*) FROM sessions"), [(0,)], "nothing is left")
+    t.proxy("--name", "again").initialize().end()
+    eq(t.rows("SELECT id FROM sessions"), [(6,)], "the number after all of them")
+    eq(t.run("audit", "verify", "--vault", t.vault).returncode, 0, "audit verify")
 
 
 def kept_while_busy(t, p):

@@ -277,8 +277,10 @@ def _(t):
         db.close()
         status, s, log, about = verify(t, vault=vault)
         eq((status, {x["status"] for x in s.values()}, log, about["covered"]), (0, {"not covered"}, [], False), f"version {version}")
-        text = t.run("audit", "verify", "--vault", vault).stdout.decode()
-        check("without evidence" in text and text.endswith("verdict: valid, but no session has evidence\n"), text)
+        r = t.run("audit", "verify", "--vault", vault, "--anchor", t.tmp / "anchor")
+        text = r.stdout.decode()
+        check("without evidence" in text and text.endswith("verdict: valid, but no session has evidence: nothing was compared\n"), text)
+        check(b"anchor: not compared, because the vault has no log" in r.stderr, r.stderr)
         eq(header(t, vault), "not covered", "show, before the upgrade")
         session(t, vault=vault)
         status, s, log, about = verify(t, vault=vault)
@@ -306,6 +308,25 @@ def _(t):
     eq(last_line(t), (1, "verdict: incomplete: 1 session is not whole; the rest agrees with the log"), "incomplete")
     change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
     eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; something was changed later"), "two sessions were changed")
+
+
+@case("the text says what was not compared")
+def _(t):
+    def said(*args):
+        text = " ".join(t.run("audit", "verify", "--vault", t.vault, *args).stdout.decode().split())
+        return re.search("not compared: (.*) verdict: (.*)", text).groups()
+    rest = "the tables running, escalations, shipped and ship_targets, Logs/, Escalations/, Search/"
+    session(t)
+    eq(said()[0], rest, "without a key")
+    own = key(t)
+    eq(t.run("audit", "checkpoint", "--vault", t.vault).returncode, 0, "checkpoint")
+    eq((said()[0], said("--key", own)[0]), (f"the key (--key), {rest}", rest), "with a key")
+    session(t)
+    p = t.proxy().initialize()
+    recorded(t, 3)
+    eq(said("--key", own)[0], f"the end of 1 open, {rest}", "a session runs")
+    eq(said("--key", own, "1")[0], f"other sessions, {rest}", "one session")
+    p.end()
 
 
 @case("text, JUnit, usage; an unreadable vault is status 3, not tampering")

@@ -284,10 +284,13 @@ def _(t):
     wait_until(lambda: len(t.rows("SELECT 1 FROM checkpoints")) == 2, 20, "the end of the session is signed")
     log = leaves(t)
     for sql, args, says in (
-            ("UPDATE leaves SET leaf = replace(leaf, ',', ', ') WHERE n = ?", (1,), "does not continue its checkpoint of 6 leaves"),
+            ("UPDATE leaves SET leaf = replace(leaf, '\"id\":1', '\"id\":2') WHERE n = ?", (1,), "does not continue its checkpoint of 6 leaves"),
+            ("UPDATE leaves SET leaf = replace(leaf, ',', ', ') WHERE n = ?", (1,), "leaf 1 is not a leaf"),
+            ("INSERT INTO leaves SELECT max(n) + 1, '{\"type\":\"other\"}' FROM leaves", (), "is not a leaf"),
+            ("INSERT INTO leaves SELECT (SELECT max(n) + 1 FROM leaves), leaf FROM leaves WHERE n = ?", (0,), "begins it again"),
             ("DELETE FROM leaves WHERE n = ?", (1,), "leaf 1 is missing"),
             ("DELETE FROM leaves WHERE n >= ?", (5,), "does not continue its checkpoint"),
-            ("UPDATE leaves SET leaf = replace(leaf, '\"begin\"', '\"start\"') WHERE n = ?", (0,), "leaf 0 does not begin it"),
+            ("UPDATE leaves SET leaf = replace(leaf, '\"begin\"', '\"start\"') WHERE n = ?", (0,), "leaf 0 is not a leaf"),
             ("UPDATE leaves SET leaf = replace(leaf, 'null', '\"x\"') WHERE n = ?", (3,), "leaf 3 "),
             ("DELETE FROM leaves WHERE n >= ?", (0,), "leaf 0 is missing")):
         change(t, sql, *args)

@@ -21,9 +21,9 @@ UID = "01M7YSNDGM86MJK26EBYVZQM%02d"
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
-# How vault/store/schema.c begins the log of evidence, but the sessions of a hand-made vault are not covered.
+# How vault/store/schema.c begins the log of evidence. The sessions of a hand-made vault are not covered: add_session().
 LOG = """INSERT INTO leaves VALUES
- (0, '{"type":"begin","version":1,"vault":"01M7YSNFPE4WHD7A4MYSYTND3Q","at_us":1795256137000000,"after":999999}');"""
+ (0, '{"type":"begin","version":1,"vault":"01M7YSNFPE4WHD7A4MYSYTND3Q","at_us":1795256137000000,"after":0}');"""
 
 
 def schema():
@@ -65,6 +65,8 @@ def add_session(db, id, **more):
                pid=1, host=socket.gethostname(), record_level="full", interposer_version="0.1.0")
     row.update(more)
     db.execute(f"INSERT INTO sessions ({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
+    if db.execute("PRAGMA user_version").fetchone()[0] >= 3:
+        db.execute("UPDATE leaves SET leaf = json_set(leaf, '$.after', max(?, json_extract(leaf, '$.after'))) WHERE n = 0", (id,))
 
 
 def add_message(db, session, seq, **more):

@@ -42,7 +42,7 @@ CREATE TABLE replaced (session_id INTEGER NOT NULL, record TEXT NOT NULL, leaf I
  PRIMARY KEY (session_id, record, leaf)) STRICT, WITHOUT ROWID;
 CREATE INDEX events_by_session ON events (session_id, id);
 PRAGMA user_version = 4;
-"""
+""".replace("\n ", " ")
 START_US = 1795256140000000
 KEY_NAME = "mcp-interposer-audit"
 LARGE = 64 * 1024

@@ -1,4 +1,6 @@
 """The database of a vault of version 3 or 4 as a whole, as docs/evidence.md describes it: the first part of verifier.py."""
+import re
+
 import form
 
 KEY = {"sessions": "id", "messages": "id", "events": "id", "running": "session_id", "journals": "session_id", "leaves": "n",
@@ -30,9 +32,10 @@ CALLS = ("id INTEGER, closing_seq INTEGER, direction TEXT!, origin TEXT!, method
 TABLES = {3: PLAIN, 4: {t: columns + MORE.get(t, "") for t, columns in PLAIN.items()} | {"calls": CALLS}}
 LATER = {"escalations", "shipped", "ship_targets"}      # a vault need not have them, and need not have the views
 KEYED = ("replaced", "shipped")                         # WITHOUT ROWID
-INDEXES = {("events", "events_by_session"): (0, "c", 0, ["session_id", "id"]),
-           ("sessions", "sqlite_autoindex_sessions_1"): (1, "u", 0, ["uid"]),
-           ("ship_targets", "sqlite_autoindex_ship_targets_1"): (1, "pk", 0, ["target"])}
+INDEXES = {("events", "events_by_session"): (0, "c", ["session_id", "id"], "CREATE INDEX events_by_session ON events (session_id, id)"),
+           ("sessions", "sqlite_autoindex_sessions_1"): (1, "u", ["uid"], None),
+           ("ship_targets", "sqlite_autoindex_ship_targets_1"): (1, "pk", ["target"], None)}
+WORDS = set("CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID INTEGER TEXT BLOB".split())
 CLOSINGS = {"94edc2334a65f51cb77639c5ae9e46590ee4c941f3a85b21d9fb8c2ca7c860d5"}
 VIEWS = {3: {"closings": CLOSINGS, "invocations": {"8830f6c09c53ed2024fed21cdd715addcf1db456dd1b5d72ee2376e731eb3ceb",
                                                    "73575024c526c8a04c5c4e349e5c7688d95d9a961583c77775609848747240f5"}},
@@ -49,10 +52,10 @@ def wrong_object(db, version, kind, name, table, sql):
     if kind == "view" and name in views:
         return None if form.sha256(sql.encode()).hex() in views[name] else "changed"
     if kind == "index" and (table, name) in INDEXES:
-        found, = ((row[2], text_of(row[3]), row[4]) for row in db.execute(f"PRAGMA index_list({table})") if text_of(row[1]) == name)
-        columns = [(text_of(row[2]), row[3], text_of(row[4])) for row in db.execute(f"PRAGMA index_xinfo({name})") if row[5]]
-        wanted = INDEXES[table, name]
-        return None if found == wanted[:3] and columns == [(c, 0, "BINARY") for c in wanted[3]] else "changed"
+        unique, origin, names, text = INDEXES[table, name]
+        found = [(row[2], text_of(row[3])) for row in db.execute(f"PRAGMA index_list({table})") if text_of(row[1]) == name]
+        columns = [text_of(row[2]) for row in db.execute(f"PRAGMA index_info({name})")]
+        return None if found == [(unique, origin)] and columns == names and sql == text else "changed"
     if kind != "table" or name not in tables:
         return "added"
     columns = {}
@@ -62,14 +65,24 @@ def wrong_object(db, version, kind, name, table, sql):
         columns[text_of(column)] = text_of(type) + "!" * not_null, key
     keys = {c: i for i, c in enumerate(KEY[name].split(), 1)}
     wanted = {c: (t, keys.get(c, 0)) for c, t in (x.split() for x in tables[name].split(", "))}
-    _, _, kind, _, without_rowid, strict = db.execute(f"PRAGMA table_list({name})").fetchone()
-    same = columns == wanted and kind == b"table" and strict and without_rowid == (name in KEYED) and "collate" not in sql.lower()
-    return None if same else "changed"
+    return None if columns == wanted and plain(name, sql, columns) else "changed"
+
+
+def plain(name, sql, columns):
+    """The SQL of a table begins with its name, and has only its columns and these words."""
+    if not sql.startswith(f"CREATE TABLE {name} (") or not sql.endswith(") STRICT, WITHOUT ROWID" if name in KEYED else ") STRICT"):
+        return False
+    if name == "sessions":
+        sql = re.sub(r"CHECK \(salt IS NOT NULL OR id <= [0-9]*\)", "", sql)
+    return re.fullmatch(r"[A-Za-z0-9_ (),]*", sql) is not None and set(re.findall(r"\w+", sql)) <= WORDS | set(columns) | {name}
 
 
 def compare(db):
     """([(kind, what is wrong)], whether a statement of this database can be believed)"""
     version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version < 3:
+        names = {text_of(name) for name, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        return ([("changed", f"it states version {version}, and has a log")], False) if "leaves" in names else ([], True)
     if version not in TABLES:
         return [], True
     tables = TABLES[version]

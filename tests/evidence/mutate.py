@@ -4,6 +4,9 @@ Each is a function that changes a copy of the vault of base_vault.py, with the k
 that may be named. An empty set: it cannot be found by this check. `against` is the check with the newest note
 (default: as without it), `key` that with the vault's key.
 """
+import json
+import os
+
 import form
 from base_vault import ENDED, KILLED, LARGE_1, LARGE_2, LAST, SHORT
 from mutation import ADDED, CHANGED, EXCHANGED, MOVED, NOT_FOUND, REMOVED, mutation, statement
@@ -109,6 +112,25 @@ mutation("a message with an id before those of all sessions is added", ADDED)(la
 statement("an event of a session that does not exist is added", ADDED,
           "INSERT INTO events (session_id, t_us, kind) VALUES (77, 1, 'spawn')")
 mutation("a message is added at the start", ADDED)(lambda m: insert_message(m, 0, commitment=True))
+
+
+def commitments(m, session):
+    """Of the records of a session that was not redacted, in the order of their places."""
+    places = {0: m.one("SELECT commitment FROM sessions WHERE id = ?", session),
+              **dict(m.sql("SELECT place, commitment FROM events WHERE session_id = ?", session))}
+    messages = iter(m.sql("SELECT commitment FROM messages WHERE session_id = ? ORDER BY id", session))
+    return [places[i] if i in places else next(messages)[0]
+            for i in range(len(places) + m.one("SELECT count(*) FROM messages WHERE session_id = ?", session))]
+
+
+@mutation("a message is added at the end, with another seal", NOT_FOUND)
+def continue_session(m):
+    """As a recorder does with a late `gap`: the log says when, and the first seal how much there was."""
+    insert_message(m, 6, commitment=True, body="forged")
+    all = commitments(m, SHORT)
+    m.sql("UPDATE sessions SET records = ?, tree = ? WHERE id = ?", len(all), form.subtrees(all), SHORT)
+    seal = json.loads(m.leaves()[m.leaf_of("seal", SHORT)]) | {"records": len(all), "root": form.session_root(all).hex()}
+    m.append(**{"kind" if k == "type" else k: v for k, v in seal.items()})
 
 
 @mutation("a message is replaced by another one with its commitment", EXCHANGED)
@@ -218,7 +240,8 @@ def strip(m):
 ADD_SESSION = ("INSERT INTO sessions (id, uid, name, command, started_at_us, ended_at_us, end_reason, pid, host, record_level,"
                " interposer_version) VALUES (?, '01AAAAAAAAAAAAAAAAAAAAAAAA', 'n', '[]', 1, 2, 'client-closed', 1, '', 'full', '1')")
 statement("a session without evidence is added", ADDED, ADD_SESSION, 99)
-statement("a session without evidence is added as not covered", NOT_FOUND, ADD_SESSION, 0)
+statement("a session without evidence is added before the first", ADDED, ADD_SESSION, 0)
+statement("a session without evidence has the messages of another one", ADDED | CHANGED, ADD_SESSION, SHORT - (1 << 28))
 statement("a session has not ended", CHANGED,
           f"UPDATE sessions SET ended_at_us = NULL, end_reason = NULL, end_salt = NULL, end_commitment = NULL WHERE id = {SHORT}")
 statement("a killed session has ended", REMOVED | CHANGED,
@@ -259,5 +282,13 @@ def cut_file(m):
 
 
 mutation("the file in Bodies is removed", CHANGED, at=(ENDED, f"message {LARGE_1}"))(lambda m: m.bodies(ENDED).unlink())
+@mutation("a body is a hole of 1 TB", CHANGED, at=(ENDED, f"message {LARGE_2}"))
+def make_hole(m):
+    os.truncate(m.bodies(ENDED), 1 << 41)
+    m.sql(f"UPDATE messages SET body_length = {1 << 40} WHERE {row(ENDED, LARGE_2)}")
+
+
+statement("two messages have one body", CHANGED, f"UPDATE messages SET body_offset = 0, body_length = 140000 WHERE {row(ENDED, LARGE_2)}",
+          at=(ENDED, f"message {LARGE_2}"))
 mutation("something that no row refers to is in Bodies", NOT_FOUND)(lambda m: m.bodies(ENDED).open("ab").write(b"more"))
 statement("a message has two bodies", CHANGED, f"UPDATE messages SET body = 'forged' WHERE {row(ENDED, LARGE_1)}")

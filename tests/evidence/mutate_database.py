@@ -56,6 +56,21 @@ def no_key(m):
     m.sql(f"INSERT INTO messages SELECT * FROM messages WHERE id = {(SHORT << 36) + 1}")
 
 
+def rewrite_table(name, table, old, new, more=""):
+    def change(m):
+        assert old in m.one("SELECT sql FROM sqlite_schema WHERE name = ?", table)
+        rewrite_schema(m, "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?", old, new, table)
+        m.db.executescript(more)
+    mutation(name, CHANGED)(change)
+
+
+rewrite_table("a table has a constraint", "messages", "size INTEGER", "size INTEGER CHECK (length(hex(randomblob(9))) > 0)")
+rewrite_table("a constraint of `sessions` is another one", "sessions", "uid TEXT", "uid TEXT CHECK (salt IS NOT NULL OR id <= 5 OR 1)")
+rewrite_table("a table removes rows that are added twice", "events", "session_id INTEGER NOT NULL", "session_id INTEGER NOT NULL ON CONFLICT IGNORE")
+rewrite_table("the SQL of a table has a comment", "leaves", "leaf TEXT", "leaf TEXT /* */")
+
+
+statement("the schema has the version of a vault without evidence", CHANGED, "PRAGMA user_version = 2")
 mutation("a table is not STRICT", CHANGED)(lambda m: rebuild(m, "messages", lambda sql: sql.replace(" STRICT", "")))
 mutation("a column has another collation", CHANGED)(
     lambda m: rebuild(m, "messages", lambda sql: sql.replace("kind TEXT", "kind TEXT COLLATE NOCASE")))

@@ -20,6 +20,7 @@ from form import Malformed
 
 LAST = (1 << 36) - 1        # the highest seq
 OK = ("valid", "valid, not anchored", "redacted", "open", "not covered")
+HOLES = 16 << 20            # bytes of a body that may be in holes of its file
 AT_ONCE = 200               # messages that `prune` removes in one transaction
 
 
@@ -196,9 +197,10 @@ class Session:
         self.redactions = log.redactions.get(self.uid, {})
         newer = db.execute("SELECT records, tree FROM journals WHERE session_id = ?", (self.id,)).fetchone()
         self.state = max((row, newer or row), key=lambda r: r["records"] or 0)
+        self.body_bytes = 0
 
     def status(self):
-        if self.id <= self.log.after and self.uid not in self.log.open:
+        if 1 <= self.id <= self.log.after and self.uid not in self.log.open:
             return "not covered"
         if self.uid in self.log.pruned:
             first, = self.db.execute("SELECT min(id) FROM messages WHERE id BETWEEN ? AND ?", (self.id << 36, (self.id << 36) + LAST)).fetchone()
@@ -293,6 +295,9 @@ class Session:
         need(row["body"] is None, "changed", "has two bodies", name)
         try:
             with open(self.vault / "Bodies" / self.uid, "rb") as file:
+                self.body_bytes += row["body_length"]
+                need(self.body_bytes <= os.fstat(file.fileno()).st_size, "changed", "has the bytes of another body", name)
+                need(holes(file.fileno(), row["body_offset"], row["body_length"]) <= HOLES, "changed", "has a body with a hole", name)
                 file.seek(row["body_offset"])
                 return file.read(row["body_length"])
         except (OSError, TypeError, ValueError):
@@ -356,6 +361,19 @@ class Session:
             r.first = later[name]
 
 
+def holes(fd, offset, length):
+    """How many of these bytes are in holes of the file."""
+    at, end, found = offset, offset + length, 0
+    while at < end and found <= HOLES:
+        hole = os.lseek(fd, at, os.SEEK_HOLE)
+        try:
+            at = os.lseek(fd, hole, os.SEEK_DATA)
+        except OSError:             # no data follows
+            at = end
+        found += max(0, min(at, end) - hole)
+    return found
+
+
 def text_of(value):
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
@@ -374,7 +392,7 @@ def orphans(db, rows, log, report):
     gone = {leaf["id"] for uid, leaf in log.open.items() if uid in log.pruned}
     for table, column in (("messages", "id >> 36"), ("messages", "session_id"), ("events", "session_id"), ("replaced", "session_id")):
         for id, in db.execute(f"SELECT DISTINCT {column} FROM {table}"):
-            if id not in rows and id not in gone and id > log.after:
+            if id not in rows and id not in gone and not 1 <= id <= log.after:
                 report.log.append(Wrong("added", f"{table} has rows of session {id}, which does not exist"))
 
 

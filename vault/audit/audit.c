@@ -1,5 +1,7 @@
 #include "vault/audit/audit.h"
 
+#include "base/clock.h"
+#include "base/search.h"
 #include "vault/audit/audited.h"
 #include "vault/audit/signed.h"
 #include "vault/store/connect.h"
@@ -10,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LOOK_US 100000 /* the table `running` is not read more often */
+
 struct audit {
     struct audit_calls calls;
     const char *path; /* borrowed */
@@ -19,7 +23,9 @@ struct audit {
     struct signed_notes notes;
     struct audited check;
     struct running_list running;
-    bool has_log;
+    int64_t looked_us; /* when it was read */
+    int64_t version;   /* of the schema */
+    bool has_log, trusted;
     bool all;
     bool stopped; /* the database is not one of this program: nothing else is compared */
     char origin[TRAIL_ORIGIN];
@@ -103,8 +109,14 @@ static int compare_layout(struct audit *a)
     if (st < 0)
         return st;
     st = layout_compare(a->source.d.db, on_layout, a);
-    if (st == 0 && !a->stopped && schema_has_table(a->source.d.db, "leaves", &a->has_log) < 0)
-        st = MI_ESTORE;
+    if (st == 0 && !a->stopped)
+        st = schema_has_table(a->source.d.db, "leaves", &a->has_log);
+    if (st == 0)
+        st = schema_version(a->source.d.db, &a->version);
+    if (st == 0 && a->has_log && a->version < SCHEMA_EVIDENCE) {
+        a->stopped = true;
+        SAY_VAULT(a, AUDIT_CHANGED, "database", "it has a log, and states an older version");
+    }
     return db_end(&a->source.d, st == MI_ESTORE ? db_fail(&a->source.d) : st);
 }
 
@@ -176,6 +188,27 @@ int audit_kept(struct audit *a, struct slice note)
     return signed_add(&a->notes, &a->trail, note, SIGNED_KEPT);
 }
 
+static const struct running_row *running_of(const struct audit *a, int64_t id)
+{
+    const struct running_row *row = a->running.row;
+    size_t at = SEARCH_INT64(row, a->running.n, session_id, id);
+    return at < a->running.n && row[at].session_id == id ? &row[at] : NULL;
+}
+
+static int look(struct audit *a)
+{
+    running_close(&a->running);
+    a->looked_us = clock_mono_us();
+    return running_open(&a->running, a->path, &a->error);
+}
+
+/* A session may have begun since the table was read. */
+static int look_again(struct audit *a, int64_t id)
+{
+    bool now = running_of(a, id) == NULL && clock_mono_us() - a->looked_us > LOOK_US;
+    return now ? look(a) : 0;
+}
+
 /* ---- the log -------------------------------------------------------------------------------- */
 
 static int read_log(struct audit *a)
@@ -201,15 +234,13 @@ int audit_log(struct audit *a, const struct public_key *trusted)
     if (st < 0 || a->stopped)
         return st;
     if (!a->has_log) {
-        int64_t version = 0;
-        if (connect_number(a->source.d.db, "PRAGMA user_version", 0, &version) == SQLITE_OK &&
-            version >= SCHEMA_EVIDENCE)
+        if (a->version >= SCHEMA_EVIDENCE)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log");
         else if (a->notes.n > 0 || trusted != NULL)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log, and it was signed");
         return 0;
     }
-    st = running_open(&a->running, a->path, &a->error);
+    st = look(a);
     if (st == 0)
         st = read_log(a);
     if (st < 0)
@@ -217,10 +248,9 @@ int audit_log(struct audit *a, const struct public_key *trusted)
     if (a->trail.last_n < 0)
         SAY_VAULT(a, AUDIT_REMOVED, "", "the log is empty");
     signed_check(&a->notes, &a->trail, &a->anchored, &a->signed_leaves);
-    bool known = trusted == NULL;
-    for (size_t i = 0; !known && i < a->trail.key_n; i++)
-        known = key_eq(&a->trail.key[i].key, trusted);
-    if (!known)
+    for (size_t i = 0; trusted != NULL && !a->trusted && i < a->trail.key_n; i++)
+        a->trusted = key_eq(&a->trail.key[i].key, trusted);
+    if (trusted != NULL && !a->trusted)
         SAY_VAULT(a, AUDIT_SIGNATURE, "", "the key that was given is not a key of this vault");
     return 0;
 }
@@ -236,6 +266,7 @@ void audit_vault(const struct audit *a, struct audit_vault *ret)
     *ret = (struct audit_vault){
         .has_log = a->has_log,
         .all = a->all,
+        .trusted = a->trusted,
         .stopped = a->stopped,
         .origin = slice_of(t->origin),
         .leaves = (int64_t)t->tree.n,
@@ -252,23 +283,6 @@ void audit_vault(const struct audit *a, struct audit_vault *ret)
 }
 
 /* ---- sessions ------------------------------------------------------------------------------- */
-
-static const struct running_row *running_of(const struct audit *a, int64_t id)
-{
-    for (size_t i = 0; i < a->running.n; i++)
-        if (a->running.row[i].session_id == id)
-            return &a->running.row[i];
-    return NULL;
-}
-
-/* A session may have begun since the table was read. */
-static int look_again(struct audit *a, int64_t id)
-{
-    if (running_of(a, id) != NULL)
-        return 0;
-    running_close(&a->running);
-    return running_open(&a->running, a->path, &a->error);
-}
 
 static void add_redactions(struct audit_session *s, const struct audited *c)
 {
@@ -295,7 +309,7 @@ static int say_session(struct audit *a)
     const struct trail_leaf *seal =
         c->log.seals != TRAIL_NONE ? &a->trail.leaf[c->log.seals] : NULL;
     struct audit_facts f = {
-        .covered = c->id > a->trail.after || c->log.opened,
+        .covered = audited_has_evidence(c),
         .pruned = c->log.pruned,
         .tampered = c->class != AUDITED_FINE,
         .sealed = seal != NULL,
@@ -395,14 +409,11 @@ static int say_missing(struct audit *a)
         int st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, x->id, &has, &id);
         if (st < 0)
             return st;
-        struct audit_session s = {.uid = intern_text(&a->trail.uids, (uint32_t)i),
-                                  .status = AUDIT_TAMPERED,
-                                  .why = "",
-                                  .wrong = {.kind = AUDIT_NOTHING}};
+        struct slice uid = intern_text(&a->trail.uids, (uint32_t)i);
+        struct audit_session s = {.uid = uid, .status = AUDIT_TAMPERED, .why = ""};
         audit_say(&s.wrong, AUDIT_REMOVED, "",
                   has ? "session %lld has its number, and another uid"
-                      : "session %lld is missing, and no leaf says "
-                        "that it was removed",
+                      : "session %lld is missing, and no leaf says that it was removed",
                   (long long)x->id);
         a->calls.on_session(a->calls.ctx, &s);
     }
@@ -433,7 +444,7 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
         st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
         if (st < 0)
             return st;
-        if (!has && owner > a->trail.after && !was_pruned(a, owner))
+        if (!has && (owner < 1 || owner > a->trail.after) && !was_pruned(a, owner))
             SAY_VAULT(a, AUDIT_ADDED, "",
                       "the table %s has rows of session %lld, which does not exist", table,
                       (long long)owner);

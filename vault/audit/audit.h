@@ -44,6 +44,7 @@ struct audit_vault {
     int64_t anchored;        /* leaves that a note from an anchor has signed */
     int64_t checkpoints, notes, kept;
     int64_t wrong; /* calls of on_wrong() */
+    bool trusted;  /* a key was given, and it is one of the vault */
     bool has_key;
     struct public_key key; /* the last one */
 };

@@ -13,9 +13,14 @@
 #define PRUNED_AT_ONCE                                                                             \
     200 /* messages: PRUNE_ROWS (vault/upkeep/prune/remove.h), which may not become less */
 
+bool audited_has_evidence(const struct audited *c)
+{
+    return c->id < 1 || c->id > c->trail->after || c->log.opened;
+}
+
 bool audited_is_covered(const struct audited *c)
 {
-    return (c->id > c->trail->after || c->log.opened) && !c->log.pruned;
+    return audited_has_evidence(c) && !c->log.pruned;
 }
 
 void audited_open(struct audited *c, struct snapshot *source, struct trail *trail)

@@ -77,6 +77,7 @@ struct audited {
     bool gaps;      /* an event says that messages were lost */
     bool displaced; /* places are not known */
     int body_fd;    /* of the session's file in Bodies/; -1: not open */
+    int64_t body_bytes; /* of the bodies in it so far */
     uint64_t bytes;
 
     enum audited_class class;
@@ -86,6 +87,8 @@ struct audited {
     void *ctx;
 };
 
+/* Whether it must have evidence: it was not recorded before. Numbers begin with 1. */
+bool audited_has_evidence(const struct audited *c);
 /* Whether the session is verified: it is covered, and not being removed. */
 bool audited_is_covered(const struct audited *c);
 void audited_open(struct audited *c, struct snapshot *source, struct trail *trail);

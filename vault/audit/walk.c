@@ -2,9 +2,9 @@
 #include "vault/audit/audited.h"
 
 #include "base/grow.h"
+#include "vault/store/bodies.h"
 #include "vault/store/commitment.h"
 #include "vault/store/connect.h"
-#include "vault/store/dir.h"
 #include "vault/store/schema.h"
 #include "vault/store/writer.h"
 
@@ -180,8 +180,13 @@ static int add_body(struct audited *c, struct record *r, int64_t offset, int64_t
         st = open_bodies(c);
     if (st == 0 && fstat(c->body_fd, &file) != 0)
         st = MI_EIO;
-    if (st == 0 && (offset > file.st_size || length > file.st_size - offset))
+    /* bodies do not overlap: so all of them together take as long as the file */
+    if (st == 0 &&
+        (offset > file.st_size || length > file.st_size - offset ||
+         length > file.st_size - c->body_bytes || !bodies_are_written(c->body_fd, offset, length)))
         st = MI_EINVAL;
+    if (st == 0)
+        c->body_bytes += length;
     if (st == 0)
         st = hash_body(c, r, offset, length);
     if (st == MI_EIO)

@@ -3,7 +3,7 @@
 
 #include "journal/uid.h"
 #include "vault/query/store.h"
-#include "vault/store/dir.h"
+#include "vault/store/bodies.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -68,6 +68,8 @@ int query_body(struct query *q, struct slice uid, const struct query_message *m,
     else if (st == 0 && (m->body_offset < 0 || m->body_length < 0 || m->body_offset > s.st_size ||
                          m->body_length > s.st_size - m->body_offset))
         st = fail_body(q, uid, "the file is too short");
+    else if (st == 0 && !bodies_are_written(fd, m->body_offset, m->body_length))
+        st = fail_body(q, uid, "there is a hole in the file");
     if (st == 0)
         st = read_part(fd, m->body_offset, size_min(max, (size_t)m->body_length), b);
     if (st == MI_EIO && b->failed)

@@ -2,6 +2,7 @@
 
 #include "vault/query/filter.h"
 #include "vault/store/dir.h"
+#include "vault/store/failure.h"
 #include "vault/store/layout.h"
 #include "vault/store/schema.h"
 
@@ -30,7 +31,7 @@ static int register_functions(struct query *q)
 /* The first statement that reads the file shows whether it can be read. SQLite's code. */
 static int read_version(struct query *q)
 {
-    return connect_number(q->d.db, "PRAGMA user_version", 0, &q->version);
+    return schema_version(q->d.db, &q->version) == 0 ? SQLITE_OK : failure_code(q->d.db);
 }
 
 static int make_statements(struct query *q)
@@ -95,6 +96,22 @@ int query_refresh(struct query *q)
     return st == 0 ? check_layout(q) : st;
 }
 
+/* Without a version, no proxy has created the tables yet: MI_ENOENT. Both are created in one transaction, which may be
+ * committed between two statements. */
+static int check_empty(struct query *q)
+{
+    bool has = false;
+    if (schema_has_table(q->d.db, "sessions", &has) < 0 ||
+        schema_version(q->d.db, &q->version) < 0)
+        return db_fail(&q->d);
+    if (!has)
+        return MI_ENOENT;
+    if (q->version > 0)
+        return check_layout(q);
+    return db_complain(&q->d, "it has tables and states no version of its schema: another program "
+                              "has changed it");
+}
+
 static int open_db(struct query *q)
 {
     struct stat st;
@@ -119,8 +136,9 @@ static int open_db(struct query *q)
                    q->path);
         return MI_ESTORE;
     }
-    return q->version == 0 ? MI_ENOENT
-                           : check_layout(q); /* 0: no proxy has created the tables yet */
+    if (q->version > 0)
+        return check_layout(q);
+    return check_empty(q);
 }
 
 /* NULL: out of memory. */
@@ -296,23 +314,50 @@ int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *r
     return status == MI_ENOENT ? 0 : status;
 }
 
-int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_t_us)
+/* The first or the last message of a range. *ret_has: there is one. */
+static int end_of(struct query *q, enum query_statement i, const struct query_range *in,
+                  int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
 {
     sqlite3_stmt *st = NULL;
-    int status = query_prepare(q, Q_LAST, &st);
+    int status = query_prepare(q, i, &st);
     if (status < 0)
         return status;
-    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
-    sqlite3_bind_int64(st, 2, schema_message_id(session_id, SCHEMA_SEQ_MAX));
+    sqlite3_bind_int64(st, 1, schema_message_id(in->session_id, (uint64_t)in->from));
+    sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)in->to));
     int rc = sqlite3_step(st);
-    int64_t seq = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-    int64_t t_us = rc == SQLITE_ROW ? connect_time(st, 1) : 0;
-    status = query_done(q, st, rc);
-    if (status == 0) {
-        *ret_seq = seq;
-        *ret_t_us = t_us;
-    }
-    return status;
+    *ret_has = rc == SQLITE_ROW;
+    *ret_seq = *ret_has ? sqlite3_column_int64(st, 0) : 0;
+    *ret_t_us = *ret_has ? connect_time(st, 1) : 0;
+    return query_done(q, st, rc);
+}
+
+int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_t_us)
+{
+    bool has;
+    struct query_range all = {session_id, 0, SCHEMA_SEQ_MAX, false};
+    return end_of(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
+}
+
+/* Leaves out numbers that no message has: in a forged file, there may be 2^36 of them between two messages. A store is not
+ * asked: each question takes time, and it sends no such numbers (vault/remote/pages.c). */
+static int skip_gap(struct query *q, struct query_range *rest)
+{
+    int64_t seq, t_us;
+    bool has;
+    if (q->remote != NULL)
+        return 0;
+    int st = end_of(q, rest->backwards ? Q_LAST : Q_FIRST, rest, &seq, &t_us, &has);
+    if (st < 0)
+        return st;
+    if (has && (seq < rest->from || seq > rest->to))
+        return db_damaged(&q->d);
+    if (!has)
+        rest->to = rest->from - 1;
+    else if (rest->backwards)
+        rest->to = seq;
+    else
+        rest->from = seq;
+    return 0;
 }
 
 bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st)
@@ -329,33 +374,42 @@ bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *
     return true;
 }
 
+/* One part, from the beginning of `rest`, which is left out of it then. *ret_n: its rows. */
+static int scan_part(struct query *q, enum query_statement i, struct slice third,
+                     struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
+{
+    int64_t n = rest->to - rest->from < QUERY_PART ? rest->to - rest->from : QUERY_PART - 1;
+    int64_t first = rest->backwards ? rest->to - n : rest->from;
+    sqlite3_stmt *st = NULL;
+    int rc = SQLITE_DONE, result = query_prepare(q, i, &st);
+    if (result < 0)
+        return result;
+    sqlite3_bind_int64(st, 1, schema_message_id(rest->session_id, (uint64_t)first));
+    sqlite3_bind_int64(st, 2, schema_message_id(rest->session_id, (uint64_t)(first + n)));
+    if (sqlite3_bind_parameter_count(st) > 2)
+        connect_bind(st, 3, third);
+    struct query_range rows = {rest->session_id, first, first + n, rest->backwards};
+    for (*ret_n = 0; result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW; ++*ret_n)
+        result = query_in_order(q, &rows, st) ? fn(ctx, st) : db_damaged(&q->d);
+    int status = query_done(q, st, rc);
+    if (rest->backwards)
+        rest->to = first - 1;
+    else
+        rest->from = first + n + 1;
+    return result == 0 ? status : result;
+}
+
 int query_scan(struct query *q, enum query_statement i, struct slice third,
                const struct query_range *in, query_row_fn fn, void *ctx)
 {
-    int64_t last, t_us, from = in->from, to = in->to;
+    int64_t last, t_us, n = 0;
+    struct query_range rest = *in;
     int result = query_last_message(q, in->session_id, &last, &t_us);
-    to = to < last ? to : last;
-    while (result == 0 && from <= to) {
-        int64_t n = to - from < QUERY_PART ? to - from : QUERY_PART - 1;
-        int64_t first = in->backwards ? to - n : from;
-        int rc = SQLITE_DONE;
-        sqlite3_stmt *st = NULL;
-        result = query_prepare(q, i, &st);
-        if (result < 0)
-            break;
-        sqlite3_bind_int64(st, 1, schema_message_id(in->session_id, (uint64_t)first));
-        sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)(first + n)));
-        if (sqlite3_bind_parameter_count(st) > 2)
-            connect_bind(st, 3, third);
-        struct query_range rows = {in->session_id, first, first + n, in->backwards};
-        while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
-            result = query_in_order(q, &rows, st) ? fn(ctx, st) : db_damaged(&q->d);
-        int status = query_done(q, st, rc);
-        result = result == 0 ? status : result;
-        if (in->backwards)
-            to = first - 1;
-        else
-            from = first + n + 1;
+    rest.to = rest.to < last ? rest.to : last;
+    while (result == 0 && rest.from <= rest.to) {
+        result = scan_part(q, i, third, &rest, &n, fn, ctx);
+        if (result == 0 && n == 0 && rest.from <= rest.to)
+            result = skip_gap(q, &rest);
     }
     return result < 0 ? result : 0;
 }

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#define SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)
 /* Sessions in the first page, as many as a list shows, and in the largest: four times as many in each, because a
  * store answers each page with at least one call. */
 #define PAGE_SESSIONS 64
@@ -62,7 +61,7 @@ static bool is_id(const char *ref, int64_t *ret)
     if (ref[0] == '0' || ref[0] == '\0')
         return false;
     for (; *ref != '\0'; ref++) {
-        if (!isdigit((unsigned char)*ref) || id > SESSION_MAX / 10 - 1)
+        if (!isdigit((unsigned char)*ref) || id > SCHEMA_SESSION_MAX / 10 - 1)
             return false;
         id = id * 10 + (*ref - '0');
     }

@@ -44,6 +44,8 @@ static const char *const statements[Q_COUNT] = {
                          " ORDER BY s.id DESC LIMIT 1",
     [Q_LAST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
                " ORDER BY id DESC LIMIT 1",
+    [Q_FIRST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
+                " ORDER BY id LIMIT 1",
     [Q_CALL_MESSAGES] = CALL_MESSAGES,
     [Q_CALL_STATUSES] = "SELECT id & 68719476735, status" CALL_ROWS,
     /* the column is new in version 4: before, the name resolves to the NULL at the end */

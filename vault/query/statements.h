@@ -17,6 +17,7 @@ enum query_statement {
     Q_NEWEST_OF,
     Q_NEWEST_USED_OF,
     Q_LAST,
+    Q_FIRST,
     Q_CALL_MESSAGES,
     Q_DERIVED,
     Q_DERIVE_AGAIN,

@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* Requests with a higher number count as open: a forged file may have one message with the highest number that there is. */
+#define WAITING_MAX (INT64_C(1) << 30)
+
 /* Whether the call is a row of the view `invocations`. */
 static bool is_invocation(const struct call *c)
 {
@@ -32,7 +35,7 @@ struct counting {
 
 static void set_waiting(struct query_summary *s, int64_t seq, bool waits)
 {
-    if (seq < 0 || seq > s->last_seq)
+    if (seq < 0 || (size_t)seq / 64 >= s->waiting_n)
         return;
     uint64_t bit = (uint64_t)1 << seq % 64;
     s->waiting[seq / 64] = waits ? s->waiting[seq / 64] | bit : s->waiting[seq / 64] & ~bit;
@@ -112,7 +115,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     if (status < 0)
         return status;
     stored = stored && pid != 0; /* an imported session has no events of the recorded one */
-    c.s.waiting_n = (size_t)c.s.last_seq / 64 + 1;
+    c.s.waiting_n = (size_t)(c.s.last_seq < WAITING_MAX ? c.s.last_seq : WAITING_MAX) / 64 + 1;
     c.s.waiting = calloc(c.s.waiting_n, sizeof *c.s.waiting);
     if (c.s.waiting == NULL)
         return MI_ENOMEM;

@@ -71,6 +71,19 @@ int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *re
     return 0;
 }
 
+bool bodies_are_written(int fd, int64_t offset, int64_t length)
+{
+    int64_t end = offset + length, holes = 0;
+    while (offset < end && holes <= BODIES_HOLES) {
+        int64_t hole = file_next_hole(fd, offset);
+        if (hole >= end)
+            break;
+        offset = file_next_data(fd, hole);
+        holes += (offset < end ? offset : end) - hole;
+    }
+    return holes <= BODIES_HOLES;
+}
+
 bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
 {
     if (b->tail - b->reported < NEW_MIN)

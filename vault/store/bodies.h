@@ -20,6 +20,10 @@ struct bodies {
 void bodies_open(struct bodies *b, int dir_fd, bool sync);
 void bodies_close(struct bodies *b);
 MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset);
+/* Whether a body is in the file, as far as its size says it: it has no holes of more than BODIES_HOLES bytes. Nobody has
+ * written what is there, and with a hole a small file can have bodies of any size. */
+#define BODIES_HOLES ((int64_t)16 << 20)
+bool bodies_are_written(int fd, int64_t offset, int64_t length);
 /* The range added since the last call. false: it is smaller than 1 MiB, and stays for a later call. */
 bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to);
 

@@ -16,7 +16,11 @@ static int64_t bytes_of(const char *path, const char *more)
     char name[4096];
     struct stat st;
     int n = path != NULL ? snprintf(name, sizeof name, "%s%s", path, more) : -1;
-    return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : 0;
+    if (n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0)
+        return 0;
+    /* A file may have a size of exabytes, and no bytes on the disk. */
+    int64_t stored = (int64_t)st.st_blocks * 512 * BUDGET_COMPRESSED;
+    return st.st_size < stored ? st.st_size : stored;
 }
 
 static int on_steps(void *ctx)

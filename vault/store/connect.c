@@ -11,15 +11,57 @@
 
 int connect_guard(sqlite3 *db)
 {
-    int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    static const struct {
+        int option, value;
+    } options[] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        /* No statement of ours needs them: the two views are for people. */
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+        {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < MI_COUNT(options); i++)
+        rc = sqlite3_db_config(db, options[i].option, options[i].value, NULL);
     return rc == SQLITE_OK ? budget_set(db) : rc;
 }
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static sqlite3_vfs *system_vfs;
+
+/* A transaction over several databases has a file that names their rollback journals. None of ours is one; a journal
+ * that names such a file was made by another program, and SQLite would delete whatever it names. */
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+{
+    (void)vfs;
+    f->pMethods = NULL;
+    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0)
+        return SQLITE_CANTOPEN;
+    return system_vfs->xOpen(system_vfs, name, f, flags, ret_flags);
+}
+
+const char *connect_vfs(void)
+{
+    static sqlite3_vfs vfs;
+    sqlite3_vfs *found = system_vfs == NULL ? sqlite3_vfs_find(NULL) : NULL;
+    if (system_vfs == NULL && found != NULL) {
+        vfs = *found;
+        vfs.zName = "mcp-interposer";
+        vfs.pNext = NULL;
+        vfs.xOpen = open_file;
+        if (sqlite3_vfs_register(&vfs, 0) == SQLITE_OK)
+            system_vfs = found;
+    }
+    return system_vfs != NULL ? vfs.zName : "none"; /* which makes opening fail */
+}
+
+/* ---- connections ---------------------------------------------------------------------------- */
 
 int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms)
 {
     flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
+    vfs = vfs != NULL ? vfs : connect_vfs();
     *ret = NULL;
     int rc = sqlite3_open_v2(path, ret, flags, vfs);
     if (rc != SQLITE_OK)

@@ -1,7 +1,7 @@
 /* connect.h - connections to a database that another program may have created.
  *
- * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark Arts"), symbolic links
- *           are not followed, and a statement ends (budget.h).
+ * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark Arts"), its triggers and
+ *           views have no effect, symbolic links are not followed, and a statement ends (budget.h).
  * Owns      nothing: the caller owns the connection, and closes it after an error as well.
  * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
  * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */
@@ -13,8 +13,10 @@
 #include <limits.h>
 #include <sqlite3.h>
 
-/* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is SQLite's own. */
+/* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
+/* The name of a VFS that is SQLite's own, except that a rollback journal cannot make it delete other files. */
+const char *connect_vfs(void);
 /* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */
 MI_MUST int connect_guard(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the statement has it.

@@ -2,8 +2,8 @@
  *
  * Why       whoever can write the file can add an index whose entries are not those of the table, or put a view in the
  *           place of a table: SQLite then answers one statement from the forged part and another from the genuine one.
- * What      names, columns, types, keys and generated columns, indexes, and the text of views. The text of tables differs
- *           between vaults (docs/evidence.md, "The database"). Vaults of a version without evidence are not compared.
+ * What      names, columns, types, keys, indexes, the words of tables, and the text of views (docs/evidence.md, "The
+ *           database"). Of vaults of a version without evidence only what misleads.
  * Owns      nothing; the connection is the caller's. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE (see failure_text()).
  * Blocks    on the database; less than 1 ms. */
@@ -20,15 +20,15 @@ struct layout_fault {
     enum layout_kind kind;
     const char *type;  /* "table", "index", "view", "trigger", "object" */
     struct slice name; /* from the file: any bytes */
-    bool
-        deceives; /* what is read from the tables of this program need not be what is stored in them */
+    struct slice table; /* of an index: from the file as well; of others: the name */
+    bool deceives;      /* a table of this program, or an index of one */
+    bool misleads; /* by what it is, its key or an index: what is read need not be what is stored */
 };
 
 typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);
 
 MI_MUST int layout_compare(sqlite3 *db, layout_fn fn, void *ctx);
-/* For readers, some 0.1 ms: MI_EINVAL if a table that is shown, or an index of it, is not one of this program, with a
- * clause in `error`. */
+/* For readers: MI_EINVAL if something misleads, with a clause in `error`. */
 MI_MUST int layout_check(sqlite3 *db, struct buf *error);
 /* "table messages": the name only if it has only letters, digits and '_'. */
 void layout_name(const struct layout_fault *f, struct buf *b);

@@ -2,6 +2,7 @@
 
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
+#include "vault/store/schema.h"
 
 /* What a leaf states of a session was not sent to other stores yet. */
 static int mark_unsent(sqlite3 *db, struct slice uid)
@@ -9,7 +10,8 @@ static int mark_unsent(sqlite3 *db, struct slice uid)
     static const char sql[] = "UPDATE shipped SET complete = 0 WHERE complete"
                               " AND session_id = (SELECT id FROM sessions WHERE uid = ?1)";
     sqlite3_stmt *q = NULL;
-    int rc = sqlite3_table_column_metadata(db, "main", "shipped", NULL, NULL, NULL, NULL, NULL, NULL);
+    int rc =
+        sqlite3_table_column_metadata(db, "main", "shipped", NULL, NULL, NULL, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR) /* an older vault does not have the table */
         return 0;
     if (rc == SQLITE_OK)
@@ -44,6 +46,34 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
     buf_close(&text);
     bool changes = l->type == LEAF_SEAL || l->type == LEAF_REDACT;
     return st == 0 && changes ? mark_unsent(db, l->uid) : st;
+}
+
+/* The last leaf of this type is found from the end of the log, at which it usually is. 0, or MI_ENOENT. */
+static int read_id(sqlite3 *db, const char *sql, int64_t *ret)
+{
+    struct leaf l;
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    int st = rc == SQLITE_ROW    ? leaf_read(connect_column(q, 0), &l)
+             : rc == SQLITE_DONE ? MI_ENOENT
+                                 : failure_keep(db);
+    if (st == 0 && (l.type == LEAF_OPEN || l.type == LEAF_BEGIN) && l.id <= SCHEMA_SESSION_MAX)
+        *ret = l.id;
+    sqlite3_finalize(q);
+    return st < 0 && st != MI_ENOMEM && st != MI_ESTORE ? MI_ENOENT : st;
+}
+
+int ledger_last_id(sqlite3 *db, int64_t *ret)
+{
+    static const char open[] = "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"open\"'"
+                               " AND leaf < '{\"type\":\"open#' ORDER BY n DESC LIMIT 1";
+    *ret = 0;
+    int st = read_id(db, open, ret);
+    if (st == MI_ENOENT)
+        st = read_id(db, "SELECT leaf FROM leaves WHERE n = 0", ret);
+    return st == MI_ENOENT ? 0 : st;
 }
 
 int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx)

@@ -15,6 +15,9 @@
  * that was not sent completely (table `shipped`). */
 MI_MUST int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
+/* The greatest id that a session of this vault has had, as far as the log says; 0: it says nothing. */
+MI_MUST int ledger_last_id(sqlite3 *db, int64_t *ret);
+
 /* Called for each leaf in order. The text is valid during the call. 0 continues; another value ends the reading. */
 typedef int (*ledger_fn)(void *ctx, int64_t n, struct slice leaf);
 /* The leaves from number `from` on. 0, an error, or what fn returned. */

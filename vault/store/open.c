@@ -34,9 +34,11 @@ static const char *const sql[Q_COUNT] = {
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail, place, salt, commitment)"
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] =
-        "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version, redact_rules, salt, cwd, tools_rule, calls)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,1)"
+        "INSERT INTO sessions (id, uid, name, command, started_at_us, pid, host, record_level,"
+        " interposer_version, redact_rules, salt, cwd, tools_rule, calls) VALUES ("
+        /* NULL: one more than the greatest; ?13 is that of a session that may have been removed */
+        "(SELECT CASE WHEN ifnull(max(id), 0) <= ?13 THEN ?13 + 1 END FROM sessions),"
+        " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,1)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"
@@ -150,7 +152,7 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
         return MI_EINVAL;
     configure_once();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(path, &s->db, flags, connect_vfs()) != SQLITE_OK)
         return s->db != NULL ? writer_fail_sql(s) : MI_ENOMEM;
     if (connect_guard(s->db) != SQLITE_OK)
         return writer_fail_sql(s);

@@ -140,7 +140,7 @@ static int connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf 
                     : read_only_open(ret, path, RUNNING_WAIT_MS, NULL);
     if (rc != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
-        connect_number(*ret, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        schema_version(*ret, &version) < 0)
         return fail(*ret, vault, error);
     if (version <= SCHEMA_VERSION)
         return version >= SCHEMA_RUNNING ? 0 : MI_ENOENT;

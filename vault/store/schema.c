@@ -291,9 +291,14 @@ static int add(sqlite3 *db, size_t i)
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 
-static int read_version(sqlite3 *db, int64_t *ret)
+/* SQLite knows the version as a signed number of 32 bits: a negative one is a high one, which is not known. */
+int schema_version(sqlite3 *db, int64_t *ret)
 {
-    return connect_number(db, "PRAGMA user_version", 0, ret) == SQLITE_OK ? 0 : failure_keep(db);
+    int64_t version;
+    if (connect_number(db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        return failure_keep(db);
+    *ret = (int64_t)((uint64_t)version & UINT32_MAX);
+    return 0;
 }
 
 /* The log begins: the sessions up to `after` are not covered by evidence. */
@@ -336,8 +341,8 @@ static int make_or_upgrade(sqlite3 *db, int64_t *version)
 
 int schema_ready(sqlite3 *db)
 {
-    int64_t version;
-    int st = read_version(db, &version);
+    int64_t version = 0;
+    int st = schema_version(db, &version);
     if (st < 0)
         return st;
     if (version > SCHEMA_VERSION)
@@ -350,7 +355,7 @@ int schema_ready(sqlite3 *db)
     /* Two proxies may open a new vault at once: the second one finds it upgraded. */
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
-    st = read_version(db, &version);
+    st = schema_version(db, &version);
     if (st == 0 && version > SCHEMA_VERSION)
         st = MI_EINVAL;
     while (st == 0 && version < SCHEMA_VERSION)

@@ -21,6 +21,7 @@
  * index is needed. */
 #define SCHEMA_SEQ_BITS 36
 #define SCHEMA_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
+#define SCHEMA_SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)
 
 static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
 {
@@ -33,6 +34,8 @@ extern const char schema_calls[];
 
 /* Creates or upgrades the schema. 0, MI_ESTORE (see failure_text()) or MI_EINVAL: the database is newer. */
 MI_MUST int schema_ready(sqlite3 *db);
+/* The version of a database; 0: it has no tables yet. 0 or MI_ESTORE. */
+MI_MUST int schema_version(sqlite3 *db, int64_t *ret);
 /* 0 or MI_ESTORE */
 MI_MUST int schema_has_table(sqlite3 *db, const char *table, bool *ret);
 

@@ -38,7 +38,7 @@ int signing_open(struct signing *ret, const char *vault, struct buf *error)
         return MI_ENOENT;
     }
     if (connect_open(&ret->db, path, NULL, SQLITE_OPEN_READWRITE, SIGNING_WAIT_MS) != SQLITE_OK ||
-        connect_number(ret->db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        schema_version(ret->db, &version) < 0)
         return fail_sql(ret);
     if (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION) {
         bool newer = version > SCHEMA_VERSION;
@@ -87,25 +87,10 @@ static int damaged(struct reading *r, int64_t n, const char *why)
     return MI_EINVAL;
 }
 
-static int take_begin(struct reading *r, struct slice text)
+static int take_key(struct reading *r, int64_t n, const struct leaf *l)
 {
-    struct leaf l;
-    int st = leaf_read(text, &l);
-    if (st == MI_ENOMEM)
-        return st;
-    if (st < 0 || l.type != LEAF_BEGIN || l.uid.n != LEAF_UID)
-        return damaged(r, 0, "does not begin it");
-    snprintf(r->head.origin, sizeof r->head.origin, CHECKPOINT_ORIGIN "%.*s", LEAF_UID, l.uid.p);
-    return 0;
-}
-
-static int take_key(struct reading *r, int64_t n, struct slice text)
-{
-    struct leaf l;
     const char *why = "is not a leaf";
-    int st = leaf_read(text, &l);
-    if (st == 0)
-        st = key_leaf_check(&l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
+    int st = key_leaf_check(l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
                             &r->head.key, &why);
     r->head.has_key |= st == 0;
     return st == MI_EINVAL ? damaged(r, n, why) : st;
@@ -114,14 +99,21 @@ static int take_key(struct reading *r, int64_t n, struct slice text)
 static int on_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct reading *r = ctx;
-    struct digest leaf = tree_leaf(text);
-    int st = n != (int64_t)r->tree.n ? damaged(r, (int64_t)r->tree.n, "is missing")
-             : n == 0                ? take_begin(r, text)
-             : slice_begins(text, "{\"type\":\"key\"") ? take_key(r, n, text)
-                                                       : 0;
+    struct digest hash = tree_leaf(text);
+    struct leaf l;
+    int st = n != (int64_t)r->tree.n ? damaged(r, (int64_t)r->tree.n, "is missing") : 0;
+    if (st == 0 && (st = leaf_read(text, &l)) == MI_EINVAL)
+        st = damaged(r, n, "is not a leaf as a recorder writes it");
+    if (st == 0 && ((l.type == LEAF_BEGIN) != (n == 0) || (n == 0 && l.uid.n != LEAF_UID)))
+        st = damaged(r, n, n == 0 ? "does not begin it" : "begins it again");
+    if (st == 0 && l.type == LEAF_BEGIN)
+        snprintf(r->head.origin, sizeof r->head.origin, CHECKPOINT_ORIGIN "%.*s", LEAF_UID,
+                 l.uid.p);
+    if (st == 0 && l.type == LEAF_KEY)
+        st = take_key(r, n, &l);
     if (st < 0)
         return st;
-    tree_add(&r->tree, &leaf);
+    tree_add(&r->tree, &hash);
     for (size_t i = 0; i < MI_COUNT(r->at); i++)
         if (r->tree.n == r->at[i].size) {
             r->at[i].found = true;

@@ -1,5 +1,6 @@
 /* writer_session.c - rows of a session: its own, in `running`, and its position in `journals`. */
 #include "vault/store/commitment.h"
+#include "vault/store/ledger.h"
 #include "vault/store/writer_state.h"
 
 #include "redact/sanitizer.h"
@@ -20,8 +21,12 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     const char *const more[] = {n->cwd, n->tools_rule};
     struct buf name = {0}, text[MI_COUNT(more)] = {{0}};
     int st = 0;
+    int64_t last;
     if (writer_take_lock(s) < 0)
         return MI_ESTORE;
+    int read = ledger_last_id(s->db, &last);
+    if (read < 0)
+        return read == MI_ENOMEM ? writer_fail_memory(s) : writer_fail_sql(s);
     if (salts_next(&s->coverage.salts, &salt) < 0)
         return writer_fail_coverage(s, MI_EIO);
     if (sanitize_json(&s->sanitizer, slice_of(n->command), &command) < 0 ||
@@ -48,6 +53,7 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     connect_bind(q, 8, slice_of(MI_VERSION));
     connect_bind(q, 9, n->redact_rules != NULL ? slice_of(n->redact_rules) : (struct slice){0});
     connect_bind_blob(q, 10, commitment_salt_bytes(&salt));
+    sqlite3_bind_int64(q, 13, last);
     sqlite3_set_last_insert_rowid(s->db, 0);
     int rc = sqlite3_step(q);
     int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
@@ -59,7 +65,7 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     buf_close(&name);
     for (size_t i = 0; i < MI_COUNT(more); i++)
         buf_close(&text[i]);
-    /* The id of a new session may have belonged to one that was removed: its position must not be taken over. */
+    /* The id may have belonged to one that was removed, if nobody knows: its position must not be taken over. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);
@@ -176,4 +182,3 @@ int writer_position_remove(struct writer *s, int64_t session_id)
     sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
     return writer_run(s, Q_POSITION_REMOVE);
 }
-

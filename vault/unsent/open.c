@@ -1,6 +1,7 @@
 /* open.c - the connection, and large bodies. */
 #include "vault/unsent/state.h"
 
+#include "vault/store/bodies.h"
 #include "vault/store/layout.h"
 #include "vault/store/schema.h"
 
@@ -171,7 +172,8 @@ int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t l
         return 0;
     if (st == 0 && fstat(u->body_fd, &file) != 0)
         st = fail_body(u, uid);
-    *ret = st == 0 && file.st_size >= offset + length;
+    *ret = st == 0 && offset >= 0 && length >= 0 && offset <= file.st_size &&
+           length <= file.st_size - offset && bodies_are_written(u->body_fd, offset, length);
     return st;
 }
 

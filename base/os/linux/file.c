@@ -62,6 +62,19 @@ int file_try_space(int dir, const char *folder, size_t n)
 
 /* ---- times and contents --------------------------------------------------------------------- */
 
+int64_t file_next_hole(int fd, int64_t at)
+{
+    struct stat st;
+    off_t hole = lseek(fd, at, SEEK_HOLE);
+    return hole >= 0 && fstat(fd, &st) == 0 && hole < st.st_size ? hole : INT64_MAX;
+}
+
+int64_t file_next_data(int fd, int64_t at)
+{
+    off_t data = lseek(fd, at, SEEK_DATA);
+    return data >= 0 ? data : errno == ENXIO ? INT64_MAX : at;
+}
+
 struct timespec file_changed_at(const struct stat *st)
 {
     return st->st_mtim;

@@ -105,14 +105,15 @@ static void test_failure_of_the_log_is_reported_for_the_session(void **state)
     sql_run(db, "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
                 " interposer_version, salt) VALUES ('u', 'n', '[]', 1, 1, 'h', 'standard', '1',"
                 " zeroblob(16));"
-                "CREATE TRIGGER no_leaf BEFORE INSERT ON leaves"
-                " BEGIN SELECT raise(ABORT, 'the log takes nothing'); END");
+                "DROP TABLE leaves; CREATE TABLE leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL,"
+                " CONSTRAINT 'the log takes nothing' CHECK (n IS NULL)) STRICT;"
+                "PRAGMA ignore_check_constraints = 0");
     assert_int_equal(coverage_open(&c, db, 1), MI_ESTORE);
-    assert_string_equal(failure_text(db), "the log takes nothing");
+    assert_string_equal(failure_text(db), "CHECK constraint failed: the log takes nothing");
     coverage_close(&c);
     sqlite3_close(db);
     assert_int_equal(running_end(t->vault, 1, true, &error), MI_ESTORE);
-    assert_non_null(strstr(buf_str(&error), "interposer.db: the log takes nothing"));
+    assert_non_null(strstr(buf_str(&error), "interposer.db: CHECK constraint failed: the log takes nothing"));
     buf_close(&error);
 }
 

@@ -148,8 +148,10 @@ static void test_query_open_reports_why_a_vault_cannot_be_read(void **state)
     open_fails(path, MI_EIO, "Not a directory; choose another with --vault");
     sql_run(v->db, "PRAGMA user_version = 99");
     open_fails(v->temp.vault, MI_ESTORE, "created by a newer mcp-interposer");
-    sql_run(v->db, "PRAGMA user_version = 0"); /* the tables do not exist yet */
-    open_fails(v->temp.vault, MI_ENOENT, "nothing has been recorded");
+    sql_run(v->db, "PRAGMA user_version = -1");
+    open_fails(v->temp.vault, MI_ESTORE, "created by a newer mcp-interposer");
+    sql_run(v->db, "PRAGMA user_version = 0");
+    open_fails(v->temp.vault, MI_ESTORE, "states no version of its schema");
     sql_run(v->db, "PRAGMA user_version = 2");
     sqlite3_close(v->db);
     v->db = NULL;
@@ -458,6 +460,11 @@ static void test_query_summary_of_invalid_sequence_numbers_stays_in_bounds(void 
     assert_false(query_summary_waits(&s, 63));
     assert_false(query_summary_waits(&s, -64));
     assert_false(query_summary_waits(&s, INT64_MAX));
+    query_summary_close(&s);
+    add_message(v, 1, &(struct message){.seq = SCHEMA_SEQ_MAX, .kind = "request"});
+    assert_int_equal(query_summary(q, 1, true, &s), 0); /* every number from 66 on is not tried */
+    assert_int_equal(s.by_status[CALL_OPEN], 2);
+    assert_true(s.waiting_n <= (1 << 24) + 1);
     query_summary_close(&s);
     query_close(q);
 }

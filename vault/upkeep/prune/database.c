@@ -101,7 +101,7 @@ int prune_connect(struct prune *p, struct buf *error)
                                    " PRAGMA cache_size = -2048";
     if (connect_open(&p->db, path, NULL, SQLITE_OPEN_READWRITE, PRUNE_WAIT_MS) != SQLITE_OK ||
         sqlite3_exec(p->db, settings, NULL, NULL, NULL) != SQLITE_OK ||
-        prune_number(p, "PRAGMA user_version", 0, &version) < 0)
+        schema_version(p->db, &version) < 0)
         return prune_fail(p, error);
     if (version >= SCHEMA_RUNNING && version <= SCHEMA_VERSION)
         return 0;

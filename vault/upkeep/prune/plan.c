@@ -1,6 +1,7 @@
 #include "vault/upkeep/prune/plan.h"
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "vault/store/failure.h"
 #include "vault/upkeep/prune/database.h"
 #include "vault/upkeep/prune/files.h"
@@ -13,7 +14,7 @@
 struct candidate {
     int64_t id, started_us, ended_us;
     int64_t since_us; /* the earliest start of this session and all newer ones */
-    bool removable, planned;
+    bool running, removable, planned;
 };
 
 struct candidates {
@@ -30,8 +31,8 @@ static const char all_sessions[] =
     "m.t_us"
     " FROM messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735"
     " ORDER BY m.id DESC LIMIT 1), 0)), s.ended_at_us IS NULL,"
-    " s.id < (SELECT min(id) FROM (SELECT id FROM sessions ORDER BY id DESC LIMIT ?1))"
-    " AND s.id NOT IN (SELECT session_id FROM running) FROM sessions s ORDER BY s.id";
+    " s.id < (SELECT min(id) FROM (SELECT id FROM sessions ORDER BY id DESC LIMIT ?1)),"
+    " s.id IN (SELECT session_id FROM running) FROM sessions s ORDER BY s.id";
 
 static int read_candidates(struct prune *p, struct candidates *l)
 {
@@ -47,7 +48,8 @@ static int read_candidates(struct prune *p, struct candidates *l)
                                 .ended_us = sqlite3_column_int64(q, 2)};
         /* no recorded end: keep it for a day, in case it is still running */
         bool recent = sqlite3_column_int(q, 3) != 0 && c->ended_us > p->now_us - DAY_US;
-        c->removable = sqlite3_column_int(q, 4) != 0 && !recent;
+        c->running = sqlite3_column_int(q, 5) != 0;
+        c->removable = sqlite3_column_int(q, 4) != 0 && !recent && !c->running;
     }
     sqlite3_finalize(q);
     int64_t since_us = INT64_MAX;
@@ -80,6 +82,22 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
         st = prune_size_session(p, c->id, &rows);
     *bytes += rows;
     return st;
+}
+
+/* Plans the session of the rule, if it exists. */
+static int plan_the_session(struct prune *p, struct candidates *l, int64_t *bytes,
+                            struct buf *error)
+{
+    size_t i = SEARCH_INT64(l->c, l->n, id, p->rule.session);
+    if (i == l->n || l->c[i].id != p->rule.session)
+        return 0;
+    if (!l->c[i].running)
+        return plan_session(p, &l->c[i], bytes);
+    buf_printf(error,
+               "session %lld is running, or processes of its server are; end it first, or see: "
+               "mcp-interposer reap",
+               (long long)p->rule.session);
+    return MI_EBUSY;
 }
 
 static int plan_old_sessions(struct prune *p, struct candidates *l, int64_t *bytes)
@@ -159,6 +177,21 @@ static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 
 /* ---- all ---- */
 
+/* *freed: what the plan frees is added. */
+static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
+{
+    int st = plan_old_sessions(p, l, freed);
+    if (st < 0)
+        return st;
+    *freed += plan_old_files(p, l);
+    if (p->rule.max_bytes > 0) {
+        int64_t left = p->plan.bytes_before - *freed;
+        st = plan_by_size(p, l, &left);
+        *freed = p->plan.bytes_before - left + plan_old_files(p, l);
+    }
+    return st;
+}
+
 static int count_messages(struct prune *p)
 {
     int st = 0;
@@ -192,21 +225,16 @@ static int by_number(const void *a, const void *b)
 int prune_make_plan(struct prune *p, struct buf *error)
 {
     struct candidates l = {.c = NULL};
-    int64_t bytes = 0;
+    int64_t freed = 0;
     int st = read_candidates(p, &l);
     if (st == 0)
         st = prune_size_vault(p, &p->plan.bytes_before);
     if (st == 0)
-        st = prune_files_find(p, &bytes);
+        st = prune_files_find(p, &freed);
     if (st == 0)
-        st = plan_old_sessions(p, &l, &bytes);
-    if (st == 0) {
-        bytes = p->plan.bytes_before - bytes - plan_old_files(p, &l);
-        if (p->rule.max_bytes > 0)
-            st = plan_by_size(p, &l, &bytes);
-    }
-    if (st == 0)
-        p->plan.bytes_after = bytes - plan_old_files(p, &l);
+        st = p->rule.session != 0 ? plan_the_session(p, &l, &freed, error)
+                                  : plan_by_rules(p, &l, &freed);
+    p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
     if (p->n > 1) /* those that are old may be newer than those that were removed for their size */
         qsort(p->session, p->n, sizeof *p->session, by_number);

@@ -2,8 +2,10 @@
  *
  * What      a session is removed if it has ended, is not among the newest `keep_last`, and is older than `older_us`
  *           or the vault would still be larger than `max_bytes` without all older sessions. Without these two rules,
- *           all sessions except the newest `keep_last` are removed. The newest session is never removed, so that
- *           ids are not reused. A session that may still be written to is not removed either.
+ *           all sessions except the newest `keep_last` are removed. The newest session is never removed by these rules, nor
+ *           one that may still be written to.
+ *           With `session`, only that one is removed, the newest too, and no log file or escalation; MI_EBUSY if it is in
+ *           the table `running`. Its id is not used again (ledger_last_id()).
  *           A log file or an escalation is removed if it was last written before `older_us` and before the oldest
  *           remaining session. If the vault is larger than `max_bytes`, log files of past days are removed before
  *           sessions as long as they take more than all else.
@@ -26,6 +28,7 @@
 /* 0: rule not set; keep_last is then 1. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
+    int64_t session; /* removes this one, whatever the rules say; 0: none */
     const char *
         target; /* borrowed: removes only sessions all of which had been sent there an hour ago; NULL: all */
 };
@@ -43,7 +46,7 @@ struct prune_report {
 
 struct prune;
 
-/* Makes the plan. 0, MI_ENOENT (no vault), MI_ESTORE, MI_EIO or MI_ENOMEM, with a sentence in error. */
+/* Makes the plan. 0, MI_ENOENT (no vault), MI_EBUSY, MI_ESTORE, MI_EIO or MI_ENOMEM, with a sentence in error. */
 MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,
                        int64_t now_us, struct buf *error);
 void prune_close(struct prune *p); /* NULL is fine */

@@ -87,7 +87,7 @@ static int blank(struct scrub *s, int64_t from, int64_t to)
 {
     static const char zeros[64 << 10];
     int st = 0;
-    while (st == 0 && from < to) {
+    while (st == 0 && (from = file_next_data(s->bodies_fd, from)) < to) {
         size_t n = size_min(sizeof zeros, (size_t)(to - from));
         st = write_at(s, zeros, n, from);
         from += (int64_t)n;

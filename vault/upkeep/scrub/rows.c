@@ -1,4 +1,5 @@
 /* rows.c - the rows of a session: its own row, its messages, its events. */
+#include "journal/uid.h"
 #include "vault/search/index.h"
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
@@ -211,6 +212,11 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     s->found = s->ranges_n = 0;
     memset(s->lines, 0, sizeof s->lines);
     buf_clear(&s->error);
+    if (!uid_is_valid(slice_of(uid))) { /* it becomes a file name */
+        buf_printf(&s->error, "session %lld has no valid UID: another program has changed it",
+                   (long long)id);
+        return MI_EINVAL;
+    }
     int st = scrub_session_rows(s);
     if (st < 0)
         scrub_roll_back(s);
