@@ -44,8 +44,8 @@
     FIELD(record_level,       TEXT,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES)                   \
     FIELD(interposer_version, TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
     FIELD(redact_rules,       JSON,   NO_TEXT,                 2,    OPEN,    YES,     FULL,    YES)                   \
-    FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      NO,      YES)                   \
-    FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      NO,      YES)
+    FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      LATER,   YES)                   \
+    FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      LATER,   YES)
 
 #define MESSAGE_FIELDS(FIELD)                                                                                          \
     /*    name         type                                NULL                    since evidence cassette store json */ \
@@ -67,7 +67,7 @@
     FIELD(error_code,  NUMBER,                             UNLESS(has_error_code), 1,    OPEN,    NO,      YES,  YES)  \
     FIELD(batch_seq,   NUMBER,                             ZERO,                   1,    OPEN,    NO,      YES,  YES)  \
     FIELD(finding,     TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(revision,    TEXT,                               NO_TEXT,                4,    TAIL,    NO,      NO,   YES)
+    FIELD(revision,    TEXT,                               NO_TEXT,                4,    TAIL,    NO,      LATER, YES)
 
 #define EVENT_FIELDS(FIELD)                                                                                            \
     /*    name         type    NULL      since evidence cassette store json */                                         \

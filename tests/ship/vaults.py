@@ -189,6 +189,89 @@ def without(table, row):
     return row
 
 
+CALL = ("seq", "closing_seq", "t_us", "duration_us", "request_size", "response_size", "error_code", "direction", "origin", "method",
+        "target", "status", "revision")
+
+
+def ends(request, m):
+    """Whether a message that belongs to a request ends it (docs/vault.md, `calls`)."""
+    own = request["origin"] == "interposer"
+    if m["kind"] == "notification":
+        return not own and m["direction"] == request["direction"] and (m["action"], m["origin"]) == ("forwarded", "peer")
+    return m["kind"] in ("result", "error") and m["direction"] != request["direction"] and (own or m["action"] == "forwarded")
+
+
+def status_of(request, m):
+    found = m["finding"] or "" if m else ""
+    if request["action"] == "refused" or not m:
+        return "refused" if request["action"] == "refused" else "open"
+    if m["kind"] == "notification":
+        return "cancelled"
+    named = [x for x in ("server-gone", "interrupted", "timeout") if x in found and m["origin"] == "interposer"]
+    return named[0] if named else "error" if m["kind"] == "error" else "tool-error" if "tool-error" in found else "ok"
+
+
+def calls_of(messages):
+    """The calls of a session, from its messages alone: {seq: row}."""
+    requests, closings, own = {}, {}, []
+    for m in sorted(messages, key=lambda m: m["seq"]):
+        if m["direction"] not in ("c2s", "s2c") or m["kind"] == "request" and m["origin"] not in ("peer", "interposer"):
+            continue
+        if m["kind"] == "request":
+            requests[m["seq"]] = m
+            if m["origin"] == "interposer":
+                own.append(m["seq"])
+            continue
+        of = m["request_seq"]
+        if not of and m["kind"] in ("result", "error") and m["action"] == "swallowed" and "own-request" in (m["finding"] or ""):
+            waiting = [q for q in own[-64:] if q not in closings and requests[q]["rpc_id"] == m["rpc_id"] and
+                       requests[q]["direction"] != m["direction"]]
+            of = waiting[0] if waiting else None
+        if of in requests and of not in closings and ends(requests[of], m):
+            closings[of] = m
+    rows = {}
+    for seq, q in requests.items():
+        c = closings.get(seq)
+        answer = c if c and c["kind"] != "notification" else {}
+        status = status_of(q, c)
+        rows[seq] = {"seq": seq, "closing_seq": c and c["seq"], "t_us": q["t_us"], "request_size": q["size"], "status": status,
+                     "duration_us": max(0, c["t_us"] - q["t_us"]) if c else 0 if status == "refused" else None,
+                     "response_size": answer.get("size"), "error_code": answer.get("error_code"),
+                     "revision": None, **{k: q[k] for k in ("direction", "origin", "method", "target")}}
+    return rows
+
+
+def wrong_calls(cluster, vault):
+    """What is wrong with the calls at the store, by the messages that are there; with those of each session that has all of them
+    in `call_rows`, and with what readers get of each session."""
+    said, messages = [], {}
+    of = f"(SELECT uid FROM mcp_interposer.sessions WHERE vault = '{vault.name()}'{{}})"
+    columns = ", ".join(dict.fromkeys((*CALL[:1], "t_us", "size", "kind", "action", "origin", "direction", "request_seq", "finding",
+                                       "rpc_id", "method", "target", "error_code")))
+
+    def rows(sql):
+        return [json.loads(x) for x in filter(None, cluster.psql(f"SELECT row_to_json(x) FROM ({sql}) AS x").split("\n"))]
+    for m in rows(f"SELECT session_uid AS u, {columns} FROM mcp_interposer.messages WHERE session_uid IN {of.format('')}"):
+        messages.setdefault(m.pop("u"), []).append(m)
+    expected = {(u, seq): row for u, found in messages.items() for seq, row in calls_of(found).items()}
+    kept = {r["uid"] for r in rows(f"SELECT s.uid FROM mcp_interposer.sessions s WHERE s.uid IN {of.format(' AND call_seq IS NULL')}")}
+    queries = (("row", kept, f"SELECT c.session_uid AS u, {', '.join(CALL)} FROM mcp_interposer.call_rows c WHERE session_uid IN "
+                f"{of.format(' AND call_seq IS NULL')}"),
+               ("answer", set(messages), f"SELECT s.uid AS u, {', '.join('c.' + x for x in CALL)} FROM mcp_interposer.sessions s, "
+                "mcp_interposer.read_calls(ARRAY[s.uid], 0, 1::bigint << 40, false, 1000000) AS c "
+                f"WHERE s.uid IN {of.format('')}"))
+    for what, uids, sql in queries:
+        found = {}
+        for row in rows(sql):
+            u = row.pop("u")
+            said += [f"twice: {what} of call {u} {row['seq']}"] if (u, row["seq"]) in found else []
+            found[u, row["seq"]] = row
+        wanted = {k: row for k, row in expected.items() if k[0] in uids}
+        said += [f"{what} of call {k}: {found.get(k)} and not {wanted.get(k)}" for k in sorted({*found, *wanted})
+                 if found.get(k) != wanted.get(k)]
+    return said
+
+
 def differences(cluster, vault, minimal=False):
     """What is missing, too much or different; [] if nothing is."""
     a, b = here(vault), there(cluster, vault)
@@ -200,7 +283,7 @@ def differences(cluster, vault, minimal=False):
     said += [f"differs: {k}: {norm(a[k])} {norm(b[k])}"[:300] for k in a if k in b and norm(a[k]) != norm(b[k])]
     if not a:
         said.append("the vault is empty")
-    return said[:5]
+    return (said + wrong_calls(cluster, vault))[:5]
 
 
 def lacks(cluster, vault, minimal=False):

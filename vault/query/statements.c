@@ -107,7 +107,7 @@ static void add_columns(const struct making *m, const struct record_fields *s, s
 static void add_statement(const struct making *m, const char *sql)
 {
     bool evidence = m->store || m->version >= SCHEMA_EVIDENCE;
-    bool revisions = !m->store && m->version >= SCHEMA_CALLS;
+    bool revisions = m->store || m->version >= SCHEMA_CALLS;
     const char *at;
     for (; (at = strchr(sql, '@')) != NULL; sql = at + 1 + strspn(at + 1, LETTERS)) {
         struct slice name = {at + 1, strspn(at + 1, LETTERS)};
