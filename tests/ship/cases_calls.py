@@ -1,5 +1,6 @@
 """Calls at the store: they follow from the messages that are there, however these came."""
 import hashlib
+import json
 import random
 import re
 import signal
@@ -8,8 +9,9 @@ import types
 from pathlib import Path
 
 from cases import LONG, case, end, same, sent
+from cases_reading import read, with_reader
 from cluster import DEADLINE, wait_until
-from vaults import SHIP, Vault, exchange, lines, texts, wrong_calls
+from vaults import SHIP, Vault, differences, exchange, lines, texts, wrong_calls
 
 SCHEMA_1 = (Path(__file__).resolve().parent / "store-1.sql").read_text()      # what `ship init --print` of version 1 printed
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -317,3 +319,26 @@ def _(t):
         for view, n in (("invocations", "3"), ("calls", "2")):
             assert t.cluster.psql(f"SELECT count(*) FROM mcp_interposer.{view}", "reads_a") == n
         t.cluster.psql("UPDATE mcp_interposer.sessions SET call_seq = 0; TRUNCATE mcp_interposer.call_rows")
+
+
+@case("the working directory of a session is at the store, and none of it with level = minimal")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(texts(1))
+    cwd = vault.rows("SELECT cwd FROM sessions")[0][0]
+    assert cwd, "it was not recorded"
+    sent(vault.to(url, "--once"))
+    assert t.cluster.psql("SELECT cwd FROM mcp_interposer.sessions") == cwd
+    same(t.cluster, vault)
+    (t.folder / "few").mkdir()
+    few = Vault(t.folder / "few")
+    few.record(texts(1))
+    sent(few.to(t.device("other"), "--once", "--level", "minimal"))
+    assert t.cluster.psql("SELECT cwd IS NULL, tools_rule IS NULL FROM mcp_interposer.sessions WHERE shipped_level = 'minimal'") == "t\tt"
+    assert not differences(t.cluster, few, minimal=True)
+    with_reader(t)
+    uid = vault.rows("SELECT uid FROM sessions")[0][0]
+    for words in (["sessions", "--json"], ["show", uid, "--json"], ["sessions", "--project", cwd, "--json"]):
+        status, out, error = read(t, "boss", words)
+        assert status == 0 and json.dumps(cwd) in out, (words, out, error)
+    assert cwd not in read(t, "boss", ["sessions", "--project", "/nowhere", "--json"])[1]

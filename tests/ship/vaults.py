@@ -129,12 +129,12 @@ class Vault:
 
 
 MESSAGE = ("seq, t_us, direction, origin, kind, rpc_id, method, target, {body} AS body, size, redactions, action, request_seq,"
-           " error_code, batch_seq, finding, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment")
+           " error_code, batch_seq, finding, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment, revision")
 EVENT = "id, t_us, kind, detail, place, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment"
 SESSION = ("uid, name, command, client_name, client_version, server_name, server_version, protocol_version, started_at_us,"
            " ended_at_us, end_reason, exit_status, pid, host, record_level, interposer_version, redact_rules,"
            " {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment, {hex}(end_commitment{more} AS end_commitment,"
-           " records, {hex}(tree{more} AS tree")
+           " records, {hex}(tree{more} AS tree, cwd, tools_rule")
 
 
 def here(vault):
@@ -184,8 +184,8 @@ def without(table, row):
     """What level = minimal sends of it."""
     if table == "message":          # no body
         return row[:8] + (None,) + row[9:]
-    if table == "session":          # of the command, the program; no redact_rules
-        return row[:2] + (json.dumps(json.loads(row[2])[:1]),) + row[3:16] + (None,) + row[17:]
+    if table == "session":          # of the command, the program; no redact_rules, cwd and tools_rule
+        return row[:2] + (json.dumps(json.loads(row[2])[:1]),) + row[3:16] + (None,) + row[17:-2] + (None, None)
     return row
 
 
@@ -241,9 +241,10 @@ def calls_of(messages):
     return rows
 
 
-def wrong_calls(cluster, vault):
+def wrong_calls(cluster, vault, complete=False):
     """What is wrong with the calls at the store, by the messages that are there; with those of each session that has all of them
-    in `call_rows`, and with what readers get of each session."""
+    in `call_rows`, and with what readers get of each session. complete: the store has all messages of the vault, and so the calls
+    that the vault has."""
     said, messages = [], {}
     of = f"(SELECT uid FROM mcp_interposer.sessions WHERE vault = '{vault.name()}'{{}})"
     columns = ", ".join(dict.fromkeys((*CALL[:1], "t_us", "size", "kind", "action", "origin", "direction", "request_seq", "finding",
@@ -269,6 +270,12 @@ def wrong_calls(cluster, vault):
         wanted = {k: row for k, row in expected.items() if k[0] in uids}
         said += [f"{what} of call {k}: {found.get(k)} and not {wanted.get(k)}" for k in sorted({*found, *wanted})
                  if found.get(k) != wanted.get(k)]
+    if complete:
+        calls = vault.rows(f"SELECT s.uid, {', '.join(CALL).replace('seq', 'c.id & 68719476735', 1)} FROM calls c "
+                           "JOIN sessions s ON s.id = c.id >> 36 WHERE s.calls = 1")
+        theirs = {(uid, row[0]): dict(zip(CALL, row)) for uid, *row in calls}
+        said += [f"the vault has call {k} {theirs[k]}, the store {expected.get(k)}" for k in theirs if theirs[k] != expected.get(k)]
+        said += [f"the vault does not have call {k}" for k in expected if k not in theirs and k[0] in {u for u, _ in theirs}]
     return said
 
 
@@ -283,7 +290,7 @@ def differences(cluster, vault, minimal=False):
     said += [f"differs: {k}: {norm(a[k])} {norm(b[k])}"[:300] for k in a if k in b and norm(a[k]) != norm(b[k])]
     if not a:
         said.append("the vault is empty")
-    return (said + wrong_calls(cluster, vault))[:5]
+    return (said + wrong_calls(cluster, vault, complete=not said))[:5]
 
 
 def lacks(cluster, vault, minimal=False):

@@ -19,6 +19,7 @@ struct store {
     int asked, fails_at; /* fails_at: this call of `read` fails; 0: none */
     int error;
     int bodies; /* asked for with bodies */
+    int scans;  /* messages were asked for */
     int named;  /* sessions asked for by their name */
     bool closed;
 };
@@ -87,6 +88,7 @@ static int read_messages(struct store *s, const struct remote_ask *ask, remote_r
 {
     int64_t n = 0, sizes = 0;
     s->bodies += ask->bodies;
+    s->scans++;
     for (int64_t k = 1; k <= s->messages && n < ask->rows && (!ask->bodies || sizes < REMOTE_BYTES);
          k++) {
         int64_t seq = ask->backwards ? s->messages + 1 - k : k;
