@@ -547,20 +547,22 @@ static void test_remote_no_statement_sorts(void **state)
     struct store s = {.sessions = 1, .messages = 1};
     struct query *q = open_store(&s);
     for (int i = 0; i < Q_COUNT; i++) {
-        char sql[4096];
+        struct buf sql = {0};
         sqlite3_stmt *st = NULL;
-        snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", q->sql[i]);
         if (i == Q_VERSION) /* a PRAGMA */
             continue;
         if (i >= Q_DERIVED && i <= Q_DERIVE_DONE) /* not of the store */
             continue;
-        assert_int_equal(sqlite3_prepare_v2(q->d.db, sql, -1, &st, NULL), SQLITE_OK);
+        buf_adds(&sql, "EXPLAIN QUERY PLAN ");
+        assert_int_equal(db_sql(&q->d, (size_t)i, &sql), 0);
+        assert_int_equal(sqlite3_prepare_v2(q->d.db, buf_str(&sql), -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
             const char *step = (const char *)sqlite3_column_text(st, 3);
             if (strstr(step, "TEMP B-TREE") != NULL || strstr(step, "AUTOMATIC") != NULL)
                 fail_msg("statement %d: %s", i, step);
         }
         sqlite3_finalize(st);
+        buf_close(&sql);
     }
     query_close(q);
 }
