@@ -43,11 +43,11 @@ const char *const query_sql[Q_COUNT] = {
                " ORDER BY id DESC LIMIT 1",
     [Q_CALL_MESSAGES] = CALL_MESSAGES,
     [Q_CALL_STATUSES] = "SELECT id & 68719476735, status" CALL_ROWS,
-    /* the column is new in version 4: before, the name resolves to the NULL at the end */
     [Q_DERIVED] = "SELECT last_seq FROM temp.derived WHERE session_id = ?1",
     [Q_DERIVE_AGAIN] = "DELETE FROM temp.calls WHERE id BETWEEN ?1 << 36"
                        " AND (?1 << 36) + 68719476735",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
+    /* the column is new in version 4: before, the name resolves to the NULL at the end */
     [Q_HAS_CALLS] = "SELECT (SELECT calls FROM sessions r WHERE r.id = s.id) FROM sessions s"
                     " CROSS JOIN (SELECT NULL AS calls) WHERE s.id = ?1",
     [Q_TOOLS_CHANGED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'tool-changed'"
