@@ -59,7 +59,7 @@ STATIC_OBJ := $(BUILD)/packaging/static/dlopen.o
 SHIP    := $(BUILD)/mcp-interposer-ship
 SHIP_SRC := $(filter-out $(SHIP_PURE),$(sort $(shell find ship -name '*.c')))
 SHIP_HDR := $(sort $(shell find ship -name '*.h'))
-SHIP_EMBED := $(foreach s,begin schema functions views reading,ship/postgres/$s.sql|ship/postgres/schema.h|$s_sql) \
+SHIP_EMBED := $(foreach s,begin schema calls functions views reading,ship/postgres/$s.sql|ship/postgres/schema.h|$s_sql) \
            $(foreach s,router shard share catalogue,ship/shards/$s.sql|ship/shards/sql.h|$s_sql)
 SHIP_EMBED_OBJ := $(foreach e,$(SHIP_EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 SHIP_OBJ := $(SHIP_SRC:%.c=$(BUILD)/%.o)

@@ -250,7 +250,7 @@ static void name_of(const struct bundle_record *r, char ret[RECORD_NAME])
     const char *kind = bundle_shape[r->kind].name;
     if (r->kind == BUNDLE_MESSAGE)
         snprintf(ret, RECORD_NAME, "%s %lld", kind,
-                 (long long)bundle_number(r->field[MESSAGE_SEQ]));
+                 (long long)bundle_number(r->field[BUNDLE_MESSAGE_seq]));
     else if (r->kind == BUNDLE_EVENT)
         snprintf(ret, RECORD_NAME, "%s %llu", kind, (unsigned long long)r->place);
     else
@@ -333,7 +333,7 @@ static int check_first(const struct bundle *b, const struct bundle_record *r, co
         return refuse(why, "its first record is not that of the session");
     if (!digest_eq(&g->commitment[0], &open->digest))
         return refuse(why, "the record of the session is not the one that was opened");
-    if (!slice_eq(r->field[SESSION_UID], open->uid))
+    if (!slice_eq(r->field[BUNDLE_SESSION_uid], open->uid))
         return refuse(why, "its leaves are of another session");
     return 0;
 }
@@ -361,7 +361,7 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
             return refuse_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
             return refuse(why, "its records are not in the order of their places");
-        if (r.kind == BUNDLE_MESSAGE && !is_next_seq(r.field[MESSAGE_SEQ], &seq))
+        if (r.kind == BUNDLE_MESSAGE && !is_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
             return refuse(why, "its messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
             st = next_group(b, &groups, &g, why);
@@ -393,7 +393,7 @@ static int check_end(const struct bundle *b, struct bundle_walk *w, struct buf *
     st = check_record(b, &r, &seal->digest, why);
     if (st < 0)
         return st;
-    struct slice reason = r.field[END_REASON];
+    struct slice reason = r.field[BUNDLE_END_end_reason];
     struct buf stated = {0};
     if (seal->end.p != NULL)
         json_unescape(&stated, seal->end);

@@ -53,8 +53,8 @@ struct bundle_record {
     enum bundle_kind kind;
     uint64_t place;        /* not of BUNDLE_END */
     struct salt salt;
-    size_t n;                          /* fields, with those of the tail */
-    struct slice field[BUNDLE_FIELDS]; /* of its kind, see bundle_form.h; {NULL, 0}: NULL */
+    size_t n;              /* fields */
+    struct slice field[BUNDLE_FIELDS]; /* of its kind, see bundle_form.h; {NULL, 0}: NULL, or from n on */
     int64_t redacted_at_us; /* 0: it is as it was recorded */
 };
 

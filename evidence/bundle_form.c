@@ -2,16 +2,26 @@
 
 #include <stdio.h>
 
-#define BIT(i) (1u << (i))
+#define NUMBER(at, type) FIELD_IF(FIELD_NUMBER_##type)(| 1u << (at))
+#define IN_SESSION(name, type, n, s, cover, ...)                                                   \
+    FIELD_IF(FIELD_OPEN_##cover)(NUMBER(BUNDLE_SESSION_##name, type))
+#define IN_MESSAGE(name, type, n, s, cover, ...)                                                   \
+    FIELD_IF(FIELD_OPEN_##cover)(NUMBER(BUNDLE_MESSAGE_##name, type))
+#define IN_EVENT(name, type, n, s, cover, ...)                                                     \
+    FIELD_IF(FIELD_OPEN_##cover)(NUMBER(BUNDLE_EVENT_##name, type))
+#define IN_END(name, type, n, s, cover, ...)                                                       \
+    FIELD_IF(FIELD_END_##cover)(NUMBER(BUNDLE_END_##name, type))
+#define COUNT_TAIL(name, type, n, s, cover, ...) FIELD_IF(FIELD_TAIL_##cover)(+1)
+#define SESSION_TAIL (0 SESSION_FIELDS(COUNT_TAIL))
+#define MESSAGE_TAIL (0 MESSAGE_FIELDS(COUNT_TAIL))
 
 const struct bundle_shape bundle_shape[BUNDLE_KINDS] = {
-    [BUNDLE_SESSION] = {"session", SESSION_FIELDS, 2, BIT(SESSION_STARTED_AT) | BIT(SESSION_PID)},
-    [BUNDLE_MESSAGE] = {"message", MESSAGE_FIELDS, 1,
-                        BIT(MESSAGE_SEQ) | BIT(MESSAGE_T) | BIT(MESSAGE_SIZE) |
-                            BIT(MESSAGE_REDACTIONS) | BIT(MESSAGE_REQUEST) |
-                            BIT(MESSAGE_ERROR_CODE) | BIT(MESSAGE_BATCH)},
-    [BUNDLE_EVENT] = {"event", EVENT_FIELDS, 0, BIT(EVENT_T)},
-    [BUNDLE_END] = {"end", END_FIELDS, 0, BIT(END_AT) | BIT(END_EXIT_STATUS)},
+    [BUNDLE_SESSION] = {"session", BUNDLE_SESSION_ALL - SESSION_TAIL, SESSION_TAIL,
+                        0 SESSION_FIELDS(IN_SESSION)},
+    [BUNDLE_MESSAGE] = {"message", BUNDLE_MESSAGE_ALL - MESSAGE_TAIL, MESSAGE_TAIL,
+                        0 MESSAGE_FIELDS(IN_MESSAGE)},
+    [BUNDLE_EVENT] = {"event", BUNDLE_EVENT_ALL, 0, 0 EVENT_FIELDS(IN_EVENT)},
+    [BUNDLE_END] = {"end", BUNDLE_END_ALL, 0, 0 SESSION_FIELDS(IN_END)},
 };
 
 static void add_hashes(struct json_out *j, const char *name, const struct digest *d, size_t n)

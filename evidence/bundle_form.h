@@ -26,6 +26,7 @@
 #include "base/json_out.h"
 #include "evidence/record.h"
 #include "evidence/tree.h"
+#include "model/records.h"
 
 #define BUNDLE_FORMAT "mcp-interposer-bundle"
 #define BUNDLE_VERSION 1
@@ -34,52 +35,25 @@
 
 enum bundle_kind { BUNDLE_SESSION, BUNDLE_MESSAGE, BUNDLE_EVENT, BUNDLE_END, BUNDLE_KINDS };
 
-/* Fields after the name of the kind. */
-enum {
-    SESSION_UID,
-    SESSION_NAME,
-    SESSION_COMMAND,
-    SESSION_STARTED_AT,
-    SESSION_PID,
-    SESSION_HOST,
-    SESSION_LEVEL,
-    SESSION_VERSION,
-    SESSION_RULES,
-    SESSION_FIELDS,
-    SESSION_CWD = SESSION_FIELDS,
-    SESSION_TOOLS_RULE
-};
-enum {
-    MESSAGE_SEQ,
-    MESSAGE_T,
-    MESSAGE_DIRECTION,
-    MESSAGE_ORIGIN,
-    MESSAGE_KIND,
-    MESSAGE_RPC_ID,
-    MESSAGE_METHOD,
-    MESSAGE_TARGET,
-    MESSAGE_SIZE,
-    MESSAGE_REDACTIONS,
-    MESSAGE_ACTION,
-    MESSAGE_REQUEST,
-    MESSAGE_ERROR_CODE,
-    MESSAGE_BATCH,
-    MESSAGE_FINDING,
-    MESSAGE_BODY,
-    MESSAGE_FIELDS,
-    MESSAGE_REVISION = MESSAGE_FIELDS
-};
-enum { EVENT_T, EVENT_KIND, EVENT_DETAIL, EVENT_FIELDS };
-enum {
-    END_CLIENT_NAME, END_CLIENT_VERSION, END_SERVER_NAME, END_SERVER_VERSION, END_PROTOCOL,
-    END_AT, END_REASON, END_EXIT_STATUS, END_FIELDS
-};
-#define BUNDLE_FIELDS (MESSAGE_FIELDS + 1) /* the most that a kind has */
+/* Fields after the name of the kind: those of model/records.h that evidence covers. */
+/* clang-format off */
+#define BUNDLE_SESSION_OPEN(name, t, n, s, cover, ...) FIELD_IF(FIELD_OPEN_##cover)(BUNDLE_SESSION_##name,)
+#define BUNDLE_SESSION_TAIL(name, t, n, s, cover, ...) FIELD_IF(FIELD_TAIL_##cover)(BUNDLE_SESSION_##name,)
+#define BUNDLE_MESSAGE_OPEN(name, t, n, s, cover, ...) FIELD_IF(FIELD_OPEN_##cover)(BUNDLE_MESSAGE_##name,)
+#define BUNDLE_MESSAGE_TAIL(name, t, n, s, cover, ...) FIELD_IF(FIELD_TAIL_##cover)(BUNDLE_MESSAGE_##name,)
+#define BUNDLE_EVENT_OPEN(name, t, n, s, cover, ...) FIELD_IF(FIELD_OPEN_##cover)(BUNDLE_EVENT_##name,)
+#define BUNDLE_END_OPEN(name, t, n, s, cover, ...) FIELD_IF(FIELD_END_##cover)(BUNDLE_END_##name,)
+enum { SESSION_FIELDS(BUNDLE_SESSION_OPEN) SESSION_FIELDS(BUNDLE_SESSION_TAIL) BUNDLE_SESSION_ALL };
+enum { MESSAGE_FIELDS(BUNDLE_MESSAGE_OPEN) BUNDLE_MESSAGE_body, MESSAGE_FIELDS(BUNDLE_MESSAGE_TAIL) BUNDLE_MESSAGE_ALL };
+enum { EVENT_FIELDS(BUNDLE_EVENT_OPEN) BUNDLE_EVENT_ALL };
+enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
+/* clang-format on */
+#define BUNDLE_FIELDS BUNDLE_MESSAGE_ALL /* the most that a kind has */
 
 struct bundle_shape {
     const char *name;
-    size_t n;         /* fields */
-    size_t tail;      /* fields that may follow; the last one that does is not NULL */
+    size_t n;         /* fields that each record has */
+    size_t tail;      /* that may follow: as many as there are up to the last that is not NULL */
     uint32_t numbers; /* bit i: field i is a number */
 };
 extern const struct bundle_shape bundle_shape[BUNDLE_KINDS];

@@ -205,11 +205,11 @@ static int read_fields(struct json_value array, struct buf *text, struct bundle_
         return MI_EINVAL;
     ret->kind = (enum bundle_kind)kind;
     const struct bundle_shape *shape = &bundle_shape[kind];
+    memset(ret->field, 0, sizeof ret->field);
     while (json_walk_next(&w, &key, &v)) {
         if (n == shape->n + shape->tail || (v.type != JSON_STRING && v.type != JSON_NULL))
             return MI_EINVAL;
         struct slice *f = &ret->field[n];
-        *f = (struct slice){0};
         int st = v.type == JSON_STRING ? read_text(v, text, f) : 0;
         if (st < 0)
             return st;
@@ -218,10 +218,7 @@ static int read_fields(struct json_value array, struct buf *text, struct bundle_
         n++;
     }
     ret->n = n;
-    bool ends = n > shape->n ? ret->field[n - 1].p != NULL : n == shape->n;
-    while (n < BUNDLE_FIELDS)
-        ret->field[n++] = (struct slice){0};
-    return ends ? 0 : MI_EINVAL;
+    return n == shape->n || (n > shape->n && ret->field[n - 1].p != NULL) ? 0 : MI_EINVAL;
 }
 
 int bundle_read_record(struct json_value v, bool last, struct buf *text, struct bundle_record *ret)

@@ -44,8 +44,8 @@
     FIELD(record_level,       TEXT,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES)                   \
     FIELD(interposer_version, TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
     FIELD(redact_rules,       JSON,   NO_TEXT,                 2,    OPEN,    YES,     FULL,    YES)                   \
-    FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      NO,      YES)                   \
-    FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      NO,      YES)
+    FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      LATER,   YES)                   \
+    FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      LATER,   YES)
 
 #define MESSAGE_FIELDS(FIELD)                                                                                          \
     /*    name         type                                NULL                    since evidence cassette store json */ \
@@ -67,7 +67,7 @@
     FIELD(error_code,  NUMBER,                             UNLESS(has_error_code), 1,    OPEN,    NO,      YES,  YES)  \
     FIELD(batch_seq,   NUMBER,                             ZERO,                   1,    OPEN,    NO,      YES,  YES)  \
     FIELD(finding,     TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(revision,    TEXT,                               NO_TEXT,                4,    TAIL,    NO,      NO,   YES)
+    FIELD(revision,    TEXT,                               NO_TEXT,                4,    TAIL,    NO,      LATER, YES)
 
 #define EVENT_FIELDS(FIELD)                                                                                            \
     /*    name         type    NULL      since evidence cassette store json */                                         \
@@ -77,12 +77,35 @@
     FIELD(detail,      JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES)
 /* clang-format on */
 
-/* Choosing fields at compile time: FIELD_IF(FIELD_FIRST_##store)(text) is the text of a field that a store gets
- * before the columns of evidence, except the key, and nothing for any other; FIELD_LAST_: behind them. */
+/* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field with OPEN, and nothing for any
+ * other. */
 #define FIELD_IF(choice) FIELD_IF_(choice)
 #define FIELD_IF_(choice) FIELD_IF_##choice
 #define FIELD_IF_0(...)
 #define FIELD_IF_1(...) __VA_ARGS__
+#define FIELD_NUMBER_NUMBER 1 /* of the type: is it a number? */
+#define FIELD_NUMBER_TIME 1
+#define FIELD_NUMBER_SINCE 1
+#define FIELD_NUMBER_SIZE 1
+#define FIELD_NUMBER_TEXT 0
+#define FIELD_NUMBER_JSON 0
+#define FIELD_NUMBER_WORD(type, words) 0
+#define FIELD_OPEN_OPEN 1
+#define FIELD_OPEN_TAIL 0
+#define FIELD_OPEN_BODY 0
+#define FIELD_OPEN_END 0
+#define FIELD_OPEN_NO 0
+#define FIELD_TAIL_OPEN 0
+#define FIELD_TAIL_TAIL 1
+#define FIELD_TAIL_BODY 0
+#define FIELD_TAIL_END 0
+#define FIELD_TAIL_NO 0
+#define FIELD_END_OPEN 0
+#define FIELD_END_TAIL 0
+#define FIELD_END_BODY 0
+#define FIELD_END_END 1
+#define FIELD_END_NO 0
+/* Of the store: before the columns of evidence, but not the key; and behind them. */
 #define FIELD_FIRST_KEY 0
 #define FIELD_FIRST_YES 1
 #define FIELD_FIRST_FULL 1

@@ -34,6 +34,12 @@ static int make(const char *url, const char *device, struct buf *sql)
     else
         log_note(
             "the schema is ready; add devices with: mcp-interposer ship init URL --device NAME");
+    if (st == 0) {
+        st = link_run(l, SCHEMA_FILL);
+        if (st < 0)
+            log_error("the calls of older sessions are not all added; run this again: %s",
+                      st == MI_ENOMEM ? "out of memory" : link_error(l));
+    }
     link_free(l);
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
@@ -97,6 +103,8 @@ static int init_one(const char *url, const char *device, bool only_print)
     buf_adds(&sql, "BEGIN;\n");
     schema_write(&sql);
     buf_adds(&sql, "COMMIT;\n");
+    if (only_print)
+        buf_adds(&sql, SCHEMA_FILL ";\n");
     int status = only_print ? run_print(&sql) : make(url, device, &sql);
     buf_close(&sql);
     return status;

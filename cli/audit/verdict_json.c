@@ -58,6 +58,7 @@ static bool add_session(struct json_out *j, const struct bundle *b)
         json_out_text(j, "name", s.name);
         json_out_text(j, "command", s.command);
         json_out_text(j, "host", s.host);
+        json_out_text(j, "cwd", s.cwd);
         json_out_text(j, "client_name", s.client_name);
         json_out_text(j, "client_version", s.client_version);
         json_out_text(j, "server_name", s.server_name);
@@ -84,10 +85,10 @@ static void add_message(struct json_out *j, const struct bundle_record *r)
     json_out_object(j, NULL);
     json_out_int(j, "seq", m.seq);
     json_out_int(j, "t_us", m.t_us);
-    json_out_text(j, "direction", r->field[MESSAGE_DIRECTION]);
-    json_out_text(j, "origin", r->field[MESSAGE_ORIGIN]);
-    json_out_text(j, "kind", r->field[MESSAGE_KIND]);
-    json_out_text(j, "action", r->field[MESSAGE_ACTION]);
+    json_out_text(j, "direction", r->field[BUNDLE_MESSAGE_direction]);
+    json_out_text(j, "origin", r->field[BUNDLE_MESSAGE_origin]);
+    json_out_text(j, "kind", r->field[BUNDLE_MESSAGE_kind]);
+    json_out_text(j, "action", r->field[BUNDLE_MESSAGE_action]);
     json_out_text(j, "method", m.method);
     json_out_text(j, "target", m.target);
     add_time(j, "request_seq", m.request_seq);

@@ -1,15 +1,15 @@
 #include "cli/doctor/slow.h"
 
 #include "base/clock.h"
-#include "base/units.h"
 #include "base/grow.h"
 #include "base/intern.h"
+#include "base/units.h"
 #include "vault/query/reader.h"
 
 #include <stdlib.h>
 
 #define NAME_SHOWN 128 /* bytes of a name */
-#define NAMED_MAX 8 /* tools that are reported one by one */
+#define NAMED_MAX 8    /* tools that are reported one by one */
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct slow_tool {

@@ -110,8 +110,6 @@ static int open_with(const struct reading *how, const struct settings *s, struct
 
 int session_vault_open(const struct settings *s, struct query **ret)
 {
-    if (session_from(s) != NULL && settings_has(s, "project") && settings_text(s, "project") != NULL)
-        return settings_usage(s, "--project needs a vault: a store has no directories");
     if (session_from(s) != NULL && open_store != NULL)
         return open_store(s, ret);
     if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))

@@ -71,8 +71,7 @@ static bool add_brief(void *ctx, const struct query_message *m)
     struct listing *l = ctx;
     const char *error;
     struct slice body;
-    l->error =
-        session_body(call_of(l)->q, l->session.uid, m, LARGE_HEAD, &l->large, &body, &error);
+    l->error = session_body(call_of(l)->q, l->session.uid, m, LARGE_HEAD, &l->large, &body, &error);
     if (body.p != NULL)
         preview_add(&l->brief, m, body, SHOWN_BRIEF);
     return false;
@@ -116,7 +115,8 @@ static int add_call(struct listing *l, const struct kept *k)
     if (x->closing_seq != 0)
         json_out_int(&c->j, "answer_seq", x->closing_seq);
 
-    buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id, (long long)x->request_seq, at);
+    buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id,
+               (long long)x->request_seq, at);
     shown_quoted(&c->text, name_of(&k->server), SHOWN_NAME);
     buf_addc(&c->text, ' ');
     shown_quoted(&c->text, name_of(&k->method), SHOWN_NAME);
@@ -129,7 +129,8 @@ static int add_call(struct listing *l, const struct kept *k)
         buf_adds(&c->text, " in ");
         units_show_duration(&c->text, x->duration_us);
     }
-    int st = l->session.id != x->session_id ? query_session_by_id(c->q, x->session_id, &l->session) : 0;
+    int st =
+        l->session.id != x->session_id ? query_session_by_id(c->q, x->session_id, &l->session) : 0;
     if (st == 0)
         st = add_body(l, "arguments", x->request_seq);
     return st < 0 ? st : add_body(l, "answer", x->closing_seq);
@@ -140,8 +141,7 @@ static int add_calls(struct listing *l)
     bool more = true;
     int st = 0;
     for (size_t i = 0; st == 0 && more && i < l->n; i++) {
-        if (rows_begin(&l->rows, l->kept[i].call.session_id,
-                       l->kept[i].call.request_seq))
+        if (rows_begin(&l->rows, l->kept[i].call.session_id, l->kept[i].call.request_seq))
             st = add_call(l, &l->kept[i]);
         more = rows_end(&l->rows) && tool_goes_on(call_of(l));
     }

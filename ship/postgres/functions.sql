@@ -2,6 +2,18 @@
 -- Errors: MI001 not a device, MI002 the log or the number of calls is not the one that is known here, MI003 a record differs from what was
 -- stored, MI004 send it again, MI005 of another device.
 
+-- With more parameters since version 2. Older shippers leave them out.
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOR f IN SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'mcp_interposer'::regnamespace
+            AND (p.proname = 'put_sessions' AND NOT 'p_cwd' = ANY (p.proargnames)
+                OR p.proname = 'put_messages' AND NOT 'p_revision' = ANY (p.proargnames)) LOOP
+        EXECUTE 'DROP FUNCTION ' || f;
+    END LOOP;
+END $$;
+
 -- ---- partitions ----
 
 -- The first ten characters of a uid that is made at this time.
@@ -48,7 +60,7 @@ CREATE OR REPLACE FUNCTION make_partitions(p_from timestamptz, p_to timestamptz,
 LANGUAGE sql SET search_path = mcp_interposer, pg_temp AS $$
     SELECT count(*) FILTER (WHERE make_partition(parent, month, p_move))::integer
     FROM generate_series(date_trunc('month', p_from AT TIME ZONE 'UTC'), p_to AT TIME ZONE 'UTC', '1 month') AS month,
-        unnest(ARRAY['messages', 'events']) AS parent
+        unnest(ARRAY['messages', 'events', 'call_rows']) AS parent
 $$;
 
 -- Drops the partitions whose month ended before this time. Rows for which there was no month stay.
@@ -61,7 +73,7 @@ BEGIN
     FOR part IN
         SELECT c.relname AS name, p.relname AS parent
         FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
-        WHERE i.inhparent IN ('messages'::regclass, 'events'::regclass) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+        WHERE i.inhparent IN ('messages'::regclass, 'events'::regclass, 'call_rows'::regclass) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
             AND (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month') AT TIME ZONE 'UTC' <= p_before
         ORDER BY right(c.relname, 7), p.relname DESC
     LOOP
@@ -252,7 +264,8 @@ CREATE OR REPLACE FUNCTION put_sessions(p_vault text, p_head bytea, p_calls bigi
     p_server_name text[], p_server_version text[], p_protocol_version text[], p_started_at_us bigint[],
     p_ended_at_us bigint[], p_end_reason text[], p_exit_status bigint[], p_pid bigint[], p_host text[],
     p_record_level text[], p_interposer_version text[], p_redact_rules text[], p_salt bytea[], p_commitment bytea[],
-    p_end_salt bytea[], p_end_commitment bytea[], p_records bigint[], p_tree bytea[], p_row_hash bigint[])
+    p_end_salt bytea[], p_end_commitment bytea[], p_records bigint[], p_tree bytea[], p_row_hash bigint[],
+    p_cwd text[] DEFAULT NULL, p_tools_rule text[] DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
     me bigint := use_vault(p_vault, p_head, p_calls);
@@ -275,19 +288,19 @@ BEGIN
     END IF;
     -- what `commitment` covers changes with a redaction only
     UPDATE sessions s SET name = u.name, command = u.command, host = u.host, redact_rules = u.redact_rules, salt = u.salt,
-            commitment = u.commitment
-        FROM unnest(p_uid, p_name, p_command, p_host, p_redact_rules, p_salt, p_commitment)
-            AS u (uid, name, command, host, redact_rules, salt, commitment)
+            commitment = u.commitment, cwd = u.cwd, tools_rule = u.tools_rule
+        FROM unnest(p_uid, p_name, p_command, p_host, p_redact_rules, p_salt, p_commitment, p_cwd, p_tools_rule)
+            AS u (uid, name, command, host, redact_rules, salt, commitment, cwd, tools_rule)
         WHERE s.uid = u.uid AND s.commitment IS DISTINCT FROM u.commitment AND s.revision <= p_revision;
     INSERT INTO sessions (id, uid, name, command, client_name, client_version, server_name, server_version,
             protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, record_level,
-            interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, tree, row_hash,
-            vault, device, shipped_level, revision)
+            interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, tree, row_hash, cwd,
+            tools_rule, vault, device, shipped_level, revision)
         SELECT u.*, p_vault, me, p_level, p_revision
         FROM unnest(p_id, p_uid, p_name, p_command, p_client_name, p_client_version, p_server_name, p_server_version,
             p_protocol_version, p_started_at_us, p_ended_at_us, p_end_reason, p_exit_status, p_pid, p_host,
             p_record_level, p_interposer_version, p_redact_rules, p_salt, p_commitment, p_end_salt, p_end_commitment,
-            p_records, p_tree, p_row_hash) AS u
+            p_records, p_tree, p_row_hash, p_cwd, p_tools_rule) AS u
         ON CONFLICT (uid) DO UPDATE SET (client_name, client_version, server_name, server_version, protocol_version,
             ended_at_us, end_reason, exit_status, end_salt, end_commitment, records, tree, row_hash, revision,
             shipped_level)
@@ -338,10 +351,11 @@ CREATE OR REPLACE FUNCTION put_messages(p_vault text, p_head bytea, p_calls bigi
     p_seq bigint[], p_t_us bigint[], p_direction text[], p_origin text[], p_kind text[], p_rpc_id text[],
     p_method text[], p_target text[], p_body text[], p_large bigint[], p_size bigint[], p_redactions bigint[],
     p_action text[], p_request_seq bigint[], p_error_code bigint[], p_batch_seq bigint[], p_finding text[],
-    p_salt bytea[], p_commitment bytea[], p_offset bigint[], p_words tsvector[])
+    p_salt bytea[], p_commitment bytea[], p_offset bigint[], p_words tsvector[], p_revision text[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
-    before bigint := (use_session(p_vault, p_head, p_calls, p_session)).seq;    -- rows up to it are here, or were dropped
+    s sessions := use_session(p_vault, p_head, p_calls, p_session);
+    before bigint := s.seq;     -- rows up to it are here, or were dropped
     added bigint;
     watermark bigint;
     bodies text[] := p_body;
@@ -353,10 +367,10 @@ BEGIN
         END IF;
     END LOOP;
     INSERT INTO messages (session_uid, seq, t_us, direction, origin, kind, rpc_id, method, target, body, size,
-            redactions, action, request_seq, error_code, batch_seq, finding, salt, commitment, body_offset, words)
+            redactions, action, request_seq, error_code, batch_seq, finding, salt, commitment, body_offset, words, revision)
         SELECT p_session, u.* FROM unnest(p_seq, p_t_us, p_direction, p_origin, p_kind, p_rpc_id, p_method, p_target,
             bodies, p_size, p_redactions, p_action, p_request_seq, p_error_code, p_batch_seq, p_finding, p_salt,
-            p_commitment, p_offset, p_words) AS u (seq)
+            p_commitment, p_offset, p_words, p_revision) AS u (seq)
         WHERE u.seq > before
         ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
@@ -366,6 +380,9 @@ BEGIN
     END IF;
     UPDATE sessions SET seq = greatest(seq, p_seq[cardinality(p_seq)]), received = received + added WHERE uid = p_session
         RETURNING seq INTO watermark;
+    IF watermark > before AND s.call_seq IS NULL THEN
+        PERFORM add_calls(p_session, before, watermark);
+    END IF;
     DELETE FROM pieces WHERE session_uid = p_session AND seq <= watermark;
     RETURN watermark;
 END $$;
@@ -396,6 +413,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'MI003',
             MESSAGE = format('message %s of session %s differs from the one that was stored', other, p_session);
     END IF;
+    PERFORM change_calls(p_session, p_seq);
 END $$;
 
 CREATE OR REPLACE FUNCTION was_replaced(p_session text, p_record text, p_commitment bytea) RETURNS boolean
@@ -446,6 +464,9 @@ BEGIN
     FOR f IN SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'mcp_interposer'::regnamespace AND p.prosecdef LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mcp_interposer_device', f);
     END LOOP;
-    -- 12 months back for what is in vaults already
+    -- 12 months back for what is in vaults already; of calls, the months of the messages that are here
     PERFORM mcp_interposer.make_partitions(now() - interval '12 months', now() + interval '12 months');
+    PERFORM mcp_interposer.make_partition('call_rows', to_date(right(c.relname, 7), 'YYYY_MM'), true) FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'mcp_interposer.messages'::regclass AND c.relname ~ '_[0-9]{4}_[0-9]{2}$';
 END $$;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define MESSAGE_ARRAYS (SENDER_WORDS + 1)
+#define MESSAGE_ARRAYS (MESSAGE_COLUMNS + 1) /* and the words */
 #define LARGE_MAX 16 /* large bodies in a batch */
 
 /* clang-format off */
@@ -14,14 +14,20 @@
     FIELD_IF(FIELD_FIRST_##store)(ARRAY_OF_##type,)
 #define ROW_ARRAY_LAST(name, type, n, s, e, c, store, ...)                                         \
     FIELD_IF(FIELD_LAST_##store)(ARRAY_OF_##type,)
-static const enum array_type message_types[MESSAGE_ARRAYS] = {
+static const enum array_type message_types[MESSAGE_COLUMNS] = {
     ARRAY_INT,   MESSAGE_FIELDS(ROW_ARRAY) ARRAY_BYTES,
-    ARRAY_BYTES, MESSAGE_FIELDS(ROW_ARRAY_LAST) ARRAY_WORDS,
+    ARRAY_BYTES, MESSAGE_FIELDS(ROW_ARRAY_LAST)
 };
 static const enum array_type event_types[EVENT_COLUMNS] = {
     ARRAY_INT, EVENT_FIELDS(ROW_ARRAY) ARRAY_INT, ARRAY_BYTES, ARRAY_BYTES,
 };
 /* clang-format on */
+
+/* The array of a column: the words are before the columns that the first stores do not have. */
+static struct array *array_of(struct sender *s, int column)
+{
+    return &s->array[column < SENDER_WORDS ? column : column + 1];
+}
 
 /* A body that is sent in pieces before its message. */
 struct large {
@@ -66,7 +72,7 @@ static int on_message(void *ctx, const struct cell *cell)
     for (int i = 0; i < MESSAGE_COLUMNS; i++) {
         bool in_file = i == MESSAGE_LENGTH || i == MESSAGE_OFFSET;
         bool left_out = (i == MESSAGE_BODY && minimal) || (in_file && !large);
-        array_cell(&s->array[i], left_out ? &none : &cell[i]);
+        array_cell(array_of(s, i), left_out ? &none : &cell[i]);
     }
     if (st == 0)
         st = sender_words(s, b->x, cell, large);
@@ -147,7 +153,9 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
                       int64_t *ret_n, int64_t *ret_last)
 {
     struct batch b = {.s = s, .x = x};
-    sender_arrays(s, message_types, MESSAGE_ARRAYS);
+    for (int i = 0; i < MESSAGE_COLUMNS; i++)
+        array_begin(array_of(s, i), message_types[i]);
+    array_begin(&s->array[SENDER_WORDS], ARRAY_WORDS);
     int st = sender_read(s, UNSENT_MESSAGES, x->id, from, to, on_message, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = send_body(s, x, &b.large[i]);

@@ -12,6 +12,7 @@ struct reader {
     struct link *link;                              /* owned */
     struct buf host, user;                          /* owned; regular expressions; empty: any */
     struct buf first, before, name, vault, session; /* owned; arguments, with a NUL */
+    struct array sessions;                          /* owned; likewise */
     struct buf error;                               /* owned; empty: that of the link */
 };
 
@@ -104,17 +105,28 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
         add_text(r, &r->before, ask->before);
         add_bool(r, ask->backwards);
         link_arg_int(r->link, ask->rows);
-        return "read_sessions";
+        return "read_sessions_2";
     case REMOTE_MESSAGES:
         add_range(r, ask);
         add_bool(r, ask->bodies);
         link_arg_int(r->link, ask->rows);
         link_arg_int(r->link, REMOTE_BYTES);
-        return "read_messages";
+        return "read_messages_2";
     case REMOTE_EVENTS:
         add_range(r, ask);
         link_arg_int(r->link, ask->rows);
         return "read_events";
+    case REMOTE_CALLS:
+        array_begin(&r->sessions, ARRAY_TEXT);
+        array_add(&r->sessions, ask->session);
+        for (size_t i = 0; i < ask->more_n; i++)
+            array_add(&r->sessions, ask->more[i]);
+        link_arg_array(r->link, &r->sessions);
+        link_arg_int(r->link, ask->from);
+        link_arg_int(r->link, ask->to);
+        add_bool(r, ask->backwards);
+        link_arg_int(r->link, ask->rows);
+        return "read_calls";
     default:
         add_text(r, &r->first, ask->first);
         return "read_seals";
@@ -158,11 +170,28 @@ static bool is_next_key(const struct remote_ask *ask, int64_t key, const int64_t
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
 }
 
+/* The same for a call. The first column of a row is the place of its session, from 0, and the second one is seq. */
+static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row)
+{
+    int64_t place = link_int(r->link, row, 0), seq = link_int(r->link, row, 1);
+    int64_t last = row > 0 ? link_int(r->link, row - 1, 0) : 0, before = 0;
+    if (place < last || place > (int64_t)ask->more_n)
+        return false;
+    if (row > 0 && place == last) {
+        before = link_int(r->link, row - 1, 1);
+        if (ask->backwards ? seq >= before : seq <= before)
+            return false;
+    }
+    return seq > 0 && (place > 0 || (seq >= ask->from && seq <= ask->to));
+}
+
 /* SQLite does not compare them again, and the next page begins after the last row. */
 static bool is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {
     if (row >= ask->rows)
         return false;
+    if (ask->table == REMOTE_CALLS)
+        return is_next_call(r, ask, row);
     if (ask->table == REMOTE_SESSIONS) {
         struct slice before = {0};
         if (row > 0)
@@ -173,17 +202,24 @@ static bool is_wanted(struct reader *r, const struct remote_ask *ask, int row)
     return is_next_key(ask, link_int(r->link, row, 0), row > 0 ? &before : NULL);
 }
 
+/* Columns before those of remote_shape. */
+static int places(enum remote_table table)
+{
+    return table == REMOTE_CALLS ? 1 : 0;
+}
+
 static int pass_row(struct reader *r, const struct remote_ask *ask, int row, remote_row_fn fn,
                     void *fn_ctx)
 {
     const char *type = remote_shape[ask->table].cells;
     struct cell cell[REMOTE_CELLS_MAX];
+    int more = places(ask->table);
     if (!is_wanted(r, ask, row))
         return fail(r, UNASKED);
-    for (int i = 0; type[i] != '\0'; i++) {
+    for (int i = 0; i < more || type[i - more] != '\0'; i++) {
         struct slice v = link_slice(r->link, row, i);
         cell[i] = (struct cell){.type = CELL_NULL};
-        if (v.p != NULL && type[i] == 'i')
+        if (v.p != NULL && (i < more || type[i - more] == 'i'))
             cell[i] = (struct cell){.type = CELL_INT, .number = link_int(r->link, row, i)};
         else if (v.p != NULL)
             cell[i] = (struct cell){.type = CELL_TEXT, .text = v};
@@ -193,13 +229,15 @@ static int pass_row(struct reader *r, const struct remote_ask *ask, int row, rem
 
 static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
 {
-    static const char *const key[REMOTE_TABLES] = {"uid COLLATE \"C\"", "seq", "id", "n"};
+    static const char *const key[REMOTE_TABLES] = {"uid COLLATE \"C\"", "seq", "id", "n",
+                                                   "place, seq"};
     struct reader *r = ctx;
     char more[96];
     const char *function = arguments(r, ask);
     snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
              ask->backwards ? " DESC" : "", (long long)ask->rows);
-    int st = call(r, function, more, strlen(remote_shape[ask->table].cells));
+    int st = call(r, function, more,
+                  strlen(remote_shape[ask->table].cells) + (size_t)places(ask->table));
     for (int i = 0; st == 0 && i < link_rows(r->link); i++)
         st = pass_row(r, ask, i, fn, fn_ctx);
     return st;
@@ -330,6 +368,7 @@ void reader_close(struct reader *r)
                        &r->name, &r->vault, &r->session, &r->error};
     for (size_t i = 0; i < MI_COUNT(b); i++)
         buf_close(b[i]);
+    array_close(&r->sessions);
     free(r);
 }
 

@@ -17,12 +17,12 @@ $$;
 
 -- Sessions with p_first <= uid < p_before, at most p_rows. p_host and p_user are regular expressions for the host and for
 -- the user of the vault, p_number is the id in the vault. NULL: any.
-CREATE OR REPLACE FUNCTION read_sessions(p_host text, p_user text, p_name text, p_number bigint, p_first text,
+CREATE OR REPLACE FUNCTION read_sessions_2(p_host text, p_user text, p_name text, p_number bigint, p_first text,
     p_before text, p_backwards boolean, p_rows bigint)
 RETURNS TABLE (vault text, uid text, number bigint, name text, command text, client_name text, client_version text,
     server_name text, server_version text, protocol_version text, started_at_us bigint, ended_at_us bigint,
     end_reason text, exit_status bigint, pid bigint, host text, record_level text, interposer_version text,
-    redact_rules text, salt integer, end_commitment integer)
+    redact_rules text, salt integer, end_commitment integer, cwd text, tools_rule text)
 LANGUAGE sql STABLE AS $$
     WITH wanted AS NOT MATERIALIZED (
         SELECT * FROM mcp_interposer.sessions s
@@ -37,7 +37,7 @@ LANGUAGE sql STABLE AS $$
     SELECT p.vault, p.uid, p.id, p.name, p.command, p.client_name, p.client_version, p.server_name, p.server_version,
         p.protocol_version, p.started_at_us, p.ended_at_us, p.end_reason, p.exit_status, p.pid, p.host, p.record_level,
         p.interposer_version, p.redact_rules, CASE WHEN p.salt IS NOT NULL THEN 1 END,
-        CASE WHEN p.end_commitment IS NOT NULL THEN 1 END
+        CASE WHEN p.end_commitment IS NOT NULL THEN 1 END, p.cwd, p.tools_rule
     FROM page p
 $$;
 
@@ -52,11 +52,11 @@ $$;
 
 -- Messages with p_from <= seq <= p_to, at most p_rows. With p_bodies: until their bodies have p_bytes. A body of more than
 -- 64 KiB is not among them: it is read with read_body.
-CREATE OR REPLACE FUNCTION read_messages(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
+CREATE OR REPLACE FUNCTION read_messages_2(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
     p_bodies boolean, p_rows bigint, p_bytes bigint)
 RETURNS TABLE (seq bigint, t_us bigint, direction text, origin text, kind text, rpc_id text, method text, target text,
     body text, body_offset bigint, body_length integer, size bigint, redactions bigint, action text, request_seq bigint,
-    error_code bigint, batch_seq bigint, finding text)
+    error_code bigint, batch_seq bigint, finding text, revision text)
 LANGUAGE sql STABLE AS $$
     WITH wanted AS NOT MATERIALIZED (
         SELECT * FROM mcp_interposer.messages m WHERE m.session_uid = p_session AND m.seq BETWEEN p_from AND p_to
@@ -72,7 +72,7 @@ LANGUAGE sql STABLE AS $$
     SELECT s.seq, s.t_us, s.direction, s.origin, s.kind, s.rpc_id, s.method, s.target,
         CASE WHEN p_bodies AND s.body_offset IS NULL THEN s.body END,
         s.body_offset, CASE WHEN s.body_offset IS NOT NULL THEN octet_length(s.body) END,
-        s.size, s.redactions, s.action, s.request_seq, s.error_code, s.batch_seq, s.finding
+        s.size, s.redactions, s.action, s.request_seq, s.error_code, s.batch_seq, s.finding, s.revision
     FROM summed s WHERE coalesce(s.before, 0) < p_bytes
 $$;
 
@@ -82,6 +82,39 @@ RETURNS TABLE (body bytea) LANGUAGE sql STABLE AS $$
     SELECT substr(convert_to(m.body, 'UTF8'), p_at + 1, p_max)
     FROM mcp_interposer.messages m WHERE m.session_uid = p_session AND m.seq = p_seq
 $$;
+
+-- Calls of these sessions, in this order, at most p_rows; of the first one those with p_from <= seq <= p_to. place: of the
+-- session in p_session, from 0.
+CREATE OR REPLACE FUNCTION read_calls(p_session text[], p_from bigint, p_to bigint, p_backwards boolean, p_rows bigint)
+RETURNS TABLE (place integer, seq bigint, closing_seq bigint, direction text, origin text, method text, target text, status text,
+    error_code bigint, t_us bigint, duration_us bigint, request_size bigint, response_size bigint, revision text,
+    operation_seq bigint, result_tokens bigint)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    n bigint;
+    is_added boolean;       -- the calls of the session are in call_rows
+BEGIN
+    FOR i IN 1 .. cardinality(p_session) LOOP
+        is_added := (SELECT s.call_seq IS NULL FROM mcp_interposer.sessions s WHERE s.uid = p_session[i]);
+        RETURN QUERY SELECT i - 1, c.seq, c.closing_seq, c.direction, c.origin, c.method, c.target, c.status, c.error_code, c.t_us,
+                c.duration_us, c.request_size, c.response_size, c.revision, c.operation_seq, c.result_tokens
+            FROM (
+                (SELECT r.* FROM mcp_interposer.call_rows r WHERE is_added AND NOT p_backwards AND r.session_uid = p_session[i]
+                    AND r.seq BETWEEN p_from AND p_to ORDER BY r.seq LIMIT p_rows)
+                UNION ALL
+                (SELECT r.* FROM mcp_interposer.call_rows r WHERE is_added AND p_backwards AND r.session_uid = p_session[i]
+                    AND r.seq BETWEEN p_from AND p_to ORDER BY r.seq DESC LIMIT p_rows)
+                UNION ALL
+                (SELECT r.* FROM mcp_interposer.calls_in(p_session[i], 0, 9223372036854775807) AS r WHERE NOT is_added
+                    AND r.seq BETWEEN p_from AND p_to ORDER BY CASE WHEN p_backwards THEN -r.seq ELSE r.seq END LIMIT p_rows)
+            ) AS c;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        p_rows := p_rows - n;
+        EXIT WHEN p_rows <= 0;
+        p_from := 0;
+        p_to := 9223372036854775807;
+    END LOOP;
+END $$;
 
 -- Events with p_from <= id <= p_to, at most p_rows.
 CREATE OR REPLACE FUNCTION read_events(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
@@ -100,6 +133,32 @@ CREATE OR REPLACE FUNCTION read_seals(p_first text) RETURNS TABLE (n bigint, lea
     WHERE substr(l.leaf, 27, 26) = substr(p_first, 27, 26) AND l.leaf LIKE '{"type":"seal","session":"%'
         AND EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = substr(p_first, 27, 26) AND s.vault = l.vault)
         AND starts_with(l.leaf, p_first)
+$$;
+
+-- ---- readers of version 1 ----
+
+CREATE OR REPLACE FUNCTION read_sessions(p_host text, p_user text, p_name text, p_number bigint, p_first text,
+    p_before text, p_backwards boolean, p_rows bigint)
+RETURNS TABLE (vault text, uid text, number bigint, name text, command text, client_name text, client_version text,
+    server_name text, server_version text, protocol_version text, started_at_us bigint, ended_at_us bigint,
+    end_reason text, exit_status bigint, pid bigint, host text, record_level text, interposer_version text,
+    redact_rules text, salt integer, end_commitment integer)
+LANGUAGE sql STABLE AS $$
+    SELECT s.vault, s.uid, s.number, s.name, s.command, s.client_name, s.client_version, s.server_name, s.server_version,
+        s.protocol_version, s.started_at_us, s.ended_at_us, s.end_reason, s.exit_status, s.pid, s.host, s.record_level,
+        s.interposer_version, s.redact_rules, s.salt, s.end_commitment
+    FROM mcp_interposer.read_sessions_2(p_host, p_user, p_name, p_number, p_first, p_before, p_backwards, p_rows) AS s
+$$;
+
+CREATE OR REPLACE FUNCTION read_messages(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
+    p_bodies boolean, p_rows bigint, p_bytes bigint)
+RETURNS TABLE (seq bigint, t_us bigint, direction text, origin text, kind text, rpc_id text, method text, target text,
+    body text, body_offset bigint, body_length integer, size bigint, redactions bigint, action text, request_seq bigint,
+    error_code bigint, batch_seq bigint, finding text)
+LANGUAGE sql STABLE AS $$
+    SELECT m.seq, m.t_us, m.direction, m.origin, m.kind, m.rpc_id, m.method, m.target, m.body, m.body_offset, m.body_length, m.size,
+        m.redactions, m.action, m.request_seq, m.error_code, m.batch_seq, m.finding
+    FROM mcp_interposer.read_messages_2(p_vault, p_session, p_from, p_to, p_backwards, p_bodies, p_rows, p_bytes) AS m
 $$;
 
 -- ---- rights ----

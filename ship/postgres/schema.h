@@ -1,4 +1,5 @@
-/* schema.h - the SQL of the central store, as text (begin.sql, schema.sql, functions.sql, views.sql, reading.sql). */
+/* schema.h - the SQL of the central store, as text (begin.sql, schema.sql, calls.sql, functions.sql, views.sql,
+ * reading.sql). */
 #ifndef MI_SHIP_POSTGRES_SCHEMA_H
 #define MI_SHIP_POSTGRES_SCHEMA_H
 
@@ -8,6 +9,8 @@ extern const char begin_sql[]; /* a router begins with it, too */
 extern const size_t begin_sql_n;
 extern const char schema_sql[];
 extern const size_t schema_sql_n;
+extern const char calls_sql[];
+extern const size_t calls_sql_n;
 extern const char functions_sql[];
 extern const size_t functions_sql_n;
 extern const char views_sql[];
@@ -17,5 +20,8 @@ extern const size_t reading_sql_n;
 
 /* All of it, in order; to be run in one transaction. */
 void schema_write(struct buf *b);
+/* After it, by itself: adds the calls of sessions that an older version has taken in, in many short transactions. Until then
+ * they are read from the messages. */
+#define SCHEMA_FILL "CALL mcp_interposer.fill_all_calls()"
 
 #endif

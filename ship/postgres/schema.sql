@@ -18,10 +18,10 @@ DO $$
 DECLARE
     found integer := (SELECT version FROM mcp_interposer.store);
 BEGIN
-    IF found > 1 THEN
-        RAISE EXCEPTION 'the schema has version %, which is newer than 1: use a newer mcp-interposer-ship', found;
+    IF found > 2 THEN
+        RAISE EXCEPTION 'the schema has version %, which is newer than 2: use a newer mcp-interposer-ship', found;
     END IF;
-    INSERT INTO mcp_interposer.store (version, oldest_client) VALUES (1, 1)
+    INSERT INTO mcp_interposer.store (version, oldest_client) VALUES (2, 1)
         ON CONFLICT (one) DO UPDATE SET version = excluded.version, oldest_client = excluded.oldest_client;
 END $$;
 
@@ -63,7 +63,7 @@ CREATE TABLE IF NOT EXISTS checkpoints (
     PRIMARY KEY (vault, size)
 );
 
--- Columns up to `tree` are those of the vault's table `sessions`; `id` is the number there.
+-- Columns up to `tree`, `cwd` and `tools_rule` are those of the vault's table `sessions`; `id` is the number there.
 CREATE TABLE IF NOT EXISTS sessions (
     uid text COLLATE "C" PRIMARY KEY,
     id bigint NOT NULL,
@@ -132,8 +132,41 @@ CREATE TABLE IF NOT EXISTS events (
     PRIMARY KEY (session_uid, id)
 ) PARTITION BY RANGE (session_uid);
 
+-- New in version 2; NULL in rows of older shippers. `call_seq`: `call_rows` has the calls of the messages up to this one;
+-- NULL: of all messages. The default of the first statement is that of the sessions that are here already, and costs no time.
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS call_seq bigint DEFAULT 0;
+ALTER TABLE sessions ALTER COLUMN call_seq DROP DEFAULT;
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS cwd text;
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS tools_rule text;
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS revision text;
+CREATE INDEX IF NOT EXISTS sessions_to_fill ON sessions (uid) WHERE call_seq IS NOT NULL;
+
+-- Requests of either side, as the vault's table `calls`; seq is that of the request. Nobody sends them: they follow from the
+-- messages (calls.sql).
+CREATE TABLE IF NOT EXISTS call_rows (
+    session_uid text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    closing_seq bigint,
+    t_us bigint NOT NULL,
+    duration_us bigint,
+    request_size bigint NOT NULL,
+    response_size bigint,
+    error_code bigint,
+    operation_seq bigint,
+    result_tokens bigint,
+    direction text NOT NULL,
+    origin text NOT NULL,
+    method text, target text,
+    status text NOT NULL,
+    revision text,
+    PRIMARY KEY (session_uid, seq)
+) PARTITION BY RANGE (session_uid);
+-- Those of the interposer are few: own_answers() looks for them.
+CREATE INDEX IF NOT EXISTS call_rows_own ON call_rows (session_uid, seq) WHERE origin = 'interposer';
+
 CREATE TABLE IF NOT EXISTS messages_other PARTITION OF messages DEFAULT;
 CREATE TABLE IF NOT EXISTS events_other PARTITION OF events DEFAULT;
+CREATE TABLE IF NOT EXISTS call_rows_other PARTITION OF call_rows DEFAULT;
 
 -- First commitments of redacted records (docs/evidence.md).
 CREATE TABLE IF NOT EXISTS replaced (
@@ -165,7 +198,8 @@ DO $$
 DECLARE
     t text;
 BEGIN
-    FOREACH t IN ARRAY ARRAY['devices', 'vaults', 'leaves', 'checkpoints', 'sessions', 'messages', 'events', 'replaced', 'readers'] LOOP
+    FOREACH t IN ARRAY ARRAY['devices', 'vaults', 'leaves', 'checkpoints', 'sessions', 'messages', 'events', 'call_rows', 'replaced',
+            'readers'] LOOP
         EXECUTE format('ALTER TABLE mcp_interposer.%I ENABLE ROW LEVEL SECURITY', t);
         EXECUTE format('DROP POLICY IF EXISTS all_rows ON mcp_interposer.%I', t);
         EXECUTE format('CREATE POLICY all_rows ON mcp_interposer.%I FOR SELECT TO mcp_interposer_reader USING (true)', t);
@@ -191,5 +225,17 @@ DROP POLICY IF EXISTS own_rows ON messages;
 CREATE POLICY own_rows ON messages FOR SELECT USING (EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = session_uid));
 DROP POLICY IF EXISTS own_rows ON events;
 CREATE POLICY own_rows ON events FOR SELECT USING (EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = session_uid));
+DROP POLICY IF EXISTS own_rows ON call_rows;
+CREATE POLICY own_rows ON call_rows FOR SELECT USING (EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = session_uid));
+-- Whoever was given the messages before there were `call_rows` reads the views of calls as before.
+DO $$
+DECLARE
+    reader name;
+BEGIN
+    FOR reader IN SELECT pg_get_userbyid(a.grantee) FROM pg_class c, aclexplode(c.relacl) AS a
+            WHERE c.oid = 'mcp_interposer.messages'::regclass AND a.privilege_type = 'SELECT' AND a.grantee <> 0 LOOP
+        EXECUTE format('GRANT SELECT ON mcp_interposer.call_rows TO %I', reader);
+    END LOOP;
+END $$;
 REVOKE ALL ON SCHEMA mcp_interposer FROM PUBLIC;
 GRANT USAGE ON SCHEMA mcp_interposer TO mcp_interposer_device, mcp_interposer_reader;

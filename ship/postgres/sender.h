@@ -17,10 +17,10 @@
 #include "vault/search/text.h"
 #include "vault/unsent/cursors.h"
 
-#define SENDER_PROTOCOL 1 /* the version of the schema that this program needs and knows */
+#define SENDER_PROTOCOL 2 /* the version of the schema that this program needs and knows */
 #define SENDER_PIECE ((size_t)1 << 20) /* of a large body */
 #define SENDER_ARRAYS 28
-#define SENDER_WORDS MESSAGE_COLUMNS /* the array of the words, after those of the columns */
+#define SENDER_WORDS (MESSAGE_OFFSET + 1) /* the array of the words, among those of the columns */
 #define SENDER_RENEW_US INT64_C(3600000000) /* how long a connection is used: a new one makes the store's new partitions */
 
 struct sender {

@@ -16,44 +16,19 @@ BEGIN
     END IF;
 END $$;
 
--- As the view of the same name in a vault. One pass over the messages, with session_uid as a group, so that a condition on it
--- selects partitions: a join of the requests with their answers would read all partitions for the answers.
+-- As the view of the same name in a vault. A condition on session_uid selects partitions. The second part is for sessions of which
+-- `ship init` has not added the calls yet.
 CREATE OR REPLACE VIEW invocations WITH (security_invoker = true) AS
-    SELECT c.session_uid, c.request_seq, CASE WHEN NOT c.cancelled THEN c.response_seq END AS response_seq, c.method, c.target,
-        CASE WHEN c.action = 'refused' THEN 'refused'
-            WHEN c.closed_us IS NULL THEN 'open'
-            WHEN c.cancelled THEN 'cancelled'
-            WHEN c.closed_here AND c.finding LIKE '%server-gone%' THEN 'server-gone'
-            WHEN c.closed_here AND c.finding LIKE '%interrupted%' THEN 'interrupted'
-            WHEN c.closed_here AND c.finding LIKE '%timeout%' THEN 'timeout'
-            WHEN c.failed THEN 'error'
-            WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'
-            ELSE 'ok' END AS status,
-        c.error_code, s.started_at_us + c.asked_us AS started_at_us, c.closed_us - c.asked_us AS duration_us,
-        c.request_size, CASE WHEN NOT c.cancelled THEN c.response_size END AS response_size,
-        s.name, s.host, s.device
+    SELECT c.session_uid, c.seq AS request_seq, CASE WHEN c.status <> 'cancelled' THEN c.closing_seq END AS response_seq,
+        c.method, c.target, c.status, c.error_code, s.started_at_us + c.t_us AS started_at_us, c.duration_us,
+        c.request_size, c.response_size, s.name, s.host, s.device
     FROM (
-        SELECT m.session_uid, CASE WHEN m.kind = 'request' THEN m.seq ELSE m.request_seq END AS request_seq,
-            min(m.t_us) FILTER (WHERE m.kind = 'request') AS asked_us,
-            min(m.method) FILTER (WHERE m.kind = 'request') AS method,
-            min(m.target) FILTER (WHERE m.kind = 'request') AS target,
-            min(m.size) FILTER (WHERE m.kind = 'request') AS request_size,
-            min(m.action) FILTER (WHERE m.kind = 'request') AS action,
-            min(m.t_us) FILTER (WHERE m.kind <> 'request') AS closed_us,
-            min(m.seq) FILTER (WHERE m.kind <> 'request') AS response_seq,
-            min(m.size) FILTER (WHERE m.kind <> 'request') AS response_size,
-            min(m.finding) FILTER (WHERE m.kind <> 'request') AS finding,
-            min(m.error_code) AS error_code,
-            bool_or(m.kind = 'notification') AS cancelled,
-            bool_or(m.kind = 'error') AS failed,
-            bool_or(m.kind <> 'request' AND m.origin = 'interposer') AS closed_here
-        FROM messages m
-        WHERE m.kind = 'request' AND m.direction = 'c2s' AND m.origin = 'peer'
-            OR m.request_seq IS NOT NULL AND m.action = 'forwarded'
-            AND (m.direction = 's2c' AND m.kind IN ('result', 'error') OR m.direction = 'c2s' AND m.kind = 'notification')
-        GROUP BY 1, 2) AS c
+        SELECT r.* FROM call_rows r WHERE r.session_uid NOT IN (SELECT f.uid FROM sessions f WHERE f.call_seq IS NOT NULL)
+        UNION ALL
+        SELECT r.* FROM sessions f CROSS JOIN LATERAL calls_in(f.uid, 0, 9223372036854775807) AS r WHERE f.call_seq IS NOT NULL
+    ) AS c
     JOIN sessions s ON s.uid = c.session_uid
-    WHERE c.asked_us IS NOT NULL AND (c.closed_us IS NOT NULL OR c.action = 'forwarded');
+    WHERE c.direction = 'c2s' AND c.origin = 'peer';
 COMMENT ON VIEW invocations IS 'requests of clients, one row each';
 
 -- Calls of tools, as `mcp-interposer stats` counts them: those of imported sessions are left out.
@@ -131,4 +106,5 @@ CREATE OR REPLACE VIEW tool_lists WITH (security_invoker = true) AS
 COMMENT ON VIEW tool_lists IS 'the tools that a server had in a session, one row for each session';
 
 GRANT SELECT ON invocations, calls, findings, tool_lists TO mcp_interposer_reader;
-GRANT EXECUTE ON FUNCTION tools_in(text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION tools_in(text), calls_in(text, bigint, bigint), own_answers(text, bigint, bigint),
+    own_key(text, text, text), call_status(boolean, text, text, text) TO PUBLIC;

@@ -385,7 +385,11 @@ static int make(struct router *r)
     st = run_script(r->to, &r->script);
     if (st < 0)
         return fail_router(r, st);
-    return r->plan->device != NULL ? add_device(r) : 0;
+    if (r->plan->device != NULL)
+        st = add_device(r);
+    for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++)
+        st = run_at(r, i, SCHEMA_FILL);
+    return st;
 }
 
 int router_make(const struct router_plan *p, struct buf *error)

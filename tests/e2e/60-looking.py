@@ -235,6 +235,27 @@ def _(t):
     eq(run(t, "sessions").splitlines()[1].split()[-1], "client-closed", "end of the last one")
 
 
+@case("the working directory of the server: in every form, and covered by evidence")
+def _(t):
+    here = t.tmp / "my project"
+    here.mkdir()
+    t.proxy("--name", "there", cwd=here).initialize().end()
+    eq(t.rows("SELECT cwd FROM sessions"), [(str(here).encode(),)], "the column")
+    check(re.search(f"^directory +{re.escape(str(here))}$", run(t, "show"), re.M), "show")
+    check(f"  {here}  " in run(t, "sessions"), "sessions")
+    eq([json.loads(x)["cwd"] for x in run(t, "sessions", "--json").splitlines()], [str(here)], "--json")
+    out = {form: t.run("export", "--vault", t.vault, "--format", form).stdout.decode() for form in ("markdown", "html", "cassette")}
+    check(f'cwd: "{here}"' in out["markdown"], "Markdown")
+    check(f'"cwd":"{here}"' in out["html"], "HTML")
+    check("project" not in out["cassette"] and '"version":1' in out["cassette"], "a cassette has no path")
+    run(t, "audit", "verify")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+        db.execute("UPDATE sessions SET cwd = '/elsewhere'")
+        db.commit()
+    done = t.run("audit", "verify", "--vault", t.vault)
+    check(done.returncode == 1 and b"does not agree with its commitment" in done.stdout, f"another directory is a change: {done}")
+
+
 @case("sessions: 20 by default, -n N, -n 0 lists all")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:

@@ -93,10 +93,10 @@ class Sent:
             check(word in self.err, lambda: f"{word!r} is not in: {self.err}")
 
 
-def record(t, *messages, command=None):
+def record(t, *messages, command=None, cwd=None):
     """A session in which the client says these messages to the server of Sent, with an answer to each request."""
     p = subprocess.Popen([lib.PROGRAM, "proxy", "--vault", str(t.vault), "--name", "server", "--", *(command or Sent(t, "--list").command)],
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=t.environ())
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=t.environ(), cwd=cwd)
     for m in messages:
         p.stdin.write(json.dumps({"jsonrpc": "2.0", **m}).encode() + b"\n")
         p.stdin.flush()
@@ -615,6 +615,32 @@ def _(t):
                        (["--list", "--edit", "--", "true"], "nothing to change")):
         done = t.run("send", "--vault", t.vault, *args)
         check(done.returncode == 2 and said in done.stderr.decode() and done.stdout == b"", lambda: f"{args}: {done!r}")
+
+
+# --- the working directory ------------------------------------------------------------------------
+
+@case("the recorded server is started in the directory in which it ran; if that is gone, here, and a note says so")
+def _(t):
+    project = t.tmp / "a project"
+    project.mkdir()
+    record(t, *HELLO, call(1, text="x"), cwd=project)
+    id, seq = t.rows("SELECT s.id, m.seq FROM sessions s JOIN messages m ON m.session_id = s.id WHERE s.cwd = ?"
+                     " AND m.method = 'tools/call'", str(project))[0]
+
+    def again():
+        """From another directory, with a relative path of the vault."""
+        done = subprocess.run([lib.PROGRAM, "send", "--vault", t.vault.name, "--session", str(id), "--seq", str(seq)], cwd=t.vault.parent,
+                              env=t.environ(), capture_output=True, text=True, timeout=20 * lib.PATIENCE)
+        eq(done.returncode, 0, done.stderr)
+        return t.rows("SELECT cwd FROM sessions ORDER BY id DESC LIMIT 1")[0][0].decode(), done.stderr
+    eq(again()[0], str(project), "where the server ran again")
+    project.rmdir()
+    cwd, said = again()
+    eq(cwd, str(t.vault.parent), "where the server ran without it")
+    check(f"does not exist: {project}" in said, said)
+    s = Sent(t, "echo", "text=x")
+    eq(t.rows("SELECT cwd FROM sessions ORDER BY id DESC LIMIT 1")[0][0].decode(), os.getcwd(), "of a command that is given")
+    check("does not exist" not in s.err, s.err)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct bundle_walk w = bundle_begin(&b);
         while (bundle_next(&b, &w, &r)) {
             n++;
-            for (size_t i = 0; i < bundle_shape[r.kind].n; i++)
+            for (size_t i = 0; i < r.n; i++)
                 MUST(inside(buf_slice(&w.text), r.field[i]));
         }
         MUST(n == b.records_n && bundle_end(&b, &w, &r));

@@ -221,7 +221,7 @@ def _(t):
 
     def read(sql, role):
         plan = t.cluster.psql(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) {sql}", role)
-        return set(re.findall(r"messages_(\d{4}_\d\d)\b(?!.*never executed)", plan))
+        return set(re.findall(r"(?:messages|call_rows)_(\d{4}_\d\d)\b(?!.*never executed)", plan))
     # the tables that are read for a month ago and half a year ago
     for name in ("calls", "calls-over-time", "error-rate", "p95", "findings", "tool-drift", "tools-missing"):
         sql = (FOLDER / f"grafana/{name}.sql").read_text()

@@ -26,19 +26,20 @@ int clock_gettime(clockid_t id, struct timespec *t)
     return done;
 }
 """
+TABLES = ("messages", "events", "call_rows")
 NEXT = "to_char(now() AT TIME ZONE 'UTC' + interval '{} months', '_YYYY_MM')"
 
 
 def drop(t, month):
     """As if this month had never been made."""
-    for table in ("messages", "events"):
+    for table in TABLES:
         name = t.cluster.psql(f"SELECT '{table}' || {NEXT.format(month)}")
         t.cluster.psql(f"DROP TABLE mcp_interposer.{name}")
 
 
 def has(t, month):
     return t.cluster.psql(f"SELECT count(to_regclass('mcp_interposer.' || x || {NEXT.format(month)})) "
-                          "FROM unnest(ARRAY['messages', 'events']) AS x") == "2"
+                          f"FROM unnest(ARRAY{list(TABLES)}) AS x") == "3"
 
 
 @case("months: a month that began without a partition gets one with the next init, and its rows are moved")
@@ -47,14 +48,14 @@ def _(t):
     vault.record(texts(3))
     drop(t, 0)
     sent(vault.to(url, "--once"))
-    other = "SELECT (SELECT count(*) FROM mcp_interposer.messages_other), (SELECT count(*) FROM mcp_interposer.events_other)"
-    assert t.cluster.psql(other) != "0\t0" and not has(t, 0)
+    other = "SELECT " + ", ".join(f"(SELECT count(*) FROM mcp_interposer.{x}_other)" for x in TABLES)
+    assert t.cluster.psql(other) == "8\t2\t4" and not has(t, 0)
     t.init()
-    assert t.cluster.psql(other) == "0\t0" and has(t, 0)
+    assert t.cluster.psql(other) == "0\t0\t0" and has(t, 0)
     same(t.cluster, vault)
     vault.record(texts(2))
     sent(vault.to(url, "--once"))
-    assert t.cluster.psql(other) == "0\t0"
+    assert t.cluster.psql(other) == "0\t0\t0"
     same(t.cluster, vault)
 
 
@@ -116,7 +117,7 @@ def _(t):
     vault.redact("[s]esame-[a-z]+")
     sent(vault.to(url, "--once"))
     rows = "SELECT count(*) FROM mcp_interposer.{}"
-    assert [t.cluster.psql(rows.format(x)) for x in ("messages", "events", "pieces")] == ["0", "0", "0"]
+    assert [t.cluster.psql(rows.format(x)) for x in ("messages", "events", "call_rows", "pieces")] == ["0"] * 4
     assert vault.command("prune", "--keep-last", "1", "--yes").returncode == 0
     sent(vault.to(url, "--once"))
     assert t.cluster.psql(rows.format("events")) == "0"

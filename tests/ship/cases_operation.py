@@ -138,7 +138,7 @@ def _(t):
     months = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'mcp_interposer.messages'::regclass"
     before = int(t.cluster.psql(months))
     dropped = t.cluster.psql(command).split("\n")
-    assert len(dropped) == 2 * 7 and dropped[0].startswith("messages_20"), dropped     # 13 months are kept
+    assert len(dropped) == 3 * 7 and dropped[0].startswith("messages_20"), dropped     # 13 months are kept
     assert int(t.cluster.psql(months)) == before - 7
     assert t.cluster.psql(command) == ""
     sent(vault.to(url, "--once"))

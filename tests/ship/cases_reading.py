@@ -213,7 +213,7 @@ def _(t):
     middle = Middle(t.cluster, t.folder / "m")
     t.cleanups.append(middle.close)
     local = here(vault, ["show", "1", "--json"])[1]
-    for call, when in moments(0, ("read_sessions", "read_messages", "read_events", "read_body")):
+    for call, when in moments(0, ("read_sessions_2", "read_messages_2", "read_events", "read_body")):
         middle.interrupt(call, when)
         status, out, error = read(t, "boss", ["show", "1", "--json"], "--from", t.cluster.url("boss", middle.folder))
         assert status == 0, error

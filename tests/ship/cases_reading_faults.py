@@ -43,10 +43,10 @@ def _(t):
     vault = shipped(t)
     uid = vault.rows("SELECT uid FROM sessions")[0][0]
     for function, before, after, words in (
-            ("read_messages", "SELECT s.seq,", "SELECT 5 AS seq,", ["show", "1"]),
-            ("read_messages", "SELECT s.seq,", "SELECT s.seq + (1::bigint << 40) AS seq,", ["show", "1"]),
+            ("read_messages_2", "SELECT s.seq,", "SELECT 5 AS seq,", ["show", "1"]),
+            ("read_messages_2", "SELECT s.seq,", "SELECT s.seq + (1::bigint << 40) AS seq,", ["show", "1"]),
             ("read_events", "SELECT e.id,", "SELECT 9223372036854775807 AS id,", ["show", "1"]),
-            ("read_sessions", "SELECT p.vault, p.uid,", f"SELECT p.vault, '{uid}x',", ["sessions"]),
+            ("read_sessions_2", "SELECT p.vault, p.uid,", f"SELECT p.vault, '{uid}x',", ["sessions"]),
             ("read_search", "SELECT m.session_uid, m.seq", "SELECT m.session_uid, 5::bigint", ["search", "echo"]),
             ("read_search", "SELECT m.session_uid, m.seq", "SELECT 'x'::text, m.seq", ["search", "echo"])):
         replaces(t, function, before, after)

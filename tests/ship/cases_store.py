@@ -55,7 +55,7 @@ def _(t):
                    "CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN;"
                    "GRANT USAGE ON SCHEMA mcp_interposer TO reads_a;"
                    "GRANT SELECT ON mcp_interposer.devices, mcp_interposer.sessions, mcp_interposer.messages, mcp_interposer.events,"
-                   " mcp_interposer.readers, mcp_interposer.invocations TO reads_a;"
+                   " mcp_interposer.readers, mcp_interposer.call_rows, mcp_interposer.invocations TO reads_a;"
                    "INSERT INTO mcp_interposer.readers SELECT 'reads_a', id FROM mcp_interposer.devices WHERE name = 'laptop-a'")
     t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY reads_a; DROP ROLE reads_a; DROP ROLE reads_all"))
     count = "SELECT count(*) FROM mcp_interposer.{}"
@@ -70,11 +70,11 @@ def _(t):
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(1))
-    t.cluster.psql("UPDATE mcp_interposer.store SET version = 0")
-    assert "version 0, and this program needs" in sent(vault.to(url, "--once"), 1)
+    t.cluster.psql("UPDATE mcp_interposer.store SET version = 1")
+    assert "version 1, and this program needs" in sent(vault.to(url, "--once"), 1)
     t.init()        # upgrades
     sent(vault.to(url, "--once"))
-    t.cluster.psql("UPDATE mcp_interposer.store SET version = 7, oldest_client = 2")
+    t.cluster.psql("UPDATE mcp_interposer.store SET version = 7, oldest_client = 3")
     assert "install a newer" in sent(vault.to(url, "--once"), 1)
     done = subprocess.run([SHIP, "init", t.cluster.url()], capture_output=True, text=True, env=vault.env, timeout=DEADLINE)
     assert done.returncode == 3 and "version 7, which is newer" in done.stderr, done.stderr

@@ -129,12 +129,12 @@ class Vault:
 
 
 MESSAGE = ("seq, t_us, direction, origin, kind, rpc_id, method, target, {body} AS body, size, redactions, action, request_seq,"
-           " error_code, batch_seq, finding, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment")
+           " error_code, batch_seq, finding, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment, revision")
 EVENT = "id, t_us, kind, detail, place, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment"
 SESSION = ("uid, name, command, client_name, client_version, server_name, server_version, protocol_version, started_at_us,"
            " ended_at_us, end_reason, exit_status, pid, host, record_level, interposer_version, redact_rules,"
            " {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment, {hex}(end_commitment{more} AS end_commitment,"
-           " records, {hex}(tree{more} AS tree")
+           " records, {hex}(tree{more} AS tree, cwd, tools_rule")
 
 
 def here(vault):
@@ -184,9 +184,99 @@ def without(table, row):
     """What level = minimal sends of it."""
     if table == "message":          # no body
         return row[:8] + (None,) + row[9:]
-    if table == "session":          # of the command, the program; no redact_rules
-        return row[:2] + (json.dumps(json.loads(row[2])[:1]),) + row[3:16] + (None,) + row[17:]
+    if table == "session":          # of the command, the program; no redact_rules, cwd and tools_rule
+        return row[:2] + (json.dumps(json.loads(row[2])[:1]),) + row[3:16] + (None,) + row[17:-2] + (None, None)
     return row
+
+
+CALL = ("seq", "closing_seq", "t_us", "duration_us", "request_size", "response_size", "error_code", "direction", "origin", "method",
+        "target", "status", "revision")
+
+
+def ends(request, m):
+    """Whether a message that belongs to a request ends it (docs/vault.md, `calls`)."""
+    own = request["origin"] == "interposer"
+    if m["kind"] == "notification":
+        return not own and m["direction"] == request["direction"] and (m["action"], m["origin"]) == ("forwarded", "peer")
+    return m["kind"] in ("result", "error") and m["direction"] != request["direction"] and (own or m["action"] == "forwarded")
+
+
+def status_of(request, m):
+    found = m["finding"] or "" if m else ""
+    if request["action"] == "refused" or not m:
+        return "refused" if request["action"] == "refused" else "open"
+    if m["kind"] == "notification":
+        return "cancelled"
+    named = [x for x in ("server-gone", "interrupted", "timeout") if x in found and m["origin"] == "interposer"]
+    return named[0] if named else "error" if m["kind"] == "error" else "tool-error" if "tool-error" in found else "ok"
+
+
+def calls_of(messages):
+    """The calls of a session, from its messages alone: {seq: row}."""
+    requests, closings, own = {}, {}, []
+    for m in sorted(messages, key=lambda m: m["seq"]):
+        if m["direction"] not in ("c2s", "s2c") or m["kind"] == "request" and m["origin"] not in ("peer", "interposer"):
+            continue
+        if m["kind"] == "request":
+            requests[m["seq"]] = m
+            if m["origin"] == "interposer":
+                own.append(m["seq"])
+            continue
+        of = m["request_seq"]
+        if not of and m["kind"] in ("result", "error") and m["action"] == "swallowed" and "own-request" in (m["finding"] or ""):
+            waiting = [q for q in own[-64:] if q not in closings and requests[q]["rpc_id"] == m["rpc_id"] and
+                       requests[q]["direction"] != m["direction"]]
+            of = waiting[0] if waiting else None
+        if of in requests and of not in closings and ends(requests[of], m):
+            closings[of] = m
+    rows = {}
+    for seq, q in requests.items():
+        c = closings.get(seq)
+        answer = c if c and c["kind"] != "notification" else {}
+        status = status_of(q, c)
+        rows[seq] = {"seq": seq, "closing_seq": c and c["seq"], "t_us": q["t_us"], "request_size": q["size"], "status": status,
+                     "duration_us": max(0, c["t_us"] - q["t_us"]) if c else 0 if status == "refused" else None,
+                     "response_size": answer.get("size"), "error_code": answer.get("error_code"),
+                     "revision": None, **{k: q[k] for k in ("direction", "origin", "method", "target")}}
+    return rows
+
+
+def wrong_calls(cluster, vault, complete=False):
+    """What is wrong with the calls at the store, by the messages that are there; with those of each session that has all of them
+    in `call_rows`, and with what readers get of each session. complete: the store has all messages of the vault, and so the calls
+    that the vault has."""
+    said, messages = [], {}
+    of = f"(SELECT uid FROM mcp_interposer.sessions WHERE vault = '{vault.name()}'{{}})"
+    columns = ", ".join(dict.fromkeys((*CALL[:1], "t_us", "size", "kind", "action", "origin", "direction", "request_seq", "finding",
+                                       "rpc_id", "method", "target", "error_code")))
+
+    def rows(sql):
+        return [json.loads(x) for x in filter(None, cluster.psql(f"SELECT row_to_json(x) FROM ({sql}) AS x").split("\n"))]
+    for m in rows(f"SELECT session_uid AS u, {columns} FROM mcp_interposer.messages WHERE session_uid IN {of.format('')}"):
+        messages.setdefault(m.pop("u"), []).append(m)
+    expected = {(u, seq): row for u, found in messages.items() for seq, row in calls_of(found).items()}
+    kept = {r["uid"] for r in rows(f"SELECT s.uid FROM mcp_interposer.sessions s WHERE s.uid IN {of.format(' AND call_seq IS NULL')}")}
+    queries = (("row", kept, f"SELECT c.session_uid AS u, {', '.join(CALL)} FROM mcp_interposer.call_rows c WHERE session_uid IN "
+                f"{of.format(' AND call_seq IS NULL')}"),
+               ("answer", set(messages), f"SELECT s.uid AS u, {', '.join('c.' + x for x in CALL)} FROM mcp_interposer.sessions s, "
+                "mcp_interposer.read_calls(ARRAY[s.uid], 0, 1::bigint << 40, false, 1000000) AS c "
+                f"WHERE s.uid IN {of.format('')}"))
+    for what, uids, sql in queries:
+        found = {}
+        for row in rows(sql):
+            u = row.pop("u")
+            said += [f"twice: {what} of call {u} {row['seq']}"] if (u, row["seq"]) in found else []
+            found[u, row["seq"]] = row
+        wanted = {k: row for k, row in expected.items() if k[0] in uids}
+        said += [f"{what} of call {k}: {found.get(k)} and not {wanted.get(k)}" for k in sorted({*found, *wanted})
+                 if found.get(k) != wanted.get(k)]
+    if complete:
+        calls = vault.rows(f"SELECT s.uid, {', '.join(CALL).replace('seq', 'c.id & 68719476735', 1)} FROM calls c "
+                           "JOIN sessions s ON s.id = c.id >> 36 WHERE s.calls = 1")
+        theirs = {(uid, row[0]): dict(zip(CALL, row)) for uid, *row in calls}
+        said += [f"the vault has call {k} {theirs[k]}, the store {expected.get(k)}" for k in theirs if theirs[k] != expected.get(k)]
+        said += [f"the vault does not have call {k}" for k in expected if k not in theirs and k[0] in {u for u, _ in theirs}]
+    return said
 
 
 def differences(cluster, vault, minimal=False):
@@ -200,7 +290,7 @@ def differences(cluster, vault, minimal=False):
     said += [f"differs: {k}: {norm(a[k])} {norm(b[k])}"[:300] for k in a if k in b and norm(a[k]) != norm(b[k])]
     if not a:
         said.append("the vault is empty")
-    return said[:5]
+    return (said + wrong_calls(cluster, vault, complete=not said))[:5]
 
 
 def lacks(cluster, vault, minimal=False):

@@ -7,6 +7,7 @@
 #include "vault/query/connection.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define SESSIONS 200
 #define MESSAGES 3000
@@ -18,6 +19,7 @@ struct store {
     int asked, fails_at; /* fails_at: this call of `read` fails; 0: none */
     int error;
     int bodies; /* asked for with bodies */
+    int scans;  /* messages were asked for */
     int named;  /* sessions asked for by their name */
     bool closed;
 };
@@ -86,6 +88,7 @@ static int read_messages(struct store *s, const struct remote_ask *ask, remote_r
 {
     int64_t n = 0, sizes = 0;
     s->bodies += ask->bodies;
+    s->scans++;
     for (int64_t k = 1; k <= s->messages && n < ask->rows && (!ask->bodies || sizes < REMOTE_BYTES);
          k++) {
         int64_t seq = ask->backwards ? s->messages + 1 - k : k;
@@ -121,6 +124,48 @@ static int read_messages(struct store *s, const struct remote_ask *ask, remote_r
     return 0;
 }
 
+/* Sessions have different numbers of calls; some have none, and some more than a page. Every second message is a request. */
+static int calls_n(int session)
+{
+    return session % 10 == 7 ? REMOTE_ROWS + 10 * session : session % 10;
+}
+
+static int read_calls(const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
+{
+    int64_t n = 0;
+    for (size_t place = 0; place <= ask->more_n; place++) {
+        struct slice uid = place == 0 ? ask->session : ask->more[place - 1];
+        char digits[19] = {0};
+        assert_int_equal(uid.n, 26);
+        memcpy(digits, uid.p + 8, 18);
+        int calls = calls_n(atoi(digits));
+        for (int k = 1; k <= calls && n < ask->rows; k++) {
+            int64_t seq = 2 * (ask->backwards ? calls + 1 - k : k) - 1;
+            if (place == 0 && (seq < ask->from || seq > ask->to))
+                continue;
+            const struct cell cell[REMOTE_CELLS_MAX] = {number((int64_t)place),
+                                                             number(seq),
+                                                             number(seq + 1),
+                                                             text("c2s"),
+                                                             text("peer"),
+                                                             text("tools/call"),
+                                                             text(digits),
+                                                             text("ok"),
+                                                             {.type = CELL_NULL},
+                                                             number(10 * seq),
+                                                             number(10),
+                                                             number(100),
+                                                             number(200),
+                                                             {.type = CELL_NULL}};
+            n++;
+            int st = fn(fn_ctx, cell);
+            if (st < 0)
+                return st;
+        }
+    }
+    return 0;
+}
+
 static int read_store(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
 {
     struct store *s = ctx;
@@ -129,6 +174,8 @@ static int read_store(void *ctx, const struct remote_ask *ask, remote_row_fn fn,
         return s->error;
     if (ask->table == REMOTE_SESSIONS)
         return read_sessions(s, ask, fn, fn_ctx);
+    if (ask->table == REMOTE_CALLS)
+        return read_calls(ask, fn, fn_ctx);
     return ask->table == REMOTE_MESSAGES ? read_messages(s, ask, fn, fn_ctx) : 0;
 }
 

@@ -54,16 +54,16 @@ void audited_close(struct audited *c)
 /* ---- the session's row and the log ---------------------------------------------------------- */
 
 /* Compares a record of the row with its commitment, which is stored in *ret. */
-static void take_record(struct audited *c, sqlite3_stmt *q, int i, int n, const char *record,
+static void take_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_kind kind,
                         struct digest *ret)
 {
+    const char *record = bundle_shape[kind].name;
     struct salt salt;
     if (!commitment_salt(q, i, &salt) || !commitment_digest(q, i + 1, ret)) {
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it has no salt or no commitment");
         return;
     }
-    struct digest is = i == SESSION_SALT ? commitment_session(q, i + 2, &salt)
-                                         : commitment_of(q, i + 2, n, record, &salt);
+    struct digest is = commitment_of(q, i + 2, kind, &salt);
     if (!digest_eq(&is, ret))
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
                     "it does not agree with its commitment");
@@ -91,7 +91,7 @@ static void keep_end(struct audited *c, struct slice reason)
 
 static int take_row(struct audited *c, sqlite3_stmt *q)
 {
-    enum { ENDED_AT = SESSION_END_SALT + 2 + 5 };
+    enum { ENDED_AT = SESSION_END_SALT + 2 + BUNDLE_END_ended_at_us };
     struct slice uid = connect_column(q, SESSION_SALT + 2);
     struct trail_session *log = uid.p != NULL ? trail_find(c->trail, uid) : NULL;
     snprintf(c->uid, sizeof c->uid, "%.*s", (int)size_min(uid.n, UID_LEN),
@@ -111,9 +111,9 @@ static int take_row(struct audited *c, sqlite3_stmt *q)
     c->records = sqlite3_column_int64(q, SESSION_RECORDS);
     c->has_tree = sqlite3_column_type(q, SESSION_TREE) == SQLITE_BLOB;
     keep(&c->tree, connect_column(q, SESSION_TREE));
-    take_record(c, q, SESSION_SALT, COMMITMENT_SESSION_N, "session", &c->session);
+    take_record(c, q, SESSION_SALT, BUNDLE_SESSION, &c->session);
     if (c->ended)
-        take_record(c, q, SESSION_END_SALT, COMMITMENT_END_N, "end", &c->end);
+        take_record(c, q, SESSION_END_SALT, BUNDLE_END, &c->end);
     c->has_end = sqlite3_column_type(q, SESSION_END_SALT + 1) != SQLITE_NULL;
     return c->name.failed || c->host.failed || c->tree.failed || c->end_reason.failed ? MI_ENOMEM
                                                                                       : 0;

@@ -9,15 +9,6 @@
 
 #define BUSY_MS 2000
 
-_Static_assert(SESSION_END_SALT ==
-                   SESSION_SALT + 2 + COMMITMENT_SESSION_N + COMMITMENT_SESSION_TAIL_N,
-               "after its fields");
-
-#define MESSAGES(tail)                                                                             \
-    "SELECT id, session_id, body_offset, body_length, salt, commitment, " COMMITMENT_MESSAGE       \
-    ", body, " tail " FROM messages WHERE id > ?2 AND id <= (?1 << 36) + 68719476735"              \
-    " ORDER BY id LIMIT 2000"
-
 /* ?2 of the pages is the last id of the page before. */
 static const char *const sql[SNAPSHOT_COUNT] = {
     [SNAPSHOT_LEAVES] = "SELECT n, leaf FROM leaves WHERE n > ?1 ORDER BY n",
@@ -27,15 +18,14 @@ static const char *const sql[SNAPSHOT_COUNT] = {
         "SELECT name, started_at_us,"
         " CASE WHEN j.records > ifnull(s.records, 0) THEN j.records ELSE s.records END,"
         " CASE WHEN j.records > ifnull(s.records, 0) THEN j.tree ELSE s.tree END,"
-        " host, salt, commitment, " COMMITMENT_SESSION ", " COMMITMENT_SESSION_TAIL
-        ", end_salt, end_commitment, " COMMITMENT_END
-        " FROM sessions s LEFT JOIN journals j ON j.session_id = s.id CROSS JOIN" COMMITMENT_NO_TAIL
-        " WHERE s.id = ?1",
+        " host, salt, commitment@session_record, end_salt, end_commitment@end_record"
+        " FROM sessions s LEFT JOIN journals j ON j.session_id = s.id WHERE s.id = ?1",
     [SNAPSHOT_TOTAL] = "SELECT CAST(total(records) AS INTEGER) FROM sessions",
-    [SNAPSHOT_EVENTS] = "SELECT id, place, salt, commitment, " COMMITMENT_EVENT
-                        " FROM events WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 2000",
-    [SNAPSHOT_MESSAGES] = MESSAGES("revision"),
-    [SNAPSHOT_MESSAGES_BEFORE_4] = MESSAGES("NULL"),
+    [SNAPSHOT_EVENTS] = "SELECT id, place, salt, commitment@event_record FROM events WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 2000",
+    [SNAPSHOT_MESSAGES] =
+        "SELECT id, session_id, body_offset, body_length, salt, commitment@message_record,"
+        " body FROM messages WHERE id > ?2 AND id <= (?1 << 36) + 68719476735"
+        " ORDER BY id LIMIT 2000",
     [SNAPSHOT_REPLACED] = ("SELECT record, leaf, commitment FROM replaced WHERE session_id = ?1"
                            " ORDER BY record, leaf"),
     [SNAPSHOT_MESSAGE_OWNER] = "SELECT min(id) FROM messages WHERE id >= ?1",
@@ -46,7 +36,6 @@ static const char *const sql[SNAPSHOT_COUNT] = {
                        " AND (?1 << 36) + 68719476735",
     [SNAPSHOT_FOREIGN] = "SELECT session_id FROM messages WHERE id BETWEEN ?1 << 36"
                          " AND (?1 << 36) + 68719476735 AND session_id <> ?1 LIMIT 1",
-    [SNAPSHOT_VERSION] = "PRAGMA user_version",
     [SNAPSHOT_UNCOVERED] = "SELECT uid, name, started_at_us FROM sessions WHERE id = ?1",
 };
 

@@ -8,6 +8,7 @@
 #ifndef MI_VAULT_AUDIT_SNAPSHOT_H
 #define MI_VAULT_AUDIT_SNAPSHOT_H
 
+#include "evidence/bundle_form.h"
 #include "vault/store/db.h"
 
 enum snapshot_sql {
@@ -18,7 +19,6 @@ enum snapshot_sql {
     SNAPSHOT_TOTAL,
     SNAPSHOT_EVENTS,
     SNAPSHOT_MESSAGES,
-    SNAPSHOT_MESSAGES_BEFORE_4, /* of older vaults: without the tail */
     SNAPSHOT_REPLACED,
     SNAPSHOT_MESSAGE_OWNER,
     SNAPSHOT_EVENT_OWNER,
@@ -27,7 +27,6 @@ enum snapshot_sql {
     SNAPSHOT_FIRST,   /* the id of the first message of session ?1 */
     SNAPSHOT_FOREIGN, /* the session of a message that has an id of session ?1 and is not of it */
     SNAPSHOT_UNCOVERED,
-    SNAPSHOT_VERSION, /* of the schema */
     SNAPSHOT_COUNT
 };
 
@@ -57,7 +56,7 @@ enum {
     SESSION_TREE,
     SESSION_HOST,
     SESSION_SALT, /* and the commitment, then the fields of the record */
-    SESSION_END_SALT = SESSION_SALT + 2 + 9 + 2 /* of the tail */
+    SESSION_END_SALT = SESSION_SALT + 2 + BUNDLE_SESSION_ALL
 };
 enum { EVENT_ID, EVENT_PLACE, EVENT_SALT };
 enum { MESSAGE_ID, MESSAGE_OWNER, MESSAGE_OFFSET, MESSAGE_LENGTH, MESSAGE_SALT };

@@ -85,7 +85,7 @@ static int take_event(struct audited *c, sqlite3_stmt *q)
         AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "it has a place that it cannot have");
     }
     if (take_evidence(c, q, EVENT_SALT, record, &salt, &stored)) {
-        struct digest is = commitment_of(q, EVENT_SALT + 2, COMMITMENT_EVENT_N, "event", &salt);
+        struct digest is = commitment_of(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
         compare(c, record, &is, &stored);
     }
     c->event[c->event_n++] =
@@ -222,7 +222,8 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
         commitment_add(&r, q, BODY, 1);
         c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
     }
-    commitment_add_tail(&r, q, BODY + 1, COMMITMENT_MESSAGE_TAIL_N);
+    commitment_add(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
+                   commitment_tail(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     record_end(&r, ret);
     return st == MI_EINVAL ? 0 : st;
 }
@@ -256,13 +257,11 @@ static int take_message(struct audited *c, sqlite3_stmt *q)
 
 int walk_messages(struct audited *c)
 {
-    int64_t last = schema_message_id(c->id, 0) - 1, version = 0;
+    int64_t last = schema_message_id(c->id, 0) - 1;
     size_t n = 1;
-    bool has;
-    int st = snapshot_number(c->source, SNAPSHOT_VERSION, 0, &has, &version);
-    enum snapshot_sql i = version >= SCHEMA_CALLS ? SNAPSHOT_MESSAGES : SNAPSHOT_MESSAGES_BEFORE_4;
+    int st = 0;
     while (st == 0 && n > 0)
-        st = read_page(c, i, &last, &n, take_message);
+        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, take_message);
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add(c, &c->event[c->event_at++].first);
     return st;

@@ -23,11 +23,11 @@ static void add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
         add_column(o, s, i);
 }
 
-static void add_tail(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
+/* The fields of a record that consists of the columns after its salt. */
+static void add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
-    while (n > 0 && sqlite3_column_type(s, first + n - 1) == SQLITE_NULL)
-        n--;
-    add_columns(o, s, first, n);
+    int n = (int)bundle_shape[kind].n;
+    add_columns(o, s, 1, n + commitment_tail(s, 1 + n, kind));
 }
 
 /* A finding as it was stored first: without what was added later. */
@@ -72,8 +72,8 @@ static int add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
                          connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
     if (st == 0)
         st = add_body(p, o, s, BODY);
-    if (st == 0)
-        add_tail(o, s, BODY + 3, COMMITMENT_MESSAGE_TAIL_N);
+    add_columns(o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
+                commitment_tail(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
 }
 
@@ -81,16 +81,13 @@ static int add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
 static sqlite3_stmt *select_row(struct prove *p, int64_t row)
 {
     if (row == 0)
-        return prove_prepare(p,
-                             "SELECT salt, " COMMITMENT_SESSION ", " COMMITMENT_SESSION_TAIL
-                             " FROM sessions s CROSS JOIN" COMMITMENT_NO_TAIL " WHERE s.id = ?1",
+        return prove_prepare(p, "SELECT salt@session_record FROM sessions WHERE id = ?1",
                              p->what->session_id);
     if (row < 0)
-        return prove_prepare(p, "SELECT salt, " COMMITMENT_EVENT " FROM events WHERE id = ?1", -row);
+        return prove_prepare(p, "SELECT salt@event_record FROM events WHERE id = ?1", -row);
     return prove_prepare(p,
-                         "SELECT salt, " COMMITMENT_MESSAGE
-                         ", body, body_offset, body_length," COMMITMENT_MESSAGE_TAIL
-                         " FROM messages m CROSS JOIN" COMMITMENT_NO_TAIL " WHERE m.id = ?1",
+                         "SELECT salt@message_record"
+                         ", body, body_offset, body_length FROM messages WHERE id = ?1",
                          schema_message_id(p->what->session_id, (uint64_t)row));
 }
 
@@ -104,16 +101,13 @@ static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
         st = prove_refuse(p, "a record of the session has no salt; run: mcp-interposer audit verify");
         return prove_finish(p, s, rc) < 0 ? MI_ESTORE : st;
     }
+    enum bundle_kind kind = row == 0 ? BUNDLE_SESSION : row < 0 ? BUNDLE_EVENT : BUNDLE_MESSAGE;
     bundle_record(o, place, &salt);
-    bundle_field(o, slice_of(bundle_shape[row == 0  ? BUNDLE_SESSION
-                                          : row < 0 ? BUNDLE_EVENT
-                                                    : BUNDLE_MESSAGE].name));
+    bundle_field(o, slice_of(bundle_shape[kind].name));
     if (row > 0)
         st = add_message(p, o, s);
     else
-        add_columns(o, s, 1, row == 0 ? COMMITMENT_SESSION_N : COMMITMENT_EVENT_N);
-    if (row == 0)
-        add_tail(o, s, 1 + COMMITMENT_SESSION_N, COMMITMENT_SESSION_TAIL_N);
+        add_fields(o, s, kind);
     bundle_record_end(o);
     int read = prove_finish(p, s, rc);
     return st < 0 ? st : read;
@@ -123,12 +117,12 @@ static int add_end(struct prove *p, struct bundle_out *o)
 {
     struct salt salt;
     sqlite3_stmt *s = prove_prepare(
-        p, "SELECT end_salt, " COMMITMENT_END " FROM sessions WHERE id = ?1", p->what->session_id);
+        p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1", p->what->session_id);
     int rc = sqlite3_step(s), st = 0;
     if (rc == SQLITE_ROW && commitment_salt(s, 0, &salt)) {
         bundle_last(o, &salt);
         bundle_field(o, slice_of(bundle_shape[BUNDLE_END].name));
-        add_columns(o, s, 1, COMMITMENT_END_N);
+        add_fields(o, s, BUNDLE_END);
         bundle_record_end(o);
     } else {
         st = prove_refuse(p, "the end of the session has no salt; run: mcp-interposer audit verify");

@@ -95,7 +95,8 @@ static int derive_each(struct query *q, const struct id_list *list)
 static int derive_all(struct query *q, const struct id_list *list)
 {
     int st = list->n > 0 ? derive_each(q, list) : 0;
-    if (st != MI_ESTORE || sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
+    if (st != MI_ESTORE ||
+        sqlite3_exec(q->d.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
         return st;
     return derive_each(q, list);
 }
@@ -135,13 +136,16 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
     struct slice some = buf_slice(&sessions->sql);
     buf_printf(sql, "SELECT %s FROM ", columns);
     if (x->newest_first)
-        buf_printf(sql, "%s.calls c CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
-                        " (SELECT min(s.id) FROM sessions s WHERE 1%.*s) << 36 AND"
-                        " ((SELECT max(s.id) FROM sessions s WHERE 1%.*s) << 36) + 68719476735",
+        buf_printf(sql,
+                   "%s.calls c CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
+                   " (SELECT min(s.id) FROM sessions s WHERE 1%.*s) << 36 AND"
+                   " ((SELECT max(s.id) FROM sessions s WHERE 1%.*s) << 36) + 68719476735",
                    schema, (int)some.n, some.p, (int)some.n, some.p);
     else
-        buf_printf(sql, "sessions s CROSS JOIN %s.calls c ON c.id BETWEEN s.id << 36 AND"
-                        " (s.id << 36) + 68719476735 WHERE 1", schema);
+        buf_printf(sql,
+                   "sessions s CROSS JOIN %s.calls c ON c.id BETWEEN s.id << 36 AND"
+                   " (s.id << 36) + 68719476735 WHERE 1",
+                   schema);
     if (q->has_calls)
         buf_adds(sql, derived ? " AND s.calls IS NOT 1" : " AND s.calls = 1");
     if (x->newest_first && x->up_to != 0)
@@ -180,11 +184,12 @@ static int run(struct query *q, const char *sql, const struct where *w, int64_t 
     return status != 0 ? status : ended;
 }
 
-/* A writer may upgrade the vault at any time. */
+/* A store has those of all sessions. A writer may upgrade a vault at any time. */
 static int look_for_calls(struct query *q)
 {
-    int64_t version = 0;
-    if (connect_number(q->d.db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+    int64_t version = SCHEMA_CALLS;
+    if (q->remote == NULL &&
+        connect_number(q->d.db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
         return db_fail(&q->d);
     q->has_calls = version >= SCHEMA_CALLS;
     return 0;
@@ -204,7 +209,7 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
             st = look_for_calls(q);
         w.has_cwd = q->has_calls;
         where_session(&w, f, FILTER_HOLDS);
-        if (st == 0)
+        if (st == 0 && q->remote == NULL)
             st = w.sql.failed ? MI_ENOMEM : list_missing(q, &w, missing);
         where_close(&w);
         if (st == 0)

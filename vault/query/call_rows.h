@@ -1,8 +1,9 @@
 /* call_rows.h - questions about the calls of many sessions: each is one statement.
  *
- * Rules     the statement reads the table `calls` for sessions that have theirs there (sessions.calls). Of others, which an
- *           older version has recorded, or which are in a store, the calls are derived from the messages (model/calls.h) when
- *           they are asked for first, into a temporary table; the same statement reads that as well.
+ * Rules     the statement reads the table `calls` for sessions that have theirs there (sessions.calls), as all of a store
+ *           have. Of others, which an older version has recorded, the calls are derived from the messages (model/calls.h)
+ *           when they are asked for first, into a temporary table; the same statement reads that as well.
+ *           newest_first is for vaults: the ids of a store's sessions are in the order in which they were read.
  * Owns      the temporary table belongs to the connection; its pages are in a file without a name, beyond SQLite's cache.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
  * Blocks    on the vault. */

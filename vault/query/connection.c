@@ -19,6 +19,7 @@ static const struct db_kind reader = {
     /* Calls in a temporary table (call_rows.c) may be many; an index that SQLite makes for one statement is never worth
      * its time: every table is read by its key. */
     .settings = "PRAGMA temp_store = FILE; PRAGMA automatic_index = OFF",
+    .sql = query_sql,
     .n = Q_COUNT,
     .can_not = "read",
 };
@@ -31,12 +32,7 @@ static int register_functions(struct query *q)
 /* The first statement that reads the file shows whether it can be read. SQLite's code. */
 static int read_version(struct query *q)
 {
-    return schema_version(q->d.db, &q->version) == 0 ? SQLITE_OK : failure_code(q->d.db);
-}
-
-static int make_statements(struct query *q)
-{
-    return query_statements(q->version, q->remote != NULL, &q->text, q->sql);
+    return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK : failure_code(q->d.db);
 }
 
 /* A proxy was killed while it created this database and left a rollback journal. SQLite rolls it back on a connection
@@ -90,8 +86,6 @@ int query_refresh(struct query *q)
     if (st == 0 && read_version(q) != SQLITE_OK)
         st = db_fail(&q->d);
     if (st == 0)
-        st = make_statements(q);
-    if (st == 0)
         st = register_functions(q);
     return st == 0 ? check_layout(q) : st;
 }
@@ -102,11 +96,11 @@ static int check_empty(struct query *q)
 {
     bool has = false;
     if (schema_has_table(q->d.db, "sessions", &has) < 0 ||
-        schema_version(q->d.db, &q->version) < 0)
+        schema_version(q->d.db, &q->d.version) < 0)
         return db_fail(&q->d);
     if (!has)
         return MI_ENOENT;
-    if (q->version > 0)
+    if (q->d.version > 0)
         return check_layout(q);
     return db_complain(&q->d, "it has tables and states no version of its schema: another program "
                               "has changed it");
@@ -119,43 +113,27 @@ static int open_db(struct query *q)
         return MI_ENOENT;
     struct buf file = {0};
     buf_printf(&file, "%s/" VAULT_DB, q->path);
-    int status = file.failed ? MI_ENOMEM : db_open(&q->d, &q->kind, buf_str(&file), &q->error);
+    int status = file.failed ? MI_ENOMEM : db_open(&q->d, &reader, buf_str(&file), &q->error);
     buf_close(&file);
     if (status == 0)
         status = connect_and_check(q);
     if (status == 0)
-        status = make_statements(q);
-    if (status == 0)
         status = register_functions(q);
     if (status < 0)
         return status;
-    if (q->version > SCHEMA_VERSION) {
+    if (q->d.version > SCHEMA_VERSION) {
         buf_printf(&q->error,
                    "%s/" VAULT_DB " was created by a newer mcp-interposer; use that version, or "
                    "choose another vault with --vault",
                    q->path);
         return MI_ESTORE;
     }
-    if (q->version > 0)
-        return check_layout(q);
-    return check_empty(q);
-}
-
-/* NULL: out of memory. */
-static struct query *new_query(void)
-{
-    struct query *q = calloc(1, sizeof *q);
-    if (q == NULL)
-        return NULL;
-    q->kind = reader;
-    q->kind.sql = q->sql;
-    q->dir_fd = -1;
-    return q;
+    return q->d.version > 0 ? check_layout(q) : check_empty(q);
 }
 
 static int open_vault(struct query **ret, const char *vault, bool any, struct buf *error)
 {
-    struct query *q = new_query();
+    struct query *q = calloc(1, sizeof *q);
     if (q == NULL)
         return MI_ENOMEM;
     int st = 0;
@@ -197,11 +175,12 @@ int query_open_any(struct query **ret, const char *vault, struct buf *error)
 /* A database in memory. NULL: out of memory. */
 static struct query *open_memory(const char *name)
 {
-    struct query *q = new_query();
+    struct query *q = calloc(1, sizeof *q);
     if (q == NULL)
         return NULL;
+    q->dir_fd = -1;
     q->path = strdup(name);
-    if (q->path != NULL && db_open_memory(&q->d, &q->kind, name, &q->error) == 0 &&
+    if (q->path != NULL && db_open_memory(&q->d, &reader, name, &q->error) == 0 &&
         register_functions(q) == 0)
         return q;
     query_close(q);
@@ -211,8 +190,7 @@ static struct query *open_memory(const char *name)
 int query_open_empty(struct query **ret, const char *vault)
 {
     struct query *q = open_memory(vault);
-    if (q == NULL || schema_ready(q->d.db) < 0 || read_version(q) != SQLITE_OK ||
-        make_statements(q) < 0) {
+    if (q == NULL || schema_ready(q->d.db) < 0) {
         query_close(q);
         return MI_ENOMEM;
     }
@@ -227,10 +205,11 @@ int query_open_store(struct query **ret, const struct remote_store *store, const
         store->close(store->ctx);
         return MI_ENOMEM;
     }
-    if (remote_open(&q->remote, q->d.db, store) != SQLITE_OK || make_statements(q) < 0) {
+    if (remote_open(&q->remote, q->d.db, store) != SQLITE_OK) {
         query_close(q);
         return MI_ENOMEM;
     }
+    q->d.store = true;
     *ret = q;
     return 0;
 }
@@ -250,7 +229,6 @@ void query_close(struct query *q)
     if (q->dir_fd >= 0)
         close(q->dir_fd);
     free(q->path);
-    buf_close(&q->text);
     free(q->session);
     buf_close(&q->error);
     free(q);
@@ -284,7 +262,7 @@ int query_prepare_where(struct query *q, enum query_statement i, const struct wh
 {
     if (w == NULL || w->sql.n == 0)
         return query_prepare(q, i, ret);
-    const char *sql = q->sql[i], *at = strstr(sql, QUERY_WHERE);
+    const char *sql = query_sql[i], *at = strstr(sql, QUERY_WHERE);
     struct buf text = {0};
     buf_add(&text, sql, (size_t)(at - sql));
     buf_slice_add(&text, buf_slice(&w->sql));

@@ -8,10 +8,6 @@
 
 struct query {
     struct db d;           /* owned */
-    struct db_kind kind;   /* of d */
-    int64_t version;       /* of its schema */
-    struct buf text;       /* owned; of the statements for this version */
-    const char *sql[Q_COUNT];
     bool has_calls;        /* it had the table `calls`, and sessions.calls, when it was asked last */
     bool any;              /* its schema need not be one of this program */
     struct remote *remote; /* owned; NULL: it is a vault */

@@ -57,7 +57,8 @@ struct counting {
 };
 
 /* The columns of a row, behind the two of the key. */
-#define COLUMNS ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us"
+#define COLUMNS                                                                                    \
+    ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us"
 
 static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
 {

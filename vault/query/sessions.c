@@ -48,7 +48,7 @@ int query_sessions_of(struct query *q, const struct filter *f, enum filter_time 
                       query_session_fn fn, void *ctx)
 {
     struct where w = {.by_uid = q->remote != NULL,
-                      .has_cwd = q->remote == NULL && q->version >= SCHEMA_CALLS};
+                      .has_cwd = q->remote != NULL || q->d.version >= SCHEMA_CALLS};
     where_session(&w, f, time);
     int st = w.sql.failed ? MI_ENOMEM : read_sessions(q, &w, limit, fn, ctx);
     where_close(&w);

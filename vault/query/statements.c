@@ -3,10 +3,7 @@
 #include "vault/store/call_batch.h"
 #include "vault/store/schema.h"
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyz"
-
-/* `@session` and `@message` are the fields of the record after the first, which comes from the key; `@number` and
- * `@evidence` are columns that not every database has (query_statements()). */
+/* Names with @: vault/store/columns.h. */
 #define SESSION_COLUMNS                                                                            \
     "SELECT s.id@session, @number, @evidence,"                                                     \
     " (SELECT b.uid FROM sessions b WHERE b.uid < s.uid ORDER BY b.uid DESC LIMIT 1),"             \
@@ -29,7 +26,7 @@
 
 /* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the
  * column: reading continues after the last key even if the column is damaged. */
-static const char *const statements[Q_COUNT] = {
+const char *const query_sql[Q_COUNT] = {
     [Q_SESSIONS] =
         SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY s.id DESC LIMIT ?3",
     [Q_BY_UID] = "SELECT id, uid FROM sessions WHERE uid >= ?1 AND uid < ?1 || '~'"
@@ -48,11 +45,11 @@ static const char *const statements[Q_COUNT] = {
                 " ORDER BY id LIMIT 1",
     [Q_CALL_MESSAGES] = CALL_MESSAGES,
     [Q_CALL_STATUSES] = "SELECT id & 68719476735, status" CALL_ROWS,
-    /* the column is new in version 4: before, the name resolves to the NULL at the end */
     [Q_DERIVED] = "SELECT last_seq FROM temp.derived WHERE session_id = ?1",
     [Q_DERIVE_AGAIN] = "DELETE FROM temp.calls WHERE id BETWEEN ?1 << 36"
                        " AND (?1 << 36) + 68719476735",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
+    /* the column is new in version 4: before, the name resolves to the NULL at the end */
     [Q_HAS_CALLS] = "SELECT (SELECT calls FROM sessions r WHERE r.id = s.id) FROM sessions s"
                     " CROSS JOIN (SELECT NULL AS calls) WHERE s.id = ?1",
     [Q_TOOLS_CHANGED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'tool-changed'"
@@ -86,65 +83,3 @@ static const char *const statements[Q_COUNT] = {
 };
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
-
-struct making {
-    int64_t version;
-    bool store;
-    struct buf *text;
-};
-
-/* ", s.name" for each field from `from` on; NULL for a column that this database does not have. */
-static void add_columns(const struct making *m, const struct record_fields *s, size_t from,
-                        char table)
-{
-    for (const struct record_field *f = s->list + from; f < s->list + s->n; f++) {
-        bool has = m->store ? f->stored : f->since <= m->version;
-        if (has)
-            buf_printf(m->text, ", %c.%s", table, f->name);
-        else
-            buf_adds(m->text, ", NULL");
-    }
-}
-
-static void add_statement(const struct making *m, const char *sql)
-{
-    bool evidence = m->store || m->version >= SCHEMA_EVIDENCE;
-    bool revisions = !m->store && m->version >= SCHEMA_CALLS;
-    const char *at;
-    for (; (at = strchr(sql, '@')) != NULL; sql = at + 1 + strspn(at + 1, LETTERS)) {
-        struct slice name = {at + 1, strspn(at + 1, LETTERS)};
-        buf_add(m->text, sql, (size_t)(at - sql));
-        if (slice_is(name, "session"))
-            add_columns(m, &fields_of_session, 0, 's');
-        else if (slice_is(name, "message"))
-            add_columns(m, &fields_of_message, 1, 'm');
-        else if (slice_is(name, "event"))
-            add_columns(m, &fields_of_event, 1, 'e');
-        else if (slice_is(name, "revision"))
-            buf_adds(m->text, revisions ? "m.revision" : "NULL");
-        else if (slice_is(name, "number"))
-            buf_adds(m->text, m->store ? "s.number" : "s.id");
-        else
-            buf_adds(m->text, evidence ? "(s.salt IS NOT NULL)"
-                                         " + (s.salt IS NOT NULL AND s.end_commitment IS NOT NULL)"
-                                       : "0");
-    }
-    buf_adds(m->text, sql);
-    buf_addc(m->text, '\0');
-}
-
-int query_statements(int64_t version, bool store, struct buf *text, const char *ret[Q_COUNT])
-{
-    struct making m = {version, store, text};
-    buf_clear(text);
-    for (int i = 0; i < Q_COUNT; i++)
-        add_statement(&m, statements[i]);
-    if (text->failed)
-        return MI_ENOMEM;
-    const char *at = text->p;
-    for (int i = 0; i < Q_COUNT; i++) {
-        ret[i] = at;
-        at += strlen(at) + 1;
-    }
-    return 0;
-}

@@ -43,10 +43,8 @@ enum query_statement {
     Q_COUNT
 };
 
-/* The SQL of the statements, for a database of this version of the schema, or for a store; the texts are in `text`. 0 or
- * MI_ENOMEM. */
-MI_MUST int query_statements(int64_t version, bool store, struct buf *text,
-                             const char *ret[Q_COUNT]);
+extern const char *const query_sql[Q_COUNT];
+
 /* Begins a transaction, unless another statement is running: first of all query_refresh(). *ret is valid until the next
  * transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);

@@ -1,6 +1,7 @@
 #include "vault/remote/pages.h"
 
 #include "base/grow.h"
+#include "vault/store/schema.h"
 
 #include <stdlib.h>
 
@@ -76,14 +77,16 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     return 0;
 }
 
-/* A new page with n rows from row `first` on; turned: in the opposite order. */
+/* A new page with n rows from row `first` on, without the first cells that the table does not have; turned: in the opposite
+ * order. */
 static int copy_rows(const struct page *p, const struct remote_ask *ask, size_t first, size_t n,
                      bool turned, struct page **ret)
 {
     struct filling f = {.page = page_new(ask->table), .ask = ask};
     int st = f.page != NULL ? 0 : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < n; i++)
-        st = add_row(&f, page_row(p, turned ? first + n - 1 - i : first + i));
+        st = add_row(&f, page_row(p, turned ? first + n - 1 - i : first + i) + p->width -
+                             f.page->width);
     if (st == 0)
         st = point_texts(f.page);
     if (st == 0)
@@ -167,10 +170,16 @@ int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_r
 
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p)
 {
-    if (!ask->backwards || ask->rows == 1)
+    if (ask->rows == 1)
+        return;
+    page_drop(r->listed);
+    r->listed = p;
+    page_hold(p);
+    if (!ask->backwards)
         return;
     p->first = ask->before.p == NULL;
-    p->whole = ask->first.p == NULL && ask->name.p == NULL && ask->number == 0;
+    p->whole = ask->name.p == NULL && ask->number == 0;
+    p->bounded = ask->first.p != NULL;
     page_drop(r->sessions[0]);
     r->sessions[0] = r->sessions[1];
     r->sessions[1] = p;
@@ -185,7 +194,7 @@ static bool find_neighbour(const struct page *p, struct slice uid, bool older, s
         return false;
     bool at_end = older ? i + 1 == p->n : i == 0;
     *ret = at_end ? p->n : older ? i + 1 : i - 1;
-    return !at_end || (older ? p->last : p->first);
+    return !at_end || (older ? p->last && !p->bounded : p->first);
 }
 
 int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret)
@@ -206,7 +215,7 @@ int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page 
     return copy_rows(p, ask, i, i < p->n ? 1 : 0, false, ret);
 }
 
-/* ---- pages of messages ---- */
+/* ---- pages of messages and calls ---- */
 
 static bool has_beginning(const struct kept *k, int64_t session, const struct remote_ask *ask)
 {
@@ -245,12 +254,20 @@ static int copy_kept(const struct kept *k, const struct remote_ask *ask, struct 
     return st;
 }
 
+static const struct kept *kept_of(const struct remote *r, enum remote_table table, size_t *ret_n)
+{
+    *ret_n = table == REMOTE_CALLS ? MI_COUNT(r->calls) : MI_COUNT(r->kept);
+    return table == REMOTE_CALLS ? r->calls : r->kept;
+}
+
 int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask, struct page **ret)
 {
-    for (size_t i = 0; i < MI_COUNT(r->kept); i++) {
-        if (!has_beginning(&r->kept[i], session, ask))
+    size_t n;
+    const struct kept *kept = kept_of(r, ask->table, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!has_beginning(&kept[i], session, ask))
             continue;
-        int st = copy_kept(&r->kept[i], ask, ret);
+        int st = copy_kept(&kept[i], ask, ret);
         if (st < 0 || (*ret)->n > 0 || (*ret)->last)
             return st;
         page_drop(*ret);
@@ -258,9 +275,8 @@ int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask, 
     return MI_ENOENT;
 }
 
-void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p)
+static void keep_page(struct kept *k, int64_t session, const struct remote_ask *ask, struct page *p)
 {
-    struct kept *k = &r->kept[r->kept_next++ % MI_COUNT(r->kept)];
     page_drop(k->page);
     *k = (struct kept){.session = session,
                        .from = ask->from,
@@ -278,20 +294,118 @@ void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask,
         k->to = seq;
 }
 
-/* ---- blocks of messages ---- */
+void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p)
+{
+    keep_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
+}
 
-static struct block *find_block(struct remote *r, int64_t session, int64_t first)
+/* Sessions whose calls are read together. */
+struct group {
+    size_t n;
+    int64_t id[1 + REMOTE_SESSIONS_MORE];
+    struct slice uid[1 + REMOTE_SESSIONS_MORE]; /* of a page of sessions, but the first */
+};
+
+/* Adds the sessions behind this one in the last page of sessions if that has the last one whose calls were asked for before
+ * it: a statement goes through that page. */
+static int add_next_sessions(struct remote *r, struct group *g)
+{
+    struct remote_ask here, last;
+    const struct page *p = r->listed;
+    size_t row, before;
+    if (!pages_of(r, g->id[0], &here) || !pages_of(r, r->calls_session, &last) ||
+        !find_uid(p, here.session, &row) || !find_uid(p, last.session, &before) || before >= row)
+        return 0;
+    for (; g->n <= REMOTE_SESSIONS_MORE && row + g->n < p->n; g->n++) {
+        const struct cell *session = page_row(p, row + g->n);
+        g->uid[g->n] = session[REMOTE_SESSION_UID].text;
+        if (pages_id(r, session, &g->id[g->n]) < 0)
+            return MI_ENOMEM;
+    }
+    return 0;
+}
+
+/* Makes a page of each session from one of all of them, which may end in the middle of a session. Keeps them; *ret: that of
+ * the first session. */
+static int part_calls(struct remote *r, const struct page *all, bool full,
+                      const struct remote_ask *ask, const int64_t *session, struct page **ret)
+{
+    size_t at = 0, n;
+    int st = 0;
+    for (size_t i = 0; st == 0 && i <= ask->more_n && (i == 0 || !full || at < all->n);
+         i++, at += n) {
+        struct page *p;
+        n = 0;
+        while (at + n < all->n && page_row(all, at + n)[0].number == (int64_t)i)
+            n++;
+        st = copy_rows(all, ask, at, n, false, &p);
+        if (st < 0)
+            break;
+        p->last = !full || at + n < all->n;
+        struct remote_ask whole = *ask;
+        whole.from = i == 0 ? ask->from : 0;
+        whole.to = i == 0 ? ask->to : INT64_MAX;
+        keep_page(&r->calls[i], session[i], &whole, p);
+        if (i == 0)
+            *ret = p;
+        else
+            page_drop(p);
+    }
+    return st;
+}
+
+static int read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
+                      struct page **ret)
+{
+    struct page *all = page_new(REMOTE_CALLS);
+    if (all == NULL)
+        return MI_ENOMEM;
+    all->width++;
+    struct filling f = {.page = all, .ask = ask};
+    *ret = NULL;
+    int st = r->store.read(r->store.ctx, ask, add_row, &f);
+    if (st == 0)
+        st = point_texts(all);
+    if (st == 0)
+        st = part_calls(r, all, (int64_t)all->n >= ask->rows, ask, session, ret);
+    page_drop(all);
+    if (st < 0) {
+        page_drop(*ret);
+        *ret = NULL;
+    }
+    return st;
+}
+
+int pages_calls(struct remote *r, int64_t session, const struct remote_ask *ask, struct page **ret)
+{
+    struct group g = {.n = 1, .id = {session}};
+    struct remote_ask wide = *ask;
+    if (ask->from <= 1 && ask->to == SCHEMA_SEQ_MAX && add_next_sessions(r, &g) < 0)
+        return MI_ENOMEM;
+    if (g.n > 1 && pages_of(r, session, &wide)) { /* again: the texts may have moved */
+        wide.more = &g.uid[1];
+        wide.more_n = g.n - 1;
+        wide.rows = REMOTE_ROWS;
+    }
+    r->calls_session = session;
+    return read_calls(r, &wide, g.id, ret);
+}
+
+/* ---- blocks of messages and calls ---- */
+
+static struct block *find_block(struct remote *r, enum remote_table table, int64_t session,
+                                int64_t first)
 {
     struct block *oldest = &r->block[0];
     for (size_t i = 0; i < PAGES_BLOCKS; i++) {
         struct block *b = &r->block[i];
-        if (b->page != NULL && b->session == session && b->first == first)
+        if (b->page != NULL && b->table == table && b->session == session && b->first == first)
             return b;
         if (b->page == NULL || (oldest->page != NULL && b->used < oldest->used))
             oldest = b;
     }
     page_drop(oldest->page);
-    *oldest = (struct block){.session = session, .first = first};
+    *oldest = (struct block){.table = table, .session = session, .first = first};
     return oldest;
 }
 
@@ -303,10 +417,11 @@ static bool find_seq(const struct page *p, int64_t seq, bool backwards, size_t *
     return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
 }
 
-static struct page *find_kept(struct remote *r, int64_t session, int64_t seq, size_t *ret)
+static struct page *find_kept(struct remote *r, enum remote_table table, int64_t session,
+                              int64_t seq, size_t *ret)
 {
-    for (size_t i = 0; i < MI_COUNT(r->kept); i++) {
-        const struct kept *k = &r->kept[i];
+    size_t n;
+    for (const struct kept *k = kept_of(r, table, &n), *end = k + n; k < end; k++) {
         if (k->page != NULL && k->session == session && find_seq(k->page, seq, k->backwards, ret))
             return k->page;
     }
@@ -319,28 +434,29 @@ static bool is_before(const struct page *p, int64_t seq)
     return p->n == 0 || page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number < seq;
 }
 
-int pages_message(struct remote *r, int64_t session, int64_t seq, struct page **ret,
-                  size_t *ret_row)
+int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
+              struct page **ret, size_t *ret_row)
 {
     int64_t first = seq - seq % PAGES_BLOCK;
-    struct remote_ask ask = {.table = REMOTE_MESSAGES,
-                             .rows = PAGES_BLOCK,
-                             .from = first,
-                             .to = first + PAGES_BLOCK - 1};
+    struct remote_ask ask = {
+        .table = table, .rows = PAGES_BLOCK, .from = first, .to = first + PAGES_BLOCK - 1};
     if (!pages_of(r, session, &ask))
         return MI_ENOENT;
-    *ret = find_kept(r, session, seq, ret_row);
+    *ret = find_kept(r, table, session, seq, ret_row);
     if (*ret != NULL) {
         page_hold(*ret);
         return 0;
     }
-    struct block *b = find_block(r, session, first);
+    struct block *b = find_block(r, table, session, first);
     b->used = ++r->lookups;
     if (b->page != NULL && is_before(b->page, seq)) { /* the session has grown since */
         page_drop(b->page);
         b->page = NULL;
     }
-    int st = b->page == NULL ? page_read(r, &ask, &b->page) : 0;
+    int st = 0;
+    if (b->page == NULL)
+        st = table == REMOTE_CALLS ? read_calls(r, &ask, &session, &b->page)
+                                   : page_read(r, &ask, &b->page);
     if (st < 0)
         return st;
     if (!find_seq(b->page, seq, false, ret_row))

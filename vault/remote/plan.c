@@ -29,6 +29,7 @@ static const struct key keys[REMOTE_TABLES][4] = {
     [REMOTE_MESSAGES] = {{COLUMN_ID, "=gl"}},
     [REMOTE_EVENTS] = {{COLUMN_ID, "="}, {EVENT_ID, "=g>l"}},
     [REMOTE_LEAVES] = {{LEAF, "g<"}},
+    [REMOTE_CALLS] = {{COLUMN_ID, "=gl"}},
 };
 
 static char operator_of(unsigned char op)
@@ -68,6 +69,7 @@ static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
     case REMOTE_SESSIONS:
         return column == SESSION_UID || (column == COLUMN_ID && backwards);
     case REMOTE_MESSAGES:
+    case REMOTE_CALLS:
         return column == COLUMN_ID;
     case REMOTE_EVENTS:
         return column == EVENT_ID;
@@ -95,7 +97,8 @@ int plan_best(enum remote_table table, sqlite3_index_info *info)
     }
     text[2 * n] = '\0';
     /* They are read of one session only. */
-    if ((table == REMOTE_EVENTS || table == REMOTE_MESSAGES) && strchr(text, 'a') == NULL)
+    if ((table == REMOTE_EVENTS || table == REMOTE_MESSAGES || table == REMOTE_CALLS) &&
+        strchr(text, 'a') == NULL)
         return SQLITE_CONSTRAINT;
     info->idxStr = sqlite3_mprintf("%s", text);
     if (info->idxStr == NULL)

@@ -32,8 +32,11 @@ void remote_free(struct remote *r)
     page_drop(r->sessions[0]);
     page_drop(r->sessions[1]);
     page_drop(r->session);
+    page_drop(r->listed);
     for (size_t i = 0; i < MI_COUNT(r->kept); i++)
         page_drop(r->kept[i].page);
+    for (size_t i = 0; i < MI_COUNT(r->calls); i++)
+        page_drop(r->calls[i].page);
     for (size_t i = 0; i < PAGES_BLOCKS; i++)
         page_drop(r->block[i].page);
     r->store.close(r->store.ctx);

@@ -1,13 +1,15 @@
-/* remote.h - a store of many vaults as the tables of one: sessions, messages, events and leaves as virtual tables of
- * SQLite, so that the statements of vault/query read a store as they read a vault.
+/* remote.h - a store of many vaults as the tables of one: sessions, messages, events, leaves and calls as virtual
+ * tables of SQLite, so that the statements of vault/query read a store as they read a vault.
  *
  * Rules     A session's uid is its key in a store. Here it also gets an id, in the order in which sessions are first
  *           read, as its `id`; its id in its vault is its number here. Sessions are newest first by their uid: a
  *           statement for sessions with an id below N gets those that are older than session N.
  *           Rows are asked for in pages of at most REMOTE_ROWS rows and about REMOTE_BYTES of bodies. A large body is
  *           not part of its row: remote_body().
- *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest. Messages and
- *           events are those of one session: a statement without their id, or their session, is an error.
+ *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest. Messages,
+ *           events and calls are those of one session: a statement without their id, or their session, is an error.
+ *           Calls of one session after the other, as in a join with sessions, are read of up to REMOTE_SESSIONS_MORE
+ *           sessions at once.
  * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
  * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used until remote_free().
  * Errors    those of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
@@ -23,13 +25,23 @@
 #define REMOTE_ROWS 2048
 #define REMOTE_BYTES ((int64_t)1 << 20)
 
-enum remote_table { REMOTE_SESSIONS, REMOTE_MESSAGES, REMOTE_EVENTS, REMOTE_LEAVES, REMOTE_TABLES };
+#define REMOTE_SESSIONS_MORE 64
+
+enum remote_table {
+    REMOTE_SESSIONS,
+    REMOTE_MESSAGES,
+    REMOTE_EVENTS,
+    REMOTE_LEAVES,
+    REMOTE_CALLS,
+    REMOTE_TABLES
+};
 
 /* The cells of a row that `read` passes on, in order: `i` is CELL_INT, `t` CELL_TEXT; each may be CELL_NULL. */
 struct remote_shape {
     const char *name;  /* of the table */
     const char *cells; /* "iitt" */
-    const char *sql;   /* columns: an id that is made here, the cells, what follows from them */
+    const char *
+        sql; /* columns: an id that is made here, the cells, what is the same in all rows or follows from them */
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
@@ -42,9 +54,11 @@ struct remote_ask {
     enum remote_table table;
     bool backwards;
     int64_t rows; /* at most */
-    /* messages and events of one session, with from <= seq or id <= to */
+    /* messages, events and calls of one session, with from <= seq or id <= to */
     struct slice vault, session;
     int64_t from, to;
+    const struct slice *more; /* calls: then all those of these sessions, in this order */
+    size_t more_n;
     bool bodies; /* of messages: wanted; then at most about REMOTE_BYTES of them */
     /* sessions with uid >= first and < before; leaves that begin with first. {NULL, 0}: any */
     struct slice first, before;
@@ -61,7 +75,8 @@ struct remote_words {
     int64_t rows;      /* at most */
 };
 
-/* Returns 0 to continue, or an error. */
+/* Returns 0 to continue, or an error. Calls have a cell before those of remote_shape: 0 for one of `session`, N for one of
+ * more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 
 /* What a store is asked. Each function returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in error(). */

@@ -16,7 +16,7 @@ struct table {
 struct cursor {
     sqlite3_vtab_cursor base;
     struct remote_ask ask;          /* of the next page */
-    int64_t session;                /* id; messages and events */
+    int64_t session;                /* id; messages, events and calls */
     int64_t id;                     /* one row with this id is wanted; 0: a range */
     bool none;                      /* a condition that no row meets */
     struct buf first, before, name; /* owned; the texts of ask */
@@ -58,12 +58,13 @@ static void drop(struct cursor *c)
 static int read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
-    int st = ask->table == REMOTE_SESSIONS   ? pages_neighbour(r, ask, &c->page)
-             : ask->table == REMOTE_MESSAGES ? pages_kept(r, c->session, ask, &c->page)
-                                             : MI_ENOENT;
+    bool is_call = ask->table == REMOTE_CALLS;
+    int st = ask->table == REMOTE_SESSIONS              ? pages_neighbour(r, ask, &c->page)
+             : is_call || ask->table == REMOTE_MESSAGES ? pages_kept(r, c->session, ask, &c->page)
+                                                        : MI_ENOENT;
     if (st != MI_ENOENT)
         return st;
-    st = page_read(r, ask, &c->page);
+    st = is_call ? pages_calls(r, c->session, ask, &c->page) : page_read(r, ask, &c->page);
     if (st == 0 && ask->table == REMOTE_SESSIONS)
         pages_keep_sessions(r, ask, c->page);
     else if (st == 0 && ask->table == REMOTE_MESSAGES)
@@ -78,7 +79,7 @@ static int load(struct cursor *c)
     drop(c);
     if (c->none || (ask->table != REMOTE_SESSIONS && ask->from > ask->to))
         return SQLITE_OK;
-    if ((ask->table == REMOTE_MESSAGES || ask->table == REMOTE_EVENTS) &&
+    if (ask->table != REMOTE_SESSIONS && ask->table != REMOTE_LEAVES &&
         !pages_of(r, c->session, ask))
         return SQLITE_OK;
     ask->first = text_of(&c->first);
@@ -148,7 +149,7 @@ static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
     }
 }
 
-/* id of messages: that of their session and their seq. All are of one session. */
+/* id of messages and calls: that of their session and their seq. All are of one session. */
 static void limit_messages(struct cursor *c, int64_t from, int64_t to)
 {
     c->none |= to < from;
@@ -234,7 +235,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
         take(c, text + 2 * i, argv[i], &ids, &keys);
     if (t->table == REMOTE_SESSIONS) {
         limit_sessions(c, ids.from, ids.to);
-    } else if (t->table == REMOTE_MESSAGES) {
+    } else if (t->table == REMOTE_MESSAGES || t->table == REMOTE_CALLS) {
         limit_messages(c, ids.from, ids.to);
     } else if (t->table == REMOTE_EVENTS) {
         c->session = ids.from;
@@ -246,7 +247,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
         return load(c);
     int st = t->table == REMOTE_SESSIONS
                  ? pages_session(t->remote, c->id, &c->page, &c->row)
-                 : pages_message(t->remote, c->session, c->ask.from, &c->page, &c->row);
+                 : pages_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
     return st == 0 || st == MI_ENOENT ? SQLITE_OK : fail(c, st);
 }
 
@@ -274,7 +275,7 @@ static int row_id(struct cursor *c, sqlite3_int64 *ret)
     int st = 0;
     if (c->ask.table == REMOTE_SESSIONS)
         st = pages_id(remote_of(c), row, &id);
-    else if (c->ask.table == REMOTE_MESSAGES)
+    else if (c->ask.table == REMOTE_MESSAGES || c->ask.table == REMOTE_CALLS)
         id = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
     *ret = id;
     return st < 0 ? SQLITE_NOMEM : SQLITE_OK;
@@ -291,7 +292,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *to, int i)
             sqlite3_result_text64(to, cell->text.p, cell->text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
         return SQLITE_OK;
     }
-    sqlite3_int64 id = c->session; /* the last column of a message */
+    /* the last column of a message, and that of a session: its calls can be read */
+    sqlite3_int64 id = c->ask.table == REMOTE_SESSIONS ? 1 : c->session;
     int rc = i == 0 ? row_id(c, &id) : SQLITE_OK;
     sqlite3_result_int64(to, id);
     return rc;

@@ -11,31 +11,22 @@ void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n)
             record_text(r, connect_column(q, i));
 }
 
-void commitment_add_tail(struct record *r, sqlite3_stmt *q, int first, int n)
+int commitment_tail(sqlite3_stmt *q, int first, enum bundle_kind kind)
 {
+    int n = (int)bundle_shape[kind].tail;
     while (n > 0 && sqlite3_column_type(q, first + n - 1) == SQLITE_NULL)
         n--;
-    commitment_add(r, q, first, n);
+    return n;
 }
 
-struct digest commitment_session(sqlite3_stmt *q, int first, const struct salt *salt)
-{
-    struct record r;
-    struct digest d;
-    record_begin(&r, salt, "session");
-    commitment_add(&r, q, first, COMMITMENT_SESSION_N);
-    commitment_add_tail(&r, q, first + COMMITMENT_SESSION_N, COMMITMENT_SESSION_TAIL_N);
-    record_end(&r, &d);
-    return d;
-}
-
-struct digest commitment_of(sqlite3_stmt *q, int first, int n, const char *kind,
+struct digest commitment_of(sqlite3_stmt *q, int first, enum bundle_kind kind,
                             const struct salt *salt)
 {
+    const struct bundle_shape *shape = &bundle_shape[kind];
     struct record r;
     struct digest d;
-    record_begin(&r, salt, kind);
-    commitment_add(&r, q, first, n);
+    record_begin(&r, salt, shape->name);
+    commitment_add(&r, q, first, (int)shape->n + commitment_tail(q, first + (int)shape->n, kind));
     record_end(&r, &d);
     return d;
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "vault/store/columns.h"
 #include "vault/store/commitment.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
@@ -24,8 +25,8 @@ void coverage_close(struct coverage *c)
 /* Prepares a statement whose ?1 is the session. */
 static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int64_t session_id)
 {
-    sqlite3_stmt *q = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK)
+    sqlite3_stmt *q = columns_prepare(db, sql);
+    if (q != NULL)
         sqlite3_bind_int64(q, 1, session_id);
     return q;
 }
@@ -180,8 +181,7 @@ static int set_commitment(sqlite3 *db, int64_t session_id, const struct digest *
 
 int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
-    static const char sql[] = "SELECT salt, " COMMITMENT_SESSION ", cwd, tools_rule"
-                              " FROM sessions WHERE id = ?1";
+    static const char sql[] = "SELECT salt@session_record FROM sessions WHERE id = ?1";
     struct leaf leaf = {.type = LEAF_OPEN, .id = session_id};
     struct salt salt;
     int64_t n;
@@ -191,7 +191,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     sqlite3_stmt *q = prepare(db, sql, session_id);
     st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : failure_keep(db);
     if (st == 0) {
-        leaf.digest = commitment_session(q, 1, &salt);
+        leaf.digest = commitment_of(q, 1, BUNDLE_SESSION, &salt);
         leaf.uid = connect_column(q, 1);
         st = ledger_add(db, &leaf, &n);
     }
@@ -223,7 +223,7 @@ int coverage_message(struct coverage *c, struct batch_row *row, struct slice bod
     c->last_seq = (uint64_t)row->seq;
     if (salts_next(&c->salts, &row->salt) < 0)
         return MI_EIO;
-    record_begin(&r, &row->salt, "message"); /* in the order of COMMITMENT_MESSAGE */
+    record_begin(&r, &row->salt, "message"); /* in the order of MESSAGE_FIELDS */
     record_number(&r, row->seq);
     record_number(&r, row->t_us);
     record_text(&r, slice_of(row->word[BATCH_DIRECTION]));
@@ -294,7 +294,7 @@ static int end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret
     struct digest stored;
     *ret_same = false;
     if (commitment_salt(q, i, ret) && commitment_digest(q, i + 1, &stored)) {
-        struct digest is = commitment_of(q, i + 2, COMMITMENT_END_N, "end", ret);
+        struct digest is = commitment_of(q, i + 2, BUNDLE_END, ret);
         *ret_same = digest_eq(&is, &stored);
     }
     return *ret_same ? 0 : salts_next(&c->salts, ret);
@@ -313,7 +313,7 @@ static int save_end(struct coverage *c, sqlite3 *db, const struct salt *salt,
 /* The record `end` and the leaf `seal`. */
 static int seal(struct coverage *c, sqlite3 *db)
 {
-    static const char sql[] = "SELECT uid, end_reason, end_salt, end_commitment, " COMMITMENT_END
+    static const char sql[] = "SELECT uid, end_reason, end_salt, end_commitment@end_record"
                               " FROM sessions WHERE id = ?1";
     struct leaf leaf = {.type = LEAF_SEAL,
                         .at_us = clock_wall_us(),
@@ -326,7 +326,7 @@ static int seal(struct coverage *c, sqlite3 *db)
     sqlite3_stmt *q = prepare(db, sql, c->session_id);
     int st = sqlite3_step(q) == SQLITE_ROW ? end_salt(c, q, 2, &salt, &same) : failure_keep(db);
     if (st == 0) {
-        leaf.digest = commitment_of(q, 4, COMMITMENT_END_N, "end", &salt);
+        leaf.digest = commitment_of(q, 4, BUNDLE_END, &salt);
         leaf.uid = connect_column(q, 0);
         leaf.end = quoted(&end, connect_column(q, 1));
         st = end.failed ? MI_ENOMEM : ledger_add(db, &leaf, &n);

@@ -1,5 +1,6 @@
 #include "vault/store/db.h"
 
+#include "vault/store/columns.h"
 #include "vault/store/failure.h"
 #include "vault/store/read_only.h"
 
@@ -40,6 +41,7 @@ static void disconnect(struct db *d)
     sqlite3_close(d->db);
     d->db = NULL;
     d->depth = 0;
+    d->version = -1;
 }
 
 int db_reconnect(struct db *d)
@@ -60,7 +62,7 @@ int db_reconnect(struct db *d)
 
 static int begin_db(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
-    *d = (struct db){.kind = kind, .shared = kind->writes, .error = error};
+    *d = (struct db){.kind = kind, .shared = kind->writes, .version = -1, .error = error};
     buf_adds(&d->file, name);
     d->q = calloc(kind->n + 1, sizeof(sqlite3_stmt *));
     return d->q != NULL && !d->file.failed ? 0 : MI_ENOMEM;
@@ -123,11 +125,38 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n)
     }
 }
 
+static int add_sql(struct db *d, const char *sql, struct buf *ret)
+{
+    if (d->version < 0 && !d->store &&
+        connect_number(d->db, "PRAGMA user_version", 0, &d->version) != SQLITE_OK)
+        return db_fail(d);
+    columns_expand(sql, d->version, d->store, ret);
+    return ret->failed ? MI_ENOMEM : 0;
+}
+
+int db_sql(struct db *d, size_t i, struct buf *ret)
+{
+    return add_sql(d, d->kind->sql[i], ret);
+}
+
+static int prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stmt **ret)
+{
+    struct buf text = {0};
+    int st = strchr(sql, '@') != NULL ? add_sql(d, sql, &text) : 0;
+    if (st == 0 && sqlite3_prepare_v3(d->db, text.n > 0 ? buf_str(&text) : sql, -1, flags, ret,
+                                      NULL) != SQLITE_OK)
+        st = db_fail(d);
+    buf_close(&text);
+    return st;
+}
+
 int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n)
 {
-    if (d->q[i] == NULL && sqlite3_prepare_v3(d->db, d->kind->sql[i], -1, SQLITE_PREPARE_PERSISTENT,
-                                              &d->q[i], NULL) != SQLITE_OK)
-        return db_fail(d);
+    int st = d->q[i] != NULL
+                 ? 0
+                 : prepare(d, d->kind->sql[i], SQLITE_PREPARE_PERSISTENT, &d->q[i]);
+    if (st < 0)
+        return st;
     db_bind(d->q[i], 1, value, n);
     *ret = d->q[i];
     return 0;
@@ -136,10 +165,10 @@ int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
 int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                 size_t n)
 {
-    if (sqlite3_prepare_v2(d->db, sql, -1, ret, NULL) != SQLITE_OK)
-        return db_fail(d);
-    db_bind(*ret, 1, value, n);
-    return 0;
+    int st = prepare(d, sql, 0, ret);
+    if (st == 0)
+        db_bind(*ret, 1, value, n);
+    return st;
 }
 
 static bool has_name(const struct db *d, const sqlite3_stmt *q)

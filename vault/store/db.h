@@ -9,7 +9,7 @@
  *     return st < 0 ? st : db_done(&d, q, rc);
  *
  * Rules     a statement has a name, which is its place in a table of SQL; it is prepared when it is first used. Values are
- *           bound, never printed into SQL.
+ *           bound, never printed into SQL. The fields of records are named by their record (columns.h).
  *           A connection that only reads adds no file to the vault (read_only.h). Before a transaction it connects again
  *           if a writer has started since.
  * Owns      the connection and its statements.
@@ -38,6 +38,8 @@ struct db {
     bool shared;                /* it shares SQLite's files with writers, or writes itself */
     unsigned depth;             /* of db_begin() */
     int64_t connections;        /* how often it connected */
+    int64_t version;            /* of the schema; -1: not read yet */
+    bool store;                 /* its tables are those of a store (vault/remote/remote.h) */
     struct buf file;            /* owned; path of the database, or its name */
     struct buf *error;          /* borrowed */
 };
@@ -53,6 +55,9 @@ void db_close(struct db *d);
 /* Whether db_reconnect() is due: it is for the database without SQLite's files, a writer has started since, and no
  * transaction is open. */
 bool db_is_outdated(const struct db *d);
+
+/* The statement with this name as it is prepared. MI_ESTORE or MI_ENOMEM. */
+MI_MUST int db_sql(struct db *d, size_t i, struct buf *ret);
 
 /* The sentence of the last failure. MI_ESTORE or MI_ENOMEM. */
 int db_fail(struct db *d);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "vault/store/columns.h"
 #include "vault/store/commitment.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
@@ -29,8 +30,8 @@ struct run {
 
 static sqlite3_stmt *prepare(const struct run *run, const char *sql, int64_t a, int64_t b)
 {
-    sqlite3_stmt *q = NULL;
-    if (sqlite3_prepare_v2(run->r->db, sql, -1, &q, NULL) == SQLITE_OK) {
+    sqlite3_stmt *q = columns_prepare(run->r->db, sql);
+    if (q != NULL) {
         sqlite3_bind_int64(q, 1, a);
         if (sqlite3_bind_parameter_count(q) > 1)
             sqlite3_bind_int64(q, 2, b);
@@ -118,7 +119,7 @@ static int add_large(struct run *run, struct record *r, int64_t at, int64_t leng
 static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const struct salt *salt,
                           struct digest *ret)
 {
-    enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH, TAIL };
+    enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH };
     struct record r;
     struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
     int st = first_finding(run, seq, &finding);
@@ -129,15 +130,16 @@ static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const s
         commitment_add(&r, q, BODY, 1);
     else if (st == 0)
         st = add_large(run, &r, sqlite3_column_int64(q, OFFSET), sqlite3_column_int64(q, LENGTH));
-    commitment_add_tail(&r, q, TAIL, COMMITMENT_MESSAGE_TAIL_N);
+    commitment_add(&r, q, FIRST + COMMITMENT_MESSAGE_TAIL,
+                   commitment_tail(q, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     record_end(&r, ret);
     return st;
 }
 
 static int restate_message(struct run *run, int64_t seq)
 {
-    static const char sql[] = "SELECT commitment, " COMMITMENT_MESSAGE
-                              ", body, body_offset, body_length, revision FROM messages"
+    static const char sql[] = "SELECT commitment@message_record"
+                              ", body, body_offset, body_length FROM messages"
                               " WHERE id = (?1 << 36) + ?2";
     struct line line;
     struct salt salt;
@@ -156,21 +158,22 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* A row with the columns: the old commitment, a number for its name, and n fields; 0: those of a session. */
+/* A row with the columns: the old commitment, a number for its name, and its fields. */
 static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
-                       const char *kind, int n)
+                       enum bundle_kind kind)
 {
+    const char *name = bundle_shape[kind].name;
     struct line line;
     struct salt salt;
     sqlite3_stmt *q = prepare(run, sql, id, 0);
     bool has;
     int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0) {
-        line.now = n == 0 ? commitment_session(q, 2, &salt) : commitment_of(q, 2, n, kind, &salt);
+        line.now = commitment_of(q, 2, kind, &salt);
         if (sqlite3_column_type(q, 1) == SQLITE_NULL)
-            snprintf(line.record, sizeof line.record, "%s", kind);
+            snprintf(line.record, sizeof line.record, "%s", name);
         else
-            snprintf(line.record, sizeof line.record, "%s %lld", kind,
+            snprintf(line.record, sizeof line.record, "%s %lld", name,
                      (long long)sqlite3_column_int64(q, 1));
     }
     sqlite3_finalize(q);
@@ -179,25 +182,22 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
 
 static int restate_event(struct run *run, int64_t id)
 {
-    return restate_row(run, "SELECT commitment, place, " COMMITMENT_EVENT " FROM events WHERE id = ?1",
-                       "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1", id, "event",
-                       COMMITMENT_EVENT_N);
+    return restate_row(run, "SELECT commitment, place@event_record FROM events WHERE id = ?1",
+                       "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1", id,
+                       BUNDLE_EVENT);
 }
 
 static int restate_session(struct run *run)
 {
     int64_t id = run->r->session_id;
-    int st = restate_row(run,
-                         "SELECT commitment, NULL, " COMMITMENT_SESSION
-                         ", cwd, tools_rule FROM sessions WHERE id = ?1",
+    int st = restate_row(run, "SELECT commitment, NULL@session_record FROM sessions WHERE id = ?1",
                          "UPDATE sessions SET salt = ?2, commitment = ?3 WHERE id = ?1", id,
-                         "session", 0);
+                         BUNDLE_SESSION);
     if (st < 0)
         return st;
-    return restate_row(
-        run, "SELECT end_commitment, NULL, " COMMITMENT_END " FROM sessions WHERE id = ?1",
-        "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", id, "end",
-        COMMITMENT_END_N);
+    return restate_row(run, "SELECT end_commitment, NULL@end_record FROM sessions WHERE id = ?1",
+                       "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", id,
+                       BUNDLE_END);
 }
 
 /* ---- the leaf ------------------------------------------------------------------------------- */

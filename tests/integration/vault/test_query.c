@@ -768,20 +768,22 @@ static void test_query_statements_never_scan_messages(void **state)
     struct vault *v = *state;
     struct query *q = open_it(v);
     for (int i = 0; i < Q_COUNT; i++) {
-        char text[4096];
+        struct buf sql = {0};
         sqlite3_stmt *st;
         if (i >= Q_DERIVED && i <= Q_DERIVE_DONE) /* of temporary tables */
             continue;
-        snprintf(text, sizeof text, "EXPLAIN QUERY PLAN %s", q->sql[i]);
-        assert_int_equal(sqlite3_prepare_v2(v->db, text, -1, &st, NULL), SQLITE_OK);
+        buf_adds(&sql, "EXPLAIN QUERY PLAN ");
+        assert_int_equal(db_sql(&q->d, (size_t)i, &sql), 0);
+        assert_int_equal(sqlite3_prepare_v2(v->db, buf_str(&sql), -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
             const char *plan = (const char *)sqlite3_column_text(st, 3);
             /* The plan has the table's name or alias; m and r are messages, e is events. */
             if (strncmp(plan, "SCAN m", 6) == 0 || strncmp(plan, "SCAN r", 6) == 0 ||
                 strncmp(plan, "SCAN e", 6) == 0)
-                fail_msg("%s: %s", q->sql[i], plan);
+                fail_msg("%s: %s", buf_str(&sql), plan);
         }
         sqlite3_finalize(st);
+        buf_close(&sql);
     }
     query_close(q);
 }

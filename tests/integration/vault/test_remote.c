@@ -144,22 +144,51 @@ static void test_remote_sessions_of_a_server_are_asked_for(void **state)
     }
 }
 
-/* Its calls are derived from the messages. */
+/* Of all sessions, without their messages. */
 static void test_remote_calls_are_counted(void **state)
 {
     (void)state;
-    struct store s = {.sessions = 3, .messages = 2 * BACK - 7};
+    struct store s = {.sessions = SESSIONS, .messages = 2 * BACK};
     struct query *q = open_store(&s);
     struct count c = {.by = COUNT_SERVER, .filter = FILTER_ANY};
+    int64_t calls[2] = {0}; /* of `even` and `odd` */
+    for (int i = 0; i < SESSIONS; i++)
+        calls[i % 2] += calls_n(i);
     assert_int_equal(count_calls(&c, q), 0);
     assert_int_equal(tally_sort(&c.tally, false), 0);
     assert_int_equal(c.tally.n, 2);
-    assert_int_equal(c.tally.group[0].calls, 2 * BACK); /* of `even` */
-    assert_int_equal(c.tally.group[0].open, 2 * 7);
-    assert_int_equal(c.tally.group[1].calls, BACK);
-    assert_int_equal(tally_percentile(&c.tally.group[1], 50), 10 * BACK);
-    assert_int_equal(s.bodies, 0);
+    assert_int_equal(c.tally.group[0].calls, calls[1]);
+    assert_int_equal(c.tally.group[1].calls, calls[0]);
+    assert_int_equal(tally_percentile(&c.tally.group[1], 50), 10);
+    assert_int_equal(s.scans, 0);
+    assert_true(s.asked < 60);
     count_close(&c);
+    query_close(q);
+}
+
+/* Session 1 was read first; what is older than it does not have its id. */
+static void test_remote_an_empty_range_of_ids_has_no_session(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = SESSIONS};
+    struct query *q = open_store(&s);
+    struct query_session x;
+    char uid[27];
+    sqlite3_stmt *st = NULL;
+    uid_of(41, uid);
+    assert_int_equal(query_session(q, uid, &x), 0);
+    assert_int_equal(x.id, 1);
+    assert_int_equal(
+        sqlite3_prepare_v2(q->d.db, "SELECT id FROM sessions WHERE id = 1 AND id BETWEEN ?1 AND ?2",
+                           -1, &st, NULL),
+        SQLITE_OK);
+    sqlite3_bind_int64(st, 1, INT64_MIN);
+    sqlite3_bind_int64(st, 2, 0);
+    assert_int_equal(sqlite3_step(st), SQLITE_DONE);
+    sqlite3_reset(st);
+    sqlite3_bind_int64(st, 2, 1);
+    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+    sqlite3_finalize(st);
     query_close(q);
 }
 
@@ -391,6 +420,124 @@ static void test_remote_words_are_found_in_the_sessions_that_are_searched(void *
     query_close(q);
 }
 
+/* ---- calls ---- */
+
+/* Runs a statement whose rows are session uid and seq; checks that they are all calls of all sessions, in this order. */
+static void check_calls(struct query *q, const char *sql, int sessions, bool newest_first,
+                        bool backwards)
+{
+    sqlite3_stmt *st = NULL;
+    assert_int_equal(sqlite3_prepare_v2(q->d.db, sql, -1, &st, NULL), SQLITE_OK);
+    for (int k = 0; k < sessions; k++) {
+        int i = newest_first ? sessions - 1 - k : k;
+        char uid[27];
+        uid_of(i, uid);
+        for (int c = 1; c <= calls_n(i); c++) {
+            assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+            assert_string_equal(sqlite3_column_text(st, 0), uid);
+            assert_int_equal(sqlite3_column_int(st, 1),
+                             2 * (backwards ? calls_n(i) + 1 - c : c) - 1);
+            assert_int_equal(atoi((const char *)sqlite3_column_text(st, 2)), i);
+        }
+    }
+    assert_int_equal(sqlite3_step(st), SQLITE_DONE);
+    sqlite3_finalize(st);
+}
+
+#define SELECT_CALLS "SELECT s.uid, c.id & 68719476735, c.target FROM sessions s CROSS JOIN "
+#define OF_SESSION "c.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735"
+
+static void test_remote_calls_of_many_sessions_are_read_together(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = SESSIONS};
+    struct query *q = open_store(&s);
+    check_calls(q, SELECT_CALLS "calls c ON " OF_SESSION " WHERE s.calls = 1", SESSIONS, false,
+                false);
+    /* 20 of them have more than a page each */
+    assert_true(s.asked < 60);
+    check_calls(q, SELECT_CALLS "main.calls c ON " OF_SESSION " ORDER BY s.id DESC", SESSIONS, true,
+                false);
+    query_close(q);
+}
+
+/* A statement for each session, as for a list of them. */
+static void test_remote_calls_of_each_session_in_a_list_are_read_together(void **state)
+{
+    (void)state;
+    for (int backwards = 0; backwards < 2; backwards++) {
+        struct store s = {.sessions = SESSIONS};
+        struct query *q = open_store(&s);
+        sqlite3_stmt *list = NULL, *calls = NULL;
+        const char *sql =
+            backwards
+                ? "SELECT count(*), min(c.id) & 68719476735 FROM (SELECT id FROM calls"
+                  " WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735 ORDER BY id DESC) c"
+                : "SELECT count(*), min(id) & 68719476735 FROM calls"
+                  " WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735";
+        assert_int_equal(sqlite3_prepare_v2(q->d.db, "SELECT id FROM sessions ORDER BY uid DESC",
+                                            -1, &list, NULL),
+                         SQLITE_OK);
+        assert_int_equal(sqlite3_prepare_v2(q->d.db, sql, -1, &calls, NULL), SQLITE_OK);
+        for (int i = SESSIONS - 1; i >= 0; i--) {
+            assert_int_equal(sqlite3_step(list), SQLITE_ROW);
+            sqlite3_bind_int64(calls, 1, sqlite3_column_int64(list, 0));
+            assert_int_equal(sqlite3_step(calls), SQLITE_ROW);
+            assert_int_equal(sqlite3_column_int(calls, 0), calls_n(i));
+            assert_int_equal(sqlite3_column_int(calls, 1), calls_n(i) > 0);
+            sqlite3_reset(calls);
+        }
+        assert_true(s.asked < 60);
+        sqlite3_finalize(list);
+        sqlite3_finalize(calls);
+        query_close(q);
+    }
+}
+
+static void test_remote_calls_are_found_by_their_ids_and_ranges(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 28};
+    struct query *q = open_store(&s);
+    int64_t session = first_session(q);
+    int n = calls_n(27);
+    sqlite3_stmt *one = NULL, *range = NULL;
+    assert_int_equal(
+        sqlite3_prepare_v2(q->d.db, "SELECT closing_seq, operation_seq FROM calls WHERE id = ?1",
+                           -1, &one, NULL),
+        SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(
+            q->d.db,
+            "SELECT id & 68719476735 FROM calls WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC", -1,
+            &range, NULL),
+        SQLITE_OK);
+    for (int seq = 2 * n + 2; seq > 0; seq -= 3) {
+        sqlite3_bind_int64(one, 1, session << 36 | seq);
+        assert_int_equal(sqlite3_step(one), seq % 2 == 1 && seq < 2 * n ? SQLITE_ROW : SQLITE_DONE);
+        if (seq % 2 == 1 && seq < 2 * n) {
+            assert_int_equal(sqlite3_column_int(one, 0), seq + 1);
+            assert_int_equal(sqlite3_column_type(one, 1), SQLITE_NULL);
+        }
+        sqlite3_reset(one);
+    }
+    assert_true(s.asked < 3 * (n / 128 + 3));
+    for (int from = 1; from < 2 * n; from += 501) {
+        int to = from + 2 * (from % 1000), seq = to < 2 * n ? to : 2 * n - 1;
+        sqlite3_bind_int64(range, 1, session << 36 | from);
+        sqlite3_bind_int64(range, 2, session << 36 | to);
+        for (seq -= seq % 2 == 0; seq >= from; seq -= 2) {
+            assert_int_equal(sqlite3_step(range), SQLITE_ROW);
+            assert_int_equal(sqlite3_column_int(range, 0), seq);
+        }
+        assert_int_equal(sqlite3_step(range), SQLITE_DONE);
+        sqlite3_reset(range);
+    }
+    sqlite3_finalize(one);
+    sqlite3_finalize(range);
+    query_close(q);
+}
+
 /* ---- plans and errors ---- */
 
 /* A statement that sorts, or reads a table without a condition for each row, would read the whole store. */
@@ -400,20 +547,22 @@ static void test_remote_no_statement_sorts(void **state)
     struct store s = {.sessions = 1, .messages = 1};
     struct query *q = open_store(&s);
     for (int i = 0; i < Q_COUNT; i++) {
-        char sql[4096];
+        struct buf sql = {0};
         sqlite3_stmt *st = NULL;
-        snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", q->sql[i]);
         if (i == Q_VERSION) /* a PRAGMA */
             continue;
-        if (i == Q_CALL_STATUSES || (i >= Q_DERIVED && i <= Q_DERIVE_DONE)) /* not of the store */
+        if (i >= Q_DERIVED && i <= Q_DERIVE_DONE) /* not of the store */
             continue;
-        assert_int_equal(sqlite3_prepare_v2(q->d.db, sql, -1, &st, NULL), SQLITE_OK);
+        buf_adds(&sql, "EXPLAIN QUERY PLAN ");
+        assert_int_equal(db_sql(&q->d, (size_t)i, &sql), 0);
+        assert_int_equal(sqlite3_prepare_v2(q->d.db, buf_str(&sql), -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
             const char *step = (const char *)sqlite3_column_text(st, 3);
             if (strstr(step, "TEMP B-TREE") != NULL || strstr(step, "AUTOMATIC") != NULL)
                 fail_msg("statement %d: %s", i, step);
         }
         sqlite3_finalize(st);
+        buf_close(&sql);
     }
     query_close(q);
 }
@@ -461,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_remote_sessions_before_since_are_not_read),
         cmocka_unit_test(test_remote_sessions_of_a_server_are_asked_for),
         cmocka_unit_test(test_remote_calls_are_counted),
+        cmocka_unit_test(test_remote_an_empty_range_of_ids_has_no_session),
         cmocka_unit_test(test_remote_timeline_has_each_message_and_its_request),
         cmocka_unit_test(test_remote_facts_are_read_without_bodies),
         cmocka_unit_test(test_remote_messages_that_are_kept_are_those_of_the_range),
@@ -468,6 +618,9 @@ int main(void)
         cmocka_unit_test(test_remote_requests_that_came_later_are_found),
         cmocka_unit_test(test_remote_large_body_is_asked_from_the_store),
         cmocka_unit_test(test_remote_words_are_found_in_the_sessions_that_are_searched),
+        cmocka_unit_test(test_remote_calls_of_many_sessions_are_read_together),
+        cmocka_unit_test(test_remote_calls_of_each_session_in_a_list_are_read_together),
+        cmocka_unit_test(test_remote_calls_are_found_by_their_ids_and_ranges),
         cmocka_unit_test(test_remote_no_statement_sorts),
         cmocka_unit_test(test_remote_every_call_may_fail),
     };

@@ -64,14 +64,14 @@ static void fields_of(size_t place, struct slice f[BUNDLE_FIELDS + 1], size_t *r
         f[n++] = slice_of("spawn");
         f[n++] = slice_of("{\"pid\":1}");
     } else {
-        for (n = 0; n <= MESSAGE_FIELDS; n++)
+        for (n = 0; n <= BUNDLE_MESSAGE_body + 1; n++)
             f[n] = (struct slice){0};
         f[0] = slice_of("message");
-        f[1 + MESSAGE_SEQ] = slice_of(number(text, seq_of(place)));
-        f[1 + MESSAGE_T] = slice_of("-5");
-        f[1 + MESSAGE_KIND] = slice_of("request");
-        f[1 + MESSAGE_RPC_ID] = slice_of("");
-        f[1 + MESSAGE_BODY] = slice_of("{\"x\":\"\xC3\xA9\\n\"}");
+        f[1 + BUNDLE_MESSAGE_seq] = slice_of(number(text, seq_of(place)));
+        f[1 + BUNDLE_MESSAGE_t_us] = slice_of("-5");
+        f[1 + BUNDLE_MESSAGE_kind] = slice_of("request");
+        f[1 + BUNDLE_MESSAGE_rpc_id] = slice_of("");
+        f[1 + BUNDLE_MESSAGE_body] = slice_of("{\"x\":\"\xC3\xA9\\n\"}");
     }
     *ret_n = n;
 }
@@ -287,15 +287,15 @@ static void test_bundle_sizes(void **state)
             assert_true(bundle_next(&whole, &w, &r));
             assert_int_equal(r.place, k);
             if (r.kind == BUNDLE_MESSAGE) {
-                assert_int_equal(bundle_number(r.field[MESSAGE_SEQ]), seq_of(k));
-                assert_int_equal(bundle_number(r.field[MESSAGE_T]), -5);
-                assert_null(r.field[MESSAGE_METHOD].p);
-                assert_true(slice_is(r.field[MESSAGE_RPC_ID], ""));
+                assert_int_equal(bundle_number(r.field[BUNDLE_MESSAGE_seq]), seq_of(k));
+                assert_int_equal(bundle_number(r.field[BUNDLE_MESSAGE_t_us]), -5);
+                assert_null(r.field[BUNDLE_MESSAGE_method].p);
+                assert_true(slice_is(r.field[BUNDLE_MESSAGE_rpc_id], ""));
             }
         }
         assert_false(bundle_next(&whole, &w, &r));
         assert_true(bundle_end(&whole, &w, &r));
-        assert_true(slice_is(r.field[END_REASON], "client-closed"));
+        assert_true(slice_is(r.field[BUNDLE_END_end_reason], "client-closed"));
         bundle_walk_close(&w);
         bundle_close(&whole);
         for (size_t at = 1; at < n; at += n / 40 + 1) { /* single records */

@@ -1,0 +1,27 @@
+/* columns.h - the fields of records (model/records.h) as columns of a statement.
+ *
+ * Names with @ in the text of a statement stand for columns; those of several columns begin with a comma:
+ *
+ *   @session, @message, @event     all fields, of messages and events without the key, of the tables s, m and e
+ *   @session_record, @message_record, @event_record, @end_record
+ *                                  what evidence covers, in its order, without the body (vault/store/commitment.h)
+ *   @number, @evidence             of a session: its number in its vault; 0, 1 has evidence, 2 is sealed
+ *   @revision                      of a message
+ *
+ * A column that the database does not have is NULL.
+ *
+ * Owns      nothing.
+ * Blocks    never. */
+#ifndef MI_VAULT_STORE_COLUMNS_H
+#define MI_VAULT_STORE_COLUMNS_H
+
+#include "base/buf.h"
+
+#include <sqlite3.h>
+
+/* Appends the statement. version: of the schema; store: the tables are those of a store (vault/remote/remote.h). */
+void columns_expand(const char *sql, int64_t version, bool store, struct buf *ret);
+/* Prepares a statement for the current version of the schema. NULL: see failure_text(). */
+sqlite3_stmt *columns_prepare(sqlite3 *db, const char *sql);
+
+#endif
