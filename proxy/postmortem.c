@@ -30,11 +30,6 @@ static size_t choose(const struct postmortem *pm, size_t server)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int64_t cpu_us(int64_t before_ticks, int64_t after_ticks)
-{
-    return after_ticks > before_ticks ? process_ticks_us(after_ticks - before_ticks) : 0;
-}
-
 void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
                      const struct process_sample *base)
 {
@@ -56,8 +51,8 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
         process_tree_sum(&t, &now);
         ret->has_base = true;
         ret->since_us = now.at_us - base->at_us;
-        ret->cpu_us = cpu_us(base->cpu_ticks, now.cpu_ticks);
-        ret->helpers_us = cpu_us(base->helper_ticks, now.helper_ticks);
+        ret->cpu_us = process_tree_us_between(base->cpu_ticks, now.cpu_ticks);
+        ret->helpers_us = process_tree_us_between(base->helper_ticks, now.helper_ticks);
     }
     if (ret->n == 0)
         return;

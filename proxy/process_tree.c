@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+_Static_assert(PROCESS_TREE_MAX <= 32, "a set of processes is one uint32_t");
+
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static bool has(const struct process_tree *t, pid_t pid)
@@ -70,41 +72,40 @@ static size_t server_below(const struct process_tree *t, size_t of)
     return n == 1 ? found : 0;
 }
 
-size_t process_tree_server(const struct process_tree *t)
+/* *ret_marked has a bit for the real server, and for each process that started it. A child with the command of its parent
+ * was forked by it to work, also if it inherits stdin and stdout. Returns the index of the server. */
+static size_t find_server(const struct process_tree *t, uint32_t *ret_marked)
 {
     size_t at = 0;
-    for (size_t next; (next = server_below(t, at)) != 0;)
-        at = next;
-    return at;
-}
-
-/* ---- CPU time ------------------------------------------------------------------------------- */
-
-/* Marks the real server and the processes that started it. A child with the command of its parent was forked by it to
- * work, also if it inherits stdin and stdout. Returns the index of the server. */
-static size_t mark_server(const struct process_tree *t, bool marked[PROCESS_TREE_MAX])
-{
-    size_t at = 0;
+    *ret_marked = 0;
     for (size_t next;; at = next) {
-        marked[at] = true;
+        *ret_marked |= (uint32_t)1 << at;
         next = server_below(t, at);
         if (next == 0 || inspect_same_command(t->process[at].pid, t->process[next].pid))
             return at;
     }
 }
 
+size_t process_tree_server(const struct process_tree *t)
+{
+    uint32_t marked;
+    return find_server(t, &marked);
+}
+
+/* ---- CPU time ------------------------------------------------------------------------------- */
+
 void process_tree_sum(const struct process_tree *t, struct process_sample *ret)
 {
-    bool marked[PROCESS_TREE_MAX] = {false};
+    uint32_t marked = 0;
     *ret = (struct process_sample){.at_us = clock_mono_us()};
-    size_t server = t->n > 0 ? mark_server(t, marked) : 0;
+    size_t server = t->n > 0 ? find_server(t, &marked) : 0;
     for (size_t i = 0; i < t->n; i++) {
         const struct process *p = &t->process[i];
-        bool runs = p->state == 'R';
+        bool runs = p->state == 'R', helper = (marked >> i & 1) == 0;
         ret->cpu_ticks += p->cpu_ticks;
-        ret->helper_ticks += marked[i] ? p->waited_ticks : p->cpu_ticks;
+        ret->helper_ticks += helper ? p->cpu_ticks : p->waited_ticks;
         ret->runs |= runs;
-        ret->helper_runs |= runs && !marked[i];
+        ret->helper_runs |= runs && helper;
         ret->server_runs |= runs && i == server;
     }
 }
@@ -114,4 +115,9 @@ void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group)
     struct process_tree t;
     process_tree_read(&t, pid, group);
     process_tree_sum(&t, ret);
+}
+
+int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks)
+{
+    return after_ticks > before_ticks ? process_ticks_us(after_ticks - before_ticks) : 0;
 }

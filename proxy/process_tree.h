@@ -1,7 +1,7 @@
 /* process_tree.h - the processes of a server, and the CPU time that they have used.
  *
  * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and it may have helpers.
- * The real server is found by following the only child that inherits stdin and stdout.
+ * The real server is found by following the only child that inherits stdin and stdout, and has another command.
  *
  * Source    base/os/process.h and inspect.h. What is unknown is left out.
  * Limits    PROCESS_TREE_MAX processes.
@@ -35,10 +35,12 @@ struct process_sample {
 
 /* pid: the process that the proxy started, 0: none; group: its process group. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group);
-/* Index of the real server. */
+/* Index of the real server in a tree that is not empty. */
 size_t process_tree_server(const struct process_tree *t);
 void process_tree_sum(const struct process_tree *t, struct process_sample *ret);
 /* Reads the tree and sums it up. */
 void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
+/* Microseconds of CPU time between two samples; 0 if processes have ended, and took theirs with them. */
+int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks);
 
 #endif

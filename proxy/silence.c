@@ -53,11 +53,6 @@ void silence_sample(struct proxy *p)
     }
 }
 
-static int64_t us_between(int64_t before_ticks, int64_t after_ticks)
-{
-    return after_ticks > before_ticks ? process_ticks_us(after_ticks - before_ticks) : 0;
-}
-
 static enum liveness judge_request(const struct proxy *p, const struct pending *q,
                                    int64_t waited_us)
 {
@@ -72,9 +67,9 @@ static enum liveness judge_request(const struct proxy *p, const struct pending *
     if (f.on_hang == ON_HANG_KILL) {
         take_sample(p, &now);
         bool fits = base_fits(s, written_us, waited_us);
-        f.helpers_us = fits ? us_between(s->base.helper_ticks, now.helper_ticks) : 0;
+        f.helpers_us = fits ? process_tree_us_between(s->base.helper_ticks, now.helper_ticks) : 0;
         f.helper_runs = now.helper_runs;
-        f.processes_us = fits ? us_between(s->recent.cpu_ticks, now.cpu_ticks) : 0;
+        f.processes_us = fits ? process_tree_us_between(s->recent.cpu_ticks, now.cpu_ticks) : 0;
         f.process_runs = now.runs;
         f.wrote_stderr = s->stderr_at_us > (fits ? s->recent.at_us : written_us);
     }
@@ -88,9 +83,9 @@ static enum liveness judge_question(const struct proxy *p)
     take_sample(p, &now);
     struct liveness_asked f = {
         .last = p->machine.max_timeout_at_us != 0 && now.at_us >= p->machine.max_timeout_at_us,
-        .helpers_us = us_between(asked->helper_ticks, now.helper_ticks),
+        .helpers_us = process_tree_us_between(asked->helper_ticks, now.helper_ticks),
         .helper_runs = now.helper_runs,
-        .processes_us = us_between(asked->cpu_ticks, now.cpu_ticks),
+        .processes_us = process_tree_us_between(asked->cpu_ticks, now.cpu_ticks),
         .server_runs = now.server_runs,
     };
     return liveness_after_question(&f);

@@ -15,8 +15,8 @@
 #include "proxy/server_state.h"
 
 struct silence {
-    struct process_sample
-        base; /* taken when the request with the next deadline was written, or soon after */
+    /* Taken when the request with the next deadline was written, or soon after. */
+    struct process_sample base;
     struct process_sample recent; /* `base`, or taken in the first half of the time since then */
     struct process_sample asked;  /* taken when the server was asked; at_us 0: it was not */
     int64_t stderr_at_us;         /* when the server last wrote to stderr; 0: never */

@@ -23,31 +23,30 @@ enum server_line_kind {
     SERVER_LINE_MESSAGE,
     SERVER_LINE_BLANK,
     SERVER_LINE_NOISE,   /* not a message */
-    SERVER_LINE_REFUSED, /* meant as the answer with this id, and not a message */
+    SERVER_LINE_REFUSED, /* meant as the answer to a pending request, and not a message */
     /* The same, not even JSON: a valid answer may come, because servers print what they send. */
     SERVER_LINE_UNREADABLE,
 };
 
 struct server_line {
     enum server_line_kind kind;
-    struct slice
-        text;    /* of a repaired message the new text; n == 0: another answer on the line before */
-    size_t size; /* bytes as received */
+    struct slice text;    /* as received, or repaired; n == 0: another answer on the line before */
+    size_t at;            /* where it begins in the line */
+    size_t size;          /* bytes as received */
     findings found;       /* those of m, too */
-    const struct rpc *m;  /* what was read of it; NULL: a blank line, or noise */
-    struct json_value id; /* of a message; of the request that is answered */
-    const struct repairs
-        *repairs; /* of a message; NULL: the text is a part of the line that was taken */
-    size_t
-        flaw_at; /* of SERVER_LINE_UNREADABLE: offset in the text; text.n: something is missing at the end */
-    size_t at; /* of the text in the line as received */
+    const struct rpc *m;  /* what was read; NULL: of a blank line, and of noise */
+    struct json_value id; /* of a message, or of the request that is answered */
+    /* Of a message; NULL: nothing is repaired, and the text is a part of the line that was taken. */
+    const struct repairs *repairs;
+    /* Of SERVER_LINE_UNREADABLE: offset in the text; text.n: something is missing at the end. */
+    size_t flaw_at;
     /* Of noise: all of the text that was meant as a message, but answers no request; n == 0: nothing was. */
     struct slice meant;
 };
 
 struct server_lines_rules {
     size_t max; /* bytes of a message */
-    /* A message that would be repaired has its text as received, and what is behind it is no noise of its own. */
+    /* A message that would be repaired has its text as received, with the text behind it. */
     bool keep_flaws;
     struct open_requests open;
     int (*line)(void *ctx, const struct server_line *line); /* 0 or a negative status */
@@ -56,18 +55,19 @@ struct server_lines_rules {
 
 struct server_lines {
     struct server_lines_rules rules;
-    bool waits;                 /* for the line that continues `raw` */
-    int64_t since_us,
-        until_us; /* the first of these lines, and the end of the wait: the caller's timer */
-    findings found;             /* about them */
-    struct mend mend;           /* of `raw` */
-    struct buf raw;             /* owned: the lines as received, each with a newline */
+    bool waits;       /* for the line that continues `raw` */
+    struct buf raw;   /* owned: the lines as received, each with a newline */
+    struct mend mend; /* of `raw` */
+    findings found;   /* about these lines */
+    int64_t since_us; /* when the first one was taken */
+    int64_t until_us; /* when the caller ends the wait, with server_lines_end() */
 };
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
 void server_lines_close(struct server_lines *l); /* safe to call twice */
-/* A line as received, without its newline. found: what is known about it; with `no-newline` the output has ended. Calls line() for
- * what has waited, if x does not continue it, and for what x is, unless it waits; for a message last. */
+/* A line as received, without its newline. found: what is known about it; with `no-newline` the output has ended. Calls
+ * line() for the lines that have waited, if this one does not continue them; and, unless this one waits now, for what it
+ * contains: log text first, a message last. */
 MI_MUST int server_lines_take(struct server_lines *l, struct slice line, findings found,
                               int64_t now_us);
 /* Nothing waits any longer. cut: by the end of the output. */

@@ -46,7 +46,7 @@ bool session_runs(struct query *q, const struct query_session *s)
 /* How a command reads a vault. */
 struct reading {
     int (*query)(struct query **ret, const char *vault, struct buf *error);
-    bool closes; /* the sessions of killed proxies first, if the vault can be written */
+    bool closes; /* the sessions of killed proxies, before it is read */
 };
 static const struct reading normally = {query_open, true};
 
@@ -54,9 +54,9 @@ static int read_with(const struct reading *how, const struct settings *s, const 
                      struct query **ret, struct buf *error)
 {
     orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
-    if (how->closes)
-        (void)running_close_dead_sessions(path);
     int st = how->query(ret, path, error);
+    if (st == 0 && how->closes && query_has_running(*ret))
+        (void)running_close_dead_sessions(path); /* the vault may not be writable */
     bool named = opt_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
         st = query_open_empty(ret, path);

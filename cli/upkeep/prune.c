@@ -76,7 +76,7 @@ static void print_count(struct out *o, int64_t n, const char *what)
 
 static bool is_some(const struct prune_report *r)
 {
-    return r->sessions > 0 || r->messages > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
+    return r->sessions > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
 }
 
 /* removed: these are the sums of what was removed, not of a plan. */

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "proxy/session/invocation.h"
 #include "proxy/session/request.h"
+#include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/rpc_out.h"
 
@@ -107,6 +108,24 @@ const char *answer_fault_text(findings f)
     return "not a JSON-RPC 2.0 message";
 }
 
+static bool is_present(struct json_value v)
+{
+    return v.type != JSON_NONE && v.type != JSON_NULL;
+}
+
+static const char *fault_of_members(const struct rpc *m)
+{
+    if (is_present(m->result) && is_present(m->error))
+        return "it has both a result and an error";
+    if (!is_present(m->error))
+        return "it has neither a result nor an error";
+    if (m->error.type != JSON_OBJECT)
+        return "its error is not an object";
+    if (!json_is_integer(m->error_code))
+        return "its error has no integer `code`";
+    return "its error has no string `message`";
+}
+
 static const char *fault_of_answer(const struct message *x)
 {
     if (x->m.findings & FINDING(FIND_TOO_LONG))
@@ -115,7 +134,7 @@ static const char *fault_of_answer(const struct message *x)
         return answer_fault_text(x->m.findings);
     if (x->batch_seq != 0 && x->m.kind != RPC_INVALID)
         return "it is in a batch that cannot be forwarded";
-    return "expected either a result or an error";
+    return fault_of_members(&x->m);
 }
 
 /* Also if it is null. */

@@ -34,8 +34,7 @@ struct liveness_facts {
     bool last;          /* --max-timeout has passed */
     int64_t helpers_us; /* CPU time of its helpers since the request was written */
     bool helper_runs;   /* a helper runs or waits for a processor */
-    int64_t
-        processes_us; /* CPU time of all its processes recently: in about the second half of the time */
+    int64_t processes_us; /* CPU time of all its processes, in about the second half of that time */
     bool process_runs;
     bool wrote_stderr; /* recently */
 };

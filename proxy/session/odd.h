@@ -16,14 +16,14 @@
 void odd_open(struct traffic *t);
 void odd_close(struct traffic *t);
 
-/* A line of the server that is not a valid message, or any line while another one waits; x->line and x->repairs are set. true: x
- * is a message now. false: the line is recorded, or waits. */
+/* A line of the server that is not a valid message, or any line while another one waits; x->line and x->repairs are set.
+ * true: x is a message now. false: the line is recorded, or waits. */
 bool odd_line(struct traffic *t, struct message *x);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
 void odd_forward(struct traffic *t, struct message *x);
-/* A client's line that is not JSON: sets the id of x->m to the first on the line, if there is one. *place holds it. *ret_rest: the
- * line behind its object. */
 struct lenient;
+/* A client's line that is not JSON: sets the id of x->m to the first on the line, if there is one. *place holds it.
+ * *ret_rest: the line behind its object. */
 void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest);
 /* What such a line was rejected with. */
 struct odd_rejection {

@@ -62,7 +62,7 @@ struct odd {
     struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
     uint64_t quoted_at;     /* timers.server_messages after that line */
     size_t own_pending;     /* requests of our own without an answer */
-    uint64_t notified_seq;  /* of the last notification that the server may not have read yet; 0: none */
+    uint64_t notified_seq;  /* the last notification; 0: the server has read all of them */
     struct repairs repairs; /* of the message being handled; n == 0: none, or they are recorded */
 };
 
@@ -83,10 +83,9 @@ struct traffic {
     enum check_arguments check_arguments;
     struct tools tools; /* of the newest tools/list */
     struct previous_tools previous_tools;
-    struct buf scratch; /* owned: answers under construction */
-    struct chunk
-        *spare;     /* held: for a few answers when memory runs out; NULL: it has run out before */
-    size_t spare_n; /* bytes of it in use */
+    struct buf scratch;  /* owned: answers under construction */
+    struct chunk *spare; /* held, for a few answers without memory; NULL: it has run out before */
+    size_t spare_n;      /* bytes of it in use */
     struct redact_lines noise_lines, stderr_lines; /* secrets of the server that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
     bool knows_client;                             /* the client's name is recorded */

@@ -28,8 +28,8 @@
 /* Why timers are paused, as bits. */
 enum timers_why {
     TIMERS_CLIENT_ASKED = 1 << 0, /* a request of the server waits for the client */
-    TIMERS_SERVER_NOT_READ =
-        1 << 1, /* its output is not read: the client, or the record, is behind */
+    /* Its output is not read: the client, or the record, is behind. */
+    TIMERS_SERVER_NOT_READ = 1 << 1,
 };
 
 struct timers {

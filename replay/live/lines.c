@@ -72,15 +72,16 @@ static int on_line(void *ctx, const struct server_line *line)
     return 0;
 }
 
-bool lines_take(struct lines *l, struct slice line, int64_t now_us, struct slice *ret)
+bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us, struct slice *ret)
 {
     struct rpc m;
+    findings found = last ? FINDING(FIND_NO_NEWLINE) : 0;
     l->now_us = now_us;
     if (!l->read.waits && l->refused.n == 0 && rpc_read(line, &m) == 0 && m.kind != RPC_INVALID) {
         *ret = line;
         return true;
     }
-    l->failed |= server_lines_take(&l->read, line, 0, now_us) < 0;
+    l->failed |= server_lines_take(&l->read, line, found, now_us) < 0;
     return lines_next(l, ret);
 }
 

@@ -27,8 +27,10 @@ void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
 /* The request that the next answer belongs to. */
 void lines_asked(struct lines *l, uint64_t id, struct slice method);
-/* A line as received. true: *ret is the result. false: lines_next() has the results. */
-MI_MUST bool lines_take(struct lines *l, struct slice line, int64_t now_us, struct slice *ret);
+/* A line as received; last: without a newline, at the end of the output. true: *ret is the result. false: lines_next() has the
+ * results. */
+MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
+                        struct slice *ret);
 MI_MUST bool lines_next(struct lines *l, struct slice *ret);
 /* When lines_due() must be called; INT64_MAX: nothing waits. */
 int64_t lines_until_us(const struct lines *l);

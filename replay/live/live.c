@@ -211,10 +211,11 @@ static enum line_result next_line(struct live *l, struct slice *ret)
         if (lines_next(&l->read, ret))
             return LINE_READY;
         enum line_result got = line_next(&l->lines, &line);
-        if (got == LINE_NEED_MORE && l->out < 0)
+        bool last = got == LINE_NEED_MORE && l->out < 0;
+        if (last)
             got = line_last(&l->lines, &line);
         if (got == LINE_READY) {
-            if (lines_take(&l->read, (struct slice){line.p, line.n}, clock_mono_us(), ret))
+            if (lines_take(&l->read, (struct slice){line.p, line.n}, last, clock_mono_us(), ret))
                 return LINE_READY;
             continue;
         }

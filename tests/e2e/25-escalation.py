@@ -116,6 +116,28 @@ def _(t):
             want={1: timed_out(D, "hang"), 2: timed_out(D, "hang")}, escalated=["hang"], after=look)
 
 
+@case("--escalate-command and the server inherit no file of the vault")
+def _(t):
+    out = t.tmp / "files"
+    cmd = f"'{command(t, f'ls -l /proc/$$/fd > {out}.part; mv {out}.part {out}')}'"
+    p = t.proxy(*T, "--grace", ms(20), "--escalate-command", cmd).initialize()
+    p.round()
+    wait_until(lambda: t.rows("SELECT count(*) FROM running") == [(1,)], 5, "the session is recorded")
+    at = [os.readlink(f"/proc/{p.pid}/fd/{n}") for n in lib.descriptors(p.pid)]
+    check(any(x.endswith("/running.lock") for x in at), f"the proxy holds the session's lock: {at}")
+    server = [f"/proc/{pid}/fd/{n}" for pid, name in p.children().items() if not name.startswith("mcp-") for n in lib.descriptors(pid)]
+    eq([x for x in map(os.readlink, server) if x.startswith(str(t.vault))], [], "files of the server")
+    p.client.send(tool(1, "x"))
+    p.server.recv()
+    eq(p.client.recv_json()["error"]["code"], -32001, "code")
+    wait_until(out.exists, 5, "the command has run")
+    check(str(t.vault) not in out.read_text(), out.read_text())
+    p.client.close_write()
+    p.server.exit(0)
+    p.client.rest()
+    p.wait(5)
+
+
 @case("a command that hangs delays nothing, and its output does not reach the client")
 def _(t):
     pid = t.tmp / "pid"

@@ -1,6 +1,7 @@
 /* A valid answer with one to three edits (a byte, a cut, an insertion, a range twice, a swap), as the server's line to a
  * session with a pending request: what is forwarded passes the strict scan, a request whose id is readable gets an
- * answer, and no secret is stored that would be replaced in the answer without edits.
+ * answer, its server is not silent, so not killed, and no secret is stored that would be replaced in the answer without
+ * edits.
  * The input: the number of the answer and of the edits, then five bytes for each edit. */
 #include "proxy/session/expire.h"
 #include "proxy/session/odd.h"
@@ -31,6 +32,7 @@ static const char *const answers[] = {
     "\"],\"list\":[{\"id\":8},{\"id\":9}]},\"jsonrpc\":\"2.0\",\"id\":7}",
     "[" BEGIN "\"error\":null,\"result\":{\"t\":\"x\"}}," BEGIN "\"result\":null}]",
     "log: " BEGIN "\"result\":{}} done",
+    "[INFO] " BEGIN "\"result\":{\"t\":NaN," PASSWORD "}}",
 };
 
 /* The secrets that an answer may have, with what they are recognized by. */
@@ -215,6 +217,7 @@ static void play(struct session *s, struct slice text, bool readable)
     MUST(!s->traffic.odd.lines.waits);
     check_forwarded(s);
     MUST(!readable || s->traffic.open[ROW_C2S].open.count == 0);
+    MUST(!readable || s->traffic.timers.server_messages > 0);
     outbox_drop_staged(&s->traffic.out[ROW_S2C]);
     outbox_drop_staged(&s->traffic.out[ROW_C2S]);
     traffic_close(&s->traffic);

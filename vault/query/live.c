@@ -21,6 +21,11 @@ int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
     return query_number(q, Q_END, session_id, ret_ended_at_us);
 }
 
+bool query_has_running(struct query *q)
+{
+    return q->remote == NULL && query_refresh(q) == 0 && running_has_rows(q->db);
+}
+
 int query_running(struct query *q, int64_t session_id, struct running *ret)
 {
     int status = query_refresh(q);

@@ -236,6 +236,8 @@ MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at
 /* The newest message and its time; 0 and 0: none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
+/* Whether there are sessions that have not ended, as far as it can be read. */
+bool query_has_running(struct query *q);
 /* The processes of a session that has not ended, as far as they are recorded. MI_ENOENT: they are not. */
 MI_MUST int query_running(struct query *q, int64_t session_id, struct running *ret);
 /* The last message and the last event; 0: none. */

@@ -230,6 +230,14 @@ static int load(sqlite3 *db, struct running_list *l)
     return st;
 }
 
+bool running_has_rows(sqlite3 *db)
+{
+    bool has;
+    int64_t n = 0;
+    return schema_has_table(db, "running", &has) == 0 && has &&
+           connect_number(db, "SELECT EXISTS (SELECT 1 FROM running)", 0, &n) == SQLITE_OK && n > 0;
+}
+
 int running_read(sqlite3 *db, int64_t session_id, struct running *ret)
 {
     sqlite3_stmt *q = NULL;

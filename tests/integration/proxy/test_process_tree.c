@@ -54,6 +54,14 @@ static int64_t helper_ticks(struct group *f, struct process_sample *ret)
     return -1;
 }
 
+static size_t server_of(const struct group *f)
+{
+    struct process_tree t;
+    process_tree_read(&t, f->pid, f->pid);
+    assert_true(t.n >= 2);
+    return process_tree_server(&t);
+}
+
 static void test_process_tree_server_that_computes_is_no_helper(void **state)
 {
     struct process_sample s;
@@ -69,6 +77,7 @@ static void test_process_tree_server_behind_a_launcher_is_no_helper(void **state
     struct process_sample s;
     start(*state, "sh -c 'echo x; " BURN "'; exit 1");
     assert_int_equal(helper_ticks(*state, &s), 0);
+    assert_int_equal(server_of(*state), 1);
     assert_false(s.helper_runs);
     assert_true(s.server_runs);
 }
@@ -88,6 +97,7 @@ static void test_process_tree_forked_child_is_a_helper(void **state)
     start(*state, "echo x; ( " BURN " ); exit 1"); /* a copy of the shell, with its pipes */
     assert_true(helper_ticks(*state, &s) >= 8);
     assert_true(s.helper_runs);
+    assert_int_equal(server_of(*state), 0);
 }
 
 static void test_process_tree_children_that_have_exited_count(void **state)

@@ -499,6 +499,24 @@ static void test_odd_error_says_what_is_wrong_and_where_without_secrets(void **s
                          "byte 18 of the line: {\"id\":1,\"result\":{\\x1b[31m}}");
     expect_error_message(*state, "S {'jsonrpc':'2.0','id':1,'result':{},'result':{}}",
                          "the server's answer is invalid: an envelope key occurs twice");
+    static const struct {
+        const char *line, *why;
+    } rows[] = {
+        {"S {'jsonrpc':'2.0','id':1}", "it has neither a result nor an error"},
+        {"S {'jsonrpc':'2.0','id':1,'error':null}", "it has neither a result nor an error"},
+        {"S {'jsonrpc':'2.0','id':1,'result':{},'error':{}}", "it has both a result and an error"},
+        {"S {'jsonrpc':'2.0','id':1,'error':'no'}", "its error is not an object"},
+        {"S {'jsonrpc':'2.0','id':1,'error':{'message':'m'}}", "its error has no integer `code`"},
+        {"S {'jsonrpc':'2.0','id':1,'error':{'code':1,'message':2}}",
+         "its error has no string `message`"},
+        {"S {'id':1,'error':{'code':1,'message':'m'}}", "not a JSON-RPC 2.0 message"},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct buf want = {0};
+        buf_printf(&want, "the server's answer is invalid: %s", rows[i].why);
+        expect_error_message(*state, rows[i].line, buf_str(&want));
+        buf_close(&want);
+    }
 }
 
 static enum liveness never_silent(void *owner, const struct pending *p, int64_t waited_us,

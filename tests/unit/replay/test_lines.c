@@ -50,7 +50,8 @@ static void check(const struct row *rows, size_t n, uint64_t asked)
             }
             if (line != NULL) {
                 char *copy = unit_copy(line, strlen(line));
-                bool has = lines_take(&l, (struct slice){copy, strlen(line)}, now_us, &result);
+                bool has =
+                    lines_take(&l, (struct slice){copy, strlen(line)}, false, now_us, &result);
                 take(&l, &got, has, result);
                 free(copy);
             }
@@ -103,17 +104,23 @@ static void test_lines_wait_has_limits(void **state)
     struct slice ret;
     lines_open(&l, 20);
     assert_int_equal(lines_until_us(&l), INT64_MAX);
-    assert_false(lines_take(&l, slice_of("{\"a\":[1,1,"), 7, &ret));
+    assert_false(lines_take(&l, slice_of("{\"a\":[1,1,"), false, 7, &ret));
     assert_int_equal(lines_until_us(&l), 7 + SERVER_LINES_WAIT_US);
-    assert_true(lines_take(&l, slice_of("1,1,1,1,1,1,"), 7, &ret)); /* too long together */
+    assert_true(lines_take(&l, slice_of("1,1,1,1,1,1,"), false, 7, &ret)); /* too long together */
     assert_true(slice_is(ret, "{\"a\":[1,1,"));
     assert_true(lines_next(&l, &ret));
     assert_false(lines_next(&l, &ret));
     /* the end of the output: no error is made of a line that is cut */
-    assert_false(lines_take(&l, slice_of("{\"id\":1,"), 8, &ret));
+    assert_false(lines_take(&l, slice_of("{\"id\":1,"), false, 8, &ret));
     lines_end(&l);
     assert_true(lines_next(&l, &ret));
     assert_true(slice_is(ret, "{\"id\":1,"));
+    lines_close(&l);
+    lines_open(&l, 100);
+    assert_true(lines_take(&l, slice_of("{\"id\":1,\"result\":\"\\u00"), true, 8, &ret));
+    assert_true(slice_is(ret, "{\"id\":1,\"result\":\"\\u00"));
+    lines_end(&l);
+    assert_false(lines_next(&l, &ret));
     lines_close(&l);
 }
 

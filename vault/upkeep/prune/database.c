@@ -103,6 +103,7 @@ int prune_connect(struct prune *p, struct buf *error)
         sqlite3_exec(p->db, settings, NULL, NULL, NULL) != SQLITE_OK ||
         schema_version(p->db, &version) < 0)
         return prune_fail(p, error);
+    p->schema = version;
     if (version >= SCHEMA_RUNNING && version <= SCHEMA_VERSION)
         return 0;
     buf_printf(error, "%s/" VAULT_DB " was made by %s mcp-interposer; %s", p->dir.path,

@@ -192,21 +192,6 @@ static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
     return st;
 }
 
-static int count_messages(struct prune *p)
-{
-    int st = 0;
-    for (size_t i = 0; i < p->n && st == 0; i++) {
-        int64_t n = 0;
-        st = prune_number(
-            p,
-            "SELECT count(*) FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735",
-            p->session[i], &n);
-        p->plan.messages += n;
-    }
-    p->plan.sessions = (int64_t)p->n;
-    return st;
-}
-
 static int64_t sum_planned(const struct prune_files *f, int64_t *ret_n)
 {
     int64_t sum = 0;
@@ -238,8 +223,7 @@ int prune_make_plan(struct prune *p, struct buf *error)
     free(l.c);
     if (p->n > 1) /* those that are old may be newer than those that were removed for their size */
         qsort(p->session, p->n, sizeof *p->session, by_number);
-    if (st == 0)
-        st = count_messages(p);
+    p->plan.sessions = (int64_t)p->n;
     p->plan.file_bytes = sum_planned(&p->bodies, &p->plan.bodies) +
                          sum_planned(&p->logs, &p->plan.logs) +
                          sum_planned(&p->escalations, &p->plan.escalations);

@@ -43,7 +43,8 @@ void prune_close(struct prune *p)
     if (p == NULL)
         return;
     sqlite3_finalize(p->sent);
-    sqlite3_finalize(p->rows);
+    for (size_t i = 0; i < PRUNE_TABLES; i++)
+        sqlite3_finalize(p->rows[i]);
     sqlite3_close(p->db);
     vault_dir_close(&p->dir);
     prune_files_close(&p->bodies);

@@ -38,8 +38,8 @@ struct prune_report {
     int64_t file_bytes; /* of the removed files */
     int64_t unsent;     /* sessions that are kept because of `target` */
     int64_t free_bytes; /* free in the database, for new messages */
-    /* The vault without what is free in its database. bytes_after: of a plan what it leaves, known with max_bytes or after
-     * prune_measure(); else what there is after the last step. */
+    /* The vault without what is free in its database. bytes_after: of a plan what it leaves, else what there is after the
+     * last step. Of a plan this and `messages` are known with max_bytes, or after prune_measure(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* the database was made smaller */
 };
@@ -53,7 +53,7 @@ void prune_close(struct prune *p); /* NULL is fine */
 /* The totals of the plan. */
 const struct prune_report *prune_plan(const struct prune *p);
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest first */
-/* Completes bytes_after of the plan: reads the rows of its sessions. 0, MI_ESTORE, MI_EFULL or MI_ENOMEM, as below. */
+/* Completes the totals of the plan: reads the rows of its sessions. 0, MI_ESTORE, MI_EFULL or MI_ENOMEM, as below. */
 MI_MUST int prune_measure(struct prune *p, struct buf *error);
 
 /* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later; MI_EBUSY: a session is not one

@@ -14,8 +14,7 @@
  * counted: free pages, the write-ahead log, and databases that were put aside. 0 or MI_ESTORE. */
 MI_MUST int prune_size_vault(struct prune *p, int64_t *ret);
 /* The bytes that removing the session frees: its rows, and the file of the search index that it is in, if that was not
- * counted for another session. Call it for sessions in the order of their ids. Without its large bodies. 0,
- * MI_ESTORE or MI_ENOMEM. */
+ * counted for another session. Its messages are added to those of the plan. Call it for sessions in the order of their ids. Without its large bodies. 0 or MI_ESTORE. */
 MI_MUST int prune_size_session(struct prune *p, int64_t id, int64_t *ret);
 
 #endif

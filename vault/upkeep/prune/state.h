@@ -22,18 +22,21 @@ struct prune_files {
     size_t planned, at; /* at: the next one that is removed */
 };
 
+#define PRUNE_TABLES 4 /* with rows of sessions */
+
 /* Leaf pages of a table, filled with one row after the other (size.h). */
 struct prune_pages {
     int64_t free; /* bytes of the last page */
 };
 
 struct prune {
-    sqlite3 *db;          /* owned */
-    sqlite3_stmt *sent;   /* owned; prune_is_sent(); NULL: not prepared */
-    sqlite3_stmt *rows;   /* owned; prune_size_session(); NULL: not prepared */
-    struct vault_dir dir; /* owned */
+    sqlite3 *db;                      /* owned */
+    sqlite3_stmt *sent;               /* owned; prune_is_sent(); NULL: not prepared */
+    sqlite3_stmt *rows[PRUNE_TABLES]; /* owned; prune_size_session(); NULL: not prepared */
+    struct vault_dir dir;             /* owned */
     struct retention rule;
     int64_t now_us;
+    int64_t schema;   /* its version */
     int64_t *session; /* owned; ids, oldest first */
     size_t n, cap, at;
     struct prune_files bodies, logs, escalations;
