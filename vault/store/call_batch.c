@@ -194,6 +194,12 @@ void call_batch_start(struct call_batch *b, int64_t session_id)
     b->calls.borrows = false;
 }
 
+void call_batch_continue(struct call_batch *b, int64_t session_id)
+{
+    call_batch_start(b, session_id);
+    b->knows_own = false;
+}
+
 int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
 {
     if (b->session_id == session_id)
@@ -206,9 +212,8 @@ int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
     bool on = rc == SQLITE_ROW && sqlite3_column_int64(q, 0) == 1;
     if (finish(db, q, rc) < 0)
         return MI_ESTORE;
-    call_batch_start(b, session_id);
+    call_batch_continue(b, session_id);
     b->on = on;
-    b->knows_own = false;
     b->calls.borrows = true;
     return 0;
 }
