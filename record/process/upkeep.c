@@ -108,7 +108,7 @@ int64_t upkeep_idle(struct upkeep *u)
         if (vault != NULL)
             close_dead(u, vault);
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
-        u->fill_us = vault != NULL ? clock_mono_us() + STEP_PAUSE_US : INT64_MAX;
+        u->fill_us = vault != NULL ? fill_some(u) : INT64_MAX;
     } else if (now >= u->fill_us) {
         u->fill_us = fill_some(u);
     } else if (now >= u->prune_us) {
