@@ -65,10 +65,12 @@ void call_end(struct call *c, const struct call_message *m)
 /* ---- requests of the proxy ------------------------------------------------------------------ */
 
 void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direction,
-                       struct slice rpc_id, bool answered)
+                       struct slice rpc_id, int64_t closing_seq)
 {
     struct own_request *o = &c->own[c->own_n++ % CALLS_OWN];
-    *o = (struct own_request){.seq = seq, .direction = direction, .answered = answered};
+    *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
+    if (closing_seq > c->own_last)
+        c->own_last = closing_seq;
     if (rpc_id.n > sizeof o->id) /* not one of ours */
         rpc_id.n = 0;
     if (rpc_id.n > 0)
@@ -79,7 +81,7 @@ void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direc
 /* The seq of the request that an answer without request_seq belongs to; 0: none. */
 static int64_t take_own(struct call_set *c, const struct call_message *m)
 {
-    if (!is_answer(m) || m->action != ROW_SWALLOWED || m->rpc_id.n == 0 ||
+    if (!is_answer(m) || m->seq <= c->own_last || m->action != ROW_SWALLOWED || m->rpc_id.n == 0 ||
         !finding_is_listed(m->finding, "own-request"))
         return 0;
     for (size_t i = c->own_n > CALLS_OWN ? c->own_n - CALLS_OWN : 0; i < c->own_n; i++) {
@@ -88,6 +90,7 @@ static int64_t take_own(struct call_set *c, const struct call_message *m)
             !slice_eq((struct slice){o->id, o->id_n}, m->rpc_id))
             continue;
         o->answered = true;
+        c->own_last = m->seq;
         return o->seq;
     }
     return 0;
@@ -158,7 +161,7 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
     if (!GROW(c->call, c->n, c->cap))
         return MI_ENOMEM;
     if (m->origin == ROW_INTERPOSER)
-        call_set_know_own(c, m->seq, m->direction, m->rpc_id, false);
+        call_set_know_own(c, m->seq, m->direction, m->rpc_id, 0);
     c->call[c->n] = call;
     *ret = &c->call[c->n++];
     return CALLS_BEGAN;

@@ -84,6 +84,7 @@ struct call_set {
     size_t first, n, cap;
     struct own_request own[CALLS_OWN]; /* the last ones; the oldest is overwritten */
     size_t own_n;                      /* all requests of the proxy so far */
+    int64_t own_last;                  /* the last answer to one of them */
     struct intern names;               /* owned */
     char **name; /* owned; copies of the texts in `names`, which stay where they are */
     size_t name_n, name_cap;
@@ -107,8 +108,9 @@ const struct call *call_set_take(struct call_set *c, bool all);
 void call_set_clear(struct call_set *c);
 /* Makes a text one that lives as long as those of the calls, for the caller's own use. 0 or MI_ENOMEM. */
 MI_MUST int call_set_keep_text(struct call_set *c, struct slice *text);
-/* A request of the proxy from before the first message, in the order of seq. */
+/* A request of the proxy from before the first message, in the order of seq. closing_seq: its answer; 0: none. An answer up
+ * to the last of these that comes again changes nothing. */
 void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direction,
-                       struct slice rpc_id, bool answered);
+                       struct slice rpc_id, int64_t closing_seq);
 
 #endif

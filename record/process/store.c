@@ -192,6 +192,17 @@ bool store_checkpoint(struct store *s)
     return s->w != NULL && writer_checkpoint(s->w) == 0;
 }
 
+bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more)
+{
+    *ret_more = true;
+    if (s->w == NULL)
+        return false;
+    int st = call_fill_step(f, s->w, STORE_WAIT_US, ret_more);
+    if (st < 0 && (st == MI_ENOMEM || !writer_busy(s->w)))
+        *ret_more = false; /* the next recorder tries again */
+    return st == 0;
+}
+
 bool store_write_out(struct store *s)
 {
     int64_t n = s->bodies_to - s->bodies_from;

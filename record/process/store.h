@@ -19,6 +19,7 @@
 
 #include "journal/form.h"
 #include "journal/ring.h"
+#include "vault/store/call_fill.h"
 
 #define STORE_ROWS 512 /* entries of a transaction; messages among them fit into ROW_BATCH_ROWS */
 #define STORE_BYTES                                                                                \
@@ -73,6 +74,8 @@ const char *store_name(const struct store *s); /* of the server */
 const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
 bool store_checkpoint(struct store *s); /* writer_checkpoint(); true: done */
+/* call_fill_step(), within STORE_WAIT_US. Nothing must wait to be stored. false: not now, or not by this process. */
+bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* A part of the large bodies that are not on the disk yet, at most STORE_WRITE_OUT bytes, is written to it. false: there
  * is none. */
 #define STORE_WRITE_OUT ((int64_t)8 << 20)

@@ -21,6 +21,7 @@ void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule
     *u = (struct upkeep){.store = s,
                          .rule = *rule,
                          .look_us = look_us,
+                         .fill_us = INT64_MAX,
                          .prune_us = has_rule(rule) ? look_us + STEP_PAUSE_US : INT64_MAX,
                          .between = between,
                          .ctx = ctx};
@@ -82,6 +83,15 @@ static int64_t prune_some(struct upkeep *u, const char *vault)
     return st == MI_EBUSY ? UPKEEP_QUIET_US : DAY_US;
 }
 
+/* Returns when the next step is due. */
+static int64_t fill_some(struct upkeep *u)
+{
+    bool more;
+    bool done = store_fill_calls(u->store, &u->fill, &more);
+    upkeep_stored(u); /* the write-ahead log has grown */
+    return more ? clock_mono_us() + (done ? STEP_PAUSE_US : UPKEEP_QUIET_US) : INT64_MAX;
+}
+
 static void close_dead(struct upkeep *u, const char *vault)
 {
     orphans_store(vault, u->between, u->ctx);
@@ -98,12 +108,16 @@ int64_t upkeep_idle(struct upkeep *u)
         if (vault != NULL)
             close_dead(u, vault);
         u->look_us = clock_mono_us() + (vault != NULL ? UPKEEP_LOOK_US : UPKEEP_DEAD_US);
+        u->fill_us = vault != NULL ? fill_some(u) : INT64_MAX;
+    } else if (now >= u->fill_us) {
+        u->fill_us = fill_some(u);
     } else if (now >= u->prune_us) {
         u->prune_us = clock_mono_us() + (vault != NULL ? prune_some(u, vault) : UPKEEP_DEAD_US);
     }
     if (u->idle_us != 0 && now >= u->idle_us)
         checkpoint(u);
     int64_t next = u->look_us < u->prune_us ? u->look_us : u->prune_us;
+    next = u->fill_us < next ? u->fill_us : next;
     if (u->idle_us != 0 && u->idle_us < next)
         next = u->idle_us;
     now = clock_mono_us();

@@ -2,6 +2,8 @@
  * journals that they left, checkpoints, removes old sessions, writes large bodies out.
  *
  * Dead sessions  UPKEEP_DEAD_US after the start, and then every UPKEEP_LOOK_US: journals first (orphans.h), then sessions.
+ * Calls          after each look, sessions of older versions get their rows in `calls` (vault/store/call_fill.h), in steps of a
+ *                few milliseconds.
  * Prune          with retention rules, after that and once a day, in steps of a few milliseconds
  *                (vault/upkeep/prune/remove.h), while no process writes to the vault.
  * Checkpoint     after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is long; during a burst only if it
@@ -29,6 +31,8 @@ struct upkeep {
     struct store *store;
     struct retention rule;
     int64_t look_us;            /* when to look for dead sessions */
+    struct call_fill fill;
+    int64_t fill_us;            /* when to add calls; INT64_MAX: not before the next look */
     int64_t prune_us;           /* when to prune, or the next step of it; INT64_MAX: never */
     struct prune *prune;        /* owned; NULL: none in progress */
     int64_t idle_us;            /* when to checkpoint, if nothing is stored until then; 0: never */

@@ -91,7 +91,7 @@ def _(t):
     uid = t.rows("SELECT uid FROM sessions")[0][0].decode()
     for f in t.vault.rglob("*"):
         name = str(f.relative_to(t.vault))
-        check(re.fullmatch(r"interposer\.db(-wal|-shm)?|Logs|Logs/MCP_Actions|Logs/MCP_Actions/\d{4}-\d\d-\d\d\.jsonl|"
+        check(re.fullmatch(r"interposer\.db(-wal|-shm)?|running\.lock|Logs|Logs/MCP_Actions|Logs/MCP_Actions/\d{4}-\d\d-\d\d\.jsonl|"
                            r"Bodies|Escalations", name) or name == f"Bodies/{uid}", f"an odd file in the vault: {name!r}")
 
 

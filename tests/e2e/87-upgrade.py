@@ -129,4 +129,28 @@ def _(t):
     eq(t.rows("SELECT end_reason FROM sessions WHERE name = 'new'"), [(b"killed",)], "end of the killed session")
 
 
+INVOCATIONS = ("SELECT session_id, request_seq, response_seq, method, target, status, error_code, started_at_us, duration_us, "
+               "request_size, response_size FROM invocations WHERE session_id IN (SELECT id FROM sessions WHERE name <> 'new') "
+               "ORDER BY session_id, request_seq")
+
+
+@case("upgrade: sessions of each older version get their calls while a proxy has nothing else to do, and nothing else changes")
+def _(t):
+    for version in (1, 2, 3):
+        t.vault = t.tmp / f"vault-{version}"
+        t.vault.mkdir(mode=0o700)
+        with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+            db.executescript((lib.ROOT / f"tests/support/vault-{version}.sql").read_text())
+        before, stats = t.rows(INVOCATIONS), t.run("stats", "--vault", t.vault, "--json").stdout
+        check(len(before) > 1, "calls of the older version")
+        p = t.proxy("--name", "new").initialize()
+        lib.wait_until(lambda: t.rows("SELECT count(*) FROM sessions WHERE calls IS NULL AND ended_at_us IS NOT NULL") == [(0,)],
+                       10, "the calls of older sessions")
+        p.end(gone=())
+        eq(t.rows("PRAGMA user_version"), [(4,)], "version")
+        check(len(t.rows("SELECT id FROM calls WHERE id >> 36 = 1")) >= len(before), "rows in calls")
+        eq(t.rows(INVOCATIONS), before, f"invocations of version {version}")
+        eq(t.run("stats", "--vault", t.vault, "--json", "--server", "answer").stdout, stats, f"stats of version {version}")
+
+
 lib.main()

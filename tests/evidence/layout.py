@@ -39,7 +39,7 @@ WORDS = set("CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID INTEG
 CLOSINGS = {"94edc2334a65f51cb77639c5ae9e46590ee4c941f3a85b21d9fb8c2ca7c860d5"}
 VIEWS = {3: {"closings": CLOSINGS, "invocations": {"8830f6c09c53ed2024fed21cdd715addcf1db456dd1b5d72ee2376e731eb3ceb",
                                                    "73575024c526c8a04c5c4e349e5c7688d95d9a961583c77775609848747240f5"}},
-         4: {"closings": CLOSINGS, "invocations": {"a6b3ae0f688e714f9beb713e690ed79225649650b431a886440a3e66d6eb80ff"}}}
+         4: {"closings": CLOSINGS, "invocations": {"6e6e4ba445a89a1f3fd26490f244c4fea2de825b4eaf0774778cc696be403baa"}}}
 
 
 def text_of(value):

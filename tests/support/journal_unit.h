@@ -143,6 +143,7 @@ static inline MI_UNUSED void put_answer(struct journal_unit *j, const char *body
                               .rpc_id = slice_of("7"),
                               .body = slice_of(body),
                               .size = strlen(body),
+                              .request_seq = j->seq - 1, /* of the message before it */
                               .ends_invocation = true}};
     e.invocation = an_invocation(j);
     put(j, &e);
@@ -248,6 +249,7 @@ static inline MI_UNUSED char *vault_text(const struct temp *t)
                "target, body, body_length, size, redactions, action, finding "
                "FROM messages ORDER BY id");
     add_answer(&b, t, "SELECT session_id, t_us, kind, detail FROM events ORDER BY id");
+    add_answer(&b, t, "SELECT * FROM calls ORDER BY id");
     add_answer(&b, t, "SELECT session_id FROM running");
     add_answer(&b, t, "SELECT * FROM journals");
     add_answer(&b, t,

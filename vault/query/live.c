@@ -23,7 +23,7 @@ int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
 
 bool query_has_running(struct query *q)
 {
-    return q->remote == NULL && query_refresh(q) == 0 && running_has_rows(q->db);
+    return q->remote == NULL && query_refresh(q) == 0 && running_has_rows(q->d.db);
 }
 
 int query_running(struct query *q, int64_t session_id, struct running *ret)

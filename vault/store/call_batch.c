@@ -159,6 +159,7 @@ static int finish(sqlite3 *db, sqlite3_stmt *q, int rc)
 static int read_own(struct call_batch *b, sqlite3 *db)
 {
     struct own_request own[CALLS_OWN];
+    int64_t closing[CALLS_OWN];
     size_t n = 0;
     sqlite3_stmt *q = statement(b, db, CALL_OWN);
     if (q == NULL)
@@ -169,11 +170,11 @@ static int read_own(struct call_batch *b, sqlite3 *db)
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && n < CALLS_OWN) {
         struct slice id = connect_column(q, 3);
+        closing[n] = sqlite3_column_int64(q, 2);
         struct own_request *o = &own[n++];
         *o = (struct own_request){
             .seq = sqlite3_column_int64(q, 0),
             .direction = value_of(&row_directions, connect_column(q, 1)),
-            .answered = sqlite3_column_type(q, 2) != SQLITE_NULL,
             .id_n = id.n <= sizeof o->id ? (uint8_t)id.n : 0,
         };
         if (o->id_n > 0)
@@ -181,7 +182,7 @@ static int read_own(struct call_batch *b, sqlite3 *db)
     }
     while (n-- > 0)
         call_set_know_own(&b->calls, own[n].seq, own[n].direction,
-                          (struct slice){own[n].id, own[n].id_n}, own[n].answered);
+                          (struct slice){own[n].id, own[n].id_n}, closing[n]);
     return finish(db, q, rc);
 }
 
@@ -189,9 +190,16 @@ void call_batch_start(struct call_batch *b, int64_t session_id)
 {
     clear(b);
     b->calls.own_n = 0;
+    b->calls.own_last = 0;
     b->session_id = session_id;
     b->on = b->knows_own = true;
     b->calls.borrows = false;
+}
+
+void call_batch_continue(struct call_batch *b, int64_t session_id)
+{
+    call_batch_start(b, session_id);
+    b->knows_own = false;
 }
 
 int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
@@ -206,9 +214,8 @@ int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
     bool on = rc == SQLITE_ROW && sqlite3_column_int64(q, 0) == 1;
     if (finish(db, q, rc) < 0)
         return MI_ESTORE;
-    call_batch_start(b, session_id);
+    call_batch_continue(b, session_id);
     b->on = on;
-    b->knows_own = false;
     b->calls.borrows = true;
     return 0;
 }

@@ -49,6 +49,8 @@ void call_batch_close(struct call_batch *b); /* {0} is fine, and twice */
 MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again, from its first message on. Texts of its messages are copied. */
 void call_batch_start(struct call_batch *b, int64_t session_id);
+/* The same, but the rows of earlier messages are there. */
+void call_batch_continue(struct call_batch *b, int64_t session_id);
 void call_batch_forget(struct call_batch *b);
 /* A message of the remembered session, in the order of seq. */
 MI_MUST int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m);

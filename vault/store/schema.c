@@ -193,7 +193,7 @@ static const char invocations[] =
     "DROP VIEW IF EXISTS invocations;"
     "CREATE VIEW invocations AS"
     " SELECT c.id >> 36 AS session_id, c.id & 68719476735 AS request_seq,"
-    " CASE WHEN c.status <> 'cancelled' THEN c.closing_seq END AS response_seq,"
+    " CASE WHEN c.response_size IS NOT NULL THEN c.closing_seq END AS response_seq,"
     " c.method AS method, c.target AS target, c.status AS status, c.error_code AS error_code,"
     " s.started_at_us + c.t_us AS started_at_us, c.duration_us AS duration_us,"
     " c.request_size AS request_size, c.response_size AS response_size"

@@ -214,6 +214,9 @@ static void test_store_stores_every_entry_in_order(void **state)
     assert_string_equal(ask(&j->t, "SELECT client_name, server_name, end_reason, exit_status, pid, "
                                    "ended_at_us - started_at_us FROM sessions"),
                         "client|server \xef\xbf\xbd|client-closed|0|4242|1000000");
+    assert_string_equal(ask(&j->t, "SELECT count(*), sum(status = 'open'), sum(status = 'ok') FROM "
+                                   "calls"),
+                        "9|6|3");
     assert_string_equal(ask(&j->t, "SELECT (SELECT count(*) FROM running), (SELECT count(*) FROM "
                                    "journals), (SELECT count(*) FROM escalations)"),
                         "0|0|2");
@@ -807,7 +810,13 @@ static void test_upkeep_looks_for_dead_sessions_from_time_to_time(void **state)
         u.look_us = clock_mono_us();
         wait_us = upkeep_idle(&u);
         assert_string_equal(ask(&j->t, sql), "killed");
+        for (int n = 0; u.fill_us != INT64_MAX && n < 10; n++) { /* its calls are added */
+            u.fill_us = clock_mono_us();
+            wait_us = upkeep_idle(&u);
+        }
         assert_true(wait_us > UPKEEP_DEAD_US && wait_us <= UPKEEP_LOOK_US);
+        snprintf(sql, sizeof sql, "SELECT calls FROM sessions WHERE id = %d", id);
+        assert_string_equal(ask(&j->t, sql), "1");
     }
     upkeep_close(&u);
     close_it(&o);
