@@ -188,9 +188,10 @@ $(UNIT): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
 	$(CC) $(TEST_CFLAGS) $(FLAGS_$(@F)) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$(@F):%=-Wl,--wrap=%) \
 	  -lcmocka $(LIBS)
 
+WRAP_fuzz_hostile := malloc calloc realloc free
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$(@F):%=-Wl,--wrap=%) $(LIBS)
 
 JSON_JUDGE := $(BUILD)/json-suite/judge
 $(JSON_JUDGE): tests/json-suite/judge.c $(LIB) $(STAMP)
@@ -222,9 +223,9 @@ $(FAULTS): $(FAULTS_OBJ) $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(FAULTS_OBJ) $(LIB) $(ALL_LDFLAGS) $(FAULTS_WRAP:%=-Wl,--wrap=%) $(LIBS)
 
-# For LD_PRELOAD: allocations that fail at random.
-FAULTS_PRELOAD := $(BUILD)/faults/alloc.so
-$(FAULTS_PRELOAD): tests/faults/preload/alloc.c $(STAMP)
+# For LD_PRELOAD: allocations, or calls on files, that fail at random.
+FAULTS_PRELOAD := $(BUILD)/faults/alloc.so $(BUILD)/faults/calls.so
+$(FAULTS_PRELOAD): $(BUILD)/faults/%.so: tests/faults/preload/%.c $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g $(EXTRA_CFLAGS) -shared -fPIC -o $@ $<
 
@@ -382,8 +383,17 @@ fuzz-run: $(FUZZ)
 	  mkdir -p $(BUILD)/corpus/$$n; \
 	  echo "fuzz: $$n for $(FUZZ_SECONDS) s"; \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10 \
-	    -artifact_prefix=$(BUILD)/$$n- $$dict $(BUILD)/corpus/$$n $$seeds; \
+	    -artifact_prefix=$(BUILD)/$$n- $(FUZZ_OPTIONS) $$dict $(BUILD)/corpus/$$n $$seeds; \
 	done; echo 'fuzz: no finding'
+
+# Half of the time with sanitizers, for crashes; half optimized, where the limits of time are tight.
+.PHONY: fuzz-schemas
+fuzz-schemas: ## FUZZ_SECONDS of schemas that a hostile server makes: crashes, time and memory
+	@half=$$(($(FUZZ_SECONDS) / 2)); export FUZZ_OPTIONS='-len_control=0 -max_len=400 -timeout=100 -verbosity=0'; \
+	$(MAKE) -s BUILD=$(BUILD)-fuzz CC='$(CLANG)' CFLAGS='$(SAN_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined' \
+	  FUZZ=$(BUILD)-fuzz/fuzz/fuzz_hostile FUZZ_SECONDS=$$half fuzz-run && \
+	$(MAKE) -s BUILD=$(BUILD)-fuzz-fast CC='$(CLANG)' CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
+	  FUZZ=$(BUILD)-fuzz-fast/fuzz/fuzz_hostile FUZZ_SECONDS=$$half fuzz-run
 
 .PHONY: bench
 bench: $(BIN) $(filter $(BUILD)/bench/%,$(HELPER)) ## measure against cat; needs a quiet machine
@@ -470,7 +480,7 @@ compdb: ## compile_commands.json for editors, by bear
 
 .PHONY: clean
 clean: ## remove everything built
-	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tsan tidy fuzz cov compdb dist)
+	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tsan tidy fuzz fuzz-fast cov compdb dist)
 
 .PHONY: help
 help: ## list the targets

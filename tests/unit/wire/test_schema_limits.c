@@ -297,6 +297,43 @@ static void test_schema_names_with_escapes_count_their_length(void **state)
     buf_close(&reason);
 }
 
+/* n times 1 in so many arrays; before each of their ends the text. */
+static void write_levels(struct buf *b, int n, int levels, const char *text)
+{
+    buf_clear(b);
+    for (int k = 0; k < n; k++) {
+        buf_addc(b, k > 0 ? ',' : '[');
+        for (int i = 0; i < levels; i++)
+            buf_addc(b, '[');
+        buf_addc(b, '1');
+        for (int i = 0; i < levels; i++) {
+            buf_adds(b, text);
+            buf_addc(b, ']');
+        }
+    }
+    buf_addc(b, ']');
+}
+
+/* The tokenizer would take 350 ms for them, before anything is checked. */
+static void test_schema_values_in_many_levels_are_not_checked(void **state)
+{
+    (void)state;
+    struct buf value = {0}, b = {0}, reason = {0};
+    buf_adds(&b, "{\"items\":{\"type\":\"array\"}}");
+    for (int i = 0; i < 2; i++) {
+        write_levels(&value, 50, 500, i == 0 ? "" : " \n");
+        assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+        assert_string_equal(buf_str(&reason), "the value is too large or too deep");
+    }
+    write_levels(&value, 1, 500, " \n");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_FITS);
+    write_levels(&value, 2000, 20, "");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_FITS);
+    buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+}
+
 /* A backreference that is compared with much text in each place, and differs at its end. */
 static void test_schema_backreferences_count_what_they_compare(void **state)
 {
@@ -376,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_schema_beginning_a_search_counts),
         cmocka_unit_test(test_schema_everything_that_is_looked_at_is_a_step),
         cmocka_unit_test(test_schema_names_with_escapes_count_their_length),
+        cmocka_unit_test(test_schema_values_in_many_levels_are_not_checked),
         cmocka_unit_test(test_schema_backreferences_count_what_they_compare),
         cmocka_unit_test(test_schema_cpu_time_is_a_limit_of_its_own),
         cmocka_unit_test(test_schema_that_is_not_checked_is_noted_once),
