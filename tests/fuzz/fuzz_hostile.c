@@ -1,6 +1,7 @@
 /* Schemas, patterns and values that a hostile server makes, and lists of tools with them. The input chooses what is written;
  * a piece of it may be repeated thousands of times. What is measured: the CPU time of compiling and of checking, and the
- * memory in use, against the limits of wire/schema/compile.h. At the end the highest figures are printed.
+ * memory in use, against the limits of wire/schema/compile.h. At the end the highest figures are printed. With HOSTILE_SHOW=1 in the
+ * environment each schema and value are printed, too.
  *
  * malloc() and free() are replaced by --wrap (Makefile): the memory of PCRE2 is counted because it comes from base/pattern.c. */
 #include "base/clock.h"
@@ -590,6 +591,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     unsigned kind = below(&in, 8);
     write_value(&in, &value, 0, SCHEMA_VALUE_MAX);
     write_schema(&in, &schema, 0);
+    if (getenv("HOSTILE_SHOW") != NULL)
+        printf("%s\n%s\n", buf_str(&schema), buf_str(&value));
     if (!schema.failed && !value.failed && json_scan(buf_slice(&schema), NULL, NULL, &scan) == 0 &&
         json_scan(buf_slice(&value), NULL, NULL, &scan) == 0) {
         if (kind == 0)
