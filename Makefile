@@ -173,6 +173,7 @@ WRAP_test_sanitize := realloc
 WRAP_test_log_directory := realloc clock_wall_us
 WRAP_test_relay := malloc realloc
 WRAP_test_ring := fallocate
+WRAP_test_uid  := getentropy
 WRAP_test_ring_damage := fallocate
 WRAP_test_grow  := realloc
 WRAP_test_reserve := realloc

@@ -1,5 +1,6 @@
 #include "journal/uid.h"
 
+#include <fcntl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -7,10 +8,22 @@
 
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
+/* A filter of system calls may not know getrandom(2). */
+static int fill_randomly(unsigned char *r, size_t n)
+{
+    if (getentropy(r, n) == 0)
+        return 0;
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool done = fd >= 0 && read(fd, r, n) == (ssize_t)n;
+    if (fd >= 0)
+        close(fd);
+    return done ? 0 : MI_EIO;
+}
+
 int uid_make(int64_t wall_us, char *ret)
 {
     unsigned char r[16]; /* one random byte per character: simpler than using every bit */
-    if (getentropy(r, sizeof r) != 0)
+    if (fill_randomly(r, sizeof r) < 0)
         return MI_EIO;
     uint64_t ms = (uint64_t)(wall_us / 1000);
     for (int i = TIME_LEN - 1; i >= 0; i--, ms >>= 5)
