@@ -235,8 +235,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     waits_open(r);
     int st = uid_make(wall_us, r->uid);
     if (st < 0)
-        log_error("the system has no random numbers, neither by a call nor in /dev/urandom: %s",
-                  strerror(errno));
+        log_error("cannot get random numbers: %s", strerror(errno));
     else
         st = copy_config(r, cfg);
     if (st == 0) {
