@@ -173,6 +173,7 @@ WRAP_test_sanitize := realloc
 WRAP_test_log_directory := realloc clock_wall_us
 WRAP_test_relay := malloc realloc
 WRAP_test_ring := fallocate
+WRAP_test_uid  := getentropy
 WRAP_test_ring_damage := fallocate
 WRAP_test_grow  := realloc
 WRAP_test_reserve := realloc
@@ -188,9 +189,10 @@ $(UNIT): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
 	$(CC) $(TEST_CFLAGS) $(FLAGS_$(@F)) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$(@F):%=-Wl,--wrap=%) \
 	  -lcmocka $(LIBS)
 
+WRAP_fuzz_hostile := malloc calloc realloc free
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$(@F):%=-Wl,--wrap=%) $(LIBS)
 
 JSON_JUDGE := $(BUILD)/json-suite/judge
 $(JSON_JUDGE): tests/json-suite/judge.c $(LIB) $(STAMP)
@@ -222,9 +224,9 @@ $(FAULTS): $(FAULTS_OBJ) $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(FAULTS_OBJ) $(LIB) $(ALL_LDFLAGS) $(FAULTS_WRAP:%=-Wl,--wrap=%) $(LIBS)
 
-# For LD_PRELOAD: allocations that fail at random.
-FAULTS_PRELOAD := $(BUILD)/faults/alloc.so
-$(FAULTS_PRELOAD): tests/faults/preload/alloc.c $(STAMP)
+# For LD_PRELOAD: allocations, or calls on files, that fail at random.
+FAULTS_PRELOAD := $(BUILD)/faults/alloc.so $(BUILD)/faults/calls.so
+$(FAULTS_PRELOAD): $(BUILD)/faults/%.so: tests/faults/preload/%.c $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g $(EXTRA_CFLAGS) -shared -fPIC -o $@ $<
 
@@ -382,8 +384,19 @@ fuzz-run: $(FUZZ)
 	  mkdir -p $(BUILD)/corpus/$$n; \
 	  echo "fuzz: $$n for $(FUZZ_SECONDS) s"; \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10 \
-	    -artifact_prefix=$(BUILD)/$$n- $$dict $(BUILD)/corpus/$$n $$seeds; \
+	    -artifact_prefix=$(BUILD)/$$n- $(FUZZ_OPTIONS) $$dict $(BUILD)/corpus/$$n $$seeds; \
 	done; echo 'fuzz: no finding'
+
+# Half of the time with sanitizers, for crashes; then what was found, and more, as it is in a release, where the limits of time are
+# tight. Only the fuzz target itself is instrumented there.
+.PHONY: fuzz-schemas
+fuzz-schemas: ## FUZZ_SECONDS of schemas that a hostile server makes: crashes, time and memory
+	@half=$$(($(FUZZ_SECONDS) / 2)); export FUZZ_OPTIONS='-len_control=0 -max_len=400 -timeout=100 -verbosity=0'; \
+	$(MAKE) -s BUILD=$(BUILD)-fuzz CC='$(CLANG)' CFLAGS='$(SAN_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined' \
+	  FUZZ=$(BUILD)-fuzz/fuzz/fuzz_hostile FUZZ_SECONDS=$$half fuzz-run && \
+	FUZZ_OPTIONS="$$FUZZ_OPTIONS $(BUILD)-fuzz-fast/corpus/hostile $(BUILD)-fuzz/corpus/hostile" \
+	$(MAKE) -s BUILD=$(BUILD)-fuzz-fast CC='$(CLANG)' CFLAGS='-O2 -g' \
+	  FUZZ=$(BUILD)-fuzz-fast/fuzz/fuzz_hostile FUZZ_SECONDS=$$half fuzz-run
 
 .PHONY: bench
 bench: $(BIN) $(filter $(BUILD)/bench/%,$(HELPER)) ## measure against cat; needs a quiet machine
@@ -470,7 +483,7 @@ compdb: ## compile_commands.json for editors, by bear
 
 .PHONY: clean
 clean: ## remove everything built
-	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tsan tidy fuzz cov compdb dist)
+	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tsan tidy fuzz fuzz-fast cov compdb dist)
 
 .PHONY: help
 help: ## list the targets

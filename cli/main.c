@@ -120,7 +120,7 @@ static int short_form(int argc, char **argv)
 int main(int argc, char **argv)
 {
     argv = title_open(argc, argv);
-    command_open_stdio();
+    command_prepare();
     log_set_filter(redact_log_filter, NULL);
     memory_return_large_blocks(); /* a large message must not enlarge the proxy for good */
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
+#include "base/os/file.h"
 #include "base/reserve.h"
 #include "base/text.h"
 #include "proxy/refuse.h"
@@ -263,8 +264,7 @@ static void run_without_server(struct proxy *p, struct stream in, struct stream 
     server_event(p, SERVER_EV_START_FAILED);
     if (isatty(in.fd))
         return;
-    int nowhere =
-        open("/dev/null", O_WRONLY | O_CLOEXEC); /* the messages of the client are dropped */
+    int nowhere = file_open_null(); /* the messages of the client are dropped */
     if (nowhere >= 0)
         relay_write_to(&p->relay[ROW_C2S], stream_own(nowhere));
     relay_write_to(&p->relay[ROW_S2C], out);
@@ -348,7 +348,6 @@ int proxy_run(const struct proxy_config *cfg)
     struct child_pipes pipes;
     sigset_t none, inherited;
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, not the end */
     /* A client may have blocked what we must hear; its server gets its mask back. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited);

@@ -1,5 +1,6 @@
 #include "record/detach.h"
 
+#include "base/os/file.h"
 #include "base/os/spawn.h"
 
 #include <assert.h>
@@ -29,7 +30,7 @@ void detach_process(const int *fds, size_t n)
     for (size_t i = 0; i < MI_COUNT(ignored); i++)
         signal(ignored[i], SIG_IGN);
     setsid();
-    int null = open("/dev/null", O_RDWR);
+    int null = file_open_null();
     for (int i = 0; i <= 2 && null >= 0; i++)
         dup2(null, i);
     keep_only(fds, n);

@@ -238,7 +238,9 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     r->lock = r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
     waits_open(r);
     int st = uid_make(wall_us, r->uid);
-    if (st == 0)
+    if (st < 0)
+        log_error("cannot get random numbers: %s", strerror(errno));
+    else
         st = copy_config(r, cfg);
     if (st == 0) {
         append_open(r);

@@ -41,7 +41,7 @@ static int run(const struct settings *s, char **argv)
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    command_open_stdio();
+    command_prepare();
     log_set_filter(redact_log_filter, NULL);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return run_help(&command_ship);

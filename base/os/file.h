@@ -15,9 +15,15 @@
 /* Opens the file of a descriptor again: a new open file description, with its own O_NONBLOCK, offset and locks.
  * flags: of open(2). -1: not possible; on some systems never. */
 MI_MUST int file_reopen(int fd, int flags);
+/* Opens /dev/null, close-on-exec; where it is missing, an empty file in memory, which is not shared. -1: see errno. */
+MI_MUST int file_open_null(void);
 /* Opens a directory to find files in it, which needs no permission to list it; close-on-exec. flags: 0 or O_NOFOLLOW.
  * The descriptor works with fstat(2) and as the directory of openat(2) and the like; a system may allow more. */
 MI_MUST int file_open_dir(const char *path, int flags);
+/* Whether a directory has this name; a symbolic link is not followed. */
+bool file_exists(int dir, const char *name);
+/* Whether this user may read and write the file. 0 or MI_EIO. */
+MI_MUST int file_may_write(int dir, const char *name);
 /* Renames within a directory, unless the new name exists. 0, or MI_EIO: EEXIST, ENOTSUP, or another errno. */
 MI_MUST int file_rename_new(int dir, const char *from, const char *to);
 /* Whether a new file in a directory would get n bytes of disk space. Changes nothing. 0 or an errno; also 0 if this

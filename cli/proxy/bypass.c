@@ -7,6 +7,7 @@
 #include "proxy/run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ static int skip_options(struct opt_set *s, int argc, char **argv)
 static int become(char *const *argv)
 {
     char text[LOG_LINE_MAX];
+    (void)signal(SIGXFSZ, SIG_DFL);
     execvp(argv[0], argv);
     int e = errno;
     snprintf(text, sizeof text, "cannot start the server '%s' (MCP_INTERPOSER is off): %s", argv[0],

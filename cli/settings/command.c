@@ -1,10 +1,11 @@
 #include "cli/settings/command.h"
 
 #include "base/log.h"
+#include "base/os/file.h"
 #include "base/os/memory.h"
 #include "cli/settings/paths.h"
 
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -125,14 +126,15 @@ int command_usage(const struct command *c, const char *error)
     return EXIT_USAGE;
 }
 
-void command_open_stdio(void)
+void command_prepare(void)
 {
     int fd;
     do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        fd = file_open_null();
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
+    (void)signal(SIGXFSZ, SIG_IGN);
 }
 
 int command_fail(int status, const struct buf *error)

@@ -76,8 +76,9 @@ void command_help(struct buf *b, const struct command *c);
 void command_help_all(struct buf *b, const struct command *const *commands);
 /* Reports a usage error on stderr, with a hint, and to a waiting client. EXIT_USAGE. */
 int command_usage(const struct command *c, const char *error);
-/* Opens /dev/null for a closed stdin, stdout or stderr, so that no other file gets its descriptor. Call it first. */
-void command_open_stdio(void);
+/* Opens /dev/null for a closed stdin, stdout or stderr, so that no other file gets its descriptor. A limit on the size of files
+ * (RLIMIT_FSIZE) becomes an error of write(), not a signal that ends the program. Call it first. */
+void command_prepare(void);
 /* Reports a failed call: its error, or "out of memory" for MI_ENOMEM or without one. Returns EXIT_TROUBLE. */
 int command_fail(int status, const struct buf *error);
 

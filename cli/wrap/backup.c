@@ -1,6 +1,7 @@
 #include "cli/wrap/backup.h"
 
 #include "base/make_path.h"
+#include "base/os/file.h"
 #include "base/write_all.h"
 
 #include <dirent.h>
@@ -137,11 +138,11 @@ bool backup_exists(const char *where, const char *path)
 {
     struct buf name = {0}, error = {0};
     beside(path, &name);
-    bool found = faccessat(AT_FDCWD, buf_str(&name), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    bool found = file_exists(AT_FDCWD, buf_str(&name));
     buf_clear(&name);
     name_of(path, &name);
     int dir = found ? -1 : open_directory(where, false, &error);
-    found = found || (dir >= 0 && faccessat(dir, buf_str(&name), F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    found = found || (dir >= 0 && file_exists(dir, buf_str(&name)));
     if (dir >= 0)
         close(dir);
     buf_close(&name);

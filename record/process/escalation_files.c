@@ -97,7 +97,7 @@ static int put_in_place(int dir, const char *temporary, const char *name)
     if (errno != ENOTSUP)
         return MI_EIO;
     /* the lock on the directory excludes other proxies */
-    if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (file_exists(dir, name)) {
         errno = EEXIST;
         return MI_EIO;
     }

@@ -49,7 +49,7 @@ struct server {
 
 static int prepare_server(const void *ctx)
 {
-    static const int ours[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP};
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP};
     const struct server *s = ctx;
     for (size_t i = 0; i < MI_COUNT(ours); i++)
         (void)signal(ours[i], SIG_DFL);

@@ -187,7 +187,6 @@ int sender_begin(struct sender *s)
     if (st == 0)
         st = read_watermarks(s);
     s->ready = st == 0;
-    s->renew_us = clock_mono_us() + SENDER_RENEW_US;
     return st;
 }
 

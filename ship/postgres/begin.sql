@@ -20,6 +20,8 @@ BEGIN
 END $$;
 
 SET LOCAL client_min_messages = warning;
+-- Readers wait behind whoever waits for a lock that they conflict with.
+SET LOCAL lock_timeout = '5s';
 CREATE SCHEMA IF NOT EXISTS mcp_interposer;
 SET LOCAL search_path = mcp_interposer, pg_temp;
 
@@ -35,6 +37,8 @@ BEGIN
     IF NOT pg_has_role(login, 'mcp_interposer_device', 'USAGE') THEN
         EXECUTE format('GRANT mcp_interposer_device TO %I', login);
     END IF;
+    -- of a program that hangs; a role may change its own settings
+    EXECUTE format('ALTER ROLE %I SET idle_in_transaction_session_timeout = ''60s''', login);
     INSERT INTO devices (name, role) VALUES (p_name, login) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
     RETURN login;
 END $$;

@@ -23,10 +23,11 @@ CREATE OR REPLACE FUNCTION uid_at(p_at timestamptz) RETURNS text LANGUAGE sql IM
     FROM generate_series(0, 9) AS d
 $$;
 
--- Makes the partition of a month, unless it exists. p_move: also when the partition for all others has rows of this
--- month, which are then moved; false: not then. Readers of all months wait meanwhile.
-CREATE OR REPLACE FUNCTION make_partition(p_parent text, p_month timestamp, p_move boolean) RETURNS boolean
-LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+-- Makes the partition of a month, unless it exists, and moves the rows of this month that are in the partition for all others. Readers of
+-- all months wait meanwhile; so it must not wait for the lock as long as a device likes, whose transaction may be open.
+DROP FUNCTION IF EXISTS make_partition(text, timestamp, boolean);
+CREATE OR REPLACE FUNCTION make_partition(p_parent text, p_month timestamp) RETURNS boolean
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
     part text := p_parent || to_char(p_month, '_YYYY_MM');
     other text := p_parent || '_other';
@@ -40,9 +41,6 @@ BEGIN
     END IF;
     EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', other);
     EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE session_uid >= %L AND session_uid < %L)', other, low, high) INTO found;
-    IF found AND NOT p_move THEN
-        RETURN false;
-    END IF;
     EXECUTE format('CREATE TABLE mcp_interposer.%I (LIKE %I INCLUDING ALL)', part, p_parent);
     IF found THEN
         SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO columns FROM pg_attribute
@@ -56,16 +54,17 @@ BEGIN
 END $$;
 
 -- Makes the partitions of these months and of those in between. Returns how many were missing.
-CREATE OR REPLACE FUNCTION make_partitions(p_from timestamptz, p_to timestamptz, p_move boolean DEFAULT true) RETURNS integer
+DROP FUNCTION IF EXISTS make_partitions(timestamptz, timestamptz, boolean);
+CREATE OR REPLACE FUNCTION make_partitions(p_from timestamptz, p_to timestamptz) RETURNS integer
 LANGUAGE sql SET search_path = mcp_interposer, pg_temp AS $$
-    SELECT count(*) FILTER (WHERE make_partition(parent, month, p_move))::integer
+    SELECT count(*) FILTER (WHERE make_partition(parent, month))::integer
     FROM generate_series(date_trunc('month', p_from AT TIME ZONE 'UTC'), p_to AT TIME ZONE 'UTC', '1 month') AS month,
         unnest(ARRAY['messages', 'events', 'call_rows']) AS parent
 $$;
 
 -- Drops the partitions whose month ended before this time. Rows for which there was no month stay.
 CREATE OR REPLACE FUNCTION drop_months(p_before timestamptz) RETURNS SETOF text
-LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
     part record;
 BEGIN
@@ -96,6 +95,15 @@ BEGIN
             'administrator adds one with: mcp-interposer ship init URL --device NAME', session_user);
     END IF;
     RETURN me;
+END $$;
+
+-- Refuses a call with more than 16 MiB: a shipper sends about 4 MiB, and readers have the values of a row in memory.
+CREATE OR REPLACE FUNCTION check_size(p_bytes bigint) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    IF p_bytes > 16 << 20 THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('a call with %s bytes is too large', p_bytes);
+    END IF;
 END $$;
 
 -- Locks the vault's row, counts the call, and checks that the sender knows the same log, and that all its calls before
@@ -131,30 +139,18 @@ END $$;
 
 -- ---- a connection ----
 
--- Makes the partitions of the next months, at most one connection in ten minutes: while it waits for readers, others wait
--- behind it. It gives up before a deadlock is looked for (deadlock_timeout), so that nobody else has to.
-CREATE OR REPLACE FUNCTION make_next_partitions() RETURNS void
-LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp SET lock_timeout = '500ms' AS $$
-BEGIN
-    PERFORM FROM store WHERE partitions_at < now() - interval '10 minutes' FOR UPDATE SKIP LOCKED;
-    IF FOUND THEN
-        UPDATE store SET partitions_at = now();
-        PERFORM make_partitions(now(), now() + interval '3 months', false);
-    END IF;
-EXCEPTION WHEN lock_not_available OR deadlock_detected OR duplicate_table THEN
-    UPDATE store SET partitions_at = now();
-END $$;
-
 -- Remains as it is in all later versions of this schema.
 CREATE OR REPLACE FUNCTION hello(p_client integer, OUT version integer, OUT oldest_client integer, OUT device text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
     SELECT s.version, s.oldest_client INTO version, oldest_client FROM store s;
     SELECT d.name INTO device FROM devices d WHERE d.id = my_device();
-    IF to_regclass('mcp_interposer.events' || to_char((now() + interval '2 months') AT TIME ZONE 'UTC', '_YYYY_MM')) IS NULL THEN
-        PERFORM make_next_partitions();
+    -- A device makes no partitions: until its transaction ends, nobody else could read.
+    IF to_regclass('mcp_interposer.events' || to_char((now() + interval '1 month') AT TIME ZONE 'UTC', '_YYYY_MM')) IS NULL THEN
+        RAISE WARNING 'the store has no partition for the next month: its administrator runs ship init';
     END IF;
 END $$;
+DROP FUNCTION IF EXISTS make_next_partitions();
 
 CREATE OR REPLACE FUNCTION vault_state(p_vault text, p_host text, p_user text, OUT leaves bigint, OUT head bytea,
                                        OUT handled bigint, OUT checkpoint bigint, OUT calls bigint)
@@ -166,6 +162,8 @@ BEGIN
     IF p_vault !~ '^[0-9A-HJKMNP-TV-Z]{26}$' THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'invalid vault name';
     END IF;
+    p_host := left(p_host, 255);
+    p_user := left(p_user, 255);
     INSERT INTO vaults (uid, device, host, os_user) VALUES (p_vault, me, p_host, p_user) ON CONFLICT (uid) DO NOTHING;
     SELECT v.device INTO owner FROM vaults v WHERE v.uid = p_vault;
     IF owner <> me THEN
@@ -195,7 +193,8 @@ DECLARE
     one text;
 BEGIN
     PERFORM use_vault(p_vault, p_head, p_calls);
-    IF EXISTS (SELECT FROM unnest(p_leaf) AS u (l) WHERE (l ~ '^\{"type":"[a-z]+"[^\\[:cntrl:]]*\}$') IS NOT TRUE OR l::json IS NULL) THEN
+    PERFORM check_size(pg_column_size(p_leaf));
+    IF EXISTS (SELECT FROM unnest(p_leaf) AS u (l) WHERE (l ~ '^\{"type":"[a-z]+"[^\\[:cntrl:]]*\}$') IS NOT TRUE OR octet_length(l) > 65536 OR l::json IS NULL) THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a text is not a leaf of a log';
     END IF;
     SELECT v.leaves, v.head INTO leaves, head FROM vaults v WHERE v.uid = p_vault;
@@ -211,6 +210,7 @@ CREATE OR REPLACE FUNCTION put_checkpoints(p_vault text, p_head bytea, p_calls b
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
     PERFORM use_vault(p_vault, p_head, p_calls);
+    PERFORM check_size(pg_column_size(p_note));
     INSERT INTO checkpoints (vault, size, at_us, note)
         SELECT p_vault, u.* FROM unnest(p_size, p_at_us, p_note) AS u ON CONFLICT DO NOTHING;
 END $$;
@@ -221,6 +221,7 @@ CREATE OR REPLACE FUNCTION put_replaced(p_vault text, p_head bytea, p_calls bigi
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
     PERFORM use_vault(p_vault, p_head, p_calls);
+    PERFORM check_size(pg_column_size(p_record) + pg_column_size(p_commitment));
     IF EXISTS (SELECT FROM sessions WHERE uid = p_session AND vault <> p_vault) THEN
         RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is not of this vault', p_session);
     END IF;
@@ -271,6 +272,9 @@ DECLARE
     me bigint := use_vault(p_vault, p_head, p_calls);
     other text;
 BEGIN
+    PERFORM check_size(pg_column_size((p_name, p_command, p_client_name, p_client_version, p_server_name, p_server_version,
+        p_protocol_version, p_end_reason, p_host, p_record_level, p_interposer_version, p_redact_rules, p_salt, p_commitment,
+        p_end_salt, p_end_commitment, p_tree)));
     IF EXISTS (SELECT FROM unnest(p_uid) AS u (uid) WHERE (uid ~ '^[0-9A-HJKMNP-TV-Z]{26}$') IS NOT TRUE)
             OR (p_level IN ('full', 'minimal')) IS NOT TRUE THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'not the uid of a session, or not a level';
@@ -283,15 +287,21 @@ BEGIN
         WHERE s.commitment IS DISTINCT FROM u.commitment AND NOT EXISTS (
             SELECT FROM replaced r WHERE r.session_uid = s.uid AND r.record = 'session'
                 AND r.commitment IN (s.commitment, u.commitment)) LIMIT 1;
+    IF other IS NULL THEN
+        SELECT s.uid INTO other FROM sessions s JOIN unnest(p_uid, p_end_commitment, p_records) AS u (uid, commitment, records) USING (uid)
+            WHERE s.end_commitment IS NOT NULL AND s.revision <= p_revision
+                AND (s.end_commitment, s.records) IS DISTINCT FROM (u.commitment, u.records)
+                AND NOT end_is_stated(p_vault, s.uid, s.end_commitment, u.commitment, u.records) LIMIT 1;
+    END IF;
     IF other IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'MI003', MESSAGE = format('the session %s differs from the one that was stored', other);
     END IF;
-    -- what `commitment` covers changes with a redaction only
+    -- What `commitment` covers changes with a redaction only. Another device may have inserted a session since it was checked.
     UPDATE sessions s SET name = u.name, command = u.command, host = u.host, redact_rules = u.redact_rules, salt = u.salt,
             commitment = u.commitment, cwd = u.cwd, tools_rule = u.tools_rule
         FROM unnest(p_uid, p_name, p_command, p_host, p_redact_rules, p_salt, p_commitment, p_cwd, p_tools_rule)
             AS u (uid, name, command, host, redact_rules, salt, commitment, cwd, tools_rule)
-        WHERE s.uid = u.uid AND s.commitment IS DISTINCT FROM u.commitment AND s.revision <= p_revision;
+        WHERE s.uid = u.uid AND s.vault = p_vault AND s.commitment IS DISTINCT FROM u.commitment AND s.revision <= p_revision;
     INSERT INTO sessions (id, uid, name, command, client_name, client_version, server_name, server_version,
             protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, record_level,
             interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, tree, row_hash, cwd,
@@ -301,15 +311,20 @@ BEGIN
             p_protocol_version, p_started_at_us, p_ended_at_us, p_end_reason, p_exit_status, p_pid, p_host,
             p_record_level, p_interposer_version, p_redact_rules, p_salt, p_commitment, p_end_salt, p_end_commitment,
             p_records, p_tree, p_row_hash, p_cwd, p_tools_rule) AS u
+        -- what `end_commitment` and a seal cover changes with them only
         ON CONFLICT (uid) DO UPDATE SET (client_name, client_version, server_name, server_version, protocol_version,
-            ended_at_us, end_reason, exit_status, end_salt, end_commitment, records, tree, row_hash, revision,
-            shipped_level)
+            ended_at_us, end_reason, exit_status, end_salt, end_commitment, records, tree)
         = (excluded.client_name, excluded.client_version, excluded.server_name, excluded.server_version,
             excluded.protocol_version, excluded.ended_at_us, excluded.end_reason, excluded.exit_status, excluded.end_salt,
-            excluded.end_commitment, excluded.records, excluded.tree, excluded.row_hash, excluded.revision,
-            CASE WHEN sessions.shipped_level = 'minimal' THEN 'minimal' ELSE excluded.shipped_level END)
-        WHERE sessions.vault = p_vault  -- another device may have inserted it since it was checked
-            AND sessions.revision <= excluded.revision;
+            excluded.end_commitment, excluded.records, excluded.tree)
+        WHERE sessions.vault = p_vault AND sessions.revision <= excluded.revision
+            AND (sessions.end_commitment IS NULL
+                OR (sessions.end_commitment, sessions.records) IS DISTINCT FROM (excluded.end_commitment, excluded.records));
+    UPDATE sessions s SET row_hash = u.row_hash, revision = p_revision,
+            shipped_level = CASE WHEN s.shipped_level = 'minimal' THEN 'minimal' ELSE p_level END
+        FROM unnest(p_uid, p_row_hash) AS u (uid, row_hash)
+        WHERE s.uid = u.uid AND s.vault = p_vault AND s.revision <= p_revision
+            AND (s.row_hash, s.revision, s.shipped_level) IS DISTINCT FROM (u.row_hash, p_revision, p_level);
 END $$;
 
 -- ---- messages and events ----
@@ -360,6 +375,11 @@ DECLARE
     watermark bigint;
     bodies text[] := p_body;
 BEGIN
+    PERFORM check_size(pg_column_size((p_direction, p_origin, p_kind, p_rpc_id, p_method, p_target, p_body, p_action, p_finding,
+        p_salt, p_commitment, p_words)));
+    IF EXISTS (SELECT FROM unnest(p_large, p_offset) AS u (large, at) WHERE large IS NOT NULL AND at IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a large body without its offset';
+    END IF;
     FOR i IN 1 .. cardinality(p_seq) LOOP
         IF p_large[i] IS NOT NULL AND (p_seq[i] > before OR EXISTS (SELECT FROM messages m WHERE m.session_uid = p_session
                 AND m.seq = p_seq[i] AND m.commitment IS DISTINCT FROM p_commitment[i])) THEN
@@ -422,6 +442,15 @@ LANGUAGE sql STABLE SET search_path = mcp_interposer, pg_temp AS $$
         AND r.commitment = p_commitment)
 $$;
 
+-- Whether the log states the end of a session: in its last seal, or by a redaction of the end that is stored (p_was).
+CREATE OR REPLACE FUNCTION end_is_stated(p_vault text, p_session text, p_was bytea, p_end bytea, p_records bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = mcp_interposer, pg_temp AS $$
+    SELECT coalesce((SELECT (l.leaf::json ->> 'records')::bigint = p_records AND (p_was = p_end
+                    OR l.leaf::json ->> 'commitment' = encode(p_end, 'hex') OR was_replaced(p_session, 'end', p_was))
+            FROM leaves l WHERE l.vault = p_vault AND substr(l.leaf, 27, 26) = p_session
+                AND l.leaf LIKE '{"type":"seal","session":"%' ORDER BY l.n DESC LIMIT 1), false)
+$$;
+
 CREATE OR REPLACE FUNCTION put_events(p_vault text, p_head bytea, p_calls bigint, p_session text,
     p_id bigint[], p_t_us bigint[], p_kind text[], p_detail text[], p_place bigint[], p_salt bytea[], p_commitment bytea[])
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
@@ -431,6 +460,7 @@ DECLARE
     watermark bigint;
     other bigint;
 BEGIN
+    PERFORM check_size(pg_column_size((p_kind, p_detail, p_salt, p_commitment)));
     UPDATE events e SET detail = u.detail, salt = u.salt, commitment = u.commitment
         FROM unnest(p_id, p_detail, p_place, p_salt, p_commitment) AS u (id, detail, place, salt, commitment)
         WHERE e.session_uid = p_session AND e.id = u.id AND e.commitment IS DISTINCT FROM u.commitment
@@ -465,8 +495,8 @@ BEGIN
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mcp_interposer_device', f);
     END LOOP;
     -- 12 months back for what is in vaults already; of calls, the months of the messages that are here
-    PERFORM mcp_interposer.make_partitions(now() - interval '12 months', now() + interval '12 months');
-    PERFORM mcp_interposer.make_partition('call_rows', to_date(right(c.relname, 7), 'YYYY_MM'), true) FROM pg_inherits i
+    PERFORM mcp_interposer.make_partitions(now() - interval '12 months', now() + interval '24 months');
+    PERFORM mcp_interposer.make_partition('call_rows', to_date(right(c.relname, 7), 'YYYY_MM')) FROM pg_inherits i
         JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = 'mcp_interposer.messages'::regclass AND c.relname ~ '_[0-9]{4}_[0-9]{2}$';
 END $$;

@@ -89,8 +89,12 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
 /* libpq would print them as they are. */
 static void on_notice(void *ctx, const char *text)
 {
+    static const char warning[] = "WARNING:  ";
     (void)ctx;
-    log_info("the server says: %s", text);
+    if (strncmp(text, warning, sizeof warning - 1) == 0)
+        log_warn("the server says: %s", text + sizeof warning - 1);
+    else
+        log_info("the server says: %s", text);
 }
 
 /* PQerrorMessage() and what to do. */
@@ -267,6 +271,9 @@ static int result_status(struct link *l)
                  "mcp-interposer-ship that made its schema");
     else if (state != NULL && strcmp(state, "42501") == 0 && l->if_denied != NULL)
         buf_adds(&l->error, l->if_denied);
+    else if (state != NULL && strcmp(state, "55P03") == 0)
+        buf_adds(&l->error,
+                 ": another connection has a transaction open, which pg_stat_activity shows");
     return st;
 }
 

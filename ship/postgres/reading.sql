@@ -34,10 +34,14 @@ LANGUAGE sql STABLE AS $$
         (SELECT * FROM wanted w WHERE p_backwards ORDER BY w.uid DESC LIMIT p_rows)
         UNION ALL (SELECT * FROM wanted w WHERE NOT p_backwards ORDER BY w.uid LIMIT p_rows)
     )
-    SELECT p.vault, p.uid, p.id, p.name, p.command, p.client_name, p.client_version, p.server_name, p.server_version,
-        p.protocol_version, p.started_at_us, p.ended_at_us, p.end_reason, p.exit_status, p.pid, p.host, p.record_level,
-        p.interposer_version, p.redact_rules, CASE WHEN p.salt IS NOT NULL THEN 1 END,
-        CASE WHEN p.end_commitment IS NOT NULL THEN 1 END, p.cwd, p.tools_rule
+    -- what is longer was not sent by mcp-interposer-ship; the reader has a page of rows in memory
+    SELECT p.vault, p.uid, p.id, left(p.name, 4096),
+        CASE WHEN octet_length(p.command) <= 65536 THEN p.command ELSE json_build_array(left(p.command, 1000) || '…')::text END,
+        left(p.client_name, 4096), left(p.client_version, 4096), left(p.server_name, 4096), left(p.server_version, 4096),
+        left(p.protocol_version, 4096), p.started_at_us, p.ended_at_us, left(p.end_reason, 4096), p.exit_status, p.pid,
+        left(p.host, 4096), left(p.record_level, 4096), left(p.interposer_version, 4096), left(p.redact_rules, 65536),
+        CASE WHEN p.salt IS NOT NULL THEN 1 END, CASE WHEN p.end_commitment IS NOT NULL THEN 1 END,
+        left(p.cwd, 4096), left(p.tools_rule, 65536)
     FROM page p
 $$;
 
@@ -51,7 +55,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Messages with p_from <= seq <= p_to, at most p_rows. With p_bodies: until their bodies have p_bytes. A body of more than
--- 64 KiB is not among them: it is read with read_body.
+-- 64 KiB is not among them: it is read with read_body. A page also ends when its other texts have 8 MiB (REMOTE_TEXTS).
 CREATE OR REPLACE FUNCTION read_messages_2(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
     p_bodies boolean, p_rows bigint, p_bytes bigint)
 RETURNS TABLE (seq bigint, t_us bigint, direction text, origin text, kind text, rpc_id text, method text, target text,
@@ -65,15 +69,16 @@ LANGUAGE sql STABLE AS $$
         UNION ALL (SELECT * FROM wanted w WHERE NOT p_backwards ORDER BY w.seq LIMIT p_rows)
     ), summed AS (
         SELECT p.*, CASE WHEN p_bodies THEN sum(CASE WHEN p.body_offset IS NULL THEN octet_length(p.body) END)
-                OVER (ORDER BY CASE WHEN p_backwards THEN -p.seq ELSE p.seq END ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-            END AS before
+                OVER w END AS before,
+            sum(octet_length(concat(p.rpc_id, p.method, p.target, p.finding))) OVER w AS texts
         FROM page p
+        WINDOW w AS (ORDER BY CASE WHEN p_backwards THEN -p.seq ELSE p.seq END ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     )
     SELECT s.seq, s.t_us, s.direction, s.origin, s.kind, s.rpc_id, s.method, s.target,
         CASE WHEN p_bodies AND s.body_offset IS NULL THEN s.body END,
         s.body_offset, CASE WHEN s.body_offset IS NOT NULL THEN octet_length(s.body) END,
         s.size, s.redactions, s.action, s.request_seq, s.error_code, s.batch_seq, s.finding, s.revision
-    FROM summed s WHERE coalesce(s.before, 0) < p_bytes
+    FROM summed s WHERE coalesce(s.before, 0) < p_bytes AND coalesce(s.texts, 0) < 8 << 20
 $$;
 
 -- At most p_max bytes of a body from p_at on.
@@ -116,15 +121,22 @@ BEGIN
     END LOOP;
 END $$;
 
--- Events with p_from <= id <= p_to, at most p_rows.
+-- Events with p_from <= id <= p_to, at most p_rows, until their texts have 8 MiB (REMOTE_TEXTS).
 CREATE OR REPLACE FUNCTION read_events(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
     p_rows bigint)
 RETURNS TABLE (id bigint, t_us bigint, kind text, detail text) LANGUAGE sql STABLE AS $$
-    (SELECT e.id, e.t_us, e.kind, e.detail FROM mcp_interposer.events e
-        WHERE NOT p_backwards AND e.session_uid = p_session AND e.id BETWEEN p_from AND p_to ORDER BY e.id LIMIT p_rows)
-    UNION ALL
-    (SELECT e.id, e.t_us, e.kind, e.detail FROM mcp_interposer.events e
-        WHERE p_backwards AND e.session_uid = p_session AND e.id BETWEEN p_from AND p_to ORDER BY e.id DESC LIMIT p_rows)
+    WITH page AS (
+        (SELECT e.id, e.t_us, e.kind, e.detail FROM mcp_interposer.events e
+            WHERE NOT p_backwards AND e.session_uid = p_session AND e.id BETWEEN p_from AND p_to ORDER BY e.id LIMIT p_rows)
+        UNION ALL
+        (SELECT e.id, e.t_us, e.kind, e.detail FROM mcp_interposer.events e
+            WHERE p_backwards AND e.session_uid = p_session AND e.id BETWEEN p_from AND p_to ORDER BY e.id DESC LIMIT p_rows)
+    ), summed AS (
+        SELECT p.*, sum(octet_length(concat(p.kind, p.detail)))
+            OVER (ORDER BY CASE WHEN p_backwards THEN -p.id ELSE p.id END ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS texts
+        FROM page p
+    )
+    SELECT s.id, s.t_us, s.kind, s.detail FROM summed s WHERE coalesce(s.texts, 0) < 8 << 20
 $$;
 
 -- The seals of a session, in the log of its vault: leaves that begin with p_first, which is `{"type":"seal","session":"UID",`.

@@ -11,9 +11,9 @@ END $$;
 CREATE TABLE IF NOT EXISTS store (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL,
-    oldest_client integer NOT NULL,
-    partitions_at timestamptz NOT NULL DEFAULT '-infinity'  -- when a connection last tried to make partitions
+    oldest_client integer NOT NULL
 );
+ALTER TABLE store DROP COLUMN IF EXISTS partitions_at;     -- of older schemas, in which devices made partitions
 DO $$
 DECLARE
     found integer := (SELECT version FROM mcp_interposer.store);

@@ -108,8 +108,6 @@ int sender_round(struct sender *s, int64_t *ret_sent)
 {
     s->sent = 0;
     buf_clear(&s->error);
-    if (s->ready && clock_mono_us() >= s->renew_us)
-        begin_again(s);
     int st = send_all(s);
     /* A record that was redacted after the log was read differs: when the log has been read again, it does not. */
     if (st == TARGET_DIFFERS && ++s->differs == DIFFERS_MAX)

@@ -21,7 +21,6 @@
 #define SENDER_PIECE ((size_t)1 << 20) /* of a large body */
 #define SENDER_ARRAYS 28
 #define SENDER_WORDS (MESSAGE_OFFSET + 1) /* the array of the words, among those of the columns */
-#define SENDER_RENEW_US INT64_C(3600000000) /* how long a connection is used: a new one makes the store's new partitions */
 
 struct sender {
     struct unsent *from; /* borrowed */
@@ -32,7 +31,6 @@ struct sender {
     bool again;          /* the last round ended with TARGET_AGAIN */
     bool unsaved;        /* the vault's cursors could not be written */
     int differs;         /* rounds in a row that ended with TARGET_DIFFERS */
-    int64_t renew_us;    /* when another connection is made */
     struct progress sessions;
     struct chain log;   /* what the store has of the vault's log */
     int64_t calls;      /* of this vault that the store has counted */

@@ -189,6 +189,19 @@ def _(t):
     eq(lib.integrity(t.vault), [(b"ok",)], "integrity_check")
 
 
+@case("a file size limit ends a command with an error, not with a signal")
+def _(t):
+    p = t.proxy(server=[fake("answer"), "-s", PAD])
+    Calls(p).make(3)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    for words in (["sessions"], ["export", "1"], ["show", "1", "--bodies"]):
+        with open(t.tmp / "out", "wb") as out:
+            r = subprocess.run([lib.PROGRAM, *words], stdout=out, stderr=subprocess.PIPE, env=t.environ() | {"MCP_INTERPOSER_VAULT": str(t.vault)}, timeout=60,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1)))
+        check(r.returncode == 3 and b"File too large" in r.stderr, (words, r.returncode, r.stderr))
+
+
 @case("stop: a full disk ends the session with exit status 3, and what was forwarded is stored when there is room", limit=90)
 def _(t):
     disk = mount(t, "64m")          # room for all that waits until the recorder notices

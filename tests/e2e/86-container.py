@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The recipe of docs/container.md: process 1, a read-only root, 64 MiB at /dev/shm, one writable directory for the vault."""
+import ctypes
+import errno
 import json
 import os
 import signal
@@ -213,6 +215,85 @@ def _(t):
     q.end()
     eq(stored_of(t, "y"), 3, "rows of the second session")
     eq(t.rows("SELECT end_reason FROM sessions WHERE name = 'y'"), [(b"client-closed",)], "end of the second session")
+
+
+# A root with the program, its libraries and the vault, and nothing else: no /dev, /proc or /tmp. $1: the root; $2: the vault; $3: the
+# directory of the program; the rest: the command.
+EMPTY = """
+set -e
+root=$1 vault=$2 programs=$3; shift 3
+mkdir -p "$vault"
+mount -t tmpfs root "$root"
+for d in /usr /lib /lib64 "$programs" "$vault"; do
+    [ -e "$d" ] || continue
+    if [ -L "$d" ]; then ln -s "$(readlink "$d")" "$root$d"; continue; fi
+    mkdir -p "$root$d"
+    mount --rbind "$d" "$root$d"
+done
+mount -o remount,bind,ro "$root"
+exec env -u HOME -u MCP_INTERPOSER_JOURNAL_DIR "$(command -v chroot || echo /usr/sbin/chroot)" "$root" "$@"
+"""
+
+
+def in_empty_root(t, *words, **more):
+    root = t.tmp / "root"
+    root.mkdir(exist_ok=True)
+    r = subprocess.run([*UNSHARE[:3], "true"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    if r.returncode != 0:
+        raise Skip(f"namespaces are not allowed here: {r.stdout.decode(errors='replace').strip()}")
+    return [*UNSHARE[:3], "sh", "-c", EMPTY, "sh", str(root), str(t.vault), str(lib.BUILD), *words]
+
+
+@case("an empty root, without /dev, /proc, /tmp and HOME: a session is recorded, and commands read it")
+def _(t):
+    p = t.proxy("--name", "x", server=[lib.fake("answer")], prefix=in_empty_root(t))
+    for i in range(3):
+        p.client.send(lib.request(i, "ping"))
+        eq(p.client.recv_json()["id"], i, "id of an answer")
+    lines = p.own_lines("(warn|error)")
+    check(len(lines) == 1 and "/dev/shm" in lines[0], lines)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    eq(stored(t), 6, "rows")
+    for words in (["sessions"], ["show", "1"], ["audit", "verify"], ["search", "ping"], ["doctor", "--json"]):
+        r = subprocess.run(in_empty_root(t, lib.PROGRAM, *words, "--vault", str(t.vault)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, env=t.environ(), timeout=60)
+        check(r.returncode in (0, 1) and (words[0] != "sessions" or b"client-closed" in r.stdout), (words, r))
+    r = subprocess.run(in_empty_root(t, lib.PROGRAM, "sessions"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=t.environ(), timeout=60)
+    check(r.returncode == 3 and b"the home directory is unknown; use --vault" in r.stderr, r)
+
+
+def without_calls(error):
+    """A filter as one that was written in 2013: it does not know newer system calls."""
+    newer = """seccomp memfd_create getrandom renameat2 bpf execveat userfaultfd membarrier mlock2 copy_file_range preadv2 pwritev2 pkey_mprotect statx
+        rseq pidfd_send_signal io_uring_setup io_uring_enter pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2
+        landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret futex_waitv""".split()
+    try:
+        seccomp = ctypes.CDLL("libseccomp.so.2")
+    except OSError as e:
+        raise Skip(f"libseccomp: {e}") from None
+    seccomp.seccomp_init.restype = ctypes.c_void_p
+    rules = ctypes.c_void_p(seccomp.seccomp_init(0x7fff0000))           # SCMP_ACT_ALLOW
+    for name in newer:
+        call = seccomp.seccomp_syscall_resolve_name(name.encode())
+        if call >= 0:
+            eq(seccomp.seccomp_rule_add(rules, 0x00050000 | error, call, 0), 0, name)       # SCMP_ACT_ERRNO
+    return lambda: seccomp.seccomp_load(rules)
+
+
+for error in (errno.EPERM, errno.ENOSYS):
+    @case(f"a filter that denies system calls since 2014 with {errno.errorcode[error]}: a session is recorded, and commands read it")
+    def _(t, error=error):
+        deny = without_calls(error)
+        p = t.proxy("--name", "x", preexec=deny).initialize()
+        p.round()
+        eq(p.own_lines("(warn|error)"), [], "warnings")
+        p.end()
+        eq(stored(t), 5, "rows")
+        for words in (["sessions"], ["show", "1"], ["audit", "verify"], ["search", "ping"], ["export", "1"]):
+            r = subprocess.run([lib.PROGRAM, *words, "--vault", str(t.vault)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ(),
+                               preexec_fn=deny, timeout=60)
+            eq((r.returncode, r.stderr), (0, b""), words)
 
 
 def has_rows(t, n):

@@ -1,31 +1,7 @@
 """Months: partitions that are made, moved and dropped."""
-import shutil
-import subprocess
+from cases import case, same, sent
+from vaults import Vault, texts
 
-from cases import Skip, case, end, same, sent
-from cluster import DEADLINE, wait_until
-from vaults import Vault, lacks, texts
-
-# Adds the seconds in a file to the clock.
-LATER = """
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t id, struct timespec *t)
-{
-    int done = (int)syscall(SYS_clock_gettime, id, t);
-    FILE *f = fopen(getenv("LATER"), "r");
-    long seconds = 0;
-    if (f != NULL && fscanf(f, "%ld", &seconds) == 1)
-        t->tv_sec += seconds;
-    if (f != NULL)
-        fclose(f);
-    return done;
-}
-"""
 TABLES = ("messages", "events", "call_rows")
 NEXT = "to_char(now() AT TIME ZONE 'UTC' + interval '{} months', '_YYYY_MM')"
 
@@ -59,52 +35,17 @@ def _(t):
     same(t.cluster, vault)
 
 
-@case("months: a shipper that runs for weeks makes the next ones")
-def _(t):
-    if not shutil.which("cc"):
-        raise Skip("needs a compiler")
-    url, vault = t.device(), Vault(t.folder)
-    vault.record(texts(1))
-    (t.folder / "later.c").write_text(LATER)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", t.folder / "later.so", t.folder / "later.c"], check=True, timeout=DEADLINE)
-    (t.folder / "seconds").write_text("0")
-    plain = dict(vault.env)
-    vault.env |= {"LD_PRELOAD": str(t.folder / "later.so"), "LATER": str(t.folder / "seconds")}
-    shipper = vault.follow(url)
-    vault.env = plain
-    t.cleanups.append(shipper.kill)
-    wait_until(lambda: not lacks(t.cluster, vault))
-    drop(t, 2)
-    (t.folder / "seconds").write_text("3700")
-    vault.record(texts(1))
-    wait_until(lambda: has(t, 2))
-    wait_until(lambda: not lacks(t.cluster, vault))
-    end(shipper)
-
-
-@case("months: a long query delays no shipper, and its month is made later")
+@case("months: without a partition for the next one, each shipper says who makes it")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(1))
-    drop(t, 2)
-    query = subprocess.Popen([t.cluster.bin / "psql", "-X", "-q", "-d", t.cluster.url(), "-c",
-                              "BEGIN; SELECT count(*) FROM mcp_interposer.messages; SELECT pg_sleep(36000)"],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    sleeps = "pg_stat_activity WHERE query ~ 'pg_slee[p]'"
-    stop = f"SELECT pg_terminate_backend(pid) FROM {sleeps}"
-    t.cleanups.append(lambda: t.cluster.psql(stop))
-    wait_until(lambda: t.cluster.psql(f"SELECT count(*) FROM {sleeps}") == "1")
-    sent(vault.to(url, "--once"))
-    sent(vault.to(url, "--once"))
-    assert query.poll() is None and not has(t, 2)
-    same(t.cluster, vault)
-    t.cluster.psql(stop)
-    query.wait(DEADLINE)
-    sent(vault.to(url, "--once"))
-    assert not has(t, 2), "it tries every ten minutes"
-    t.cluster.psql("UPDATE mcp_interposer.store SET partitions_at = now() - interval '11 minutes'")
-    sent(vault.to(url, "--once"))
-    assert has(t, 2)
+    assert "partition" not in sent(vault.to(url, "--once"))
+    drop(t, 1)
+    said = sent(vault.to(url, "--once"))
+    assert "no partition for the next month: its administrator runs ship init" in said, said
+    assert not has(t, 1)
+    t.init()
+    assert has(t, 1) and "partition" not in sent(vault.to(url, "--once"))
 
 
 @case("months: nothing of a dropped month is sent again, and no gap is reported")

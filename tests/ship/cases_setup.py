@@ -147,7 +147,7 @@ def _(t):
     say("SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE mcp_interposer.vaults IN ROW EXCLUSIVE MODE;")
     held = "SELECT count(*) FROM pg_locks WHERE relation = 'mcp_interposer.vaults'::regclass AND {}"
     wait_until(lambda: t.cluster.psql(held.format("granted AND mode = 'RowExclusiveLock'")) == "1")
-    url = t.cluster.url() + "&options=-c%20deadlock_timeout%3D5s"
+    url = t.cluster.url() + "&options=-c%20deadlock_timeout%3D3s"
     init = subprocess.Popen([SHIP, "init", url], stderr=subprocess.PIPE, text=True, env=environment(t.folder))
     t.cleanups.append(init.kill)
     wait_until(lambda: t.cluster.psql(held.format("NOT granted")) == "1")

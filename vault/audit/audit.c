@@ -140,8 +140,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     struct audit *a = calloc(1, sizeof *a);
     if (a == NULL)
         return MI_ENOMEM;
-    a->calls = *calls;
-    a->path = vault;
+    *a = (struct audit){.calls = *calls, .path = vault, .running = {.lock = -1}};
     trail_open(&a->trail, on_wrong, a);
     int st = snapshot_open(&a->source, vault, &a->error);
     audited_open(&a->check, &a->source, &a->trail);

@@ -10,6 +10,7 @@
 struct filling {
     struct page *page;
     int64_t bytes; /* of the bodies */
+    int64_t texts; /* bytes of the other texts */
     const struct remote_ask *ask;
 };
 
@@ -33,9 +34,9 @@ static int add_row(void *ctx, const struct cell *cell)
             continue;
         to[i].text.p = (const char *)(uintptr_t)(p->text.n + 1);
         buf_slice_add(&p->text, cell[i].text);
+        bool body = f->ask->table == REMOTE_MESSAGES && i == REMOTE_MESSAGE_BODY;
+        *(body ? &f->bytes : &f->texts) += (int64_t)cell[i].text.n;
     }
-    if (f->ask->table == REMOTE_MESSAGES && cell[REMOTE_MESSAGE_BODY].type == CELL_TEXT)
-        f->bytes += (int64_t)cell[REMOTE_MESSAGE_BODY].text.n;
     p->n++;
     return p->text.failed ? MI_ENOMEM : 0;
 }
@@ -72,7 +73,9 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
         page_drop(p);
         return st;
     }
-    p->last = (int64_t)p->n < ask->rows && !(ask->bodies && f.bytes >= REMOTE_BYTES);
+    bool full = (ask->bodies && f.bytes >= REMOTE_BYTES) ||
+                (ask->table != REMOTE_SESSIONS && f.texts >= REMOTE_TEXTS);
+    p->last = (int64_t)p->n < ask->rows && !full;
     *ret = p;
     return 0;
 }

@@ -4,8 +4,8 @@
  * Rules     A session's uid is its key in a store. Here it also gets an id, in the order in which sessions are first
  *           read, as its `id`; its id in its vault is its number here. Sessions are newest first by their uid: a
  *           statement for sessions with an id below N gets those that are older than session N.
- *           Rows are asked for in pages of at most REMOTE_ROWS rows and about REMOTE_BYTES of bodies. A large body is
- *           not part of its row: remote_body().
+ *           Rows are asked for in pages of at most REMOTE_ROWS rows and about REMOTE_BYTES of bodies; messages and events
+ *           also end a page with REMOTE_TEXTS of other texts. A large body is not part of its row: remote_body().
  *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest. Messages,
  *           events and calls are those of one session: a statement without their id, or their session, is an error.
  *           Calls of one session after the other, as in a join with sessions, are read of up to REMOTE_SESSIONS_MORE
@@ -24,6 +24,7 @@
 
 #define REMOTE_ROWS 2048
 #define REMOTE_BYTES ((int64_t)1 << 20)
+#define REMOTE_TEXTS ((int64_t)8 << 20)
 
 #define REMOTE_SESSIONS_MORE 64
 

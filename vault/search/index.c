@@ -368,14 +368,14 @@ int search_forget(const char *vault, int64_t session_id)
     int64_t number = file_of(session_id);
     file_name(number, name);
     s.path = path;
-    if (faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (file_exists(s.dir_fd, name)) {
         if (connect_to(&s, number) == 0)
             (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* the file is removed in any case */
         remove_and_overwrite(s.dir_fd, number);
         close_file(&s);
     }
     buf_close(&s.why);
-    bool deleted = faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    bool deleted = !file_exists(s.dir_fd, name);
     close(s.dir_fd);
     return deleted ? 0 : MI_EIO;
 }

@@ -44,7 +44,7 @@ static int make_private(int fd, const char *path, struct buf *error)
     }
     if ((st.st_mode & 077) == 0)
         return 0;
-    if (faccessat(fd, VAULT_DB, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && !is_empty(fd)) {
+    if (!file_exists(fd, VAULT_DB) && !is_empty(fd)) {
         buf_printf(error,
                    "vault %s contains other files and is accessible to other users; choose an "
                    "empty directory with --vault, or run chmod 700 on it",

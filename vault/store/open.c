@@ -2,6 +2,7 @@
 #include "vault/store/writer_state.h"
 
 #include "base/clock.h"
+#include "base/os/file.h"
 #include "vault/store/schema.h"
 
 #include <errno.h>
@@ -99,7 +100,7 @@ static int make_file(struct writer *s, const struct vault_dir *dir)
         errno = S_ISLNK(st.st_mode) ? ELOOP : S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
         return MI_EIO;
     }
-    if (faccessat(dir->fd, VAULT_DB, R_OK | W_OK, AT_EACCESS) != 0)
+    if (file_may_write(dir->fd, VAULT_DB) < 0)
         return MI_EIO;
     s->dev = st.st_dev;
     s->ino = st.st_ino;

@@ -80,6 +80,79 @@ static int shm_unmap(sqlite3_file *f, int remove)
     return SQLITE_OK;
 }
 
+/* ---- a write-ahead log without content ---- */
+
+static int empty_close(sqlite3_file *f)
+{
+    (void)f;
+    return SQLITE_OK;
+}
+
+static int empty_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+{
+    (void)f, (void)at;
+    memset(to, 0, (size_t)n);
+    return SQLITE_IOERR_SHORT_READ;
+}
+
+static int empty_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
+{
+    (void)f, (void)from, (void)n, (void)at;
+    return SQLITE_READONLY;
+}
+
+static int empty_truncate(sqlite3_file *f, sqlite3_int64 n)
+{
+    (void)f, (void)n;
+    return SQLITE_READONLY;
+}
+
+static int empty_size(sqlite3_file *f, sqlite3_int64 *ret)
+{
+    (void)f;
+    *ret = 0;
+    return SQLITE_OK;
+}
+
+static int empty_with_number(sqlite3_file *f, int number)
+{
+    (void)f, (void)number;
+    return SQLITE_OK;
+}
+
+static int empty_reserved(sqlite3_file *f, int *ret)
+{
+    (void)f;
+    *ret = 0;
+    return SQLITE_OK;
+}
+
+static int empty_control(sqlite3_file *f, int what, void *arg)
+{
+    (void)f, (void)what, (void)arg;
+    return SQLITE_NOTFOUND;
+}
+
+static int empty_fact(sqlite3_file *f)
+{
+    (void)f;
+    return 0;
+}
+
+static const sqlite3_io_methods empty_file = {.iVersion = 1,
+                                              .xClose = empty_close,
+                                              .xRead = empty_read,
+                                              .xWrite = empty_write,
+                                              .xTruncate = empty_truncate,
+                                              .xSync = empty_with_number,
+                                              .xFileSize = empty_size,
+                                              .xLock = empty_with_number,
+                                              .xUnlock = empty_with_number,
+                                              .xCheckReservedLock = empty_reserved,
+                                              .xFileControl = empty_control,
+                                              .xSectorSize = empty_fact,
+                                              .xDeviceCharacteristics = empty_fact};
+
 /* ---- the VFS ---- */
 
 static void make_private(sqlite3_file *f)
@@ -112,9 +185,12 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fl
 {
     (void)vfs;
     *more_of(f) = (struct more){0};
-    if ((flags & SQLITE_OPEN_WAL) != 0) {
+    if ((flags & SQLITE_OPEN_WAL) != 0)
         flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
-        name = has_log_header(name) ? name : "/dev/null";
+    if ((flags & SQLITE_OPEN_WAL) != 0 && !has_log_header(name)) {
+        f->pMethods = &empty_file;
+        *ret_flags = flags;
+        return SQLITE_OK;
     }
     int rc = own->xOpen(own, name, f, flags, ret_flags);
     if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
@@ -150,8 +226,7 @@ static bool exists(const char *path, const char *more)
 {
     char name[PATH_MAX + 8];
     int n = snprintf(name, sizeof name, "%s%s", path, more);
-    return n > 0 && (size_t)n < sizeof name &&
-           faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return n > 0 && (size_t)n < sizeof name && file_exists(AT_FDCWD, name);
 }
 
 bool read_only_is_shared(const char *path)

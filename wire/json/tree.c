@@ -59,18 +59,40 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
     return 0;
 }
 
-/* Has it more than JSON_TREE_DEPTH levels? Told before jsmn is asked, whose time is quadratic in the number of levels. */
+/* Has it more than JSON_TREE_DEPTH levels, or too much of them? Told before jsmn is asked: at the end of each array and object it
+ * climbs from the last token to the one that ends, so its time is quadratic in the number of levels. */
 static bool is_too_deep(struct slice text)
 {
-    size_t depth = 0;
+    size_t depth = 0, last = 0, climbed = 0; /* last: the level of the last token */
     for (const char *p = text.p, *end = p + text.n; p < end; p++) {
-        if (*p == '"')
+        switch (*p) {
+        case '}':
+        case ']':
+            climbed += last - --depth;
+            if (climbed > JSON_TREE_CLIMBS)
+                return true;
+            break;
+        case '{':
+        case '[':
+            if (++depth > JSON_TREE_DEPTH)
+                return true;
+            last = depth;
+            break;
+        case ' ':
+        case '\t':
+        case '\r':
+        case '\n':
+        case ',':
+        case ':':
+            break;
+        case '"':
             while (++p < end && *p != '"')
                 p += *p == '\\';
-        else if ((*p == '{' || *p == '[') && ++depth > JSON_TREE_DEPTH)
-            return true;
-        else if (*p == '}' || *p == ']')
-            depth--;
+            last = depth + 1;
+            break;
+        default:
+            last = depth + 1;
+        }
     }
     return false;
 }

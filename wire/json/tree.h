@@ -4,7 +4,8 @@
  * Forwarded messages are never turned into trees.
  *
  * Owns      the nodes; json_tree_close() frees them. The text is borrowed.
- * Errors    MI_EFULL: more than JSON_TREE_MAX values, JSON_TREE_TEXT_MAX bytes or JSON_TREE_DEPTH levels. MI_ENOMEM.
+ * Errors    MI_EFULL: more than JSON_TREE_MAX values, JSON_TREE_TEXT_MAX bytes or JSON_TREE_DEPTH levels, or thousands of values in
+ *           hundreds of levels, of which the tokenizer would take more than JSON_TREE_CLIMBS steps. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_JSON_TREE_H
 #define MI_WIRE_JSON_TREE_H
@@ -13,6 +14,7 @@
 
 #define JSON_TREE_MAX ((size_t)65536)
 #define JSON_TREE_TEXT_MAX ((size_t)16 << 20)
+#define JSON_TREE_CLIMBS ((size_t)1 << 20)
 
 /* Nodes are identified by number; 0 is the root. `child` and `next` are 0 if there is none. */
 struct json_node {

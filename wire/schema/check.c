@@ -6,15 +6,29 @@
 
 static bool fits(struct check *c, uint32_t rule, const struct place *here);
 
+/* The next element or member of the schema, of which each costs a step. 0: there is none, or the limit is exceeded. */
+static uint32_t next_of(struct check *c, uint32_t at)
+{
+    return schema_work(c, 1) ? schema_node(c->s, at)->next : 0;
+}
+
+/* The same in the value. */
+static uint32_t next_in_value(struct check *c, uint32_t at)
+{
+    return schema_work(c, 1) ? node(c, at)->next : 0;
+}
+
 /* ---- objects -------------------------------------------------------------------------------- */
 
 static bool same_key(struct check *c, struct slice a, struct slice b)
 {
     if (a.n == b.n && memcmp(a.p, b.p, a.n) == 0)
         return true;
-    if (memchr(a.p, '\\', a.n) == NULL && memchr(b.p, '\\', b.n) == NULL)
+    if (!schema_work(c, (a.n + b.n) / 64) ||
+        (memchr(a.p, '\\', a.n) == NULL && memchr(b.p, '\\', b.n) == NULL))
         return false;
-    return slice_eq(schema_plain(c, 0, a), schema_plain(c, 1, b));
+    return schema_work(c, (a.n + b.n) / 8) &&
+           slice_eq(schema_plain(c, 0, a), schema_plain(c, 1, b));
 }
 
 /* The last member with this name, in a value or in the schema; 0: none. */
@@ -32,7 +46,7 @@ static uint32_t member(struct check *c, const struct json_tree *t, uint32_t obje
 
 static bool has_all(struct check *c, const struct json_node *names, const struct place *here)
 {
-    for (uint32_t i = names->child; i != 0; i = schema_node(c->s, i)->next) {
+    for (uint32_t i = names->child; i != 0; i = next_of(c, i)) {
         struct slice name = json_string_raw(schema_node(c->s, i)->value);
         if (name.p == NULL || member(c, c->v, here->at, name) != 0 || c->gave_up)
             continue;
@@ -49,7 +63,7 @@ static bool check_count(struct check *c, enum keyword word, const struct json_no
     const struct json_node *v = node(c, here->at);
     bool items = word == KW_MIN_ITEMS || word == KW_MAX_ITEMS;
     bool least = word == KW_MIN_ITEMS || word == KW_MIN_PROPERTIES;
-    if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !schema_limit(k, &limit))
+    if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !schema_limit(c, k, &limit))
         return true;
     bool good = least ? v->count >= (uint64_t)limit : v->count <= (uint64_t)limit;
     if (!good)
@@ -71,7 +85,7 @@ static bool fits_at(struct check *c, uint32_t schema, const struct place *there)
 
 static bool check_properties(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next) {
+    for (uint32_t i = k->child; i != 0; i = next_of(c, i)) {
         uint32_t m = member(c, c->v, here->at, schema_node(c->s, i)->key);
         struct place there = below(here, m);
         if (m != 0 && !fits_at(c, i, &there))
@@ -82,11 +96,10 @@ static bool check_properties(struct check *c, const struct json_node *k, const s
 
 static bool check_patterns(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        for (uint32_t m = node(c, here->at)->child; m != 0; m = node(c, m)->next) {
+    for (uint32_t i = k->child; i != 0; i = next_of(c, i))
+        for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
             struct place there = below(here, m);
-            if (c->s->pattern[i] != NULL &&
-                schema_matches(c, c->s->pattern[i], schema_plain(c, 0, node(c, m)->key)) &&
+            if (c->s->pattern[i] != NULL && schema_matches(c, c->s->pattern[i], node(c, m)->key) &&
                 !fits_at(c, i, &there))
                 return false;
         }
@@ -94,10 +107,10 @@ static bool check_patterns(struct check *c, const struct json_node *k, const str
 }
 
 /* The value of another keyword of the same schema; NULL: absent. */
-static const struct schema_keyword *beside(const struct check *c, const struct schema_rule *r,
+static const struct schema_keyword *beside(struct check *c, const struct schema_rule *r,
                                            enum keyword word)
 {
-    for (uint32_t i = r->first; i < r->first + r->n; i++)
+    for (uint32_t i = r->first; i < r->first + r->n && schema_work(c, 1); i++)
         if (c->s->keyword[i].word == word)
             return &c->s->keyword[i];
     return NULL;
@@ -110,9 +123,8 @@ static bool is_additional(struct check *c, const struct schema_rule *r, struct s
     if (named != NULL && member(c, &c->s->tree, named->at, key) != 0)
         return false;
     uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
-    for (; i != 0; i = schema_node(c->s, i)->next)
-        if (c->s->pattern[i] == NULL ||
-            schema_matches(c, c->s->pattern[i], schema_plain(c, 0, key)))
+    for (; i != 0; i = next_of(c, i))
+        if (c->s->pattern[i] == NULL || schema_matches(c, c->s->pattern[i], key))
             return false;
     return true;
 }
@@ -121,7 +133,7 @@ static bool check_additional(struct check *c, const struct schema_rule *r, uint3
                              const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at];
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = node(c, m)->next) {
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
         struct place there = below(here, m);
         if (rule == SCHEMA_NO_RULE || !is_additional(c, r, node(c, m)->key) || c->gave_up)
             continue;
@@ -138,7 +150,7 @@ static bool check_additional(struct check *c, const struct schema_rule *r, uint3
 /* Checks the name of a member as a value: a tree of one node. */
 static bool check_names(struct check *c, uint32_t at, const struct place *here)
 {
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = node(c, m)->next) {
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
         struct slice key = node(c, m)->key;
         struct json_node one = {.value = {JSON_STRING, {key.p - 1, key.n + 2}}};
         struct json_tree name = {.node = &one, .n = 1};
@@ -160,7 +172,7 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
 /* If a member is present, others are required, or a schema applies. */
 static bool check_dependent(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next) {
+    for (uint32_t i = k->child; i != 0; i = next_of(c, i)) {
         const struct json_node *d = schema_node(c->s, i);
         if (member(c, c->v, here->at, d->key) == 0)
             continue;
@@ -176,7 +188,7 @@ static bool check_dependent(struct check *c, const struct json_node *k, const st
 static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struct place *here)
 {
     uint32_t index = 0;
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = node(c, m)->next, index++) {
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m), index++) {
         struct place there = {here, m, index, true};
         if (index >= skip && !fits_at(c, at, &there))
             return false;
@@ -191,12 +203,12 @@ static bool check_prefix(struct check *c, const struct json_node *k, const struc
         struct place there = {here, m, index, true};
         if (!fits_at(c, i, &there))
             return false;
-        i = schema_node(c->s, i)->next;
+        i = next_of(c, i);
     }
     return true;
 }
 
-static uint32_t prefix_n(const struct check *c, const struct schema_rule *r)
+static uint32_t prefix_n(struct check *c, const struct schema_rule *r)
 {
     const struct schema_keyword *k = beside(c, r, KW_PREFIX_ITEMS);
     return k != NULL ? schema_node(c->s, k->at)->count : 0;
@@ -208,12 +220,12 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     int64_t least = 1, most = INT64_MAX, n = 0;
     const struct schema_keyword *min = beside(c, r, KW_MIN_CONTAINS);
     const struct schema_keyword *max = beside(c, r, KW_MAX_CONTAINS);
-    if (min != NULL && !c->s->draft7 && !schema_limit(schema_node(c->s, min->at), &least))
+    if (min != NULL && !c->s->draft7 && !schema_limit(c, schema_node(c->s, min->at), &least))
         least = 1;
-    if (max != NULL && !c->s->draft7 && !schema_limit(schema_node(c->s, max->at), &most))
+    if (max != NULL && !c->s->draft7 && !schema_limit(c, schema_node(c->s, max->at), &most))
         most = INT64_MAX;
     c->quiet++;
-    for (uint32_t m = node(c, here->at)->child; m != 0; m = node(c, m)->next) {
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
         struct place there = below(here, m);
         n += fits_at(c, at, &there);
     }
@@ -247,7 +259,7 @@ static bool check_unique(struct check *c, const struct json_node *k, const struc
 
 static bool check_all(struct check *c, const struct json_node *k, const struct place *here)
 {
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
+    for (uint32_t i = k->child; i != 0; i = next_of(c, i))
         if (!fits_at(c, i, here))
             return false;
     return true;
@@ -259,7 +271,7 @@ static int count_fits(struct check *c, const struct json_node *k, int enough,
 {
     int n = 0;
     c->quiet++;
-    for (uint32_t i = k->child; i != 0 && n < enough; i = schema_node(c->s, i)->next)
+    for (uint32_t i = k->child; i != 0 && n < enough; i = next_of(c, i))
         n += fits_at(c, i, here);
     c->quiet--;
     return n;
@@ -401,7 +413,7 @@ static bool fits(struct check *c, uint32_t rule, const struct place *here)
         return false;
     }
     c->depth++;
-    for (uint32_t i = r->first; good && i < r->first + r->n; i++)
+    for (uint32_t i = r->first; good && i < r->first + r->n && schema_work(c, 1); i++)
         good = check_keyword(c, r, &c->s->keyword[i], here);
     c->depth--;
     return good || c->gave_up;
@@ -410,6 +422,8 @@ static bool fits(struct check *c, uint32_t rule, const struct place *here)
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault)
 {
     struct json_tree v;
+    struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
+    (void)work_do(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8); /* of the tree */
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
     if (st < 0) {
         if (fault != NULL)
@@ -417,7 +431,6 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
                      st == MI_EFULL ? "the value is too large or too deep" : "out of memory");
         return SCHEMA_UNKNOWN;
     }
-    struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
     struct check c = {.s = s, .v = &v, .fault = fault, .work = &work};
     struct place top = {0};
     bool good = fits(&c, 0, &top);

@@ -42,11 +42,11 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
     } while (0)
 
 /* The value of a keyword such as minLength; false: it is not a non-negative integer. */
-bool schema_limit(const struct json_node *k, int64_t *ret);
+bool schema_limit(struct check *c, const struct json_node *k, int64_t *ret);
 /* The unescaped text of a string, in scratch buffer `which` (0 or 1). */
 struct slice schema_plain(struct check *c, int which, struct slice raw);
-/* A NULL pattern matches everything. */
-bool schema_matches(struct check *c, struct pattern *p, struct slice text);
+/* Whether the text of a string matches; a NULL pattern matches everything. */
+bool schema_matches(struct check *c, struct pattern *p, struct slice raw);
 /* The keywords from KW_TYPE to KW_PATTERN, which do not descend into the value. */
 bool schema_value_fits(struct check *c, const struct schema_keyword *kw, const struct place *here);
 

@@ -92,12 +92,15 @@ static bool is_type(struct json_value v, struct slice name)
 static bool check_type(struct check *c, const struct json_node *k, const struct place *here)
 {
     struct json_value v = node(c, here->at)->value;
-    if (k->value.type == JSON_STRING && is_type(v, json_string_raw(k->value)))
+    size_t digits = v.type == JSON_NUMBER ? v.text.n : 0;
+    if (!schema_work(c, digits / 16) ||
+        (k->value.type == JSON_STRING && is_type(v, json_string_raw(k->value))))
         return true;
     if (k->value.type != JSON_STRING && k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (!schema_work(c, 1) || is_type(v, json_string_raw(schema_node(c->s, i)->value)))
+        if (!schema_work(c, 1 + digits / 16) ||
+            is_type(v, json_string_raw(schema_node(c->s, i)->value)))
             return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -164,9 +167,9 @@ static bool check_number(struct check *c, enum keyword word, const struct json_n
     return good;
 }
 
-bool schema_limit(const struct json_node *k, int64_t *ret)
+bool schema_limit(struct check *c, const struct json_node *k, int64_t *ret)
 {
-    return json_int(k->value, ret) && *ret >= 0;
+    return schema_work(c, k->value.text.n / 16) && json_int(k->value, ret) && *ret >= 0;
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
@@ -188,7 +191,7 @@ static bool check_length(struct check *c, enum keyword word, const struct json_n
 {
     int64_t limit;
     struct json_value v = node(c, here->at)->value;
-    if (v.type != JSON_STRING || !schema_limit(k, &limit) || !schema_work(c, 1 + v.text.n / 16))
+    if (v.type != JSON_STRING || !schema_limit(c, k, &limit) || !schema_work(c, 1 + v.text.n / 16))
         return true;
     struct slice text = schema_plain(c, 0, json_string_raw(v));
     int64_t n = (int64_t)text_utf8_chars(text);
@@ -211,11 +214,11 @@ static bool check_format(struct check *c, const struct json_node *k, const struc
     return false;
 }
 
-bool schema_matches(struct check *c, struct pattern *p, struct slice text)
+bool schema_matches(struct check *c, struct pattern *p, struct slice raw)
 {
-    if (p == NULL || c->gave_up)
+    if (p == NULL || c->gave_up || !schema_work(c, raw.n / 16))
         return true;
-    switch (pattern_search(p, text, c->work)) {
+    switch (pattern_search(p, schema_plain(c, 0, raw), c->work)) {
     case PATTERN_YES:
         return true;
     case PATTERN_NO:
@@ -230,8 +233,7 @@ static bool check_pattern(struct check *c, uint32_t at, const struct place *here
 {
     struct json_value v = node(c, here->at)->value;
     const struct json_node *k = schema_node(c->s, at);
-    if (v.type != JSON_STRING ||
-        schema_matches(c, c->s->pattern[at], schema_plain(c, 0, json_string_raw(v))))
+    if (v.type != JSON_STRING || schema_matches(c, c->s->pattern[at], json_string_raw(v)))
         return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 /* What SQLite, libc, the sanitizer and the recorder call, by their purpose; some libcs use the older ones. */
 static const char *const allowed[] = {
@@ -26,9 +27,9 @@ static const char *const allowed[] = {
     "getrandom", "getpid", "getppid", "gettid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid",
     "getgid", "getegid", "getrusage", "times", "sysinfo", "uname", "sched_getaffinity",
     "sched_yield",
-    /* this process: signals, its end; the server's process group is killed with it */
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "kill",
-    "tgkill", "futex", "restart_syscall", "exit", "exit_group"};
+    /* this process: signals, its end */
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "futex",
+    "restart_syscall", "exit", "exit_group"};
 
 /* Denied without a signal, and not counted: libc makes these calls while it blocks all signals. */
 static const char *const quiet[] = {"clone", "clone3", "vfork"};
@@ -84,6 +85,21 @@ static int add(scmp_filter_ctx filter, uint32_t action, const char *const *name,
     return 0;
 }
 
+/* Calls that are allowed with some arguments only: isatty(3), abort(3), and the end of the server's process group. */
+static int add_conditional(scmp_filter_ctx filter)
+{
+    int st =
+        seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_EQ, TCGETS));
+    if (st == 0)
+        st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                              SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+    if (st == 0) /* a negative process id, whose upper 32 bits may be anything */
+        st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 2,
+                              SCMP_A0(SCMP_CMP_MASKED_EQ, 0x80000000, 0x80000000),
+                              SCMP_A1(SCMP_CMP_EQ, SIGKILL));
+    return st;
+}
+
 int confine_calls(struct confine_denied *ret)
 {
     scmp_filter_ctx filter = seccomp_init(DENY);
@@ -94,9 +110,8 @@ int confine_calls(struct confine_denied *ret)
         st = add(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));
     if (st == 0)
         st = add(filter, SCMP_ACT_ERRNO(EPERM), quiet, MI_COUNT(quiet));
-    if (st == 0) /* isatty(3) */
-        st = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-                              SCMP_A1(SCMP_CMP_EQ, TCGETS));
+    if (st == 0)
+        st = add_conditional(filter);
     if (st == 0)
         st = seccomp_load(filter);
     if (filter != NULL)

@@ -1,9 +1,12 @@
 #include "base/os/file.h"
 
+#include "base/os/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -15,16 +18,35 @@ int file_reopen(int fd, int flags)
     return open(path, flags);
 }
 
+int file_open_null(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    return fd < 0 && errno != EMFILE && errno != ENFILE ? memory_file("null") : fd;
+}
+
 int file_open_dir(const char *path, int flags)
 {
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+}
+
+/* faccessat(3) of glibc calls faccessat2(2), which older filters of system calls do not know, and deny. */
+int file_may_write(int dir, const char *name)
+{
+    return syscall(SYS_faccessat, dir, name, R_OK | W_OK) == 0 ? 0 : MI_EIO;
+}
+
+bool file_exists(int dir, const char *name)
+{
+    struct stat st;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int file_rename_new(int dir, const char *from, const char *to)
 {
     if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno == EINVAL || errno == ENOSYS) /* the file system, or the kernel */
+    /* the file system, the kernel, or a filter of system calls */
+    if (errno == EINVAL || errno == ENOSYS || errno == EPERM)
         errno = ENOTSUP;
     return MI_EIO;
 }

@@ -3,6 +3,8 @@
 
 #include "tests/support/unit.h"
 
+#include <errno.h>
+
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 static uint64_t time_of(const char *uid)
@@ -11,6 +13,29 @@ static uint64_t time_of(const char *uid)
     for (int i = 0; i < 10; i++)
         ms = ms << 5 | (uint64_t)(strchr(digits, uid[i]) - digits);
     return ms;
+}
+
+static bool denied; /* getrandom(2) */
+
+int __real_getentropy(void *p, size_t n);
+int __wrap_getentropy(void *p, size_t n);
+
+int __wrap_getentropy(void *p, size_t n)
+{
+    errno = EPERM;
+    return denied ? -1 : __real_getentropy(p, n);
+}
+
+static void test_uid_is_made_where_getrandom_is_denied(void **state)
+{
+    (void)state;
+    char a[UID_LEN + 1], b[UID_LEN + 1];
+    denied = true;
+    assert_int_equal(uid_make(1700000000000000, a), 0);
+    assert_int_equal(uid_make(1700000000000000, b), 0);
+    denied = false;
+    assert_int_equal(time_of(a), 1700000000000);
+    assert_string_not_equal(a, b);
 }
 
 static void test_uid_has_26_characters_that_are_safe_everywhere(void **state)
@@ -99,6 +124,7 @@ static void test_uid_is_valid_only_in_its_own_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_uid_is_made_where_getrandom_is_denied),
         cmocka_unit_test(test_uid_has_26_characters_that_are_safe_everywhere),
         cmocka_unit_test(test_uid_starts_with_the_time_in_milliseconds),
         cmocka_unit_test(test_uid_sorts_by_time),

@@ -224,6 +224,116 @@ static void test_schema_beginning_a_search_counts(void **state)
     buf_close(&reason);
 }
 
+/* A schema that is checked 9,000 times against the same value. */
+static void write_repeated(struct buf *b, const char *before, const char *one, int n,
+                           const char *after)
+{
+    buf_clear(b);
+    buf_adds(b, "{\"$defs\":{\"a\":");
+    buf_adds(b, before);
+    for (int i = 0; i < n; i++) {
+        buf_adds(b, i > 0 ? "," : "");
+        buf_adds(b, one);
+    }
+    buf_adds(b, after);
+    buf_adds(b, "},\"allOf\":[true");
+    for (int i = 0; i < 9000; i++)
+        buf_adds(b, ",{\"$ref\":\"#/$defs/a\"}");
+    buf_adds(b, "]}");
+}
+
+/* Each is a step, although it is no schema, no name, or there is nothing to compare it with. */
+static void test_schema_everything_that_is_looked_at_is_a_step(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *one, *after, *value;
+    } hostile[] = {
+        {"{\"required\":[", "1", "]}", "{}"},
+        {"{\"properties\":{", "\"n\":1", "}}", "{}"},
+        {"{\"patternProperties\":{\"a\":{}},\"dependentSchemas\":{", "\"n\":1", "}}", "{}"},
+        {"{\"minContains\":1,\"contains\":true,", "\"minContains\":1", "}", "[1]"},
+    };
+    struct buf value = {0}, b = {0}, reason = {0};
+    for (size_t i = 0; i < MI_COUNT(hostile); i++) {
+        buf_clear(&value);
+        buf_adds(&value, hostile[i].value);
+        write_repeated(&b, hostile[i].before, hostile[i].one, 9000, hostile[i].after);
+        assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+        assert_string_equal(buf_str(&reason), TOO_LONG);
+    }
+    /* the same of the value */
+    write_repeated(&b, "{\"items\":1}", "", 0, "");
+    write_strings(&value, 20000, 1, "");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+    /* a number and a limit of many digits, which are read each time */
+    buf_clear(&value);
+    for (int i = 0; i < 20000; i++)
+        buf_addc(&value, '7');
+    write_repeated(&b, "{\"type\":\"integer\"}", "", 0, "");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+    buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+}
+
+/* A name with escapes is unescaped for each name that it is compared with. */
+static void test_schema_names_with_escapes_count_their_length(void **state)
+{
+    (void)state;
+    struct buf value = {0}, b = {0}, reason = {0};
+    buf_adds(&value, "{\"");
+    for (int i = 0; i < 100000; i++)
+        buf_adds(&value, "\\u0061");
+    buf_adds(&value, "\":1}");
+    buf_adds(&b, "{\"properties\":{");
+    for (int i = 0; i < 10000; i++)
+        buf_printf(&b, "%s\"n%d\":{}", i > 0 ? "," : "", i);
+    buf_adds(&b, "}}");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+    assert_string_equal(buf_str(&reason), TOO_LONG);
+    buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+}
+
+/* n times 1 in so many arrays; before each of their ends the text. */
+static void write_levels(struct buf *b, int n, int levels, const char *text)
+{
+    buf_clear(b);
+    for (int k = 0; k < n; k++) {
+        buf_addc(b, k > 0 ? ',' : '[');
+        for (int i = 0; i < levels; i++)
+            buf_addc(b, '[');
+        buf_addc(b, '1');
+        for (int i = 0; i < levels; i++) {
+            buf_adds(b, text);
+            buf_addc(b, ']');
+        }
+    }
+    buf_addc(b, ']');
+}
+
+/* The tokenizer would take 350 ms for them, before anything is checked. */
+static void test_schema_values_in_many_levels_are_not_checked(void **state)
+{
+    (void)state;
+    struct buf value = {0}, b = {0}, reason = {0};
+    buf_adds(&b, "{\"items\":{\"type\":\"array\"}}");
+    for (int i = 0; i < 2; i++) {
+        write_levels(&value, 50, 500, i == 0 ? "" : " \n");
+        assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_UNKNOWN);
+        assert_string_equal(buf_str(&reason), "the value is too large or too deep");
+    }
+    write_levels(&value, 1, 500, " \n");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_FITS);
+    write_levels(&value, 2000, 20, "");
+    assert_int_equal(check_in_time(&b, &value, 0, &reason), SCHEMA_FITS);
+    buf_close(&value);
+    buf_close(&b);
+    buf_close(&reason);
+}
+
 /* A backreference that is compared with much text in each place, and differs at its end. */
 static void test_schema_backreferences_count_what_they_compare(void **state)
 {
@@ -301,6 +411,9 @@ int main(void)
         cmocka_unit_test(test_schema_patterns_have_one_quota),
         cmocka_unit_test(test_schema_searches_have_one_budget),
         cmocka_unit_test(test_schema_beginning_a_search_counts),
+        cmocka_unit_test(test_schema_everything_that_is_looked_at_is_a_step),
+        cmocka_unit_test(test_schema_names_with_escapes_count_their_length),
+        cmocka_unit_test(test_schema_values_in_many_levels_are_not_checked),
         cmocka_unit_test(test_schema_backreferences_count_what_they_compare),
         cmocka_unit_test(test_schema_cpu_time_is_a_limit_of_its_own),
         cmocka_unit_test(test_schema_that_is_not_checked_is_noted_once),

@@ -1,6 +1,7 @@
 /* The list of tools: pages, repeated lists, and lists that do not fit. */
 #include "wire/schema/tools.h"
 
+#include "base/clock.h"
 #include "tests/support/unit.h"
 #include "wire/json/text.h"
 
@@ -96,12 +97,31 @@ static void test_tools_oversized_list_is_never_complete(void **state)
     tools_close(&t);
 }
 
+/* Each tool beyond the limit would look for old tools in all others: 300,000 took 3 s, four million half a minute. */
+static void test_tools_beyond_the_limit_take_linear_time(void **state)
+{
+    (void)state;
+    struct tools t = {0};
+    struct buf list = {0};
+    buf_adds(&list, "{'tools':[");
+    for (size_t i = 0; i < 300000; i++)
+        buf_printf(&list, "%s{'name':'t%zu'}", i > 0 ? "," : "", i);
+    buf_adds(&list, "]}");
+    int64_t from = clock_thread_us();
+    page(&t, buf_str(&list), 0);
+    assert_true(clock_thread_us() - from < (unit_slow() ? 60000000 : 1500000));
+    assert_int_equal(t.n, TOOLS_MAX);
+    buf_close(&list);
+    tools_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tools_list_is_complete_with_its_last_page),
         cmocka_unit_test(test_tools_schema_is_compiled_once_per_definition),
         cmocka_unit_test(test_tools_oversized_list_is_never_complete),
+        cmocka_unit_test(test_tools_beyond_the_limit_take_linear_time),
     };
     return cmocka_run_group_tests_name("tools", tests, NULL, NULL);
 }
