@@ -16,7 +16,7 @@ from vaults import SHIP, Vault, differences, exchange, lines, texts, wrong_calls
 SCHEMA_1 = (Path(__file__).resolve().parent / "store-1.sql").read_text()      # what `ship init --print` of version 1 printed
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 VIEW = re.search(r"CREATE OR REPLACE VIEW invocations.*?;", SCHEMA_1, re.S)[0]
-FINDINGS = (None, None, None, "tool-error", "timeout", "interrupted,late", "server-gone", "late-answer",
+FINDINGS = (None, None, None, "tool-error", "timeout", "interrupted,late", "server-gone", "tool-changed", "unfinished-line",
             "own-request", "x,own-request", "own-request")
 TYPES = {"seq": "bigint", "t_us": "bigint", "direction": "text", "origin": "text", "kind": "text", "rpc_id": "text", "method": "text",
          "target": "text", "body": "text", "length": "bigint", "size": "bigint", "redactions": "bigint", "action": "text",
