@@ -1,8 +1,11 @@
 /* feed.c - reads sessions and messages from the vault in parts, and filters them. */
 #include "cli/ui/ui.h"
 
+#include "base/grow.h"
 #include "cli/frame/session.h"
 #include "cli/ui/words.h"
+
+#include <stdlib.h>
 
 #define TEXT_PART 200 /* messages of a part whose bodies are searched */
 
@@ -98,7 +101,9 @@ int feed_filter(struct ui *u, const char *text)
 
 struct part {
     struct ui *u;
-    bool newer;
+    enum listing_end end;
+    int64_t *ended; /* owned; requests before the part that its messages belong to */
+    size_t ended_n, ended_cap;
     int status;
 };
 
@@ -108,9 +113,42 @@ static bool on_message(void *ctx, const struct query_message *m)
     bool match;
     p->status = matches(p->u, m, &match);
     if (p->status == 0)
-        p->status = p->newer ? listing_newer(&p->u->listing, m, match)
-                             : listing_older(&p->u->listing, m, match);
+        p->status = listing_message(&p->u->listing, m, match, p->end);
+    if (p->status == 0 && p->end == LISTING_NEWER && m->request_seq > 0) {
+        p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
+        if (p->status == 0)
+            p->ended[p->ended_n++] = m->request_seq;
+    }
     return p->status == 0;
+}
+
+static bool on_call(void *ctx, const struct query_call *c)
+{
+    struct part *p = ctx;
+    p->status = listing_call(&p->u->listing, c, p->end);
+    return p->status == 0;
+}
+
+static bool on_changed(void *ctx, const struct query_call *c)
+{
+    struct part *p = ctx;
+    p->status = listing_changed(&p->u->listing, c);
+    return p->status == 0;
+}
+
+/* The calls that began among these messages. */
+static int read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
+{
+    struct filter session = FILTER_ANY;
+    int64_t id = ui_session(p->u)->id;
+    struct call_question x = {.filter = &session,
+                              .side = CALLS_OF_PEERS,
+                              .newest_first = p->end == LISTING_OLDER,
+                              .from = query_call_id(id, from),
+                              .up_to = query_call_id(id, to)};
+    session.session_id = id;
+    int st = query_calls_of(p->u->q, &x, fn, p);
+    return st == 0 ? p->status : st;
 }
 
 static int64_t part_size(const struct ui *u)
@@ -118,36 +156,50 @@ static int64_t part_size(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
+static int read_messages(struct part *p, int64_t from, int64_t to)
+{
+    struct ui *u = p->u;
+    bool back = p->end == LISTING_OLDER;
+    if (back && !u->narrowed) /* nobody looks at them */
+        return 0;
+    int st = query_rows(u->q, ui_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
+                        u->narrowed && u->question.terms.n > 0, on_message, p);
+    return st == 0 ? p->status : st;
+}
+
 static int read_older(struct ui *u)
 {
-    struct part p = {.u = u};
+    struct part p = {.u = u, .end = LISTING_OLDER};
     int64_t to = u->listing.first - 1, from = to - part_size(u) + 1;
     from = from < 1 ? 1 : from;
     if (to < 1 || u->listing_full)
         return 0;
-    int st = query_rows(u->q, ui_session(u)->id, from, to, QUERY_BACKWARD,
-                        u->narrowed && u->question.terms.n > 0, on_message, &p);
-    if (p.status == MI_EFULL)
-        u->listing_full = true;
-    else if (st == 0)
-        st = p.status;
+    int st = read_messages(&p, from, to);
     if (st == 0)
+        st = read_calls(&p, from, to, on_call);
+    u->listing_full = st == MI_EFULL;
+    if (st == 0 || st == MI_EFULL)
         listing_added(&u->listing, from, u->listing.last);
-    return st;
+    return st == MI_EFULL ? 0 : st;
 }
 
 static int read_newer(struct ui *u, bool *ret_more)
 {
-    struct part p = {.u = u, .newer = true};
+    struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
     int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
     int64_t to = last - from < part_size(u) ? last : from + part_size(u) - 1;
     *ret_more = to < last;
     if (st < 0 || last < from)
         return st;
-    st = query_rows(u->q, ui_session(u)->id, from, to, QUERY_FORWARD,
-                    u->narrowed && u->question.terms.n > 0, on_message, &p);
-    st = st < 0 ? st : p.status == MI_EFULL ? 0 : p.status;
+    st = read_messages(&p, from, to);
+    if (st == 0)
+        st = read_calls(&p, from, to, on_call);
+    for (size_t i = 0; st == 0 && i < p.ended_n; i++)
+        if (p.ended[i] < from)
+            st = read_calls(&p, p.ended[i], p.ended[i], on_changed);
+    free(p.ended);
+    st = st == MI_EFULL ? 0 : st;
     if (st == 0)
         listing_added(&u->listing, u->listing.first, to);
     return st;

@@ -398,7 +398,7 @@ BEGIN
         PERFORM change_messages(p_session, p_seq, p_method, p_target, bodies, p_redactions, p_finding, p_salt, p_commitment,
             p_offset, p_words);
     END IF;
-    UPDATE sessions SET seq = greatest(seq, p_seq[cardinality(p_seq)]), received = received + added WHERE uid = p_session
+    UPDATE sessions SET seq = greatest(seq, (SELECT max(u) FROM unnest(p_seq) AS u)), received = received + added WHERE uid = p_session
         RETURNING seq INTO watermark;
     IF watermark > before AND s.call_seq IS NULL THEN
         PERFORM add_calls(p_session, before, watermark);

@@ -70,6 +70,15 @@ static void add_session(struct reader *r, struct slice vault, struct slice sessi
     add_text(r, &r->session, session);
 }
 
+static void add_sessions(struct reader *r, const struct remote_ask *ask)
+{
+    array_begin(&r->sessions, ARRAY_TEXT);
+    array_add(&r->sessions, ask->session);
+    for (size_t i = 0; i < ask->more_n; i++)
+        array_add(&r->sessions, ask->more[i]);
+    link_arg_array(r->link, &r->sessions);
+}
+
 static void add_range(struct reader *r, const struct remote_ask *ask)
 {
     add_session(r, ask->vault, ask->session);
@@ -116,12 +125,11 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
         add_range(r, ask);
         link_arg_int(r->link, ask->rows);
         return "read_events";
+    case REMOTE_SUMMARIES:
+        add_sessions(r, ask);
+        return "read_summaries";
     case REMOTE_CALLS:
-        array_begin(&r->sessions, ARRAY_TEXT);
-        array_add(&r->sessions, ask->session);
-        for (size_t i = 0; i < ask->more_n; i++)
-            array_add(&r->sessions, ask->more[i]);
-        link_arg_array(r->link, &r->sessions);
+        add_sessions(r, ask);
         link_arg_int(r->link, ask->from);
         link_arg_int(r->link, ask->to);
         add_bool(r, ask->backwards);
@@ -192,6 +200,11 @@ static bool is_wanted(struct reader *r, const struct remote_ask *ask, int row)
         return false;
     if (ask->table == REMOTE_CALLS)
         return is_next_call(r, ask, row);
+    if (ask->table == REMOTE_SUMMARIES) {
+        int64_t place = link_int(r->link, row, 0),
+                before = row > 0 ? link_int(r->link, row - 1, 0) : -1;
+        return place > before && place <= (int64_t)ask->more_n;
+    }
     if (ask->table == REMOTE_SESSIONS) {
         struct slice before = {0};
         if (row > 0)
@@ -205,7 +218,7 @@ static bool is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 /* Columns before those of remote_shape. */
 static int places(enum remote_table table)
 {
-    return table == REMOTE_CALLS ? 1 : 0;
+    return table == REMOTE_CALLS || table == REMOTE_SUMMARIES ? 1 : 0;
 }
 
 static int pass_row(struct reader *r, const struct remote_ask *ask, int row, remote_row_fn fn,
@@ -229,8 +242,8 @@ static int pass_row(struct reader *r, const struct remote_ask *ask, int row, rem
 
 static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
 {
-    static const char *const key[REMOTE_TABLES] = {"uid COLLATE \"C\"", "seq", "id", "n",
-                                                   "place, seq"};
+    static const char *const key[REMOTE_TABLES] = {"uid COLLATE \"C\"", "seq",  "id", "n",
+                                                   "place, seq",        "place"};
     struct reader *r = ctx;
     char more[96];
     const char *function = arguments(r, ask);

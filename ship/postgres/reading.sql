@@ -94,7 +94,7 @@ CREATE OR REPLACE FUNCTION read_calls(p_session text[], p_from bigint, p_to bigi
 RETURNS TABLE (place integer, seq bigint, closing_seq bigint, direction text, origin text, method text, target text, status text,
     error_code bigint, t_us bigint, duration_us bigint, request_size bigint, response_size bigint, revision text,
     operation_seq bigint, result_tokens bigint)
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$  -- as calls_in()
 DECLARE
     n bigint;
     is_added boolean;       -- the calls of the session are in call_rows
@@ -118,6 +118,40 @@ BEGIN
         EXIT WHEN p_rows <= 0;
         p_from := 0;
         p_to := 9223372036854775807;
+    END LOOP;
+END $$;
+
+-- One row for each of these sessions: its last message, signs of trouble (1 or 0), and how many calls of the client have each status.
+CREATE OR REPLACE FUNCTION read_summaries(p_session text[])
+RETURNS TABLE (place integer, last_seq bigint, last_t_us bigint, tools_changed integer, unfinished integer, ok bigint, tool_error bigint,
+    error bigint, refused bigint, cancelled bigint, server_gone bigint, interrupted bigint, timeout bigint, open bigint)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    is_added boolean;       -- the calls of the session are in call_rows
+BEGIN
+    FOR i IN 1 .. cardinality(p_session) LOOP
+        SELECT s.call_seq IS NULL INTO is_added FROM mcp_interposer.sessions s WHERE s.uid = p_session[i];
+        CONTINUE WHEN NOT FOUND;
+        RETURN QUERY SELECT i - 1, coalesce(l.seq, 0), coalesce(l.t_us, 0), coalesce(f.changed, 0), coalesce(f.unfinished, 0),
+                count(*) FILTER (WHERE c.status = 'ok'), count(*) FILTER (WHERE c.status = 'tool-error'),
+                count(*) FILTER (WHERE c.status = 'error'), count(*) FILTER (WHERE c.status = 'refused'),
+                count(*) FILTER (WHERE c.status = 'cancelled'), count(*) FILTER (WHERE c.status = 'server-gone'),
+                count(*) FILTER (WHERE c.status = 'interrupted'), count(*) FILTER (WHERE c.status = 'timeout'),
+                count(*) FILTER (WHERE c.status = 'open')
+            FROM (SELECT 1) AS one
+            LEFT JOIN (SELECT m.seq, m.t_us FROM mcp_interposer.messages m WHERE m.session_uid = p_session[i]
+                ORDER BY m.seq DESC LIMIT 1) AS l ON true
+            LEFT JOIN (SELECT max((m.finding LIKE '%tool-changed%')::integer) AS changed,
+                    max((m.finding LIKE '%unfinished-line%')::integer) AS unfinished
+                FROM mcp_interposer.messages m WHERE m.session_uid = p_session[i] AND m.finding IS NOT NULL AND m.direction = 's2c')
+                AS f ON true
+            LEFT JOIN (
+                SELECT r.status FROM mcp_interposer.call_rows r
+                    WHERE is_added AND r.session_uid = p_session[i] AND r.direction = 'c2s' AND r.origin = 'peer'
+                UNION ALL
+                SELECT r.status FROM mcp_interposer.calls_in(p_session[i], 0, 9223372036854775807) AS r
+                    WHERE NOT is_added AND r.direction = 'c2s' AND r.origin = 'peer') AS c ON true
+            GROUP BY l.seq, l.t_us, f.changed, f.unfinished;
     END LOOP;
 END $$;
 

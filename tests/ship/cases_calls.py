@@ -16,7 +16,7 @@ from vaults import SHIP, Vault, differences, exchange, lines, texts, wrong_calls
 SCHEMA_1 = (Path(__file__).resolve().parent / "store-1.sql").read_text()      # what `ship init --print` of version 1 printed
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 VIEW = re.search(r"CREATE OR REPLACE VIEW invocations.*?;", SCHEMA_1, re.S)[0]
-FINDINGS = (None, None, None, "tool-error", "timeout", "interrupted,late", "server-gone", "late-answer",
+FINDINGS = (None, None, None, "tool-error", "timeout", "interrupted,late", "server-gone", "tool-changed", "unfinished-line",
             "own-request", "x,own-request", "own-request")
 TYPES = {"seq": "bigint", "t_us": "bigint", "direction": "text", "origin": "text", "kind": "text", "rpc_id": "text", "method": "text",
          "target": "text", "body": "text", "length": "bigint", "size": "bigint", "redactions": "bigint", "action": "text",
@@ -149,6 +149,18 @@ def session(dice, n, make=recorded):
     return messages
 
 
+def own_requests():
+    """Requests of the proxy that have one id: each answer belongs to the oldest of the last 64 that has none."""
+    messages = []
+    for seq in range(1, 81):
+        m = {"seq": seq, "t_us": seq, "size": 1, "redactions": 0, "rpc_id": '"mine"'}
+        m |= {"kind": "request", "direction": "c2s", "origin": "interposer", "action": "forwarded"} if seq not in (3, 4, 75, 76, 80) else \
+            {"kind": "result", "direction": "s2c", "origin": "peer", "action": "swallowed", "finding": "own-request"}
+        commit(m)
+        messages.append(m)
+    return messages
+
+
 def send_in_parts(device, uid, messages, old=False, shuffled=False):
     """In batches of any size; some are sent again, or not in order."""
     dice, at = device.dice, 0
@@ -190,6 +202,11 @@ def _(t):
             device.send(uid, sorted(some, key=lambda m: m["seq"]), old)
         added = [dict(m, finding=(m["finding"] + "," if m.get("finding") else "") + "tool-error") for m in messages[:9]]
         device.send(uid, added, old)
+    for n in range(3):
+        uid = device.begin(False)
+        send_in_parts(device, uid, own_requests())
+        ended = t.cluster.psql(f"SELECT seq, closing_seq FROM mcp_interposer.call_rows WHERE session_uid = '{uid}' AND closing_seq > 0 ORDER BY 1")
+        assert ended == "1\t3\n2\t4\n11\t75\n12\t76\n14\t80", ended
     assert not wrong_calls(t.cluster, device), wrong_calls(t.cluster, device)[:3]
     assert int(t.cluster.psql("SELECT count(DISTINCT status) FROM mcp_interposer.call_rows")) == 9
     assert int(t.cluster.psql("SELECT count(*) FROM mcp_interposer.call_rows WHERE origin = 'interposer' AND closing_seq IS NOT NULL")) > 3

@@ -51,16 +51,24 @@ int sqlite3_exec(sqlite3 *db, const char *sql, void *fn, void *ctx, char **error
     note(sql);
     return next(db, sql, fn, ctx, error);
 }
+static int is_not_prepared(const char *sql)
+{
+    char plan[200];
+    snprintf(plan, sizeof plan, "%s", getenv("SQL_FAIL") != NULL ? getenv("SQL_FAIL") : "");
+    if (strncmp(plan, "prepare ", 8) != 0 || strstr(sql, plan + 8) == NULL)
+        return 0;
+    unsetenv("SQL_FAIL");
+    return 1;
+}
 int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int n, sqlite3_stmt **q, const char **rest)
 {
     int (*next)(sqlite3 *, const char *, int, sqlite3_stmt **, const char **) = dlsym(RTLD_NEXT, "sqlite3_prepare_v2");
-    char plan[200];
-    snprintf(plan, sizeof plan, "%s", getenv("SQL_FAIL") != NULL ? getenv("SQL_FAIL") : "");
-    if (strncmp(plan, "prepare ", 8) == 0 && strstr(sql, plan + 8) != NULL) {
-        unsetenv("SQL_FAIL");
-        return 10;
-    }
-    return next(db, sql, n, q, rest);
+    return is_not_prepared(sql) ? 10 : next(db, sql, n, q, rest);
+}
+int sqlite3_prepare_v3(sqlite3 *db, const char *sql, int n, unsigned flags, sqlite3_stmt **q, const char **rest)
+{
+    int (*next)(sqlite3 *, const char *, int, unsigned, sqlite3_stmt **, const char **) = dlsym(RTLD_NEXT, "sqlite3_prepare_v3");
+    return is_not_prepared(sql) ? 10 : next(db, sql, n, flags, q, rest);
 }
 """
 

@@ -120,7 +120,7 @@ def _(t, f):
     f.shards[0].psql("UPDATE mcp_interposer.vaults SET leaves = leaves - 1")
     f.shards[0].psql("UPDATE mcp_interposer.store SET version = 0")
     said = sent(vault.to(url, "--once"), 3)
-    assert "shard 1: its schema has version 0, and the router needs 1: run ship init --shards" in said, said
+    assert "shard 1: its schema has version 0, and the router needs 2: run ship init --shards" in said, said
     f.init()
     sent(vault.to(url, "--once"))
     # a shard that takes nothing is tried again later

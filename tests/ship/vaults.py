@@ -270,6 +270,15 @@ def wrong_calls(cluster, vault, complete=False):
         wanted = {k: row for k, row in expected.items() if k[0] in uids}
         said += [f"{what} of call {k}: {found.get(k)} and not {wanted.get(k)}" for k in sorted({*found, *wanted})
                  if found.get(k) != wanted.get(k)]
+    for row in rows("SELECT s.uid AS u, x.* FROM mcp_interposer.sessions s, mcp_interposer.read_summaries(ARRAY[s.uid]) AS x "
+                    f"WHERE s.uid IN {of.format('')}"):
+        ms = sorted(messages.get(row["u"], []), key=lambda m: m["seq"])
+        signs = " ".join(m["finding"] or "" for m in ms if m["direction"] == "s2c")
+        mine = [r["status"].replace("-", "_") for (u, _), r in expected.items() if u == row["u"] and (r["direction"], r["origin"]) == ("c2s", "peer")]
+        wanted = {k: mine.count(k) for k in ("ok", "tool_error", "error", "refused", "cancelled", "server_gone", "interrupted", "timeout", "open")}
+        wanted |= {"u": row["u"], "place": 0, "last_seq": ms[-1]["seq"] if ms else 0, "last_t_us": ms[-1]["t_us"] if ms else 0,
+                   "tools_changed": int("tool-changed" in signs), "unfinished": int("unfinished-line" in signs)}
+        said += [] if row == wanted else [f"summary {row} and not {wanted}"]
     if complete:
         calls = vault.rows(f"SELECT s.uid, {', '.join(CALL).replace('seq', 'c.id & 68719476735', 1)} FROM calls c "
                            "JOIN sessions s ON s.id = c.id >> 36 WHERE s.calls = 1")

@@ -138,18 +138,16 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
     if (x->newest_first)
         buf_printf(sql,
                    "%s.calls c CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
-                   " (SELECT min(s.id) FROM sessions s WHERE 1%.*s) << 36 AND"
-                   " ((SELECT max(s.id) FROM sessions s WHERE 1%.*s) << 36) + 68719476735",
+                   " max((SELECT min(s.id) FROM sessions s WHERE 1%.*s) << 36, ?7) AND"
+                   " min(((SELECT max(s.id) FROM sessions s WHERE 1%.*s) << 36) + 68719476735, ?8)",
                    schema, (int)some.n, some.p, (int)some.n, some.p);
     else
         buf_printf(sql,
-                   "sessions s CROSS JOIN %s.calls c ON c.id BETWEEN s.id << 36 AND"
-                   " (s.id << 36) + 68719476735 WHERE 1",
+                   "sessions s CROSS JOIN %s.calls c ON c.id BETWEEN max(s.id << 36, ?7) AND"
+                   " min((s.id << 36) + 68719476735, ?8) WHERE 1",
                    schema);
     if (q->has_calls)
         buf_adds(sql, derived ? " AND s.calls IS NOT 1" : " AND s.calls = 1");
-    if (x->newest_first && x->up_to != 0)
-        buf_adds(sql, " AND c.id <= ?8");
     buf_slice_add(sql, buf_slice(&w->sql));
     buf_adds(sql, x->side == CALLS_OF_CLIENT ? " AND c.direction = 'c2s'" : "");
     buf_adds(sql, x->side != CALLS_OF_ALL ? " AND c.origin = 'peer'" : "");
@@ -169,14 +167,14 @@ static void make_sql(struct buf *sql, const struct query *q, const struct call_q
     buf_adds(sql, x->newest_first ? " ORDER BY 1 DESC" : "");
 }
 
-static int run(struct query *q, const char *sql, const struct where *w, int64_t up_to,
-               query_row_fn fn, void *ctx)
+static int run(struct query *q, const char *sql, const struct where *w,
+               const struct call_question *x, query_row_fn fn, void *ctx)
 {
     sqlite3_stmt *st;
     int rc = SQLITE_DONE, status = db_ask_text(&q->d, sql, &st, NULL, 0);
     if (status < 0)
         return status;
-    db_bind(st, 8, DB_WITH(db_int(up_to)));
+    db_bind(st, 7, DB_WITH(db_int(x->from), db_int(x->up_to != 0 ? x->up_to : INT64_MAX)));
     db_bind(st, WHERE_FIRST, w->value, w->n);
     while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
         status = fn(ctx, st);
@@ -233,7 +231,7 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     if (st == 0 && (q->has_calls || missing.n > 0)) {
         make_sql(&sql, q, x, columns, &sessions, &w, missing.n > 0);
         bool failed = sql.failed || w.sql.failed || sessions.sql.failed;
-        st = failed ? MI_ENOMEM : run(q, buf_str(&sql), &w, x->up_to, fn, ctx);
+        st = failed ? MI_ENOMEM : run(q, buf_str(&sql), &w, x, fn, ctx);
     }
     free(missing.id);
     buf_close(&sql);

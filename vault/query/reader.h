@@ -118,8 +118,8 @@ struct call_question {
     const struct filter *filter; /* its times are those of requests */
     enum call_side side;
     bool recorded;     /* not of imported sessions */
-    bool newest_first; /* by their ids; else in any order */
-    int64_t up_to;     /* with newest_first: query_call_id() of the first; 0: any */
+    bool newest_first;   /* by their ids; else those of a session in the order of their ids */
+    int64_t from, up_to; /* ids of the first and of the last: query_call_id(); 0: any */
 };
 
 /* MI_ENOENT (nothing has been recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
@@ -177,7 +177,7 @@ MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query
                            void *ctx);
 /* The client's requests of one session, in the order of request_seq. */
 MI_MUST int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx);
-/* For `up_to`: this call, or with seq 0 the last one of the session. */
+/* The id of this call, or with seq 0 of the last one of the session. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 
 /* Messages with from <= seq <= to, in order. With on_event, the session's events in between, by time. */

@@ -1,4 +1,5 @@
 /* summary.c - how many calls a session has, and how they ended. */
+#include "vault/query/connection.h"
 #include "vault/query/statements.h"
 
 #include "vault/store/call_batch.h"
@@ -102,8 +103,47 @@ static int on_message(void *ctx, sqlite3_stmt *st)
     return 0;
 }
 
+/* ---- of a store ---- */
+
+/* The columns from the fifth on are in the order of enum call_status. */
+static const char summaries[] =
+    "SELECT last_seq, last_t_us, tools_changed, unfinished, ok, tool_error, error, refused, "
+    "cancelled,"
+    " server_gone, interrupted, timeout, open FROM summaries WHERE id = ?1";
+_Static_assert(CALL_OK == 0 && CALL_TOOL_ERROR == 1 && CALL_ERROR == 2 && CALL_REFUSED == 3 &&
+                   CALL_CANCELLED == 4 && CALL_SERVER_GONE == 5 && CALL_INTERRUPTED == 6 &&
+                   CALL_TIMEOUT == 7 && CALL_OPEN == 8 && CALL_UNKNOWN == 9,
+               "the statement has each status");
+
+static int read_summary(struct query *q, int64_t session_id, struct query_summary *ret)
+{
+    struct query_summary s = {0};
+    sqlite3_stmt *st;
+    int status = query_refresh(q), rc = SQLITE_DONE;
+    if (status == 0)
+        status = db_ask_text(&q->d, summaries, &st, DB_WITH(db_int(session_id)));
+    if (status < 0)
+        return status;
+    if ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+        s.last_seq = sqlite3_column_int64(st, 0);
+        s.last_t_us = connect_time(st, 1);
+        s.tools_changed = sqlite3_column_int(st, 2) != 0;
+        s.unfinished = sqlite3_column_int(st, 3) != 0;
+        for (int i = 0; i < CALL_UNKNOWN; i++) {
+            s.by_status[i] = sqlite3_column_int64(st, 4 + i);
+            s.calls += s.by_status[i];
+        }
+    }
+    status = db_done(&q->d, st, rc);
+    if (status == 0)
+        *ret = s;
+    return status;
+}
+
 int query_summary(struct query *q, int64_t session_id, bool waiting, struct query_summary *ret)
 {
+    if (query_is_store(q) && !waiting)
+        return read_summary(q, session_id, ret);
     struct counting c = {0};
     bool stored = false;
     int64_t pid = 0;

@@ -175,8 +175,9 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
 {
     if (ask->rows == 1)
         return;
-    page_drop(r->listed);
-    r->listed = p;
+    page_drop(r->listed[MI_COUNT(r->listed) - 1]);
+    memmove(r->listed + 1, r->listed, sizeof r->listed - sizeof r->listed[0]);
+    r->listed[0] = p;
     page_hold(p);
     if (!ask->backwards)
         return;
@@ -302,28 +303,36 @@ void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask,
     keep_page(&r->kept[r->kept_next++ % MI_COUNT(r->kept)], session, ask, p);
 }
 
-/* Sessions whose calls are read together. */
+/* Sessions whose calls or summaries are read together. */
 struct group {
     size_t n;
     int64_t id[1 + REMOTE_SESSIONS_MORE];
     struct slice uid[1 + REMOTE_SESSIONS_MORE]; /* of a page of sessions, but the first */
 };
 
-/* Adds the sessions behind this one in the last page of sessions if that has the last one whose calls were asked for before
- * it: a statement goes through that page. */
-static int add_next_sessions(struct remote *r, struct group *g)
+/* Adds the sessions behind this one in a page of sessions that has, before it, the last one that was asked for: a statement
+ * goes through that page. *ask: for all of them. */
+static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
+                             struct remote_ask *ask)
 {
     struct remote_ask here, last;
-    const struct page *p = r->listed;
-    size_t row, before;
-    if (!pages_of(r, g->id[0], &here) || !pages_of(r, r->calls_session, &last) ||
-        !find_uid(p, here.session, &row) || !find_uid(p, last.session, &before) || before >= row)
+    const struct page *p = NULL;
+    size_t row = 0, before;
+    if (!pages_of(r, g->id[0], &here) || !pages_of(r, last_id, &last))
         return 0;
-    for (; g->n <= REMOTE_SESSIONS_MORE && row + g->n < p->n; g->n++) {
+    for (size_t i = 0; i < MI_COUNT(r->listed) && p == NULL; i++)
+        if (find_uid(r->listed[i], here.session, &row) &&
+            find_uid(r->listed[i], last.session, &before) && before < row)
+            p = r->listed[i];
+    for (; p != NULL && g->n <= REMOTE_SESSIONS_MORE && row + g->n < p->n; g->n++) {
         const struct cell *session = page_row(p, row + g->n);
         g->uid[g->n] = session[REMOTE_SESSION_UID].text;
         if (pages_id(r, session, &g->id[g->n]) < 0)
             return MI_ENOMEM;
+    }
+    if (pages_of(r, g->id[0], ask)) { /* again: the texts may have moved */
+        ask->more = &g->uid[1];
+        ask->more_n = g->n - 1;
     }
     return 0;
 }
@@ -383,15 +392,66 @@ int pages_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
 {
     struct group g = {.n = 1, .id = {session}};
     struct remote_ask wide = *ask;
-    if (ask->from <= 1 && ask->to == SCHEMA_SEQ_MAX && add_next_sessions(r, &g) < 0)
+    if (ask->from <= 1 && ask->to == SCHEMA_SEQ_MAX &&
+        add_next_sessions(r, r->calls_session, &g, &wide) < 0)
         return MI_ENOMEM;
-    if (g.n > 1 && pages_of(r, session, &wide)) { /* again: the texts may have moved */
-        wide.more = &g.uid[1];
-        wide.more_n = g.n - 1;
+    if (g.n > 1)
         wide.rows = REMOTE_ROWS;
-    }
     r->calls_session = session;
     return read_calls(r, &wide, g.id, ret);
+}
+
+/* ---- summaries ---- */
+
+static bool find_summary(const struct remote *r, int64_t id, size_t *ret)
+{
+    for (size_t i = 0; r->summaries != NULL && i < r->summaries->n; i++)
+        if (r->summary_of[i] == id) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+static int read_summaries(struct remote *r, int64_t id)
+{
+    struct group g = {.n = 1, .id = {id}};
+    struct remote_ask ask = {.table = REMOTE_SUMMARIES};
+    struct page *all = page_new(REMOTE_SUMMARIES);
+    struct filling f = {.page = all, .ask = &ask};
+    int st = all != NULL ? 0 : MI_ENOMEM;
+    if (!pages_of(r, id, &ask))
+        st = st < 0 ? st : MI_ENOENT;
+    if (st == 0)
+        st = add_next_sessions(r, r->summary_of[0], &g, &ask);
+    ask.rows = (int64_t)g.n;
+    if (st == 0) {
+        all->width++;
+        st = r->store.read(r->store.ctx, &ask, add_row, &f);
+    }
+    page_drop(r->summaries);
+    r->summaries = NULL;
+    r->summary_of[0] = id; /* the last one that was asked for, also if it has no row */
+    if (st == 0)
+        st = copy_rows(all, &ask, 0, all->n, false, &r->summaries);
+    for (size_t i = 0; st == 0 && i < all->n; i++)
+        r->summary_of[i] = g.id[page_row(all, i)[0].number];
+    page_drop(all);
+    return st;
+}
+
+int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
+{
+    if (!find_summary(r, id, ret_row)) {
+        int st = read_summaries(r, id);
+        if (st < 0)
+            return st;
+        if (!find_summary(r, id, ret_row))
+            return MI_ENOENT;
+    }
+    *ret = r->summaries;
+    page_hold(*ret);
+    return 0;
 }
 
 /* ---- blocks of messages and calls ---- */

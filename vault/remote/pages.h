@@ -48,13 +48,15 @@ struct remote {
     uint32_t *vault;      /* owned; of each uid, in vaults */
     size_t vault_cap;
     struct page *sessions[2]; /* held; the last pages of sessions, newest first */
-    struct page *listed;      /* held; the last page of sessions in any order */
+    struct page *listed[4];   /* held; the last pages of sessions in any order, newest first */
     struct page *session;     /* held; the last session that was read alone */
     struct kept kept[4];      /* the last pages of messages */
     size_t kept_next;         /* the one that is replaced next */
     struct kept calls
         [1 + REMOTE_SESSIONS_MORE]; /* the last pages of calls that end with a session's last one */
     int64_t calls_session;          /* id of the last session whose calls were asked for */
+    struct page *summaries;         /* held; the last ones, and the ids of their sessions */
+    int64_t summary_of[1 + REMOTE_SESSIONS_MORE];
     struct block block[PAGES_BLOCKS];
     uint64_t lookups;
 };
@@ -73,6 +75,7 @@ MI_MUST int pages_id(struct remote *r, const struct cell *session, int64_t *ret)
 MI_MUST bool pages_of(const struct remote *r, int64_t id, struct remote_ask *ask);
 /* One row; the page is held for the caller. MI_ENOENT. */
 MI_MUST int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
+MI_MUST int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 /* A message or a call, by the table. */
 MI_MUST int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
                       struct page **ret, size_t *ret_row);

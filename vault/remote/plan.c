@@ -30,6 +30,7 @@ static const struct key keys[REMOTE_TABLES][4] = {
     [REMOTE_EVENTS] = {{COLUMN_ID, "="}, {EVENT_ID, "=g>l"}},
     [REMOTE_LEAVES] = {{LEAF, "g<"}},
     [REMOTE_CALLS] = {{COLUMN_ID, "=gl"}},
+    [REMOTE_SUMMARIES] = {{COLUMN_ID, "="}},
 };
 
 static char operator_of(unsigned char op)
@@ -73,8 +74,10 @@ static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
         return column == COLUMN_ID;
     case REMOTE_EVENTS:
         return column == EVENT_ID;
-    default:
+    case REMOTE_LEAVES:
         return column == LEAF_N;
+    default:
+        return false;
     }
 }
 
@@ -97,8 +100,7 @@ int plan_best(enum remote_table table, sqlite3_index_info *info)
     }
     text[2 * n] = '\0';
     /* They are read of one session only. */
-    if ((table == REMOTE_EVENTS || table == REMOTE_MESSAGES || table == REMOTE_CALLS) &&
-        strchr(text, 'a') == NULL)
+    if (table != REMOTE_SESSIONS && table != REMOTE_LEAVES && strchr(text, 'a') == NULL)
         return SQLITE_CONSTRAINT;
     info->idxStr = sqlite3_mprintf("%s", text);
     if (info->idxStr == NULL)

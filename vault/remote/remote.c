@@ -32,7 +32,9 @@ void remote_free(struct remote *r)
     page_drop(r->sessions[0]);
     page_drop(r->sessions[1]);
     page_drop(r->session);
-    page_drop(r->listed);
+    for (size_t i = 0; i < MI_COUNT(r->listed); i++)
+        page_drop(r->listed[i]);
+    page_drop(r->summaries);
     for (size_t i = 0; i < MI_COUNT(r->kept); i++)
         page_drop(r->kept[i].page);
     for (size_t i = 0; i < MI_COUNT(r->calls); i++)

@@ -1,5 +1,5 @@
-/* remote.h - a store of many vaults as the tables of one: sessions, messages, events, leaves and calls as virtual
- * tables of SQLite, so that the statements of vault/query read a store as they read a vault.
+/* remote.h - a store of many vaults as the tables of one: sessions, messages, events, leaves, calls and summaries
+ * as virtual tables of SQLite, so that the statements of vault/query read a store as they read a vault.
  *
  * Rules     A session's uid is its key in a store. Here it also gets an id, in the order in which sessions are first
  *           read, as its `id`; its id in its vault is its number here. Sessions are newest first by their uid: a
@@ -9,7 +9,7 @@
  *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest. Messages,
  *           events and calls are those of one session: a statement without their id, or their session, is an error.
  *           Calls of one session after the other, as in a join with sessions, are read of up to REMOTE_SESSIONS_MORE
- *           sessions at once.
+ *           sessions at once, and so are summaries: a table with a row for each session, by its id.
  * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
  * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used until remote_free().
  * Errors    those of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
@@ -34,6 +34,7 @@ enum remote_table {
     REMOTE_EVENTS,
     REMOTE_LEAVES,
     REMOTE_CALLS,
+    REMOTE_SUMMARIES,
     REMOTE_TABLES
 };
 
@@ -58,7 +59,8 @@ struct remote_ask {
     /* messages, events and calls of one session, with from <= seq or id <= to */
     struct slice vault, session;
     int64_t from, to;
-    const struct slice *more; /* calls: then all those of these sessions, in this order */
+    const struct slice
+        *more; /* calls: then all those of these sessions, in this order; summaries: theirs, too */
     size_t more_n;
     bool bodies; /* of messages: wanted; then at most about REMOTE_BYTES of them */
     /* sessions with uid >= first and < before; leaves that begin with first. {NULL, 0}: any */
@@ -76,7 +78,7 @@ struct remote_words {
     int64_t rows;      /* at most */
 };
 
-/* Returns 0 to continue, or an error. Calls have a cell before those of remote_shape: 0 for one of `session`, N for one of
+/* Returns 0 to continue, or an error. Calls and summaries have a cell before those of remote_shape: 0 for one of `session`, N for one of
  * more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 

@@ -17,9 +17,10 @@
 #define COLUMN_ALL(...) COLUMN(__VA_ARGS__) COLUMN_LAST(__VA_ARGS__)
 
 const struct remote_shape remote_shape[REMOTE_TABLES] = {
-    [REMOTE_SESSIONS] = {"sessions", "tti" SESSION_FIELDS(CELL) "ii" SESSION_FIELDS(CELL_LAST),
-                         "id, vault, uid, number" SESSION_FIELDS(
-                             COLUMN) ", salt, end_commitment" SESSION_FIELDS(COLUMN_LAST) ", calls"},
+    [REMOTE_SESSIONS] =
+        {"sessions", "tti" SESSION_FIELDS(CELL) "ii" SESSION_FIELDS(CELL_LAST),
+         "id, vault, uid, number" SESSION_FIELDS(COLUMN) ", salt, end_commitment" SESSION_FIELDS(
+             COLUMN_LAST) ", calls"},
     [REMOTE_MESSAGES] = {"messages", "i" MESSAGE_FIELDS(CELL_ALL),
                          "id, seq" MESSAGE_FIELDS(COLUMN_ALL) ", session_id"},
     [REMOTE_EVENTS] = {"events", "i" EVENT_FIELDS(CELL), "session_id, id" EVENT_FIELDS(COLUMN)},
@@ -28,4 +29,8 @@ const struct remote_shape remote_shape[REMOTE_TABLES] = {
                       "id, seq, closing_seq, direction, origin, method, target, status, "
                       "error_code, t_us, duration_us,"
                       " request_size, response_size, revision, operation_seq, result_tokens"},
+    [REMOTE_SUMMARIES] = {"summaries", "iiiiiiiiiiiii",
+                          "id, last_seq, last_t_us, tools_changed, unfinished, ok, tool_error, "
+                          "error, refused, cancelled,"
+                          " server_gone, interrupted, timeout, open"},
 };

@@ -138,7 +138,8 @@ static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
     c->none |= to < from;
-    assert(c->none || from == to || from <= 1); /* no statement asks for what is newer than a session */
+    assert(c->none || from == to ||
+           from <= 1); /* no statement asks for what is newer than a session */
     if (from == to) {
         c->id = to;
         c->none |= to < 1;
@@ -237,6 +238,9 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
         limit_sessions(c, ids.from, ids.to);
     } else if (t->table == REMOTE_MESSAGES || t->table == REMOTE_CALLS) {
         limit_messages(c, ids.from, ids.to);
+    } else if (t->table == REMOTE_SUMMARIES) {
+        c->none |= ids.from != ids.to || ids.from < 1;
+        c->session = c->id = ids.from;
     } else if (t->table == REMOTE_EVENTS) {
         c->session = ids.from;
         c->ask.from = keys.from;
@@ -245,8 +249,9 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     c->one = c->id != 0;
     if (!c->one || c->none)
         return load(c);
-    int st = t->table == REMOTE_SESSIONS
-                 ? pages_session(t->remote, c->id, &c->page, &c->row)
+    int st = t->table == REMOTE_SESSIONS ? pages_session(t->remote, c->id, &c->page, &c->row)
+             : t->table == REMOTE_SUMMARIES
+                 ? pages_summary(t->remote, c->id, &c->page, &c->row)
                  : pages_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
     return st == 0 || st == MI_ENOENT ? SQLITE_OK : fail(c, st);
 }

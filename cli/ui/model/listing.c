@@ -14,41 +14,40 @@ void listing_close(struct listing *l)
 {
     free(l->old);
     free(l->young);
-    free(l->open.end);
-    free(l->closing.end);
+    free(l->open.request);
+    free(l->matched.request);
     figures_close(&l->figures);
     *l = (struct listing){0};
 }
 
-/* ---- open calls, and their ends ---- */
+/* ---- requests ---- */
 
-static struct listing_end *find_end(const struct listing_ends *e, int64_t request)
+static int put_request(struct listing_requests *r, const struct listing_request *x)
 {
-    size_t i = SEARCH_INT64(e->end, e->n, request, request);
-    return i < e->n && e->end[i].request == request ? &e->end[i] : NULL;
-}
-
-static int put_end(struct listing_ends *e, const struct listing_end *x)
-{
-    size_t i = SEARCH_INT64(e->end, e->n, request, x->request);
-    if (i < e->n && e->end[i].request == x->request) {
-        e->end[i] = *x;
+    size_t i = SEARCH_INT64(r->request, r->n, seq, x->seq);
+    if (i < r->n && r->request[i].seq == x->seq) {
+        r->request[i] = *x;
         return 0;
     }
-    if (e->n == LISTING_OPEN_MAX) /* it stays open */
+    if (r->n == LISTING_OPEN_MAX) /* it stays open, or does not match */
         return 0;
-    if (!GROW(e->end, e->n, e->cap))
+    if (!GROW(r->request, r->n, r->cap))
         return MI_ENOMEM;
-    memmove(&e->end[i + 1], &e->end[i], (e->n++ - i) * sizeof e->end[0]);
-    e->end[i] = *x;
+    memmove(&r->request[i + 1], &r->request[i], (r->n++ - i) * sizeof r->request[0]);
+    r->request[i] = *x;
     return 0;
 }
 
-static void remove_end(struct listing_ends *e, struct listing_end *x)
+/* false: it was not there. */
+static bool take_request(struct listing_requests *r, int64_t seq, struct listing_request *ret)
 {
-    size_t i = (size_t)(x - e->end);
-    e->n--;
-    memmove(x, x + 1, (e->n - i) * sizeof *x);
+    size_t i = SEARCH_INT64(r->request, r->n, seq, seq);
+    if (i == r->n || r->request[i].seq != seq)
+        return false;
+    *ret = r->request[i];
+    r->n--;
+    memmove(&r->request[i], &r->request[i + 1], (r->n - i) * sizeof r->request[0]);
+    return true;
 }
 
 /* ---- rows ---- */
@@ -134,123 +133,67 @@ static struct listed *find_row(struct listing *l, int64_t seq)
     return at < l->old_n ? &l->old[l->old_n - 1 - at] : &l->young[at - l->old_n];
 }
 
-/* ---- messages ---- */
+/* ---- messages and calls ---- */
 
-static bool is_call(const struct query_message *m)
-{
-    return m->kind == KIND_REQUEST && m->origin == ROW_PEER;
-}
-
-static bool closes(const struct query_message *m)
-{
-    if (m->request_seq <= 0 || m->action != ROW_FORWARDED)
-        return false;
-    return m->kind == KIND_RESULT || m->kind == KIND_ERROR ||
-           (m->kind == KIND_NOTIFICATION && m->origin == ROW_PEER && m->method.p != NULL &&
-            slice_is(m->method, "notifications/cancelled"));
-}
-
-static struct listing_end end_of(const struct query_message *m, bool matches)
-{
-    return (struct listing_end){
-        .request = m->request_seq,
-        .seq = m->seq,
-        .t_us = m->t_us,
-        .status = query_status(m),
-        .matches = matches,
-    };
-}
-
-/* Counts a call of the client: open, or ended. */
-static int count(struct listing *l, const struct query_message *m, const struct listed *row,
-                 enum figures_order order)
-{
-    int st = figures_asked(&l->figures, m->method, m->target);
-    if (st == 0 && row->status != CALL_OPEN)
-        st = figures_ended(&l->figures, m->method, m->target, row->status, row->took_us, order);
-    return st;
-}
-
-/* The row of a request; *matches: also with the message that closed it. An open one is remembered. */
-static int take_call(struct listing *l, const struct query_message *m, enum figures_order order,
-                     bool *matches, struct listed *ret)
-{
-    struct listing_end *e = find_end(&l->closing, m->seq);
-    bool counted = m->direction == ROW_C2S;
-    bool refused = m->action == ROW_REFUSED;
-    int st = 0;
-    *ret = (struct listed){m->seq, 0, -1, refused ? CALL_REFUSED : CALL_OPEN};
-    if (e != NULL) {
-        *ret =
-            (struct listed){m->seq, e->seq, e->t_us - m->t_us, refused ? CALL_REFUSED : e->status};
-        *matches |= e->matches;
-        remove_end(&l->closing, e);
-    } else if (!refused) {
-        struct listing_end open = {
-            .request = m->seq, .t_us = m->t_us, .matches = *matches, .counted = counted};
-        st = put_end(&l->open, &open);
-    }
-    return st == 0 && counted ? count(l, m, ret, order) : st;
-}
-
-/* A message that closes a call which was added. */
-static int close_call(struct listing *l, struct listing_end *open, const struct query_message *m,
-                      bool matches, enum figures_order order)
-{
-    struct listed row = {open->request, m->seq, m->t_us - open->t_us, query_status(m)};
-    bool listed = open->matches, counted = open->counted;
-    int st = 0;
-    remove_end(&l->open, open);
-    if (counted)
-        st = figures_ended(&l->figures, m->request_method, m->request_target, row.status,
-                           row.took_us, order);
-    struct listed *old = l->mode == LISTING_CALLS && listed ? find_row(l, row.seq) : NULL;
-    if (old != NULL)
-        *old = row;
-    else if (st == 0 && l->mode == LISTING_CALLS && matches && !listed)
-        st = add_young(l, &row);
-    return st;
-}
-
-int listing_older(struct listing *l, const struct query_message *m, bool matches)
+int listing_message(struct listing *l, const struct query_message *m, bool matches,
+                    enum listing_end end)
 {
     struct listed row = {m->seq, 0, -1, CALL_UNKNOWN};
-    int st = 0;
-    l->first = m->seq;
-    if (closes(m)) {
-        struct listing_end e = end_of(m, matches);
-        st = put_end(&l->closing, &e);
-    }
-    if (st == 0 && l->mode == LISTING_MESSAGES)
-        st = matches && keeps_rows(l) ? add_old(l, &row) : 0;
-    if (st == 0 && is_call(m)) {
-        st = take_call(l, m, FIGURES_OLDER, &matches, &row);
-        if (st == 0 && l->mode == LISTING_CALLS && matches)
-            st = add_old(l, &row);
-    }
-    return st;
+    struct listing_request request = {.seq = m->kind == KIND_REQUEST ? m->seq : m->request_seq};
+    if (end == LISTING_OLDER)
+        l->first = m->seq;
+    else
+        l->last = m->seq;
+    if (!matches || l->every)
+        return 0;
+    if (l->mode == LISTING_CALLS)
+        return request.seq > 0 ? put_request(&l->matched, &request) : 0;
+    return end == LISTING_OLDER ? add_old(l, &row) : add_young(l, &row);
 }
 
-int listing_newer(struct listing *l, const struct query_message *m, bool matches)
+static struct listed row_of(const struct query_call *c)
 {
-    struct listed row = {m->seq, 0, -1, CALL_UNKNOWN};
+    return (struct listed){c->request_seq, c->closing_seq, c->duration_us, c->status};
+}
+
+static int count_ended(struct listing *l, const struct query_call *c, enum listing_end end)
+{
+    return figures_ended(&l->figures, c->method, c->target, c->status, c->duration_us,
+                         end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
+}
+
+int listing_call(struct listing *l, const struct query_call *c, enum listing_end end)
+{
+    struct listing_request open = {.seq = c->request_seq, .counted = c->direction == ROW_C2S}, match;
+    struct listed row = row_of(c);
+    int st = open.counted ? figures_asked(&l->figures, c->method, c->target) : 0;
+    bool matches = take_request(&l->matched, c->request_seq, &match) || l->every;
+    if (st == 0 && c->status == CALL_OPEN)
+        st = put_request(&l->open, &open);
+    else if (st == 0 && open.counted)
+        st = count_ended(l, c, end);
+    if (st < 0 || !matches || l->mode == LISTING_MESSAGES)
+        return st;
+    return end == LISTING_OLDER ? add_old(l, &row) : add_young(l, &row);
+}
+
+int listing_changed(struct listing *l, const struct query_call *c)
+{
+    struct listing_request open, match;
+    struct listed row = row_of(c);
     int st = 0;
-    l->last = m->seq;
-    if (closes(m)) {
-        struct listing_end *open = find_end(&l->open, m->request_seq), e = end_of(m, matches);
-        if (open != NULL)
-            st = close_call(l, open, m, matches, FIGURES_NEWER);
-        else if (m->request_seq < l->first && find_end(&l->closing, m->request_seq) == NULL)
-            st = put_end(&l->closing, &e);
-    }
-    if (st == 0 && l->mode == LISTING_MESSAGES)
-        st = matches && keeps_rows(l) ? add_young(l, &row) : 0;
-    if (st == 0 && is_call(m)) {
-        st = take_call(l, m, FIGURES_NEWER, &matches, &row);
-        if (st == 0 && l->mode == LISTING_CALLS && matches)
-            st = add_young(l, &row);
-    }
-    return st;
+    if (c->status == CALL_OPEN || c->request_seq < l->first) /* it is read later */
+        return 0;
+    bool matches = take_request(&l->matched, c->request_seq, &match) || l->every;
+    if (take_request(&l->open, c->request_seq, &open) && open.counted)
+        st = count_ended(l, c, LISTING_NEWER);
+    if (st < 0 || l->mode == LISTING_MESSAGES)
+        return st;
+    struct listed *old = find_row(l, row.seq);
+    if (old == NULL)
+        return matches ? add_young(l, &row) : 0;
+    *old = row;
+    return 0;
 }
 
 void listing_added(struct listing *l, int64_t first, int64_t last)

@@ -1,12 +1,12 @@
 /* listing.h - the calls, or the messages, of one session that match a filter, and the figures of all its calls.
  *
- * A session may have millions of messages. The caller reads them backwards from the newest in parts, and adds each
- * message; so the end of the list is complete at once. Messages that are recorded meanwhile are added at the other end.
- * A message in the list is represented by its number; the screen reads the rows that it shows (row_cache.h).
+ * A session may have millions of messages. The caller reads them backwards from the newest in parts: the messages, if it has
+ * a filter or lists them, then the calls that began among them; so the end of the list is complete at once. What is recorded
+ * meanwhile is added at the other end. A message in the list is represented by its number; the screen reads the rows that it
+ * shows (row_cache.h).
  *
- * Calls     requests of both sides. The first message that closes a request decides how it ended, as in
- *           vault/query/reader.h. A call matches if its request or the message that closed it does. Figures are those of
- *           the client's calls, whether they match or not.
+ * Calls     requests of both sides, as vault/query/reader.h gives them. A call matches if its request or the message that
+ *           ended it does. Figures are those of the client's calls, whether they match or not.
  * Messages  without a filter the list needs no memory: its rows are all numbers up to the last.
  * Owns      its rows: 32 bytes each, at most LISTING_MAX; listing_close() frees them.
  * Errors    MI_ENOMEM; MI_EFULL: the list is full, older messages cannot be added.
@@ -18,7 +18,7 @@
 
 #define LISTING_MAX ((size_t)4 << 20)
 #define LISTING_OPEN_MAX                                                                           \
-    ((size_t)1 << 16) /* open calls, and answers whose request was not added yet */
+    ((size_t)1 << 16) /* open calls, and requests that match and were not added yet */
 
 enum listing_mode { LISTING_CALLS, LISTING_MESSAGES };
 
@@ -29,16 +29,14 @@ struct listed {
     enum call_status status;
 };
 
-/* An open request, or the message that closes one. */
-struct listing_end {
-    int64_t request; /* its seq */
-    int64_t seq, t_us;
-    enum call_status status;
-    bool matches, counted;
+/* A request, by its seq. */
+struct listing_request {
+    int64_t seq;
+    bool counted; /* of an open one: it is in the figures */
 };
 
-struct listing_ends {
-    struct listing_end *end; /* owned; sorted by request */
+struct listing_requests {
+    struct listing_request *request; /* owned; sorted by seq */
     size_t n, cap;
 };
 
@@ -48,8 +46,8 @@ struct listing {
     int64_t first, last;        /* the messages first..last were added; first 1: that is all */
     struct listed *old, *young; /* owned; newest first, and in order */
     size_t old_n, old_cap, young_n, young_cap;
-    struct listing_ends open;    /* requests that were added and not closed */
-    struct listing_ends closing; /* messages that close a request before `first` */
+    struct listing_requests open;    /* that were added, and have not ended */
+    struct listing_requests matched; /* by a message; they were not added yet */
     struct figures figures;
 };
 
@@ -57,9 +55,17 @@ struct listing {
 void listing_open(struct listing *l, enum listing_mode mode, bool every, int64_t last);
 void listing_close(struct listing *l); /* safe to call twice */
 
-/* The message before the first, or after the last; numbers may be missing. */
-MI_MUST int listing_older(struct listing *l, const struct query_message *m, bool matches);
-MI_MUST int listing_newer(struct listing *l, const struct query_message *m, bool matches);
+/* Which end of the list is read. */
+enum listing_end { LISTING_OLDER, LISTING_NEWER };
+
+/* The message before the first, or after the last; numbers may be missing. `matches` counts for the call that it begins or
+ * ends, too, which is added later. */
+MI_MUST int listing_message(struct listing *l, const struct query_message *m, bool matches,
+                            enum listing_end end);
+/* The call before the first, or after the last; with a filter, if one of its messages that were added matches. */
+MI_MUST int listing_call(struct listing *l, const struct query_call *c, enum listing_end end);
+/* A call that may have been added as open, as it is now. */
+MI_MUST int listing_changed(struct listing *l, const struct query_call *c);
 /* All messages from this number on were added, or up to this one, if the vault does not have some of them. */
 void listing_added(struct listing *l, int64_t first, int64_t last);
 

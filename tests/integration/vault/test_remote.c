@@ -254,7 +254,7 @@ static void test_remote_facts_are_read_without_bodies(void **state)
     assert_int_equal(s.bodies, 0);
     int asked = s.asked;
     struct query_summary sum;
-    assert_int_equal(query_summary(q, id, false, &sum), 0);
+    assert_int_equal(query_summary(q, id, true, &sum), 0);
     assert_int_equal(sum.last_seq, MESSAGES);
     assert_int_equal(sum.calls, BACK);
     query_summary_close(&sum);
@@ -309,9 +309,10 @@ static void test_remote_summary_of_a_small_session_is_one_call(void **state)
     uid_of(0, uid);
     assert_int_equal(query_session(q, uid, &x), 0);
     int asked = s.asked;
-    assert_int_equal(query_summary(q, x.id, false, &sum), 0);
+    assert_int_equal(query_summary(q, x.id, true, &sum), 0);
     assert_int_equal(sum.last_seq, 200);
     assert_int_equal(sum.calls, 200);
+    query_summary_close(&sum);
     assert_int_equal(s.asked - asked, 1);
     query_close(q);
 }
@@ -494,6 +495,39 @@ static void test_remote_calls_of_each_session_in_a_list_are_read_together(void *
     }
 }
 
+struct summaries {
+    struct query *q;
+    int next;
+};
+
+static bool on_summarized(void *ctx, const struct query_session *x)
+{
+    struct summaries *s = ctx;
+    struct query_summary sum;
+    int i = s->next--;
+    assert_int_equal(query_summary(s->q, x->id, false, &sum), 0);
+    assert_int_equal(sum.last_seq, 2 * calls_n(i) + i % 2);
+    assert_int_equal(sum.last_t_us, 10 * sum.last_seq);
+    assert_int_equal(sum.tools_changed, i % 3 == 0);
+    assert_int_equal(sum.by_status[CALL_OK], calls_n(i));
+    assert_int_equal(sum.by_status[CALL_OPEN], i % 2);
+    assert_int_equal(sum.calls, calls_n(i) + i % 2);
+    assert_null(sum.waiting);
+    return true;
+}
+
+static void test_remote_summaries_of_a_list_are_read_together(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = SESSIONS, .messages = MESSAGES};
+    struct summaries x = {open_store(&s), SESSIONS - 1};
+    assert_int_equal(query_sessions(x.q, 0, on_summarized, &x), 0);
+    assert_int_equal(x.next, -1);
+    assert_int_equal(s.scans, 0);
+    assert_true(s.asked < 16); /* 6 of them for the list */
+    query_close(x.q);
+}
+
 static void test_remote_calls_are_found_by_their_ids_and_ranges(void **state)
 {
     (void)state;
@@ -620,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_remote_words_are_found_in_the_sessions_that_are_searched),
         cmocka_unit_test(test_remote_calls_of_many_sessions_are_read_together),
         cmocka_unit_test(test_remote_calls_of_each_session_in_a_list_are_read_together),
+        cmocka_unit_test(test_remote_summaries_of_a_list_are_read_together),
         cmocka_unit_test(test_remote_calls_are_found_by_their_ids_and_ranges),
         cmocka_unit_test(test_remote_no_statement_sorts),
         cmocka_unit_test(test_remote_every_call_may_fail),

@@ -65,21 +65,76 @@ static const struct query_message session[N] = {
      .target = {"a", 1}},
 };
 
+/* The calls that follow from them. */
+static const struct query_call calls[] = {
+    {.request_seq = 1, .closing_seq = 2, .t_us = 100, .duration_us = 200, .method = {"initialize", 10}},
+    {.request_seq = 4,
+     .closing_seq = 10,
+     .t_us = 1000,
+     .duration_us = 2000,
+     .method = {"tools/call", 10},
+     .target = {"a", 1}},
+    {.request_seq = 5,
+     .closing_seq = 7,
+     .t_us = 1100,
+     .duration_us = 200,
+     .status = CALL_ERROR,
+     .method = {"tools/call", 10},
+     .target = {"b", 1}},
+    {.request_seq = 8,
+     .closing_seq = 9,
+     .t_us = 1400,
+     .duration_us = 200,
+     .direction = ROW_S2C,
+     .method = {"roots/list", 10}},
+    {.request_seq = 12,
+     .closing_seq = N + 1,
+     .t_us = 4000,
+     .method = {"tools/call", 10},
+     .target = {"a", 1}},
+};
+
+/* A call as it is when the messages up to `last` are recorded. */
+static struct query_call call_then(size_t i, int64_t last)
+{
+    struct query_call c = calls[i];
+    if (c.closing_seq > last) {
+        c.closing_seq = 0;
+        c.duration_us = -1;
+        c.status = CALL_OPEN;
+    }
+    return c;
+}
+
+typedef bool (*matches_fn)(const struct query_message *m);
+
+static void add(struct listing *l, int64_t seq, int64_t last, matches_fn matches,
+                enum listing_end end)
+{
+    const struct query_message *m = &session[seq - 1];
+    assert_int_equal(listing_message(l, m, matches == NULL || matches(m), end), 0);
+    for (size_t i = 0; i < MI_COUNT(calls); i++) {
+        struct query_call c = call_then(i, last);
+        if (c.request_seq == seq)
+            assert_int_equal(listing_call(l, &c, end), 0);
+        else if (end == LISTING_NEWER && c.request_seq == m->request_seq)
+            assert_int_equal(listing_changed(l, &c), 0);
+    }
+}
+
 /* The messages up to `split` are read backwards, later ones as they are recorded. */
 static void read_all(struct listing *l, enum listing_mode mode, bool every, int split,
-                     bool (*matches)(const struct query_message *m))
+                     matches_fn matches)
 {
     listing_open(l, mode, every, split);
     int older = split, newer = split;
     while (older > 0 || newer < N) { /* in turn */
         if (newer < N) {
-            const struct query_message *m = &session[newer++];
-            assert_int_equal(listing_newer(l, m, matches == NULL || matches(m)), 0);
+            newer++;
+            add(l, newer, newer, matches, LISTING_NEWER);
         }
-        if (older > 0) {
-            const struct query_message *m = &session[--older];
-            assert_int_equal(listing_older(l, m, matches == NULL || matches(m)), 0);
-        }
+        if (older > 0)
+            add(l, older--, newer, matches, LISTING_OLDER);
     }
     listing_added(l, 1, N);
 }
@@ -152,6 +207,11 @@ static void test_listing_calls_that_match_late_are_in_order(void **state)
     }
 }
 
+static bool is_request_5(const struct query_message *m)
+{
+    return m->seq == 5;
+}
+
 /* The call 4 is read backwards and does not match; its end, recorded later, does. Then it stands before call 5, which was
  * read backwards as well. */
 static void test_listing_call_that_matches_late_stands_among_old_ones(void **state)
@@ -159,9 +219,9 @@ static void test_listing_call_that_matches_late_stands_among_old_ones(void **sta
     (void)state;
     struct listing l;
     listing_open(&l, LISTING_CALLS, false, 5);
-    assert_int_equal(listing_older(&l, &session[4], true), 0);
-    assert_int_equal(listing_older(&l, &session[3], false), 0);
-    assert_int_equal(listing_newer(&l, &session[9], true), 0);
+    add(&l, 5, 5, is_request_5, LISTING_OLDER);
+    add(&l, 4, 5, is_request_5, LISTING_OLDER);
+    add(&l, 10, 10, NULL, LISTING_NEWER);
     assert_int_equal(listing_n(&l), 2);
     expect_row(&l, 0, 4, 10, 2000, CALL_OK);
     expect_row(&l, 1, 5, 0, -1, CALL_OPEN);
@@ -203,11 +263,10 @@ static void test_listing_messages_that_match(void **state)
 static void test_listing_refused_call_is_closed(void **state)
 {
     (void)state;
-    struct query_message m = session[3];
+    struct query_call c = {.request_seq = 4, .status = CALL_REFUSED, .method = {"tools/call", 10}};
     struct listing l;
-    m.action = ROW_REFUSED;
-    listing_open(&l, LISTING_CALLS, true, m.seq);
-    assert_int_equal(listing_older(&l, &m, true), 0);
+    listing_open(&l, LISTING_CALLS, true, 4);
+    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
     assert_int_equal(listing_row(&l, 0).status, CALL_REFUSED);
     assert_int_equal(l.figures.all.open, 0);
     assert_int_equal(l.figures.all.failed, 1);
