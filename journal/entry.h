@@ -7,7 +7,7 @@
 #ifndef MI_JOURNAL_ENTRY_H
 #define MI_JOURNAL_ENTRY_H
 
-#include "model/values.h"
+#include "model/fields.h"
 #include "wire/mcp/rule.h"
 
 /* One message or event. */
@@ -37,13 +37,9 @@ struct row {
     bool ends_invocation; /* of an answer: set by the journal */
 };
 
-/* An update of session metadata: members that are {NULL, 0}, false or 0 do not change the record. */
+/* An update of session metadata: a field that is NULL does not change the record. */
 struct session_update {
-    struct slice client_name, client_version, server_name, server_version, protocol_version;
-    struct slice end_reason;
-    bool has_exit_status;
-    int exit_status;
-    int64_t ended_at_us; /* wall clock; 0: not ended */
+    SESSION_FIELDS(FIELD_UPDATE_MEMBER)
 };
 
 /* Most bytes of a result's text. Fewer are logged, but a secret must be recognized before the text is truncated. */

@@ -138,30 +138,32 @@ static void get_event(struct in *i, struct row *r)
 
 /* ---- session metadata ---- */
 
+/* Numbers that are NULL are missing texts. */
 static void put_update(struct out *o, const struct session_update *u)
 {
-    put_text(o, u->client_name);
-    put_text(o, u->client_version);
-    put_text(o, u->server_name);
-    put_text(o, u->server_version);
-    put_text(o, u->protocol_version);
-    put_text(o, u->end_reason);
-    put_int(o, u->has_exit_status);
-    put_int(o, u->exit_status);
-    put_int(o, u->ended_at_us);
+    for (size_t i = 0; i < fields_of_update.n; i++) {
+        const struct record_field *f = &fields_of_update.list[i];
+        struct cell c = field_get(f, u);
+        if (c.type == CELL_INT)
+            put_text(o, (struct slice){(const char *)&c.number, sizeof c.number});
+        else
+            put_text(o, c.text);
+    }
 }
 
 static void get_update(struct in *i, struct session_update *u)
 {
-    u->client_name = get_text(i);
-    u->client_version = get_text(i);
-    u->server_name = get_text(i);
-    u->server_version = get_text(i);
-    u->protocol_version = get_text(i);
-    u->end_reason = get_text(i);
-    u->has_exit_status = get_bool(i);
-    u->exit_status = (int)get_between(i, INT_MIN, INT_MAX);
-    u->ended_at_us = get_int(i);
+    for (size_t k = 0; k < fields_of_update.n; k++) {
+        const struct record_field *f = &fields_of_update.list[k];
+        struct slice bytes = get_text(i);
+        struct cell c = {bytes.p != NULL ? CELL_TEXT : CELL_NULL, 0, bytes};
+        if (bytes.p != NULL && !field_is_text(f)) {
+            i->bad = i->bad || bytes.n != sizeof c.number;
+            c = (struct cell){.type = CELL_INT};
+            memcpy(&c.number, bytes.p, i->bad ? 0 : sizeof c.number);
+        }
+        field_set(f, u, c);
+    }
 }
 
 /* ---- the processes of a session ---- */

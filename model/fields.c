@@ -30,7 +30,7 @@
 #define JSON_YES true
 
 /* clang-format off */
-#define DESCRIBE(field_name, field_type, field_null, version, covered, member, sent, shown)        \
+#define DESCRIBE(field_name, field_type, field_null, version, covered, member, sent, shown, ...)   \
     {                                                                                              \
         .name = #field_name, .type = TYPE_##field_type, .null = NULL_##field_null,                 \
         .at = offsetof(RECORD, field_name), .since = version, .evidence = EVIDENCE_##covered,      \
@@ -41,6 +41,13 @@
 #define RECORD struct session_record
 static const struct record_field sessions[] = {SESSION_FIELDS(DESCRIBE)};
 #undef RECORD
+#define RECORD struct update_record
+#define DESCRIBE_UPDATE(name, type, null, since, evidence, cassette, store, json, journal)         \
+    FIELD_IF(FIELD_UPDATE_##journal)                                                               \
+    (DESCRIBE(name, type, null, since, evidence, cassette, store, json, journal))
+static const struct record_field updates[] = {SESSION_FIELDS(DESCRIBE_UPDATE)};
+_Static_assert(MI_COUNT(updates) == FIELDS_OF_UPDATE, "as many as the header says");
+#undef RECORD
 #define RECORD struct message_record
 static const struct record_field messages[] = {MESSAGE_FIELDS(DESCRIBE)};
 #undef RECORD
@@ -48,6 +55,7 @@ static const struct record_field messages[] = {MESSAGE_FIELDS(DESCRIBE)};
 static const struct record_field events[] = {EVENT_FIELDS(DESCRIBE)};
 
 const struct record_fields fields_of_session = {sessions, MI_COUNT(sessions)};
+const struct record_fields fields_of_update = {updates, MI_COUNT(updates)};
 const struct record_fields fields_of_message = {messages, MI_COUNT(messages)};
 const struct record_fields fields_of_event = {events, MI_COUNT(events)};
 

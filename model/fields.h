@@ -3,7 +3,7 @@
  *     for (size_t i = 0; i < fields_of_session.n; i++)
  *         show(fields_of_session.list[i].name, field_get(&fields_of_session.list[i], &session));
  *
- * Record    struct session_record, or a struct that begins with its members (FIELD_MEMBER).
+ * Record    struct session_record and the others below, or a struct that begins with the same members.
  * Owns      nothing: texts of cells are borrowed from the record.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_FIELDS_H
@@ -31,8 +31,15 @@
     FIELD_C_##type name;                                                                           \
     FIELD_FLAG_##null
 
+/* The member of a field that changes while the session runs. */
+#define FIELD_UPDATE_MEMBER(name, type, null, since, evidence, cassette, store, json, journal)     \
+    FIELD_IF(FIELD_UPDATE_##journal)(FIELD_MEMBER(name, type, null, journal))
+
 struct session_record {
     SESSION_FIELDS(FIELD_MEMBER)
+};
+struct update_record {
+    SESSION_FIELDS(FIELD_UPDATE_MEMBER)
 };
 struct message_record {
     MESSAGE_FIELDS(FIELD_MEMBER)
@@ -74,6 +81,8 @@ struct record_fields {
     size_t n;
 };
 extern const struct record_fields fields_of_session, fields_of_message, fields_of_event;
+extern const struct record_fields fields_of_update; /* of struct update_record */
+#define FIELDS_OF_UPDATE 8                          /* how many */
 
 static inline bool field_is_text(const struct record_field *f)
 {

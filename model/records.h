@@ -20,61 +20,63 @@
  * store     sent to a store (vault/unsent): KEY, the first column; YES; FULL: not with `--level minimal`;
  *           PROGRAM: likewise, except the first element of the array. LATER: behind the columns of evidence, and of a
  *           session as FULL.
- * json      member of --json. */
+ * json      member of --json.
+ * journal   from the proxy: START: in struct session_start (journal/form.h); UPDATE: in struct session_update; YES: in
+ *           struct row (journal/entry.h); NO: it is set by the recorder, or by an import. */
 #ifndef MI_MODEL_RECORDS_H
 #define MI_MODEL_RECORDS_H
 
 /* clang-format off */
-#define SESSION_FIELDS(FIELD)                                                                                          \
-    /*    name                type    NULL                     since evidence cassette store    json */                \
-    FIELD(uid,                TEXT,   NOT_NULL,                1,    OPEN,    NO,      KEY,     YES)                   \
-    FIELD(name,               TEXT,   NOT_NULL,                1,    OPEN,    NEEDED,  YES,     YES)                   \
-    FIELD(command,            JSON,   NOT_NULL,                1,    OPEN,    NO,      PROGRAM, YES)                   \
-    FIELD(client_name,        TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
-    FIELD(client_version,     TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
-    FIELD(server_name,        TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
-    FIELD(server_version,     TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
-    FIELD(protocol_version,   TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
-    FIELD(started_at_us,      TIME,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES)                   \
-    FIELD(ended_at_us,        TIME,   ZERO,                    1,    END,     YES,     YES,     YES)                   \
-    FIELD(end_reason,         TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES)                   \
-    FIELD(exit_status,        NUMBER, UNLESS(has_exit_status), 1,    END,     YES,     YES,     YES)                   \
-    FIELD(pid,                NUMBER, NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
-    FIELD(host,               TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
-    FIELD(record_level,       TEXT,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES)                   \
-    FIELD(interposer_version, TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES)                   \
-    FIELD(redact_rules,       JSON,   NO_TEXT,                 2,    OPEN,    YES,     FULL,    YES)                   \
-    FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      LATER,   YES)                   \
-    FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      LATER,   YES)
+#define SESSION_FIELDS(FIELD)                                                                                   \
+    /*    name                type    NULL                     since evidence cassette store    json journal */ \
+    FIELD(uid,                TEXT,   NOT_NULL,                1,    OPEN,    NO,      KEY,     YES, START)     \
+    FIELD(name,               TEXT,   NOT_NULL,                1,    OPEN,    NEEDED,  YES,     YES, START)     \
+    FIELD(command,            JSON,   NOT_NULL,                1,    OPEN,    NO,      PROGRAM, YES, START)     \
+    FIELD(client_name,        TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(client_version,     TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(server_name,        TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(server_version,     TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(protocol_version,   TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(started_at_us,      TIME,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES, START)     \
+    FIELD(ended_at_us,        TIME,   ZERO,                    1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(end_reason,         TEXT,   NO_TEXT,                 1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(exit_status,        NUMBER, UNLESS(has_exit_status), 1,    END,     YES,     YES,     YES, UPDATE)    \
+    FIELD(pid,                NUMBER, NOT_NULL,                1,    OPEN,    NO,      YES,     YES, START)     \
+    FIELD(host,               TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES, START)     \
+    FIELD(record_level,       TEXT,   NOT_NULL,                1,    OPEN,    YES,     YES,     YES, START)     \
+    FIELD(interposer_version, TEXT,   NOT_NULL,                1,    OPEN,    NO,      YES,     YES, NO)        \
+    FIELD(redact_rules,       JSON,   NO_TEXT,                 2,    OPEN,    YES,     FULL,    YES, START)     \
+    FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      LATER,   YES, START)     \
+    FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      LATER,   YES, NO)
 
-#define MESSAGE_FIELDS(FIELD)                                                                                          \
-    /*    name         type                                NULL                    since evidence cassette store json */ \
-    FIELD(seq,         NUMBER,                             NOT_NULL,               1,    OPEN,    NO,      KEY,  YES)  \
-    FIELD(t_us,        SINCE,                              NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(direction,   WORD(row_direction, row_directions), NOT_NULL,              1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(origin,      WORD(row_origin, row_origins),      NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(kind,        WORD(row_kind, row_kinds),          NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(rpc_id,      JSON,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(method,      TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(target,      TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(body,        JSON,                               NO_TEXT,                1,    BODY,    NO,      YES,  NO)   \
-    FIELD(body_offset, NUMBER,                             UNLESS(is_large),       1,    NO,      NO,      LATER, NO)  \
-    FIELD(body_length, SIZE,                               ZERO,                   1,    NO,      NO,      YES,  NO)   \
-    FIELD(size,        SIZE,                               NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(redactions,  NUMBER,                             NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(action,      WORD(row_action, row_actions),      NOT_NULL,               1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(request_seq, NUMBER,                             ZERO,                   1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(error_code,  NUMBER,                             UNLESS(has_error_code), 1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(batch_seq,   NUMBER,                             ZERO,                   1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(finding,     TEXT,                               NO_TEXT,                1,    OPEN,    NO,      YES,  YES)  \
-    FIELD(revision,    TEXT,                               NO_TEXT,                4,    TAIL,    NO,      LATER, YES)
+#define MESSAGE_FIELDS(FIELD)                                                                                                      \
+    /*    name         type                                 NULL                    since evidence cassette store  json journal */ \
+    FIELD(seq,         NUMBER,                              NOT_NULL,               1,    OPEN,    NO,      KEY,   YES, YES)       \
+    FIELD(t_us,        SINCE,                               NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(direction,   WORD(row_direction, row_directions), NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(origin,      WORD(row_origin, row_origins),       NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(kind,        WORD(row_kind, row_kinds),           NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(rpc_id,      JSON,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(method,      TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(target,      TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(body,        JSON,                                NO_TEXT,                1,    BODY,    NO,      YES,   NO,  YES)       \
+    FIELD(body_offset, NUMBER,                              UNLESS(is_large),       1,    NO,      NO,      LATER, NO,  NO)        \
+    FIELD(body_length, SIZE,                                ZERO,                   1,    NO,      NO,      YES,   NO,  NO)        \
+    FIELD(size,        SIZE,                                NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(redactions,  NUMBER,                              NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(action,      WORD(row_action, row_actions),       NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(request_seq, NUMBER,                              ZERO,                   1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(error_code,  NUMBER,                              UNLESS(has_error_code), 1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(batch_seq,   NUMBER,                              ZERO,                   1,    OPEN,    NO,      YES,   YES, YES)       \
+    FIELD(finding,     TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, NO)        \
+    FIELD(revision,    TEXT,                                NO_TEXT,                4,    TAIL,    NO,      LATER, YES, NO)
 
-#define EVENT_FIELDS(FIELD)                                                                                            \
-    /*    name         type    NULL      since evidence cassette store json */                                         \
-    FIELD(id,          NUMBER, NOT_NULL, 1,    NO,      NO,      KEY,  YES)                                            \
-    FIELD(t_us,        SINCE,  NOT_NULL, 1,    OPEN,    NO,      YES,  YES)                                            \
-    FIELD(kind,        TEXT,   NOT_NULL, 1,    OPEN,    NO,      YES,  YES)                                            \
-    FIELD(detail,      JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES)
+#define EVENT_FIELDS(FIELD)                                                       \
+    /*    name    type    NULL      since evidence cassette store json journal */ \
+    FIELD(id,     NUMBER, NOT_NULL, 1,    NO,      NO,      KEY,  YES, NO)        \
+    FIELD(t_us,   SINCE,  NOT_NULL, 1,    OPEN,    NO,      YES,  YES, YES)       \
+    FIELD(kind,   TEXT,   NOT_NULL, 1,    OPEN,    NO,      YES,  YES, YES)       \
+    FIELD(detail, JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES, YES)
 /* clang-format on */
 
 /* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field with OPEN, and nothing for any
@@ -90,6 +92,9 @@
 #define FIELD_NUMBER_TEXT 0
 #define FIELD_NUMBER_JSON 0
 #define FIELD_NUMBER_WORD(type, words) 0
+#define FIELD_UPDATE_START 0
+#define FIELD_UPDATE_UPDATE 1
+#define FIELD_UPDATE_NO 0
 #define FIELD_OPEN_OPEN 1
 #define FIELD_OPEN_TAIL 0
 #define FIELD_OPEN_BODY 0

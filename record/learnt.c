@@ -1,35 +1,28 @@
 #include "record/learnt.h"
 
-static void add_text(struct buf *copy, struct slice *member, struct slice text)
+static void add_field(struct learnt *l, size_t i, struct cell c)
 {
     struct buf b = {0};
-    if (text.p == NULL)
-        return;
-    buf_slice_add(&b, text);
-    if (b.failed) {
-        buf_close(&b);
-        return;
+    if (c.type == CELL_TEXT) {
+        buf_slice_add(&b, c.text);
+        if (b.failed) {
+            buf_close(&b);
+            return;
+        }
+        buf_close(&l->text[i]);
+        l->text[i] = b;
+        c.text = buf_slice(&l->text[i]);
     }
-    buf_close(copy);
-    *copy = b;
-    *member = buf_slice(copy);
+    field_set(&fields_of_update.list[i], &l->update, c);
 }
 
 void learnt_add(struct learnt *l, const struct session_update *u)
 {
-    struct session_update *to = &l->update;
-    add_text(&l->text[0], &to->client_name, u->client_name);
-    add_text(&l->text[1], &to->client_version, u->client_version);
-    add_text(&l->text[2], &to->server_name, u->server_name);
-    add_text(&l->text[3], &to->server_version, u->server_version);
-    add_text(&l->text[4], &to->protocol_version, u->protocol_version);
-    add_text(&l->text[5], &to->end_reason, u->end_reason);
-    if (u->has_exit_status) {
-        to->has_exit_status = true;
-        to->exit_status = u->exit_status;
+    for (size_t i = 0; i < fields_of_update.n; i++) {
+        struct cell c = field_get(&fields_of_update.list[i], u);
+        if (c.type != CELL_NULL)
+            add_field(l, i, c);
     }
-    if (u->ended_at_us != 0)
-        to->ended_at_us = u->ended_at_us;
     l->has_update = true;
 }
 

@@ -11,7 +11,7 @@
 
 struct learnt {
     struct session_update update; /* texts in text[] */
-    struct buf text[6];
+    struct buf text[FIELDS_OF_UPDATE];
     bool has_update;
     struct running running;
     bool has_running;

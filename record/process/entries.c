@@ -169,22 +169,22 @@ void store_escalate_early(struct store *s, struct ring *r)
 static int add_update(struct store *s, const struct session_update *u)
 {
     struct session_update clean = *u;
-    struct slice *text[] = {&clean.client_name,    &clean.client_version,   &clean.server_name,
-                            &clean.server_version, &clean.protocol_version, &clean.end_reason};
-    struct buf copy[MI_COUNT(text)] = {0};
+    struct buf copy[FIELDS_OF_UPDATE] = {{0}};
     int st = 0;
-    for (size_t i = 0; i < MI_COUNT(text); i++) {
-        if (text[i]->p == NULL)
+    for (size_t i = 0; i < FIELDS_OF_UPDATE; i++) {
+        struct cell c = field_get(&fields_of_update.list[i], u);
+        if (c.type != CELL_TEXT)
             continue;
-        text_utf8(&copy[i], redact_cut(*text[i], STORED_NAME_MAX));
-        *text[i] = buf_slice(&copy[i]);
+        text_utf8(&copy[i], redact_cut(c.text, STORED_NAME_MAX));
+        c.text = buf_slice(&copy[i]);
+        field_set(&fields_of_update.list[i], &clean, c);
         st = copy[i].failed ? MI_ENOMEM : st;
     }
     if (st == 0)
         st = writer_session_update(s->w, s->session_id, &clean);
     if (st == 0 && u->ended_at_us != 0)
         st = writer_running(s->w, s->session_id, NULL);
-    for (size_t i = 0; i < MI_COUNT(text); i++)
+    for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&copy[i]);
     return st;
 }

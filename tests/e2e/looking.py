@@ -1,6 +1,7 @@
 """Shared by the tests of the commands that read a vault: hand-made vaults, and the output of a command."""
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ import socket
 import sqlite3
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 
@@ -26,24 +28,28 @@ LOG = """INSERT INTO leaves VALUES
  (0, '{"type":"begin","version":1,"vault":"01M7YSNFPE4WHD7A4MYSYTND3Q","at_us":1795256137000000,"after":0}');"""
 
 
+@functools.cache
 def schema():
-    """The statements of vault/store/schema.c for a new vault."""
-    text = (lib.ROOT / "vault/store/schema.c").read_text()
-    tables = statements(text[text.index("#define RUNNING"):text.index("version_2[] =")])
+    """The statements for a new vault, as the program has made one."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, vault = os.path.join(folder, "empty.jsonl"), os.path.join(folder, "vault")
+        with open(file, "w") as out:
+            out.write('{"format":"mcp-interposer-cassette","version":1,"name":"x"}\n{"end":true}\n')
+        subprocess.run([lib.PROGRAM, "import", file, "--vault", vault], check=True, capture_output=True, timeout=20 * lib.PATIENCE,
+                       env={**os.environ, "HOME": folder})
+        with contextlib.closing(sqlite3.connect(os.path.join(vault, "interposer.db"))) as db:
+            made = [sql for sql, in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")]
+            version, = db.execute("PRAGMA user_version").fetchone()
+    text = ";\n".join([*made, f"PRAGMA user_version = {version}"]) + ";\n"
     covered = " CHECK (salt IS NOT NULL OR id <= 0)"
-    assert covered in tables
-    return tables.replace(covered, "") + statements(text[text.index("/* ---- additions"):text.index("} additions[] = {")]) + LOG
+    assert covered in text
+    return text.replace(covered, "") + LOG
 
 
 def schema_2():
     """Those of version 2."""
     text = (lib.ROOT / "tests/support/vault-2.sql").read_text()
     return "".join(line for line in text.splitlines(True) if not line.startswith("INSERT "))
-
-
-def statements(text):
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    return "".join(json.loads(f'"{s}"') for s in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
 
 
 def make_vault(path, version=3):

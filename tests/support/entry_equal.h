@@ -35,13 +35,13 @@ static inline bool same_event(const struct row *a, const struct row *b)
 
 static inline bool same_update(const struct session_update *a, const struct session_update *b)
 {
-    return same_text(a->client_name, b->client_name) &&
-           same_text(a->client_version, b->client_version) &&
-           same_text(a->server_name, b->server_name) &&
-           same_text(a->server_version, b->server_version) &&
-           same_text(a->protocol_version, b->protocol_version) &&
-           same_text(a->end_reason, b->end_reason) && a->has_exit_status == b->has_exit_status &&
-           a->exit_status == b->exit_status && a->ended_at_us == b->ended_at_us;
+    for (size_t i = 0; i < fields_of_update.n; i++) {
+        struct cell x = field_get(&fields_of_update.list[i], a);
+        struct cell y = field_get(&fields_of_update.list[i], b);
+        if (x.type != y.type || x.number != y.number || !same_text(x.text, y.text))
+            return false;
+    }
+    return true;
 }
 
 static inline bool same_running(const struct running *a, const struct running *b)

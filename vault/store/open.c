@@ -20,6 +20,9 @@
 #define SAME_COLUMNS ", session_id, origin, action, redactions"
 #define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding, revision"
 
+#define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
+    FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
+
 /* A failed commit may turn out to be committed when the database is opened again: its frames were in the log, and only
  * the sync failed. The same rows are then inserted a second time, which must not fail. */
 static const char *const sql[Q_COUNT] = {
@@ -41,14 +44,8 @@ static const char *const sql[Q_COUNT] = {
         "(SELECT CASE WHEN ifnull(max(id), 0) <= ?13 THEN ?13 + 1 END FROM sessions),"
         " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,1)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
-    [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
-                 " client_version = coalesce(?3, client_version),"
-                 " server_name = coalesce(?4, server_name),"
-                 " server_version = coalesce(?5, server_version),"
-                 " protocol_version = coalesce(?6, protocol_version),"
-                 " end_reason = coalesce(?7, end_reason),"
-                 " exit_status = coalesce(?8, exit_status),"
-                 " ended_at_us = coalesce(?9, ended_at_us) WHERE id = ?1",
+    /* each begins with a comma: one that changes nothing is before them */
+    [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
     [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id, boot, pid_namespace, pid, pid_start,"
                   " client_pid, client_start, server_pid, server_start, server_group,"
                   " server_session) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",

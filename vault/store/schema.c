@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "journal/uid.h"
+#include "model/records.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
 #include "vault/store/ledger.h"
@@ -37,62 +38,57 @@
     " revision TEXT, operation_seq INTEGER, result_tokens INTEGER"                                 \
     ") STRICT;"
 
+/* ---- columns of fields (model/records.h) ---- */
+
+#define SQL_NUMBER " INTEGER"
+#define SQL_TIME " INTEGER"
+#define SQL_SINCE " INTEGER"
+#define SQL_SIZE " INTEGER"
+#define SQL_TEXT " TEXT"
+#define SQL_JSON " TEXT"
+#define SQL_WORD(type, words) " TEXT"
+#define SQL_NOT_NULL " NOT NULL"
+#define SQL_NO_TEXT
+#define SQL_ZERO
+#define SQL_UNLESS(flag)
+#define FIRST_1 1 /* by the version that added it: is it before the columns of evidence? */
+#define FIRST_2 1
+#define FIRST_4 0
+#define ADDED_1 0 /* is it an addition of version 4? */
+#define ADDED_2 0
+#define ADDED_4 1
+#define COLUMN(name, type, null, ...) ", " #name SQL_##type SQL_##null
+#define FIRST(name, type, null, since, ...) FIELD_IF(FIRST_##since)(COLUMN(name, type, null, 0))
+#define LAST(name, type, null, since, ...) FIELD_IF(ADDED_##since)(COLUMN(name, type, null, 0))
+#define UNKEYED(name, type, null, since, evidence, cassette, store, ...)                           \
+    FIELD_IF(FIELD_FIRST_##store)(COLUMN(name, type, null, 0))
+#define ADD(table, name, type) "ALTER TABLE " table " ADD COLUMN " #name SQL_##type ";"
+#define ADD_TO_SESSIONS(name, type, null, since, ...)                                              \
+    FIELD_IF(ADDED_##since)(ADD("sessions", name, type))
+#define ADD_TO_MESSAGES(name, type, null, since, ...)                                              \
+    FIELD_IF(ADDED_##since)(ADD("messages", name, type))
+
+/* ---- versions ---- */
+
 /* A new database, except the additions. In `sessions` and `messages`, the columns after those of version 1 are in the order in
  * which the upgrades below add them. */
+/* clang-format off */
 static const char tables[] =
-    "CREATE TABLE sessions ("
-    " id INTEGER PRIMARY KEY,"
-    " uid TEXT NOT NULL UNIQUE,"
-    " name TEXT NOT NULL,"
-    " command TEXT NOT NULL,"
-    " client_name TEXT, client_version TEXT,"
-    " server_name TEXT, server_version TEXT,"
-    " protocol_version TEXT,"
-    " started_at_us INTEGER NOT NULL,"
-    " ended_at_us INTEGER, end_reason TEXT, exit_status INTEGER,"
-    " pid INTEGER NOT NULL,"
-    " host TEXT NOT NULL,"
-    " record_level TEXT NOT NULL,"
-    " interposer_version TEXT NOT NULL,"
-    " redact_rules TEXT,"
-    " commitment BLOB, end_salt BLOB, end_commitment BLOB, records INTEGER, tree BLOB,"
-    " salt BLOB CHECK (salt IS NOT NULL OR id <= 0),"
-    " cwd TEXT, tools_rule TEXT, calls INTEGER"
-    ") STRICT;"
-    "CREATE TABLE messages ("
-    " id INTEGER PRIMARY KEY,"
-    " session_id INTEGER NOT NULL,"
-    " seq INTEGER NOT NULL,"
-    " t_us INTEGER NOT NULL,"
-    " direction TEXT NOT NULL,"
-    " origin TEXT NOT NULL,"
-    " kind TEXT NOT NULL,"
-    " rpc_id TEXT, method TEXT, target TEXT,"
-    " body TEXT, body_offset INTEGER, body_length INTEGER,"
-    " size INTEGER NOT NULL,"
-    " redactions INTEGER NOT NULL,"
-    " action TEXT NOT NULL,"
-    " request_seq INTEGER,"
-    " error_code INTEGER,"
-    " batch_seq INTEGER,"
-    " finding TEXT,"
-    " salt BLOB, commitment BLOB,"
-    " revision TEXT"
-    ") STRICT;"
-    "CREATE TABLE events ("
-    " id INTEGER PRIMARY KEY,"
-    " session_id INTEGER NOT NULL,"
-    " t_us INTEGER NOT NULL,"
-    " kind TEXT NOT NULL,"
-    " detail TEXT,"
-    " place INTEGER, salt BLOB, commitment BLOB"
-    ") STRICT;"
+    "CREATE TABLE sessions (id INTEGER PRIMARY KEY" SESSION_FIELDS(FIRST)
+    ", commitment BLOB, end_salt BLOB, end_commitment BLOB, records INTEGER, tree BLOB,"
+    " salt BLOB CHECK (salt IS NOT NULL OR id <= 0)" SESSION_FIELDS(LAST)
+    ", calls INTEGER, UNIQUE (uid)) STRICT;"
+    "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL"
+    MESSAGE_FIELDS(FIRST) ", salt BLOB, commitment BLOB" MESSAGE_FIELDS(LAST) ") STRICT;"
+    "CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL"
+    EVENT_FIELDS(UNKEYED) ", place INTEGER, salt BLOB, commitment BLOB) STRICT;"
     "CREATE INDEX events_by_session ON events (session_id, id);"
     /* Messages that end a request: its answer, from the server or the interposer, or the client's cancellation. */
     "CREATE VIEW closings AS"
     " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
     " (direction = 's2c' AND kind IN ('result', 'error')"
     " OR direction = 'c2s' AND kind = 'notification');" RUNNING CALLS "PRAGMA user_version = 4;";
+/* clang-format on */
 
 /* New: the table `running` and the redaction rules of a session (redact/sanitizer.h). The view `invocations` excludes
  * requests of the interposer, and has the status `timeout`: it is among the additions. */
@@ -122,10 +118,8 @@ static const char version_3[] =
 /* New: the table `calls`, which the view `invocations` reads: it is among the additions. Only the schema is changed: the
  * calls of older sessions are added later (vault/store/call_fill.h). */
 static const char version_4[] =
-    "ALTER TABLE sessions ADD COLUMN cwd TEXT;"
-    "ALTER TABLE sessions ADD COLUMN tools_rule TEXT;"
-    "ALTER TABLE sessions ADD COLUMN calls INTEGER;"
-    "ALTER TABLE messages ADD COLUMN revision TEXT;" CALLS "PRAGMA user_version = 4;";
+    SESSION_FIELDS(ADD_TO_SESSIONS) "ALTER TABLE sessions ADD COLUMN calls INTEGER;" MESSAGE_FIELDS(
+        ADD_TO_MESSAGES) CALLS "PRAGMA user_version = 4;";
 
 const char schema_calls[] = CALLS;
 

@@ -1,5 +1,6 @@
 /* writer_session.c - rows of a session: its own, in `running`, and its position in `journals`. */
 #include "vault/store/commitment.h"
+#include "vault/store/db.h"
 #include "vault/store/ledger.h"
 #include "vault/store/writer_state.h"
 
@@ -87,25 +88,21 @@ int writer_session_add(struct writer *s, const struct writer_session *n, int64_t
 
 static int update_session(struct writer *s, int64_t id, const struct session_update *u)
 {
-    const struct slice known[] = {u->client_name,    u->client_version,   u->server_name,
-                                  u->server_version, u->protocol_version, u->end_reason};
-    struct buf text[MI_COUNT(known)] = {0};
+    struct buf text[FIELDS_OF_UPDATE] = {{0}};
     sqlite3_stmt *q = s->q[Q_UPDATE];
     int st = 0;
-    sqlite3_bind_int64(q, 1, id);
-    for (size_t i = 0; i < MI_COUNT(known); i++) {
-        if (known[i].p != NULL && st == 0)
-            st = redact_append(known[i], &text[i]);
-        connect_bind(q, 2 + (int)i, known[i].p != NULL ? buf_slice(&text[i]) : known[i]);
+    for (int i = 0; i < FIELDS_OF_UPDATE; i++) {
+        struct cell c = field_get(&fields_of_update.list[i], u);
+        if (c.type == CELL_TEXT && st == 0) {
+            st = redact_append(c.text, &text[i]);
+            c.text = buf_slice(&text[i]);
+        }
+        db_bind(q, 1 + i, &c, 1);
     }
-    if (u->has_exit_status)
-        sqlite3_bind_int64(q, 8, u->exit_status);
-    else
-        sqlite3_bind_null(q, 8);
-    bind_count(q, 9, (uint64_t)u->ended_at_us);
+    sqlite3_bind_int64(q, 1 + FIELDS_OF_UPDATE, id);
     st = st < 0 ? writer_fail_memory(s) : writer_run(s, Q_UPDATE);
     sqlite3_clear_bindings(q);
-    for (size_t i = 0; i < MI_COUNT(known); i++)
+    for (size_t i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&text[i]);
     if (st == 0 && (u->ended_at_us != 0 || s->coverage.ended)) {
         st = writer_cover(s, id);

@@ -34,7 +34,7 @@ static int open_bodies(struct scrub *s)
 
 int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length)
 {
-    if (s->db == NULL)
+    if (s->d.db == NULL)
         return 0;
     if (!GROW(s->ranges, s->ranges_n, s->ranges_cap))
         return MI_ENOMEM;

@@ -1,6 +1,5 @@
 #include "vault/upkeep/scrub/database.h"
 
-#include "vault/store/connect.h"
 #include "vault/store/dir.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/scrub/error.h"
@@ -19,7 +18,18 @@ static const char *const sql[S_COUNT] = {
     [S_LARGE] = "UPDATE messages SET body_offset = ?2, body_length = ?3,"
                 " redactions = redactions + ?4 WHERE id = ?1",
     [S_EVENT] = "UPDATE events SET detail = ?2 WHERE id = ?1",
+    [S_EMPTY_LOG] = "PRAGMA wal_checkpoint(TRUNCATE)",
+    [S_ESCALATIONS] = "SELECT id, server, tool, method FROM escalations ORDER BY id",
     [S_ESCALATION] = "UPDATE escalations SET server = ?2, tool = ?3, method = ?4 WHERE id = ?1",
+};
+
+static const struct db_kind redacting = {
+    .writes = true,
+    .wait_ms = SCRUB_WAIT_MS,
+    .settings = "PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY",
+    .sql = sql,
+    .n = S_COUNT,
+    .can_not = "change",
 };
 
 int scrub_connect(struct scrub *s)
@@ -29,44 +39,22 @@ int scrub_connect(struct scrub *s)
         errno = ENOENT;
         return scrub_fail(s, "open", VAULT_DB);
     }
-    int rc = connect_open(&s->db, path, NULL, SQLITE_OPEN_READWRITE, SCRUB_WAIT_MS);
-    if (s->db == NULL)
-        return MI_ENOMEM;
-    if (rc != SQLITE_OK || schema_ready(s->db) < 0 ||
-        sqlite3_exec(s->db,
-                     "PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;"
-                     " PRAGMA temp_store = MEMORY",
-                     NULL, NULL, NULL) != SQLITE_OK)
-        return scrub_fail_sql(s);
-    for (int i = 0; i < S_COUNT; i++)
-        if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->s[i], NULL) !=
-            SQLITE_OK)
-            return scrub_fail_sql(s);
-    return 0;
+    int st = db_open(&s->d, &redacting, path, &s->error);
+    return st == 0 && schema_ready(s->d.db) < 0 ? db_fail(&s->d) : st;
 }
 
 void scrub_disconnect(struct scrub *s)
 {
-    for (int i = 0; i < S_COUNT; i++)
-        sqlite3_finalize(s->s[i]);
-    sqlite3_close(s->db);
+    if (s->d.kind != NULL)
+        db_close(&s->d);
 }
 
 /* ---- changing rows ---- */
 
-static int begin(struct scrub *s)
-{
-    if (s->waiting > 0)
-        return 0;
-    return sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK
-               ? 0
-               : scrub_fail_sql(s);
-}
-
 /* The changed records get new commitments. */
 static int restate(struct scrub *s)
 {
-    struct restate r = {.db = s->db,
+    struct restate r = {.db = s->d.db,
                         .salts = &s->salts,
                         .session_id = s->session_id,
                         .bodies_fd = s->bodies_fd};
@@ -74,39 +62,30 @@ static int restate(struct scrub *s)
     s->changed_n = 0;
     if (st == MI_EIO)
         return scrub_fail(s, "state the changes in", VAULT_DB);
-    return st == MI_ESTORE ? scrub_fail_sql(s) : st;
+    return st == MI_ESTORE ? db_fail(&s->d) : st;
 }
 
 int scrub_commit(struct scrub *s)
 {
-    if (s->waiting == 0)
+    if (s->d.depth == 0)
         return 0;
-    int st = s->changed_n > 0 ? restate(s) : 0;
-    s->waiting = 0;
-    if (st < 0) {
-        scrub_roll_back(s);
-        return st;
-    }
-    if (sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
-        return 0;
-    st = scrub_fail_sql(s);
-    scrub_roll_back(s);
+    int st = db_end(&s->d, s->changed_n > 0 ? restate(s) : 0);
+    s->waiting = s->changed_n = 0;
     return st;
 }
 
-int scrub_change_record(struct scrub *s, enum scrub_query i, enum restate_kind kind, int64_t id)
+int scrub_change_record(struct scrub *s, enum scrub_query i, enum restate_kind kind, int64_t id,
+                        const struct cell *value, size_t n)
 {
     s->changed[s->changed_n++] = (struct restated){kind, id};
-    return scrub_change(s, i);
+    return scrub_change(s, i, value, n);
 }
 
-int scrub_change(struct scrub *s, enum scrub_query i)
+int scrub_change(struct scrub *s, enum scrub_query i, const struct cell *value, size_t n)
 {
-    int st = begin(s);
-    if (st == 0 && sqlite3_step(s->s[i]) != SQLITE_DONE)
-        st = scrub_fail_sql(s);
-    sqlite3_reset(s->s[i]);
-    sqlite3_clear_bindings(s->s[i]);
+    int st = s->d.depth == 0 ? db_begin(&s->d) : 0;
+    if (st == 0)
+        st = db_run(&s->d, i, value, n);
     if (st < 0)
         return st;
     return ++s->waiting >= SCRUB_BATCH ? scrub_commit(s) : 0;
@@ -114,19 +93,20 @@ int scrub_change(struct scrub *s, enum scrub_query i)
 
 void scrub_roll_back(struct scrub *s)
 {
-    if (s->db != NULL && !sqlite3_get_autocommit(s->db))
-        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    if (s->d.depth > 0)
+        (void)!db_end(&s->d, MI_EIO); /* the first error is reported */
     s->waiting = s->changed_n = 0;
 }
 
 int scrub_empty_log(struct scrub *s)
 {
-    sqlite3_stmt *q = NULL;
-    bool busy = true;
-    if (sqlite3_prepare_v2(s->db, "PRAGMA wal_checkpoint(TRUNCATE)", -1, &q, NULL) == SQLITE_OK &&
-        sqlite3_step(q) == SQLITE_ROW)
-        busy = sqlite3_column_int(q, 0) != 0;
-    int st = sqlite3_finalize(q) == SQLITE_OK ? 0 : scrub_fail_sql(s);
+    sqlite3_stmt *q;
+    int st = db_ask(&s->d, S_EMPTY_LOG, &q, NULL, 0);
+    if (st < 0)
+        return st;
+    int rc = sqlite3_step(q);
+    bool busy = rc != SQLITE_ROW || sqlite3_column_int(q, 0) != 0;
+    st = db_done(&s->d, q, rc);
     if (st == 0 && busy) {
         buf_clear(&s->error);
         buf_printf(&s->error,

@@ -4,7 +4,6 @@
 
 #include "vault/upkeep/scrub/state.h"
 
-int scrub_fail_sql(struct scrub *s); /* MI_ESTORE, with SQLite's message */
 /* "cannot WHAT VAULT/NAME" and the text of errno; MI_EIO. */
 int scrub_fail(struct scrub *s, const char *what, const char *name);
 

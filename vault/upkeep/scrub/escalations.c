@@ -31,10 +31,9 @@ static int scrub_row(struct scrub *s, sqlite3_stmt *q)
         }
     }
     if (st == 0 && all > 0) {
-        sqlite3_bind_int64(s->s[S_ESCALATION], 1, sqlite3_column_int64(q, 0));
-        for (int i = 0; i < NAMES; i++)
-            connect_bind(s->s[S_ESCALATION], i + 2, now[i]);
-        st = scrub_change(s, S_ESCALATION);
+        st = scrub_change(s, S_ESCALATION,
+                          DB_WITH(db_int(sqlite3_column_int64(q, 0)), db_text(now[0]),
+                                  db_text(now[1]), db_text(now[2])));
     }
     for (int i = 0; i < NAMES; i++)
         buf_close(&text[i]);
@@ -43,18 +42,17 @@ static int scrub_row(struct scrub *s, sqlite3_stmt *q)
 
 int scrub_escalations(struct scrub *s)
 {
-    sqlite3_stmt *q = NULL;
-    int rc = SQLITE_ROW, st = 0;
-    if (s->db == NULL)
+    sqlite3_stmt *q;
+    int rc = SQLITE_ROW;
+    if (s->d.db == NULL)
         return 0;
-    if (sqlite3_prepare_v2(s->db, "SELECT id, server, tool, method FROM escalations ORDER BY id",
-                           -1, &q, NULL) != SQLITE_OK)
-        return scrub_fail_sql(s);
+    int st = db_ask(&s->d, S_ESCALATIONS, &q, NULL, 0);
+    if (st < 0)
+        return st;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
         st = scrub_row(s, q);
-    if (st == 0 && rc != SQLITE_DONE)
-        st = scrub_fail_sql(s);
-    sqlite3_finalize(q); /* before the commit: an open SELECT would hold the old snapshot */
+    int ended = db_done(&s->d, q, rc); /* before the commit: an open SELECT would hold the old snapshot */
+    st = st == 0 ? ended : st;
     if (st == 0)
         st = scrub_commit(s);
     if (st < 0)

@@ -100,7 +100,7 @@ static int scrub_lines(struct lines *l, struct copy *c)
                     memmem(line.p, line.n, l->uid, strlen(l->uid)) != NULL;
         if (mine)
             st = scrub_text(l->s, line, l->kind, &key, hit, &clean, &found);
-        if (st == 0 && l->s->db != NULL)
+        if (st == 0 && l->s->d.db != NULL)
             st = copy_line(l, c, line, clean, ended, at);
         at += n;
     }
@@ -166,7 +166,7 @@ static int scrub_file(struct lines *l, const char *name)
 /* A proxy that updates an escalation holds this lock, too (record/process/escalation.h). */
 static int scrub_locked(struct lines *l, const char *name)
 {
-    bool changes = l->s->db != NULL;
+    bool changes = l->s->d.db != NULL;
     if (changes && flock(l->dir_fd, LOCK_EX) != 0)
         return scrub_fail(l->s, "lock", l->folder);
     int st = scrub_file(l, name);

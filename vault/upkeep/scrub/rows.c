@@ -1,7 +1,6 @@
 /* rows.c - the rows of a session: its own row, its messages, its events. */
 #include "journal/uid.h"
 #include "vault/search/index.h"
-#include "vault/store/connect.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/scrub/bodies.h"
 #include "vault/upkeep/scrub/database.h"
@@ -16,16 +15,11 @@
 /* The call first: if the process is killed between the two, the next run finds the message again. */
 static int change_names(struct scrub *s, int64_t seq, const struct slice names[2])
 {
-    static const enum scrub_query statements[] = {S_CALL, S_MESSAGE};
-    for (size_t i = 0; i < MI_COUNT(statements); i++) {
-        sqlite3_stmt *q = s->s[statements[i]];
-        sqlite3_bind_int64(q, 1, schema_message_id(s->session_id, (uint64_t)seq));
-        connect_bind(q, 2, names[0]);
-        connect_bind(q, 3, names[1]);
-    }
-    sqlite3_bind_int64(s->s[S_MESSAGE], 4, 0);
-    int st = scrub_change(s, S_CALL);
-    return st == 0 ? scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, seq) : st;
+    const struct cell value[] = {db_int(schema_message_id(s->session_id, (uint64_t)seq)),
+                                 db_text(names[0]), db_text(names[1]), db_int(0)};
+    int st = scrub_change(s, S_CALL, value, MI_COUNT(value));
+    return st == 0 ? scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, seq, value, MI_COUNT(value))
+                   : st;
 }
 
 static int scrub_names(struct scrub *s, const struct query_message *m)
@@ -46,7 +40,7 @@ static int scrub_names(struct scrub *s, const struct query_message *m)
         now[1] = target;
     if (st == 0 && first.failed)
         st = MI_ENOMEM;
-    if (st == 0 && s->db != NULL && n + more > 0)
+    if (st == 0 && s->d.db != NULL && n + more > 0)
         st = change_names(s, m->seq, now);
     buf_close(&first);
     return st;
@@ -55,20 +49,15 @@ static int scrub_names(struct scrub *s, const struct query_message *m)
 static int change_body(struct scrub *s, const struct query_message *m, struct slice body, size_t n)
 {
     int64_t id = schema_message_id(s->session_id, (uint64_t)m->seq), offset = 0;
-    enum scrub_query i = m->is_large ? S_LARGE : S_BODY;
     int st = m->is_large ? scrub_append_body(s, body, &offset) : 0;
     if (st < 0)
         return st;
-    sqlite3_bind_int64(s->s[i], 1, id);
-    if (m->is_large) {
-        sqlite3_bind_int64(s->s[i], 2, offset);
-        sqlite3_bind_int64(s->s[i], 3, (int64_t)body.n);
-        sqlite3_bind_int64(s->s[i], 4, (int64_t)n);
-    } else {
-        connect_bind(s->s[i], 2, body);
-        sqlite3_bind_int64(s->s[i], 3, (int64_t)n);
-    }
-    return scrub_change_record(s, i, RESTATE_MESSAGE, m->seq);
+    if (m->is_large)
+        return scrub_change_record(
+            s, S_LARGE, RESTATE_MESSAGE, m->seq,
+            DB_WITH(db_int(id), db_int(offset), db_int((int64_t)body.n), db_int((int64_t)n)));
+    return scrub_change_record(s, S_BODY, RESTATE_MESSAGE, m->seq,
+                               DB_WITH(db_int(id), db_text(body), db_int((int64_t)n)));
 }
 
 static int scrub_body(struct scrub *s, const struct query_message *m)
@@ -94,7 +83,7 @@ static int scrub_body(struct scrub *s, const struct query_message *m)
     if (st == 0)
         st = scrub_text(s, body, noise || err ? SCRUB_LINE : SCRUB_MESSAGE, &s->lines[err], hit,
                         &clean, &n);
-    if (st == 0 && clean.p != NULL && s->db != NULL)
+    if (st == 0 && clean.p != NULL && s->d.db != NULL)
         return change_body(s, m, clean, n);
     if (st == 0 && m->is_large)
         st = scrub_keep_range(s, m->body_offset, m->body_length);
@@ -117,10 +106,9 @@ static bool on_event(void *ctx, const struct query_event *e)
     size_t n;
     struct scrub_hit hit = {.session_id = s->session_id, .where = "event"};
     s->status = scrub_text(s, e->detail, SCRUB_VALUE, NULL, hit, &clean, &n);
-    if (s->status == 0 && clean.p != NULL && s->db != NULL) {
-        sqlite3_bind_int64(s->s[S_EVENT], 1, e->id);
-        connect_bind(s->s[S_EVENT], 2, clean);
-        s->status = scrub_change_record(s, S_EVENT, RESTATE_EVENT, e->id);
+    if (s->status == 0 && clean.p != NULL && s->d.db != NULL) {
+        s->status = scrub_change_record(s, S_EVENT, RESTATE_EVENT, e->id,
+                                        DB_WITH(db_int(e->id), db_text(clean)));
     }
     return s->status == 0;
 }
@@ -147,11 +135,11 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
             st = text[i].failed ? MI_ENOMEM : 0;
         }
     }
-    if (st == 0 && s->db != NULL && all > 0) {
-        sqlite3_bind_int64(s->s[S_SESSION], 1, s->session_id);
+    if (st == 0 && s->d.db != NULL && all > 0) {
+        struct cell value[1 + MI_COUNT(now)] = {db_int(s->session_id)};
         for (size_t i = 0; i < MI_COUNT(now); i++)
-            connect_bind(s->s[S_SESSION], (int)i + 2, now[i]);
-        st = scrub_change_record(s, S_SESSION, RESTATE_SESSION, 0);
+            value[1 + i] = db_text(now[i]);
+        st = scrub_change_record(s, S_SESSION, RESTATE_SESSION, 0, value, MI_COUNT(value));
     }
     for (size_t i = 0; i < MI_COUNT(now); i++)
         buf_close(&text[i]);
@@ -173,11 +161,9 @@ static int change_rules(struct scrub *s, const struct query_session *row)
         redact_rules(both, &rules);
     if (st == 0 && rules.failed)
         st = MI_ENOMEM;
-    if (st == 0) {
-        sqlite3_bind_int64(s->s[S_RULES], 1, s->session_id);
-        connect_bind(s->s[S_RULES], 2, buf_slice(&rules));
-        st = scrub_change_record(s, S_RULES, RESTATE_SESSION, 0);
-    }
+    if (st == 0)
+        st = scrub_change_record(s, S_RULES, RESTATE_SESSION, 0,
+                                 DB_WITH(db_int(s->session_id), db_text(buf_slice(&rules))));
     redact_close(both);
     buf_close(&mine);
     buf_close(&rules);
@@ -196,7 +182,7 @@ static int scrub_session_rows(struct scrub *s)
         buf_adds(&s->error, query_error(s->q));
     if (st == 0)
         st = s->status;
-    if (st == 0 && s->db != NULL && s->found > 0) {
+    if (st == 0 && s->d.db != NULL && s->found > 0) {
         st = query_session_by_id(s->q, s->session_id, &row);
         if (st == 0)
             st = change_rules(s, &row);
@@ -220,11 +206,11 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     int st = scrub_session_rows(s);
     if (st < 0)
         scrub_roll_back(s);
-    if (st == 0 && s->db != NULL)
+    if (st == 0 && s->d.db != NULL)
         st = scrub_commit(s);
-    if (st == 0 && s->db != NULL)
+    if (st == 0 && s->d.db != NULL)
         st = scrub_blank_bodies(s);
-    if (st == 0 && s->db != NULL && s->found > 0 && search_forget(query_vault(s->q), id) < 0)
+    if (st == 0 && s->d.db != NULL && s->found > 0 && search_forget(query_vault(s->q), id) < 0)
         st = scrub_fail(s, "remove the index of", VAULT_SEARCH);
     if (s->bodies_fd >= 0)
         close(s->bodies_fd);

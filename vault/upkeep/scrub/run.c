@@ -52,11 +52,9 @@ const char *scrub_error(struct scrub *s)
 
 int scrub_finish(struct scrub *s, bool rebuild)
 {
-    if (s->db == NULL)
+    if (s->d.db == NULL)
         return 0;
     /* VACUUM's temporary copy may not fit into memory */
-    if (rebuild &&
-        sqlite3_exec(s->db, "PRAGMA temp_store = FILE; VACUUM", NULL, NULL, NULL) != SQLITE_OK)
-        return scrub_fail_sql(s);
-    return scrub_empty_log(s);
+    int st = rebuild ? db_exec(&s->d, "PRAGMA temp_store = FILE; VACUUM") : 0;
+    return st == 0 ? scrub_empty_log(s) : st;
 }

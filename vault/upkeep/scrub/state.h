@@ -3,11 +3,10 @@
 #define MI_VAULT_UPKEEP_SCRUB_STATE_H
 
 #include "redact/sanitizer.h"
+#include "vault/store/db.h"
 #include "vault/store/dir.h"
 #include "vault/store/restate.h"
 #include "vault/upkeep/scrub/run.h"
-
-#include <sqlite3.h>
 
 #define SCRUB_BATCH 256 /* changed rows per transaction */
 
@@ -21,6 +20,8 @@ enum scrub_query {
     S_LARGE,
     S_EVENT,
     S_ESCALATION,
+    S_ESCALATIONS,
+    S_EMPTY_LOG,
     S_COUNT
 };
 
@@ -31,8 +32,7 @@ struct scrub_range {
 
 struct scrub {
     struct query *q;          /* borrowed */
-    sqlite3 *db;              /* owned; NULL: scan without changes */
-    sqlite3_stmt *s[S_COUNT]; /* owned; prepared if there is a db */
+    struct db d;              /* owned; d.db NULL: scan without changes */
     struct vault_dir dir;     /* owned */
     scrub_fn fn;
     void *ctx;
