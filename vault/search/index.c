@@ -292,12 +292,16 @@ static int ask_file(struct search *s, const struct search_session *session, size
         s->db, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC", -1, &st, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(st, 1, query, -1, SQLITE_STATIC);
+    bool damaged = false;
+    int64_t last = INT64_MAX;
     for (bool more = rc == SQLITE_OK; more && (rc = sqlite3_step(st)) == SQLITE_ROW;) {
         int64_t id = sqlite3_column_int64(st, 0);
-        more = fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
+        damaged = id >= last; /* it may come again and again */
+        more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
+        last = id;
     }
     sqlite3_finalize(st);
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+    if (!damaged && (rc == SQLITE_ROW || rc == SQLITE_DONE))
         return 0;
     close_file(s);
     if (rc == SQLITE_NOMEM)

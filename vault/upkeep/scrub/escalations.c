@@ -50,8 +50,12 @@ int scrub_escalations(struct scrub *s)
     if (sqlite3_prepare_v2(s->db, "SELECT id, server, tool, method FROM escalations ORDER BY id",
                            -1, &q, NULL) != SQLITE_OK)
         return scrub_fail_sql(s);
-    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
-        st = scrub_row(s, q);
+    /* In a damaged file, a row may come again and again. */
+    for (int64_t last = INT64_MIN; st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW;) {
+        int64_t id = sqlite3_column_int64(q, 0);
+        st = id > last ? scrub_row(s, q) : scrub_fail_sql(s);
+        last = id;
+    }
     if (st == 0 && rc != SQLITE_DONE)
         st = scrub_fail_sql(s);
     sqlite3_finalize(q); /* before the commit: an open SELECT would hold the old snapshot */

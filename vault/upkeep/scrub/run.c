@@ -1,5 +1,6 @@
 #include "vault/upkeep/scrub/run.h"
 
+#include "vault/store/rebuild.h"
 #include "vault/upkeep/scrub/database.h"
 #include "vault/upkeep/scrub/error.h"
 
@@ -56,7 +57,8 @@ int scrub_finish(struct scrub *s, bool rebuild)
         return 0;
     /* VACUUM's temporary copy may not fit into memory */
     if (rebuild &&
-        sqlite3_exec(s->db, "PRAGMA temp_store = FILE; VACUUM", NULL, NULL, NULL) != SQLITE_OK)
+        (sqlite3_exec(s->db, "PRAGMA temp_store = FILE", NULL, NULL, NULL) != SQLITE_OK ||
+         rebuild_database(s->db) < 0))
         return scrub_fail_sql(s);
     return scrub_empty_log(s);
 }
