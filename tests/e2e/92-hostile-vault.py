@@ -165,6 +165,23 @@ def _(t):
         check(sum(path.stat().st_blocks for path in t.vault.rglob("*")) < 100000, "the room on the disk")
 
 
+@case("a fifo in the place of a file of the vault: no command waits for it", limit=120)
+def _(t):
+    build(t).close()
+    for name in ("interposer.db", "interposer.db-journal", "interposer.db-wal", "Search/0000.db"):
+        path = t.vault / name
+        path.parent.mkdir(exist_ok=True)
+        kept = path.read_bytes() if path.exists() else None
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        for args in (("sessions",), ("show", "1"), ("search", "genuine"), ("audit", "verify"), ("doctor",), ("redact", "--apply", "1")):
+            r = t.run(*args, "--vault", t.vault, seconds=15)
+            check(r.returncode in (0, 1, 3), f"{name}, {args}: {r}")
+        path.unlink(missing_ok=True)
+        if kept is not None:
+            path.write_bytes(kept)
+
+
 @case("a session before the first one, which would not be covered, is a change")
 def _(t):
     db = build(t)
