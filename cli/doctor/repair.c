@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "base/json_out.h"
+#include "base/os/file.h"
 #include "vault/cassette/import.h"
 #include "vault/query/reader.h"
 #include "vault/store/aside.h"
@@ -53,14 +54,21 @@ static void repair_lost(struct repair *p, const char *why)
 
 /* ---- the links ---- */
 
+/* Holes stay holes. */
 static bool repair_copy(int from, int to)
 {
     char part[65536];
-    ssize_t n;
-    while ((n = read(from, part, sizeof part)) > 0)
-        if (write(to, part, (size_t)n) != n)
-            return false;
-    return n == 0;
+    struct stat st;
+    int64_t at = 0;
+    if (fstat(from, &st) != 0 || ftruncate(to, st.st_size) != 0)
+        return false;
+    while ((at = file_next_data(from, at)) < st.st_size) {
+        ssize_t n = pread(from, part, sizeof part, at);
+        if (n <= 0 || pwrite(to, part, (size_t)n, at) != n)
+            return n == 0;
+        at += n;
+    }
+    return true;
 }
 
 /* A copy with the header of the new database, if that of the damaged one is destroyed. */
@@ -177,7 +185,8 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
     return p->status == 0;
 }
 
-/* A part that cannot be read is read in smaller ones. After a single message that cannot be read, the next one is looked
+/* A part that cannot be read is read in smaller ones, and then in larger ones again: there may be 2^36 numbers without a
+ * message before the next part that cannot be read. After a single message that cannot be read, the next one is looked
  * for at growing distances. */
 static void repair_messages(struct repair *p, int64_t id)
 {
@@ -191,7 +200,7 @@ static void repair_messages(struct repair *p, int64_t id)
         p->last = from - 1;
         if (query_timeline(p->q, id, from, to, on_repaired_message, NULL, p) == 0) {
             from = to + 1;
-            span = span < SPAN ? span * 8 : INT64_MAX;
+            span = span < INT64_MAX / 8 ? span * 8 : INT64_MAX;
             step = 1;
         } else if (p->last >= from) {
             from = p->last + 1;

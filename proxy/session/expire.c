@@ -11,7 +11,7 @@
 int64_t expire_next_us(struct traffic *t)
 {
     bool none = t->timers.unwritten == NULL && t->timers.n == 0;
-    if (none && !t->odd.lines.waits && t->odd.refused_seq == 0)
+    if (none && !t->odd.lines.waits && t->odd.held.n == 0)
         return -1;
     int64_t now = journal_now_us(t->journal);
     int64_t line_us = odd_next_us(t, now);

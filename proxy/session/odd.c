@@ -39,38 +39,41 @@ static void refuse(struct traffic *t, struct message *x, struct pending *p, cons
     answer_reject_answer(t, x, p, why, "malformed-answer");
 }
 
-/* A valid answer may have closed the request. */
-static void refuse_held(struct traffic *t)
+/* Sends the next error that is due; INT64_MAX: any. A valid answer may have closed the request. */
+static bool refuse_held(struct traffic *t, int64_t now_us)
 {
+    struct held_error error;
     struct pending *p = t->open[ROW_C2S].open.oldest;
-    while (p != NULL && p->request_seq != t->odd.refused_seq)
+    if (!held_take(&t->odd.held, now_us, &error))
+        return false;
+    while (p != NULL && p->request_seq != error.seq)
         p = p->next;
-    if (p != NULL && t->odd.refused_seq != 0)
-        answer_refuse(t, p, buf_str(&t->odd.refuse_why), "malformed-answer");
-    t->odd.refused_seq = 0;
+    if (p != NULL)
+        answer_refuse(t, p, buf_str(&error.why), "malformed-answer");
+    buf_close(&error.why);
+    return true;
 }
 
-/* Servers print an answer for people, and then send it. */
+/* Lines that have waited for the next one have waited for a valid answer, too. */
 static void refuse_later(struct traffic *t, struct message *x, struct pending *p,
                          const struct server_line *line)
 {
     enum json_fault_kind kind = x->m.fault.kind == JSON_DEEP    ? JSON_DEEP
                                 : line->flaw_at >= line->text.n ? JSON_CUT
                                                                 : JSON_SYNTAX;
-    if (t->odd.refused_seq == p->request_seq)
-        t->odd.refused_seq = 0; /* the newer reason counts */
-    refuse_held(t);
+    int64_t due_us =
+        t->odd.lines.waits ? t->odd.lines.until_us : journal_now_us(t->journal) + ODD_WAIT_US;
     x->m.id = (struct json_value){JSON_STRING, p->id};
     struct row row = message_row(x, KIND_NOISE, ROW_REFUSED);
     row.request_seq = p->request_seq;
     message_append(t, &row);
-    t->odd.refused_seq = p->request_seq;
-    t->odd.refuse_us = journal_now_us(t->journal) + ODD_WAIT_US;
-    buf_clear(&t->odd.refuse_why);
-    buf_adds(&t->odd.refuse_why, "the server's answer is not valid JSON: ");
-    lenient_fault(kind, line->text, line->flaw_at, &t->odd.refuse_why);
-    buf_printf(&t->odd.refuse_why, " at byte %zu of the line", line->at + line->flaw_at);
-    excerpt_add(&t->odd.refuse_why, line->text, line->flaw_at);
+    if (held_is_full(&t->odd.held))
+        (void)refuse_held(t, INT64_MAX);
+    struct buf *why = &held_add(&t->odd.held, p->request_seq, due_us)->why;
+    buf_adds(why, "the server's answer is not valid JSON: ");
+    lenient_fault(kind, line->text, line->flaw_at, why);
+    buf_printf(why, " at byte %zu of the line", line->at + line->flaw_at);
+    excerpt_add(why, line->text, line->flaw_at);
 }
 
 /* The line was meant as the answer to a pending request. */
@@ -197,9 +200,9 @@ static void end_wait(struct traffic *t, bool cut)
 
 int64_t odd_next_us(const struct traffic *t, int64_t now_us)
 {
-    int64_t due_us = t->odd.lines.waits ? t->odd.lines.until_us : INT64_MAX;
-    if (t->odd.refused_seq != 0 && t->odd.refuse_us < due_us)
-        due_us = t->odd.refuse_us;
+    int64_t due_us = held_next_us(&t->odd.held);
+    if (t->odd.lines.waits && t->odd.lines.until_us < due_us)
+        due_us = t->odd.lines.until_us;
     if (due_us == INT64_MAX)
         return -1;
     return due_us > now_us ? due_us - now_us : 0;
@@ -208,23 +211,22 @@ int64_t odd_next_us(const struct traffic *t, int64_t now_us)
 void odd_due(struct traffic *t, int64_t now_us)
 {
     bool line = t->odd.lines.waits && now_us >= t->odd.lines.until_us;
-    bool error = t->odd.refused_seq != 0 && now_us >= t->odd.refuse_us;
     if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may have come */
         if (line)
             t->odd.lines.until_us = now_us + ODD_WAIT_US;
-        if (error)
-            t->odd.refuse_us = now_us + ODD_WAIT_US;
+        held_put_off(&t->odd.held, now_us + ODD_WAIT_US);
         return;
     }
     if (line)
         end_wait(t, false);
-    if (line || error)
-        refuse_held(t);
+    while (refuse_held(t, now_us))
+        continue;
 }
 
 void odd_output_ended(struct traffic *t)
 {
-    refuse_held(t);
+    while (refuse_held(t, INT64_MAX))
+        continue;
     end_wait(t, true);
     t->odd.own_pending = 0;
     t->odd.notified_seq = 0;
@@ -299,6 +301,6 @@ void odd_open(struct traffic *t)
 void odd_close(struct traffic *t)
 {
     server_lines_close(&t->odd.lines);
-    buf_close(&t->odd.refuse_why);
+    held_close(&t->odd.held);
     buf_close(&t->odd.quote);
 }

@@ -26,6 +26,7 @@
 #include "proxy/session/liveness.h"
 #include "proxy/session/timers.h"
 #include "redact/sanitizer.h"
+#include "wire/held.h"
 #include "wire/mcp/protocol.h"
 #include "wire/schema/tools.h"
 #include "wire/server_lines.h"
@@ -56,9 +57,7 @@ struct odd {
     struct server_lines lines; /* of the server */
     struct message *message;   /* of the line being read */
     bool has_message;          /* the line is one, or contains it */
-    uint64_t refused_seq;      /* the request of an answer that nobody can read; 0: none */
-    int64_t refuse_us;         /* when it gets its error, unless a valid answer has come */
-    struct buf refuse_why;     /* owned */
+    struct held held;          /* requests of answers that nobody can read */
     struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
     uint64_t quoted_at;     /* timers.server_messages after that line */
     size_t own_pending;     /* requests of our own without an answer */

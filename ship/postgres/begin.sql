@@ -25,6 +25,17 @@ SET LOCAL lock_timeout = '5s';
 CREATE SCHEMA IF NOT EXISTS mcp_interposer;
 SET LOCAL search_path = mcp_interposer, pg_temp;
 
+-- Ends transactions of a program that hangs. A setting of the administrator is kept; a role may change its own.
+CREATE OR REPLACE FUNCTION limit_idling(p_role name) RETURNS void
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles, unnest(rolconfig) AS c WHERE rolname = p_role AND c LIKE 'idle_in_transaction_session_timeout=%') THEN
+        EXECUTE format('ALTER ROLE %I SET idle_in_transaction_session_timeout = ''60s''', p_role);
+    END IF;
+EXCEPTION WHEN insufficient_privilege OR undefined_object THEN     -- a role that somebody else has made, or removed
+    NULL;
+END $$;
+
 -- p_name: of the device, in the table `devices`. p_role: its login role, which is made if it is missing.
 CREATE OR REPLACE FUNCTION add_device(p_name text, p_role name DEFAULT NULL) RETURNS name
 LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
@@ -37,8 +48,7 @@ BEGIN
     IF NOT pg_has_role(login, 'mcp_interposer_device', 'USAGE') THEN
         EXECUTE format('GRANT mcp_interposer_device TO %I', login);
     END IF;
-    -- of a program that hangs; a role may change its own settings
-    EXECUTE format('ALTER ROLE %I SET idle_in_transaction_session_timeout = ''60s''', login);
+    PERFORM limit_idling(login);
     INSERT INTO devices (name, role) VALUES (p_name, login) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
     RETURN login;
 END $$;

@@ -494,6 +494,7 @@ BEGIN
     FOR f IN SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'mcp_interposer'::regnamespace AND p.prosecdef LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mcp_interposer_device', f);
     END LOOP;
+    PERFORM mcp_interposer.limit_idling(role) FROM mcp_interposer.devices;
     -- 12 months back for what is in vaults already; of calls, the months of the messages that are here
     PERFORM mcp_interposer.make_partitions(now() - interval '12 months', now() + interval '24 months');
     PERFORM mcp_interposer.make_partition('call_rows', to_date(right(c.relname, 7), 'YYYY_MM')) FROM pg_inherits i

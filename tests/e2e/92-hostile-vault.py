@@ -133,14 +133,53 @@ def _(t):
     eq(all_end(t).returncode, 1, "status")
 
 
-@case("an index and a table with far more entries than bytes, in a file that is large and has no bytes on the disk", limit=300)
+@case("an index and tables with far more entries than bytes, in a file that is large and has no bytes on the disk", limit=300)
 def _(t):
-    for name in ("sqlite_autoindex_sessions_1", "events"):
+    eq(t.run("audit", "key", "new").returncode, 0, "a key")
+    for name in ("sqlite_autoindex_sessions_1", "events", "leaves"):
         build(t).close()
         graph.make_graph(t.vault / "interposer.db", name, 6)
         os.truncate(t.vault / "interposer.db", 1 << 42)
         eq(all_end(t).returncode, 1, name)
         shutil.rmtree(t.vault)
+
+
+@case("a database that was put aside: doctor --repair ends, and fills no disk", limit=120)
+def _(t):
+    db = build(t)
+    db.execute("UPDATE messages SET id = (1 << 36) + 68719476735, seq = 68719476735 WHERE id = (SELECT max(id) FROM messages WHERE session_id = 1)")
+    db.close()
+    aside, data = t.vault / "interposer.db.damaged-20261101T000000Z", bytearray((t.vault / "interposer.db").read_bytes())
+    size = int.from_bytes(data[16:18], "big")
+    for at in range(8 * size, len(data) - size, 3 * size):
+        data[at:at + 100] = b"\xff" * 100
+    for header in (b"", b"no database"):        # readable, and destroyed in a file of 64 GiB
+        data[:len(header)] = header
+        aside.write_bytes(data)
+        os.truncate(aside, 1 << 36 if header else len(data))
+        shutil.rmtree(t.tmp / "new", ignore_errors=True)
+        build_vault.Vault(t.tmp / "new").close()
+        shutil.copy(t.tmp / "new/interposer.db", t.vault)
+        r = t.run("doctor", "--repair", "--vault", t.vault, seconds=30)
+        check(b"2 sessions with" in b" ".join(r.stdout.split()), r)
+        check(sum(path.stat().st_blocks for path in t.vault.rglob("*")) < 100000, "the room on the disk")
+
+
+@case("a fifo in the place of a file of the vault: no command waits for it", limit=120)
+def _(t):
+    build(t).close()
+    for name in ("interposer.db", "interposer.db-journal", "interposer.db-wal", "Search/0000.db"):
+        path = t.vault / name
+        path.parent.mkdir(exist_ok=True)
+        kept = path.read_bytes() if path.exists() else None
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        for args in (("sessions",), ("show", "1"), ("search", "genuine"), ("audit", "verify"), ("doctor",), ("redact", "--apply", "1")):
+            r = t.run(*args, "--vault", t.vault, seconds=15)
+            check(r.returncode in (0, 1, 3), f"{name}, {args}: {r}")
+        path.unlink(missing_ok=True)
+        if kept is not None:
+            path.write_bytes(kept)
 
 
 @case("a session before the first one, which would not be covered, is a change")

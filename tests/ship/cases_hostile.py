@@ -154,8 +154,13 @@ def _(t):
     assert t.cluster.psql(read.format("messages")) == "10"
     open_one.stdin.close()
     open_one.wait(DEADLINE)
+    setting = "SELECT rolname, rolconfig FROM pg_roles WHERE rolname IN ('thief', 'laptop') ORDER BY 1"
+    kept = "{idle_in_transaction_session_timeout=5min}"
+    t.cleanups.append(lambda: t.cluster.psql("ALTER ROLE laptop RESET ALL"))
+    t.cluster.psql("ALTER ROLE thief RESET ALL; ALTER ROLE laptop SET idle_in_transaction_session_timeout = '5min'")
     t.init()
     assert has(t, 1)
+    assert t.cluster.psql(setting) == f"laptop\t{kept}\nthief\t{kept.replace('5min', '60s')}"
 
 
 @case("hostile: the end of a sealed session changes only as the log states")

@@ -419,14 +419,6 @@ static int say_missing(struct audit *a)
     return 0;
 }
 
-static bool was_pruned(const struct audit *a, int64_t id)
-{
-    for (size_t i = 0; i < a->trail.uids.n; i++)
-        if (a->trail.session[i].pruned && a->trail.session[i].id == id)
-            return true;
-    return false;
-}
-
 /* Rows of sessions that do not exist. `bits`: of the owner's number, below the session's. */
 static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, const char *table)
 {
@@ -443,7 +435,7 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
         st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
         if (st < 0)
             return st;
-        if (!has && (owner < 1 || owner > a->trail.after) && !was_pruned(a, owner))
+        if (!has && (owner < 1 || owner > a->trail.after) && !trail_was_pruned(&a->trail, owner))
             SAY_VAULT(a, AUDIT_ADDED, "",
                       "the table %s has rows of session %lld, which does not exist", table,
                       (long long)owner);
@@ -464,6 +456,8 @@ static int say_rest(struct audit *a)
     st = trail_read(&a->trail, &a->source);
     if (st == 0)
         st = say_missing(a);
+    if (st == 0)
+        st = trail_sort_pruned(&a->trail);
     if (st == 0)
         st = say_orphans(a, SNAPSHOT_MESSAGE_OWNER, SCHEMA_SEQ_BITS, "messages");
     if (st == 0)

@@ -112,14 +112,6 @@ static void add_line(struct digest_sum *sum, const struct replaced *r, const str
     digest_add(sum, text, sizeof text);
 }
 
-static bool states(const struct trail *t, size_t leaf, int64_t n)
-{
-    for (; leaf != TRAIL_NONE; leaf = t->leaf[leaf].before)
-        if (t->leaf[leaf].n == n)
-            return true;
-    return false;
-}
-
 /* A record's name is from the vault: only one that could be ours is said. */
 static void say_row(const struct replaced *r, const struct replaced_row *x, enum audit_kind kind,
                     const char *text, struct audit_wrong *w)
@@ -134,24 +126,33 @@ static void say_row(const struct replaced *r, const struct replaced_row *x, enum
     audit_say(w, kind, record, "%s", text);
 }
 
-static bool rows_wrong(const struct replaced *r, const struct trail *t, size_t last,
-                       struct audit_wrong *w)
+static bool rows_wrong(const struct replaced *r, struct audit_wrong *w)
 {
-    int64_t stated = -1;
     for (size_t i = 0; i < r->n; i++) {
         const struct replaced_row *x = &r->row[i];
-        if (x->leaf != stated && !states(t, last, x->leaf)) {
-            say_row(r, x, AUDIT_CHANGED,
-                    "was replaced by a leaf that is not a redaction of this session", w);
-            return true;
-        }
-        stated = x->leaf;
         if (!x->valid)
             say_row(r, x, AUDIT_CHANGED, "has an earlier commitment that is not one", w);
         else if (!x->known)
             say_row(r, x, AUDIT_REMOVED, "was redacted, and is missing", w);
         if (!x->valid || !x->known)
             return true;
+    }
+    return false;
+}
+
+/* order: the rows by leaf. Each is of a leaf that redacts this session. */
+static bool order_wrong(const struct replaced *r, const size_t *order, const struct trail *t,
+                        size_t last, struct audit_wrong *w)
+{
+    for (size_t i = r->n; i-- > 0;) {
+        const struct replaced_row *x = &r->row[order[i]];
+        while (last != TRAIL_NONE && t->leaf[last].n > x->leaf)
+            last = t->leaf[last].before;
+        if (last == TRAIL_NONE || t->leaf[last].n != x->leaf) {
+            say_row(r, x, AUDIT_CHANGED,
+                    "was replaced by a leaf that is not a redaction of this session", w);
+            return true;
+        }
     }
     return false;
 }
@@ -188,8 +189,6 @@ static bool leaf_wrong(const struct replaced *r, const size_t *order, const stru
 int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
                    struct audit_wrong *w)
 {
-    if (rows_wrong(r, t, last, w))
-        return 0;
     size_t *order = calloc(r->n + 1, sizeof *order);
     if (order == NULL)
         return MI_ENOMEM;
@@ -197,9 +196,9 @@ int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
         order[i] = i;
     struct replaced rows = *r; /* the context is not const */
     sort_with(order, r->n, sizeof *order, by_leaf, &rows);
-    for (; last != TRAIL_NONE; last = t->leaf[last].before)
-        if (leaf_wrong(r, order, &t->leaf[last], w))
-            break;
+    bool wrong = order_wrong(r, order, t, last, w) || rows_wrong(r, w);
+    for (; !wrong && last != TRAIL_NONE; last = t->leaf[last].before)
+        wrong = leaf_wrong(r, order, &t->leaf[last], w);
     free(order);
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "vault/audit/trail.h"
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "evidence/key_leaf.h"
 #include "vault/store/connect.h"
 
@@ -28,6 +29,7 @@ void trail_close(struct trail *t)
 {
     intern_close(&t->uids);
     free(t->session);
+    free(t->pruned);
     free(t->leaf);
     free(t->key);
     free(t->root);
@@ -100,6 +102,33 @@ struct trail_session *trail_find(struct trail *t, struct slice uid)
     if (!intern_find(&t->uids, uid, &i))
         return NULL;
     return &t->session[i];
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct trail_id *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+int trail_sort_pruned(struct trail *t)
+{
+    t->pruned_n = 0;
+    for (size_t i = 0; i < t->uids.n; i++) {
+        if (!t->session[i].pruned || !t->session[i].opened)
+            continue;
+        if (!GROW(t->pruned, t->pruned_n, t->pruned_cap))
+            return MI_ENOMEM;
+        t->pruned[t->pruned_n++].id = t->session[i].id;
+    }
+    if (t->pruned_n > 1)
+        qsort(t->pruned, t->pruned_n, sizeof *t->pruned, by_id);
+    return 0;
+}
+
+bool trail_was_pruned(const struct trail *t, int64_t id)
+{
+    size_t at = SEARCH_INT64(t->pruned, t->pruned_n, id, id);
+    return at < t->pruned_n && t->pruned[at].id == id;
 }
 
 /* ---- leaves --------------------------------------------------------------------------------- */

@@ -42,6 +42,10 @@ struct trail_key {
     struct public_key key;
 };
 
+struct trail_id {
+    int64_t id;
+};
+
 /* A size of the log at which the root is wanted. */
 struct trail_root {
     uint64_t size;
@@ -59,6 +63,8 @@ struct trail {
     struct intern uids;
     struct trail_session *session; /* by number in uids */
     size_t session_cap;
+    struct trail_id *pruned; /* numbers of sessions that were opened and removed, sorted */
+    size_t pruned_n, pruned_cap;
     struct trail_leaf *leaf;
     size_t leaf_n, leaf_cap;
     struct trail_key *key;
@@ -80,6 +86,10 @@ const struct digest *trail_root_at(const struct trail *t, uint64_t size);
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
 MI_MUST int trail_read(struct trail *t, struct snapshot *s);
+/* Whether the log says that the session that was opened with this number was removed. After trail_sort_pruned(), which is
+ * called again if leaves were read. */
+MI_MUST int trail_sort_pruned(struct trail *t);
+bool trail_was_pruned(const struct trail *t, int64_t id);
 /* NULL: no leaf names it. */
 struct trail_session *trail_find(struct trail *t, struct slice uid);
 

@@ -4,6 +4,7 @@
 
 #include "vault/cassette/file.h"
 #include "vault/cassette/pairing.h"
+#include "wire/held.h"
 #include "wire/line.h"
 #include "wire/server_lines.h"
 
@@ -38,8 +39,7 @@ struct cassette_reader {
     struct server_lines server; /* lines of the server */
     int64_t line_t_us;          /* time and findings of the one being read */
     findings line_found;
-    int64_t refused_seq;  /* of the request whose answer nobody can read; 0: none */
-    int64_t refused_us;   /* when it is refused, unless a valid answer has come */
+    struct held held;     /* requests whose answers nobody can read */
     int64_t notified_seq; /* the last notification that the server may not have read; 0: none */
     struct buf names, id, mended; /* owned; scratch */
 };

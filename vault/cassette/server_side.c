@@ -64,12 +64,14 @@ static int answer_refused(struct cassette_reader *r, int64_t seq)
     return st < 0 ? cassette_no_memory(r) : 0;
 }
 
-/* An answer that nobody could read got an error, unless a valid one has come. */
-static int end_refused(struct cassette_reader *r)
+/* An answer that nobody could read got an error, unless a valid one has come: the next one that is due. INT64_MAX: any. */
+static int end_held(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {
-    const struct pairing_request *q =
-        r->refused_seq != 0 ? pairing_find(&r->pairing, r->refused_seq) : NULL;
-    r->refused_seq = 0;
+    struct held_error error;
+    const struct pairing_request *q = NULL;
+    *ret_more = held_take(&r->held, now_us, &error);
+    if (*ret_more)
+        q = pairing_find(&r->pairing, (int64_t)error.seq);
     return q != NULL && !q->answered ? answer_refused(r, q->seq) : 0;
 }
 
@@ -90,9 +92,10 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
         return st;
     if (line->kind == SERVER_LINE_REFUSED)
         return answer_refused(r, seq);
-    st = r->refused_seq != seq ? end_refused(r) : 0; /* as in proxy/session/odd */
-    r->refused_seq = seq;
-    r->refused_us = r->line_t_us + SERVER_LINES_WAIT_US;
+    bool more;
+    if (held_is_full(&r->held)) /* as in proxy/session/odd */
+        st = end_held(r, INT64_MAX, &more);
+    held_add(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
     return st;
 }
 
@@ -178,6 +181,7 @@ void server_side_open(struct cassette_reader *r)
 void server_side_close(struct cassette_reader *r)
 {
     server_lines_close(&r->server);
+    held_close(&r->held);
     buf_close(&r->names);
     buf_close(&r->id);
     buf_close(&r->mended);
@@ -187,7 +191,9 @@ void server_side_close(struct cassette_reader *r)
 static int end_waits(struct cassette_reader *r, int64_t t_us)
 {
     int st = r->server.waits && t_us >= r->server.until_us ? server_side_end(r) : 0;
-    return st == 0 && r->refused_seq != 0 && t_us >= r->refused_us ? end_refused(r) : st;
+    for (bool more = true; st == 0 && more;)
+        st = end_held(r, t_us, &more);
+    return st;
 }
 
 int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us, findings found)

@@ -279,13 +279,18 @@ static int ask_file(struct search *s, const struct search_session *session, size
 {
     (void)session, (void)n; /* the file has no others */
     sqlite3_stmt *q;
-    bool more = true;
+    bool more = true, damaged = false;
+    int64_t last = INT64_MAX;
     int rc = SQLITE_DONE, st = db_ask(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
-        more = fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
+        damaged = id >= last; /* it may come again and again */
+        more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
+        last = id;
     }
     st = st == 0 ? db_done(&s->d, q, rc) : st;
+    if (st == 0 && damaged)
+        st = db_damaged(&s->d);
     if (st == MI_ESTORE) {
         close_file(s);
         remove_file(s->dir_fd, s->number);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
+#include "vault/store/rebuild.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,20 +27,6 @@ bool aside_is_damage(int code)
 
 /* ---- the check ---- */
 
-/* The first finding of quick_check is appended to `why`; nothing: it has none. Returns a result code of SQLite. */
-static int check_quickly(sqlite3 *db, struct buf *why)
-{
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(q);
-    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
-    if (text != NULL && strcmp(text, "ok") != 0)
-        buf_adds(why, text);
-    sqlite3_finalize(q);
-    return rc;
-}
-
 /* Appends what is wrong. false: nothing is, or it cannot be found out now. */
 static bool is_damaged(const char *path, struct buf *why)
 {
@@ -47,10 +34,8 @@ static bool is_damaged(const char *path, struct buf *why)
     int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
     if (rc == SQLITE_OK) /* or closing it would change the file */
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (rc == SQLITE_OK) /* a row that violates a CHECK is no damage */
-        rc = sqlite3_exec(db, "PRAGMA ignore_check_constraints = 1", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = check_quickly(db, why);
+        rc = rebuild_check(db, why);
     if (aside_is_damage(rc)) {
         buf_clear(why);
         buf_adds(why, failure_text(db));

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int connect_guard(sqlite3 *db)
@@ -30,13 +31,19 @@ int connect_guard(sqlite3 *db)
 
 static sqlite3_vfs *system_vfs;
 
+bool connect_is_file(const char *name)
+{
+    struct stat st;
+    return name == NULL || lstat(name, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
+}
+
 /* A transaction over several databases has a file that names their rollback journals. None of ours is one; a journal
  * that names such a file was made by another program, and SQLite would delete whatever it names. */
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
 {
     (void)vfs;
     f->pMethods = NULL;
-    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0)
+    if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0 || !connect_is_file(name))
         return SQLITE_CANTOPEN;
     return system_vfs->xOpen(system_vfs, name, f, flags, ret_flags);
 }

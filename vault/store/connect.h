@@ -15,6 +15,9 @@
 
 /* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
+/* Whether SQLite may open it: it would wait for ever for somebody who writes to a fifo. A name that does not exist, a link,
+ * which is not followed, and NULL, a temporary file, are left to SQLite. */
+bool connect_is_file(const char *name);
 /* The name of a VFS that is SQLite's own, except that a rollback journal cannot make it delete other files. */
 const char *connect_vfs(void);
 /* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */

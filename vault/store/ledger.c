@@ -81,15 +81,20 @@ int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx)
     static const char sql[] = "SELECT n, leaf FROM leaves WHERE n >= ?1 ORDER BY n";
     sqlite3_stmt *q = NULL;
     int st = 0, rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    int64_t last = from - 1;
     if (rc == SQLITE_OK)
         sqlite3_bind_int64(q, 1, from);
     while (st == 0 && rc != SQLITE_DONE) {
         if (rc == SQLITE_OK || rc == SQLITE_ROW)
             rc = sqlite3_step(q);
-        if (rc == SQLITE_ROW)
-            st = fn(ctx, sqlite3_column_int64(q, 0), connect_column(q, 1));
-        else if (rc != SQLITE_DONE)
+        if (rc == SQLITE_ROW) {
+            int64_t n = sqlite3_column_int64(q, 0);
+            /* In a damaged file, a row may come again and again. */
+            st = n > last ? fn(ctx, n, connect_column(q, 1)) : failure_keep(db);
+            last = n;
+        } else if (rc != SQLITE_DONE) {
             st = failure_keep(db);
+        }
     }
     sqlite3_finalize(q);
     return st;

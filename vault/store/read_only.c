@@ -185,6 +185,9 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fl
 {
     (void)vfs;
     *more_of(f) = (struct more){0};
+    f->pMethods = NULL;
+    if (!connect_is_file(name))
+        return SQLITE_CANTOPEN;
     if ((flags & SQLITE_OPEN_WAL) != 0)
         flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
     if ((flags & SQLITE_OPEN_WAL) != 0 && !has_log_header(name)) {

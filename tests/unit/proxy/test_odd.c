@@ -214,9 +214,18 @@ static const struct conversation unreadable[] = {
      ERROR("1") ERROR("2"),
      ASKED("1") "2 c2s request forwarded 2 ping - - - - -;"
                 "3 s2c noise refused 1 - - 1 - - not-json,malformed-answer;"
-                "4 s2c* error forwarded 1 - - 1 -32603 - -;"
-                "5 s2c noise refused 2 - - 2 - - not-json,malformed-answer;"
+                "4 s2c noise refused 2 - - 2 - - not-json,malformed-answer;"
+                "5 s2c* error forwarded 1 - - 1 -32603 - -;"
                 "6 s2c* error forwarded 2 - - 2 -32603 - -"},
+    /* two that are printed before they are sent */
+    {{"C " PING("1"), "C " PING("2"), "S {'id':1,'result':{},}", "S {'id':2,'result':{},}",
+      "S " OK("1"), "S " OK("2"), "W"},
+     PING("1") "|" PING("2") "|",
+     OK("1") "|" OK("2") "|",
+     ASKED("1") "2 c2s request forwarded 2 ping - - - - -;"
+                "3 s2c noise refused 1 - - 1 - - not-json,malformed-answer;"
+                "4 s2c noise refused 2 - - 2 - - not-json,malformed-answer;"
+                "5 s2c result forwarded 1 - - 1 - - -;6 s2c result forwarded 2 - - 2 - - -"},
     {{"C " PING("1"), "S {id: 1, result: {}}", "S " OK("1"), "W"},
      PING("1") "|",
      OK("1") "|",

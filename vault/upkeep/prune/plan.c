@@ -37,11 +37,12 @@ static const char all_sessions[] =
 static int read_candidates(struct prune *p, struct candidates *l)
 {
     sqlite3_stmt *q = NULL;
+    bool grows = true; /* in a damaged file, a row may come again and again */
     int rc = sqlite3_prepare_v2(p->db, all_sessions, -1, &q, NULL);
     if (rc != SQLITE_OK)
         return failure_keep(p->db);
     sqlite3_bind_int64(q, 1, p->rule.keep_last > 0 ? p->rule.keep_last : 1);
-    while ((rc = sqlite3_step(q)) == SQLITE_ROW && GROW(l->c, l->n, l->cap)) {
+    while (grows && (rc = sqlite3_step(q)) == SQLITE_ROW && GROW(l->c, l->n, l->cap)) {
         struct candidate *c = &l->c[l->n++];
         *c = (struct candidate){.id = sqlite3_column_int64(q, 0),
                                 .started_us = sqlite3_column_int64(q, 1),
@@ -50,8 +51,11 @@ static int read_candidates(struct prune *p, struct candidates *l)
         bool recent = sqlite3_column_int(q, 3) != 0 && c->ended_us > p->now_us - DAY_US;
         c->running = sqlite3_column_int(q, 5) != 0;
         c->removable = sqlite3_column_int(q, 4) != 0 && !recent && !c->running;
+        grows = l->n == 1 || c->id > c[-1].id;
     }
     sqlite3_finalize(q);
+    if (!grows)
+        return failure_keep(p->db);
     int64_t since_us = INT64_MAX;
     for (size_t i = l->n; i-- > 0;) {
         if (l->c[i].started_us < since_us)

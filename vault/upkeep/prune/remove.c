@@ -2,6 +2,7 @@
 
 #include "vault/search/index.h"
 #include "vault/store/ledger.h"
+#include "vault/store/rebuild.h"
 #include "vault/store/running.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/prune/database.h"
@@ -258,8 +259,9 @@ static int last_step(struct prune *p, struct buf *error)
         return prune_fail(p, error);
     p->done.free_bytes = unused * size;
     bool shrinks = unused > 0 && unused >= pages / SHRINK_SHARE && !running_any(p->dir.path);
-    p->done.shrunk = shrinks && sqlite3_exec(p->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL,
-                                             NULL, NULL) == SQLITE_OK;
+    p->done.shrunk =
+        shrinks && rebuild_database(p->db) == 0 &&
+        sqlite3_exec(p->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) == SQLITE_OK;
     if (shrinks && !p->done.shrunk && prune_fail(p, error) != MI_EFULL)
         return MI_ESTORE; /* locked: left to the next run */
     return prune_size_vault(p, &p->done.bytes_after) < 0 ? prune_fail(p, error) : 0;

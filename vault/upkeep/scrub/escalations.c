@@ -49,8 +49,12 @@ int scrub_escalations(struct scrub *s)
     int st = db_ask(&s->d, S_ESCALATIONS, &q, NULL, 0);
     if (st < 0)
         return st;
-    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
-        st = scrub_row(s, q);
+    /* In a damaged file, a row may come again and again. */
+    for (int64_t last = INT64_MIN; st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW;) {
+        int64_t id = sqlite3_column_int64(q, 0);
+        st = id > last ? scrub_row(s, q) : db_damaged(&s->d);
+        last = id;
+    }
     int ended = db_done(&s->d, q, rc); /* before the commit: an open SELECT would hold the old snapshot */
     st = st == 0 ? ended : st;
     if (st == 0)

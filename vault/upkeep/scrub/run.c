@@ -1,5 +1,6 @@
 #include "vault/upkeep/scrub/run.h"
 
+#include "vault/store/rebuild.h"
 #include "vault/upkeep/scrub/database.h"
 #include "vault/upkeep/scrub/error.h"
 
@@ -55,6 +56,12 @@ int scrub_finish(struct scrub *s, bool rebuild)
     if (s->d.db == NULL)
         return 0;
     /* VACUUM's temporary copy may not fit into memory */
-    int st = rebuild ? db_exec(&s->d, "PRAGMA temp_store = FILE; VACUUM") : 0;
-    return st == 0 ? scrub_empty_log(s) : st;
+    if (rebuild) {
+        int st = db_exec(&s->d, "PRAGMA temp_store = FILE");
+        if (st == 0 && rebuild_database(s->d.db) < 0)
+            st = db_fail(&s->d);
+        if (st < 0)
+            return st;
+    }
+    return scrub_empty_log(s);
 }

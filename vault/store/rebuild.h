@@ -1,0 +1,19 @@
+/* rebuild.h - checks a database, and writes it anew without its unused pages (VACUUM).
+ *
+ * Owns      nothing; the connection is the caller's.
+ * Errors    see each function.
+ * Blocks    on the disk: all pages are read, and written. */
+#ifndef MI_VAULT_STORE_REBUILD_H
+#define MI_VAULT_STORE_REBUILD_H
+
+#include "base/buf.h"
+
+#include <sqlite3.h>
+
+/* The first finding of PRAGMA quick_check is appended to `why`; nothing: it has none. Returns a result code of SQLite. */
+MI_MUST int rebuild_check(sqlite3 *db, struct buf *why);
+/* MI_ESTORE, with failure_text(): it is damaged, or VACUUM failed. A damaged database is left as it is: what cannot be
+ * read would be gone, and a page that is part of a table many times would be written each time. */
+MI_MUST int rebuild_database(sqlite3 *db);
+
+#endif

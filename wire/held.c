@@ -1,0 +1,54 @@
+#include "wire/held.h"
+
+#include <assert.h>
+
+static void remove_at(struct held *h, size_t i)
+{
+    h->n--;
+    memmove(&h->list[i], &h->list[i + 1], (h->n - i) * sizeof h->list[0]);
+}
+
+struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->list[i].seq == seq) {
+            buf_close(&h->list[i].why);
+            remove_at(h, i);
+        }
+    assert(!held_is_full(h));
+    h->list[h->n] = (struct held_error){.seq = seq, .due_us = due_us};
+    return &h->list[h->n++];
+}
+
+bool held_take(struct held *h, int64_t now_us, struct held_error *ret)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->list[i].due_us <= now_us) {
+            *ret = h->list[i];
+            remove_at(h, i);
+            return true;
+        }
+    return false;
+}
+
+int64_t held_next_us(const struct held *h)
+{
+    int64_t next_us = INT64_MAX;
+    for (size_t i = 0; i < h->n; i++)
+        if (h->list[i].due_us < next_us)
+            next_us = h->list[i].due_us;
+    return next_us;
+}
+
+void held_put_off(struct held *h, int64_t until_us)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->list[i].due_us < until_us)
+            h->list[i].due_us = until_us;
+}
+
+void held_close(struct held *h)
+{
+    while (h->n > 0)
+        buf_close(&h->list[--h->n].why);
+}

@@ -1,0 +1,40 @@
+/* held.h - requests whose answers nobody could read, until they get their errors: servers print an answer for people, and
+ * then send it, so a valid one may come.
+ *
+ * Owns      the texts of the errors.
+ * Limits    HELD_MAX requests. The caller makes room with held_take() before it adds another one.
+ * Units     microseconds of the caller's clock.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_HELD_H
+#define MI_WIRE_HELD_H
+
+#include "base/buf.h"
+
+#define HELD_MAX 16
+
+struct held_error {
+    uint64_t seq; /* of the request */
+    int64_t due_us;
+    struct buf why; /* owned */
+};
+
+struct held {
+    size_t n;
+    struct held_error list[HELD_MAX]; /* in the order in which they were added */
+};
+
+void held_close(struct held *h); /* safe to call twice */
+static inline bool held_is_full(const struct held *h)
+{
+    return h->n == HELD_MAX;
+}
+/* Adds an error without a text. It replaces the one of the same request: the newer reason counts. */
+struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us);
+/* Moves the first error that is due to *ret, whose text the caller then owns. INT64_MAX: any. false: there is none. */
+MI_MUST bool held_take(struct held *h, int64_t now_us, struct held_error *ret);
+/* When the next one is due; INT64_MAX: there is none. */
+int64_t held_next_us(const struct held *h);
+/* None is due before this time. */
+void held_put_off(struct held *h, int64_t until_us);
+
+#endif
