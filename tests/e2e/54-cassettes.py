@@ -99,6 +99,32 @@ def _(t):
     check(b"x" * 100_000 in shown.stdout, "the large body came back")
 
 
+@case("what only version 2 has is kept: import, export gives the same file; evidence covers it")
+def _(t):
+    line = b'{"t":%d,"dir":"c2s",%s"msg":{"jsonrpc":"2.0","id":%d,"method":"tools/list"}}\n'
+    head = b'{"format":"mcp-interposer-cassette","version":%d,"name":"notes","started_at_us":1795256140000000,' \
+           b'"ended_at_us":1795256141000000,"end_reason":"client-closed","record_level":"full"%s}\n'
+    end = b'{"end":true,"messages":2}\n'
+    revision, rule = b'"revision":"2026-07-28",', b',"redact_rules":{"version":"4.1"},"tools_rule":"get_*, !drop"'
+    for version, member, of_message in ((2, rule, b""), (2, b',"redact_rules":{"version":"4.1"}', revision), (2, rule, revision),
+                                        (1, b',"redact_rules":{"version":"4.1"}', b"")):
+        text = head % (version, member) + line % (1, b"", 1) + line % (2, of_message, 2) + end
+        (t.tmp / "two.jsonl").write_bytes(text)
+        id = imported(t, t.tmp / "two.jsonl")["id"]
+        eq(exported(t, str(id)), text, f"version {version} with {member} {of_message}")
+        eq(t.rows("SELECT tools_rule FROM sessions WHERE id = ?", id), [(b"get_*, !drop" if member == rule else None,)], "tools_rule")
+        eq([r for r, in t.rows("SELECT revision FROM messages WHERE session_id = ? ORDER BY seq", id)],
+           [None, b"2026-07-28" if of_message else None], "revision")
+        shown = map(json.loads, t.run("show", "--vault", t.vault, str(id), "--json").stdout.splitlines())
+        eq([x["revision"] for x in shown if x["type"] == "message"], [None, "2026-07-28" if of_message else None], "--json")
+        eq(t.run("audit", "verify", "--vault", t.vault).returncode, 0, "audit verify")
+    secret = b"ghp_" + b"aB3dE6gH9j" * 4
+    (t.tmp / "two.jsonl").write_bytes(head % (2, b',"tools_rule":"' + secret + b'"') + line % (3, b'"revision":"' + secret + b'",', 1)
+                                      + line % (4, b"", 2) + end)
+    imported(t, t.tmp / "two.jsonl")
+    check(secret not in b"".join(f.read_bytes() for f in t.vault.glob("interposer.db*")), "a secret in a member of version 2")
+
+
 @case("a cassette contains nothing about this machine, and no raw control characters")
 def _(t):
     play(t)

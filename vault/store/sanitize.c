@@ -148,6 +148,8 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
         ret->method = (struct slice){k->clean.p, method.n};
     if (target.p == NULL && target.n > 0)
         ret->target = (struct slice){k->clean.p + k->clean.n - target.n, target.n};
+    if (r->revision.p != NULL && !redact_maybe(rules, r->revision))
+        ret->revision = r->revision;
     return 0;
 }
 

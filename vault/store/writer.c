@@ -305,7 +305,7 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
                  [BATCH_METHOD] = k.method,
                  [BATCH_TARGET] = k.target,
                  [BATCH_BODY] = k.body,
-                 [BATCH_REVISION] = r->revision},
+                 [BATCH_REVISION] = k.revision},
     };
     if ((st = place_body(s, uid, &b, &set)) < 0)
         return st;
