@@ -252,6 +252,9 @@ def _(t):
         eq(p.client.recv_json()["id"], i, "id of an answer")
     lines = p.own_lines("(warn|error)")
     check(len(lines) == 1 and "/dev/shm" in lines[0], lines)
+    live = subprocess.run(in_empty_root(t, lib.PROGRAM, "sessions", "--live", "--vault", str(t.vault)), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, env=t.environ(), timeout=60)
+    check(live.returncode == 0 and b" live" in live.stdout, live)
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
     eq(stored(t), 6, "rows")
