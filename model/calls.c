@@ -150,9 +150,6 @@ int call_set_keep_text(struct call_set *c, struct slice *text)
 
 static int begin_call(struct call_set *c, const struct call_message *m, struct call **ret)
 {
-    struct call call = call_begin(m);
-    if (call_set_keep_text(c, &call.method) < 0 || call_set_keep_text(c, &call.target) < 0)
-        return MI_ENOMEM;
     if (c->n == c->cap && c->first > c->n / 2) {
         memmove(c->call, c->call + c->first, (c->n - c->first) * sizeof *c->call);
         c->n -= c->first;
@@ -160,10 +157,14 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
     }
     if (!GROW(c->call, c->n, c->cap))
         return MI_ENOMEM;
+    struct call *call = &c->call[c->n];
+    *call = call_begin(m);
+    if (call_set_keep_text(c, &call->method) < 0 || call_set_keep_text(c, &call->target) < 0)
+        return MI_ENOMEM;
     if (m->origin == ROW_INTERPOSER)
         call_set_know_own(c, m->seq, m->direction, m->rpc_id, 0);
-    c->call[c->n] = call;
-    *ret = &c->call[c->n++];
+    c->n++;
+    *ret = call;
     return CALLS_BEGAN;
 }
 

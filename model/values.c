@@ -1,69 +1,80 @@
 #include "model/values.h"
 
-const struct value_words row_directions = {ROW_DIRECTION_UNKNOWN, {"c2s", "s2c"}};
-const struct value_words row_origins = {ROW_ORIGIN_UNKNOWN, {"peer", "interposer"}};
-const struct value_words row_actions = {ROW_ACTION_UNKNOWN, {"forwarded", "refused", "swallowed"}};
+#define W(text)                                                                                    \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
+const struct value_words row_directions = {ROW_DIRECTION_UNKNOWN, {W("c2s"), W("s2c")}};
+const struct value_words row_origins = {ROW_ORIGIN_UNKNOWN, {W("peer"), W("interposer")}};
+const struct value_words row_actions = {ROW_ACTION_UNKNOWN,
+                                        {W("forwarded"), W("refused"), W("swallowed")}};
 
 const struct value_words row_kinds = {
     KIND_UNKNOWN,
     {
-        [KIND_REQUEST] = "request",
-        [KIND_NOTIFICATION] = "notification",
-        [KIND_RESULT] = "result",
-        [KIND_ERROR] = "error",
-        [KIND_BATCH] = "batch",
-        [KIND_NOISE] = "noise",
-        [KIND_STDERR] = "stderr",
+        [KIND_REQUEST] = W("request"),
+        [KIND_NOTIFICATION] = W("notification"),
+        [KIND_RESULT] = W("result"),
+        [KIND_ERROR] = W("error"),
+        [KIND_BATCH] = W("batch"),
+        [KIND_NOISE] = W("noise"),
+        [KIND_STDERR] = W("stderr"),
     },
 };
 
 const struct value_words call_statuses = {
     CALL_UNKNOWN,
     {
-        [CALL_OK] = "ok",
-        [CALL_TOOL_ERROR] = "tool-error",
-        [CALL_ERROR] = "error",
-        [CALL_REFUSED] = "refused",
-        [CALL_CANCELLED] = "cancelled",
-        [CALL_SERVER_GONE] = "server-gone",
-        [CALL_INTERRUPTED] = "interrupted",
-        [CALL_TIMEOUT] = "timeout",
-        [CALL_OPEN] = "open",
+        [CALL_OK] = W("ok"),
+        [CALL_TOOL_ERROR] = W("tool-error"),
+        [CALL_ERROR] = W("error"),
+        [CALL_REFUSED] = W("refused"),
+        [CALL_CANCELLED] = W("cancelled"),
+        [CALL_SERVER_GONE] = W("server-gone"),
+        [CALL_INTERRUPTED] = W("interrupted"),
+        [CALL_TIMEOUT] = W("timeout"),
+        [CALL_OPEN] = W("open"),
     },
 };
 
 const struct value_words record_levels = {
     RECORD_LEVEL_UNKNOWN,
     {
-        [RECORD_FULL] = "full",
-        [RECORD_STANDARD] = "standard",
-        [RECORD_MINIMAL] = "minimal",
+        [RECORD_FULL] = W("full"),
+        [RECORD_STANDARD] = W("standard"),
+        [RECORD_MINIMAL] = W("minimal"),
     },
 };
 
 const struct value_words escalation_causes = {
     ESCALATION_CAUSE_UNKNOWN,
     {
-        [ESCALATION_HANG] = "hang",
-        [ESCALATION_CRASH_LOOP] = "crash-loop",
-        [ESCALATION_AUTH] = "auth",
-        [ESCALATION_RECORD_ERROR] = "record-error",
-        [ESCALATION_CRASH] = "crash",
-        [ESCALATION_TIMEOUT] = "timeout",
+        [ESCALATION_HANG] = W("hang"),
+        [ESCALATION_CRASH_LOOP] = W("crash-loop"),
+        [ESCALATION_AUTH] = W("auth"),
+        [ESCALATION_RECORD_ERROR] = W("record-error"),
+        [ESCALATION_CRASH] = W("crash"),
+        [ESCALATION_TIMEOUT] = W("timeout"),
     },
 };
 
 unsigned value_of(const struct value_words *w, struct slice word)
 {
     unsigned i = 0;
-    while (i < w->n && (word.p == NULL || !slice_is(word, w->word[i])))
+    while (i < w->n && (word.p == NULL || !slice_eq(word, w->word[i])))
         i++;
     return i;
 }
 
 const char *value_word(const struct value_words *w, unsigned value)
 {
-    return value < w->n ? w->word[value] : "unknown";
+    return value < w->n ? w->word[value].p : "unknown";
+}
+
+struct slice value_text(const struct value_words *w, unsigned value)
+{
+    return value < w->n ? w->word[value] : (struct slice)W("unknown");
 }
 
 enum row_kind row_kind_of(enum rpc_kind kind)

@@ -63,7 +63,7 @@ enum escalation_cause {
 /* The words of one enum, by value. The value after the last word is UNKNOWN. */
 struct value_words {
     size_t n;
-    const char *word[9];
+    struct slice word[9]; /* static, with a NUL behind them */
 };
 extern const struct value_words row_directions, row_origins, row_actions, row_kinds, call_statuses;
 extern const struct value_words record_levels, escalation_causes;
@@ -71,6 +71,7 @@ extern const struct value_words record_levels, escalation_causes;
 /* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
 unsigned value_of(const struct value_words *w, struct slice word);
 const char *value_word(const struct value_words *w, unsigned value); /* "unknown" for UNKNOWN */
+struct slice value_text(const struct value_words *w, unsigned value); /* the same */
 
 /* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
 enum row_kind row_kind_of(enum rpc_kind kind);

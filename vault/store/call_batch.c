@@ -1,5 +1,6 @@
 #include "vault/store/call_batch.h"
 
+#include "base/search.h"
 #include "vault/store/batch_table.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
@@ -29,8 +30,12 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 68719476735");
 
 int call_batch_open(struct call_batch *b)
 {
-    *b = (struct call_batch){.late = malloc(CALL_BATCH_MAX * sizeof *b->late)};
-    return b->late != NULL ? 0 : MI_ENOMEM;
+    *b = (struct call_batch){.late = malloc(CALL_BATCH_MAX * sizeof *b->late),
+                             .kept = malloc(CALL_KEPT_MAX * sizeof *b->kept)};
+    if (b->late != NULL && b->kept != NULL)
+        return 0;
+    call_batch_close(b);
+    return MI_ENOMEM;
 }
 
 /* ---- the rows ------------------------------------------------------------------------------- */
@@ -55,15 +60,22 @@ static const char declaration[] =
     "CREATE TABLE call_batch (id, closing_seq, direction, origin, method, target, status,"
     " error_code, t_us, duration_us, request_size, response_size)";
 
+/* Calls of earlier batches that have ended, then those of this batch. */
+static const struct call *call_of_row(const struct call_batch *b, size_t row)
+{
+    return row < b->ended_n ? &b->kept[b->ended[row]].call : &b->calls.call[row - b->ended_n];
+}
+
 static size_t call_batch_count(const void *rows)
 {
-    return ((const struct call_batch *)rows)->calls.n;
+    const struct call_batch *b = rows;
+    return b->ended_n + b->calls.n;
 }
 
 static void call_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
 {
     const struct call_batch *b = rows;
-    const struct call *c = &b->calls.call[row];
+    const struct call *c = call_of_row(b, row);
     switch ((enum column)i) {
     case C_ID:
         sqlite3_result_int64(to, schema_message_id(b->session_id, (uint64_t)c->seq));
@@ -72,10 +84,10 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
         batch_result_count(to, c->closing_seq);
         break;
     case C_DIRECTION:
-        batch_result_text(to, slice_of(row_direction_name(c->direction)));
+        batch_result_text(to, value_text(&row_directions, c->direction));
         break;
     case C_ORIGIN:
-        batch_result_text(to, slice_of(row_origin_name(c->origin)));
+        batch_result_text(to, value_text(&row_origins, c->origin));
         break;
     case C_METHOD:
         batch_result_text(to, c->method);
@@ -84,7 +96,7 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
         batch_result_text(to, c->target);
         break;
     case C_STATUS:
-        batch_result_text(to, slice_of(call_status_name(c->status)));
+        batch_result_text(to, value_text(&call_statuses, c->status));
         break;
     case C_ERROR_CODE:
         if (c->has_error_code)
@@ -120,18 +132,20 @@ void call_batch_close(struct call_batch *b)
         sqlite3_finalize(b->q[i]);
     call_set_close(&b->calls);
     free(b->late);
+    free(b->kept);
     *b = (struct call_batch){0};
 }
 
 static void clear(struct call_batch *b)
 {
     call_set_clear(&b->calls);
-    b->n = b->late_n = 0;
+    b->n = b->late_n = b->ended_n = 0;
 }
 
 void call_batch_forget(struct call_batch *b)
 {
     clear(b);
+    b->kept_n = 0;
     b->session_id = 0;
 }
 
@@ -189,6 +203,7 @@ static int read_own(struct call_batch *b, sqlite3 *db)
 void call_batch_start(struct call_batch *b, int64_t session_id)
 {
     clear(b);
+    b->kept_n = 0;
     b->calls.own_n = 0;
     b->calls.own_last = 0;
     b->session_id = session_id;
@@ -229,6 +244,58 @@ static bool is_about_own(const struct call_message *m)
                                    : m->request_seq == 0 && m->action == ROW_SWALLOWED;
 }
 
+static struct kept_call *find_kept(struct call_batch *b, int64_t seq)
+{
+    size_t at = SEARCH_INT64(b->kept, b->kept_n, call.seq, seq);
+    return at < b->kept_n && b->kept[at].call.seq == seq ? &b->kept[at] : NULL;
+}
+
+/* Its texts are its own: after it was moved, too. */
+static void move_kept(struct kept_call *to, const struct kept_call *from)
+{
+    if (to != from)
+        *to = *from;
+    if (to->call.method.p != NULL)
+        to->call.method.p = to->text;
+    if (to->call.target.p != NULL)
+        to->call.target.p = to->text + to->call.method.n;
+}
+
+/* The oldest ones make room: they are read from the table if they end. */
+static void keep_call(struct call_batch *b, const struct call *c)
+{
+    if (c->method.n + c->target.n > CALL_KEPT_TEXT)
+        return;
+    if (b->kept_n == CALL_KEPT_MAX) {
+        size_t left = CALL_KEPT_MAX / 2;
+        for (size_t i = 0; i < left; i++)
+            move_kept(&b->kept[i], &b->kept[i + CALL_KEPT_MAX - left]);
+        b->kept_n = left;
+    }
+    struct kept_call *k = &b->kept[b->kept_n++];
+    k->call = *c;
+    if (c->method.n > 0)
+        memcpy(k->text, c->method.p, c->method.n);
+    if (c->target.n > 0)
+        memcpy(k->text + c->method.n, c->target.p, c->target.n);
+    move_kept(k, k);
+}
+
+/* After the rows were written. */
+static void keep_open(struct call_batch *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->kept_n; i++) {
+        if (b->kept[i].call.closing_seq != 0)
+            continue;
+        move_kept(&b->kept[n++], &b->kept[i]);
+    }
+    b->kept_n = n;
+    for (size_t i = 0; i < b->calls.n; i++)
+        if (b->calls.call[i].closing_seq == 0)
+            keep_call(b, &b->calls.call[i]);
+}
+
 int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m)
 {
     struct call *call;
@@ -246,6 +313,14 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     b->n++;
     if (step != CALLS_ELSEWHERE)
         return 0;
+    struct kept_call *kept = find_kept(b, seq);
+    if (kept != NULL) {
+        if (call_ends(&kept->call, m)) {
+            call_end(&kept->call, m);
+            b->ended[b->ended_n++] = (uint16_t)(kept - b->kept);
+        }
+        return 0;
+    }
     struct call_message *late = &b->late[b->late_n];
     *late = *m;
     late->request_seq = seq;
@@ -271,8 +346,8 @@ static void bind_word(sqlite3_stmt *q, int i, const char *word)
 /* Calls of the client without an error. */
 static bool is_usual(const struct call_batch *b)
 {
-    for (size_t i = 0; i < b->calls.n; i++) {
-        const struct call *c = &b->calls.call[i];
+    for (size_t i = 0; i < call_batch_count(b); i++) {
+        const struct call *c = call_of_row(b, i);
         if (c->direction != ROW_C2S || c->origin != ROW_PEER || c->has_error_code)
             return false;
     }
@@ -281,7 +356,7 @@ static bool is_usual(const struct call_batch *b)
 
 static int put_calls(struct call_batch *b, sqlite3 *db)
 {
-    if (b->calls.n == 0)
+    if (call_batch_count(b) == 0)
         return 0;
     sqlite3_stmt *q = statement(b, db, is_usual(b) ? CALL_PUT_USUAL : CALL_PUT);
     return q != NULL ? finish(db, q, sqlite3_step(q)) : MI_ESTORE;
@@ -335,6 +410,7 @@ int call_batch_flush(struct call_batch *b, sqlite3 *db)
     int st = put_calls(b, db);
     for (size_t i = 0; st == 0 && i < b->late_n; i++)
         st = end_stored(b, db, &b->late[i]);
+    keep_open(b);
     clear(b);
     return st;
 }

@@ -1,8 +1,8 @@
 /* call_batch.h - rows of the table `calls` (model/calls.h), which follow from the messages that a transaction stores.
  *
  * A call that begins and ends within one batch is one row of one insert. One that is still open at the end of the batch is inserted
- * as `open`, and updated by the batch that ends it: nothing is remembered from one batch to the next but the ids of the
- * proxy's own requests.
+ * as `open`, and written again by the batch that ends it. The last open calls are kept in memory for that; what is not kept is
+ * read from the table. So are the ids of the proxy's own requests.
  *
  * Only sessions with `calls` = 1 have rows: their rows are complete. Others get them later (vault/store/call_fill.h).
  *
@@ -19,6 +19,14 @@
 #include <sqlite3.h>
 
 #define CALL_BATCH_MAX 512 /* messages in a batch */
+#define CALL_KEPT_MAX 256  /* open calls that are kept */
+#define CALL_KEPT_TEXT 96  /* bytes of their texts; a call with longer ones is not kept */
+
+/* A call that is stored as open. */
+struct kept_call {
+    struct call call; /* ended: its row must be written again */
+    char text[CALL_KEPT_TEXT];
+};
 
 enum call_statement {
     CALL_PUT,
@@ -36,6 +44,10 @@ struct call_batch {
     bool on;                          /* this session has rows */
     bool knows_own;                   /* the proxy's requests before this batch are in `calls` */
     struct call_set calls;            /* that begin in this batch */
+    struct kept_call *kept;           /* owned; the last open calls, by seq */
+    size_t kept_n;
+    uint16_t ended[CALL_KEPT_MAX]; /* which of them this batch has ended */
+    size_t ended_n;
     struct call_message *late; /* owned; messages that may end an earlier call: CALL_BATCH_MAX */
     size_t late_n;
     size_t n; /* messages in the batch */

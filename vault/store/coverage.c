@@ -226,15 +226,15 @@ int coverage_message(struct coverage *c, struct batch_row *row, struct slice bod
     record_begin(&r, &row->salt, "message"); /* in the order of MESSAGE_FIELDS */
     record_number(&r, row->seq);
     record_number(&r, row->t_us);
-    record_text(&r, slice_of(row->word[BATCH_DIRECTION]));
-    record_text(&r, slice_of(row->word[BATCH_ORIGIN]));
-    record_text(&r, slice_of(row->word[BATCH_KIND]));
+    record_text(&r, row->word[BATCH_DIRECTION]);
+    record_text(&r, row->word[BATCH_ORIGIN]);
+    record_text(&r, row->word[BATCH_KIND]);
     record_text(&r, row->text[BATCH_RPC_ID]);
     record_text(&r, row->text[BATCH_METHOD]);
     record_text(&r, row->text[BATCH_TARGET]);
     record_number(&r, row->size);
     record_number(&r, row->redactions);
-    record_text(&r, slice_of(row->word[BATCH_ACTION]));
+    record_text(&r, row->word[BATCH_ACTION]);
     add_count(&r, row->request_seq);
     record_optional(&r, row->has_error_code, row->error_code);
     add_count(&r, row->batch_seq);

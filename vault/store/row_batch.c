@@ -1,5 +1,6 @@
 #include "vault/store/row_batch.h"
 
+#include "model/values.h"
 #include "vault/store/batch_table.h"
 
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static bool is_usual(const struct batch_row *r, int64_t session_id)
     return r->session_id == session_id && r->redactions == 0 && r->batch_seq == 0 &&
            !r->has_error_code && r->body_length == 0 && r->text[BATCH_FINDING].p == NULL &&
            r->text[BATCH_REVISION].p == NULL &&
-           strcmp(r->word[BATCH_ORIGIN], ROW_BATCH_ORIGIN) == 0 &&
-           strcmp(r->word[BATCH_ACTION], ROW_BATCH_ACTION) == 0;
+           r->word[BATCH_ORIGIN].p == row_origin_name(ROW_PEER) &&
+           r->word[BATCH_ACTION].p == row_action_name(ROW_FORWARDED);
 }
 
 int row_batch_add(struct row_batch *b, const struct batch_row *r)
@@ -134,7 +135,7 @@ static void row_batch_column(const void *rows, size_t row, sqlite3_context *to, 
             sqlite3_result_blob(to, r->commitment.b, DIGEST_N, SQLITE_STATIC);
         break;
     default:
-        batch_result_text(to, i < C_TEXT ? slice_of(r->word[i - C_WORD]) : r->text[i - C_TEXT]);
+        batch_result_text(to, i < C_TEXT ? r->word[i - C_WORD] : r->text[i - C_TEXT]);
         break;
     }
 }

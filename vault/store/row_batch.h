@@ -43,7 +43,7 @@ struct batch_row {
     int64_t error_code;               /* if has_error_code; else NULL */
     int64_t body_offset, body_length; /* body_length 0: both are NULL */
     bool has_error_code;
-    const char *word[BATCH_WORDS];  /* static */
+    struct slice word[BATCH_WORDS]; /* static; of model/values.h */
     struct slice text[BATCH_TEXTS]; /* {NULL, 0}: NULL */
     bool covered; /* false: salt and commitment are NULL */
     struct salt salt;

@@ -266,10 +266,12 @@ static int add_to_batch(struct writer *s, const struct row *r, const struct batc
 {
     if (row_batch_add(&s->batch, b) < 0)
         return writer_fail_memory(s);
-    struct call_message m = call_message_of(r, &s->batch.row[s->batch.n - 1]);
-    int st = call_batch_add(&s->calls, s->db, &m);
-    if (st < 0)
-        return writer_fail_coverage(s, st);
+    if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED) {
+        struct call_message m = call_message_of(r, &s->batch.row[s->batch.n - 1]);
+        int st = call_batch_add(&s->calls, s->db, &m);
+        if (st < 0)
+            return writer_fail_coverage(s, st);
+    }
     return row_batch_is_full(&s->batch) ? insert_rows(s) : 0;
 }
 
@@ -297,10 +299,10 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
         .batch_seq = (int64_t)r->batch_seq,
         .has_error_code = r->has_error_code,
         .error_code = r->error_code,
-        .word = {[BATCH_DIRECTION] = row_direction_name(r->direction),
-                 [BATCH_ORIGIN] = row_origin_name(r->origin),
-                 [BATCH_KIND] = row_kind_name(r->kind),
-                 [BATCH_ACTION] = row_action_name(r->action)},
+        .word = {[BATCH_DIRECTION] = value_text(&row_directions, r->direction),
+                 [BATCH_ORIGIN] = value_text(&row_origins, r->origin),
+                 [BATCH_KIND] = value_text(&row_kinds, r->kind),
+                 [BATCH_ACTION] = value_text(&row_actions, r->action)},
         .text = {[BATCH_RPC_ID] = k.rpc_id,
                  [BATCH_METHOD] = k.method,
                  [BATCH_TARGET] = k.target,
