@@ -333,7 +333,7 @@ static void open_parts(struct proxy *p)
 static void end_server(struct proxy *p)
 {
     child_sweep(&p->child, p->cfg->grace_us / 2, recorder_pid(p->recorder));
-    recorder_server_ended(p->recorder);
+    recorder_guard(p->recorder, 0);
 }
 
 int proxy_libev(void)

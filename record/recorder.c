@@ -478,7 +478,7 @@ pid_t recorder_pid(const struct recorder *r)
     return r->worker.pid;
 }
 
-static void guard(struct recorder *r, pid_t group)
+void recorder_guard(struct recorder *r, pid_t group)
 {
     if (r->has_ring)
         atomic_store_explicit(&r->ring.shared->server_group, group, memory_order_release);
@@ -488,13 +488,8 @@ void recorder_running(struct recorder *r, const struct running *running)
 {
     r->learnt.running = *running;
     r->learnt.has_running = true;
-    guard(r, running->server_group);
+    recorder_guard(r, running->server_group);
     append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = *running});
-}
-
-void recorder_server_ended(struct recorder *r)
-{
-    guard(r, 0);
 }
 
 void recorder_escalate(struct recorder *r, const struct escalation *e)

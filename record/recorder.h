@@ -96,8 +96,8 @@ pid_t recorder_pid(const struct recorder *r);
 
 /* Sets the session's row in the table `running`. If this process is killed, the recorder kills running.server_group. */
 void recorder_running(struct recorder *r, const struct running *running);
-/* No server runs any more: nothing is to be killed. */
-void recorder_server_ended(struct recorder *r);
+/* The process group that the recorder kills then; 0: no server runs any more. */
+void recorder_guard(struct recorder *r, pid_t group);
 /* Writes an escalation file, or counts another occurrence; the recorder adds server, session and command. */
 void recorder_escalate(struct recorder *r, const struct escalation *e);
 

@@ -99,7 +99,7 @@ static int copy_rows(const struct page *p, const struct remote_ask *ask, size_t 
     return st;
 }
 
-static void page_hold(struct page *p)
+void page_hold(struct page *p)
 {
     p->holders++;
 }
@@ -366,8 +366,8 @@ static int part_calls(struct remote *r, const struct page *all, bool full,
     return st;
 }
 
-static int read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
-                      struct page **ret)
+int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
+                     struct page **ret)
 {
     struct page *all = page_new(REMOTE_CALLS);
     if (all == NULL)
@@ -398,7 +398,7 @@ int pages_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
     if (g.n > 1)
         wide.rows = REMOTE_ROWS;
     r->calls_session = session;
-    return read_calls(r, &wide, g.id, ret);
+    return pages_read_calls(r, &wide, g.id, ret);
 }
 
 /* ---- summaries ---- */
@@ -454,25 +454,9 @@ int pages_summary(struct remote *r, int64_t id, struct page **ret, size_t *ret_r
     return 0;
 }
 
-/* ---- blocks of messages and calls ---- */
+/* ---- one message or call ---- */
 
-static struct block *find_block(struct remote *r, enum remote_table table, int64_t session,
-                                int64_t first)
-{
-    struct block *oldest = &r->block[0];
-    for (size_t i = 0; i < PAGES_BLOCKS; i++) {
-        struct block *b = &r->block[i];
-        if (b->page != NULL && b->table == table && b->session == session && b->first == first)
-            return b;
-        if (b->page == NULL || (oldest->page != NULL && b->used < oldest->used))
-            oldest = b;
-    }
-    page_drop(oldest->page);
-    *oldest = (struct block){.table = table, .session = session, .first = first};
-    return oldest;
-}
-
-static bool find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret)
+bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret)
 {
     size_t i;
     find_from(p, backwards ? seq + 1 : seq, backwards, &i);
@@ -480,51 +464,14 @@ static bool find_seq(const struct page *p, int64_t seq, bool backwards, size_t *
     return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
 }
 
-static struct page *find_kept(struct remote *r, enum remote_table table, int64_t session,
-                              int64_t seq, size_t *ret)
+struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
+                             int64_t seq, size_t *ret)
 {
     size_t n;
     for (const struct kept *k = kept_of(r, table, &n), *end = k + n; k < end; k++) {
-        if (k->page != NULL && k->session == session && find_seq(k->page, seq, k->backwards, ret))
+        if (k->page != NULL && k->session == session &&
+            page_find_seq(k->page, seq, k->backwards, ret))
             return k->page;
     }
     return NULL;
-}
-
-/* Whether all rows are before this seq. */
-static bool is_before(const struct page *p, int64_t seq)
-{
-    return p->n == 0 || page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number < seq;
-}
-
-int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
-              struct page **ret, size_t *ret_row)
-{
-    int64_t first = seq - seq % PAGES_BLOCK;
-    struct remote_ask ask = {
-        .table = table, .rows = PAGES_BLOCK, .from = first, .to = first + PAGES_BLOCK - 1};
-    if (!pages_of(r, session, &ask))
-        return MI_ENOENT;
-    *ret = find_kept(r, table, session, seq, ret_row);
-    if (*ret != NULL) {
-        page_hold(*ret);
-        return 0;
-    }
-    struct block *b = find_block(r, table, session, first);
-    b->used = ++r->lookups;
-    if (b->page != NULL && is_before(b->page, seq)) { /* the session has grown since */
-        page_drop(b->page);
-        b->page = NULL;
-    }
-    int st = 0;
-    if (b->page == NULL)
-        st = table == REMOTE_CALLS ? read_calls(r, &ask, &session, &b->page)
-                                   : page_read(r, &ask, &b->page);
-    if (st < 0)
-        return st;
-    if (!find_seq(b->page, seq, false, ret_row))
-        return MI_ENOENT;
-    *ret = b->page;
-    page_hold(*ret);
-    return 0;
 }

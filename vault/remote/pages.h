@@ -63,11 +63,17 @@ struct remote {
 
 /* The rows that are asked for. */
 MI_MUST int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret);
+void page_hold(struct page *p);
 void page_drop(struct page *p); /* NULL is fine */
 static inline const struct cell *page_row(const struct page *p, size_t i)
 {
     return &p->cell[i * p->width];
 }
+/* The row with this seq. backwards: the page is newest first. */
+bool page_find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret);
+/* The kept page that has this message or call, borrowed; NULL: none. */
+struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t session,
+                             int64_t seq, size_t *ret);
 
 /* The session's id, which it gets now if it has none. MI_ENOMEM. */
 MI_MUST int pages_id(struct remote *r, const struct cell *session, int64_t *ret);
@@ -86,6 +92,9 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
 MI_MUST int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask,
                        struct page **ret);
 void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p);
+/* Calls of the sessions in `ask`, whose ids are in `session`; those of the first one are the page, the others are kept. */
+MI_MUST int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64_t *session,
+                             struct page **ret);
 /* A page of calls that are not kept, read with those of the sessions that a statement will probably ask for next. */
 MI_MUST int pages_calls(struct remote *r, int64_t session, const struct remote_ask *ask,
                         struct page **ret);

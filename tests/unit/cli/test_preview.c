@@ -7,7 +7,6 @@
 
 #include "tests/support/unit.h"
 
-
 struct row {
     const char *kind, *method, *body, *want;
 };
@@ -251,7 +250,8 @@ static void test_record_json_message_is_one_line_without_control_characters(void
         "\"size\":9,"
         "\"redactions\":0,\"action\":\"forwarded\",\"request_seq\":1,\"error_code\":-5,\"batch_"
         "seq\":null,"
-        "\"finding\":\"tool-error\",\"request_method\":\"x\\u001b\\u202e\",\"request_target\":null,"
+        "\"finding\":\"tool-error\",\"revision\":null,\"request_method\":\"x\\u001b\\u202e\","
+        "\"request_target\":null,"
         "\"status\":\"tool-error\",\"duration_us\":30,\"body_offset\":null,\"body_length\":null,"
         "\"body\":{ \"a\": \"\\u007f\\u009b\\u202e\"}}");
     buf_clear(&b);

@@ -1,0 +1,56 @@
+/* blocks.c - single messages and calls, in blocks that are kept. */
+#include "vault/remote/pages.h"
+
+static struct block *find_block(struct remote *r, enum remote_table table, int64_t session,
+                                int64_t first)
+{
+    struct block *oldest = &r->block[0];
+    for (size_t i = 0; i < PAGES_BLOCKS; i++) {
+        struct block *b = &r->block[i];
+        if (b->page != NULL && b->table == table && b->session == session && b->first == first)
+            return b;
+        if (b->page == NULL || (oldest->page != NULL && b->used < oldest->used))
+            oldest = b;
+    }
+    page_drop(oldest->page);
+    *oldest = (struct block){.table = table, .session = session, .first = first};
+    return oldest;
+}
+
+/* Whether all rows are before this seq. */
+static bool is_before(const struct page *p, int64_t seq)
+{
+    return p->n == 0 || page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number < seq;
+}
+
+int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_t seq,
+              struct page **ret, size_t *ret_row)
+{
+    int64_t first = seq - seq % PAGES_BLOCK;
+    struct remote_ask ask = {
+        .table = table, .rows = PAGES_BLOCK, .from = first, .to = first + PAGES_BLOCK - 1};
+    if (!pages_of(r, session, &ask))
+        return MI_ENOENT;
+    *ret = pages_find_kept(r, table, session, seq, ret_row);
+    if (*ret != NULL) {
+        page_hold(*ret);
+        return 0;
+    }
+    struct block *b = find_block(r, table, session, first);
+    b->used = ++r->lookups;
+    if (b->page != NULL && is_before(b->page, seq)) { /* the session has grown since */
+        page_drop(b->page);
+        b->page = NULL;
+    }
+    int st = 0;
+    if (b->page == NULL)
+        st = table == REMOTE_CALLS ? pages_read_calls(r, &ask, &session, &b->page)
+                                   : page_read(r, &ask, &b->page);
+    if (st < 0)
+        return st;
+    if (!page_find_seq(b->page, seq, false, ret_row))
+        return MI_ENOENT;
+    *ret = b->page;
+    page_hold(*ret);
+    return 0;
+}
