@@ -62,72 +62,35 @@ const struct record_fields fields_of_event = {events, MI_COUNT(events)};
 /* Words are read and set as numbers. */
 _Static_assert(sizeof(enum row_kind) == sizeof(unsigned), "an enum is an unsigned int");
 
-static struct slice *text_of(const struct record_field *f, void *record)
-{
-    return (struct slice *)((char *)record + f->at);
-}
-
-struct cell field_get(const struct record_field *f, const void *record)
-{
-    const char *at = (const char *)record + f->at;
-    struct cell c = {.type = CELL_INT};
-    unsigned word;
-    switch (f->type) {
-    case VALUE_TEXT:
-    case VALUE_JSON:
-        memcpy(&c.text, at, sizeof c.text);
-        c.type = c.text.p != NULL ? CELL_TEXT : CELL_NULL;
-        return c;
-    case VALUE_WORD:
-        memcpy(&word, at, sizeof word);
-        return (struct cell){.type = CELL_TEXT, .text = slice_of(value_word(f->words, word))};
-    default:
-        memcpy(&c.number, at, sizeof c.number);
-        break;
-    }
-    bool unset = f->null == VALUE_UNLESS && !*(const bool *)((const char *)record + f->flag);
-    return unset || (f->null == VALUE_ZERO && c.number == 0) ? (struct cell){.type = CELL_NULL} : c;
-}
-
 void field_set(const struct record_field *f, void *record, struct cell v)
 {
-    char *at = (char *)record + f->at;
     bool has_text = v.type == CELL_TEXT || v.type == CELL_BLOB;
-    int64_t number = v.type == CELL_INT ? v.number : 0;
-    unsigned word;
-    switch (f->type) {
-    case VALUE_TEXT:
-    case VALUE_JSON:
-        *text_of(f, record) = has_text ? v.text : (struct slice){0};
-        return;
-    case VALUE_WORD:
-        word = value_of(f->words, has_text ? v.text : (struct slice){0});
-        memcpy(at, &word, sizeof word);
-        return;
-    default:
-        memcpy(at, &number, sizeof number);
-        break;
-    }
+    struct slice text = has_text ? v.text : (struct slice){0};
+    if (field_is_text(f))
+        *field_text(f, record) = text;
+    else if (f->type == VALUE_WORD)
+        *field_word(f, record) = value_of(f->words, text);
+    else
+        *field_number(f, record) = v.type == CELL_INT ? v.number : 0;
     if (f->null == VALUE_UNLESS)
-        *(bool *)((char *)record + f->flag) = v.type == CELL_INT;
+        *field_flag(f, record) = v.type == CELL_INT;
 }
 
 size_t fields_text_bytes(const struct record_fields *s, const void *record)
 {
+    void *from = (void *)(uintptr_t)record; /* it is only read */
     size_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        struct cell c = field_is_text(&s->list[i]) ? field_get(&s->list[i], record)
-                                                   : (struct cell){.type = CELL_NULL};
-        n += c.type == CELL_TEXT ? c.text.n + 1 : 0;
-    }
+    for (const struct record_field *f = s->list; f < s->list + s->n; f++)
+        if (field_is_text(f) && field_text(f, from)->p != NULL)
+            n += field_text(f, from)->n + 1;
     return n;
 }
 
 char *fields_keep_texts(const struct record_fields *s, void *record, char *to)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        struct slice *text = text_of(&s->list[i], record);
-        if (!field_is_text(&s->list[i]) || text->p == NULL)
+    for (const struct record_field *f = s->list; f < s->list + s->n; f++) {
+        struct slice *text = field_text(f, record);
+        if (!field_is_text(f) || text->p == NULL)
             continue;
         memcpy(to, text->p, text->n);
         text->p = to;

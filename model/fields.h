@@ -89,8 +89,42 @@ static inline bool field_is_text(const struct record_field *f)
     return f->type == VALUE_TEXT || f->type == VALUE_JSON;
 }
 
+/* ---- where a field is, by its type ---- */
+
+static inline struct slice *field_text(const struct record_field *f, void *record)
+{
+    return (struct slice *)((char *)record + f->at);
+}
+static inline int64_t *field_number(const struct record_field *f, void *record)
+{
+    return (int64_t *)((char *)record + f->at);
+}
+static inline unsigned *field_word(const struct record_field *f, void *record)
+{
+    return (unsigned *)((char *)record + f->at);
+}
+static inline bool *field_flag(const struct record_field *f, void *record) /* of VALUE_UNLESS */
+{
+    return (bool *)((char *)record + f->flag);
+}
+
+/* ---- any field ---- */
+
 /* CELL_NULL, CELL_INT, or CELL_TEXT for texts and words. */
-struct cell field_get(const struct record_field *f, const void *record);
+static inline struct cell field_get(const struct record_field *f, const void *record)
+{
+    void *from = (void *)(uintptr_t)record; /* it is only read */
+    if (field_is_text(f)) {
+        struct slice text = *field_text(f, from);
+        return (struct cell){text.p != NULL ? CELL_TEXT : CELL_NULL, 0, text};
+    }
+    if (f->type == VALUE_WORD)
+        return (struct cell){CELL_TEXT, 0, slice_of(value_word(f->words, *field_word(f, from)))};
+    int64_t n = *field_number(f, from);
+    bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from) : f->null == VALUE_ZERO && n == 0;
+    return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};
+}
+
 /* CELL_BLOB is a text; any other cell of another type is NULL. NULL is stored as a missing text, 0, or UNKNOWN, as is a
  * word that is not in the table. */
 void field_set(const struct record_field *f, void *record, struct cell v);

@@ -119,6 +119,10 @@ CHANGES = [
     ("DELETE FROM events WHERE id = (SELECT max(id) FROM events)", "removed", None),
     ("UPDATE events SET place = place + 500 WHERE id = (SELECT max(id) FROM events)", "moved", None),
     ("UPDATE messages SET body_offset = 1 WHERE body_length IS NOT NULL AND seq = 7", "changed", "message 7"),
+    ("UPDATE calls SET status = 'error' WHERE id = 1 << 36 | 4", "changed", "call 4"),
+    ("DELETE FROM calls WHERE id = 1 << 36 | 4", "removed", "call 4"),
+    ("UPDATE calls SET id = id + 1 WHERE id = (SELECT max(id) FROM calls)", "removed", None),
+    ("UPDATE sessions SET calls = NULL", "added", "call 1"),
     ("DELETE FROM leaves WHERE leaf LIKE '{\"type\":\"seal\"%'", "removed", None),
     ("DELETE FROM leaves WHERE leaf LIKE '{\"type\":\"open\"%'", "added", None),
 ]
@@ -151,7 +155,7 @@ def _(t):
     eq((status, s[None]["status"], s[None]["kind"]), (1, "TAMPERED", "removed"), "a removed session")
     vault = copy(t)
     change(vault, "DELETE FROM sessions")
-    eq([x["kind"] for x in verify(t, vault=vault)[2]], ["added", "added"], "rows without a session")
+    eq([x["kind"] for x in verify(t, vault=vault)[2]], ["added"] * 3, "messages, events and calls without a session")
 
 
 @case("against a note: rolled back, forked, another vault, another key; not a note, no such file")

@@ -11,10 +11,14 @@ import base64
 import random
 import socket
 import sqlite3
+import sys
 from pathlib import Path
 
 import ed25519
 import form
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+import calls  # noqa: E402
 
 HEAD, SEAL = ("salt BLOB", "commitment BLOB"), ("end_salt BLOB", "end_commitment BLOB", "records INTEGER", "tree BLOB")
 SCHEMA = f"""
@@ -121,7 +125,15 @@ class Vault:
             insert(self.db, "messages", {"id": (id << 36) + seq, "session_id": id, "seq": seq, "t_us": seq, **CALL, "body": "{}", "size": 2})
         insert(self.db, "events", {"session_id": id, "t_us": 1, "kind": "spawn", "detail": '{"pid":9}'})
 
+    def fill(self, id):
+        """The rows of a session in the table `calls`."""
+        for row in calls.calls_of(calls.rows_of(self.db, "messages", calls.NEEDED, id)).values():
+            insert(self.db, "calls", row)
+        self.db.execute("UPDATE sessions SET calls = 1 WHERE id = ?", (id,))
+
     def close(self):
+        for id, in self.db.execute("SELECT id FROM sessions WHERE salt IS NOT NULL AND calls IS NULL").fetchall():
+            self.fill(id)
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.db.close()
 

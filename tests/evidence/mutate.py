@@ -127,6 +127,8 @@ def commitments(m, session):
 def continue_session(m):
     """As a recorder does with a late `gap`: the log says when, and the first seal how much there was."""
     insert_message(m, 6, commitment=True, body="forged")
+    m.sql("INSERT INTO calls (id, direction, origin, method, target, status, t_us, request_size)"
+          f" SELECT id, direction, origin, method, target, 'open', t_us, size FROM messages WHERE {row(SHORT, 6)}")
     all = commitments(m, SHORT)
     m.sql("UPDATE sessions SET records = ?, tree = ? WHERE id = ?", len(all), form.subtrees(all), SHORT)
     seal = json.loads(m.leaves()[m.leaf_of("seal", SHORT)]) | {"records": len(all), "root": form.session_root(all).hex()}
@@ -197,6 +199,7 @@ def exchange_events(m):
 def delete_session(m, session):
     for table in ("messages", "events", "replaced"):
         m.db.execute(f"DELETE FROM {table} WHERE session_id = {session}")
+    m.db.execute(f"DELETE FROM calls WHERE id >> 36 = {session}")
     m.sql(f"DELETE FROM sessions WHERE id = {session}")
 
 
@@ -254,6 +257,35 @@ statement("a killed session has more records in journals", REMOVED,
 statement("a killed session has another tree in journals", EXCHANGED | REMOVED,
           f"INSERT INTO journals (session_id, position, records, tree) SELECT id, 1, records + 1, zeroblob(32) FROM sessions WHERE id = {KILLED}")
 statement("a killed session has fewer records", ADDED | CHANGED, f"UPDATE sessions SET records = records - 1 WHERE id = {KILLED}")
+
+# --- calls ----------------------------------------------------------------------------------------
+
+for column, value in {"closing_seq": "3", "direction": "'s2c'", "origin": "'interposer'", "method": "'tools/list'", "target": "NULL",
+                      "status": "'ok'", "error_code": "NULL", "t_us": "t_us - 1", "duration_us": "duration_us + 1",
+                      "request_size": "request_size + 1", "response_size": "NULL"}.items():
+    statement(f"calls.{column}: another value", CHANGED, f"UPDATE calls SET {column} = {value} WHERE {row(SHORT, 1)}", at=(SHORT, "call 1"))
+statement("a call that is open has ended", CHANGED, f"UPDATE calls SET status = 'ok', duration_us = 1 WHERE {row(ENDED, 149)}", at=(ENDED, "call 149"))
+statement("a call of a killed session was answered", CHANGED, f"UPDATE calls SET status = 'ok' WHERE {row(KILLED, 69)}", at=(KILLED, "call 69"))
+for seq in (1, 3, 5):
+    statement(f"call {seq} is deleted", REMOVED, f"DELETE FROM calls WHERE {row(SHORT, seq)}", at=(SHORT, f"call {seq}"))
+statement("all calls of a session are deleted", REMOVED, f"DELETE FROM calls WHERE id >> 36 = {SHORT}", at=(SHORT, "call 1"))
+ADD_CALL = "INSERT INTO calls (id, direction, origin, status, t_us, request_size) VALUES (?, 'c2s', 'peer', 'open', 1, 1)"
+for seq in (0, 2, 6):
+    statement(f"a call {seq} is added", ADDED, ADD_CALL, (SHORT << 36) + seq, at=(SHORT, f"call {seq}"))
+statement("a call of a session that does not exist is added", ADDED, ADD_CALL, (77 << 36) + 1)
+statement("a call with an id before those of all sessions is added", ADDED, ADD_CALL, 1)
+statement("a session has calls, and its row says that it has not", ADDED, f"UPDATE sessions SET calls = NULL WHERE id = {SHORT}",
+          at=(SHORT, "call 1"))
+statement("a session that has not ended has calls, and its row says that it has not", ADDED,
+          f"UPDATE sessions SET calls = NULL WHERE id = {KILLED}", at=(KILLED, "call 1"))
+statement("a session has another mark of its calls", ADDED, f"UPDATE sessions SET calls = 2 WHERE id = {SHORT}", at=(SHORT, "call 1"))
+
+
+@mutation("a session has no calls, as one of an older version, whose calls follow from its messages", NOT_FOUND)
+def empty_calls(m):
+    m.sql(f"UPDATE sessions SET calls = NULL WHERE id = {SHORT}")
+    m.sql(f"DELETE FROM calls WHERE id >> 36 = {SHORT}")
+
 
 # --- Bodies ---------------------------------------------------------------------------------------
 

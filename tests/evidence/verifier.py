@@ -18,10 +18,14 @@ import form
 import layout
 from form import Malformed
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+import calls  # noqa: E402
+
 LAST = (1 << 36) - 1        # the highest seq
 OK = ("valid", "valid, not anchored", "redacted", "open", "not covered")
 HOLES = 16 << 20            # bytes of a body that may be in holes of its file
 AT_ONCE = 200               # messages that `prune` removes in one transaction
+FILLED_AT_ONCE = 1000       # messages whose calls are added in one transaction
 
 
 class Wrong(Exception):
@@ -239,6 +243,22 @@ class Session:
             need(self.at_seal.hex() == self.seal["commitment"], "exchanged", "is not the one that was sealed", "end")
             need(text_of(row["end_reason"]) == self.seal["end"], "changed", "the seal states another end", "end")
         need(ended or row["end_commitment"] is None, "changed", "has the record end and no end", "end")
+        if "calls" in row.keys():
+            self.check_calls(ended)
+
+    def check_calls(self, ended):
+        """The rows of the table `calls`."""
+        if self.row["calls"] == 1:
+            wrong = calls.difference(self.db, self.id)
+            if wrong:
+                kind, seq, text = wrong
+                raise Wrong(kind, text, f"call {seq}")
+            return
+        low = self.id << 36
+        first, = self.db.execute("SELECT min(id) FROM calls WHERE id BETWEEN ? AND ?", (low, low + LAST)).fetchone()
+        n, = self.db.execute("SELECT count(*) FROM messages WHERE id BETWEEN ? AND ?", (low, low + LAST)).fetchone()
+        need(first is None or (ended and n > FILLED_AT_ONCE), "added", "is in calls, and the session is not filled in",
+             f"call {(first or 0) & LAST}")
 
     def count(self, n):
         wanted = self.seal["records"] if self.seal else self.state["records"]
@@ -388,9 +408,12 @@ def connect(vault):
 
 
 def orphans(db, rows, log, report):
-    """Messages and events of sessions that do not exist."""
+    """Messages, events and calls of sessions that do not exist."""
     gone = {leaf["id"] for uid, leaf in log.open.items() if uid in log.pruned}
-    for table, column in (("messages", "id >> 36"), ("messages", "session_id"), ("events", "session_id"), ("replaced", "session_id")):
+    columns = [("messages", "id >> 36"), ("messages", "session_id"), ("events", "session_id"), ("replaced", "session_id")]
+    if db.execute("PRAGMA user_version").fetchone()[0] >= 4:
+        columns.append(("calls", "id >> 36"))
+    for table, column in columns:
         for id, in db.execute(f"SELECT DISTINCT {column} FROM {table}"):
             if id not in rows and id not in gone and not 1 <= id <= log.after:
                 report.log.append(Wrong("added", f"{table} has rows of session {id}, which does not exist"))

@@ -439,7 +439,7 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
             SAY_VAULT(a, AUDIT_ADDED, "",
                       "the table %s has rows of session %lld, which does not exist", table,
                       (long long)owner);
-        else if (!has && bits > 0 && (st = say_foreign(a, owner)) < 0)
+        else if (!has && next == SNAPSHOT_MESSAGE_OWNER && (st = say_foreign(a, owner)) < 0)
             return st;
         last = bits > 0 ? (int64_t)((uint64_t)owner << bits) + ((int64_t)1 << bits) - 1 : owner;
         from = last < INT64_MAX ? last + 1 : last;
@@ -464,6 +464,8 @@ static int say_rest(struct audit *a)
         st = say_orphans(a, SNAPSHOT_EVENT_OWNER, 0, "events");
     if (st == 0)
         st = say_orphans(a, SNAPSHOT_REPLACED_OWNER, 0, "replaced");
+    if (st == 0 && a->version >= SCHEMA_CALLS)
+        st = say_orphans(a, SNAPSHOT_CALL_OWNER, SCHEMA_SEQ_BITS, "calls");
     return db_end(&a->source.d, st);
 }
 

@@ -46,6 +46,7 @@ void audited_close(struct audited *c)
     buf_close(&c->end_reason);
     replaced_close(&c->replaced);
     findings_close(&c->findings);
+    called_close(&c->called);
     free(c->event);
     free(c->seal);
     *c = empty;
@@ -168,6 +169,8 @@ static int load(struct audited *c)
     if (st == 0 && done == 0 && audited_is_covered(c)) {
         compare_log(c);
         st = take_seals(c);
+        if (st == 0)
+            st = called_begin(&c->called, c->source, c->id);
     }
     return done < 0 ? done : st;
 }
@@ -278,6 +281,10 @@ static int records(struct audited *c)
         st = walk_events(c);
     if (st == 0)
         st = walk_messages(c);
+    if (st == 0)
+        st = called_end(&c->called, c->source, c->ended, c->messages);
+    if (c->called.wrong.kind != AUDIT_NOTHING)
+        audited_say(c, AUDITED_CALLS, &c->called.wrong);
     return st == 0 ? compare_all(c, &first) : st;
 }
 

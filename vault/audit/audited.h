@@ -13,6 +13,7 @@
 #include "evidence/places.h"
 #include "evidence/record.h"
 #include "journal/uid.h"
+#include "vault/audit/called.h"
 #include "vault/audit/findings.h"
 #include "vault/audit/replaced.h"
 
@@ -28,6 +29,7 @@ enum audited_class {
     AUDITED_OPENED,
     AUDITED_TREE,
     AUDITED_END,
+    AUDITED_CALLS, /* follow from the messages */
     AUDITED_FINE
 };
 
@@ -72,6 +74,7 @@ struct audited {
     struct audited_seal *seal; /* owned; by their records */
     size_t seal_n, seal_cap, seal_at;
     struct places places;
+    struct called called;
     int64_t messages, last_seq;
     int64_t gap;    /* the first seq that is missing; 0: none */
     bool gaps;      /* an event says that messages were lost */
@@ -103,7 +106,7 @@ void audited_say(struct audited *c, enum audited_class class, const struct audit
         audit_say(&said_, __VA_ARGS__);                                                            \
         audited_say(c, class, &said_);                                                             \
     } while (0)
-/* Reads the events, then the messages, and puts their first commitments into places. */
+/* Reads the events, then the messages, and puts their first commitments into places; messages also into the calls. */
 MI_MUST int walk_events(struct audited *c);
 MI_MUST int walk_messages(struct audited *c);
 /* Adds a commitment at the next place. */

@@ -37,6 +37,14 @@ static const char *const sql[SNAPSHOT_COUNT] = {
     [SNAPSHOT_FOREIGN] = "SELECT session_id FROM messages WHERE id BETWEEN ?1 << 36"
                          " AND (?1 << 36) + 68719476735 AND session_id <> ?1 LIMIT 1",
     [SNAPSHOT_UNCOVERED] = "SELECT uid, name, started_at_us FROM sessions WHERE id = ?1",
+    [SNAPSHOT_FILLED] = "SELECT calls FROM sessions WHERE id = ?1",
+    [SNAPSHOT_CALLS] =
+        "SELECT id, closing_seq, direction, origin, method, target, status, error_code, t_us,"
+        " duration_us, request_size, response_size FROM calls WHERE id BETWEEN ?1 AND ?2"
+        " ORDER BY id",
+    [SNAPSHOT_FIRST_CALL] = "SELECT min(id) FROM calls WHERE id BETWEEN ?1 << 36"
+                            " AND (?1 << 36) + 68719476735",
+    [SNAPSHOT_CALL_OWNER] = "SELECT min(id) FROM calls WHERE id >= ?1",
 };
 
 static const struct db_kind verifier = {

@@ -27,6 +27,10 @@ enum snapshot_sql {
     SNAPSHOT_FIRST,   /* the id of the first message of session ?1 */
     SNAPSHOT_FOREIGN, /* the session of a message that has an id of session ?1 and is not of it */
     SNAPSHOT_UNCOVERED,
+    SNAPSHOT_FILLED, /* sessions.calls of session ?1; this and the following need the table `calls` */
+    SNAPSHOT_CALLS, /* with ids from ?1 to ?2 */
+    SNAPSHOT_FIRST_CALL,
+    SNAPSHOT_CALL_OWNER,
     SNAPSHOT_COUNT
 };
 

@@ -228,6 +228,30 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
     return st == MI_EINVAL ? 0 : st;
 }
 
+/* A row's id is in order, whatever its other columns say. */
+static int add_to_calls(struct audited *c, sqlite3_stmt *q)
+{
+    enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };
+    enum row_kind kind = value_of(&row_kinds, connect_column(q, FIRST + BUNDLE_MESSAGE_kind));
+    struct call_message m = {
+        .seq = sqlite3_column_int64(q, MESSAGE_ID) & SCHEMA_SEQ_MAX,
+        .t_us = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_t_us),
+        .size = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_size),
+        .request_seq = sqlite3_column_int64(q, FIRST + BUNDLE_MESSAGE_request_seq),
+        .direction = value_of(&row_directions, connect_column(q, FIRST + BUNDLE_MESSAGE_direction)),
+        .origin = value_of(&row_origins, connect_column(q, FIRST + BUNDLE_MESSAGE_origin)),
+        .kind = kind,
+        .action = value_of(&row_actions, connect_column(q, FIRST + BUNDLE_MESSAGE_action)),
+        .has_error_code = sqlite3_column_type(q, ERROR) != SQLITE_NULL,
+        .error_code = sqlite3_column_int64(q, ERROR),
+        .method = connect_column(q, FIRST + BUNDLE_MESSAGE_method),
+        .target = connect_column(q, FIRST + BUNDLE_MESSAGE_target),
+        .rpc_id = connect_column(q, FIRST + BUNDLE_MESSAGE_rpc_id),
+        .finding = connect_column(q, FIRST + BUNDLE_MESSAGE_finding),
+    };
+    return called_add(&c->called, &m);
+}
+
 static int take_message(struct audited *c, sqlite3_stmt *q)
 {
     char record[32];
@@ -252,7 +276,7 @@ static int take_message(struct audited *c, sqlite3_stmt *q)
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add(c, &c->event[c->event_at++].first);
     walk_add(c, &first);
-    return st;
+    return st == 0 ? add_to_calls(c, q) : st;
 }
 
 int walk_messages(struct audited *c)
@@ -260,8 +284,11 @@ int walk_messages(struct audited *c)
     int64_t last = schema_message_id(c->id, 0) - 1;
     size_t n = 1;
     int st = 0;
-    while (st == 0 && n > 0)
+    while (st == 0 && n > 0) {
         st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, take_message);
+        if (st == 0)
+            st = called_compare(&c->called, c->source);
+    }
     while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
         walk_add(c, &c->event[c->event_at++].first);
     return st;

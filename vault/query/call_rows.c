@@ -282,14 +282,6 @@ int query_calls_of(struct query *q, const struct call_question *x, query_call_fn
     return call_rows(q, x, COLUMNS, on_row, &p);
 }
 
-int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx)
-{
-    struct filter f = FILTER_ANY;
-    struct call_question x = {.filter = &f};
-    f.session_id = session_id;
-    return query_calls_of(q, &x, fn, ctx);
-}
-
 int64_t query_call_id(int64_t session_id, int64_t seq)
 {
     return schema_message_id(session_id, seq > 0 ? (uint64_t)seq : SCHEMA_SEQ_MAX);

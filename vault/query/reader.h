@@ -175,8 +175,6 @@ static inline enum call_status query_status(const struct query_message *m)
 /* The calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
-/* The client's requests of one session, in the order of request_seq. */
-MI_MUST int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx);
 /* The id of this call, or with seq 0 of the last one of the session. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 

@@ -16,20 +16,37 @@ static int pass_on(struct reading *r, const struct query_message *m)
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
 }
 
+/* As connect_column(), of a column that is a text or NULL. */
+static struct slice text_column(sqlite3_stmt *st, int i)
+{
+    const void *p = sqlite3_column_text(st, i);
+    return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
+}
+
 int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
                  void *record)
 {
     for (const struct record_field *f = s->list; f < s->list + s->n; f++, i++) {
-        struct cell c = {.type = CELL_NULL};
-        if (f->evidence == COVERED_BODY && body == QUERY_WITHOUT_BODY)
-            ;
-        else if (f->type == VALUE_TIME || f->type == VALUE_SINCE)
-            c = (struct cell){.type = CELL_INT, .number = connect_time(st, i)};
-        else if (field_is_text(f) || f->type == VALUE_WORD)
-            c = (struct cell){.type = CELL_TEXT, .text = connect_column(st, i)};
-        else if (sqlite3_column_type(st, i) != SQLITE_NULL)
-            c = (struct cell){.type = CELL_INT, .number = sqlite3_column_int64(st, i)};
-        field_set(f, record, c);
+        switch (f->type) {
+        case VALUE_TEXT:
+        case VALUE_JSON:
+            *field_text(f, record) = f->evidence == COVERED_BODY && body == QUERY_WITHOUT_BODY
+                                         ? (struct slice){0}
+                                         : text_column(st, i);
+            break;
+        case VALUE_WORD:
+            *field_word(f, record) = value_of(f->words, text_column(st, i));
+            break;
+        case VALUE_TIME:
+        case VALUE_SINCE:
+            *field_number(f, record) = connect_time(st, i);
+            break;
+        default:
+            *field_number(f, record) = sqlite3_column_int64(st, i); /* NULL is 0 */
+            break;
+        }
+        if (f->null == VALUE_UNLESS)
+            *field_flag(f, record) = sqlite3_column_type(st, i) != SQLITE_NULL;
     }
     return i;
 }

@@ -40,8 +40,10 @@ static const char *const sql[Q_COUNT] = {
     [Q_SESSION] =
         "INSERT INTO sessions (id, uid, name, command, started_at_us, pid, host, record_level,"
         " interposer_version, redact_rules, salt, cwd, tools_rule, calls) VALUES ("
-        /* NULL: one more than the greatest; ?13 is that of a session that may have been removed */
-        "(SELECT CASE WHEN ifnull(max(id), 0) <= ?13 THEN ?13 + 1 END FROM sessions),"
+        /* NULL: one more than the greatest; ?13 is that of a session that may have been removed. Rows of `calls` that were left
+         * behind must not become those of another session. */
+        "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"
+        " (SELECT max(?13, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n)),"
         " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,1)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     /* each begins with a comma: one that changes nothing is before them */

@@ -245,6 +245,69 @@ static void test_audit_compares_an_end_that_was_not_written(void **state)
     expect(f, AUDIT_TAMPERED, AUDIT_CHANGED, "end");
 }
 
+/* Each request but the first is answered by the message after it. */
+static void add_calls(struct fixture *f, uint64_t from, uint64_t to)
+{
+    assert_int_equal(writer_begin(f->s, 0), 0);
+    for (uint64_t i = from; i <= to; i++) {
+        bool answer = i > 1 && i % 2 == 1;
+        struct row r = {.kind = !answer      ? KIND_REQUEST
+                                : i % 5 == 0 ? KIND_ERROR
+                                             : KIND_RESULT,
+                        .direction = answer ? ROW_S2C : ROW_C2S,
+                        .seq = i,
+                        .t_us = (int64_t)i,
+                        .size = i,
+                        .request_seq = answer ? i - 1 : 0,
+                        .method = slice_of(i % 3 == 0 ? "ping" : "tools/call")};
+        assert_int_equal(writer_add(f->s, f->id, UID, &r), 0);
+    }
+    assert_int_equal(writer_commit(f->s), 0);
+}
+
+/* The first call stays open: all others are compared when the session has been read. */
+static void test_audit_compares_calls_with_messages(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *change, *undo, *record;
+        enum audit_kind kind;
+    } changes[] = {
+        {"UPDATE calls SET status = 'ok' WHERE id & 65535 = 1",
+         "UPDATE calls SET status = 'open' WHERE id & 65535 = 1", "call 1", AUDIT_CHANGED},
+        {"UPDATE calls SET duration_us = 2 WHERE id & 65535 = 4400",
+         "UPDATE calls SET duration_us = 1 WHERE id & 65535 = 4400", "call 4400", AUDIT_CHANGED},
+        {"UPDATE calls SET id = id + 1 WHERE id & 65535 = 4002",
+         "UPDATE calls SET id = id - 1 WHERE id & 65535 = 4003", "call 4002", AUDIT_REMOVED},
+        {"UPDATE sessions SET calls = NULL", "UPDATE sessions SET calls = 1", "call 1",
+         AUDIT_ADDED},
+    };
+    add_calls(f, 1, 801);
+    expect(f, AUDIT_INCOMPLETE, AUDIT_NOTHING, "");
+    add_calls(f, 802, 4500);
+    for (size_t i = 0; i < MI_COUNT(changes); i++) {
+        expect(f, AUDIT_INCOMPLETE, AUDIT_NOTHING, "");
+        change(f, changes[i].change);
+        expect(f, AUDIT_TAMPERED, changes[i].kind, changes[i].record);
+        change(f, changes[i].undo);
+    }
+    end(f);
+    expect(f, AUDIT_NOT_ANCHORED, AUDIT_NOTHING, "");
+    change(f, "DELETE FROM calls WHERE id & 65535 = 4500");
+    expect(f, AUDIT_TAMPERED, AUDIT_REMOVED, "call 4500");
+}
+
+/* A session of an older version that is long may have been filled in to some part: nobody reads these rows. */
+static void test_audit_of_a_session_whose_calls_are_being_added(void **state)
+{
+    struct fixture *f = *state;
+    add_calls(f, 1, 4500);
+    end(f);
+    change(f, "UPDATE sessions SET calls = NULL");
+    change(f, "DELETE FROM calls WHERE id & 65535 > 1000");
+    expect(f, AUDIT_NOT_ANCHORED, AUDIT_NOTHING, "");
+}
+
 static void test_audit_of_a_vault_that_does_not_exist_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -268,6 +331,8 @@ int main(void)
         AUDIT_TEST(test_audit_of_a_finding_that_was_added),
         AUDIT_TEST(test_audit_finds_records_exchanged_with_their_commitments),
         AUDIT_TEST(test_audit_compares_an_end_that_was_not_written),
+        AUDIT_TEST(test_audit_compares_calls_with_messages),
+        AUDIT_TEST(test_audit_of_a_session_whose_calls_are_being_added),
         AUDIT_TEST(test_audit_of_a_vault_that_does_not_exist_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

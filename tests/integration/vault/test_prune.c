@@ -30,6 +30,8 @@ static void open_vault(struct temp *t, sqlite3 **ret)
                  i, i);
         sql_run(*ret, sql);
     }
+    sql_run(*ret, "INSERT INTO calls (id, direction, origin, status, t_us, request_size)"
+                  " SELECT id, direction, origin, 'open', t_us, size FROM messages");
 }
 
 static struct prune *begin(struct temp *t, struct retention rule)
@@ -57,6 +59,8 @@ static void test_prune_step_is_short_and_the_next_run_continues(void **state)
     assert_int_equal(prune_done(p)->messages, PRUNE_ROWS);
     assert_string_equal(ask(t, "SELECT count(*), min(seq) FROM messages WHERE session_id = 1"),
                         "300|201");
+    assert_string_equal(ask(t, "SELECT count(*), min(id & 65535) FROM calls WHERE id >> 36 = 1"),
+                        "300|201");
     prune_close(p); /* as if killed */
     p = begin(t, (struct retention){.older_us = 2 * DAY + DAY / 2});
     assert_int_equal(prune_plan(p)->messages, 300);
@@ -64,7 +68,24 @@ static void test_prune_step_is_short_and_the_next_run_continues(void **state)
         assert_int_equal(prune_step(p, &done, &error), 0);
     assert_string_equal(ask(t, "SELECT group_concat(id) FROM sessions"), "2,3");
     assert_string_equal(ask(t, "SELECT count(*) FROM messages"), "1000");
+    assert_string_equal(ask(t, "SELECT count(*), min(id >> 36) FROM calls"), "1000|2");
     prune_close(p);
+    sqlite3_close(db);
+}
+
+static void test_prune_plan_counts_calls(void **state)
+{
+    struct temp *t = *state;
+    int64_t bytes[2];
+    sqlite3 *db;
+    open_vault(t, &db);
+    for (int i = 0; i < 2; i++) {
+        struct prune *p = begin(t, (struct retention){.keep_last = 1});
+        bytes[i] = prune_plan(p)->bytes_before - prune_plan(p)->bytes_after;
+        prune_close(p);
+        sql_run(db, "DELETE FROM calls");
+    }
+    assert_true(bytes[0] > bytes[1] + 1000 * 15); /* two sessions with 500 calls */
     sqlite3_close(db);
 }
 
@@ -166,6 +187,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, temp_set_up, temp_tear_down)
     static const struct CMUnitTest tests[] = {
         TEST(test_prune_step_is_short_and_the_next_run_continues),
+        TEST(test_prune_plan_counts_calls),
         TEST(test_prune_locked_database_can_be_tried_again),
         TEST(test_prune_is_quiet_if_no_other_process_has_written),
         TEST(test_prune_escalation_is_removed_with_its_row),

@@ -881,7 +881,10 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
             "'1', NULL, NULL, 'x',"
             " NULL, NULL, 2, 0, 'forwarded', seq, -1, NULL, NULL, NULL, NULL, NULL FROM messages "
             "WHERE seq <= 1");
-    assert_int_equal(query_calls(q, 1, changed_call, &m), 0);
+    struct filter one = FILTER_ANY;
+    one.session_id = 1;
+    assert_int_equal(
+        query_calls_of(q, &(struct call_question){.filter = &one}, changed_call, &m), 0);
     assert_int_equal(m.n, 5000);
     query_close(q);
 }

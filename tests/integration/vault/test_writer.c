@@ -286,6 +286,10 @@ static void test_writer_id_of_a_removed_session_is_not_used_again(void **state)
     ask(&f->t, "DELETE FROM leaves WHERE n > 0");
     ask(&f->t, "UPDATE leaves SET leaf = json_set(leaf, '$.after', 40)");
     assert_int_equal(add_session(f), 41); /* sessions up to 40 are not covered by the log */
+    ask(&f->t, "INSERT INTO calls (id, direction, origin, status, t_us, request_size)"
+               " VALUES ((50 << 36) + 7, 'c2s', 'peer', 'ok', 1, 1)");
+    ask(&f->t, "DELETE FROM sessions");
+    assert_int_equal(add_session(f), 51); /* a call that was left behind is not one of it */
 }
 
 static void test_writer_session_update_changes_only_given_columns(void **state)

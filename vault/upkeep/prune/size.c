@@ -48,6 +48,7 @@ int prune_size_vault(struct prune *p, int64_t *ret)
 
 #define MESSAGES(columns)                                                                          \
     "SELECT id, " columns " FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+#define CALLS "SELECT * FROM calls WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
 #define TEXTS "rpc_id, method, target, body, finding"
 
 /* Tables with rows of sessions; an older vault does not have all of them. Of messages, the columns whose size differs much
@@ -61,6 +62,7 @@ static const struct {
     {"events", 0, "SELECT * FROM events WHERE session_id = ?1", NULL},
     {"replaced", 0, "SELECT * FROM replaced WHERE session_id = ?1", NULL},
     {"sessions", 0, "SELECT * FROM sessions WHERE id = ?1", NULL},
+    {"calls", 0, CALLS, NULL},
 };
 
 /* The bytes of a record: the type of each column, then the values. A number has as many bytes as it needs; the first column

@@ -22,7 +22,7 @@ struct prune_files {
     size_t planned, at; /* at: the next one that is removed */
 };
 
-#define PRUNE_TABLES 4 /* with rows of sessions */
+#define PRUNE_TABLES 5 /* with rows of sessions */
 
 /* Leaf pages of a table, filled with one row after the other (size.h). */
 struct prune_pages {

@@ -1,0 +1,165 @@
+#include "vault/audit/called.h"
+
+#include "vault/audit/trail.h"
+#include "vault/store/call_fill.h"
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+
+#include <stdio.h>
+
+int called_begin(struct called *x, struct snapshot *s, int64_t session_id)
+{
+    int64_t version, calls;
+    bool has = false;
+    *x = (struct called){.id = session_id};
+    if (schema_version(s->d.db, &version) < 0)
+        return db_fail(&s->d);
+    x->has_table = version >= SCHEMA_CALLS;
+    int st = x->has_table ? snapshot_number(s, SNAPSHOT_FILLED, session_id, &has, &calls) : 0;
+    x->filled = has && calls == 1;
+    return st;
+}
+
+void called_close(struct called *x)
+{
+    call_set_close(&x->set);
+    *x = (struct called){0};
+}
+
+int called_add(struct called *x, const struct call_message *m)
+{
+    struct call *call;
+    int64_t seq;
+    if (!x->filled)
+        return 0;
+    x->read = m->seq;
+    int step = call_set_add(&x->set, m, &call, &seq);
+    return step < 0 ? step : 0;
+}
+
+static void say(struct called *x, enum audit_kind kind, int64_t seq, const char *text)
+{
+    char record[32];
+    snprintf(record, sizeof record, "call %lld", (long long)seq);
+    if (x->wrong.kind == AUDIT_NOTHING)
+        audit_say(&x->wrong, kind, record, "%s", text);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* Columns of SNAPSHOT_CALLS. */
+enum {
+    ID,
+    CLOSING_SEQ,
+    DIRECTION,
+    ORIGIN,
+    METHOD,
+    TARGET,
+    STATUS,
+    ERROR_CODE,
+    T_US,
+    DURATION_US,
+    REQUEST_SIZE,
+    RESPONSE_SIZE
+};
+
+static bool is_number(sqlite3_stmt *q, int i, bool has, int64_t n)
+{
+    if (!has)
+        return sqlite3_column_type(q, i) == SQLITE_NULL;
+    return sqlite3_column_type(q, i) == SQLITE_INTEGER && sqlite3_column_int64(q, i) == n;
+}
+
+static bool is_text(sqlite3_stmt *q, int i, struct slice text)
+{
+    struct slice is = connect_column(q, i);
+    return (is.p == NULL) == (text.p == NULL) && slice_eq(is, text);
+}
+
+static bool is_row_of(sqlite3_stmt *q, const struct call *c)
+{
+    return is_number(q, CLOSING_SEQ, c->closing_seq != 0, c->closing_seq) &&
+           is_text(q, DIRECTION, slice_of(row_direction_name(c->direction))) &&
+           is_text(q, ORIGIN, slice_of(row_origin_name(c->origin))) &&
+           is_text(q, METHOD, c->method) && is_text(q, TARGET, c->target) &&
+           is_text(q, STATUS, slice_of(call_status_name(c->status))) &&
+           is_number(q, ERROR_CODE, c->has_error_code, c->error_code) &&
+           is_number(q, T_US, true, c->t_us) &&
+           is_number(q, DURATION_US, c->duration_us >= 0, c->duration_us) &&
+           is_number(q, REQUEST_SIZE, true, c->request_size) &&
+           is_number(q, RESPONSE_SIZE, c->response_size >= 0, c->response_size);
+}
+
+/* The next call up to `to`; NULL: there is none. */
+static const struct call *next_call(struct called *x, int64_t to)
+{
+    const struct call_set *s = &x->set;
+    return s->first < s->n && s->call[s->first].seq <= to ? call_set_take(&x->set, true) : NULL;
+}
+
+static int compare_rows(struct called *x, struct snapshot *s, int64_t to)
+{
+    sqlite3_stmt *q;
+    int st = snapshot_query(s, SNAPSHOT_CALLS, schema_message_id(x->id, (uint64_t)x->from),
+                            schema_message_id(x->id, (uint64_t)to), &q);
+    if (st < 0)
+        return st;
+    const struct call *c = next_call(x, to);
+    int rc;
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+        int64_t seq = sqlite3_column_int64(q, ID) & SCHEMA_SEQ_MAX;
+        for (; c != NULL && c->seq < seq; c = next_call(x, to))
+            say(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
+        if (c == NULL || c->seq > seq) {
+            say(x, AUDIT_ADDED, seq, "the table calls has it, and no message is its request");
+            continue;
+        }
+        if (!is_row_of(q, c))
+            say(x, AUDIT_CHANGED, seq, "its row in the table calls is not what its messages say");
+        c = next_call(x, to);
+    }
+    for (; c != NULL; c = next_call(x, to))
+        say(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
+    return db_done(&s->d, q, rc);
+}
+
+/* In a transaction of its own, unless one is open. */
+static int compare_up_to(struct called *x, struct snapshot *s, int64_t to)
+{
+    int st = to >= x->from ? db_begin(&s->d) : 0;
+    if (st < 0 || to < x->from)
+        return st;
+    st = db_end(&s->d, compare_rows(x, s, to));
+    x->from = to + 1;
+    if (x->set.first == x->set.n)
+        call_set_clear(&x->set);
+    return st;
+}
+
+int called_compare(struct called *x, struct snapshot *s)
+{
+    const struct call_set *set = &x->set;
+    size_t i = set->first;
+    while (i < set->n && set->call[i].closing_seq != 0)
+        i++;
+    return x->filled ? compare_up_to(x, s, i < set->n ? set->call[i].seq - 1 : x->read) : 0;
+}
+
+/* Rows of a session that is not filled in yet. Only one that has ended is filled in, all of it at once unless it is long. */
+static int look_for_rows(struct called *x, struct snapshot *s, bool ended, int64_t messages)
+{
+    bool has = false;
+    int64_t first;
+    if (!x->has_table || (ended && messages > CALL_FILL_MESSAGES))
+        return 0;
+    int st = snapshot_number(s, SNAPSHOT_FIRST_CALL, x->id, &has, &first);
+    if (st == 0 && has)
+        say(x, AUDIT_ADDED, first & SCHEMA_SEQ_MAX,
+            "the table calls has it, and the session's row says that it has none of its calls");
+    return st;
+}
+
+int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages)
+{
+    return x->filled ? compare_up_to(x, s, SCHEMA_SEQ_MAX) : look_for_rows(x, s, ended, messages);
+}
