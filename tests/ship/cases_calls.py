@@ -316,7 +316,8 @@ def _(t):
     assert equal_views(t) == 5
     for sql in ("INSERT INTO mcp_interposer.call_rows SELECT * FROM mcp_interposer.call_rows", "DELETE FROM mcp_interposer.call_rows",
                 "SELECT mcp_interposer.add_calls('', 0, 1)", "SELECT mcp_interposer.change_calls('', '{}')",
-                "SELECT * FROM mcp_interposer.calls_in('', 0, 1)", "SELECT * FROM mcp_interposer.read_calls('{x}', 0, 1, false, 1)"):
+                "SELECT * FROM mcp_interposer.calls_in('', 0, 1)", "SELECT * FROM mcp_interposer.read_calls('{x}', 0, 1, false, 1)",
+                "SELECT * FROM mcp_interposer.read_summaries('{x}')"):
         assert "permission denied" in t.cluster.psql(sql, "laptop", check=False), sql
 
 
@@ -333,6 +334,8 @@ def _(t):
     read = f"SELECT count(*) FROM mcp_interposer.read_calls('{uids}', 0, 1000, false, 1000)"
     for _ in range(2):
         assert t.cluster.psql(read, "reads_a") == "3" and t.cluster.psql(read) == "9"
+        counts = f"SELECT sum(ok) FROM mcp_interposer.read_summaries('{uids}')"
+        assert t.cluster.psql(counts, "reads_a") == "3" and t.cluster.psql(counts) == "9"
         for view, n in (("invocations", "3"), ("calls", "2")):
             assert t.cluster.psql(f"SELECT count(*) FROM mcp_interposer.{view}", "reads_a") == n
         t.cluster.psql("UPDATE mcp_interposer.sessions SET call_seq = 0; TRUNCATE mcp_interposer.call_rows")
