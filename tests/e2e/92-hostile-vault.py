@@ -168,13 +168,13 @@ def _(t):
 @case("a fifo in the place of a file of the vault: no command waits for it", limit=120)
 def _(t):
     build(t).close()
-    for name in ("interposer.db", "interposer.db-journal", "interposer.db-wal", "Search/0000.db"):
+    for name in ("interposer.db", "interposer.db-journal", "interposer.db-wal", "Search/0000.db", "interposer.db.damaged-20261101T000000Z"):
         path = t.vault / name
         path.parent.mkdir(exist_ok=True)
         kept = path.read_bytes() if path.exists() else None
         path.unlink(missing_ok=True)
         os.mkfifo(path)
-        for args in (("sessions",), ("show", "1"), ("search", "genuine"), ("audit", "verify"), ("doctor",), ("redact", "--apply", "1")):
+        for args in (("sessions",), ("show", "1"), ("search", "genuine"), ("audit", "verify"), ("doctor", "--repair"), ("redact", "--apply", "1")):
             r = t.run(*args, "--vault", t.vault, seconds=15)
             check(r.returncode in (0, 1, 3), f"{name}, {args}: {r}")
         path.unlink(missing_ok=True)
