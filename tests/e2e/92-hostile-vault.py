@@ -125,6 +125,21 @@ def _(t):
     check(all(path.stat().st_blocks < 100000 for path in (t.vault / "Bodies").iterdir()), "no disk is filled")
 
 
+@case("an index of search and a log of a terabyte that need no room on the disk: redact and prune fill neither disk nor memory", limit=120)
+def _(t):
+    build(t).close()
+    log = t.vault / "Logs/MCP_Actions/2026-11-21.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("{}\n")
+    (t.vault / "Search").mkdir()
+    (t.vault / "Search/0000.db").write_text("x")
+    for path in (log, t.vault / "Search/0000.db"):
+        os.truncate(path, 1 << 40)
+    r = t.run("redact", "--apply", "1", "--vault", t.vault, seconds=20)
+    check(r.returncode == 3 and b"2026-11-21.jsonl: File too large" in r.stderr, r)
+    eq(t.run("prune", "--keep-last", "1", "--yes", "--vault", t.vault, seconds=20).returncode, 0, "prune")
+
+
 @case("a message with the highest number: numbers that no message has are not tried", limit=200)
 def _(t):
     db = build(t)
