@@ -75,8 +75,8 @@ static bool repair_copy(int from, int to)
 static bool repair_copy_with_header(const struct repair *p)
 {
     char header[HEADER];
-    int from = openat(p->dir, p->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    int new = openat(p->dir, VAULT_DB, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int from = vault_dir_file(p->dir, p->name, O_RDONLY);
+    int new = vault_dir_file(p->dir, VAULT_DB, O_RDONLY);
     int to = vault_dir_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
     bool done = from >= 0 && new >= 0 && to >= 0 && repair_copy(from, to) &&
                 pread(new, header, sizeof header, 0) == sizeof header;
@@ -97,7 +97,7 @@ static bool repair_copy_with_header(const struct repair *p)
 static bool repair_has_header(const struct repair *p)
 {
     char magic[16];
-    int fd = openat(p->dir, p->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = vault_dir_file(p->dir, p->name, O_RDONLY);
     bool has = fd >= 0 && pread(fd, magic, sizeof magic, 0) == sizeof magic &&
                memcmp(magic, "SQLite format 3", sizeof magic) == 0;
     if (fd >= 0)

@@ -125,6 +125,21 @@ def _(t):
     check(all(path.stat().st_blocks < 100000 for path in (t.vault / "Bodies").iterdir()), "no disk is filled")
 
 
+@case("an index of search and a log of a terabyte that need no room on the disk: redact and prune fill neither disk nor memory", limit=120)
+def _(t):
+    build(t).close()
+    log = t.vault / "Logs/MCP_Actions/2026-11-21.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("{}\n")
+    (t.vault / "Search").mkdir()
+    (t.vault / "Search/0000.db").write_text("x")
+    for path in (log, t.vault / "Search/0000.db"):
+        os.truncate(path, 1 << 40)
+    r = t.run("redact", "--apply", "1", "--vault", t.vault, seconds=20)
+    check(r.returncode == 3 and b"2026-11-21.jsonl: File too large" in r.stderr, r)
+    eq(t.run("prune", "--keep-last", "1", "--yes", "--vault", t.vault, seconds=20).returncode, 0, "prune")
+
+
 @case("a message with the highest number: numbers that no message has are not tried", limit=200)
 def _(t):
     db = build(t)
@@ -168,13 +183,13 @@ def _(t):
 @case("a fifo in the place of a file of the vault: no command waits for it", limit=120)
 def _(t):
     build(t).close()
-    for name in ("interposer.db", "interposer.db-journal", "interposer.db-wal", "Search/0000.db"):
+    for name in ("interposer.db", "interposer.db-journal", "interposer.db-wal", "Search/0000.db", "interposer.db.damaged-20261101T000000Z"):
         path = t.vault / name
         path.parent.mkdir(exist_ok=True)
         kept = path.read_bytes() if path.exists() else None
         path.unlink(missing_ok=True)
         os.mkfifo(path)
-        for args in (("sessions",), ("show", "1"), ("search", "genuine"), ("audit", "verify"), ("doctor",), ("redact", "--apply", "1")):
+        for args in (("sessions",), ("show", "1"), ("search", "genuine"), ("audit", "verify"), ("doctor", "--repair"), ("redact", "--apply", "1")):
             r = t.run(*args, "--vault", t.vault, seconds=15)
             check(r.returncode in (0, 1, 3), f"{name}, {args}: {r}")
         path.unlink(missing_ok=True)

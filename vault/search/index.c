@@ -57,7 +57,9 @@ static void remove_and_overwrite(int dir_fd, int64_t number)
     if (fd < 0)
         return;
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
-    for (off_t at = 0; plain && at < st.st_size; at += (off_t)sizeof zeros)
+    /* holes have no bytes on the disk, and get none */
+    for (int64_t at = 0; plain && (at = file_next_data(fd, at)) < st.st_size;
+         at += (int64_t)sizeof zeros)
         plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
     (void)!file_sync_data(fd); /* the file is deleted in any case */
     close(fd);

@@ -305,12 +305,7 @@ int layout_compare(sqlite3 *db, layout_fn fn, void *ctx)
 
 void layout_name(const struct layout_fault *f, struct buf *b)
 {
-    bool plain = f->name.n > 0 && f->name.n <= 64;
-    for (size_t i = 0; plain && i < f->name.n; i++) {
-        char c = f->name.p[i];
-        plain =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    }
+    bool plain = f->name.n > 0 && f->name.n <= 64 && word_length(f->name) == f->name.n;
     buf_adds(b, f->type);
     if (plain) {
         buf_adds(b, " ");

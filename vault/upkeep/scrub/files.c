@@ -2,6 +2,7 @@
 #include "vault/upkeep/scrub/text.h"
 
 #include "base/clock.h"
+#include "vault/store/bodies.h"
 #include "vault/upkeep/scrub/error.h"
 #include "vault/upkeep/scrub/escalations.h"
 
@@ -149,8 +150,15 @@ static int scrub_file(struct lines *l, const char *name)
     snprintf(c.path, sizeof c.path, "%s/%s", l->folder, name);
     if (c.in == NULL)
         return errno == ENOENT ? 0 : scrub_fail(l->s, "open", c.path);
+    struct stat file;
     int st = 0;
-    if (l->uid == NULL || l->kind == SCRUB_VALUE || is_of_session(c.in, l->uid))
+    if (fstat(fileno(c.in), &file) != 0 ||
+        !bodies_are_written(fileno(c.in), 0, file.st_size)) { /* a line needs memory */
+        errno = EFBIG;
+        st = scrub_fail(l->s, "read", c.path);
+    }
+    rewind(c.in);
+    if (st == 0 && (l->uid == NULL || l->kind == SCRUB_VALUE || is_of_session(c.in, l->uid)))
         st = scrub_lines(l, &c);
     if (st == 0 && c.out != NULL)
         st = replace(l, &c);
