@@ -133,16 +133,37 @@ static void keep_arguments(struct log_directory *a, struct kept_arguments *k, st
     a->kept_n += text.n;
 }
 
+/* params.arguments of a message in which no object has a key twice; nothing behind them is read. {NULL, 0}: no object. */
+static struct slice arguments_of(struct slice body)
+{
+    struct slice key;
+    const char *at;
+    struct json_value v;
+    if (body.n == 0 || body.p[0] != '{') /* blanks may be in front of it */
+        return (struct slice){0};
+    struct json_walk w = json_walk_at(body.p);
+    for (const char *wanted = "params"; json_walk_peek(&w, &key, &at);) {
+        bool found = json_key_is(key, wanted);
+        if (found && *at == '{' && wanted[0] == 'p') {
+            w = json_walk_at(at);
+            wanted = "arguments";
+            continue;
+        }
+        if (!json_walk_next(&w, &key, &v) || found)
+            return found && v.type == JSON_OBJECT ? v.text : (struct slice){0};
+    }
+    return (struct slice){0};
+}
+
 void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
                            bool as_received)
 {
     struct kept_arguments *k = &a->request[seq % LOG_DIRECTORY_REQUESTS];
     *k = (struct kept_arguments){.as_received = as_received};
     if (!as_received) {
-        struct json_value root = {JSON_OBJECT, body};
-        struct json_value arguments = json_get(json_get(root, "params"), "arguments");
-        if (arguments.type == JSON_OBJECT)
-            keep_arguments(a, k, arguments.text);
+        struct slice arguments = arguments_of(body);
+        if (arguments.p != NULL)
+            keep_arguments(a, k, arguments);
     }
     if (as_received || k->n > 0)
         k->seq = seq;

@@ -155,6 +155,24 @@ static void test_log_arguments_are_sanitized_if_they_are_not_known(void **state)
         log_directory_request(&a, 6, slice_of(body), false);
     log_directory_add(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
+    log_directory_drop(&a);
+    static const char *const others[] = {"",
+                                         " {\"params\":{\"arguments\":{}}}",
+                                         "{}",
+                                         "{\"params\":[]}",
+                                         "{\"params\":{}}",
+                                         "{\"params\":{\"arguments\":7}}",
+                                         "[]",
+                                         "{\"arguments\":{\"password\":\"hunter2\"},\"params\":7}"};
+    for (size_t i = 0; i < MI_COUNT(others); i++) {
+        char *copy = unit_copy(others[i], strlen(others[i])); /* no byte behind it is read */
+        log_directory_request(&a, 5, (struct slice){copy, strlen(others[i])}, false);
+        free(copy);
+        log_directory_add(&a, &x);
+        assert_null(strstr(buf_str(&a.lines), "hunter2"));
+        assert_non_null(strstr(buf_str(&a.lines), "[redacted:"));
+        log_directory_drop(&a);
+    }
     log_directory_close(&a);
 }
 
