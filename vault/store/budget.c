@@ -18,9 +18,11 @@ static int64_t bytes_of(const char *path, const char *more)
     int n = path != NULL ? snprintf(name, sizeof name, "%s%s", path, more) : -1;
     if (n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0)
         return 0;
-    /* A file may have a size of exabytes, and no bytes on the disk. */
-    int64_t stored = (int64_t)st.st_blocks * 512 * BUDGET_COMPRESSED;
-    return st.st_size < stored ? st.st_size : stored;
+    /* A file may have a size of exabytes, and few bytes on the disk. Less than a page: some file systems do not know, and
+     * others not before they have written it. */
+    int64_t stored = (int64_t)st.st_blocks * 512;
+    bool known = stored >= 4096 && st.st_size / BUDGET_COMPRESSED > stored;
+    return known ? stored * BUDGET_COMPRESSED : st.st_size;
 }
 
 static int on_steps(void *ctx)
