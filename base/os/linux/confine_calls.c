@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -28,8 +29,8 @@ static const char *const allowed[] = {
     "getgid", "getegid", "getrusage", "times", "sysinfo", "uname", "sched_getaffinity",
     "sched_yield",
     /* this process: signals, its end */
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "futex",
-    "restart_syscall", "exit", "exit_group"};
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "setitimer",
+    "futex", "restart_syscall", "exit", "exit_group"};
 
 /* Denied without a signal, and not counted: libc makes these calls while it blocks all signals. */
 static const char *const quiet[] = {"clone", "clone3", "vfork"};
@@ -100,6 +101,15 @@ static int add_conditional(scmp_filter_ctx filter)
     return st;
 }
 
+/* libseccomp 2.5.4 runs for ever if an allocation fails in seccomp_load(): then this process is killed by SIGVTALRM, and
+ * another recorder is started. Loading takes 1 ms. */
+static int load_in_time(scmp_filter_ctx filter)
+{
+    const struct itimerval limit = {.it_value.tv_sec = 1}, none = {{0}, {0}};
+    int st = setitimer(ITIMER_VIRTUAL, &limit, NULL) == 0 ? seccomp_load(filter) : MI_EIO;
+    return setitimer(ITIMER_VIRTUAL, &none, NULL) == 0 ? st : MI_EIO;
+}
+
 int confine_calls(struct confine_denied *ret)
 {
     scmp_filter_ctx filter = seccomp_init(DENY);
@@ -113,7 +123,7 @@ int confine_calls(struct confine_denied *ret)
     if (st == 0)
         st = add_conditional(filter);
     if (st == 0)
-        st = seccomp_load(filter);
+        st = load_in_time(filter);
     if (filter != NULL)
         seccomp_release(filter);
     return st == 0 ? 0 : MI_EIO;
