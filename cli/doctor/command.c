@@ -101,6 +101,18 @@ static void check_integrity(struct doctor *d)
     buf_close(&error);
 }
 
+/* The recorder of a proxy adds them. */
+static void check_calls(struct doctor *d)
+{
+    int64_t n = health_unfilled(d->vault);
+    if (n > 0 && !running_any(d->vault))
+        doctor_fine(d, "calls",
+                    "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
+                    "until a proxy that runs has added %s",
+                    (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them",
+                    n == 1 ? "it" : "them");
+}
+
 static void check_database(struct doctor *d, bool quick)
 {
     struct health h;
@@ -120,6 +132,7 @@ static void check_database(struct doctor *d, bool quick)
             doctor_fine(d, "record",
                         "%lld gap%s: some messages were not recorded, see the events `gap`",
                         (long long)h.gaps, h.gaps == 1 ? "" : "s");
+        check_calls(d);
         if (!quick)
             check_integrity(d);
     }

@@ -45,6 +45,21 @@ def recorder(t):
     return lib.wait_until(row, 5, "ps does not list the session")
 
 
+@case("doctor: sessions that are not in the table `calls`, if no proxy runs that adds them")
+def _(t):
+    t.proxy("--name", "x").initialize().end()
+    check("calls" not in doctor(t), "a session with its calls")
+    lib.settle()
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        db.execute("DELETE FROM calls")
+        db.execute("UPDATE sessions SET calls = NULL")
+    (status, text, _), = doctor(t)["calls"]
+    eq((status, text.partition(":")[0]), ("ok", "1 session is not in the table `calls` yet"), "a session without")
+    p = t.proxy("--name", "x").initialize()
+    check("calls" not in doctor(t), "while a proxy runs")
+    p.end()
+
+
 @case("doctor: no findings in a new vault, during a session, and without a vault")
 def _(t):
     eq(set(doctor(t)), {"configuration", "vault", "key", "clients", "libraries"}, "checks without a vault")

@@ -31,6 +31,10 @@ import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+
+import calls as calls_again  # noqa: E402
+
 PROGRAM = os.path.abspath(os.environ.get("MCP_INTERPOSER") or ROOT / "build/mcp-interposer")
 BUILD = Path(os.environ.get("TEST_BUILD") or os.path.dirname(PROGRAM)).resolve()
 UNDER = os.environ.get("TEST_UNDER", "")
@@ -591,6 +595,7 @@ class Test:
         self.numbers = itertools.count(1)
         self.proxies = []
         self.closing = contextlib.ExitStack()
+        self.forged = False     # the case writes to its vault what no program records
 
     def environ(self, more=None):
         """The environment of this process without variables that configure the interposer, and with `more`; None: unset."""
@@ -709,6 +714,24 @@ def integrity(vault):
     return rows(vault, "PRAGMA integrity_check")
 
 
+CALLS_UP_TO = 4 << 20       # bytes of a database whose calls are computed again
+
+
+def check_calls(t):
+    """The table `calls` of a case's vault says what follows from its messages, unless the case sets t.forged. A database that
+    the case has damaged, or that is large, is left out."""
+    path = t.vault / "interposer.db"
+    with contextlib.suppress(OSError, sqlite3.Error):
+        if t.forged or path.stat().st_size > CALLS_UP_TO:
+            return
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)) as db:
+            db.text_factory = bytes
+            db.execute("BEGIN")
+            filled = db.execute("SELECT id FROM sessions WHERE calls = 1").fetchall()
+            found = [(id, calls_again.difference(db, id)) for id, in filled]
+            check(not any(wrong for _, wrong in found), lambda: next(f"session {id}: call {w[1]} {w[2]}" for id, w in found if w))
+
+
 # --- processes ------------------------------------------------------------------------------------
 
 def alive(pid):
@@ -819,6 +842,7 @@ def run_case(name, fn, limit):
     problem = None
     try:
         fn(t)
+        check_calls(t)
         for x in t.proxies:
             bad = re.search(rb"AddressSanitizer|runtime error:|Assertion|LeakSanitizer", x.stderr())
             check(bad is None, lambda: f"the interposer complains: {bad.group().decode()}")

@@ -5,6 +5,7 @@ import random
 import re
 import signal
 import subprocess
+import time
 import types
 from pathlib import Path
 
@@ -362,3 +363,37 @@ def _(t):
         status, out, error = read(t, "boss", words)
         assert status == 0 and json.dumps(cwd) in out, (words, out, error)
     assert cwd not in read(t, "boss", ["sessions", "--project", "/nowhere", "--json"])[1]
+
+
+@case("a working directory that is redacted in the vault is redacted at the store")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    place = t.folder / "sesame-lane"
+    place.mkdir()
+    vault.record(texts(1), cwd=place)
+    sent(vault.to(url, "--once"))
+    assert t.cluster.psql("SELECT cwd FROM mcp_interposer.sessions") == str(place)
+    vault.redact("[s]esame-[a-z]+")
+    sent(vault.to(url, "--once"))
+    cwd = t.cluster.psql("SELECT cwd FROM mcp_interposer.sessions")
+    assert "sesame" not in cwd and cwd == vault.rows("SELECT cwd FROM sessions")[0][0], cwd
+    same(t.cluster, vault)
+
+
+@case("what only a cassette of version 2 has arrives: the revision of a message, and the rule of the tools")
+def _(t):
+    url, vault, file = t.device(), Vault(t.folder), t.folder / "two.jsonl"
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a"}}
+    file.write_text("".join(json.dumps(x) + "\n" for x in (
+        {"format": "mcp-interposer-cassette", "version": 2, "name": "two", "started_at_us": time.time_ns() // 1000, "tools_rule": "rule"},
+        {"t": 1, "dir": "c2s", "msg": ask, "revision": "2026-07-28"},
+        {"t": 2, "dir": "s2c", "msg": {"jsonrpc": "2.0", "id": 1, "result": {}}}, {"end": True, "messages": 2})))
+    done = vault.command("import", file)
+    assert done.returncode == 0, done.stderr
+    sent(vault.to(url, "--once"))
+    assert t.cluster.psql("SELECT tools_rule FROM mcp_interposer.sessions") == "rule"
+    assert t.cluster.psql("SELECT seq, revision FROM mcp_interposer.messages WHERE revision IS NOT NULL") == "1\t2026-07-28"
+    same(t.cluster, vault)
+    with_reader(t)
+    words = ["export", "1", "-F", "cassette"]
+    assert read(t, "boss", words)[1] == vault.command(*words).stdout != ""

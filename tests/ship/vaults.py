@@ -67,9 +67,9 @@ class Vault:
         self.home, self.path = Path(folder), Path(folder) / name
         self.env = environment(self.home)
 
-    def record(self, said, *options):
+    def record(self, said, *options, cwd=None):
         subprocess.run([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", *REPEAT],
-                       input=lines(said), stdout=subprocess.DEVNULL, text=True, env=self.env, timeout=DEADLINE, check=True)
+                       input=lines(said), stdout=subprocess.DEVNULL, text=True, env=self.env, timeout=DEADLINE, check=True, cwd=cwd)
 
     def live(self):
         """A session that goes on: its stdin and stdout are pipes."""

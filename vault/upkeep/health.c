@@ -74,6 +74,23 @@ int health_look(const char *vault, struct health *ret, struct buf *error)
     return 0;
 }
 
+int64_t health_unfilled(const char *vault)
+{
+    static const char unfilled[] =
+        "SELECT count(*) FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL";
+    sqlite3 *db;
+    char path[PATH_MAX];
+    struct buf error = {0};
+    int64_t version = 0, n = 0;
+    int st = connect_to(vault, &db, path, &error);
+    if (st == 0 && schema_version(db, &version) == 0 && version >= SCHEMA_CALLS &&
+        version <= SCHEMA_VERSION)
+        st = ask_number(db, unfilled, &n, &error);
+    sqlite3_close(db);
+    buf_close(&error);
+    return st == 0 ? n : 0;
+}
+
 struct faults {
     struct buf *error;
     bool deceives;

@@ -22,6 +22,8 @@ struct health {
 
 /* 0, MI_ENOENT (no database), MI_ESTORE (with a sentence in error) or MI_ENOMEM. */
 MI_MUST int health_look(const char *vault, struct health *ret, struct buf *error);
+/* How many sessions have ended and have no rows in `calls` yet. 0 if the sessions cannot be read: health_check() says why. */
+int64_t health_unfilled(const char *vault);
 /* Checks the database for corruption, with its indexes, and for objects that are not those of this program. MI_ESTORE: the
  * findings are in error. Otherwise as health_look(). */
 MI_MUST int health_check(const char *vault, struct buf *error);

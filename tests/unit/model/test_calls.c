@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "tests/support/unit.h"
+#include "wire/mcp/rule.h"
 
 static const char *const findings_tried[] = {
     NULL, "crlf", "timeout", "server-gone,crlf", "crlf,interrupted", "tool-error"};
@@ -169,6 +170,23 @@ static void test_calls_times_out_of_range_give_valid_durations(void **state)
         assert_true(call_ends(&c, &a));
         call_end(&c, &a);
         assert_int_equal(c.duration_us, times[i][2]);
+    }
+}
+
+/* A status is found by a part of a text, and names of rules are added to it later: none may look like one. */
+static void test_calls_no_other_finding_contains_the_name_of_a_status(void **state)
+{
+    (void)state;
+    static const findings statuses = FINDING(FIND_TIMEOUT) | FINDING(FIND_SERVER_GONE) |
+                                     FINDING(FIND_INTERRUPTED) | FINDING(FIND_TOOL_ERROR);
+    for (int s = 0; s < FIND_COUNT; s++) {
+        if ((statuses & FINDING(s)) == 0)
+            continue;
+        const char *name = finding_name((enum finding)s);
+        for (int i = 0; i < FIND_COUNT; i++)
+            assert_true(i == s || strstr(finding_name((enum finding)i), name) == NULL);
+        for (int i = 0; i < RULE_COUNT; i++)
+            assert_null(strstr(rule_name((enum rule)i), name));
     }
 }
 
@@ -389,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_calls_each_kind_origin_action_and_finding_ends_what_it_should),
         cmocka_unit_test(test_calls_late_answer_after_a_cancellation_changes_nothing),
         cmocka_unit_test(test_calls_times_out_of_range_give_valid_durations),
+        cmocka_unit_test(test_calls_no_other_finding_contains_the_name_of_a_status),
         cmocka_unit_test(test_calls_own_request_is_ended_by_the_answer_with_its_id),
         cmocka_unit_test(test_calls_own_request_with_a_reused_id_is_ended_oldest_first),
         cmocka_unit_test(test_calls_only_the_last_own_requests_are_known_by_their_id),
