@@ -109,6 +109,12 @@ static void kill_server(const struct recording *p)
         kill(-group, SIGKILL);
 }
 
+_Noreturn static void fail(const char *what)
+{
+    log_error("the recorder process cannot %s: %s", what, strerror(errno));
+    _exit(EX_OSERR);
+}
+
 /* Receives the wake-ups, and finds out whether the proxy has exited. */
 static void listen_to_proxy(struct recording *p)
 {
@@ -116,9 +122,11 @@ static void listen_to_proxy(struct recording *p)
     ssize_t n = 0;
     while (!p->gone && (n = channel_receive(p->cfg->control, &what, 1, NULL)) > 0)
         continue;
-    if (n < 0) {
+    if (n == MI_ENOENT) {
         p->gone = true;
         kill_server(p);
+    } else if (n < 0) {
+        fail("receive from the proxy"); /* which may run: its server must not be killed */
     }
     if (p->ended_us == 0 && has_ended(p))
         p->ended_us = clock_mono_us();
@@ -263,12 +271,6 @@ static void run(struct recording *p)
     }
 }
 
-_Noreturn static void fail(const char *what)
-{
-    log_error("the recorder process cannot open %s: %s", what, strerror(errno));
-    _exit(EX_OSERR);
-}
-
 void process_run(const struct process_config *cfg)
 {
     static const struct store_calls calls = {.begun = on_begun,
@@ -279,12 +281,12 @@ void process_run(const struct process_config *cfg)
     title_set("mcp-recorder", "mcp-interposer: recorder of %.*s", (int)cfg->start.name.n,
               cfg->start.name.p);
     if (journal_file_reopen(&p.file, cfg->file) < 0 || ring_open(&p.ring, p.file.fd) < 0)
-        fail("the journal");
+        fail("open the journal");
     close(cfg->file->fd); /* or the writer's lock would outlive the writer */
     if (nice(NICE) < 0)
         log_debug("the recorder runs with normal priority");
     if (store_open(&p.store, &cfg->start, &calls, &p) < 0)
-        fail("its store");
+        fail("open its store");
     atomic_store(&p.ring.shared->reader_pid, getpid());
     store_take_over(p.store, &p.ring);
     upkeep_open(&p.upkeep, p.store, cfg->retention, on_between, &p);

@@ -266,18 +266,20 @@ def _(t):
     check(r.returncode == 3 and b"the home directory is unknown; use --vault" in r.stderr, r)
 
 
-def without_calls(error):
-    """A filter as one that was written in 2013: it does not know newer system calls."""
-    newer = """seccomp memfd_create getrandom renameat2 bpf execveat userfaultfd membarrier mlock2 copy_file_range preadv2 pwritev2 pkey_mprotect statx
+NEWER = """seccomp memfd_create getrandom renameat2 bpf execveat userfaultfd membarrier mlock2 copy_file_range preadv2 pwritev2 pkey_mprotect statx
         rseq pidfd_send_signal io_uring_setup io_uring_enter pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2
-        landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret futex_waitv""".split()
+    landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret futex_waitv""".split()      # system calls since 2014
+
+
+def without_calls(error, names):
+    """A filter of system calls, for preexec."""
     try:
         seccomp = ctypes.CDLL("libseccomp.so.2")
     except OSError as e:
         raise Skip(f"libseccomp: {e}") from None
     seccomp.seccomp_init.restype = ctypes.c_void_p
     rules = ctypes.c_void_p(seccomp.seccomp_init(0x7fff0000))           # SCMP_ACT_ALLOW
-    for name in newer:
+    for name in names:
         call = seccomp.seccomp_syscall_resolve_name(name.encode())
         if call >= 0:
             eq(seccomp.seccomp_rule_add(rules, 0x00050000 | error, call, 0), 0, name)       # SCMP_ACT_ERRNO
@@ -287,7 +289,7 @@ def without_calls(error):
 for error in (errno.EPERM, errno.ENOSYS):
     @case(f"a filter that denies system calls since 2014 with {errno.errorcode[error]}: a session is recorded, and commands read it")
     def _(t, error=error):
-        deny = without_calls(error)
+        deny = without_calls(error, NEWER)
         p = t.proxy("--name", "x", preexec=deny).initialize()
         p.round()
         eq(p.own_lines("(warn|error)"), [], "warnings")
@@ -297,6 +299,17 @@ for error in (errno.EPERM, errno.ENOSYS):
             r = subprocess.run([lib.PROGRAM, *words, "--vault", str(t.vault)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ(),
                                preexec_fn=deny, timeout=60)
             eq((r.returncode, r.stderr), (0, b""), words)
+
+
+@case("a recorder that cannot hear its proxy says so, and leaves the server alone")
+def _(t):
+    p = t.proxy("--name", "x", server=[lib.fake("answer")], preexec=without_calls(errno.ENOSYS, ["recvmsg"]))
+    for i in range(3):
+        p.client.send(lib.request(i, "ping"))
+        eq(p.client.recv_json()["id"], i, "id of an answer")
+    lib.wait_until(lambda: b"cannot receive from the proxy" in p.stderr(), 5, "the reason")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
 
 
 def has_rows(t, n):

@@ -85,6 +85,16 @@ static void test_channel_tells_of_its_other_end(void **state)
     assert_false(channel_send(end[1], "y", 1)); /* and no SIGPIPE */
 }
 
+/* What the other end had not received is an error once, and then the end. */
+static void test_channel_that_is_reset_has_ended(void **state)
+{
+    (void)state;
+    char c;
+    assert_true(channel_send(end[1], "x", 1));
+    close_end(0);
+    assert_int_equal(channel_receive(end[1], &c, 1, NULL), MI_ENOENT);
+}
+
 static void test_channel_passes_a_file(void **state)
 {
     (void)state;
@@ -127,6 +137,7 @@ int main(void)
         T(test_channel_messages_keep_their_boundaries),
         T(test_channel_full_loses_messages_and_does_not_block),
         T(test_channel_tells_of_its_other_end),
+        T(test_channel_that_is_reset_has_ended),
         T(test_channel_passes_a_file),
         T(test_channel_drops_a_file_that_nobody_wants),
     };
