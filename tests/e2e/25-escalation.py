@@ -123,8 +123,11 @@ def _(t):
     p = t.proxy(*T, "--grace", ms(20), "--escalate-command", cmd).initialize()
     p.round()
     wait_until(lambda: t.rows("SELECT count(*) FROM running") == [(1,)], 5, "the session is recorded")
-    at = [os.readlink(f"/proc/{p.pid}/fd/{n}") for n in lib.descriptors(p.pid)]
-    check(any(x.endswith("/running.lock") for x in at), f"the proxy holds the session's lock: {at}")
+
+    def files():
+        return [os.readlink(f"/proc/{p.pid}/fd/{n}") for n in lib.descriptors(p.pid)]
+    # the recorder sends it when the session is stored
+    wait_until(lambda: any(x.endswith("/running.lock") for x in files()), 5, lambda: f"the proxy has the session's lock: {files()}")
     server = [f"/proc/{pid}/fd/{n}" for pid, name in p.children().items() if not name.startswith("mcp-") for n in lib.descriptors(pid)]
     eq([x for x in map(os.readlink, server) if x.startswith(str(t.vault))], [], "files of the server")
     p.client.send(tool(1, "x"))
