@@ -258,7 +258,8 @@ static inline MI_UNUSED char *vault_text(const struct temp *t)
     add_folder(&b, t, "Logs/MCP_Actions", true);
     add_folder(&b, t, "Escalations", true);
     assert_false(b.failed);
-    return strdup(buf_str(&b));
+    buf_str(&b); /* ends it with a NUL */
+    return b.p;
 }
 
 #endif
