@@ -93,7 +93,7 @@ MI_MUST int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell
 /* The same for a text that is made for one use. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
-/* Ends it. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are no errors. NULL is fine. */
+/* Ends it. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. NULL is fine. */
 MI_MUST int db_done(struct db *d, sqlite3_stmt *q, int rc);
 /* Runs a statement without rows. */
 MI_MUST int db_run(struct db *d, size_t i, const struct cell *value, size_t n);

@@ -70,7 +70,7 @@ static void test_db_binds_values_by_type(void **state)
     assert_int_equal(add(f, 2, NULL), 0);
     assert_int_equal(db_number(&f->d, TEXT, &id, DB_WITH(db_text(slice_of("x")))), 0);
     assert_true(id == INT64_MAX);
-    /* NULL is no number, and no row either */
+    /* NULL is not a number: as if there were no row */
     assert_int_equal(db_number(&f->d, TEXT, &id, DB_WITH(db_text(slice_of("y")))), MI_ENOENT);
     assert_int_equal(id, 0);
     assert_int_equal(count(f), 2);
@@ -83,7 +83,8 @@ static void test_db_error_names_the_database_and_the_reason(void **state)
     assert_int_equal(add(f, 1, "x"), 0);
     assert_int_equal(add(f, 1, "x"), MI_ESTORE);
     char expected[512];
-    snprintf(expected, sizeof expected, "cannot change %s: UNIQUE constraint failed: t.id", f->path);
+    snprintf(expected, sizeof expected, "cannot change %s: UNIQUE constraint failed: t.id",
+             f->path);
     assert_string_equal(buf_str(&f->error), expected);
     assert_int_equal(db_number(&f->d, WRONG, &n, NULL, 0), MI_ESTORE);
     if (strstr(buf_str(&f->error), "no such table: nowhere") == NULL)
