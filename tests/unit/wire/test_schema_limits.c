@@ -242,7 +242,7 @@ static void write_repeated(struct buf *b, const char *before, const char *one, i
     buf_adds(b, "]}");
 }
 
-/* Each is a step, although it is no schema, no name, or there is nothing to compare it with. */
+/* Each counts as a step, even if it is not a schema or a name, or has nothing to be compared with. */
 static void test_schema_everything_that_is_looked_at_is_a_step(void **state)
 {
     (void)state;

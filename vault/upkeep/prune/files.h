@@ -6,7 +6,7 @@
 
 #include "vault/upkeep/prune/state.h"
 
-/* Finds the log files, the escalations, and those large bodies of which there is no session: an earlier removal was
+/* Finds the log files, the escalations, and large bodies whose session is gone: an earlier removal was
  * interrupted. The last are planned; their size is added to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int prune_files_find(struct prune *p, int64_t *bytes);
 /* Plans the large bodies of a session; their size is added to *bytes. 0, MI_ESTORE or MI_ENOMEM. */
