@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
-#include "base/os/file.h"
 #include "base/reserve.h"
 #include "base/text.h"
 #include "proxy/refuse.h"
@@ -264,9 +263,7 @@ static void run_without_server(struct proxy *p, struct stream in, struct stream 
     server_event(p, SERVER_EV_START_FAILED);
     if (isatty(in.fd))
         return;
-    int nowhere = file_open_null(); /* the messages of the client are dropped */
-    if (nowhere >= 0)
-        relay_write_to(&p->relay[ROW_C2S], stream_own(nowhere));
+    outbox_break(&p->traffic.out[ROW_C2S]); /* the messages of the client are dropped */
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
     run_loop(p);

@@ -2,6 +2,7 @@
 """How a session ends: who exits first, what is still delivered, and the exit status."""
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -179,6 +180,24 @@ def _(t):
         p.client.expect_eof()
         eq(p.wait(), status, "exit status")
         eq(t.rows("SELECT status FROM invocations ORDER BY started_at_us DESC LIMIT 1"), [(b"server-gone",)], "in the record")
+
+
+@case("a command that cannot be started for want of descriptors: the client's messages are read until it closes stdin")
+def _(t):
+    for most in range(9, 15):
+        p = t.proxy("--grace", "20s", server=["/bin/cat"], preexec=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)), record=False)
+        p.client.send(request(1, "initialize"))
+        answer = p.client.recv_json()
+        if "error" not in answer:       # so many are enough
+            break
+        eq(answer["error"]["data"]["cause"], "server-failed", f"the answer with {most} descriptors")
+        for _ in range(30):
+            p.client.send(note("notifications/progress", {"progressToken": "x" * 100_000, "progress": 1}))
+        p.client.send(request(2, "tools/list"))
+        eq(p.client.recv_json()["id"], 2, f"the second answer with {most} descriptors")
+        p.client.close_write()
+        eq(p.wait(), 126, f"exit status with {most} descriptors")
+    check(most > 9, "a server was started with 9 descriptors")
 
 
 @case("a command that is not found: stderr and the first error name the directories that were searched, in one line")
