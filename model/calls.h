@@ -25,6 +25,7 @@
 #define MI_MODEL_CALLS_H
 
 #include "base/intern.h"
+#include "model/fields.h"
 #include "model/status.h"
 
 #define CALLS_OWN 64    /* requests of the proxy that an answer without request_seq may belong to */
@@ -45,19 +46,13 @@ struct call_message {
     struct slice finding; /* only of answers */
 };
 
+/* The fields are those of its row. closing_seq: of the message that ended it. duration_us: 0 for a rejected request that is
+ * not ended. error_code and response_size: of the answer. */
 struct call {
-    int64_t seq;         /* of the request */
-    int64_t closing_seq; /* of the message that ended it; 0: it is not ended */
-    int64_t t_us;        /* of the request */
-    int64_t duration_us; /* 0 for a rejected request that is not ended; -1: open */
-    int64_t request_size;
-    int64_t response_size; /* -1: there is no answer */
-    int64_t error_code;    /* of the answer, if has_error_code */
-    bool has_error_code;
-    enum row_direction direction;
-    enum row_origin origin;
-    enum call_status status;
-    struct slice method, target; /* {NULL, 0}: NULL */
+    struct {
+        CALL_FIELDS(FIELD_MEMBER)
+    };
+    int64_t seq; /* of the request */
 };
 
 /* ---- one call ---- */

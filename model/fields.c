@@ -3,6 +3,7 @@
 #define TYPE_NUMBER VALUE_NUMBER
 #define TYPE_TIME VALUE_TIME
 #define TYPE_SINCE VALUE_SINCE
+#define TYPE_TOOK VALUE_TOOK
 #define TYPE_SIZE VALUE_SIZE
 #define TYPE_TEXT VALUE_TEXT
 #define TYPE_JSON VALUE_JSON
@@ -10,6 +11,7 @@
 #define NULL_NOT_NULL VALUE_NOT_NULL
 #define NULL_NO_TEXT VALUE_NO_TEXT
 #define NULL_ZERO VALUE_ZERO
+#define NULL_MINUS_ONE VALUE_MINUS_ONE
 #define NULL_UNLESS(member) VALUE_UNLESS, .flag = offsetof(RECORD, member)
 #define EVIDENCE_NO COVERED_NOT
 #define EVIDENCE_OPEN COVERED_OPEN
@@ -53,11 +55,15 @@ static const struct record_field messages[] = {MESSAGE_FIELDS(DESCRIBE)};
 #undef RECORD
 #define RECORD struct event_record
 static const struct record_field events[] = {EVENT_FIELDS(DESCRIBE)};
+#undef RECORD
+#define RECORD struct call_record
+static const struct record_field calls[] = {CALL_FIELDS(DESCRIBE)};
 
 const struct record_fields fields_of_session = {sessions, MI_COUNT(sessions)};
 const struct record_fields fields_of_update = {updates, MI_COUNT(updates)};
 const struct record_fields fields_of_message = {messages, MI_COUNT(messages)};
 const struct record_fields fields_of_event = {events, MI_COUNT(events)};
+const struct record_fields fields_of_call = {calls, MI_COUNT(calls)};
 
 /* Words are read and set as numbers. */
 _Static_assert(sizeof(enum row_kind) == sizeof(unsigned), "an enum is an unsigned int");
@@ -71,7 +77,9 @@ void field_set(const struct record_field *f, void *record, struct cell v)
     else if (f->type == VALUE_WORD)
         *field_word(f, record) = value_of(f->words, text);
     else
-        *field_number(f, record) = v.type == CELL_INT ? v.number : 0;
+        *field_number(f, record) = v.type == CELL_INT           ? v.number
+                                   : f->null == VALUE_MINUS_ONE ? -1
+                                                                : 0;
     if (f->null == VALUE_UNLESS)
         *field_flag(f, record) = v.type == CELL_INT;
 }

@@ -18,6 +18,7 @@
 #define FIELD_C_NUMBER int64_t
 #define FIELD_C_TIME int64_t
 #define FIELD_C_SINCE int64_t
+#define FIELD_C_TOOK int64_t
 #define FIELD_C_SIZE int64_t
 #define FIELD_C_TEXT struct slice
 #define FIELD_C_JSON struct slice
@@ -25,6 +26,7 @@
 #define FIELD_FLAG_NOT_NULL
 #define FIELD_FLAG_NO_TEXT
 #define FIELD_FLAG_ZERO
+#define FIELD_FLAG_MINUS_ONE
 #define FIELD_FLAG_UNLESS(flag) bool flag;
 /* For the tables of model/records.h: the member of a field, and its flag. */
 #define FIELD_MEMBER(name, type, null, ...)                                                        \
@@ -47,6 +49,9 @@ struct message_record {
 struct event_record {
     EVENT_FIELDS(FIELD_MEMBER)
 };
+struct call_record {
+    CALL_FIELDS(FIELD_MEMBER)
+};
 
 /* ---- tables of fields ---- */
 
@@ -54,12 +59,13 @@ enum value_type {
     VALUE_NUMBER,
     VALUE_TIME,
     VALUE_SINCE,
+    VALUE_TOOK,
     VALUE_SIZE,
     VALUE_TEXT,
     VALUE_JSON,
     VALUE_WORD,
 };
-enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_UNLESS };
+enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_MINUS_ONE, VALUE_UNLESS };
 enum field_cover { COVERED_NOT, COVERED_OPEN, COVERED_BODY, COVERED_TAIL, COVERED_END };
 
 struct record_field {
@@ -80,7 +86,8 @@ struct record_fields {
     const struct record_field *list;
     size_t n;
 };
-extern const struct record_fields fields_of_session, fields_of_message, fields_of_event;
+extern const struct record_fields fields_of_session, fields_of_message, fields_of_event,
+    fields_of_call;
 extern const struct record_fields fields_of_update; /* of struct update_record */
 #define FIELDS_OF_UPDATE 8                          /* how many */
 
@@ -108,6 +115,12 @@ static inline bool *field_flag(const struct record_field *f, void *record) /* of
     return (bool *)((char *)record + f->flag);
 }
 
+/* Whether a number is NULL, but for VALUE_UNLESS. */
+static inline bool field_stands_for_null(const struct record_field *f, int64_t n)
+{
+    return (f->null == VALUE_ZERO && n == 0) || (f->null == VALUE_MINUS_ONE && n == -1);
+}
+
 /* ---- any field ---- */
 
 /* CELL_NULL, CELL_INT, or CELL_TEXT for texts and words. */
@@ -121,12 +134,12 @@ static inline struct cell field_get(const struct record_field *f, const void *re
     if (f->type == VALUE_WORD)
         return (struct cell){CELL_TEXT, 0, slice_of(value_word(f->words, *field_word(f, from)))};
     int64_t n = *field_number(f, from);
-    bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from) : f->null == VALUE_ZERO && n == 0;
+    bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from) : field_stands_for_null(f, n);
     return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};
 }
 
-/* CELL_BLOB is a text; any other cell of another type is NULL. NULL is stored as a missing text, 0, or UNKNOWN, as is a
- * word that is not in the table. */
+/* CELL_BLOB is a text; any other cell of another type is NULL. NULL is stored as a missing text, 0 or -1, or UNKNOWN, as
+ * is a word that is not in the table. */
 void field_set(const struct record_field *f, void *record, struct cell v);
 
 /* The bytes that fields_keep_texts() writes. */

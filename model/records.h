@@ -1,4 +1,4 @@
-/* records.h - what is recorded: sessions, their messages and their events. This is the data model.
+/* records.h - what is recorded: sessions, their messages, events and calls, and their processes. This is the data model.
  *
  * Each record is described once, by the table of its fields below. Whatever treats fields alike is made from it: the
  * struct, reading rows, `--json`, the header of a cassette, the rows of a store, the proof of a bundle. Where only some
@@ -7,10 +7,11 @@
  * A new field is one line here, a line in docs/vault.md, and its test.
  *
  * name      of the member, of the column in the database, and everywhere else.
- * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of the session; SIZE:
- *           bytes; TEXT; JSON: text that is JSON, or should be; WORD(enum, words): one of a few words.
+ * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of the session; TOOK:
+ *           microseconds that something took; SIZE: bytes; TEXT; JSON: text that is JSON, or should be; WORD(enum,
+ *           words): one of a few words.
  * NULL      what stands for NULL in the struct. NOT_NULL: the column is never NULL. NO_TEXT: {NULL, 0}. ZERO: 0.
- *           UNLESS(flag): NULL unless the member `flag` is true.
+ *           MINUS_ONE: -1. UNLESS(flag): NULL unless the member `flag` is true.
  * since     the version of the schema that has the column (vault/store/schema.h).
  * evidence  the record that covers it (docs/evidence.md). OPEN: that of the session, message or event, in this order.
  *           TAIL: the same, behind all others and the body, only if it is not NULL. BODY: its text, behind OPEN. END:
@@ -77,6 +78,22 @@
     FIELD(t_us,   SINCE,  NOT_NULL, 1,    OPEN,    NO,      YES,  YES, YES)       \
     FIELD(kind,   TEXT,   NOT_NULL, 1,    OPEN,    NO,      YES,  YES, YES)       \
     FIELD(detail, JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES, YES)
+
+/* A request with what became of it (model/calls.h). It follows from messages, so evidence, cassettes and the journal have none
+ * of it, and a store derives it again. It is shown with other members (docs/mcp-server.md, docs/export.md). */
+#define CALL_FIELDS(FIELD)                                                                                                           \
+    /*    name           type                                 NULL                    since evidence cassette store json journal */ \
+    FIELD(closing_seq,   NUMBER,                              ZERO,                   4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(direction,     WORD(row_direction, row_directions), NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(origin,        WORD(row_origin, row_origins),       NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(method,        TEXT,                                NO_TEXT,                4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(target,        TEXT,                                NO_TEXT,                4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(status,        WORD(call_status, call_statuses),    NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(error_code,    NUMBER,                              UNLESS(has_error_code), 4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(t_us,          SINCE,                               NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(duration_us,   TOOK,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)
 /* clang-format on */
 
 /* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field with OPEN, and nothing for any
@@ -88,6 +105,7 @@
 #define FIELD_NUMBER_NUMBER 1 /* of the type: is it a number? */
 #define FIELD_NUMBER_TIME 1
 #define FIELD_NUMBER_SINCE 1
+#define FIELD_NUMBER_TOOK 1
 #define FIELD_NUMBER_SIZE 1
 #define FIELD_NUMBER_TEXT 0
 #define FIELD_NUMBER_JSON 0

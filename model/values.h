@@ -70,7 +70,7 @@ extern const struct value_words record_levels, escalation_causes;
 
 /* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
 unsigned value_of(const struct value_words *w, struct slice word);
-const char *value_word(const struct value_words *w, unsigned value); /* "unknown" for UNKNOWN */
+const char *value_word(const struct value_words *w, unsigned value);  /* "unknown" for UNKNOWN */
 struct slice value_text(const struct value_words *w, unsigned value); /* the same */
 
 /* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */

@@ -111,7 +111,7 @@ static int add_call(struct listing *l, const struct kept *k)
     json_out_str(&c->j, "at", at);
     shown_ms(&c->j, "duration_ms", x->duration_us);
     json_out_int(&c->j, "request_bytes", x->request_size);
-    json_out_int(&c->j, "answer_bytes", x->response_size);
+    json_out_int(&c->j, "answer_bytes", x->response_size > 0 ? x->response_size : 0);
     if (x->closing_seq != 0)
         json_out_int(&c->j, "answer_seq", x->closing_seq);
 

@@ -274,7 +274,8 @@ def _(t):
     Calls(p).make(3)
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
-    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    lib.wait_until(lambda: subprocess.run(["mount", "-o", "remount,ro", disk], stderr=subprocess.DEVNULL).returncode == 0,
+                   10, "the last process that has a file of the disk open for writing to end")
     goes_on(t, disk / "vault")
     goes_on(t, disk / "new-vault")
     subprocess.run(["mount", "-o", "remount,rw", disk], check=True)

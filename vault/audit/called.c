@@ -47,47 +47,15 @@ static void say(struct called *x, enum audit_kind kind, int64_t seq, const char 
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Columns of SNAPSHOT_CALLS. */
-enum {
-    ID,
-    CLOSING_SEQ,
-    DIRECTION,
-    ORIGIN,
-    METHOD,
-    TARGET,
-    STATUS,
-    ERROR_CODE,
-    T_US,
-    DURATION_US,
-    REQUEST_SIZE,
-    RESPONSE_SIZE
-};
-
-static bool is_number(sqlite3_stmt *q, int i, bool has, int64_t n)
-{
-    if (!has)
-        return sqlite3_column_type(q, i) == SQLITE_NULL;
-    return sqlite3_column_type(q, i) == SQLITE_INTEGER && sqlite3_column_int64(q, i) == n;
-}
-
-static bool is_text(sqlite3_stmt *q, int i, struct slice text)
-{
-    struct slice is = connect_column(q, i);
-    return (is.p == NULL) == (text.p == NULL) && slice_eq(is, text);
-}
-
+/* The columns of SNAPSHOT_CALLS are the id, then the fields. */
 static bool is_row_of(sqlite3_stmt *q, const struct call *c)
 {
-    return is_number(q, CLOSING_SEQ, c->closing_seq != 0, c->closing_seq) &&
-           is_text(q, DIRECTION, slice_of(row_direction_name(c->direction))) &&
-           is_text(q, ORIGIN, slice_of(row_origin_name(c->origin))) &&
-           is_text(q, METHOD, c->method) && is_text(q, TARGET, c->target) &&
-           is_text(q, STATUS, slice_of(call_status_name(c->status))) &&
-           is_number(q, ERROR_CODE, c->has_error_code, c->error_code) &&
-           is_number(q, T_US, true, c->t_us) &&
-           is_number(q, DURATION_US, c->duration_us >= 0, c->duration_us) &&
-           is_number(q, REQUEST_SIZE, true, c->request_size) &&
-           is_number(q, RESPONSE_SIZE, c->response_size >= 0, c->response_size);
+    for (size_t i = 0; i < fields_of_call.n; i++) {
+        struct cell is = db_cell(q, (int)i + 1), want = field_get(&fields_of_call.list[i], c);
+        if (is.type != want.type || is.number != want.number || !slice_eq(is.text, want.text))
+            return false;
+    }
+    return true;
 }
 
 /* The next call up to `to`; NULL: there is none. */
@@ -107,7 +75,7 @@ static int compare_rows(struct called *x, struct snapshot *s, int64_t to)
     const struct call *c = next_call(x, to);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
-        int64_t seq = sqlite3_column_int64(q, ID) & SCHEMA_SEQ_MAX;
+        int64_t seq = sqlite3_column_int64(q, 0) & SCHEMA_SEQ_MAX;
         for (; c != NULL && c->seq < seq; c = next_call(x, to))
             say(x, AUDIT_REMOVED, c->seq, "its row in the table calls is missing");
         if (c == NULL || c->seq > seq) {

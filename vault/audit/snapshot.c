@@ -1,5 +1,6 @@
 #include "vault/audit/snapshot.h"
 
+#include "model/records.h"
 #include "vault/store/commitment.h"
 #include "vault/store/dir.h"
 
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
+#define NAME(name, ...) ", " #name
 
 /* ?2 of the pages is the last id of the page before. */
 static const char *const sql[SNAPSHOT_COUNT] = {
@@ -21,7 +23,8 @@ static const char *const sql[SNAPSHOT_COUNT] = {
         " host, salt, commitment@session_record, end_salt, end_commitment@end_record"
         " FROM sessions s LEFT JOIN journals j ON j.session_id = s.id WHERE s.id = ?1",
     [SNAPSHOT_TOTAL] = "SELECT CAST(total(records) AS INTEGER) FROM sessions",
-    [SNAPSHOT_EVENTS] = "SELECT id, place, salt, commitment@event_record FROM events WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 2000",
+    [SNAPSHOT_EVENTS] = "SELECT id, place, salt, commitment@event_record FROM events WHERE "
+                        "session_id = ?1 AND id > ?2 ORDER BY id LIMIT 2000",
     [SNAPSHOT_MESSAGES] =
         "SELECT id, session_id, body_offset, body_length, salt, commitment@message_record,"
         " body FROM messages WHERE id > ?2 AND id <= (?1 << 36) + 68719476735"
@@ -39,9 +42,7 @@ static const char *const sql[SNAPSHOT_COUNT] = {
     [SNAPSHOT_UNCOVERED] = "SELECT uid, name, started_at_us FROM sessions WHERE id = ?1",
     [SNAPSHOT_FILLED] = "SELECT calls FROM sessions WHERE id = ?1",
     [SNAPSHOT_CALLS] =
-        "SELECT id, closing_seq, direction, origin, method, target, status, error_code, t_us,"
-        " duration_us, request_size, response_size FROM calls WHERE id BETWEEN ?1 AND ?2"
-        " ORDER BY id",
+        "SELECT id" CALL_FIELDS(NAME) " FROM calls WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
     [SNAPSHOT_FIRST_CALL] = "SELECT min(id) FROM calls WHERE id BETWEEN ?1 << 36"
                             " AND (?1 << 36) + 68719476735",
     [SNAPSHOT_CALL_OWNER] = "SELECT min(id) FROM calls WHERE id >= ?1",

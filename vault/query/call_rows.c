@@ -242,9 +242,8 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
 
 /* ---- calls as they are shown ---- */
 
-#define COLUMNS                                                                                    \
-    "c.id, c.closing_seq, c.direction, c.origin, c.method, c.target, c.status, c.error_code,"      \
-    " c.t_us, c.duration_us, c.request_size, c.response_size, s.started_at_us, s.name"
+#define NAME(name, ...) ", c." #name
+#define COLUMNS "c.id" CALL_FIELDS(NAME) ", s.started_at_us, s.name"
 
 struct passing_on {
     query_call_fn fn;
@@ -254,25 +253,12 @@ struct passing_on {
 static int on_row(void *ctx, sqlite3_stmt *st)
 {
     struct passing_on *p = ctx;
-    bool open = sqlite3_column_type(st, 9) == SQLITE_NULL;
-    struct query_call c = {
-        .session_id = sqlite3_column_int64(st, 0) >> SCHEMA_SEQ_BITS,
-        .request_seq = sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX,
-        .closing_seq = sqlite3_column_int64(st, 1),
-        .direction = value_of(&row_directions, connect_column(st, 2)),
-        .origin = value_of(&row_origins, connect_column(st, 3)),
-        .method = connect_column(st, 4),
-        .target = connect_column(st, 5),
-        .status = value_of(&call_statuses, connect_column(st, 6)),
-        .has_error_code = sqlite3_column_type(st, 7) != SQLITE_NULL,
-        .error_code = sqlite3_column_int64(st, 7),
-        .t_us = connect_time(st, 8),
-        .duration_us = open ? -1 : connect_time(st, 9),
-        .request_size = sqlite3_column_int64(st, 10),
-        .response_size = sqlite3_column_int64(st, 11),
-        .started_at_us = connect_time(st, 12) + connect_time(st, 8),
-        .server = connect_column(st, 13),
-    };
+    struct query_call c;
+    int i = query_fields(&fields_of_call, st, 1, QUERY_WITHOUT_BODY, &c);
+    c.session_id = sqlite3_column_int64(st, 0) >> SCHEMA_SEQ_BITS;
+    c.request_seq = sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX;
+    c.started_at_us = connect_time(st, i) + c.t_us;
+    c.server = connect_column(st, i + 1);
     return p->fn(p->ctx, &c) ? 0 : 1;
 }
 

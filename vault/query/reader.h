@@ -85,21 +85,14 @@ struct query_summary {
     size_t waiting_n;   /* words */
 };
 
-/* A request of the client, as in the view `invocations`. */
+/* A request, as in the table `calls`. */
 struct query_call {
-    int64_t session_id;
-    int64_t request_seq;
-    int64_t closing_seq; /* its answer, or its cancellation; 0: none */
-    enum row_direction direction;
-    enum row_origin origin;
-    struct slice server; /* the name of the session */
-    struct slice method, target;
-    enum call_status status;
-    bool has_error_code;
-    int64_t error_code;
-    int64_t t_us, started_at_us; /* of the request */
-    int64_t duration_us;         /* -1: open */
-    int64_t request_size, response_size; /* 0: there is no answer */
+    struct {
+        CALL_FIELDS(FIELD_MEMBER)
+    };
+    int64_t session_id, request_seq;
+    struct slice server;   /* the name of the session */
+    int64_t started_at_us; /* of the request */
 };
 
 /* A callback returns false to stop the reading. */
@@ -117,7 +110,7 @@ enum call_side {
 struct call_question {
     const struct filter *filter; /* its times are those of requests */
     enum call_side side;
-    bool recorded;     /* not of imported sessions */
+    bool recorded;       /* not of imported sessions */
     bool newest_first;   /* by their ids; else those of a session in the order of their ids */
     int64_t from, up_to; /* ids of the first and of the last: query_call_id(); 0: any */
 };

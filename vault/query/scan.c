@@ -6,7 +6,7 @@
 struct reading {
     query_message_fn fn;
     void *ctx;
-    int64_t left; /* messages that may still be passed on */
+    int64_t left;         /* messages that may still be passed on */
     enum query_body body; /* query_rows() */
 };
 
@@ -39,6 +39,7 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
             break;
         case VALUE_TIME:
         case VALUE_SINCE:
+        case VALUE_TOOK:
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
@@ -47,6 +48,8 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
         }
         if (f->null == VALUE_UNLESS)
             *field_flag(f, record) = sqlite3_column_type(st, i) != SQLITE_NULL;
+        else if (f->null == VALUE_MINUS_ONE && sqlite3_column_type(st, i) == SQLITE_NULL)
+            *field_number(f, record) = -1;
     }
     return i;
 }

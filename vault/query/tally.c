@@ -45,7 +45,7 @@ int tally_add(struct tally *t, struct slice key, const struct query_call *c, int
     g->timeouts += c->status == CALL_TIMEOUT;
     g->errors += call_status_failed(c->status);
     g->request_bytes += c->request_size;
-    g->response_bytes += c->response_size;
+    g->response_bytes += c->response_size > 0 ? c->response_size : 0;
     g->first_at_us = at_us < g->first_at_us ? at_us : g->first_at_us;
     g->last_at_us = at_us > g->last_at_us ? at_us : g->last_at_us;
     return !answered || add_duration(g, c->duration_us) ? 0 : MI_ENOMEM;

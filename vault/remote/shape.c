@@ -3,6 +3,7 @@
 #define TYPE_NUMBER "i"
 #define TYPE_TIME "i"
 #define TYPE_SINCE "i"
+#define TYPE_TOOK "i"
 #define TYPE_SIZE "i"
 #define TYPE_TEXT "t"
 #define TYPE_JSON "t"
@@ -25,10 +26,8 @@ const struct remote_shape remote_shape[REMOTE_TABLES] = {
                          "id, seq" MESSAGE_FIELDS(COLUMN_ALL) ", session_id"},
     [REMOTE_EVENTS] = {"events", "i" EVENT_FIELDS(CELL), "session_id, id" EVENT_FIELDS(COLUMN)},
     [REMOTE_LEAVES] = {"leaves", "it", "number, n, leaf"},
-    [REMOTE_CALLS] = {"calls", "iitttttiiiiitii",
-                      "id, seq, closing_seq, direction, origin, method, target, status, "
-                      "error_code, t_us, duration_us,"
-                      " request_size, response_size, revision, operation_seq, result_tokens"},
+    [REMOTE_CALLS] = {"calls", "i" CALL_FIELDS(CELL) "tii",
+                      "id, seq" CALL_FIELDS(COLUMN) ", revision, operation_seq, result_tokens"},
     [REMOTE_SUMMARIES] = {"summaries", "iiiiiiiiiiiii",
                           "id, last_seq, last_t_us, tools_changed, unfinished, ok, tool_error, "
                           "error, refused, cancelled,"

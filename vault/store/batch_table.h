@@ -7,7 +7,7 @@
 #ifndef MI_VAULT_STORE_BATCH_TABLE_H
 #define MI_VAULT_STORE_BATCH_TABLE_H
 
-#include "base/base.h"
+#include "model/cell.h"
 
 #include <sqlite3.h>
 
@@ -22,7 +22,7 @@ struct batch_table {
 /* Makes the table known to a connection. `table` and `rows` are borrowed. An SQLite code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
-/* For `column`: a text that is there; a number that is not 0. */
+/* For `column`: a text that is there; a number that is not 0; a number or a text. */
 static inline void batch_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)
@@ -33,6 +33,14 @@ static inline void batch_result_count(sqlite3_context *to, int64_t n)
 {
     if (n != 0)
         sqlite3_result_int64(to, n);
+}
+
+static inline void batch_result_cell(sqlite3_context *to, struct cell v)
+{
+    if (v.type == CELL_INT)
+        sqlite3_result_int64(to, v.number);
+    else
+        batch_result_text(to, v.text);
 }
 
 #endif

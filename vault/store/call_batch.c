@@ -8,16 +8,12 @@
 
 #include <stdlib.h>
 
-#define COLUMNS                                                                                    \
-    "id, closing_seq, method, target, status, t_us, duration_us, request_size, response_size"
+#define NAME(name, ...) ", " #name
+#define COLUMNS "id" CALL_FIELDS(NAME)
 
 /* A commit that was reported as failed may have been written: the same rows are then put again. */
 static const char *const sql[CALL_STATEMENTS] = {
-    [CALL_PUT] =
-        "INSERT OR REPLACE INTO calls (" COLUMNS ", direction, origin, error_code) SELECT " COLUMNS
-        ", direction, origin, error_code FROM call_batch()",
-    [CALL_PUT_USUAL] = "INSERT OR REPLACE INTO calls (" COLUMNS
-                       ", direction, origin) SELECT " COLUMNS ", 'c2s', 'peer' FROM call_batch()",
+    [CALL_PUT] = "INSERT OR REPLACE INTO calls (" COLUMNS ") SELECT " COLUMNS " FROM call_batch()",
     [CALL_GET] = "SELECT closing_seq, direction, origin, status, t_us FROM calls WHERE id = ?1",
     [CALL_END] = "UPDATE calls SET closing_seq = ?2, status = ?3, error_code = ?4,"
                  " duration_us = ?5, response_size = ?6 WHERE id = ?1",
@@ -40,25 +36,7 @@ int call_batch_open(struct call_batch *b)
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-/* The columns of `declaration`, in its order. */
-enum column {
-    C_ID,
-    C_CLOSING_SEQ,
-    C_DIRECTION,
-    C_ORIGIN,
-    C_METHOD,
-    C_TARGET,
-    C_STATUS,
-    C_ERROR_CODE,
-    C_T_US,
-    C_DURATION_US,
-    C_REQUEST_SIZE,
-    C_RESPONSE_SIZE
-};
-
-static const char declaration[] =
-    "CREATE TABLE call_batch (id, closing_seq, direction, origin, method, target, status,"
-    " error_code, t_us, duration_us, request_size, response_size)";
+static const char declaration[] = "CREATE TABLE call_batch (" COLUMNS ")";
 
 /* Calls of earlier batches that have ended, then those of this batch. */
 static const struct call *call_of_row(const struct call_batch *b, size_t row)
@@ -76,47 +54,10 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
 {
     const struct call_batch *b = rows;
     const struct call *c = call_of_row(b, row);
-    switch ((enum column)i) {
-    case C_ID:
+    if (i == 0)
         sqlite3_result_int64(to, schema_message_id(b->session_id, (uint64_t)c->seq));
-        break;
-    case C_CLOSING_SEQ:
-        batch_result_count(to, c->closing_seq);
-        break;
-    case C_DIRECTION:
-        batch_result_text(to, value_text(&row_directions, c->direction));
-        break;
-    case C_ORIGIN:
-        batch_result_text(to, value_text(&row_origins, c->origin));
-        break;
-    case C_METHOD:
-        batch_result_text(to, c->method);
-        break;
-    case C_TARGET:
-        batch_result_text(to, c->target);
-        break;
-    case C_STATUS:
-        batch_result_text(to, value_text(&call_statuses, c->status));
-        break;
-    case C_ERROR_CODE:
-        if (c->has_error_code)
-            sqlite3_result_int64(to, c->error_code);
-        break;
-    case C_T_US:
-        sqlite3_result_int64(to, c->t_us);
-        break;
-    case C_DURATION_US:
-        if (c->duration_us >= 0)
-            sqlite3_result_int64(to, c->duration_us);
-        break;
-    case C_REQUEST_SIZE:
-        sqlite3_result_int64(to, c->request_size);
-        break;
-    case C_RESPONSE_SIZE:
-        if (c->response_size >= 0)
-            sqlite3_result_int64(to, c->response_size);
-        break;
-    }
+    else
+        batch_result_cell(to, field_get(&fields_of_call.list[i - 1], c));
 }
 
 int call_batch_connect(struct call_batch *b, sqlite3 *db)
@@ -343,22 +284,11 @@ static void bind_word(sqlite3_stmt *q, int i, const char *word)
     sqlite3_bind_text(q, i, word, -1, SQLITE_STATIC);
 }
 
-/* Calls of the client without an error. */
-static bool is_usual(const struct call_batch *b)
-{
-    for (size_t i = 0; i < call_batch_count(b); i++) {
-        const struct call *c = call_of_row(b, i);
-        if (c->direction != ROW_C2S || c->origin != ROW_PEER || c->has_error_code)
-            return false;
-    }
-    return true;
-}
-
 static int put_calls(struct call_batch *b, sqlite3 *db)
 {
     if (call_batch_count(b) == 0)
         return 0;
-    sqlite3_stmt *q = statement(b, db, is_usual(b) ? CALL_PUT_USUAL : CALL_PUT);
+    sqlite3_stmt *q = statement(b, db, CALL_PUT);
     return q != NULL ? finish(db, q, sqlite3_step(q)) : MI_ESTORE;
 }
 

@@ -28,15 +28,7 @@ struct kept_call {
     char text[CALL_KEPT_TEXT];
 };
 
-enum call_statement {
-    CALL_PUT,
-    CALL_PUT_USUAL,
-    CALL_GET,
-    CALL_END,
-    CALL_OWN,
-    CALL_SESSION,
-    CALL_STATEMENTS
-};
+enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL_STATEMENTS };
 
 struct call_batch {
     sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each prepared at its first use */

@@ -78,8 +78,7 @@ int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, s
 {
     int st = begin_db(d, kind, name, error);
     d->shared = true; /* no file may appear */
-    if (st == 0 &&
-        connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
+    if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
 }
@@ -109,6 +108,20 @@ bool db_is_outdated(const struct db *d)
 }
 
 /* ---- statements ---- */
+
+struct cell db_cell(sqlite3_stmt *q, int column)
+{
+    switch (sqlite3_column_type(q, column)) {
+    case SQLITE_INTEGER:
+        return db_int(sqlite3_column_int64(q, column));
+    case SQLITE_TEXT:
+        return (struct cell){.type = CELL_TEXT, .text = connect_column(q, column)};
+    case SQLITE_BLOB:
+        return (struct cell){.type = CELL_BLOB, .text = connect_column(q, column)};
+    default:
+        return (struct cell){.type = CELL_NULL};
+    }
+}
 
 void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n)
 {
@@ -152,9 +165,7 @@ static int prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stmt *
 
 int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n)
 {
-    int st = d->q[i] != NULL
-                 ? 0
-                 : prepare(d, d->kind->sql[i], SQLITE_PREPARE_PERSISTENT, &d->q[i]);
+    int st = d->q[i] != NULL ? 0 : prepare(d, d->kind->sql[i], SQLITE_PREPARE_PERSISTENT, &d->q[i]);
     if (st < 0)
         return st;
     db_bind(d->q[i], 1, value, n);

@@ -82,6 +82,9 @@ static inline struct cell db_text(struct slice text)
 #define DB_WITH(...)                                                                               \
     ((const struct cell[]){__VA_ARGS__}), MI_COUNT(((const struct cell[]){__VA_ARGS__}))
 
+/* The value of a column of the current row. CELL_NULL: NULL, or a number with a fraction. Texts are borrowed until the next
+ * step. */
+struct cell db_cell(sqlite3_stmt *q, int column);
 /* Binds n values from ?first on; texts are borrowed until the statement is reset. Values without a parameter are left
  * out. */
 void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);

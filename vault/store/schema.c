@@ -21,28 +21,12 @@
     " server_group INTEGER, server_session INTEGER"                                                \
     ") STRICT;"
 
-/* Requests and what became of them (model/calls.h). The id is that of the request's message. */
-#define CALLS                                                                                      \
-    "CREATE TABLE calls ("                                                                         \
-    " id INTEGER PRIMARY KEY,"                                                                     \
-    " closing_seq INTEGER,"                                                                        \
-    " direction TEXT NOT NULL,"                                                                    \
-    " origin TEXT NOT NULL,"                                                                       \
-    " method TEXT, target TEXT,"                                                                   \
-    " status TEXT NOT NULL,"                                                                       \
-    " error_code INTEGER,"                                                                         \
-    " t_us INTEGER NOT NULL,"                                                                      \
-    " duration_us INTEGER,"                                                                        \
-    " request_size INTEGER NOT NULL,"                                                              \
-    " response_size INTEGER,"                                                                      \
-    " revision TEXT, operation_seq INTEGER, result_tokens INTEGER"                                 \
-    ") STRICT;"
-
 /* ---- columns of fields (model/records.h) ---- */
 
 #define SQL_NUMBER " INTEGER"
 #define SQL_TIME " INTEGER"
 #define SQL_SINCE " INTEGER"
+#define SQL_TOOK " INTEGER"
 #define SQL_SIZE " INTEGER"
 #define SQL_TEXT " TEXT"
 #define SQL_JSON " TEXT"
@@ -50,6 +34,7 @@
 #define SQL_NOT_NULL " NOT NULL"
 #define SQL_NO_TEXT
 #define SQL_ZERO
+#define SQL_MINUS_ONE
 #define SQL_UNLESS(flag)
 #define FIRST_1 1 /* by the version that added it: is it before the columns of evidence? */
 #define FIRST_2 1
@@ -67,6 +52,11 @@
     FIELD_IF(ADDED_##since)(ADD("sessions", name, type))
 #define ADD_TO_MESSAGES(name, type, null, since, ...)                                              \
     FIELD_IF(ADDED_##since)(ADD("messages", name, type))
+
+/* Requests and what became of them. The id is that of the request's message. Nothing fills in the last three columns yet. */
+#define CALLS                                                                                      \
+    "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(                                      \
+        COLUMN) ", revision TEXT, operation_seq INTEGER, result_tokens INTEGER) STRICT;"
 
 /* ---- versions ---- */
 
@@ -96,24 +86,23 @@ static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TE
                                 "DROP VIEW invocations;" RUNNING "PRAGMA user_version = 2;";
 
 /* New: evidence. Most vaults of version 2 have the table `journals`, which was an addition then. */
-static const char version_3[] =
-    "ALTER TABLE sessions ADD COLUMN commitment BLOB;"
-    "ALTER TABLE sessions ADD COLUMN end_salt BLOB;"
-    "ALTER TABLE sessions ADD COLUMN end_commitment BLOB;"
-    "ALTER TABLE sessions ADD COLUMN records INTEGER;"
-    "ALTER TABLE sessions ADD COLUMN tree BLOB;"
-    "ALTER TABLE messages ADD COLUMN salt BLOB;"
-    "ALTER TABLE messages ADD COLUMN commitment BLOB;"
-    "ALTER TABLE events ADD COLUMN place INTEGER;"
-    "ALTER TABLE events ADD COLUMN salt BLOB;"
-    "ALTER TABLE events ADD COLUMN commitment BLOB;"
-    "CREATE TABLE IF NOT EXISTS journals ("
-    " session_id INTEGER PRIMARY KEY,"
-    " position INTEGER NOT NULL"
-    ") STRICT;"
-    "ALTER TABLE journals ADD COLUMN records INTEGER;"
-    "ALTER TABLE journals ADD COLUMN tree BLOB;"
-    "PRAGMA user_version = 3;";
+static const char version_3[] = "ALTER TABLE sessions ADD COLUMN commitment BLOB;"
+                                "ALTER TABLE sessions ADD COLUMN end_salt BLOB;"
+                                "ALTER TABLE sessions ADD COLUMN end_commitment BLOB;"
+                                "ALTER TABLE sessions ADD COLUMN records INTEGER;"
+                                "ALTER TABLE sessions ADD COLUMN tree BLOB;"
+                                "ALTER TABLE messages ADD COLUMN salt BLOB;"
+                                "ALTER TABLE messages ADD COLUMN commitment BLOB;"
+                                "ALTER TABLE events ADD COLUMN place INTEGER;"
+                                "ALTER TABLE events ADD COLUMN salt BLOB;"
+                                "ALTER TABLE events ADD COLUMN commitment BLOB;"
+                                "CREATE TABLE IF NOT EXISTS journals ("
+                                " session_id INTEGER PRIMARY KEY,"
+                                " position INTEGER NOT NULL"
+                                ") STRICT;"
+                                "ALTER TABLE journals ADD COLUMN records INTEGER;"
+                                "ALTER TABLE journals ADD COLUMN tree BLOB;"
+                                "PRAGMA user_version = 3;";
 
 /* New: the table `calls`, which the view `invocations` reads: it is among the additions. Only the schema is changed: the
  * calls of older sessions are added later (vault/store/call_fill.h). */

@@ -70,22 +70,6 @@ const char *const unsent_sql[UNSENT_STATEMENTS] = {
 };
 /* clang-format on */
 
-static void read_cell(sqlite3_stmt *q, int i, struct cell *c)
-{
-    *c = (struct cell){.type = CELL_NULL};
-    switch (sqlite3_column_type(q, i)) {
-    case SQLITE_INTEGER:
-        *c = (struct cell){.type = CELL_INT, .number = sqlite3_column_int64(q, i)};
-        break;
-    case SQLITE_TEXT:
-        *c = (struct cell){.type = CELL_TEXT, .text = connect_column(q, i)};
-        break;
-    case SQLITE_BLOB:
-        *c = (struct cell){.type = CELL_BLOB, .text = connect_column(q, i)};
-        break;
-    }
-}
-
 /* Of all commits that are visible now, unless this was done since the last of them. A recorder commits without it. */
 static int sync_commits(struct unsent *u)
 {
@@ -112,7 +96,7 @@ static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
 {
     size_t bytes = 0;
     for (int i = 0; i < sqlite3_column_count(q) && i < CELLS_MAX; i++) {
-        read_cell(q, i, &cell[i]);
+        cell[i] = db_cell(q, i);
         bytes += sizeof(int64_t) + cell[i].text.n;
     }
     return bytes;

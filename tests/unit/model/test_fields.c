@@ -8,13 +8,14 @@
 #include <cmocka.h>
 
 static const struct record_fields *const records[] = {&fields_of_session, &fields_of_message,
-                                                      &fields_of_event};
+                                                      &fields_of_call, &fields_of_event};
 
 /* As large as any record. */
 union record {
     struct session_record session;
     struct message_record message;
     struct event_record event;
+    struct call_record call;
 };
 
 /* A value of a field, which is another one for each i. */
