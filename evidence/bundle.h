@@ -42,7 +42,7 @@ struct bundle {
     struct public_key signer; /* has signed it */
     struct bundle_leaf *leaf; /* in the order of their numbers */
     size_t leaf_n;
-    size_t open, seal; /* which of them: of the session */
+    size_t open, seal;        /* which of them: of the session */
     struct bundle_line *line; /* sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
@@ -51,11 +51,12 @@ struct bundle {
 
 struct bundle_record {
     enum bundle_kind kind;
-    uint64_t place;        /* not of BUNDLE_END */
+    uint64_t place; /* not of BUNDLE_END */
     struct salt salt;
-    size_t n;              /* fields */
-    struct slice field[BUNDLE_FIELDS]; /* of its kind, see bundle_form.h; {NULL, 0}: NULL, or from n on */
-    int64_t redacted_at_us; /* 0: it is as it was recorded */
+    size_t n; /* fields */
+    struct slice
+        field[BUNDLE_FIELDS]; /* of its kind, see bundle_form.h; {NULL, 0}: NULL, or from n on */
+    int64_t redacted_at_us;   /* 0: it is as it was recorded */
 };
 
 struct bundle_walk {

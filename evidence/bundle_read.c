@@ -69,9 +69,9 @@ int bundle_read(struct slice text, struct bundle_text *ret)
 {
     enum { FORMAT, VERSION, CHECKPOINT, LEAVES, REDACTIONS, GROUPS, RECORDS, END, N };
     static const struct member members[N] = {
-        {"format", JSON_STRING},     {"version", JSON_NUMBER},   {"checkpoint", JSON_STRING},
-        {"leaves", JSON_ARRAY},      {"redactions", JSON_ARRAY}, {"groups", JSON_ARRAY},
-        {"records", JSON_ARRAY},     {"end", JSON_OBJECT},
+        {"format", JSON_STRING}, {"version", JSON_NUMBER},   {"checkpoint", JSON_STRING},
+        {"leaves", JSON_ARRAY},  {"redactions", JSON_ARRAY}, {"groups", JSON_ARRAY},
+        {"records", JSON_ARRAY}, {"end", JSON_OBJECT},
     };
     struct json_scan scan;
     struct json_value v[N];

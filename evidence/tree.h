@@ -14,9 +14,9 @@
 #define TREE_DEPTH 64
 
 struct tree {
-    uint64_t n;                      /* leaves */
-    unsigned depth;                  /* complete subtrees */
-    struct digest node[TREE_DEPTH];  /* their roots, largest first */
+    uint64_t n;                     /* leaves */
+    unsigned depth;                 /* complete subtrees */
+    struct digest node[TREE_DEPTH]; /* their roots, largest first */
 };
 
 struct digest tree_leaf(struct slice entry); /* SHA-256(0x00 || entry) */

@@ -334,8 +334,7 @@ static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
     uint64_t before = (uint64_t)(r->data - (char *)r->shared);
     for (uint64_t at = from - from % r->step; at < to; at += r->step) {
         uint64_t i = *entry_at(r, at);
-        if (i >= r->size / r->step ||
-            memory_allocate(r->fd, before + i * r->step, r->step) < 0)
+        if (i >= r->size / r->step || memory_allocate(r->fd, before + i * r->step, r->step) < 0)
             return false;
     }
     return true;

@@ -34,8 +34,8 @@
 #define RING_VERSION 3
 #define RING_STEP ((size_t)64 << 10) /* larger steps are not faster, and the writer pauses longer */
 #define RING_START_MAX ((size_t)4 << 20)
-#define RING_NONE UINT64_MAX /* no position */
-#define RING_SKIPPED UINT32_MAX /* kind of a record that only fills the rest of a step */
+#define RING_NONE UINT64_MAX          /* no position */
+#define RING_SKIPPED UINT32_MAX       /* kind of a record that only fills the rest of a step */
 #define RING_KEPT ((size_t)256 << 10) /* ring_return() leaves so much memory allocated */
 
 /* How the recorder is doing. */
@@ -85,12 +85,14 @@ struct ring {
 
     /* the writer's */
     uint64_t limit;
-    uint64_t end;   /* of the last record, published or not */
-    char *to;       /* where `end` is in `data` */
-    uint64_t left;  /* bytes after `to` that belong to the positions after `end`; to the end of a step */
+    uint64_t end; /* of the last record, published or not */
+    char *to;     /* where `end` is in `data` */
+    uint64_t
+        left; /* bytes after `to` that belong to the positions after `end`; to the end of a step */
     uint64_t freed; /* the memory of positions before it is free; whole steps */
     struct steps steps;
-    struct step_run found; /* by ring_place(), for the record that does not fit into `left`; n 0: it fits */
+    struct step_run
+        found; /* by ring_place(), for the record that does not fit into `left`; n 0: it fits */
 
     /* the reader's */
     uint64_t at;  /* position of the next record */

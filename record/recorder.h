@@ -41,7 +41,7 @@
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
 #define RECORDER_LAG_MAX ((size_t)24 << 20) /* unstored bytes and incomplete long lines together */
 #define RECORDER_LAG_US 1000000             /* longest time that a long line waits */
-#define RECORDER_LONG ((size_t)1 << 20) /* bytes of a long line */
+#define RECORDER_LONG ((size_t)1 << 20)     /* bytes of a long line */
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
@@ -62,7 +62,8 @@ struct recorder_config {
     const char *escalate_command; /* NULL: none */
     struct retention retention;
     size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
-    uint64_t max_waiting; /* bytes of all journals of the user while the vault cannot be written; 0: no bound */
+    uint64_t
+        max_waiting; /* bytes of all journals of the user while the vault cannot be written; 0: no bound */
 };
 
 /* Called from the loop; `data` as given to recorder_watch(). */

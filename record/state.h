@@ -20,7 +20,7 @@ struct recorder {
     char uid[UID_LEN + 1];
     char host[256];
     char cwd[PATH_MAX]; /* of the proxy, in which it starts the server; empty: unknown */
-    struct buf rules; /* of the sanitizer, JSON */
+    struct buf rules;   /* of the sanitizer, JSON */
     int64_t started_mono_us;
     uint64_t seq;      /* of the last message */
     bool tools_wanted; /* the previous tools were requested, and have not come */

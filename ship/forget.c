@@ -60,9 +60,10 @@ static int forget(const struct settings *s, struct unsent *u, struct out *o, con
     out_text(o, slice_of(url));
     out_end_line(o);
     if (s->ship_url != NULL && strcmp(s->ship_url, url) == 0)
-        log_warn("%s is still the url in [ship] of the configuration: `prune` removes nothing until "
-                 "the vault was sent there again",
-                 url);
+        log_warn(
+            "%s is still the url in [ship] of the configuration: `prune` removes nothing until "
+            "the vault was sent there again",
+            url);
     return EXIT_FINE;
 }
 

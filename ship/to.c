@@ -51,9 +51,8 @@ static void store_orphans(struct shipper *x)
 /* For `ship status` and `prune`. */
 static void save_state(struct shipper *x, const char *error)
 {
-    struct target_state t = {.url = slice_of(x->url),
-                             .tried_at_us = clock_wall_us(),
-                             .sent_at_us = x->sent_at_us};
+    struct target_state t = {
+        .url = slice_of(x->url), .tried_at_us = clock_wall_us(), .sent_at_us = x->sent_at_us};
     if (x->kind->leaves != NULL)
         t.leaves = x->kind->leaves(x->sender);
     if (error != NULL)

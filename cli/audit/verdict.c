@@ -21,7 +21,8 @@ struct page {
     struct query_session session;
     struct bundle_walk first, last, at; /* session and end borrow from the first two */
     struct bundle_record start, end;
-    struct query_message request[VERDICT_BODIES]; /* the requests that were printed; texts are gone */
+    struct query_message
+        request[VERDICT_BODIES]; /* the requests that were printed; texts are gone */
     size_t requests;
 };
 
@@ -153,8 +154,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     out_end_line(&p->o);
     label(p, name);
     time_text(p, sum(p->session.started_at_us, m.t_us));
-    out_printf(&p->o, " %s, %s",
-               m.direction == ROW_C2S ? "client to server" : "server to client",
+    out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
                value_word(&row_kinds, m.kind));
     if (m.method.p != NULL) {
         out_raw(&p->o, " ");
@@ -211,7 +211,8 @@ static void print_verdict(struct page *p, const struct verdict *v)
     if (whole)
         out_printf(&p->o, "      all %lld records of this session are as they were sealed", of);
     else
-        out_printf(&p->o, "      these %llu of the %lld records of this session are as they were sealed",
+        out_printf(&p->o,
+                   "      these %llu of the %lld records of this session are as they were sealed",
                    (unsigned long long)v->b->records_n, of);
     out_end_line(&p->o);
 }

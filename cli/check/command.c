@@ -96,8 +96,8 @@ struct selection {
 
 static bool is_narrowed(const struct filter *f)
 {
-    return f->server != NULL || f->client != NULL || f->project != NULL || f->since_us != INT64_MIN ||
-           f->until_us != INT64_MAX;
+    return f->server != NULL || f->client != NULL || f->project != NULL ||
+           f->since_us != INT64_MIN || f->until_us != INT64_MAX;
 }
 
 static bool on_session(void *ctx, const struct query_session *s)

@@ -25,7 +25,7 @@ struct cmdline {
     struct slice before; /* the start of the last word that is kept, such as `--format=` */
     const char *word;    /* the rest of the last word: the part to complete */
     int server_at;
-    int operands; /* before the word, if want is CMDLINE_OPERAND */
+    int operands;               /* before the word, if want is CMDLINE_OPERAND */
     const char *vault, *config; /* values of these options; NULL: not given */
 };
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#define NAMED_MAX 8 /* servers that are reported one by one */
+#define NAMED_MAX 8    /* servers that are reported one by one */
 #define NAME_SHOWN 128 /* bytes of a name */
 #define WHAT_MAX 96
 #define ERROR_MAX 600     /* bytes of the last error */

@@ -110,10 +110,11 @@ static void check_put_aside(struct doctor *d)
         close(fd);
     if (n == 0)
         return;
-    snprintf(remedy, sizeof remedy,
-             "mcp-interposer doctor --repair brings what can be read into the vault; then remove it: "
-             "rm '%s/%s'*",
-             d->vault, newest);
+    snprintf(
+        remedy, sizeof remedy,
+        "mcp-interposer doctor --repair brings what can be read into the vault; then remove it: "
+        "rm '%s/%s'*",
+        d->vault, newest);
     doctor_found(d, "damaged", remedy, "%zu damaged database%s put aside, the newest as %s", n,
                  n == 1 ? " was" : "s were", newest);
 }

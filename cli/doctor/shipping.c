@@ -20,17 +20,16 @@ static int on_target(void *ctx, const struct target_state *t, const struct targe
     bool late = lag->sessions > 0 && t->sent_at_us < clock_wall_us() - LATE_US;
     struct slice error = t->error.p != NULL ? t->error : slice_of("no error");
     if (late)
-        doctor_found(c->d, "shipping",
-                     "run: mcp-interposer ship to URL, or if it is no longer used: mcp-interposer ship "
-                     "forget URL; `mcp-interposer ship status` says more",
-                     "%lld message%s of %lld session%s not sent to %.*s; the last attempt: %.*s",
-                     (long long)lag->messages, lag->messages == 1 ? "" : "s",
-                     (long long)lag->sessions, lag->sessions == 1 ? "" : "s", (int)t->url.n,
-                     t->url.p, (int)error.n, error.p);
+        doctor_found(
+            c->d, "shipping",
+            "run: mcp-interposer ship to URL, or if it is no longer used: mcp-interposer ship "
+            "forget URL; `mcp-interposer ship status` says more",
+            "%lld message%s of %lld session%s not sent to %.*s; the last attempt: %.*s",
+            (long long)lag->messages, lag->messages == 1 ? "" : "s", (long long)lag->sessions,
+            lag->sessions == 1 ? "" : "s", (int)t->url.n, t->url.p, (int)error.n, error.p);
     else
-        doctor_fine(c->d, "shipping", "%lld message%s to be sent to %.*s",
-                    (long long)lag->messages, lag->messages == 1 ? "" : "s", (int)t->url.n,
-                    t->url.p);
+        doctor_fine(c->d, "shipping", "%lld message%s to be sent to %.*s", (long long)lag->messages,
+                    lag->messages == 1 ? "" : "s", (int)t->url.n, t->url.p);
     return 0;
 }
 

@@ -84,9 +84,9 @@ static int import_file(const struct settings *settings, const char *vault, struc
     struct buf error = {0};
     int st = import_open(&im.import, vault, &error);
     if (st == 0) {
-        st = bundle.p != NULL ? import_bundle(im.import, bundle, key, im.name, &im.status, &error)
-                              : cassette_read(settings->operands[0], on_session, on_message, &im,
-                                              &error);
+        st = bundle.p != NULL
+                 ? import_bundle(im.import, bundle, key, im.name, &im.status, &error)
+                 : cassette_read(settings->operands[0], on_session, on_message, &im, &error);
         if (st == 0 && im.status == 0)
             im.status = import_commit(im.import);
     }
@@ -118,10 +118,10 @@ static int import_any(const struct settings *settings)
         status = input_read(path, BUNDLE_MAX, &text);
     if (status == EXIT_FINE) {
         char *vault = settings_vault(settings);
-        status = vault == NULL ? EXIT_TROUBLE
-                               : import_file(settings, vault,
-                                             bundle ? buf_slice(&text) : (struct slice){0},
-                                             key_text != NULL ? &key : NULL);
+        status = vault == NULL
+                     ? EXIT_TROUBLE
+                     : import_file(settings, vault, bundle ? buf_slice(&text) : (struct slice){0},
+                                   key_text != NULL ? &key : NULL);
         free(vault);
     }
     buf_close(&text);

@@ -19,7 +19,8 @@
             "only sessions whose server was started in or below DIR; may be a glob"                \
     }
 #define FILTER_OPTS                                                                                \
-    FILTER_SERVER_OPTS, {0, "since", "WHEN", NULL, "only from this time on: 2h, 7d, today, 2026-01-31"},           \
+    FILTER_SERVER_OPTS,                                                                            \
+        {0, "since", "WHEN", NULL, "only from this time on: 2h, 7d, today, 2026-01-31"},           \
     {                                                                                              \
         0, "until", "WHEN", NULL, "only before this time"                                          \
     }

@@ -14,15 +14,18 @@
 #include "base/buf.h"
 
 struct save {
-    int fd;       /* -1: failed */
-    char *path;   /* owned; as it was given */
-    char *target; /* owned; the final name; NULL: written directly */
-    char *beside; /* owned; the temporary name */
+    int fd;         /* -1: failed */
+    char *path;     /* owned; as it was given */
+    char *target;   /* owned; the final name; NULL: written directly */
+    char *beside;   /* owned; the temporary name */
     uint64_t bytes; /* written */
     int error;      /* errno of the first failure; 0 */
 };
 
-enum save_access { SAVE_SHARED = 0666, SAVE_PRIVATE = 0600 }; /* mode of a new file, before the umask */
+enum save_access {
+    SAVE_SHARED = 0666,
+    SAVE_PRIVATE = 0600
+}; /* mode of a new file, before the umask */
 
 void save_open(struct save *s, const char *path, enum save_access access);
 bool save_write(struct save *s, struct slice bytes); /* false: failed */

@@ -5,9 +5,9 @@
 #include "cli/frame/filter.h"
 #include "cli/frame/pager.h"
 #include "cli/frame/record_json.h"
+#include "cli/frame/session.h"
 #include "cli/look/session_header.h"
 #include "cli/look/timeline/timeline.h"
-#include "cli/frame/session.h"
 #include "cli/settings/config.h"
 #include "wire/json/text.h"
 

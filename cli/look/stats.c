@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
+#include "cli/frame/filter.h"
 #include "cli/frame/session.h"
 #include "cli/frame/table.h"
-#include "cli/frame/filter.h"
-#include "vault/query/count.h"
 #include "cli/settings/config.h"
+#include "vault/query/count.h"
 
 static const struct opt table_of_options[] = {
     {0, "by", "tool|server|client|day|method", "tool", "what to group by"},

@@ -39,7 +39,8 @@ static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
     int st = tool_session(c, id, &s);
     if (st == 0) {
         buf_slice_add(&name, s.name);
-        st = name.failed ? MI_ENOMEM : source_pick(c->q, buf_str(&name), id, session_runs, ret, &c->error);
+        st = name.failed ? MI_ENOMEM
+                         : source_pick(c->q, buf_str(&name), id, session_runs, ret, &c->error);
     }
     if (st == MI_ENOENT) {
         buf_clear(&c->error);

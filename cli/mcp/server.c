@@ -358,7 +358,8 @@ int mcp_server_line(struct mcp_server *s, struct slice line, struct buf *answer)
     else if (m.kind == RPC_BATCH && s->revision == REV_2025_03_26)
         st = answer_batch(s, &m, answer);
     else if (m.kind == RPC_BATCH)
-        invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST, "only revision 2025-03-26 has batches");
+        invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
+                "only revision 2025-03-26 has batches");
     else
         answer_message(s, &m, answer);
     return answer->failed ? MI_ENOMEM : st;

@@ -50,8 +50,10 @@ static int read_output(struct live_choice *l, const struct settings *s)
     if ((l->record == LIVE_RECORD_NEW) != (output != NULL))
         return settings_usage(s, "--record-mode new and --output FILE belong together");
     if (output != NULL && exists(output))
-        return settings_usage(s, "--output: %s exists already; name another file, or use "
-                                 "--record-mode append", output);
+        return settings_usage(s,
+                              "--output: %s exists already; name another file, or use "
+                              "--record-mode append",
+                              output);
     l->output = output != NULL ? output : l->record != LIVE_RECORD_NONE ? l->file : NULL;
     return EXIT_FINE;
 }
@@ -94,8 +96,8 @@ int live_choice_begin(struct live_choice *l, struct source **ret)
         .record_level = slice_of("full"),
         .redact_rules = buf_slice(&l->rules),
     };
-    int st = rules == NULL || l->rules.failed ? MI_ENOMEM
-                                              : source_open_empty(ret, &l->header, &error);
+    int st =
+        rules == NULL || l->rules.failed ? MI_ENOMEM : source_open_empty(ret, &l->header, &error);
     if (st < 0)
         log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
     buf_close(&error);

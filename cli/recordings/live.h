@@ -19,7 +19,7 @@ enum live_record {
 
 struct live_choice {
     enum live_record record;
-    bool use;               /* a live server answers what was not recorded */
+    bool use; /* a live server answers what was not recorded */
     bool catch_up;
     const char *file;       /* the operand, if it is a file; NULL */
     const char *output;     /* the file to write; NULL: none */

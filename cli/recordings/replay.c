@@ -127,8 +127,7 @@ static int run(const struct settings *s)
     const char *operand = n > 0 ? s->operands[0] : NULL;
     if (settings_on(s, "verbose"))
         log_set_level(LOG_INFO);
-    int status =
-        n > 1 ? settings_usage(s, "unexpected argument '%s'", s->operands[1]) : EXIT_FINE;
+    int status = n > 1 ? settings_usage(s, "unexpected argument '%s'", s->operands[1]) : EXIT_FINE;
     if (status == EXIT_FINE)
         status = live_choice_read(&live, s, operand,
                                   at >= 0 && at < s->operands_n ? s->operands + at : NULL);

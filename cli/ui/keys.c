@@ -31,11 +31,7 @@ static const struct keys_row rows[] = {
     {ACTION_OVERVIEW, {'o'}, "o", "overview of the session, and back", "overview"},
 
     {ACTION_NONE, {0}, "Finding", NULL, NULL},
-    {ACTION_FILTER,
-     {'f'},
-     "f",
-     "filter, as `search`: status:error text",
-     "filter"},
+    {ACTION_FILTER, {'f'}, "f", "filter, as `search`: status:error text", "filter"},
     {ACTION_SEARCH, {'/'}, "/", "search in the list, or in the detail", "search"},
     {ACTION_NEXT_MATCH, {'n'}, "n", "next match", NULL},
     {ACTION_PREVIOUS_MATCH, {'N'}, "N", "previous match", NULL},

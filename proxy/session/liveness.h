@@ -30,10 +30,10 @@ enum liveness {
 /* At a deadline. */
 struct liveness_facts {
     enum on_hang on_hang;
-    bool answered;      /* the process has answered a request with an id */
-    bool last;          /* --max-timeout has passed */
-    int64_t helpers_us; /* CPU time of its helpers since the request was written */
-    bool helper_runs;   /* a helper runs or waits for a processor */
+    bool answered;        /* the process has answered a request with an id */
+    bool last;            /* --max-timeout has passed */
+    int64_t helpers_us;   /* CPU time of its helpers since the request was written */
+    bool helper_runs;     /* a helper runs or waits for a processor */
     int64_t processes_us; /* CPU time of all its processes, in about the second half of that time */
     bool process_runs;
     bool wrote_stderr; /* recently */

@@ -30,7 +30,7 @@
 struct upkeep {
     struct store *store;
     struct retention rule;
-    int64_t look_us;            /* when to look for dead sessions */
+    int64_t look_us; /* when to look for dead sessions */
     struct call_fill fill;
     int64_t fill_us;            /* when to add calls; INT64_MAX: not before the next look */
     int64_t prune_us;           /* when to prune, or the next step of it; INT64_MAX: never */

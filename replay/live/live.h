@@ -25,7 +25,7 @@ enum live_result {
     LIVE_TIMEOUT, /* the deadline passed */
     LIVE_INTERRUPTED, /* a signal handler has run, also of a signal that was blocked since live_open() */
     LIVE_ENDED,       /* the server cannot answer any more: live_end_text() */
-    LIVE_TOO_LONG,    /* a line over LIVE_LINE_MAX */
+    LIVE_TOO_LONG, /* a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,
 };
 

@@ -14,8 +14,8 @@
 #ifndef MI_REPLAY_VERIFY_RUN_H
 #define MI_REPLAY_VERIFY_RUN_H
 
-#include "replay/source/recording.h"
 #include "replay/compare/compare.h"
+#include "replay/source/recording.h"
 
 enum verify_verdict {
     VERIFY_MATCH,

@@ -53,7 +53,8 @@ static int log_findings(struct reading *r, const struct query_message *m, struct
 static bool on_added(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
-    if (slice_is(e->kind, EVENT_FINDING_ADDED) && findings_take(&r->x->added, 0, e->detail) == MI_ENOMEM)
+    if (slice_is(e->kind, EVENT_FINDING_ADDED) &&
+        findings_take(&r->x->added, 0, e->detail) == MI_ENOMEM)
         r->status = MI_ENOMEM;
     return r->status == 0;
 }

@@ -3,9 +3,8 @@
 #include <libpq-fe.h>
 
 const char *const address_defaults[ADDRESS_DEFAULTS][2] = {
-    {"sslmode", "verify-full"}, {"target_session_attrs", "read-write"},
-    {"connect_timeout", "10"},  {"keepalives_idle", "30"},
-    {"tcp_user_timeout", "60000"},
+    {"sslmode", "verify-full"}, {"target_session_attrs", "read-write"}, {"connect_timeout", "10"},
+    {"keepalives_idle", "30"},  {"tcp_user_timeout", "60000"},
 };
 
 bool address_is_url(const char *url)

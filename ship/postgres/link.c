@@ -21,7 +21,7 @@ struct link {
     bool (*stop)(void);
     bool only_reads;
     bool ended, deadlocked; /* the last error: the connection ended, or a deadlock */
-    const char *if_denied; /* borrowed; NULL: nothing */
+    const char *if_denied;  /* borrowed; NULL: nothing */
     int64_t until_us;
     struct buf error; /* owned */
     int n;
@@ -148,13 +148,15 @@ int link_connect(struct link *l)
 {
     const char *names[ADDRESS_DEFAULTS + 4] = {NULL}, *values[ADDRESS_DEFAULTS + 4] = {NULL};
     /* What follows dbname, the URL cannot change. */
-    const char *const more[][2] = {
-        {"application_name", "mcp-interposer-ship"}, {"dbname", l->url}, {"client_encoding", "UTF8"}};
+    const char *const more[][2] = {{"application_name", "mcp-interposer-ship"},
+                                   {"dbname", l->url},
+                                   {"client_encoding", "UTF8"}};
     struct hosts hosts;
     if (l->c != NULL)
         return 0;
     for (size_t i = 0; i < ADDRESS_DEFAULTS + MI_COUNT(more); i++) {
-        const char *const *o = i < ADDRESS_DEFAULTS ? address_defaults[i] : more[i - ADDRESS_DEFAULTS];
+        const char *const *o =
+            i < ADDRESS_DEFAULTS ? address_defaults[i] : more[i - ADDRESS_DEFAULTS];
         names[i] = o[0];
         values[i] = l->only_reads && strcmp(o[0], "target_session_attrs") == 0 ? "any" : o[1];
     }
@@ -381,8 +383,7 @@ int link_select(struct link *l, const char *function, const char *more)
         buf_close(&sql);
         return MI_ENOMEM;
     }
-    bool sent =
-        PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
+    bool sent = PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
     buf_close(&sql);
     /* A device sends batches of about the same size; what a person asks may take long, and is ended by a signal. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define MESSAGE_ARRAYS (MESSAGE_COLUMNS + 1) /* and the words */
-#define LARGE_MAX 16 /* large bodies in a batch */
+#define LARGE_MAX 16                         /* large bodies in a batch */
 
 /* clang-format off */
 #define ROW_ARRAY(name, type, n, s, e, c, store, ...)                                              \

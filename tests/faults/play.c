@@ -459,7 +459,8 @@ bool play_session(const char *where, bool stop)
                                   .sync_full = play.sync_full,
                                   .stop_on_error = stop};
     int st = recorder_open(&play.recorder, &cfg);
-    if (st == 0 && play.recorder->has_ring && recorder_pid(play.recorder) == 0 && /* as the loop does */
+    if (st == 0 && play.recorder->has_ring &&
+        recorder_pid(play.recorder) == 0 && /* as the loop does */
         worker_start(&play.recorder->worker) < 0)
         log_debug("no process: recorder_close() tries again");
     if (st < 0) {

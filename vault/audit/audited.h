@@ -76,10 +76,10 @@ struct audited {
     struct places places;
     struct called called;
     int64_t messages, last_seq;
-    int64_t gap;    /* the first seq that is missing; 0: none */
-    bool gaps;      /* an event says that messages were lost */
-    bool displaced; /* places are not known */
-    int body_fd;    /* of the session's file in Bodies/; -1: not open */
+    int64_t gap;        /* the first seq that is missing; 0: none */
+    bool gaps;          /* an event says that messages were lost */
+    bool displaced;     /* places are not known */
+    int body_fd;        /* of the session's file in Bodies/; -1: not open */
     int64_t body_bytes; /* of the bodies in it so far */
     uint64_t bytes;
 

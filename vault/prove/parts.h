@@ -26,15 +26,15 @@ struct prove {
     struct query *q;
     const struct prove_what *what;
     struct buf *error;
-    struct buf note;   /* owned */
-    int64_t size;      /* of the checkpoint */
+    struct buf note;     /* owned */
+    int64_t size;        /* of the checkpoint */
     struct digest *hash; /* owned; of the leaves before size, then the nodes above (tree_fill()) */
     size_t hash_n, hash_cap;
     struct prove_leaf *leaf; /* owned; in the order of their numbers */
     size_t leaf_n, leaf_cap;
-    int64_t seal;            /* number of the last one before size; -1: none */
-    int64_t last_seal;       /* of all; -1: none */
-    uint64_t records;        /* that the seal states */
+    int64_t seal;              /* number of the last one before size; -1: none */
+    int64_t last_seal;         /* of all; -1: none */
+    uint64_t records;          /* that the seal states */
     struct digest *commitment; /* owned; the first one of each record */
     struct prove_row *row;     /* owned */
 };

@@ -24,9 +24,9 @@ static int set(struct prove *p, sqlite3_stmt *s, int column, uint64_t place, int
 
 static int read_session(struct prove *p)
 {
-    sqlite3_stmt *s =
-        prove_prepare(p, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
-                      p->what->session_id);
+    sqlite3_stmt *s = prove_prepare(
+        p, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
+        p->what->session_id);
     int rc = sqlite3_step(s);
     int st = rc == SQLITE_ROW ? set(p, s, 0, 0, 0) : damaged(p);
     int read = prove_finish(p, s, rc);
@@ -37,8 +37,8 @@ static int read_events(struct prove *p)
 {
     sqlite3_stmt *s = prove_prepare(
         p,
-        "SELECT id, place, " FIRST("'event ' || place", "e.commitment")
-            " FROM events e WHERE session_id = ?1",
+        "SELECT id, place, " FIRST("'event ' || place",
+                                   "e.commitment") " FROM events e WHERE session_id = ?1",
         p->what->session_id);
     int rc, st = 0;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW && st == 0) {
@@ -55,12 +55,13 @@ static int read_events(struct prove *p)
 /* Messages have the places that are left. */
 static int read_messages(struct prove *p)
 {
-    sqlite3_stmt *s = prove_prepare(
-        p,
-        "SELECT seq, " FIRST("'message ' || seq", "m.commitment")
-            " FROM messages m WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
-            " ORDER BY id",
-        p->what->session_id);
+    sqlite3_stmt *s =
+        prove_prepare(p,
+                      "SELECT seq, " FIRST("'message ' || seq",
+                                           "m.commitment") " FROM messages m WHERE id BETWEEN ?1 "
+                                                           "<< 36 AND (?1 << 36) + 68719476735"
+                                                           " ORDER BY id",
+                      p->what->session_id);
     uint64_t place = 1;
     int rc = SQLITE_DONE, st = 0;
     while (st == 0) {
@@ -93,7 +94,8 @@ static int want(struct prove *p, int64_t seq)
 static int want_call(struct prove *p)
 {
     static const char sql[] =
-        "WITH r(seq) AS (SELECT coalesce(request_seq, seq) FROM messages WHERE id = (?1 << 36) + ?2)"
+        "WITH r(seq) AS (SELECT coalesce(request_seq, seq) FROM messages WHERE id = (?1 << 36) + "
+        "?2)"
         " SELECT m.seq FROM messages m, r WHERE m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
         " AND (m.seq = ?2 OR m.seq = r.seq OR m.request_seq = r.seq)";
     sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);

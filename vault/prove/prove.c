@@ -12,8 +12,8 @@
 static int check_covered(struct prove *p)
 {
     int64_t covered = 0;
-    int rc = connect_number(p->q->d.db,
-                            "SELECT count(*) FROM sqlite_master WHERE name = 'leaves'", 0, &covered);
+    int rc = connect_number(p->q->d.db, "SELECT count(*) FROM sqlite_master WHERE name = 'leaves'",
+                            0, &covered);
     if (rc == SQLITE_OK && covered > 0)
         rc = connect_number(p->q->d.db, "SELECT salt IS NOT NULL FROM sessions WHERE id = ?1",
                             p->what->session_id, &covered);
@@ -29,8 +29,7 @@ static void add_leaves(struct prove *p, struct bundle_out *o)
     bundle_section(o, BUNDLE_LEAVES);
     for (size_t i = 0; i < p->leaf_n; i++)
         if (p->leaf[i].wanted)
-            bundle_leaf(o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash,
-                        p->hash_n);
+            bundle_leaf(o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash, p->hash_n);
 }
 
 /* The groups of the records that were chosen. */
@@ -107,8 +106,7 @@ static void release(struct prove *p)
     buf_close(&p->note);
 }
 
-int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
-                struct buf *error)
+int prove_write(struct query *q, const struct prove_what *what, struct buf *ret, struct buf *error)
 {
     struct prove p = {.q = q, .what = what, .error = error};
     int st = query_refresh(q);

@@ -98,7 +98,8 @@ static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
     sqlite3_stmt *s = select_row(p, row);
     int rc = sqlite3_step(s), st = 0;
     if (rc != SQLITE_ROW || !commitment_salt(s, 0, &salt)) {
-        st = prove_refuse(p, "a record of the session has no salt; run: mcp-interposer audit verify");
+        st = prove_refuse(p,
+                          "a record of the session has no salt; run: mcp-interposer audit verify");
         return prove_finish(p, s, rc) < 0 ? MI_ESTORE : st;
     }
     enum bundle_kind kind = row == 0 ? BUNDLE_SESSION : row < 0 ? BUNDLE_EVENT : BUNDLE_MESSAGE;
@@ -116,8 +117,8 @@ static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
 static int add_end(struct prove *p, struct bundle_out *o)
 {
     struct salt salt;
-    sqlite3_stmt *s = prove_prepare(
-        p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1", p->what->session_id);
+    sqlite3_stmt *s = prove_prepare(p, "SELECT end_salt@end_record FROM sessions WHERE id = ?1",
+                                    p->what->session_id);
     int rc = sqlite3_step(s), st = 0;
     if (rc == SQLITE_ROW && commitment_salt(s, 0, &salt)) {
         bundle_last(o, &salt);
@@ -125,7 +126,8 @@ static int add_end(struct prove *p, struct bundle_out *o)
         add_fields(o, s, BUNDLE_END);
         bundle_record_end(o);
     } else {
-        st = prove_refuse(p, "the end of the session has no salt; run: mcp-interposer audit verify");
+        st =
+            prove_refuse(p, "the end of the session has no salt; run: mcp-interposer audit verify");
     }
     int read = prove_finish(p, s, rc);
     return read < 0 ? read : st;
@@ -138,8 +140,10 @@ int prove_records(struct prove *p, struct bundle_out *o)
         if (p->row[i].wanted)
             st = add_record(p, o, i);
         if (st == 0 && o->j.b->n > BUNDLE_MAX)
-            st = prove_refuse(p, "the bundle would have more than %zu MiB; prove single calls of the "
-                                 "session: --seq N", BUNDLE_MAX >> 20);
+            st = prove_refuse(p,
+                              "the bundle would have more than %zu MiB; prove single calls of the "
+                              "session: --seq N",
+                              BUNDLE_MAX >> 20);
     }
     return st == 0 ? add_end(p, o) : st;
 }
@@ -204,8 +208,10 @@ static int look_at_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, 
     if (o == NULL) {
         bool has = has_record(p, name, n);
         if (has && l == NULL)
-            return prove_refuse(p, "the session was redacted after the checkpoint of %lld leaves; "
-                                   "run: mcp-interposer audit checkpoint", (long long)p->size);
+            return prove_refuse(p,
+                                "the session was redacted after the checkpoint of %lld leaves; "
+                                "run: mcp-interposer audit checkpoint",
+                                (long long)p->size);
         if (has)
             l->wanted = true;
         return 0;

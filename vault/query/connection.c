@@ -40,8 +40,7 @@ static int read_version(struct query *q)
 static int roll_back(struct query *q)
 {
     sqlite3 *db = NULL;
-    int rc =
-        connect_open(&db, buf_str(&q->d.file), NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
+    int rc = connect_open(&db, buf_str(&q->d.file), NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, "PRAGMA user_version", NULL, NULL, NULL);
     sqlite3_close(db);

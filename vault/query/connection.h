@@ -7,9 +7,9 @@
 #include "vault/store/db.h"
 
 struct query {
-    struct db d;           /* owned */
-    bool has_calls;        /* it had the table `calls`, and sessions.calls, when it was asked last */
-    bool any;              /* its schema need not be one of this program */
+    struct db d;    /* owned */
+    bool has_calls; /* it had the table `calls`, and sessions.calls, when it was asked last */
+    bool any;       /* its schema need not be one of this program */
     struct remote *remote; /* owned; NULL: it is a vault */
     int dir_fd;            /* owned; -1: none */
     char *path; /* owned; of the vault, absolute, without symbolic links; or a store's name */

@@ -45,8 +45,7 @@ bool filter_project(const char *project, struct slice cwd)
     while (n > 1 && project[n - 1] == '/')
         n--;
     bool below = n == 1 && project[0] == '/';
-    return cwd.n >= n && memcmp(cwd.p, project, n) == 0 &&
-           (below || cwd.n == n || cwd.p[n] == '/');
+    return cwd.n >= n && memcmp(cwd.p, project, n) == 0 && (below || cwd.n == n || cwd.p[n] == '/');
 }
 
 bool filter_at(const struct filter *f, int64_t at_us)
@@ -109,7 +108,10 @@ static void add_name(struct where *w, const char *column, const char *name)
     if (name == NULL)
         return;
     bool glob = is_glob(name), empty = name[0] == '\0';
-    snprintf(before, sizeof before, glob ? "fits(%s, " : empty ? "ifnull(%s, '') = " : "%s = ",
+    snprintf(before, sizeof before,
+             glob    ? "fits(%s, "
+             : empty ? "ifnull(%s, '') = "
+                     : "%s = ",
              column);
     add_value(w, before, text_cell(name), glob ? ")" : "");
 }
@@ -129,8 +131,9 @@ void where_session(struct where *w, const struct filter *f, enum filter_time tim
         add_time(w, "s.started_at_us < ", f->until_us);
     if (f->since_us == INT64_MIN)
         return;
-    add_time(w, time == FILTER_BEGAN ? "s.started_at_us >= "
-                                     : "ifnull(nullif(s.ended_at_us, 0), 9223372036854775807) >= ",
+    add_time(w,
+             time == FILTER_BEGAN ? "s.started_at_us >= "
+                                  : "ifnull(nullif(s.ended_at_us, 0), 9223372036854775807) >= ",
              f->since_us);
     if (time == FILTER_BEGAN && w->by_uid && f->since_us > 0) {
         uid_begin(f->since_us, w->uid);
@@ -205,7 +208,7 @@ int filter_register(sqlite3 *db)
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
     int rc = sqlite3_create_function_v2(db, "fits", 2, flags, NULL, sql_fits, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "is_in_project", 2, flags, NULL, sql_is_in_project, NULL,
-                                        NULL, NULL);
+        rc = sqlite3_create_function_v2(db, "is_in_project", 2, flags, NULL, sql_is_in_project,
+                                        NULL, NULL, NULL);
     return rc;
 }

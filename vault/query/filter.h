@@ -63,8 +63,8 @@ bool filter_selects(const struct filter *f);
 
 /* " AND … AND …", and the values of its parameters, which are borrowed from the filter. */
 struct where {
-    bool by_uid;  /* the sessions are read by UID (of a store): its time helps to skip old ones */
-    bool has_cwd; /* the table has the column */
+    bool by_uid;    /* the sessions are read by UID (of a store): its time helps to skip old ones */
+    bool has_cwd;   /* the table has the column */
     struct buf sql; /* owned */
     struct cell value[WHERE_VALUES];
     size_t n;

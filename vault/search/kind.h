@@ -20,13 +20,13 @@ struct search {
     const struct search_kind *kind;
     struct query *q; /* borrowed */
     /* the files of a vault: */
-    char *path;        /* owned; VAULT/Search; NULL: it cannot be opened or created */
-    int dir_fd;        /* owned; -1 */
-    int64_t number;    /* of the open file */
-    struct db d;       /* owned; d.db NULL: no file is open */
-    struct buf why;    /* owned; of d: nobody is told, the file is created again */
-    struct buf text;   /* owned; of a message */
-    struct buf large;  /* owned; a large body */
+    char *path;       /* owned; VAULT/Search; NULL: it cannot be opened or created */
+    int dir_fd;       /* owned; -1 */
+    int64_t number;   /* of the open file */
+    struct db d;      /* owned; d.db NULL: no file is open */
+    struct buf why;   /* owned; of d: nobody is told, the file is created again */
+    struct buf text;  /* owned; of a message */
+    struct buf large; /* owned; a large body */
 };
 
 #endif

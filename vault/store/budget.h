@@ -17,7 +17,7 @@
 #include <sqlite3.h>
 
 #define BUDGET_PER_BYTE 64
-#define BUDGET_COMPRESSED 16 /* what a file system may make of a byte on the disk */
+#define BUDGET_COMPRESSED 16  /* what a file system may make of a byte on the disk */
 #define BUDGET_LEAST 50000000 /* steps: about a second */
 
 /* SQLITE_OK or SQLITE_NOMEM. */

@@ -66,8 +66,9 @@ static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     sqlite3_stmt *q =
         prepare(db,
-                "SELECT place, " FIRST("'event ' || place", "e.commitment")
-                    " FROM events e WHERE session_id = ?1 ORDER BY id DESC",
+                "SELECT place, " FIRST(
+                    "'event ' || place",
+                    "e.commitment") " FROM events e WHERE session_id = ?1 ORDER BY id DESC",
                 session_id);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
@@ -80,12 +81,12 @@ static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
 static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
-    sqlite3_stmt *q =
-        prepare(db,
-                "SELECT " FIRST("'message ' || seq", "m.commitment")
-                    " FROM messages m WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
-                    " ORDER BY id DESC",
-                session_id);
+    sqlite3_stmt *q = prepare(
+        db,
+        "SELECT " FIRST("'message ' || seq", "m.commitment") " FROM messages m WHERE id BETWEEN ?1 "
+                                                             "<< 36 AND (?1 << 36) + 68719476735"
+                                                             " ORDER BY id DESC",
+        session_id);
     int rc = SQLITE_DONE;
     for (;;) {
         while (place > s->from && s->filled[place - 1 - s->from])
@@ -121,15 +122,15 @@ static int load_rest(struct coverage *c, sqlite3 *db)
 
 static int load(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
-    sqlite3_stmt *q = prepare(
-        db,
-        "SELECT s.salt IS NOT NULL, s.ended_at_us IS NOT NULL, n.records, n.tree,"
-        " (SELECT seq FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
-        " ORDER BY id DESC LIMIT 1)"
-        " FROM sessions s, (SELECT records, tree FROM sessions WHERE id = ?1 UNION ALL"
-        " SELECT records, tree FROM journals WHERE session_id = ?1) n"
-        " WHERE s.id = ?1 ORDER BY n.records DESC LIMIT 1",
-        session_id);
+    sqlite3_stmt *q =
+        prepare(db,
+                "SELECT s.salt IS NOT NULL, s.ended_at_us IS NOT NULL, n.records, n.tree,"
+                " (SELECT seq FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+                " ORDER BY id DESC LIMIT 1)"
+                " FROM sessions s, (SELECT records, tree FROM sessions WHERE id = ?1 UNION ALL"
+                " SELECT records, tree FROM journals WHERE session_id = ?1) n"
+                " WHERE s.id = ?1 ORDER BY n.records DESC LIMIT 1",
+                session_id);
     int rc = sqlite3_step(q);
     c->covered = false;
     c->changed = false;

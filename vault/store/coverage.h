@@ -21,9 +21,9 @@
 struct coverage {
     int64_t session_id; /* 0: none is remembered */
     bool covered;
-    bool ended;         /* ended_at_us is stored */
-    bool changed;       /* something is not saved */
-    uint64_t last_seq;  /* of the messages stored so far */
+    bool ended;        /* ended_at_us is stored */
+    bool changed;      /* something is not saved */
+    uint64_t last_seq; /* of the messages stored so far */
     struct places places;
     struct salts salts;
     sqlite3_stmt *save; /* owned; prepared at its first use */

@@ -18,8 +18,8 @@ enum layout_kind { LAYOUT_ADDED, LAYOUT_REMOVED, LAYOUT_CHANGED };
 
 struct layout_fault {
     enum layout_kind kind;
-    const char *type;  /* "table", "index", "view", "trigger", "object" */
-    struct slice name; /* from the file: any bytes */
+    const char *type;   /* "table", "index", "view", "trigger", "object" */
+    struct slice name;  /* from the file: any bytes */
     struct slice table; /* of an index: from the file as well; of others: the name */
     bool deceives;      /* a table of this program, or an index of one */
     bool misleads; /* by what it is, its key or an index: what is read need not be what is stored */

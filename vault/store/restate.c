@@ -23,7 +23,7 @@ struct line {
 
 struct run {
     const struct restate *r;
-    int64_t leaf; /* number of the leaf that will state it */
+    int64_t leaf;      /* number of the leaf that will state it */
     struct line *line; /* owned */
     size_t n, cap;
 };
@@ -152,7 +152,8 @@ static int restate_message(struct run *run, int64_t seq)
     if (!has || st < 0)
         return st;
     snprintf(line.record, sizeof line.record, "message %lld", (long long)seq);
-    return replace(run, &line, &salt, "UPDATE messages SET salt = ?2, commitment = ?3 WHERE id = ?1",
+    return replace(run, &line, &salt,
+                   "UPDATE messages SET salt = ?2, commitment = ?3 WHERE id = ?1",
                    schema_message_id(run->r->session_id, (uint64_t)seq));
 }
 
@@ -211,7 +212,8 @@ static struct digest digest_lines(struct run *run)
 {
     struct digest_sum sum;
     struct digest d;
-    char old[DIGEST_HEX + 1], now[DIGEST_HEX + 1], text[sizeof run->line->record + 2 * DIGEST_HEX + 4];
+    char old[DIGEST_HEX + 1], now[DIGEST_HEX + 1],
+        text[sizeof run->line->record + 2 * DIGEST_HEX + 4];
     qsort(run->line, run->n, sizeof *run->line, by_record);
     digest_begin(&sum);
     for (size_t i = 0; i < run->n; i++) {
@@ -226,11 +228,9 @@ static struct digest digest_lines(struct run *run)
 
 static int add_leaf(struct run *run)
 {
-    struct leaf leaf = {
-        .type = LEAF_REDACT, .at_us = clock_wall_us(), .records = (int64_t)run->n};
+    struct leaf leaf = {.type = LEAF_REDACT, .at_us = clock_wall_us(), .records = (int64_t)run->n};
     int64_t n;
-    sqlite3_stmt *q =
-        prepare(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
+    sqlite3_stmt *q = prepare(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
     int st = sqlite3_step(q) == SQLITE_ROW ? 0 : failure_keep(run->r->db);
     if (st == 0) {
         leaf.uid = connect_column(q, 0);
@@ -253,7 +253,8 @@ int restate_records(const struct restate *r, const struct restated *record, size
 {
     struct run run = {.r = r};
     int st = 0;
-    if (connect_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) != SQLITE_OK)
+    if (connect_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) !=
+        SQLITE_OK)
         return failure_keep(r->db);
     for (size_t i = 0; st == 0 && i < n; i++) {
         if (is_repeated(record, i))

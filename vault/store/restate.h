@@ -22,8 +22,8 @@ struct restated {
 };
 
 struct restate {
-    sqlite3 *db;          /* borrowed */
-    struct salts *salts;  /* borrowed */
+    sqlite3 *db;         /* borrowed */
+    struct salts *salts; /* borrowed */
     int64_t session_id;
     int bodies_fd; /* borrowed: of the session's file in Bodies/; -1: it has no large bodies */
 };

@@ -18,7 +18,7 @@ enum column {
     C_ERROR_CODE,
     C_BODY_OFFSET,
     C_BODY_LENGTH,
-    C_WORD,                       /* the first of enum batch_word */
+    C_WORD,                        /* the first of enum batch_word */
     C_TEXT = C_WORD + BATCH_WORDS, /* the first of enum batch_text */
     C_SALT = C_TEXT + BATCH_TEXTS,
     C_COMMITMENT

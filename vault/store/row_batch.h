@@ -45,7 +45,7 @@ struct batch_row {
     bool has_error_code;
     struct slice word[BATCH_WORDS]; /* static; of model/values.h */
     struct slice text[BATCH_TEXTS]; /* {NULL, 0}: NULL */
-    bool covered; /* false: salt and commitment are NULL */
+    bool covered;                   /* false: salt and commitment are NULL */
     struct salt salt;
     struct digest commitment;
 };

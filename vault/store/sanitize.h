@@ -30,8 +30,9 @@ struct row_sanitizer {
 
 struct sanitized_row {
     struct slice rpc_id, method, target, body; /* valid UTF-8, without NUL; {NULL, 0}: absent */
-    struct slice revision; /* {NULL, 0} also if the sanitizer finds anything in it: then it is none */
-    uint64_t redactions;                       /* those of row.redactions included */
+    struct slice
+        revision;        /* {NULL, 0} also if the sanitizer finds anything in it: then it is none */
+    uint64_t redactions; /* those of row.redactions included */
 };
 
 /* Whether the sanitizer finds nothing in a name, which is not {NULL, 0}. Remembers it in *last. */

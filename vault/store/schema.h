@@ -14,7 +14,7 @@
 #include <sqlite3.h>
 
 #define SCHEMA_VERSION 4
-#define SCHEMA_RUNNING 2 /* the first version with the table `running` */
+#define SCHEMA_RUNNING 2  /* the first version with the table `running` */
 #define SCHEMA_EVIDENCE 3 /* the first version with evidence (docs/evidence.md) */
 #define SCHEMA_CALLS 4    /* the first version with the table `calls` */
 /* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, so that no further

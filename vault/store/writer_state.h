@@ -34,23 +34,23 @@ struct writer {
     sqlite3 *db;              /* owned */
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
     struct row_sanitizer sanitizer;
-    struct row_batch batch; /* rows of the transaction that are not inserted yet */
+    struct row_batch batch;  /* rows of the transaction that are not inserted yet */
     struct call_batch calls; /* that follow from these rows */
     struct bodies bodies;
     struct coverage coverage; /* of the session that was written to last */
-    dev_t dev; /* of the database file when it was opened */
+    dev_t dev;                /* of the database file when it was opened */
     ino_t ino;
     int64_t wait_us;       /* how long the busy handler may wait */
     int64_t busy_until_us; /* its deadline; 0: not called yet */
     int64_t wal_pages;
-    bool begins;      /* the next statement begins the transaction */
-    bool want_bodies; /* writer_want_bodies() */
-    bool left_body;   /* writer_left_body() */
+    bool begins;       /* the next statement begins the transaction */
+    bool want_bodies;  /* writer_want_bodies() */
+    bool left_body;    /* writer_left_body() */
     struct slice body; /* writer_body() */
-    bool covered;     /* the message that was added last has a commitment */
+    bool covered;      /* the message that was added last has a commitment */
     struct digest commitment;
-    bool body_lost;   /* the last long body could not be written; a warning was logged */
-    int rc;           /* SQLite's extended code for the last failed call */
+    bool body_lost; /* the last long body could not be written; a warning was logged */
+    int rc;         /* SQLite's extended code for the last failed call */
     char error[200];
 };
 

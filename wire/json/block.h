@@ -15,7 +15,8 @@
 #endif
 
 #define JSON_BLOCK 64
-#define JSON_BLOCK_AFTER 8 /* escapes and such in a string, after which blocks are faster than bytes */
+#define JSON_BLOCK_AFTER                                                                           \
+    8 /* escapes and such in a string, after which blocks are faster than bytes */
 
 #if JSON_BLOCKS
 
@@ -62,12 +63,12 @@ static inline uint64_t json_block_odd(struct json_block b)
 
 static inline __m128i json_block_letters_of(__m128i v)
 {
-    __m128i bf = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('b')),
-                              _mm_cmpeq_epi8(v, _mm_set1_epi8('f')));
-    __m128i nr = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('n')),
-                              _mm_cmpeq_epi8(v, _mm_set1_epi8('r')));
-    __m128i t = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('t')),
-                             _mm_cmpeq_epi8(v, _mm_set1_epi8('/')));
+    __m128i bf =
+        _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('b')), _mm_cmpeq_epi8(v, _mm_set1_epi8('f')));
+    __m128i nr =
+        _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('n')), _mm_cmpeq_epi8(v, _mm_set1_epi8('r')));
+    __m128i t =
+        _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('t')), _mm_cmpeq_epi8(v, _mm_set1_epi8('/')));
     return _mm_or_si128(_mm_or_si128(bf, nr), t);
 }
 

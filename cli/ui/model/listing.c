@@ -164,7 +164,8 @@ static int count_ended(struct listing *l, const struct query_call *c, enum listi
 
 int listing_call(struct listing *l, const struct query_call *c, enum listing_end end)
 {
-    struct listing_request open = {.seq = c->request_seq, .counted = c->direction == ROW_C2S}, match;
+    struct listing_request open = {.seq = c->request_seq, .counted = c->direction == ROW_C2S},
+                           match;
     struct listed row = row_of(c);
     int st = open.counted ? figures_asked(&l->figures, c->method, c->target) : 0;
     bool matches = take_request(&l->matched, c->request_seq, &match) || l->every;

@@ -818,7 +818,8 @@ static void test_recorder_paces_the_client_while_half_of_the_journal_is_not_stor
     journal_append(recorder_journal(f->r), &answer);
     f->added++;
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
-    assert_false(recorder_paces(f->r)); /* a message of the server: the client did not send too much */
+    assert_false(
+        recorder_paces(f->r)); /* a message of the server: the client did not send too much */
 
     wait_for_trouble(f, RING_FAILING);
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);

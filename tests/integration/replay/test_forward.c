@@ -9,11 +9,11 @@
     LEGACY CLIENT(CALL("1", "read", "{\"n\":1}")) SERVER(RESULT("1", TEXT("one")))                 \
         CLIENT(CALL("2", "write", "{}")) SERVER(RESULT("2", TEXT("two")))
 #define TOOLS                                                                                      \
-    "{\"tools\":[{\"name\":\"read\",\"annotations\":{\"readOnlyHint\":true}},{\"name\":\"write\"}]}"
+    "{\"tools\":[{\"name\":\"read\",\"annotations\":{\"readOnlyHint\":true}},{\"name\":\"write\"}" \
+    "]}"
 #define MODERN(id, method, params)                                                                 \
     REQUEST(id, method,                                                                            \
-            "{" params                                                                             \
-            "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}")
+            "{" params "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}")
 
 struct forward_test {
     struct play_test play; /* must be the first member */
@@ -106,8 +106,8 @@ static void was_kept(struct forward_test *t, const char *lines)
 /* A line of the live server. */
 static void live(struct forward_test *t, const char *line)
 {
-    assert_int_equal(
-        conversation_live_line(t->play.conversation, slice_of(line), t->play.now_us), 0);
+    assert_int_equal(conversation_live_line(t->play.conversation, slice_of(line), t->play.now_us),
+                     0);
 }
 
 /* The client has sent initialize and a miss with the id 9; the server got both. */
@@ -138,8 +138,9 @@ static void test_forward_miss_starts_the_server_and_waits_for_the_handshake(void
     client(p, CALL("\"x\"", "read", "{\"n\":2}"));
     client(p, CALL("8", "read", "{\"n\":3}"));
     assert_int_equal(t->started, 1);
-    server_got(t, REQUEST("1", "initialize",
-                          "{\"protocolVersion\":\"2025-03-26\",\"clientInfo\":{\"name\":\"c\"}}") "\n");
+    server_got(
+        t, REQUEST("1", "initialize",
+                   "{\"protocolVersion\":\"2025-03-26\",\"clientInfo\":{\"name\":\"c\"}}") "\n");
     live(t, NOTE("notifications/message", "{}"));
     live(t, RESULT("1", VERSION("2025-03-26")));
     server_got(t, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n" CALL(
@@ -148,8 +149,9 @@ static void test_forward_miss_starts_the_server_and_waits_for_the_handshake(void
     live(t, RESULT("3", TEXT("c")));
     live(t, RESULT("2", TEXT("b")));
     server_said(p, RESULT("8", TEXT("c")) "\n" RESULT("\"x\"", TEXT("b")) "\n");
-    was_kept(t, ">" CALL("\"x\"", "read", "{\"n\":2}") "\n>" CALL("8", "read", "{\"n\":3}") "\n<"
-                RESULT("8", TEXT("c")) "\n<" RESULT("\"x\"", TEXT("b")) "\n");
+    was_kept(
+        t, ">" CALL("\"x\"", "read", "{\"n\":2}") "\n>" CALL("8", "read", "{\"n\":3}") "\n<" RESULT(
+               "8", TEXT("c")) "\n<" RESULT("\"x\"", TEXT("b")) "\n");
     assert_int_equal(p->report.counts.live, 2);
     assert_int_equal(p->report.counts.missed, 0);
     assert_int_equal(conversation_playbacks(p->conversation), 0);
@@ -174,7 +176,8 @@ static void test_forward_another_revision_is_a_warning(void **state)
     client(&t->play, INITIALIZE);
     client(&t->play, CALL("9", "read", "{\"n\":9}"));
     live(t, RESULT("1", VERSION("2024-11-05")));
-    assert_true(said_holds("another revision than the recorded one: recorded=2025-03-26 live=2024-11-05"));
+    assert_true(
+        said_holds("another revision than the recorded one: recorded=2025-03-26 live=2024-11-05"));
 }
 
 static void test_forward_server_that_cannot_be_used_refuses_all_misses(void **state)
@@ -219,8 +222,9 @@ static void test_forward_requests_of_the_server_get_ids_of_their_own(void **stat
 {
     struct forward_test *t = *state;
     struct play_test *p = &t->play;
-    begin_ready(t, LEGACY CLIENT(CALL("1", "ask", "{}")) SERVER(REQUEST("\"r\"", "roots/list", "{}"))
-                       CLIENT(RESULT("\"r\"", "{}")) SERVER(RESULT("1", TEXT("one"))));
+    begin_ready(t,
+                LEGACY CLIENT(CALL("1", "ask", "{}")) SERVER(REQUEST("\"r\"", "roots/list", "{}"))
+                    CLIENT(RESULT("\"r\"", "{}")) SERVER(RESULT("1", TEXT("one"))));
     client(p, CALL("5", "ask", "{}"));
     server_said(p, REQUEST("\"1\"", "roots/list", "{}") "\n"); /* of the recorded server */
     live(t, REQUEST("1", "roots/list", "{}"));
@@ -234,7 +238,8 @@ static void test_forward_requests_of_the_server_get_ids_of_their_own(void **stat
     client(p, RESULT("\"1\"", "{}"));
     server_said(p, RESULT("5", TEXT("one")) "\n");
     was_kept(t, "<" REQUEST("2", "roots/list", "{}") "\n<" NOTE(
-                    "notifications/cancelled", "{\"requestId\":2}") "\n>" RESULT("2", "{\"roots\":[]}") "\n");
+                    "notifications/cancelled",
+                    "{\"requestId\":2}") "\n>" RESULT("2", "{\"roots\":[]}") "\n");
 }
 
 static void test_forward_cancellation_names_the_request_as_the_server_knows_it(void **state)
@@ -260,10 +265,10 @@ static void test_forward_subscription_carries_the_id_of_the_client(void **state)
     server_got(t, MODERN("1", "subscriptions/listen", "\"filter\":1,") "\n");
     live(t, NOTE("notifications/x", "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1}}"));
     live(t, RESULT("1", "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1}}"));
-    server_said(
-        p, NOTE("notifications/x",
-                "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"s\"}}") "\n" RESULT("\"s\"",
-               "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"s\"}}") "\n");
+    server_said(p, NOTE("notifications/x", "{\"_meta\":{\"io.modelcontextprotocol/"
+                                           "subscriptionId\":\"s\"}}") "\n" RESULT(
+                       "\"s\"",
+                       "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"s\"}}") "\n");
 }
 
 static void test_forward_catch_up_repeats_what_only_reads(void **state)

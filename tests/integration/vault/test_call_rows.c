@@ -75,14 +75,15 @@ static int tear_down(void **state)
 static void fill_in(struct vault *v, const char *sessions)
 {
     char text[1024];
-    snprintf(text, sizeof text,
-             "BEGIN; INSERT OR REPLACE INTO calls (id, closing_seq, direction, origin, method, target,"
-             " status, t_us, duration_us, request_size, response_size)"
-             " SELECT (session_id << 36) + request_seq, response_seq, 'c2s', 'peer', method, target,"
-             " status, i.started_at_us - s.started_at_us, duration_us, request_size, response_size"
-             " FROM invocations i JOIN sessions s ON s.id = session_id WHERE s.id IN (%s);"
-             "UPDATE sessions SET calls = 1 WHERE id IN (%s); COMMIT",
-             sessions, sessions);
+    snprintf(
+        text, sizeof text,
+        "BEGIN; INSERT OR REPLACE INTO calls (id, closing_seq, direction, origin, method, target,"
+        " status, t_us, duration_us, request_size, response_size)"
+        " SELECT (session_id << 36) + request_seq, response_seq, 'c2s', 'peer', method, target,"
+        " status, i.started_at_us - s.started_at_us, duration_us, request_size, response_size"
+        " FROM invocations i JOIN sessions s ON s.id = session_id WHERE s.id IN (%s);"
+        "UPDATE sessions SET calls = 1 WHERE id IN (%s); COMMIT",
+        sessions, sessions);
     sql_run(v->db, text);
 }
 
@@ -98,9 +99,10 @@ static struct query *open_it(struct vault *v)
 
 static bool add_line(void *ctx, const struct query_call *c)
 {
-    buf_printf(ctx, "%lld.%lld %lld %s %.*s %.*s %s %lld %lld %lld %lld\n", (long long)c->session_id,
-               (long long)c->request_seq, (long long)c->closing_seq, value_word(&row_directions, c->direction),
-               (int)c->server.n, c->server.p, (int)c->target.n, c->target.p != NULL ? c->target.p : "",
+    buf_printf(ctx, "%lld.%lld %lld %s %.*s %.*s %s %lld %lld %lld %lld\n",
+               (long long)c->session_id, (long long)c->request_seq, (long long)c->closing_seq,
+               value_word(&row_directions, c->direction), (int)c->server.n, c->server.p,
+               (int)c->target.n, c->target.p != NULL ? c->target.p : "",
                call_status_name(c->status), (long long)c->started_at_us, (long long)c->duration_us,
                (long long)c->request_size, (long long)c->response_size);
     return true;
@@ -125,7 +127,8 @@ static struct buf answers(struct vault *v)
     struct query *q = open_it(v);
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(filters); i++) {
-        struct call_question x = {.filter = &filters[i], .newest_first = true, .recorded = i % 2 != 0};
+        struct call_question x = {
+            .filter = &filters[i], .newest_first = true, .recorded = i % 2 != 0};
         size_t before = b.n;
         assert_int_equal(query_calls_of(q, &x, add_line, &b), 0);
         if (b.n == before)

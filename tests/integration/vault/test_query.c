@@ -2,9 +2,9 @@
 #include "vault/query/connection.h"
 #include "vault/query/page.h"
 
+#include "journal/uid.h"
 #include "vault/store/dir.h"
 #include "vault/store/schema.h"
-#include "journal/uid.h"
 
 #include "tests/support/vault_unit.h"
 
@@ -267,7 +267,8 @@ static void test_query_session_is_found_by_the_name_of_its_server(void **state)
     add_session(v, 6, "FF");
     for (int i = 0; i < 6; i++) {
         char text[100];
-        snprintf(text, sizeof text, "UPDATE sessions SET name = '%s' WHERE id = %d", names[i], i + 1);
+        snprintf(text, sizeof text, "UPDATE sessions SET name = '%s' WHERE id = %d", names[i],
+                 i + 1);
         sql_run(v->db, text);
     }
     add_message(v, 5, &(struct message){.seq = 1});
@@ -637,10 +638,10 @@ static void test_query_facts_and_events_backwards(void **state)
     static const struct {
         int64_t to, stop_at, n, last;
         bool failed;
-    } rows[] = {{INT64_MAX, 0, 4500, 1, false}, {4500, 0, 4500, 1, false},
-                {2001, 0, 2001, 1, false},      {2000, 0, 2000, 1, false},
+    } rows[] = {{INT64_MAX, 0, 4500, 1, false},  {4500, 0, 4500, 1, false},
+                {2001, 0, 2001, 1, false},       {2000, 0, 2000, 1, false},
                 {4400, 2300, 2300, 2101, false}, {INT64_MAX, 0, 5, 7, true},
-                {3999, 2, 2, 2000, true},       {0, 0, 0, INT64_MAX, false}};
+                {3999, 2, 2, 2000, true},        {0, 0, 0, INT64_MAX, false}};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct backwards b = {.last = INT64_MAX, .stop_at = rows[i].stop_at};
         assert_int_equal(query_facts_back(q, 1, rows[i].to, rows[i].failed, seq_falls, &b), 0);
@@ -689,14 +690,21 @@ static void test_query_rows_in_both_orders_with_and_without_bodies(void **state)
     static const struct {
         int64_t from, to, n, last;
         enum query_order order;
-    } rows[] = {{1, INT64_MAX, 4500, 4500, QUERY_FORWARD}, {-5, 2001, 2001, 2001, QUERY_FORWARD},
-                {7, 7, 1, 7, QUERY_FORWARD},               {4500, 9000, 1, 4500, QUERY_FORWARD},
-                {4501, 9000, 0, 0, QUERY_FORWARD},         {1, INT64_MAX, 4500, 1, QUERY_BACKWARD},
-                {300, 4400, 4101, 300, QUERY_BACKWARD},    {1, 0, 0, 0, QUERY_BACKWARD}};
+    } rows[] = {{1, INT64_MAX, 4500, 4500, QUERY_FORWARD},
+                {-5, 2001, 2001, 2001, QUERY_FORWARD},
+                {7, 7, 1, 7, QUERY_FORWARD},
+                {4500, 9000, 1, 4500, QUERY_FORWARD},
+                {4501, 9000, 0, 0, QUERY_FORWARD},
+                {1, INT64_MAX, 4500, 1, QUERY_BACKWARD},
+                {300, 4400, 4101, 300, QUERY_BACKWARD},
+                {1, 0, 0, 0, QUERY_BACKWARD}};
     for (size_t i = 0; i < 2 * MI_COUNT(rows); i++) {
         bool bodies = i % 2 != 0;
-        struct rows_seen r = {.step = rows[i / 2].order == QUERY_FORWARD ? 1 : -1, .bodies = bodies};
-        assert_int_equal(query_rows(q, 1, rows[i / 2].from, rows[i / 2].to, rows[i / 2].order, bodies, see_row, &r), 0);
+        struct rows_seen r = {.step = rows[i / 2].order == QUERY_FORWARD ? 1 : -1,
+                              .bodies = bodies};
+        assert_int_equal(query_rows(q, 1, rows[i / 2].from, rows[i / 2].to, rows[i / 2].order,
+                                    bodies, see_row, &r),
+                         0);
         assert_int_equal(r.n, rows[i / 2].n);
         assert_int_equal(r.last, rows[i / 2].last);
     }
@@ -883,8 +891,8 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
             "WHERE seq <= 1");
     struct filter one = FILTER_ANY;
     one.session_id = 1;
-    assert_int_equal(
-        query_calls_of(q, &(struct call_question){.filter = &one}, changed_call, &m), 0);
+    assert_int_equal(query_calls_of(q, &(struct call_question){.filter = &one}, changed_call, &m),
+                     0);
     assert_int_equal(m.n, 5000);
     query_close(q);
 }

@@ -27,10 +27,8 @@ static const struct command export = {.name = "export",
                                       .usage = "[OPTIONS] [SESSION] -o FILE",
                                       .table = proxy_opts,
                                       .operands_max = 1};
-static const struct command audit_key = {.name = "audit key",
-                                         .usage = "[OPTIONS] new|show",
-                                         .table = proxy_opts,
-                                         .operands_max = 1};
+static const struct command audit_key = {
+    .name = "audit key", .usage = "[OPTIONS] new|show", .table = proxy_opts, .operands_max = 1};
 static const struct command *const verbs[] = {&audit_key, NULL};
 static const struct command audit = {.name = "audit", .verbs = verbs};
 static const struct command *const commands[] = {&proxy, &verify, &send, &export, &audit, NULL};

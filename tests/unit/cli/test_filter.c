@@ -81,8 +81,10 @@ static void test_filter_tool_matches_only_targets_of_calls(void **state)
     assert_true(filter_call(&(struct filter){0}, (struct slice){0}, (struct slice){0}));
     assert_true(filter_call(&(struct filter){.tool = "send_*"}, call, slice_of("send_mail")));
     assert_false(filter_call(&(struct filter){.tool = "send_*"}, read, slice_of("send_mail")));
-    assert_false(filter_call(&(struct filter){.tool = "send_*"}, (struct slice){0}, slice_of("send_mail")));
-    assert_false(filter_call(&(struct filter){.method = "resources/*", .tool = "send_*"}, call, slice_of("send_mail")));
+    assert_false(
+        filter_call(&(struct filter){.tool = "send_*"}, (struct slice){0}, slice_of("send_mail")));
+    assert_false(filter_call(&(struct filter){.method = "resources/*", .tool = "send_*"}, call,
+                             slice_of("send_mail")));
     assert_true(filter_call(&(struct filter){.method = "tools/*"}, call, slice_of("x")));
 }
 

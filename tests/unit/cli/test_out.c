@@ -5,7 +5,6 @@
 
 #include "tests/support/unit.h"
 
-
 static struct out o;
 
 static int set_up(void **state)

@@ -49,13 +49,13 @@ static const char *number(char text[24], size_t v)
 }
 
 /* The fields of a record; *ret_n: how many. */
-static void fields_of(size_t place, struct slice f[BUNDLE_FIELDS + 1], size_t *ret_n,
-                      char text[24])
+static void fields_of(size_t place, struct slice f[BUNDLE_FIELDS + 1], size_t *ret_n, char text[24])
 {
     size_t n = 0;
     if (place == 0) {
-        static const char *const session[] = {"session", UID, "files", "[\"cat\"]", "1795256140000000",
-                                              "7", "vm", "full", "0.1.0", NULL};
+        static const char *const session[] = {
+            "session", UID,  "files", "[\"cat\"]", "1795256140000000",
+            "7",       "vm", "full",  "0.1.0",     NULL};
         for (; n < MI_COUNT(session); n++)
             f[n] = session[n] != NULL ? slice_of(session[n]) : (struct slice){0};
     } else if (is_event(place)) {
@@ -76,8 +76,8 @@ static void fields_of(size_t place, struct slice f[BUNDLE_FIELDS + 1], size_t *r
     *ret_n = n;
 }
 
-static const char *const end_fields[] = {"end",  "client", "1", NULL, NULL, NULL, "1795256141000000",
-                                         "client-closed", "0"};
+static const char *const end_fields[] = {
+    "end", "client", "1", NULL, NULL, NULL, "1795256141000000", "client-closed", "0"};
 
 static struct digest commit(const struct salt *salt, const struct slice *f, size_t n)
 {
@@ -122,7 +122,8 @@ static void add_key(struct made *m, const struct secret_key *k, const struct sec
 static void add_redact(struct made *m, size_t i, const struct digest *old, const struct digest *now)
 {
     char a[DIGEST_HEX + 1], b[DIGEST_HEX + 1];
-    struct leaf l = {.type = LEAF_REDACT, .uid = slice_of(UID), .at_us = 100 + (int64_t)i, .records = 1};
+    struct leaf l = {
+        .type = LEAF_REDACT, .uid = slice_of(UID), .at_us = 100 + (int64_t)i, .records = 1};
     digest_hex(old, a);
     digest_hex(now, b);
     buf_printf(&m->lines[i], "message %zu %s %s", seq_of(m->redacted), a, b);
@@ -143,7 +144,8 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
     m->group = calloc(tree_nodes(m->groups), sizeof *m->group);
     for (size_t i = 0; i < n; i++) {
         memcpy(m->salt[i].b, &i, sizeof i);
-        m->commitment[i] = i == redacted && i > 0 ? digest_of(slice_of("old")) : commit_place(i, &m->salt[i]);
+        m->commitment[i] =
+            i == redacted && i > 0 ? digest_of(slice_of("old")) : commit_place(i, &m->salt[i]);
         places_add(&p, &m->commitment[i]);
     }
     for (size_t g = 0; g < m->groups; g++)
@@ -158,7 +160,8 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
     if (rotated)
         add_key(m, &m->old, NULL);
     add_key(m, &m->key, rotated ? &m->old : NULL);
-    add_leaf(m, &(struct leaf){.type = LEAF_OPEN, .uid = slice_of(UID), .id = 1, .digest = m->commitment[0]});
+    add_leaf(m, &(struct leaf){
+                    .type = LEAF_OPEN, .uid = slice_of(UID), .id = 1, .digest = m->commitment[0]});
     m->seal = m->leaves;
     add_leaf(m, &(struct leaf){.type = LEAF_SEAL,
                                .uid = slice_of(UID),
@@ -214,7 +217,8 @@ static void write_record(struct made *m, struct bundle_out *o, size_t place)
 }
 
 /* A bundle of the records 0 and from…to-1. */
-static void bundle(struct made *m, const struct secret_key *k, size_t from, size_t to, struct buf *b)
+static void bundle(struct made *m, const struct secret_key *k, size_t from, size_t to,
+                   struct buf *b)
 {
     struct bundle_out o;
     struct buf note = {0};
@@ -396,8 +400,9 @@ static void test_bundle_parts_agree(void **state)
     struct leaf l;
     struct buf saved = m.leaf[k];
     assert_int_equal(leaf_read(buf_slice(&saved), &l), 0);
-    static const char *const says[] = {"several sessions", "another end", "groups do not have the form",
-                                       "`end` is not the one", "not of its session"};
+    static const char *const says[] = {"several sessions", "another end",
+                                       "groups do not have the form", "`end` is not the one",
+                                       "not of its session"};
     for (size_t i = 0; i < MI_COUNT(says); i++) {
         struct leaf wrong = l;
         if (i == 0)

@@ -358,8 +358,10 @@ static void test_ring_damaged_in_use_stays_within_its_mapping(void **state)
 {
     (void)state;
     static const size_t fields[] = {
-        offsetof(struct ring_shared, size),  offsetof(struct ring_shared, start_n),
-        offsetof(struct ring_shared, head),  offsetof(struct ring_shared, tail),
+        offsetof(struct ring_shared, size),
+        offsetof(struct ring_shared, start_n),
+        offsetof(struct ring_shared, head),
+        offsetof(struct ring_shared, tail),
     };
     for (size_t f = 0; f < MI_COUNT(fields); f++)
         for (size_t i = 0; i < MI_COUNT(hostile); i++) {

@@ -67,7 +67,11 @@ static const struct query_message session[N] = {
 
 /* The calls that follow from them. */
 static const struct query_call calls[] = {
-    {.request_seq = 1, .closing_seq = 2, .t_us = 100, .duration_us = 200, .method = {"initialize", 10}},
+    {.request_seq = 1,
+     .closing_seq = 2,
+     .t_us = 100,
+     .duration_us = 200,
+     .method = {"initialize", 10}},
     {.request_seq = 4,
      .closing_seq = 10,
      .t_us = 1000,

@@ -54,10 +54,8 @@ void scrub_disconnect(struct scrub *s)
 /* The changed records get new commitments. */
 static int restate(struct scrub *s)
 {
-    struct restate r = {.db = s->d.db,
-                        .salts = &s->salts,
-                        .session_id = s->session_id,
-                        .bodies_fd = s->bodies_fd};
+    struct restate r = {
+        .db = s->d.db, .salts = &s->salts, .session_id = s->session_id, .bodies_fd = s->bodies_fd};
     int st = restate_records(&r, s->changed, s->changed_n);
     s->changed_n = 0;
     if (st == MI_EIO)

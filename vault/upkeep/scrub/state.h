@@ -31,15 +31,15 @@ struct scrub_range {
 };
 
 struct scrub {
-    struct query *q;          /* borrowed */
-    struct db d;              /* owned; d.db NULL: scan without changes */
-    struct vault_dir dir;     /* owned */
+    struct query *q;      /* borrowed */
+    struct db d;          /* owned; d.db NULL: scan without changes */
+    struct vault_dir dir; /* owned */
     scrub_fn fn;
     void *ctx;
     struct redact *rules;                         /* borrowed: the active rules */
     struct redact_lines lines[2];                 /* for noise and for stderr */
     struct buf clean, second, body, names, error; /* owned */
-    size_t waiting;             /* changed rows since the last commit; 0: no transaction is open */
+    size_t waiting; /* changed rows since the last commit; 0: no transaction is open */
     struct restated changed[SCRUB_BATCH]; /* the records among them; of one session */
     size_t changed_n;
     struct salts salts;
