@@ -168,37 +168,34 @@ static void get_update(struct in *i, struct session_update *u)
 
 /* ---- the processes of a session ---- */
 
-static void put_running(struct out *o, const struct running *r)
-{
-    put_string(o, r->boot);
-    put_int(o, r->pid_namespace);
-    put_int(o, r->pid);
-    put_uint(o, r->pid_start);
-    put_int(o, r->client_pid);
-    put_uint(o, r->client_start);
-    put_int(o, r->server_pid);
-    put_uint(o, r->server_start);
-    put_int(o, r->server_group);
-    put_int(o, r->server_session);
-}
-
-static void get_running(struct in *i, struct running *r)
+static void get_boot(struct in *i, char *to)
 {
     const char *boot = get_string(i);
     size_t n = boot != NULL ? strlen(boot) : SIZE_MAX;
-    if (n < sizeof r->boot)
-        memcpy(r->boot, boot, n + 1);
+    if (n < PROCESS_BOOT_MAX)
+        memcpy(to, boot, n + 1);
     else
         i->bad = true;
-    r->pid_namespace = get_int(i);
-    r->pid = get_pid(i);
-    r->pid_start = get_uint(i);
-    r->client_pid = get_pid(i);
-    r->client_start = get_uint(i);
-    r->server_pid = get_pid(i);
-    r->server_start = get_uint(i);
-    r->server_group = get_pid(i);
-    r->server_session = get_pid(i);
+}
+
+#define PUT_BOOT(name) put_string(o, r->name);
+#define PUT_NUMBER(name) put_int(o, r->name);
+#define PUT_PID(name) put_int(o, r->name);
+#define PUT_TICKS(name) put_uint(o, r->name);
+#define PUT(name, type, null) PUT_##type(name)
+static void put_running(struct out *o, const struct running *r)
+{
+    RUNNING_FIELDS(PUT)
+}
+
+#define GET_BOOT(name) get_boot(i, r->name);
+#define GET_NUMBER(name) r->name = get_int(i);
+#define GET_PID(name) r->name = get_pid(i);
+#define GET_TICKS(name) r->name = get_uint(i);
+#define GET(name, type, null) GET_##type(name)
+static void get_running(struct in *i, struct running *r)
+{
+    RUNNING_FIELDS(GET)
 }
 
 /* ---- finished invocations ---- */

@@ -9,18 +9,17 @@
 #define MI_JOURNAL_RUNNING_H
 
 #include "base/os/process.h"
+#include "model/records.h"
 
-/* Of the running interposer. */
+#define RUNNING_BOOT(name) char name[PROCESS_BOOT_MAX];
+#define RUNNING_NUMBER(name) int64_t name;
+#define RUNNING_PID(name) pid_t name;
+#define RUNNING_TICKS(name) uint64_t name;
+#define RUNNING_MEMBER(name, type, null) RUNNING_##type(name)
+
+/* Its own process, its client (the parent), and its server. */
 struct running {
-    char boot[PROCESS_BOOT_MAX];
-    int64_t pid_namespace; /* process_namespace() */
-    pid_t pid;             /* the interposer */
-    uint64_t pid_start;    /* process_start(), as all start times */
-    pid_t client_pid;      /* the parent of the interposer */
-    uint64_t client_start;
-    pid_t server_pid; /* 0: none now; the other fields describe the last one */
-    uint64_t server_start;
-    pid_t server_group, server_session;
+    RUNNING_FIELDS(RUNNING_MEMBER)
 };
 
 /* Fills in the calling process and its parent; no server. */

@@ -94,6 +94,22 @@
     FIELD(duration_us,   TOOK,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)         \
     FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
     FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)
+
+/* The processes of a session that has not ended (journal/running.h): all fields are in the journal. BOOT: the text of
+ * process_boot(); PID: of a process, a group or a session; TICKS: process_start(). server_pid 0: no server runs; its other
+ * fields describe the last one. */
+#define RUNNING_FIELDS(FIELD)              \
+    /*    name            type    NULL */  \
+    FIELD(boot,           BOOT,   NOT_NULL) \
+    FIELD(pid_namespace,  NUMBER, ZERO)     \
+    FIELD(pid,            PID,    NOT_NULL) \
+    FIELD(pid_start,      TICKS,  ZERO)     \
+    FIELD(client_pid,     PID,    ZERO)     \
+    FIELD(client_start,   TICKS,  ZERO)     \
+    FIELD(server_pid,     PID,    ZERO)     \
+    FIELD(server_start,   TICKS,  ZERO)     \
+    FIELD(server_group,   PID,    ZERO)     \
+    FIELD(server_session, PID,    ZERO)
 /* clang-format on */
 
 /* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field with OPEN, and nothing for any

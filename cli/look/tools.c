@@ -229,9 +229,10 @@ static int tools_of(const struct settings *s, struct query *q, const char *serve
     }
     if (st < 0) {
         if (st == MI_ENOENT)
-            log_error("no complete tools/list of %s is recorded; `mcp-interposer sessions` lists "
-                      "the servers",
-                      server);
+            log_error(
+                "no complete tools/list in the first %d messages of the newest %d sessions of "
+                "%s; `mcp-interposer sessions` lists the servers",
+                TOOL_LIST_MESSAGES, TOOL_LIST_SESSIONS, server);
         else
             (void)session_fail(q, st);
         return EXIT_TROUBLE;

@@ -2,8 +2,6 @@
 
 #include "wire/json/text.h"
 
-#define SESSIONS_READ 2000 /* newest first, of any server */
-
 struct candidate {
     int64_t id, started_at_us;
     char uid[32];
@@ -79,7 +77,10 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
 {
     struct reading l = {
         .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
-    int st = query_sessions(q, SESSIONS_READ, on_session, &l);
+    struct filter f = FILTER_ANY;
+    /* a name that could be a glob is compared with each session's */
+    f.server = strpbrk(server, "*?[") == NULL ? server : NULL;
+    int st = query_sessions_of(q, &f, FILTER_BEGAN, 0, on_session, &l);
     bool found = false;
     for (size_t i = 0; st == 0 && !found && i < l.n; i++) {
         const struct candidate *c = &l.found[i];

@@ -20,6 +20,8 @@
 #define SAME_COLUMNS ", session_id, origin, action, redactions"
 #define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding, revision"
 
+#define NAME(name, type, null) ", " #name
+#define PARAMETER(name, type, null) ",?"
 #define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
 
@@ -48,9 +50,8 @@ static const char *const sql[Q_COUNT] = {
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     /* each begins with a comma: one that changes nothing is before them */
     [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
-    [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id, boot, pid_namespace, pid, pid_start,"
-                  " client_pid, client_start, server_pid, server_start, server_group,"
-                  " server_session) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
+    [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id" RUNNING_FIELDS(
+        NAME) ") VALUES (?" RUNNING_FIELDS(PARAMETER) ")",
     [Q_ENDED] = "DELETE FROM running WHERE session_id = ?1",
     [Q_EVENT_SESSION] = "SELECT s.id, s.uid FROM events e JOIN sessions s ON s.id = e.session_id"
                         " WHERE e.kind = ?1 AND e.detail = ?2 ORDER BY e.id LIMIT 1",

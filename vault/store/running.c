@@ -165,25 +165,19 @@ static pid_t take_pid(sqlite3_stmt *q, int i)
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-#define PROCESSES                                                                                  \
-    "r.boot, r.pid_namespace, r.pid, r.pid_start, r.client_pid, r.client_start, r.server_pid,"     \
-    " r.server_start, r.server_group, r.server_session"
+#define NAME(name, type, null) ", r." #name
+#define PROCESSES RUNNING_FIELDS(NAME)
+
+#define TAKE_BOOT(name) take_text(q, at++, ret->name, sizeof ret->name);
+#define TAKE_NUMBER(name) ret->name = sqlite3_column_int64(q, at++);
+#define TAKE_PID(name) ret->name = take_pid(q, at++);
+#define TAKE_TICKS(name) ret->name = (uint64_t)sqlite3_column_int64(q, at++);
+#define TAKE(name, type, null) TAKE_##type(name)
 
 /* at: the column of the first of PROCESSES. */
 static void take_processes(sqlite3_stmt *q, int at, struct running *ret)
 {
-    *ret = (struct running){
-        .pid_namespace = sqlite3_column_int64(q, at + 1),
-        .pid = take_pid(q, at + 2),
-        .pid_start = (uint64_t)sqlite3_column_int64(q, at + 3),
-        .client_pid = take_pid(q, at + 4),
-        .client_start = (uint64_t)sqlite3_column_int64(q, at + 5),
-        .server_pid = take_pid(q, at + 6),
-        .server_start = (uint64_t)sqlite3_column_int64(q, at + 7),
-        .server_group = take_pid(q, at + 8),
-        .server_session = take_pid(q, at + 9),
-    };
-    take_text(q, at, ret->boot, sizeof ret->boot);
+    RUNNING_FIELDS(TAKE)
 }
 
 static void take_row(sqlite3_stmt *q, struct running_row *row)
@@ -211,7 +205,7 @@ static int load(sqlite3 *db, struct running_list *l)
 {
     static const char sql[] =
         "SELECT s.id, s.started_at_us, " LAST_AT
-        ", s.ended_at_us, s.uid, s.name, s.host, s.client_name, " PROCESSES
+        ", s.ended_at_us, s.uid, s.name, s.host, s.client_name" PROCESSES
         " FROM running r JOIN sessions s ON s.id = r.session_id ORDER BY s.id";
     sqlite3_stmt *q = NULL;
     size_t cap = 0;
@@ -245,14 +239,15 @@ int running_read(sqlite3 *db, int64_t session_id, struct running *ret)
     int st = schema_has_table(db, "running", &has);
     if (st < 0 || !has)
         return st < 0 ? st : MI_ENOENT;
-    int rc = sqlite3_prepare_v2(db, "SELECT " PROCESSES " FROM running r WHERE r.session_id = ?1",
-                                -1, &q, NULL);
+    int rc = sqlite3_prepare_v2(
+        db, "SELECT r.session_id" PROCESSES " FROM running r WHERE r.session_id = ?1", -1, &q,
+        NULL);
     if (rc == SQLITE_OK) {
         sqlite3_bind_int64(q, 1, session_id);
         rc = sqlite3_step(q);
     }
     if (rc == SQLITE_ROW)
-        take_processes(q, 0, ret);
+        take_processes(q, 1, ret);
     st = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? MI_ENOENT : failure_keep(db);
     sqlite3_finalize(q);
     return st;

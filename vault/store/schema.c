@@ -9,24 +9,15 @@
 
 #include <stdio.h>
 
-/* Which processes a session has (vault/store/running.h). */
-#define RUNNING                                                                                    \
-    "CREATE TABLE running ("                                                                       \
-    " session_id INTEGER PRIMARY KEY,"                                                             \
-    " boot TEXT NOT NULL,"                                                                         \
-    " pid_namespace INTEGER,"                                                                      \
-    " pid INTEGER NOT NULL, pid_start INTEGER,"                                                    \
-    " client_pid INTEGER, client_start INTEGER,"                                                   \
-    " server_pid INTEGER, server_start INTEGER,"                                                   \
-    " server_group INTEGER, server_session INTEGER"                                                \
-    ") STRICT;"
-
 /* ---- columns of fields (model/records.h) ---- */
 
 #define SQL_NUMBER " INTEGER"
 #define SQL_TIME " INTEGER"
 #define SQL_SINCE " INTEGER"
 #define SQL_TOOK " INTEGER"
+#define SQL_BOOT " TEXT"
+#define SQL_PID " INTEGER"
+#define SQL_TICKS " INTEGER"
 #define SQL_SIZE " INTEGER"
 #define SQL_TEXT " TEXT"
 #define SQL_JSON " TEXT"
@@ -42,7 +33,8 @@
 #define ADDED_1 0 /* is it an addition of version 4? */
 #define ADDED_2 0
 #define ADDED_4 1
-#define COLUMN(name, type, null, ...) ", " #name SQL_##type SQL_##null
+#define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
+#define COLUMN_(name, type, null, ...) ", " #name SQL_##type SQL_##null
 #define FIRST(name, type, null, since, ...) FIELD_IF(FIRST_##since)(COLUMN(name, type, null, 0))
 #define LAST(name, type, null, since, ...) FIELD_IF(ADDED_##since)(COLUMN(name, type, null, 0))
 #define UNKEYED(name, type, null, since, evidence, cassette, store, ...)                           \
@@ -52,6 +44,10 @@
     FIELD_IF(ADDED_##since)(ADD("sessions", name, type))
 #define ADD_TO_MESSAGES(name, type, null, since, ...)                                              \
     FIELD_IF(ADDED_##since)(ADD("messages", name, type))
+
+/* Which processes a session has (vault/store/running.h). */
+#define RUNNING                                                                                    \
+    "CREATE TABLE running (session_id INTEGER PRIMARY KEY" RUNNING_FIELDS(COLUMN) ") STRICT;"
 
 /* Requests and what became of them. The id is that of the request's message. Nothing fills in the last three columns yet. */
 #define CALLS                                                                                      \

@@ -121,24 +121,20 @@ int writer_session_update(struct writer *s, int64_t id, const struct session_upd
     return writer_end_own(s, own, st);
 }
 
+#define BIND_BOOT(name) connect_bind(q, at++, slice_of(r->name));
+#define BIND_NUMBER(name) bind_count(q, at++, (uint64_t)r->name);
+#define BIND_PID(name) bind_count(q, at++, (uint64_t)r->name);
+#define BIND_TICKS(name) bind_count(q, at++, r->name);
+#define BIND(name, type, null) BIND_##type(name)
+
 int writer_running(struct writer *s, int64_t session_id, const struct running *r)
 {
     enum writer_query i = r != NULL ? Q_RUNNING : Q_ENDED;
     sqlite3_stmt *q = s->q[i];
     sqlite3_bind_int64(q, 1, session_id);
     if (r != NULL) {
-        const uint64_t number[] = {(uint64_t)r->pid_namespace,
-                                   (uint64_t)r->pid,
-                                   r->pid_start,
-                                   (uint64_t)r->client_pid,
-                                   r->client_start,
-                                   (uint64_t)r->server_pid,
-                                   r->server_start,
-                                   (uint64_t)r->server_group,
-                                   (uint64_t)r->server_session};
-        connect_bind(q, 2, slice_of(r->boot));
-        for (size_t k = 0; k < MI_COUNT(number); k++)
-            bind_count(q, 3 + (int)k, number[k]);
+        int at = 2;
+        RUNNING_FIELDS(BIND)
     }
     int st = writer_run(s, i);
     sqlite3_clear_bindings(q);

@@ -265,10 +265,12 @@ static void test_forward_subscription_carries_the_id_of_the_client(void **state)
     server_got(t, MODERN("1", "subscriptions/listen", "\"filter\":1,") "\n");
     live(t, NOTE("notifications/x", "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1}}"));
     live(t, RESULT("1", "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1}}"));
-    server_said(p, NOTE("notifications/x", "{\"_meta\":{\"io.modelcontextprotocol/"
-                                           "subscriptionId\":\"s\"}}") "\n" RESULT(
-                       "\"s\"",
-                       "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"s\"}}") "\n");
+    server_said(
+        p, NOTE("notifications/x",
+                "{\"_meta\":{\"io.modelcontextprotocol/"
+                "subscriptionId\":\"s\"}}") "\n" RESULT("\"s\"",
+                                                        "{\"_meta\":{\"io.modelcontextprotocol/"
+                                                        "subscriptionId\":\"s\"}}") "\n");
 }
 
 static void test_forward_catch_up_repeats_what_only_reads(void **state)
