@@ -185,7 +185,7 @@ def _(t):
     Calls(p).make(300)
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
-    few_lines(p)
+    few_lines(p, most=10)       # a recorder that is slow empties the log once more, and has room again
     eq(lib.integrity(t.vault), [(b"ok",)], "integrity_check")
 
 

@@ -695,7 +695,7 @@ def _(t):
     s.keys("j")
     s.sees("calls 2/5", r"Hang", "hung-99")
     s.keys("j")
-    s.sees("calls 3/5", "Crash", '"status": 52', gone=["51", "53"])
+    s.sees("calls 3/5", "Crash", '"status": 52', gone=['"status": 51', '"status": 53'])     # the path has digits, too
     s.keys("j")
     s.sees("calls 4/5", "Silence", "asked-7", gone=["Hang", "Crash"])
     s.keys("j")

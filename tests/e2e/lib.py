@@ -496,6 +496,8 @@ class Proxy:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.proc.wait()
+        for pid in own:     # it has its locks until it has ended
+            wait_until(lambda pid=pid: process_state(pid) in "ZX", 5, f"process {pid} ends")
         if all_of_it:
             _abandoned.update(f"{self.t.journals}/{name}" for name in os.listdir(self.t.journals))
 
