@@ -54,9 +54,9 @@ struct bundle_record {
     uint64_t place; /* not of BUNDLE_END */
     struct salt salt;
     size_t n; /* fields */
-    struct slice
-        field[BUNDLE_FIELDS]; /* of its kind, see bundle_form.h; {NULL, 0}: NULL, or from n on */
-    int64_t redacted_at_us;   /* 0: it is as it was recorded */
+    /* Of its kind, see bundle_form.h. {NULL, 0}: NULL, or from n on. */
+    struct slice field[BUNDLE_FIELDS];
+    int64_t redacted_at_us; /* 0: it is as it was recorded */
 };
 
 struct bundle_walk {

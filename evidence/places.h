@@ -15,8 +15,8 @@
 struct places {
     uint64_t n;         /* records */
     struct tree groups; /* complete ones */
-    struct digest
-        rest[PLACES_GROUP]; /* n % PLACES_GROUP commitments: the group that is not complete */
+    /* n % PLACES_GROUP commitments: the group that is not complete. */
+    struct digest rest[PLACES_GROUP];
 };
 
 static inline size_t places_rest(const struct places *p)

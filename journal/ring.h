@@ -87,12 +87,12 @@ struct ring {
     uint64_t limit;
     uint64_t end; /* of the last record, published or not */
     char *to;     /* where `end` is in `data` */
-    uint64_t
-        left; /* bytes after `to` that belong to the positions after `end`; to the end of a step */
+    /* Bytes after `to` that belong to the positions after `end`; to the end of a step. */
+    uint64_t left;
     uint64_t freed; /* the memory of positions before it is free; whole steps */
     struct steps steps;
-    struct step_run
-        found; /* by ring_place(), for the record that does not fit into `left`; n 0: it fits */
+    /* By ring_place(), for the record that does not fit into `left`; n 0: it fits. */
+    struct step_run found;
 
     /* the reader's */
     uint64_t at;  /* position of the next record */

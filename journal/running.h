@@ -17,7 +17,7 @@
 #define RUNNING_TICKS(name) uint64_t name;
 #define RUNNING_MEMBER(name, type, null) RUNNING_##type(name)
 
-/* Its own process, its client (the parent), and its server. */
+/* model/records.h describes the fields. */
 struct running {
     RUNNING_FIELDS(RUNNING_MEMBER)
 };

@@ -77,9 +77,7 @@ void field_set(const struct record_field *f, void *record, struct cell v)
     else if (f->type == VALUE_WORD)
         *field_word(f, record) = value_of(f->words, text);
     else
-        *field_number(f, record) = v.type == CELL_INT           ? v.number
-                                   : f->null == VALUE_MINUS_ONE ? -1
-                                                                : 0;
+        *field_number(f, record) = v.type == CELL_INT ? v.number : field_null(f);
     if (f->null == VALUE_UNLESS)
         *field_flag(f, record) = v.type == CELL_INT;
 }

@@ -115,10 +115,10 @@ static inline bool *field_flag(const struct record_field *f, void *record) /* of
     return (bool *)((char *)record + f->flag);
 }
 
-/* Whether a number is NULL, but for VALUE_UNLESS. */
-static inline bool field_stands_for_null(const struct record_field *f, int64_t n)
+/* The number that stands for NULL, unless the field is VALUE_NOT_NULL or VALUE_UNLESS. */
+static inline int64_t field_null(const struct record_field *f)
 {
-    return (f->null == VALUE_ZERO && n == 0) || (f->null == VALUE_MINUS_ONE && n == -1);
+    return f->null == VALUE_MINUS_ONE ? -1 : 0;
 }
 
 /* ---- any field ---- */
@@ -134,7 +134,8 @@ static inline struct cell field_get(const struct record_field *f, const void *re
     if (f->type == VALUE_WORD)
         return (struct cell){CELL_TEXT, 0, slice_of(value_word(f->words, *field_word(f, from)))};
     int64_t n = *field_number(f, from);
-    bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from) : field_stands_for_null(f, n);
+    bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from)
+                                        : f->null != VALUE_NOT_NULL && n == field_null(f);
     return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};
 }
 

@@ -95,11 +95,12 @@
     FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
     FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)
 
-/* The processes of a session that has not ended (journal/running.h): all fields are in the journal. BOOT: the text of
- * process_boot(); PID: of a process, a group or a session; TICKS: process_start(). server_pid 0: no server runs; its other
- * fields describe the last one. */
-#define RUNNING_FIELDS(FIELD)              \
-    /*    name            type    NULL */  \
+/* The processes of a session that has not ended: those of the interposer (pid), of its client and of the server. All fields are
+ * in the journal. BOOT: text of process_boot(). PID: id of a process, of a process group or of a session (setsid(2)). TICKS:
+ * start time of a process, process_start(). If no server runs, server_pid is 0, and the other fields of the server describe
+ * the last one. */
+#define RUNNING_FIELDS(FIELD)               \
+    /*    name            type    NULL */   \
     FIELD(boot,           BOOT,   NOT_NULL) \
     FIELD(pid_namespace,  NUMBER, ZERO)     \
     FIELD(pid,            PID,    NOT_NULL) \
@@ -118,7 +119,8 @@
 #define FIELD_IF_(choice) FIELD_IF_##choice
 #define FIELD_IF_0(...)
 #define FIELD_IF_1(...) __VA_ARGS__
-#define FIELD_NUMBER_NUMBER 1 /* of the type: is it a number? */
+#define FIELD_NAME(name, ...) ", " #name /* for a list of columns */
+#define FIELD_NUMBER_NUMBER 1            /* of the type: is it a number? */
 #define FIELD_NUMBER_TIME 1
 #define FIELD_NUMBER_SINCE 1
 #define FIELD_NUMBER_TOOK 1

@@ -62,8 +62,8 @@ struct recorder_config {
     const char *escalate_command; /* NULL: none */
     struct retention retention;
     size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
-    uint64_t
-        max_waiting; /* bytes of all journals of the user while the vault cannot be written; 0: no bound */
+    /* Bytes of all journals of the user while the vault cannot be written; 0: no bound. */
+    uint64_t max_waiting;
 };
 
 /* Called from the loop; `data` as given to recorder_watch(). */

@@ -43,8 +43,8 @@ struct recorder {
     bool took;                 /* a message of the client was appended: recorder_paces() */
     bool failed;               /* RECORDER_FAILED was returned */
     bool body_lost; /* a message was recorded without its body (logged once), or must be (stop) */
-    int64_t
-        waits_since_us; /* since when there is no room, or (sync_full) something is not stored; 0: not */
+    /* Since when there is no room, or (sync_full) something is not stored; 0: not. */
+    int64_t waits_since_us;
 
     struct worker worker;
     int lock; /* VAULT/running.lock, opened by the recorder process: kept open, so that its lock lasts; -1: none */

@@ -21,8 +21,8 @@ struct page {
     struct query_session session;
     struct bundle_walk first, last, at; /* session and end borrow from the first two */
     struct bundle_record start, end;
-    struct query_message
-        request[VERDICT_BODIES]; /* the requests that were printed; texts are gone */
+    /* The requests that were printed; texts are gone. */
+    struct query_message request[VERDICT_BODIES];
     size_t requests;
 };
 

@@ -55,9 +55,8 @@ static void add_preview(struct page *p, const struct query_message *m, struct sl
 {
     struct buf *text = &p->x->text;
     buf_clear(text);
-    preview_add(text, m, body,
-                PREVIEW_MAX +
-                    4); /* 4: a longer text exceeds PREVIEW_MAX by one character or more */
+    /* 4: a longer text exceeds PREVIEW_MAX by one character or more */
+    preview_add(text, m, body, PREVIEW_MAX + 4);
     if (text->n > PREVIEW_MAX) {
         text->n = text_head(buf_slice(text), PREVIEW_MAX).n;
         buf_adds(text, "…");

@@ -18,7 +18,7 @@ struct proxied {
  * EXIT_FINE, or EXIT_TROUBLE after a message on stderr. */
 MI_MUST int proxied_open(struct proxied *p, const struct settings *s, const char *const options[],
                          char *const *server);
-void proxied_close(
-    struct proxied *p); /* safe after a failed proxied_open(), and for a zeroed one */
+/* Safe after a failed proxied_open(), and for a zeroed one. */
+void proxied_close(struct proxied *p);
 
 #endif

@@ -22,10 +22,8 @@ struct save {
     int error;      /* errno of the first failure; 0 */
 };
 
-enum save_access {
-    SAVE_SHARED = 0666,
-    SAVE_PRIVATE = 0600
-}; /* mode of a new file, before the umask */
+/* Mode of a new file, before the umask. */
+enum save_access { SAVE_SHARED = 0666, SAVE_PRIVATE = 0600 };
 
 void save_open(struct save *s, const char *path, enum save_access access);
 bool save_write(struct save *s, struct slice bytes); /* false: failed */

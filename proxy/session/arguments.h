@@ -2,9 +2,10 @@
  *
  * Nothing is checked before a complete list is known; a tool that is missing in it is unknown.
  *
- * Limits    those of wire/schema: the message waits for its check, about 5 ms at most. So that the result does not depend on how
- *           busy the machine is, steps decide; ARGUMENTS_CPU_US of CPU time for compiling a tool's schema, and as much for
- *           each check, is a second limit. A message that exceeds one is forwarded, with a finding.
+ * Limits    those of wire/schema. They count steps, so that the result does not depend on how busy the machine is. For steps
+ *           that turn out to be expensive, compiling a tool's schema and each check also have a limit of ARGUMENTS_CPU_US of
+ *           CPU time. A message that exceeds a limit is forwarded, with a finding.
+ * Blocks    never, but the message waits for its check.
  * Changes   tools. */
 #ifndef MI_PROXY_SESSION_ARGUMENTS_H
 #define MI_PROXY_SESSION_ARGUMENTS_H

@@ -16,8 +16,8 @@
 #define WITH_AVX2 0
 #endif
 
-#define SETS                                                                                       \
-    3 /* of eight groups each; with 2, ordinary text takes a fifth longer (`make bench-parts`) */
+/* Of eight groups each; with 2, ordinary text takes a fifth longer (`make bench-parts`). */
+#define SETS 3
 #define GROUPS (SETS * 8)
 #define HALF 16 /* values of a nibble */
 

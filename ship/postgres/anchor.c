@@ -65,8 +65,8 @@ static int compare_logs(struct sender *s, const struct chain *theirs)
     struct known k = {.until = theirs->n};
     int64_t n, before = -1;
     int st = 0;
-    while (st == 0 && k.ours.n < k.until &&
-           k.ours.n > before) { /* not at the end, or a missing leaf */
+    /* until the end, or a missing leaf */
+    while (st == 0 && k.ours.n < k.until && k.ours.n > before) {
         before = k.ours.n;
         st = sender_read(s, UNSENT_LEAVES, before, 0, 0, on_known, &k, &n);
     }

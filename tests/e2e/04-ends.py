@@ -182,7 +182,7 @@ def _(t):
         eq(t.rows("SELECT status FROM invocations ORDER BY started_at_us DESC LIMIT 1"), [(b"server-gone",)], "in the record")
 
 
-@case("a command that cannot be started for want of descriptors: the client's messages are read until it closes stdin")
+@case("a command that cannot be started because no descriptor is left: the client is answered until it closes stdin")
 def _(t):
     for most in range(9, 15):
         p = t.proxy("--grace", "20s", server=["/bin/cat"], preexec=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)), record=False)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Tools that differ from the previous session: the finding, the event, and `tools --diff`."""
+import contextlib
 import json
 
 import lib
 from lib import case, check, eq, request, result
-from looking import on_terminal
+from looking import add_message, add_session, fails, make_vault, on_terminal, run
 
 ADD = {"name": "add", "description": "adds\nnumbers", "annotations": {"readOnlyHint": True},
        "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]}}
@@ -127,6 +128,25 @@ def _(t):
        [("add", "changed", True, True), ("mul", "new", False, False), ("sub", "gone", False, False)], "JSON")
     eq(tools("other", "--diff", status=0), "no earlier list of tools of other to compare with\n", "one list")
     tools("none", status=3)
+
+
+@case("tools finds the list of a server that 3,000 newer sessions of another one follow, whatever its name is")
+def _(t):
+    names = ("calc", "calc*", "c[a]lc", "c\\alc")
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        for i, name in enumerate(names):
+            add_session(db, i + 1, name=name)
+            add_message(db, i + 1, 1, kind="request", method="tools/list", rpc_id="1")
+            add_message(db, i + 1, 2, kind="result", direction="s2c", rpc_id="1", request_seq=1,
+                        body=result(1, {"tools": [{**SUB, "name": f"tool{i}"}]}).decode())
+        for i in range(len(names) + 1, 3000):
+            add_session(db, i, name="other")
+        db.execute("COMMIT")
+    for i, name in enumerate(names):
+        eq([json.loads(x)["name"] for x in run(t, "tools", name, "--json").splitlines()], [f"tool{i}"], name)
+    said = fails(t, 3, "tools", "other", "--vault", str(t.vault))
+    check("no complete tools/list in the first 500 messages of the newest 100 sessions of other" in said, said)
 
 
 if __name__ == "__main__":

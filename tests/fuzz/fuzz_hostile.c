@@ -6,6 +6,7 @@
  * malloc() and free() are replaced by --wrap (Makefile): the memory of PCRE2 is counted because it comes from base/pattern.c. */
 #include "base/clock.h"
 #include "base/pattern.h"
+#include "proxy/session/arguments.h"
 #include "tests/fuzz/fuzz.h"
 #include "wire/schema/tools.h"
 
@@ -23,8 +24,7 @@
 /* In µs of CPU: several times what is measured without the instrumentation of the fuzzer, on a machine that others use, too. */
 #define OPEN_MOST_US (150000 * SLOWER)
 #define CHECK_MOST_US (50000 * SLOWER)
-#define LIVE_US 50000 /* of a live connection, besides the steps */
-#define LIVE_MOST_US (LIVE_US + 15000 * SLOWER)
+#define LIVE_MOST_US (ARGUMENTS_CPU_US + 15000 * SLOWER)
 /* The quota, and what compiling needs besides: a tree and the names in it, one at a time. */
 #define MEMORY_MOST (SCHEMA_BYTES_MAX + ((size_t)40 << 20))
 #define TRIES 3 /* the shortest time of several counts: the first may have been disturbed */
@@ -487,7 +487,7 @@ static void check(struct schema *s, struct schema_limits *limits, struct slice v
         int64_t took = check_time(s, value, i == 0 ? &first : &again);
         best = took < best ? took : best;
     }
-    limits->cpu_us = LIVE_US;
+    limits->cpu_us = ARGUMENTS_CPU_US;
     for (int i = 0; i < TRIES && live > LIVE_MOST_US / 4; i++) {
         int64_t took = check_time(s, value, &again);
         live = took < live ? took : live;
@@ -538,7 +538,7 @@ static void try_schema(struct slice schema, struct slice value)
 /* A list of tools with this schema for arguments and results, and a call of each with a result. */
 static void try_list(struct input *in, struct slice schema, struct slice value)
 {
-    struct tools t = {.limits = {.cpu_us = LIVE_US}};
+    struct tools t = {.limits = {.cpu_us = ARGUMENTS_CPU_US}};
     struct buf one = {0}, list = {0}, line = {0};
     struct rpc m;
     unsigned n = times(in) % 400;

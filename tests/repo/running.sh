@@ -79,7 +79,8 @@ expect "run-tests --repeat: says how often a case failed, and what it said" repe
 load_of() { grep -lsz "[g]etppid() == $1:" /proc/[0-9]*/cmdline; }
 load_ends() {
     local pid end=$((SECONDS + 60))
-    env -u TEST_UNDER "$tmp/fake/scripts/run-tests" --load build slow >/dev/null 2>&1 &
+    mkdir -p "$tmp/left"    # after a SIGKILL, its own temporary folder is there
+    env -u TEST_UNDER TMPDIR="$tmp/left" "$tmp/fake/scripts/run-tests" --load build slow >/dev/null 2>&1 &
     pid=$!
     until load_of "$pid"; do
         [ "$SECONDS" -lt "$end" ] || { echo "no load within 60 s"; return 1; }

@@ -180,8 +180,8 @@ static inline const char *ask_file(const char *db_path, const char *sql)
     if (sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         fail_msg("%s: %s", db_path, sqlite3_errmsg(db));
     sqlite3_busy_timeout(db, 5000);
-    (void)sqlite3_exec(db, "PRAGMA ignore_check_constraints = 1", NULL, NULL,
-                       NULL); /* as sql_run() */
+    /* as sql_run() */
+    (void)sqlite3_exec(db, "PRAGMA ignore_check_constraints = 1", NULL, NULL, NULL);
     if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {

@@ -2,7 +2,6 @@
 
 #include "vault/audit/trail.h"
 #include "vault/store/call_fill.h"
-#include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
 #include <stdio.h>

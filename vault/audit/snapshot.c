@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
-#define NAME(name, ...) ", " #name
 
 /* ?2 of the pages is the last id of the page before. */
 static const char *const sql[SNAPSHOT_COUNT] = {
@@ -42,7 +41,7 @@ static const char *const sql[SNAPSHOT_COUNT] = {
     [SNAPSHOT_UNCOVERED] = "SELECT uid, name, started_at_us FROM sessions WHERE id = ?1",
     [SNAPSHOT_FILLED] = "SELECT calls FROM sessions WHERE id = ?1",
     [SNAPSHOT_CALLS] =
-        "SELECT id" CALL_FIELDS(NAME) " FROM calls WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+        "SELECT id" CALL_FIELDS(FIELD_NAME) " FROM calls WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
     [SNAPSHOT_FIRST_CALL] = "SELECT min(id) FROM calls WHERE id BETWEEN ?1 << 36"
                             " AND (?1 << 36) + 68719476735",
     [SNAPSHOT_CALL_OWNER] = "SELECT min(id) FROM calls WHERE id >= ?1",

@@ -217,8 +217,8 @@ int import_commit(struct import *d)
             known[i] = buf_slice(&d->learnt[i]);
     }
     int64_t ended_us;
-    if (__builtin_add_overflow(d->started_us, d->last_t_us,
-                               &ended_us)) /* a file may have any numbers */
+    /* a file may have any numbers */
+    if (__builtin_add_overflow(d->started_us, d->last_t_us, &ended_us))
         ended_us = d->started_us;
     struct session_update u = {
         .client_name = known[L_CLIENT_NAME],

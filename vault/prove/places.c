@@ -35,11 +35,11 @@ static int read_session(struct prove *p)
 
 static int read_events(struct prove *p)
 {
-    sqlite3_stmt *s = prove_prepare(
-        p,
-        "SELECT id, place, " FIRST("'event ' || place",
-                                   "e.commitment") " FROM events e WHERE session_id = ?1",
-        p->what->session_id);
+    /* clang-format off */
+    static const char sql[] = "SELECT id, place, " FIRST("'event ' || place", "e.commitment")
+                              " FROM events e WHERE session_id = ?1";
+    /* clang-format on */
+    sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);
     int rc, st = 0;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW && st == 0) {
         int64_t place = sqlite3_column_int64(s, 1);
@@ -55,13 +55,12 @@ static int read_events(struct prove *p)
 /* Messages have the places that are left. */
 static int read_messages(struct prove *p)
 {
-    sqlite3_stmt *s =
-        prove_prepare(p,
-                      "SELECT seq, " FIRST("'message ' || seq",
-                                           "m.commitment") " FROM messages m WHERE id BETWEEN ?1 "
-                                                           "<< 36 AND (?1 << 36) + 68719476735"
-                                                           " ORDER BY id",
-                      p->what->session_id);
+    /* clang-format off */
+    static const char sql[] = "SELECT seq, " FIRST("'message ' || seq", "m.commitment")
+                              " FROM messages m WHERE id BETWEEN ?1 << 36"
+                              " AND (?1 << 36) + 68719476735 ORDER BY id";
+    /* clang-format on */
+    sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);
     uint64_t place = 1;
     int rc = SQLITE_DONE, st = 0;
     while (st == 0) {
@@ -94,8 +93,8 @@ static int want(struct prove *p, int64_t seq)
 static int want_call(struct prove *p)
 {
     static const char sql[] =
-        "WITH r(seq) AS (SELECT coalesce(request_seq, seq) FROM messages WHERE id = (?1 << 36) + "
-        "?2)"
+        "WITH r(seq) AS (SELECT coalesce(request_seq, seq) FROM messages"
+        " WHERE id = (?1 << 36) + ?2)"
         " SELECT m.seq FROM messages m, r WHERE m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
         " AND (m.seq = ?2 OR m.seq = r.seq OR m.request_seq = r.seq)";
     sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);

@@ -9,7 +9,7 @@
 
 /* ---- checks ---- */
 
-static bool is_glob(const char *text)
+bool filter_is_glob(const char *text)
 {
     return strpbrk(text, "*?[") != NULL;
 }
@@ -30,7 +30,7 @@ bool filter_name(const char *glob, struct slice text)
         return true;
     if (text.p == NULL)
         text = slice_of("");
-    return is_glob(glob) ? fits_glob(glob, text) : slice_is(text, glob);
+    return filter_is_glob(glob) ? fits_glob(glob, text) : slice_is(text, glob);
 }
 
 bool filter_project(const char *project, struct slice cwd)
@@ -39,7 +39,7 @@ bool filter_project(const char *project, struct slice cwd)
         return true;
     if (cwd.p == NULL)
         return false;
-    if (is_glob(project))
+    if (filter_is_glob(project))
         return fits_glob(project, cwd);
     size_t n = strlen(project);
     while (n > 1 && project[n - 1] == '/')
@@ -107,7 +107,7 @@ static void add_name(struct where *w, const char *column, const char *name)
     char before[64];
     if (name == NULL)
         return;
-    bool glob = is_glob(name), empty = name[0] == '\0';
+    bool glob = filter_is_glob(name), empty = name[0] == '\0';
     snprintf(before, sizeof before,
              glob    ? "fits(%s, "
              : empty ? "ifnull(%s, '') = "

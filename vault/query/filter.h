@@ -43,6 +43,7 @@ enum filter_time {
 
 /* ---- checks ---- */
 
+bool filter_is_glob(const char *name);
 /* Whether the text matches the name or glob. NULL matches everything. */
 bool filter_name(const char *glob, struct slice text);
 /* Whether the working directory is the project, or below it. The same globs. */

@@ -49,7 +49,7 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
         if (f->null == VALUE_UNLESS)
             *field_flag(f, record) = sqlite3_column_type(st, i) != SQLITE_NULL;
         else if (f->null == VALUE_MINUS_ONE && sqlite3_column_type(st, i) == SQLITE_NULL)
-            *field_number(f, record) = -1;
+            *field_number(f, record) = field_null(f);
     }
     return i;
 }

@@ -11,8 +11,8 @@
 
 /* Calls of the client, of sessions that have their calls in the table. */
 #define CALL_ROWS                                                                                  \
-    " FROM main.calls WHERE id BETWEEN ?1 AND ?2 AND direction = 'c2s' AND origin = 'peer' ORDER " \
-    "BY id"
+    " FROM main.calls WHERE id BETWEEN ?1 AND ?2 AND direction = 'c2s' AND origin = 'peer'"        \
+    " ORDER BY id"
 
 #define FACTS                                                                                      \
     "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"           \

@@ -78,8 +78,8 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     struct reading l = {
         .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
     struct filter f = FILTER_ANY;
-    /* a name that could be a glob is compared with each session's */
-    f.server = strpbrk(server, "*?[") == NULL ? server : NULL;
+    /* a glob does not always match itself: on_session() compares the name */
+    f.server = filter_is_glob(server) ? NULL : server;
     int st = query_sessions_of(q, &f, FILTER_BEGAN, 0, on_session, &l);
     bool found = false;
     for (size_t i = 0; st == 0 && !found && i < l.n; i++) {

@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-#define NAME(name, ...) ", " #name
-#define COLUMNS "id" CALL_FIELDS(NAME)
+#define COLUMNS "id" CALL_FIELDS(FIELD_NAME)
 
 /* A commit that was reported as failed may have been written: the same rows are then put again. */
 static const char *const sql[CALL_STATEMENTS] = {

@@ -64,12 +64,11 @@ static void fill(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
 
 static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
 {
-    sqlite3_stmt *q =
-        prepare(db,
-                "SELECT place, " FIRST(
-                    "'event ' || place",
-                    "e.commitment") " FROM events e WHERE session_id = ?1 ORDER BY id DESC",
-                session_id);
+    /* clang-format off */
+    static const char sql[] = "SELECT place, " FIRST("'event ' || place", "e.commitment")
+                              " FROM events e WHERE session_id = ?1 ORDER BY id DESC";
+    /* clang-format on */
+    sqlite3_stmt *q = prepare(db, sql, session_id);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
         fill(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
@@ -81,12 +80,12 @@ static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
 static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
-    sqlite3_stmt *q = prepare(
-        db,
-        "SELECT " FIRST("'message ' || seq", "m.commitment") " FROM messages m WHERE id BETWEEN ?1 "
-                                                             "<< 36 AND (?1 << 36) + 68719476735"
-                                                             " ORDER BY id DESC",
-        session_id);
+    /* clang-format off */
+    static const char sql[] = "SELECT " FIRST("'message ' || seq", "m.commitment")
+                              " FROM messages m WHERE id BETWEEN ?1 << 36"
+                              " AND (?1 << 36) + 68719476735 ORDER BY id DESC";
+    /* clang-format on */
+    sqlite3_stmt *q = prepare(db, sql, session_id);
     int rc = SQLITE_DONE;
     for (;;) {
         while (place > s->from && s->filled[place - 1 - s->from])

@@ -20,7 +20,6 @@
 #define SAME_COLUMNS ", session_id, origin, action, redactions"
 #define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding, revision"
 
-#define NAME(name, type, null) ", " #name
 #define PARAMETER(name, type, null) ",?"
 #define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
@@ -51,7 +50,7 @@ static const char *const sql[Q_COUNT] = {
     /* each begins with a comma: one that changes nothing is before them */
     [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
     [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id" RUNNING_FIELDS(
-        NAME) ") VALUES (?" RUNNING_FIELDS(PARAMETER) ")",
+        FIELD_NAME) ") VALUES (?" RUNNING_FIELDS(PARAMETER) ")",
     [Q_ENDED] = "DELETE FROM running WHERE session_id = ?1",
     [Q_EVENT_SESSION] = "SELECT s.id, s.uid FROM events e JOIN sessions s ON s.id = e.session_id"
                         " WHERE e.kind = ?1 AND e.detail = ?2 ORDER BY e.id LIMIT 1",

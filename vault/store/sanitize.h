@@ -30,8 +30,8 @@ struct row_sanitizer {
 
 struct sanitized_row {
     struct slice rpc_id, method, target, body; /* valid UTF-8, without NUL; {NULL, 0}: absent */
-    struct slice
-        revision;        /* {NULL, 0} also if the sanitizer finds anything in it: then it is none */
+    /* {NULL, 0} also if the sanitizer finds anything in it: then it is none. */
+    struct slice revision;
     uint64_t redactions; /* those of row.redactions included */
 };
 

@@ -33,6 +33,7 @@
 #define ADDED_1 0 /* is it an addition of version 4? */
 #define ADDED_2 0
 #define ADDED_4 1
+/* RUNNING_FIELDS has nothing behind `null`. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name SQL_##type SQL_##null
 #define FIRST(name, type, null, since, ...) FIELD_IF(FIRST_##since)(COLUMN(name, type, null, 0))

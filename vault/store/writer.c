@@ -210,8 +210,8 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
     struct slice body = b->text[BATCH_BODY];
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    int st =
-        writer_take_lock(s); /* not written again and again while another process holds the lock */
+    /* not written again and again while another process holds the lock */
+    int st = writer_take_lock(s);
     if (st < 0)
         return st;
     b->text[BATCH_BODY] = (struct slice){0};

@@ -55,8 +55,8 @@ int scrub_escalations(struct scrub *s)
         st = id > last ? scrub_row(s, q) : db_damaged(&s->d);
         last = id;
     }
-    int ended =
-        db_done(&s->d, q, rc); /* before the commit: an open SELECT would hold the old snapshot */
+    /* before the commit: an open SELECT would hold the old snapshot */
+    int ended = db_done(&s->d, q, rc);
     st = st == 0 ? ended : st;
     if (st == 0)
         st = scrub_commit(s);
