@@ -147,8 +147,7 @@ def running_file(pid):
 
 def below(pid):
     """The processes that this one has started: {name: pid}."""
-    kids = [int(x) for x in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return {Path(f"/proc/{x}/comm").read_text().strip(): x for x in kids}
+    return {name: kid for kid, name in lib.children_of(pid).items()}
 
 
 def states(t, *args):

@@ -473,12 +473,7 @@ class Proxy:
 
     def children(self):
         """The running child processes of the interposer, with their names."""
-        found = {}
-        with contextlib.suppress(OSError):
-            for kid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split():
-                with contextlib.suppress(OSError):
-                    found[int(kid)] = Path(f"/proc/{kid}/comm").read_text().strip()
-        return found
+        return children_of(self.pid)
 
     def recorder(self, other_than=None):
         """The pid of its recorder process, once it runs."""
@@ -521,6 +516,16 @@ _journals = []      # directories of the cases that run in this process
 _abandoned = set()  # journals of which the proxy and its recorder were killed
 _signed_vaults = set()  # as bytes; vaults of tests that have made a key
 strange_files = set()   # paths: never waited for, though a damaged journal may name a process that exists
+
+
+def children_of(pid):
+    """{pid: name} of the child processes that exist now; each may exit at any time."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for kid in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with contextlib.suppress(OSError):
+                found[int(kid)] = Path(f"/proc/{kid}/comm").read_text().strip()
+    return found
 
 
 def process_state(pid):

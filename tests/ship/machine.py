@@ -1,4 +1,5 @@
 """A systemd with a user, in namespaces of its own on top of this machine's files: what is written there is gone afterwards."""
+import contextlib
 import os
 import shlex
 import shutil
@@ -80,9 +81,10 @@ class Machine:
         return found
 
     def find_leader(self):
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        if children and b"systemd" in Path(f"/proc/{children[0]}/cmdline").read_bytes().split(b"\0")[0]:
-            return children[0]
+        with contextlib.suppress(OSError):  # a child that has just exited
+            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+            if children and b"systemd" in Path(f"/proc/{children[0]}/cmdline").read_bytes().split(b"\0")[0]:
+                return children[0]
         return None
 
     def run(self, *words, **more):
