@@ -66,6 +66,7 @@ void beside_selected(struct ui *u)
 {
     struct beside *c = &u->beside;
     const struct shown *s = &u->shown;
+    stack_drop(u, &beside_view);
     /* several keys may have been pressed since it was drawn */
     if (show_selected(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
         return;
@@ -84,8 +85,10 @@ void beside_selected(struct ui *u)
         return;
     }
     int st = keep(s, &c->call[1]) ? open_pair(c) : MI_ENOMEM;
-    if (st == 0)
+    if (st == 0) {
+        stack_open(u, &beside_view);
         return;
+    }
     beside_close(u);
     ui_complain(u, st == MI_EFULL    ? "too long to be compared here; use the command diff"
                    : st == MI_EINVAL ? "only JSON can be compared"
@@ -94,11 +97,11 @@ void beside_selected(struct ui *u)
 
 /* ---- keys ---- */
 
-static void move(struct ui *u, bool forward, size_t rows)
+static int beside_move(struct ui *u, enum motion m, int by)
 {
-    struct beside *c = &u->beside;
-    c->top = forward ? c->top + rows : c->top - size_min(c->top, rows);
-    c->found = SIZE_MAX;
+    move_top(&u->beside.top, m, by, u->height > 5 ? u->height - 5 : 1);
+    u->beside.found = SIZE_MAX;
+    return 0;
 }
 
 static void go_difference(struct ui *u, bool forward)
@@ -114,52 +117,37 @@ static void go_difference(struct ui *u, bool forward)
     c->top = to - size_min(to, BESIDE_ABOVE);
 }
 
-static void show_lines(struct ui *u, bool all)
+static int show_lines(struct ui *u, bool all)
 {
-    if (pair_show(u->beside.pair, all) < 0)
-        beside_close(u);
     u->beside.top = 0;
     u->beside.found = SIZE_MAX;
+    return pair_show(u->beside.pair, all);
 }
 
-bool beside_action(struct ui *u, enum action x)
+static int beside_key(struct ui *u, enum action x)
 {
     struct beside *c = &u->beside;
-    size_t page = u->height > 5 ? u->height - 5 : 1;
     switch (x) {
-    case ACTION_UP:
-    case ACTION_DOWN:
-        move(u, x == ACTION_DOWN, 1);
-        return true;
-    case ACTION_PAGE_UP:
-    case ACTION_PAGE_DOWN:
     case ACTION_FOLD: /* the space bar */
-        move(u, x != ACTION_PAGE_UP, page);
-        return true;
-    case ACTION_FIRST:
-    case ACTION_LAST:
-        c->top = x == ACTION_LAST ? pair_rows(c->pair) : 0;
-        c->found = SIZE_MAX;
-        return true;
+        return beside_move(u, MOVE_PAGE, 1);
     case ACTION_LEFT:
     case ACTION_RIGHT:
         c->from = x == ACTION_RIGHT ? c->from + 8 : c->from - size_min(c->from, 8);
-        return true;
+        break;
     case ACTION_NEXT_MATCH:
     case ACTION_PREVIOUS_MATCH:
         go_difference(u, x == ACTION_NEXT_MATCH);
-        return true;
+        break;
     case ACTION_FOLD_ALL:
     case ACTION_UNFOLD_ALL:
-        show_lines(u, x == ACTION_UNFOLD_ALL);
-        return true;
+        return show_lines(u, x == ACTION_UNFOLD_ALL);
     case ACTION_BESIDE:
-    case ACTION_BACK:
-        beside_close(u);
-        return true;
+        stack_close(u);
+        break;
     default:
-        return x != ACTION_QUIT && x != ACTION_HELP && x != ACTION_REPAINT;
+        return VIEW_UNKNOWN;
     }
+    return 0;
 }
 
 /* ---- the picture ---- */
@@ -181,7 +169,7 @@ static void draw_side(struct ui *u, const struct area *a, enum pair_side side)
     }
 }
 
-void beside_draw(struct ui *u, const struct area *all)
+static int beside_draw(struct ui *u, const struct area *all)
 {
     struct beside *c = &u->beside;
     struct area left = *all, right = *all;
@@ -193,18 +181,21 @@ void beside_draw(struct ui *u, const struct area *all)
     draw_side(u, &left, PAIR_LEFT);
     draw_side(u, &right, PAIR_RIGHT);
     screen_rule(left.width, all->y, all->height);
+    return 0;
 }
 
-void beside_hints(struct ui *u, const struct area *line)
-{
-    static const char *const hints[][2] = {
-        {"?", "help"},           {"Esc", "back"},    {"n", "next difference"},
-        {"N", "the one before"}, {"+", "all lines"}, {"-", "differences only"},
-    };
-    cells_begin(&u->cells, 0, line->width, u->ascii);
-    for (size_t i = 0; i < MI_COUNT(hints); i++) {
-        cells_addf(&u->cells, CELLS_FOLD, " %s", hints[i][0]);
-        cells_addf(&u->cells, CELLS_DIM, " %s ", hints[i][1]);
-    }
-    draw_line(u, line, 0, SCREEN_NORMAL);
-}
+static const struct hint hints[] = {
+    {ACTION_NEXT_MATCH, "next difference"},
+    {ACTION_PREVIOUS_MATCH, "the one before"},
+    {ACTION_UNFOLD_ALL, "all lines"},
+    {ACTION_FOLD_ALL, "differences only"},
+    {ACTION_NONE, NULL},
+};
+
+const struct view_ops beside_view = {
+    .draw = beside_draw,
+    .move = beside_move,
+    .key = beside_key,
+    .close = beside_close,
+    .hints = {hints},
+};

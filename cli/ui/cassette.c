@@ -1,50 +1,11 @@
 /* cassette.c - a recording in a file, as a vault. */
 #include "cli/ui/ui.h"
 
-#include "vault/cassette/file.h"
-#include "vault/cassette/import.h"
-
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-struct copying {
-    struct import *import;
-    int status;
-};
-
-static bool on_session(void *ctx, const struct query_session *s)
-{
-    struct copying *c = ctx;
-    c->status = import_session(c->import, s, NULL);
-    return c->status == 0;
-}
-
-static bool on_message(void *ctx, const struct query_message *m)
-{
-    struct copying *c = ctx;
-    c->status = import_message(c->import, m);
-    return c->status == 0;
-}
-
-static int copy(const char *file, const char *dir, struct buf *error)
-{
-    struct copying c = {0};
-    int st = import_open(&c.import, dir, error);
-    if (st == 0)
-        st = cassette_read(file, on_session, on_message, &c, error);
-    if (st == 0 && c.status == 0)
-        c.status = import_commit(c.import);
-    if (st == 0 && c.status < 0) {
-        buf_clear(error);
-        buf_adds(error, import_error(c.import));
-        st = c.status;
-    }
-    import_close(c.import);
-    return st;
-}
 
 int cassette_vault(const char *file, char **ret_dir, struct buf *error)
 {
@@ -62,14 +23,14 @@ int cassette_vault(const char *file, char **ret_dir, struct buf *error)
         free(dir);
         return MI_EIO;
     }
-    int st = copy(file, dir, error);
-    if (st == 0) {
+    if (outside_run((const char *const[]){"import", "--vault", dir, "--", file, NULL}, error) ==
+        0) {
         *ret_dir = dir;
         return 0;
     }
     cassette_vault_remove(dir);
     free(dir);
-    return st;
+    return MI_EIO;
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)

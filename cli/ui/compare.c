@@ -24,7 +24,7 @@ struct compare {
     size_t at;
 };
 
-void compare_close(struct ui *u)
+static void compare_close(struct ui *u)
 {
     struct compare *c = u->compare;
     if (c == NULL)
@@ -111,6 +111,7 @@ int compare_open(struct ui *u, const char *ref)
 {
     static const struct diff_rules rules = {.canon = {.across = true}};
     struct buf error = {0};
+    stack_drop(u, &compare_view);
     u->compare = calloc(1, sizeof *u->compare);
     if (u->compare == NULL)
         return MI_ENOMEM;
@@ -128,6 +129,8 @@ int compare_open(struct ui *u, const char *ref)
     if (st < 0) {
         ui_complain(u, "cannot compare: %s", error.n > 0 ? buf_str(&error) : "out of memory");
         compare_close(u);
+    } else {
+        stack_open(u, &compare_view);
     }
     buf_close(&error);
     return 0;
@@ -145,7 +148,7 @@ static uint32_t row_at(const struct compare *c, size_t at)
     return c->every ? (uint32_t)at : c->row[at];
 }
 
-/* Leaves the comparison for the call of the chosen session. */
+/* Shows the call of the chosen session. */
 static void open_call(struct ui *u)
 {
     struct compare *c = u->compare;
@@ -155,32 +158,31 @@ static void open_call(struct ui *u)
         return;
     }
     int64_t seq = (int64_t)diff_call(c->diff, DIFF_B, row.b).seq;
-    compare_close(u);
-    u->focus = PANE_DETAIL;
+    main_open(u, PANE_DETAIL);
     list_go(u, listing_place(&u->listing, seq));
 }
 
-void compare_act(struct ui *u, enum action x)
+static int compare_move(struct ui *u, enum motion m, int by)
 {
     struct compare *c = u->compare;
-    size_t n = shown_rows(c);
-    if (x == ACTION_UP || x == ACTION_DOWN)
-        c->at = cursor_move(&c->cursor, n, c->at, x == ACTION_UP ? -1 : 1);
-    else if (x == ACTION_PAGE_UP || x == ACTION_PAGE_DOWN)
-        c->at = cursor_page(&c->cursor, n, c->at, x == ACTION_PAGE_UP ? -1 : 1);
-    else if (x == ACTION_FIRST)
-        c->at = cursor_move(&c->cursor, n, c->at, -(int64_t)n);
-    else if (x == ACTION_LAST)
-        c->at = cursor_move(&c->cursor, n, c->at, (int64_t)n);
-    else if (x == ACTION_MODE) {
+    c->at = move_cursor(&c->cursor, shown_rows(c), c->at, m, by);
+    return 0;
+}
+
+static int compare_key(struct ui *u, enum action x)
+{
+    struct compare *c = u->compare;
+    if (x == ACTION_MODE) {
         c->every = !c->every;
         c->at = 0;
-    } else if (x == ACTION_OPEN && n > 0)
+    } else if (x == ACTION_OPEN && shown_rows(c) > 0) {
         open_call(u);
-    else if (x == ACTION_BACK || x == ACTION_DIFF)
-        compare_close(u);
-    else if (x == ACTION_QUIT)
-        u->quit = true;
+    } else if (x == ACTION_DIFF) {
+        stack_close(u);
+    } else {
+        return VIEW_UNKNOWN;
+    }
+    return 0;
 }
 
 /* ---- drawing ---- */
@@ -296,7 +298,7 @@ static int draw_rows(struct ui *u, const struct area *a)
     return 0;
 }
 
-int compare_draw(struct ui *u, const struct area *a)
+static int compare_draw(struct ui *u, const struct area *a)
 {
     struct compare *c = u->compare;
     const uint64_t *n = c->counts.rows;
@@ -322,3 +324,17 @@ int compare_draw(struct ui *u, const struct area *a)
         draw_differences(u, &rest, &c->result);
     return st;
 }
+
+static const struct hint hints[] = {
+    {ACTION_OPEN, "open the call"},
+    {ACTION_MODE, "only differences, or all"},
+    {ACTION_NONE, NULL},
+};
+
+const struct view_ops compare_view = {
+    .draw = compare_draw,
+    .move = compare_move,
+    .key = compare_key,
+    .close = compare_close,
+    .hints = {hints},
+};

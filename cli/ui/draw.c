@@ -137,51 +137,27 @@ static void draw_prompt(struct ui *u, const struct area *a)
     screen_cursor(at - from, a->y);
 }
 
-/* Whether a key is worth a place in the footer of this pane. */
-static bool is_useful(const struct ui *u, enum action x)
-{
-    bool list = u->focus != PANE_DETAIL;
-    switch (x) {
-    case ACTION_OPEN:
-    case ACTION_MODE:
-    case ACTION_NEXT_FAILED:
-    case ACTION_EXPORT:
-    case ACTION_DIFF:
-        return list;
-    case ACTION_SEND:
-        return u->focus != PANE_SESSIONS;
-    case ACTION_FOLD:
-    case ACTION_COPY:
-        return !list;
-    default:
-        return true;
-    }
-}
-
 /* Only a whole one. */
-static void add_hint(struct ui *u, const char *key, const char *what)
+static void add_hint(struct ui *u, enum action x, const char *what)
 {
-    if (u->cells.column + strlen(key) + strlen(what) + 3 > u->width)
+    struct slice key = keys_name(x);
+    if (u->cells.column + key.n + strlen(what) + 3 > u->width)
         return;
-    cells_addf(&u->cells, CELLS_FOLD, " %s", key);
+    cells_blank(&u->cells, 1);
+    cells_add(&u->cells, CELLS_FOLD, key);
     cells_addf(&u->cells, CELLS_DIM, " %s ", what);
 }
 
 static void draw_hints(struct ui *u, const struct area *a)
 {
-    const struct keys_row *r;
+    const struct view_ops *v = stack_top(u)->view;
+    const struct hint *h = v->hints[u->focus] != NULL ? v->hints[u->focus] : v->hints[0];
+    bool first = u->layers_n == 1 && u->focus == PANE_SESSIONS;
     cells_begin(&u->cells, 0, a->width, u->ascii);
-    static const enum action first[] = {ACTION_HELP, ACTION_QUIT};
-    for (size_t pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; (r = keys_at(i)) != NULL; i++) {
-            bool early = r->action == first[0] || r->action == first[1];
-            if (r->hint == NULL || early != (pass == 0) || !is_useful(u, r->action))
-                continue;
-            char key[16];
-            snprintf(key, sizeof key, "%.*s", (int)strcspn(r->names, " "), r->names);
-            add_hint(u, key, r->hint);
-        }
-    }
+    add_hint(u, ACTION_HELP, "help");
+    add_hint(u, ACTION_LEAVE, first ? "quit" : "back");
+    for (; h != NULL && h->action != ACTION_NONE; h++)
+        add_hint(u, h->action, h->text);
     draw_line(u, a, 0, SCREEN_NORMAL);
 }
 
@@ -195,15 +171,6 @@ static void draw_footer(struct ui *u)
         cells_adds(&u->cells, CELLS_PLAIN, " ");
         cells_add(&u->cells, CELLS_PLAIN, buf_slice(&u->message));
         draw_line(u, &a, 0, u->alarm ? SCREEN_ALARM : SCREEN_NORMAL);
-    } else if (u->beside.pair != NULL && !u->help) {
-        beside_hints(u, &a);
-    } else if (u->compare != NULL && !u->help) {
-        static const char *const keys[] = {
-            "?", "help", "Esc", "back", "Enter", "open the call", "m", "only differences, or all"};
-        cells_begin(&u->cells, 0, u->width, u->ascii);
-        for (size_t i = 0; i < MI_COUNT(keys); i += 2)
-            add_hint(u, keys[i], keys[i + 1]);
-        draw_line(u, &a, 0, SCREEN_NORMAL);
     } else {
         draw_hints(u, &a);
     }
@@ -211,26 +178,8 @@ static void draw_footer(struct ui *u)
 
 /* ---- the whole ---- */
 
-static int draw_panes(struct ui *u)
-{
-    int st = 0;
-    const struct area *a = u->panes.pane;
-    if (layout_shows(&u->panes, PANE_SESSIONS))
-        st = draw_sessions(u, &a[PANE_SESSIONS]);
-    if (st == 0 && layout_shows(&u->panes, PANE_LIST))
-        st = draw_list(u, &a[PANE_LIST]);
-    if (st == 0 && layout_shows(&u->panes, PANE_DETAIL))
-        st = ui_shows_overview(u) ? draw_overview(u, &a[PANE_DETAIL])
-                                  : draw_detail(u, &a[PANE_DETAIL]);
-    for (int p = 0; p + 1 < PANES; p++)
-        if (a[p].width > 0 && a[p + 1].width > 0 && a[p + 1].x > 0)
-            screen_rule(a[p + 1].x - 1, a[p + 1].y, a[p + 1].height);
-    return st;
-}
-
 int draw(struct ui *u)
 {
-    int st = 0;
     screen_size(&u->width, &u->height);
     layout_panes(&u->panes, u->width, u->height, u->focus, u->zoom);
     screen_clear();
@@ -244,14 +193,7 @@ int draw(struct ui *u)
     }
     draw_header(u);
     struct area all = {0, u->panes.header, u->width, u->height - u->panes.header - 1};
-    if (u->help)
-        draw_help(u, &all);
-    else if (u->beside.pair != NULL)
-        beside_draw(u, &all);
-    else if (u->compare != NULL)
-        st = compare_draw(u, &all);
-    else
-        st = draw_panes(u);
+    int st = stack_top(u)->view->draw(u, &all);
     draw_footer(u);
     screen_show();
     return st < 0 ? st : u->cells.failed ? MI_ENOMEM : 0;

@@ -1,6 +1,8 @@
 /* draw_cells.c - parts of lines: fields, captions. */
 #include "cli/ui/ui.h"
 
+#include "base/units.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -36,6 +38,50 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
     cells_add(&u->cells, style, text);
     if (align == DRAW_LEFT)
         cells_blank(&u->cells, width - n);
+}
+
+void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width)
+{
+    buf_clear(&u->scratch);
+    if (us >= 0)
+        units_show_duration(&u->scratch, us);
+    else
+        buf_addc(&u->scratch, '-');
+    draw_field(u, us >= 0 ? style : CELLS_DIM, buf_slice(&u->scratch), width, DRAW_RIGHT);
+}
+
+static void draw_value(struct ui *u, const struct column *c, const struct column_value *v)
+{
+    switch (c->type) {
+    case COLUMN_NUMBER:
+        buf_clear(&u->scratch);
+        buf_int(&u->scratch, v->n);
+        draw_field(u, v->n > 0 ? c->style : CELLS_DIM, buf_slice(&u->scratch), c->width,
+                   DRAW_RIGHT);
+        break;
+    case COLUMN_DURATION:
+        draw_duration(u, c->style, v->n, c->width);
+        break;
+    case COLUMN_TEXT:
+        draw_field(u, v->style, v->text, c->width, DRAW_RIGHT);
+        break;
+    }
+}
+
+void draw_columns(struct ui *u, const struct column *columns, struct slice name,
+                  const struct column_value *values)
+{
+    size_t left = u->cells.width - size_min(u->cells.column, u->cells.width), taken = 0;
+    for (const struct column *c = columns; c->title != NULL; c++)
+        taken += u->cells.width >= c->from ? c->width : 0;
+    draw_field(u, values != NULL ? CELLS_PLAIN : CELLS_LABEL, name, left > taken ? left - taken : 1,
+               DRAW_LEFT);
+    for (const struct column *c = columns; c->title != NULL; c++) {
+        if (u->cells.width >= c->from && values != NULL)
+            draw_value(u, c, &values[c - columns]);
+        else if (u->cells.width >= c->from)
+            draw_field(u, CELLS_LABEL, slice_of(c->title), c->width, DRAW_RIGHT);
+    }
 }
 
 void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)

@@ -35,13 +35,6 @@ static void empty_line(struct ui *u, const struct area *a, size_t line, const ch
     draw_line(u, a, line, SCREEN_NORMAL);
 }
 
-static void duration_field(struct ui *u, enum cells_style style, int64_t us, size_t width)
-{
-    buf_clear(&u->scratch);
-    units_show_duration(&u->scratch, us);
-    draw_field(u, style, buf_slice(&u->scratch), width, DRAW_RIGHT);
-}
-
 /* ---- sessions ---- */
 
 /* "17:59:01" on the same day, else "11-22". */
@@ -61,47 +54,62 @@ static void start_text(int64_t started_at_us, char ret[CLOCK_TEXT_MAX])
                          : at);
 }
 
+static const struct column session_columns[] = {
+    {"began", 8, 0, COLUMN_TEXT, CELLS_DIM},
+    {"lasted", 8, 44, COLUMN_DURATION, CELLS_DIM},
+    {"msgs", 7, 0, COLUMN_NUMBER, CELLS_NUMBER},
+    {0},
+};
+
+/* r NULL: the titles. */
 static void session_cells(struct ui *u, const struct area *a, const struct session_row *r)
 {
-    const struct query_session *s = &r->page->session;
-    char start[CLOCK_TEXT_MAX], messages[24];
-    bool wide = a->width >= 40, has_id = a->width >= 56;
-    size_t right = (wide ? 22U : 15U) + (has_id ? 6U : 0U);
-    enum cells_style state = r->state == SESSION_LIVE   ? CELLS_GOOD
-                             : r->state == SESSION_DIED ? CELLS_BAD
-                                                        : CELLS_DIM;
-    const char *sign = r->state == SESSION_LIVE   ? mark(u, "\xE2\x97\x8F", "*")
-                       : r->state == SESSION_DIED ? mark(u, "\xE2\x9C\x97", "x")
-                       : query_is_imported(s)     ? mark(u, "\xE2\x86\xA7", "i")
-                                                  : " ";
-    start_text(s->started_at_us, start);
-    snprintf(messages, sizeof messages, "%lld", (long long)r->messages);
+    char start[CLOCK_TEXT_MAX];
+    struct slice id = slice_of("id");
     cells_begin(&u->cells, 0, a->width, u->ascii);
-    cells_adds(&u->cells, state, sign);
-    cells_blank(&u->cells, 1);
-    if (has_id) {
+    if (r != NULL) {
+        cells_adds(&u->cells,
+                   r->state == SESSION_LIVE   ? CELLS_GOOD
+                   : r->state == SESSION_DIED ? CELLS_BAD
+                                              : CELLS_DIM,
+                   r->state == SESSION_LIVE               ? mark(u, "\xE2\x97\x8F", "*")
+                   : r->state == SESSION_DIED             ? mark(u, "\xE2\x9C\x97", "x")
+                   : query_is_imported(&r->page->session) ? mark(u, "\xE2\x86\xA7", "i")
+                                                          : " ");
         buf_clear(&u->scratch);
-        buf_int(&u->scratch, s->id);
-        draw_field(u, CELLS_DIM, buf_slice(&u->scratch), 5, DRAW_RIGHT);
+        buf_int(&u->scratch, r->page->session.id);
+        id = buf_slice(&u->scratch);
+    }
+    cells_blank(&u->cells, r != NULL ? 1 : 2);
+    if (a->width >= 56) {
+        draw_field(u, r != NULL ? CELLS_DIM : CELLS_LABEL, id, 5, DRAW_RIGHT);
         cells_blank(&u->cells, 1);
     }
-    draw_field(u, CELLS_PLAIN, s->name, a->width > right + 3 ? a->width - right - 3 : 1, DRAW_LEFT);
-    draw_field(u, CELLS_DIM, slice_of(start), 8, DRAW_RIGHT);
-    if (wide)
-        duration_field(u, CELLS_DIM, sessions_lasted_us(r, clock_wall_us()), 7);
-    draw_field(u, CELLS_NUMBER, slice_of(messages), 7, DRAW_RIGHT);
+    if (r == NULL) {
+        draw_columns(u, session_columns, slice_of("server"), NULL);
+        return;
+    }
+    start_text(r->page->session.started_at_us, start);
+    const struct column_value values[] = {
+        {0, slice_of(start), CELLS_DIM},
+        {.n = sessions_lasted_us(r, clock_wall_us())},
+        {.n = r->messages},
+    };
+    draw_columns(u, session_columns, r->page->session.name, values);
 }
 
 int draw_sessions(struct ui *u, const struct area *a)
 {
-    size_t n = u->sessions.n, height = a->height - 1;
+    size_t n = u->sessions.n, height = a->height - LIST_HEAD;
     size_t at = sessions_place(&u->sessions, u->session_cursor.key);
     at = at < n ? at : 0;
     size_t top = cursor_top(&u->session_cursor, n, at, height);
     draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
                  n, u->sessions.complete ? "" : "+");
+    session_cells(u, a, NULL);
+    draw_line(u, a, 1, SCREEN_NORMAL);
     if (n == 0)
-        empty_line(u, a, 1, u->filtered ? " none matches" : " nothing is recorded yet");
+        empty_line(u, a, LIST_HEAD, u->filtered ? " none matches" : " nothing is recorded yet");
     for (size_t i = 0; i < height && top + i < n; i++) {
         const struct session_row *r;
         int st = sessions_get(&u->sessions, u->q, u->sessions.id[top + i], &r);
@@ -112,7 +120,7 @@ int draw_sessions(struct ui *u, const struct area *a)
             session_cells(u, a, r);
         else
             cells_adds(&u->cells, CELLS_DIM, "  (removed)");
-        draw_line(u, a, 1 + i, line_kind(u, PANE_SESSIONS, top + i == at));
+        draw_line(u, a, LIST_HEAD + i, line_kind(u, PANE_SESSIONS, top + i == at));
     }
     return 0;
 }
@@ -251,8 +259,9 @@ static void call_cells(struct ui *u, const struct area *a, const struct columns 
     int64_t took_us = row->took_us;
     if (took_us < 0 && row->status == CALL_OPEN && u->state == SESSION_LIVE)
         took_us = clock_wall_us() - ui_session(u)->started_at_us - m->t_us;
+    u->ticks |= row->took_us < 0 && took_us >= 0;
     if (took_us >= 0)
-        duration_field(u, style == CELLS_GOOD ? CELLS_PLAIN : style, took_us, c->took);
+        draw_duration(u, style == CELLS_GOOD ? CELLS_PLAIN : style, took_us, c->took);
     else
         cells_blank(&u->cells, c->took);
     cells_blank(&u->cells, 1);
@@ -284,7 +293,7 @@ static void message_cells(struct ui *u, const struct area *a, const struct colum
     end_at(u, width);
     u->cells.width = a->width;
     if (took)
-        duration_field(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
+        draw_duration(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
 }
 
 static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n)
@@ -296,14 +305,30 @@ static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n
                  u->list_cursor.follows && u->state == SESSION_LIVE ? ", following" : "");
 }
 
+static void list_titles(struct ui *u, const struct area *a, const struct columns *c)
+{
+    bool calls = u->mode == LISTING_CALLS;
+    size_t right = c->took + (calls ? c->status + 1 + c->bar : 0);
+    cells_begin(&u->cells, 0, a->width, u->ascii);
+    draw_field(u, CELLS_LABEL, slice_of("seq"), c->seq + calls, DRAW_RIGHT);
+    draw_field(u, CELLS_LABEL, slice_of("time"), c->time, DRAW_RIGHT);
+    cells_adds(&u->cells, CELLS_LABEL, calls ? " call" : "   message");
+    end_at(u, a->width > right ? a->width - right : 0);
+    if (calls)
+        draw_field(u, CELLS_LABEL, slice_of("status"), c->status, DRAW_RIGHT);
+    draw_field(u, CELLS_LABEL, slice_of("took"), c->took, DRAW_RIGHT);
+    draw_line(u, a, 1, SCREEN_NORMAL);
+}
+
 int draw_list(struct ui *u, const struct area *a)
 {
-    size_t n = listing_n(&u->listing), at = list_place(u), height = a->height - 1;
+    size_t n = listing_n(&u->listing), at = list_place(u), height = a->height - LIST_HEAD;
     size_t top = cursor_top(&u->list_cursor, n, at, height);
     struct columns c = columns_of(u, a);
     list_caption(u, a, at, n);
+    list_titles(u, a, &c);
     if (n == 0)
-        empty_line(u, a, 1,
+        empty_line(u, a, LIST_HEAD,
                    ui_session(u) == NULL  ? ""
                    : u->listing.first > 1 ? " reading..."
                    : u->narrowed          ? " nothing matches"
@@ -321,7 +346,7 @@ int draw_list(struct ui *u, const struct area *a)
             call_cells(u, a, &c, &row, copy);
         else
             message_cells(u, a, &c, copy);
-        draw_line(u, a, 1 + i, line_kind(u, PANE_LIST, top + i == at));
+        draw_line(u, a, LIST_HEAD + i, line_kind(u, PANE_LIST, top + i == at));
     }
     return 0;
 }

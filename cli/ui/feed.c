@@ -234,7 +234,6 @@ int feed_choose(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    u->overview_top = 0;
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
         st = row_cache_of(&u->rows, id);

@@ -1,4 +1,4 @@
-/* keys.h - which key does what: one table for the loop, the help page and the hints in the footer.
+/* keys.h - which key does what: one table for the loop, the help page and the footer.
  *
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_KEYS_H
@@ -11,18 +11,19 @@ enum action {
     ACTION_NONE,
     ACTION_UP,
     ACTION_DOWN,
-    ACTION_LEFT,
-    ACTION_RIGHT,
     ACTION_PAGE_UP,
     ACTION_PAGE_DOWN,
     ACTION_FIRST,
     ACTION_LAST,
+    ACTION_LEFT,
+    ACTION_RIGHT,
     ACTION_NEXT_PANE,
     ACTION_PREVIOUS_PANE,
     ACTION_OPEN,
     ACTION_BACK,
     ACTION_ZOOM,
     ACTION_OVERVIEW,
+    ACTION_SERVERS,
     ACTION_SEARCH,
     ACTION_NEXT_MATCH,
     ACTION_PREVIOUS_MATCH,
@@ -46,6 +47,7 @@ enum action {
     ACTION_SEND_EDITED,
     ACTION_REPAINT,
     ACTION_HELP,
+    ACTION_LEAVE,
     ACTION_QUIT,
     ACTIONS
 };
@@ -56,12 +58,12 @@ struct keys_row {
     enum action action;
     int key[KEYS_EACH]; /* 0: none */
     const char *names;  /* of the keys, in the help */
-    const char *what;   /* in the help; NULL: with the row before */
-    const char *hint;   /* in the footer, after the first key; NULL: none */
+    const char *what;   /* in the help */
 };
 
 /* The rows in the order of the help; NULL: none. A row with ACTION_NONE is a title. */
 const struct keys_row *keys_at(size_t i);
 enum action keys_action(int key);
+struct slice keys_name(enum action x); /* of its first key */
 
 #endif

@@ -64,6 +64,20 @@ static const struct {
     void (*handler)(int);
 } meanwhile[] = {{SIGINT, SIG_IGN}, {SIGQUIT, SIG_IGN}, {SIGTSTP, SIG_DFL}};
 
+#define WORDS_MAX 16
+
+/* Fills in argv: this program, and the words, which end with NULL. false: out of memory. argv[0] is to be freed. */
+static bool command_of(const char *const *words, char *argv[WORDS_MAX])
+{
+    size_t n = 0;
+    argv[0] = process_program();
+    while (words[n] != NULL && n + 2 < WORDS_MAX)
+        n++;
+    memcpy(&argv[1], words, n * sizeof *words);
+    argv[n + 1] = NULL;
+    return argv[0] != NULL;
+}
+
 /* Runs a command in the terminal, and waits for Enter after it. */
 static void run_in_terminal(char *const *argv)
 {
@@ -110,8 +124,6 @@ static int run_quietly(char *const *argv, int out, struct buf *b)
     return st == 0 ? wait_for(pid) : -1;
 }
 
-/* ---- export ---- */
-
 /* The first line of what a command has written, without the name of the program and the kind of message. */
 static struct slice first_line(const struct buf *b)
 {
@@ -127,63 +139,65 @@ static struct slice first_line(const struct buf *b)
     return s;
 }
 
-static int open_new(const char *file, bool replace)
+static int run_to(const char *const *words, int out, struct buf *ret_said)
 {
-    return open(file, O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL), 0600);
+    char *argv[WORDS_MAX];
+    struct buf said = {0};
+    if (!command_of(words, argv))
+        return -1;
+    int status = run_quietly(argv, out, &said);
+    buf_slice_add(ret_said, first_line(&said));
+    buf_close(&said);
+    free(argv[0]);
+    return status;
+}
+
+int outside_run(const char *const *words, struct buf *ret_said)
+{
+    return run_to(words, -1, ret_said);
+}
+
+/* ---- export ---- */
+
+/* To a file beside it, which takes its place when it is complete. */
+static int export_call(struct ui *u, const char *file, const char *session, int64_t seq,
+                       struct buf *said)
+{
+    char number[32], part[PROMPT_MAX + 8];
+    snprintf(number, sizeof number, "%lld", (long long)seq);
+    snprintf(part, sizeof part, "%s.part", file);
+    int out = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (out < 0) {
+        buf_printf(said, "cannot write %s: %s", part, strerror(errno));
+        return -1;
+    }
+    const char *const words[] = {"show",  "--vault", u->vault, "--json",
+                                 "--seq", number,    session,  NULL};
+    int status = run_to(words, out, said);
+    if (close(out) == 0 && status == 0 && rename(part, file) == 0) {
+        buf_clear(said);
+        buf_printf(said, "wrote call %s to %s", number, file);
+        return 0;
+    }
+    if (status == 0)
+        buf_printf(said, "cannot write %s: %s", file, strerror(errno));
+    (void)unlink(part);
+    return -1;
 }
 
 int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
 {
-    char id[32], number[32], *program = process_program(), output[PROMPT_MAX + 1];
-    const char *argv[16];
-    size_t n = 0;
-    int out = -1;
-    if (program == NULL)
-        return MI_ENOMEM;
-    snprintf(id, sizeof id, "%lld", (long long)ui_session(u)->id);
-    snprintf(number, sizeof number, "%lld", (long long)seq);
-    snprintf(output, sizeof output, "%s", file);
-    if (seq > 0)
-        out = open_new(file, replace);
-    if (seq > 0 && out < 0) {
-        ui_complain(u, "cannot write %s: %s", file, strerror(errno));
-        free(program);
-        return 0;
-    }
-    argv[n++] = program;
-    argv[n++] = seq > 0 ? "show" : "export";
-    argv[n++] = "--vault";
-    argv[n++] = u->vault;
-    if (seq > 0) {
-        argv[n++] = "--json";
-        argv[n++] = "--seq";
-        argv[n++] = number;
-    } else {
-        argv[n++] = "--output";
-        argv[n++] = output;
-    }
-    if (seq == 0 && replace)
-        argv[n++] = "--force";
-    argv[n++] = id;
-    argv[n] = NULL;
+    char id[32];
     struct buf said = {0};
-    char *args[16];
-    memcpy(args, argv, sizeof args);
-    int status = run_quietly(args, out, &said);
-    if (out >= 0 && close(out) != 0 && status == 0) {
-        buf_adds(&said, strerror(errno));
-        status = -1;
-    }
-    if (out >= 0 && status != 0 && !replace)
-        (void)unlink(file); /* it is new */
-    if (status == 0 && seq > 0)
-        ui_say(u, "wrote call %s to %s", number, file);
-    else if (status == 0)
-        ui_say(u, "%.*s", (int)first_line(&said).n, first_line(&said).p);
+    snprintf(id, sizeof id, "%lld", (long long)ui_session(u)->id);
+    const char *const words[] = {
+        "export", "--vault", u->vault, "--output", file, id, replace ? "--force" : NULL, NULL};
+    int status = seq > 0 ? export_call(u, file, id, seq, &said) : outside_run(words, &said);
+    if (status == 0)
+        ui_say(u, "%s", buf_str(&said));
     else
-        ui_complain(u, "%.*s", (int)first_line(&said).n, first_line(&said).p);
+        ui_complain(u, "%s", buf_str(&said));
     buf_close(&said);
-    free(program);
     return 0;
 }
 
@@ -191,30 +205,27 @@ int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
 
 int outside_send(struct ui *u, int64_t seq, bool edit)
 {
-    char id[32], number[32], *program = process_program();
-    const char *argv[16] = {program, "send", "--seq", number, "--session", id};
-    size_t n = 6;
-    if (program == NULL)
-        return MI_ENOMEM;
+    char id[32], number[32], *argv[WORDS_MAX];
+    const char *config = settings_text(u->settings, "config");
+    const char *words[WORDS_MAX] = {"send", "--seq", number, "--session",
+                                    u->file != NULL ? u->file : id};
+    size_t n = 5;
     snprintf(id, sizeof id, "%lld", (long long)ui_session(u)->id);
     snprintf(number, sizeof number, "%lld", (long long)seq);
-    if (u->file != NULL) {
-        argv[5] = u->file;
-    } else {
-        argv[n++] = "--vault";
-        argv[n++] = u->vault;
+    if (u->file == NULL) {
+        words[n++] = "--vault";
+        words[n++] = u->vault;
     }
-    if (settings_text(u->settings, "config") != NULL) {
-        argv[n++] = "--config";
-        argv[n++] = settings_text(u->settings, "config");
+    if (config != NULL) {
+        words[n++] = "--config";
+        words[n++] = config;
     }
     if (edit)
-        argv[n++] = "--edit";
-    argv[n] = NULL;
-    char *args[16];
-    memcpy(args, argv, sizeof args);
-    run_in_terminal(args);
+        words[n++] = "--edit";
+    if (!command_of(words, argv))
+        return MI_ENOMEM;
+    run_in_terminal(argv);
     u->dirty = true;
-    free(program);
+    free(argv[0]);
     return 0;
 }

@@ -141,7 +141,7 @@ void seek_text(struct ui *u, bool forward)
 {
     if (u->search[0] == '\0')
         ui_say(u, "/ begins a search");
-    else if (u->focus == PANE_DETAIL && !ui_shows_overview(u))
+    else if (u->focus == PANE_DETAIL)
         search_detail(u, forward);
     else
         seek_begin(u, SEEK_TEXT, forward);

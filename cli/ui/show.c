@@ -1,4 +1,4 @@
-/* show.c - gathers what the detail pane shows: a call with all its messages, or one message. */
+/* show.c - the detail pane: a call with all its messages, or one message. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -291,5 +291,51 @@ int show_selected(struct ui *u, size_t columns)
     }
     if (st == 0 && s->doc != NULL && row.status == CALL_OPEN && u->mode == LISTING_CALLS)
         detail_waited(s->doc, waited_us(u, s->message[0].t_us));
+    u->ticks |= row.status == CALL_OPEN && u->state == SESSION_LIVE;
     return st;
+}
+
+/* ---- drawing ---- */
+
+static void keep_in_view(struct shown *s, size_t height)
+{
+    if (s->at < s->top)
+        s->top = s->at;
+    else if (height > 0 && s->at >= s->top + height)
+        s->top = s->at - height + 1;
+}
+
+int draw_detail(struct ui *u, const struct area *a)
+{
+    struct shown *s = &u->shown;
+    size_t height = a->height - 1;
+    bool exact = true;
+    if (u->focus == PANE_SESSIONS) {
+        size_t top = 0;
+        draw_caption(u, a, PANE_DETAIL, "overview");
+        draw_overview(u, a, &top);
+        return 0;
+    }
+    int st = show_selected(u, a->width);
+    if (st < 0)
+        return st;
+    if (s->doc == NULL) {
+        draw_caption(u, a, PANE_DETAIL, "detail");
+        return 0;
+    }
+    size_t n = detail_lines(s->doc, &exact);
+    if (exact && n > 0 && s->at >= n)
+        s->at = n - 1;
+    else if (s->at >= n)
+        n = s->at + 1; /* the estimate was too low */
+    keep_in_view(s, height);
+    draw_caption(u, a, PANE_DETAIL, "%s %lld  %zu/%zu%s", s->subject.is_call ? "call" : "message",
+                 (long long)s->seq, s->at + 1, n, exact ? "" : "+");
+    for (size_t i = 0; i < height; i++) {
+        bool selected = s->top + i == s->at && u->focus == PANE_DETAIL;
+        if (!detail_line(s->doc, s->top + i, s->from, a->width, &u->cells))
+            break;
+        draw_line(u, a, 1 + i, selected ? SCREEN_CHOSEN : SCREEN_NORMAL);
+    }
+    return 0;
 }

@@ -9,11 +9,6 @@ struct query_session *ui_session(const struct ui *u)
     return u->session != NULL ? &u->session->session : NULL;
 }
 
-bool ui_shows_overview(const struct ui *u)
-{
-    return u->overview || u->focus == PANE_SESSIONS;
-}
-
 /* ---- messages ---- */
 
 static void MI_FORMAT(3, 0) say(struct ui *u, bool alarm, const char *fmt, va_list ap)

@@ -22,7 +22,7 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     "Shows sessions, their calls or messages, and one of them in detail, and follows\n"
-    "what is being recorded. The key ? lists all keys; q quits.\n"
+    "what is being recorded. The key ? lists all keys; Q quits.\n"
     COMMAND_SESSION_HELP
     "FILE is a recording, as for `import`; it must contain a `/` or a `.`. It is\n"
     "not imported. Without a terminal: `show`, `tail` and `stats`.\n";
@@ -41,18 +41,12 @@ static int read_keys(struct ui *u)
     return st;
 }
 
-/* Something on the screen changes with time. */
-static bool ticks(const struct ui *u)
-{
-    return u->state == SESSION_LIVE && u->listing.figures.all.open > 0;
-}
-
 /* Draws if something has changed, and the last picture is old enough. *ret_ms: how long to wait at most. */
 static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
 {
     int64_t since_ms = (clock_mono_us() - *drawn_us) / 1000;
-    *ret_ms = ticks(u) ? TICK_MS : WATCH_IDLE_MS;
-    if (ticks(u) && since_ms >= TICK_MS)
+    *ret_ms = u->ticks ? TICK_MS : WATCH_IDLE_MS;
+    if (u->ticks && since_ms >= TICK_MS)
         u->dirty = true;
     if (u->stale && since_ms >= STALE_MS)
         u->dirty = true;
@@ -64,7 +58,7 @@ static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
         *ret_ms = (int)(PICTURE_MS - since_ms);
         return 0;
     }
-    u->dirty = u->stale = false;
+    u->dirty = u->stale = u->ticks = false;
     *drawn_us = clock_mono_us();
     return draw(u);
 }
@@ -153,7 +147,8 @@ static int choose(struct ui *u, const char *ref)
 
 static void ui_close(struct ui *u)
 {
-    compare_close(u);
+    while (u->layers_n > 0)
+        stack_close(u);
     show_close(u);
     beside_close(u);
     tool_list_close(&u->tools);
@@ -194,6 +189,7 @@ static int run(const struct settings *s)
     if (u == NULL)
         return EXIT_TROUBLE;
     u->settings = s;
+    stack_open(u, &main_view);
     int status = open_vault(u, ref);
     if (status == EXIT_FINE) {
         int st = choose(u, u->file == NULL ? ref : NULL);

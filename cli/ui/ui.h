@@ -2,6 +2,8 @@
  *
  * A picture is drawn from the state; a key changes the state; the vault is read in small parts between the two.
  *
+ * Views     the screen shows one view, the top of a stack, which gets the keys. A view is on the stack once, or twice if it is
+ *           the bottom. The others keep their state until they are on top again.
  * Owns      everything in it; ui_close() frees it.
  * Errors    a negative status ends the program; what a person should know but can go on with is a message in the footer. */
 #ifndef MI_CLI_UI_UI_H
@@ -28,6 +30,43 @@ enum asking {
     ASK_EXPORT_CALL,
     ASK_DIFF,
     ASK_REPLACE, /* an existing file: y or n */
+};
+
+/* ---- views ---- */
+
+#define WHEEL_ROWS 3
+enum motion { MOVE_ROWS, MOVE_PAGE, MOVE_SCROLL, MOVE_FIRST, MOVE_LAST };
+
+/* A key in the footer. */
+struct hint {
+    enum action action; /* ACTION_NONE ends the list */
+    const char *text;
+};
+
+struct ui;
+
+#define VIEW_UNKNOWN 1 /* the key has no meaning in this view */
+
+struct view_ops {
+    MI_MUST int (*draw)(struct ui *u, const struct area *a);
+    MI_MUST int (*move)(struct ui *u, enum motion m, int by); /* rows, or pages */
+    MI_MUST int (*key)(struct ui *u, enum action x);          /* or VIEW_UNKNOWN */
+    /* A click or the wheel. NULL: the wheel moves. */
+    MI_MUST int (*mouse)(struct ui *u, const struct press *p);
+    void (*search)(struct ui *u, bool forward); /* to the next place of u->search; NULL: none */
+    void (*close)(struct ui *u);     /* frees what belongs to the view; NULL: nothing does */
+    const struct hint *hints[PANES]; /* by the pane that has the focus; without panes the first */
+};
+
+extern const struct view_ops main_view, help_view, overview_view, beside_view, compare_view,
+    servers_view;
+#define VIEWS_MAX 7 /* each once, and the bottom again */
+
+struct layer {
+    const struct view_ops *view;
+    size_t top;      /* the first line on the screen, of a view that is a page */
+    enum pane floor; /* of the main view: Esc in this pane goes back to the view below */
+    enum pane focus; /* before it was opened */
 };
 
 enum seek_what { SEEK_TEXT, SEEK_FAILED };
@@ -66,7 +105,7 @@ struct beside_call {
 /* Two calls side by side. */
 struct beside {
     struct beside_call call[2]; /* the kept one, and the one that it is compared with */
-    struct pair *pair;          /* owned; NULL: not on the screen */
+    struct pair *pair;          /* owned; NULL: the second one is not chosen yet */
     size_t top, from;           /* first row and column */
     size_t found;               /* the row that n or N went to last; SIZE_MAX: none */
 };
@@ -84,8 +123,9 @@ struct ui {
     size_t width, height;
     struct layout_panes panes;
     enum pane focus;
-    bool zoom, overview, help;
-    size_t help_top, help_lines, overview_top;
+    bool zoom;
+    struct layer layer[VIEWS_MAX]; /* the stack */
+    size_t layers_n;
 
     struct sessions sessions;
     struct cursor session_cursor;
@@ -108,7 +148,8 @@ struct ui {
     struct shown shown;
     char search[PROMPT_MAX + 1]; /* the last one; "": none */
     struct seek seek;
-    struct compare *compare; /* owned; NULL: no comparison is shown */
+    struct servers *servers; /* owned; NULL: they are not shown */
+    struct compare *compare; /* owned; NULL: no recordings are compared */
 
     struct beside beside;
     struct tool_list tools; /* owned; of the session tools_of, for the notes in the detail */
@@ -125,6 +166,7 @@ struct ui {
     struct buf scratch; /* owned */
     bool dirty;         /* the picture has to be drawn again */
     bool stale;         /* the same, but it is not urgent */
+    bool ticks;         /* something on the screen changes with time */
     bool quit;
 };
 
@@ -132,10 +174,26 @@ struct ui {
 void ui_say(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
 void ui_complain(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
 struct query_session *ui_session(const struct ui *u);  /* NULL: none */
-bool ui_shows_overview(const struct ui *u);            /* instead of the detail */
 size_t list_place(const struct ui *u);                 /* of the selected row of the list */
 bool list_row(const struct ui *u, struct listed *ret); /* the selected row; false: none */
 void list_go(struct ui *u, size_t place);              /* selects another row */
+
+/* ---- stack.c ---- */
+MI_MUST int act(struct ui *u, const struct press *p);
+struct layer *stack_top(struct ui *u);
+/* Puts a view on top. */
+struct layer *stack_open(struct ui *u, const struct view_ops *v);
+/* Closes the view and those above it, unless it is not open or the bottom. */
+void stack_drop(struct ui *u, const struct view_ops *v);
+void stack_close(struct ui *u); /* the top */
+/* The place after a motion, in a list of n rows with the selected one at `at`. */
+size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
+/* The same for the first line on the screen, of `page` lines. Drawing limits it. */
+void move_top(size_t *top, enum motion m, int by, size_t page);
+
+/* ---- panes.c: the main view ---- */
+/* Puts the main view on top; Esc in this pane goes back. */
+void main_open(struct ui *u, enum pane pane);
 
 /* ---- feed.c: reads the vault ---- */
 /* Makes a session the chosen one, and reads the end of its messages. 0: none. */
@@ -158,40 +216,34 @@ void seek_text(struct ui *u, bool forward);
 
 /* ---- show.c: the detail of the selected row ---- */
 MI_MUST int show_selected(struct ui *u, size_t columns);
+MI_MUST int draw_detail(struct ui *u, const struct area *a);
 void show_close(struct ui *u);
+
+/* ---- running_servers.c ---- */
+MI_MUST int servers_open(struct ui *u);
 
 /* ---- compare.c ---- */
 /* Compares the chosen session with another recording, or says why it cannot. ref: a session or a file; "": the session of
  * the same server before it. */
 MI_MUST int compare_open(struct ui *u, const char *ref);
-void compare_close(struct ui *u);
-void compare_act(struct ui *u, enum action x);
-MI_MUST int compare_draw(struct ui *u, const struct area *a);
 
 /* ---- ask.c: questions in the footer ---- */
 void ask(struct ui *u, enum asking what, const char *text);
 void ask_file(struct ui *u, bool call); /* for an export */
 MI_MUST int ask_press(struct ui *u, int key);
 
-/* ---- act.c: keys ---- */
-MI_MUST int act(struct ui *u, const struct press *p);
-
 /* ---- beside.c: two calls side by side ---- */
 /* Keeps the selected call or, if one is kept, compares it with the selected one. */
 void beside_selected(struct ui *u);
-/* While two calls are compared. false: the action means what it always does. */
-bool beside_action(struct ui *u, enum action x);
-void beside_draw(struct ui *u, const struct area *all);
-void beside_hints(struct ui *u, const struct area *line); /* for the footer */
-void beside_close(struct ui *u);                          /* keeps nothing any more */
+void beside_close(struct ui *u); /* keeps nothing any more */
 
 /* ---- draw*.c ---- */
+#define LIST_HEAD 2 /* lines of a list before its rows: the caption and the titles */
 MI_MUST int draw(struct ui *u);
 MI_MUST int draw_sessions(struct ui *u, const struct area *a);
 MI_MUST int draw_list(struct ui *u, const struct area *a);
-MI_MUST int draw_detail(struct ui *u, const struct area *a);
-MI_MUST int draw_overview(struct ui *u, const struct area *a);
-void draw_help(struct ui *u, const struct area *a);
+/* From the line *top on, which is lowered if fewer lines than a screen follow. */
+void draw_overview(struct ui *u, const struct area *a, size_t *top);
 /* The first line of a pane. */
 void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)
     MI_FORMAT(4, 5);
@@ -200,8 +252,28 @@ enum draw_align { DRAW_LEFT, DRAW_RIGHT };
 void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t width,
                 enum draw_align align);
 void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
+void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width); /* us < 0: - */
+
+/* A column of a list of named things, on the right of the name. */
+struct column {
+    const char *title;  /* NULL ends the list */
+    size_t width, from; /* from: columns of the area from which on it is shown */
+    enum { COLUMN_NUMBER, COLUMN_DURATION, COLUMN_TEXT } type;
+    enum cells_style style;
+};
+struct column_value {
+    int64_t n; /* a number, or microseconds; below 0: none */
+    struct slice text;
+    enum cells_style style; /* of a text */
+};
+/* Fills the line, which has begun. values NULL: the titles. */
+void draw_columns(struct ui *u, const struct column *columns, struct slice name,
+                  const struct column_value *values);
 
 /* ---- outside.c: other commands of this program ---- */
+/* Runs a command of this program: the words, which end with NULL. Returns its exit status, or -1; the first line that it has
+ * written is appended to ret_said. */
+int outside_run(const char *const *words, struct buf *ret_said);
 /* Runs `send` with a request of the chosen session; the terminal belongs to it meanwhile. edit: with --edit. */
 MI_MUST int outside_send(struct ui *u, int64_t seq, bool edit);
 /* Writes the chosen session, or with seq > 0 one of its calls, to a file. The message says what came of it. */

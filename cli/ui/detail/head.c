@@ -139,21 +139,12 @@ static void add_wrapped(const struct detail *d, struct head_rows *r, const char 
     size_t columns = d->columns > ROW_INDENT + ROW_LABEL + VIEW_WIDTH_MIN
                          ? d->columns - ROW_INDENT - ROW_LABEL
                          : SIZE_MAX;
-    do {
-        size_t n = columns == SIZE_MAX ? text.n : cells_fit(text, d->ascii, columns);
-        if (n < text.n && text.p[n] != ' ')
-            for (size_t back = n; back > 0; back--)
-                if (text.p[back - 1] == ' ') {
-                    n = back - 1;
-                    break;
-                }
+    for (size_t next; text.n > 0; text = (struct slice){text.p + next, text.n - next}) {
         head_begin(r, label, style);
-        buf_add(&r->text, text.p, n);
+        buf_add(&r->text, text.p, cells_line(text, d->ascii, columns, &next));
         head_end(r);
-        n += n < text.n && text.p[n] == ' ';
-        text = (struct slice){text.p + n, text.n - n};
         label = NULL;
-    } while (text.n > 0);
+    }
 }
 
 /* `names`: separated by commas. */

@@ -21,18 +21,34 @@ size_t view_at(const struct view *v, const struct view_place *p)
 
 /* ---- sorted lists --------------------------------------------------------------------------- */
 
-/* The first exception at `at` or behind it. */
-size_t view_first_exception(const struct view *v, size_t at)
+/* The first of n elements, which begin with their place, at `at` or behind it. */
+static size_t first_at(const void *list, size_t n, size_t size, size_t at)
 {
-    size_t from = 0, to = v->exceptions_n;
+    size_t from = 0, to = n;
     while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (v->exception[middle] < at)
+        size_t middle = from + (to - from) / 2, place;
+        memcpy(&place, (const char *)list + middle * size, sizeof place);
+        if (place < at)
             from = middle + 1;
         else
             to = middle;
     }
     return from;
+}
+
+size_t view_first_exception(const struct view *v, size_t at)
+{
+    return first_at(v->exception, v->exceptions_n, sizeof *v->exception, at);
+}
+
+size_t view_first_inner(const struct view *v, size_t at)
+{
+    return first_at(v->inner, v->inner_n, sizeof *v->inner, at);
+}
+
+size_t view_first_note(const struct view *v, size_t at)
+{
+    return first_at(v->note, v->notes_n, sizeof *v->note, at);
 }
 
 static bool is_exception(const struct view *v, size_t at)
@@ -46,32 +62,10 @@ bool view_is_folded(const struct view *v, size_t at, size_t depth)
     return (depth >= v->folded_from) != (v->exceptions_n > 0 && is_exception(v, at));
 }
 
-/* Of few: each is a text that somebody has unfolded, or one of a tool's result. */
-size_t view_first_inner(const struct view *v, size_t at)
-{
-    size_t from = 0, to = v->inner_n;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (v->inner[middle].at < at)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
 struct inner *view_inner(const struct view *v, size_t at)
 {
     size_t i = view_first_inner(v, at);
     return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
-}
-
-size_t view_first_note(const struct view *v, size_t at)
-{
-    size_t i = 0;
-    while (i < v->notes_n && v->note[i].at < at)
-        i++;
-    return i;
 }
 
 size_t view_notes(const struct view *v, size_t at)

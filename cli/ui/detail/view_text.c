@@ -11,19 +11,9 @@ static size_t line_end(const struct view *v, size_t at, size_t *ret_next)
         *ret_next = at + n + (newline != NULL);
         return at + n;
     }
-    size_t n = rest.n > 0 ? cells_fit(rest, v->ascii, v->width) : 0;
-    size_t next = n;
-    if (n < rest.n && (rest.p[n] == '\n' || rest.p[n] == ' ')) {
-        next++;
-    } else if (n < rest.n) { /* in a word: the line ends before it, unless it began the line */
-        size_t blank = n;
-        while (blank > 0 && rest.p[blank - 1] != ' ')
-            blank--;
-        if (blank > 1)
-            next = blank;
-    }
-    *ret_next = at + next;
-    return at + (next < n ? next - 1 : n);
+    size_t end = at + cells_line(rest, v->ascii, v->width, ret_next);
+    *ret_next += at;
+    return end;
 }
 
 bool view_text_step(struct view *v, struct view_place *p)

@@ -36,4 +36,9 @@ struct press {
     size_t x, y; /* of a mouse event */
 };
 
+static inline bool press_is_mouse(const struct press *p)
+{
+    return p->key >= PRESS_CLICK && p->key <= PRESS_WHEEL_DOWN;
+}
+
 #endif

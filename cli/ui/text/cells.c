@@ -317,3 +317,19 @@ size_t cells_fit(struct slice text, bool ascii, size_t columns)
     }
     return i;
 }
+
+size_t cells_line(struct slice text, bool ascii, size_t columns, size_t *ret_next)
+{
+    size_t n = text.n > 0 ? cells_fit(text, ascii, columns) : 0;
+    *ret_next = n;
+    if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
+        *ret_next = n + 1;
+    } else if (n < text.n) { /* in a word: the line ends before it, unless it began the line */
+        size_t blank = n;
+        while (blank > 0 && text.p[blank - 1] != ' ')
+            blank--;
+        if (blank > 1)
+            *ret_next = blank;
+    }
+    return *ret_next < n ? *ret_next - 1 : n;
+}

@@ -83,5 +83,7 @@ size_t cells_tabbed(struct slice text, bool ascii); /* with tabs, which are blan
 /* The bytes of the longest beginning of a text that fits in `columns`, at least one character. It ends before a newline;
  * tabs are blanks. */
 size_t cells_fit(struct slice text, bool ascii, size_t columns);
+/* The bytes of the first line of a text that is wrapped between words; *ret_next: where the next line begins. */
+size_t cells_line(struct slice text, bool ascii, size_t columns, size_t *ret_next);
 
 #endif

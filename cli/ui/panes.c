@@ -1,0 +1,400 @@
+/* panes.c - the main view: sessions, the calls or messages of one, and one of them in detail. */
+#include "cli/ui/ui.h"
+
+#include <stdio.h>
+
+#define SIDE_COLUMNS 8
+
+/* ---- lists ---- */
+
+static size_t session_place(const struct ui *u)
+{
+    size_t at = sessions_place(&u->sessions, u->session_cursor.key);
+    return at < u->sessions.n ? at : 0;
+}
+
+static int go_session(struct ui *u, size_t place)
+{
+    if (u->sessions.n == 0)
+        return 0;
+    return feed_choose(u, u->sessions.id[size_min(place, u->sessions.n - 1)]);
+}
+
+static int move_sessions(struct ui *u, enum motion m, int by)
+{
+    size_t at = session_place(u);
+    return go_session(u, move_cursor(&u->session_cursor, u->sessions.n, at, m, by));
+}
+
+static int move_list(struct ui *u, enum motion m, int by)
+{
+    list_go(u, move_cursor(&u->list_cursor, listing_n(&u->listing), list_place(u), m, by));
+    return 0;
+}
+
+/* ---- the detail ---- */
+
+static int move_detail(struct ui *u, enum motion m, int by)
+{
+    struct shown *s = &u->shown;
+    size_t height = u->panes.pane[PANE_DETAIL].height, page = height > 2 ? height - 2 : 1;
+    bool exact;
+    if (s->doc == NULL || u->focus == PANE_SESSIONS)
+        return 0;
+    size_t n = detail_lines(s->doc, &exact);
+    size_t step = m == MOVE_PAGE ? page : 1;
+    step *= (size_t)(by < 0 ? -by : by);
+    if (m == MOVE_FIRST)
+        s->at = 0;
+    else if (m == MOVE_LAST)
+        s->at = detail_end(s->doc) - 1;
+    else if (by < 0)
+        s->at -= size_min(s->at, step);
+    else
+        s->at += step;
+    if (m == MOVE_PAGE && by > 0)
+        s->top += page;
+    else if (m == MOVE_PAGE)
+        s->top -= size_min(s->top, page);
+    if (exact && n > 0 && s->at >= n)
+        s->at = n - 1;
+    if (exact && s->top + page >= n)
+        s->top = n > page ? n - page : 0;
+    return 0;
+}
+
+static void move_sideways(struct ui *u, bool right)
+{
+    struct shown *s = &u->shown;
+    if (u->focus != PANE_DETAIL || (!right && s->from == 0)) {
+        if (right && u->focus < PANE_DETAIL)
+            u->focus++;
+        else if (!right && u->focus > 0)
+            u->focus--;
+        return;
+    }
+    s->from = right ? s->from + SIDE_COLUMNS : s->from - size_min(s->from, SIDE_COLUMNS);
+}
+
+static void fold(struct ui *u, enum detail_fold how)
+{
+    size_t line;
+    if (u->shown.doc == NULL)
+        return;
+    int st = detail_fold(u->shown.doc, u->shown.at, how, &line);
+    if (st == 0)
+        u->shown.at = line;
+    else if (st == MI_EFULL)
+        ui_complain(u, "too much is unfolded; fold something else first");
+}
+
+static void open_selected(struct ui *u)
+{
+    if (u->focus == PANE_DETAIL)
+        fold(u, DETAIL_TOGGLE);
+    else
+        u->focus++;
+}
+
+/* Ends one thing at a time. Esc ends the filter, too; q only goes back. */
+static int back(struct ui *u, enum action x)
+{
+    if (u->seek.on)
+        u->seek.on = false;
+    else if (u->zoom)
+        u->zoom = false;
+    else if (x == ACTION_BACK && u->filtered && u->focus != PANE_DETAIL)
+        return feed_filter(u, "");
+    else if (u->focus > stack_top(u)->floor)
+        u->focus--;
+    else
+        return VIEW_UNKNOWN;
+    return 0;
+}
+
+/* ---- copying ---- */
+
+static void copy_text(struct ui *u, const struct buf *b, const char *what)
+{
+    if (b->n > 0 && screen_copy(buf_slice(b)))
+        ui_say(u, "copied %s, %zu bytes", what, b->n);
+    else if (b->n > 0)
+        ui_complain(u, "%zu bytes are more than a terminal takes (%zu); e writes a file", b->n,
+                    SCREEN_COPY_MAX);
+}
+
+/* Of the row in a list: its first message. */
+static void copy_row(struct ui *u, struct buf *b)
+{
+    if (show_selected(u, u->shown.columns != 0 ? u->shown.columns : 80) == 0 &&
+        u->shown.subject.messages_n > 0)
+        buf_slice_add(b, u->shown.message[0].body);
+    copy_text(u, b, "the message");
+}
+
+static void copy_line(struct ui *u, enum detail_copy what, struct buf *b)
+{
+    char text[40];
+    if (u->shown.doc == NULL)
+        return;
+    if (detail_copy(u->shown.doc, u->shown.at, what, b) < 0) {
+        ui_complain(u, "this line has no such text");
+        return;
+    }
+    snprintf(text, sizeof text, "message %lld", (long long)detail_seq(u->shown.doc, u->shown.at));
+    copy_text(u, b,
+              what == DETAIL_COPY_VALUE     ? "the value"
+              : what == DETAIL_COPY_POINTER ? "the pointer"
+                                            : text);
+}
+
+static void copy(struct ui *u, enum detail_copy what)
+{
+    struct buf b = {0};
+    if (ui_session(u) == NULL)
+        return;
+    if (u->focus == PANE_SESSIONS) {
+        buf_slice_add(&b, ui_session(u)->uid);
+        copy_text(u, &b, "the UID");
+    } else if (u->focus == PANE_LIST) {
+        copy_row(u, &b);
+    } else {
+        copy_line(u, what, &b);
+    }
+    buf_close(&b);
+}
+
+/* ---- the mouse ---- */
+
+/* The first click selects, one on what is selected opens it. */
+static int click_session(struct ui *u, size_t line, bool again)
+{
+    size_t at = session_place(u);
+    size_t to = cursor_on_line(&u->session_cursor, u->sessions.n, at, line);
+    if (to == at && again)
+        u->focus = PANE_LIST;
+    if (to == u->sessions.n)
+        return 0;
+    u->session_cursor.line = line;
+    return go_session(u, to);
+}
+
+static int click_row(struct ui *u, size_t line, bool again)
+{
+    size_t n = listing_n(&u->listing), at = list_place(u);
+    size_t to = cursor_on_line(&u->list_cursor, n, at, line);
+    if (to == at && again)
+        u->focus = PANE_DETAIL;
+    if (to < n) {
+        u->list_cursor.line = line;
+        list_go(u, to);
+    }
+    return 0;
+}
+
+static int click_detail(struct ui *u, size_t line, bool again)
+{
+    if (u->shown.at == u->shown.top + line && again)
+        fold(u, DETAIL_TOGGLE);
+    else
+        u->shown.at = u->shown.top + line;
+    return 0;
+}
+
+static const struct {
+    int (*move)(struct ui *u, enum motion m, int by);
+    int (*click)(struct ui *u, size_t line, bool again);
+    size_t head; /* lines before the first one that can be clicked */
+} panes[PANES] = {
+    [PANE_SESSIONS] = {move_sessions, click_session, LIST_HEAD},
+    [PANE_LIST] = {move_list, click_row, LIST_HEAD},
+    [PANE_DETAIL] = {move_detail, click_detail, 1},
+};
+
+static int main_move(struct ui *u, enum motion m, int by)
+{
+    return panes[u->focus].move(u, m, by);
+}
+
+static int main_mouse(struct ui *u, const struct press *p)
+{
+    enum pane pane = layout_at(&u->panes, p->x, p->y);
+    if (pane == PANES)
+        return 0;
+    if (p->key != PRESS_CLICK)
+        return panes[pane].move(u, MOVE_SCROLL,
+                                p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
+    bool again = u->focus == pane;
+    size_t first = u->panes.pane[pane].y + panes[pane].head;
+    u->focus = pane;
+    return p->y >= first ? panes[pane].click(u, p->y - first, again) : 0;
+}
+
+/* ---- keys ---- */
+
+static int change_mode(struct ui *u)
+{
+    u->mode = u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS;
+    show_close(u);
+    if (u->focus == PANE_SESSIONS)
+        u->focus = PANE_LIST;
+    return feed_list(u);
+}
+
+static void go_part(struct ui *u, bool forward)
+{
+    if (u->shown.doc != NULL)
+        u->shown.at = detail_part(u->shown.doc, u->shown.at, forward);
+}
+
+static void fold_all(struct ui *u, size_t depth)
+{
+    if (u->shown.doc == NULL)
+        return;
+    detail_fold_all(u->shown.doc, depth);
+    u->shown.at = u->shown.top = 0;
+}
+
+/* Only requests of the client can be sent. */
+static int send_again(struct ui *u, bool edit)
+{
+    struct listed row;
+    const struct row_copy *copy;
+    if (ui_session(u) == NULL || !list_row(u, &row))
+        return 0;
+    int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    const struct query_message *m = &copy->m;
+    bool answer = session_is_answer(m) && m->direction == ROW_S2C && m->request_seq > 0;
+    if (!answer && (m->kind != KIND_REQUEST || m->direction != ROW_C2S)) {
+        ui_complain(u, "only a request of the client can be sent again");
+        return 0;
+    }
+    return outside_send(u, answer ? m->request_seq : m->seq, edit);
+}
+
+static int main_key(struct ui *u, enum action x)
+{
+    switch (x) {
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        move_sideways(u, x == ACTION_RIGHT);
+        break;
+    case ACTION_NEXT_PANE:
+        u->focus = (enum pane)((u->focus + 1) % PANES);
+        break;
+    case ACTION_PREVIOUS_PANE:
+        u->focus = (enum pane)((u->focus + PANES - 1) % PANES);
+        break;
+    case ACTION_BACK:
+    case ACTION_LEAVE:
+        return back(u, x);
+    case ACTION_OPEN:
+        open_selected(u);
+        break;
+    case ACTION_ZOOM:
+        u->zoom = !u->zoom;
+        break;
+    case ACTION_FILTER:
+        ask(u, ASK_FILTER, u->filter);
+        break;
+    case ACTION_NEXT_FAILED:
+    case ACTION_PREVIOUS_FAILED:
+        seek_begin(u, SEEK_FAILED, x == ACTION_NEXT_FAILED);
+        break;
+    case ACTION_MODE:
+        return change_mode(u);
+    case ACTION_FOLD:
+        if (u->focus != PANE_DETAIL)
+            return main_move(u, MOVE_PAGE, 1);
+        fold(u, DETAIL_TOGGLE);
+        break;
+    case ACTION_FOLD_ALL:
+    case ACTION_UNFOLD_ALL:
+        fold_all(u, x == ACTION_FOLD_ALL ? 1 : SIZE_MAX);
+        break;
+    case ACTION_NEXT_PART:
+    case ACTION_PREVIOUS_PART:
+        go_part(u, x == ACTION_NEXT_PART);
+        break;
+    case ACTION_COPY:
+    case ACTION_COPY_POINTER:
+    case ACTION_COPY_BODY:
+        copy(u, x == ACTION_COPY           ? DETAIL_COPY_VALUE
+                : x == ACTION_COPY_POINTER ? DETAIL_COPY_POINTER
+                                           : DETAIL_COPY_BODY);
+        break;
+    case ACTION_EXPORT:
+    case ACTION_EXPORT_CALL:
+        ask_file(u, x == ACTION_EXPORT_CALL);
+        break;
+    case ACTION_BESIDE:
+        beside_selected(u);
+        break;
+    case ACTION_DIFF:
+        if (ui_session(u) != NULL)
+            ask(u, ASK_DIFF, "");
+        break;
+    case ACTION_SEND:
+    case ACTION_SEND_EDITED:
+        return send_again(u, x == ACTION_SEND_EDITED);
+    default:
+        return VIEW_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- the view ---- */
+
+static int draw_main(struct ui *u, const struct area *all)
+{
+    (void)all; /* layout_panes() has divided it */
+    int st = 0;
+    const struct area *a = u->panes.pane;
+    if (layout_shows(&u->panes, PANE_SESSIONS))
+        st = draw_sessions(u, &a[PANE_SESSIONS]);
+    if (st == 0 && layout_shows(&u->panes, PANE_LIST))
+        st = draw_list(u, &a[PANE_LIST]);
+    if (st == 0 && layout_shows(&u->panes, PANE_DETAIL))
+        st = draw_detail(u, &a[PANE_DETAIL]);
+    for (int p = 0; p + 1 < PANES; p++)
+        if (a[p].width > 0 && a[p + 1].width > 0 && a[p + 1].x > 0)
+            screen_rule(a[p + 1].x - 1, a[p + 1].y, a[p + 1].height);
+    return st;
+}
+
+void main_open(struct ui *u, enum pane pane)
+{
+    stack_open(u, &main_view)->floor = pane;
+    u->focus = pane;
+}
+
+static const struct hint of_sessions[] = {
+    {ACTION_OPEN, "open"},     {ACTION_SERVERS, "servers"},   {ACTION_DIFF, "compare"},
+    {ACTION_FILTER, "filter"}, {ACTION_OVERVIEW, "overview"}, {ACTION_EXPORT, "export"},
+    {ACTION_SEARCH, "search"}, {ACTION_NEXT_PANE, "panes"},   {ACTION_NONE, NULL},
+};
+
+static const struct hint of_list[] = {
+    {ACTION_OPEN, "open"},         {ACTION_NEXT_FAILED, "failed"}, {ACTION_BESIDE, "compare"},
+    {ACTION_DIFF, "diff"},         {ACTION_SEND, "resend"},        {ACTION_FILTER, "filter"},
+    {ACTION_SEARCH, "search"},     {ACTION_MODE, "messages"},      {ACTION_EXPORT, "export"},
+    {ACTION_OVERVIEW, "overview"}, {ACTION_NEXT_PANE, "panes"},    {ACTION_NONE, NULL},
+};
+
+static const struct hint of_detail[] = {
+    {ACTION_FOLD, "fold"},      {ACTION_COPY, "copy"},          {ACTION_NEXT_FAILED, "failed"},
+    {ACTION_BESIDE, "compare"}, {ACTION_SEND, "resend"},        {ACTION_SEARCH, "search"},
+    {ACTION_NEXT_PART, "part"}, {ACTION_EXPORT_CALL, "export"}, {ACTION_NEXT_PANE, "panes"},
+    {ACTION_NONE, NULL},
+};
+
+const struct view_ops main_view = {
+    .draw = draw_main,
+    .move = main_move,
+    .key = main_key,
+    .mouse = main_mouse,
+    .search = seek_text,
+    .hints = {of_sessions, of_list, of_detail},
+};
