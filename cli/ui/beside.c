@@ -4,6 +4,8 @@
 
 #include "wire/rpc.h"
 
+static const struct view_ops beside_view;
+
 /* ---- what is compared ---- */
 
 void beside_close(struct ui *u)
@@ -192,7 +194,7 @@ static const struct hint hints[] = {
     {ACTION_NONE, NULL},
 };
 
-const struct view_ops beside_view = {
+static const struct view_ops beside_view = {
     .draw = beside_draw,
     .move = beside_move,
     .key = beside_key,

@@ -41,6 +41,8 @@ static void compare_close(struct ui *u)
     u->compare = NULL;
 }
 
+static const struct view_ops compare_view;
+
 /* ---- opening ---- */
 
 static int open_session(struct ui *u, struct query *q, const struct query_session *s,
@@ -158,7 +160,7 @@ static void open_call(struct ui *u)
         return;
     }
     int64_t seq = (int64_t)diff_call(c->diff, DIFF_B, row.b).seq;
-    main_open(u, PANE_DETAIL);
+    stack_open_main(u, PANE_DETAIL);
     list_go(u, listing_place(&u->listing, seq));
 }
 
@@ -331,7 +333,7 @@ static const struct hint hints[] = {
     {ACTION_NONE, NULL},
 };
 
-const struct view_ops compare_view = {
+static const struct view_ops compare_view = {
     .draw = compare_draw,
     .move = compare_move,
     .key = compare_key,

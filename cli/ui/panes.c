@@ -364,12 +364,6 @@ static int draw_main(struct ui *u, const struct area *all)
     return st;
 }
 
-void main_open(struct ui *u, enum pane pane)
-{
-    stack_open(u, &main_view)->floor = pane;
-    u->focus = pane;
-}
-
 static const struct hint of_sessions[] = {
     {ACTION_OPEN, "open"},     {ACTION_SERVERS, "servers"},   {ACTION_DIFF, "compare"},
     {ACTION_FILTER, "filter"}, {ACTION_OVERVIEW, "overview"}, {ACTION_EXPORT, "export"},

@@ -209,7 +209,7 @@ static int servers_key(struct ui *u, enum action x)
     if (l->n == 0)
         return 0;
     int64_t id = l->server[server_place(l)].session;
-    main_open(u, PANE_LIST);
+    stack_open_main(u, PANE_LIST);
     int st = u->filtered ? feed_filter(u, "") : 0;
     return st == 0 ? feed_choose(u, id) : st;
 }

@@ -1,4 +1,4 @@
-/* stack.c - the stack of views, and which view a key is for. */
+/* stack.c - the stack of views, and moving in them. */
 #include "cli/ui/ui.h"
 
 #include <assert.h>
@@ -35,16 +35,13 @@ struct layer *stack_open(struct ui *u, const struct view_ops *v)
     return stack_top(u);
 }
 
-/* ---- moving ---- */
+void stack_open_main(struct ui *u, enum pane pane)
+{
+    stack_open(u, u->layer[0].view)->floor = pane;
+    u->focus = pane;
+}
 
-static const struct {
-    enum motion motion;
-    int by;
-} motions[] = {
-    [ACTION_UP] = {MOVE_ROWS, -1},      [ACTION_DOWN] = {MOVE_ROWS, 1},
-    [ACTION_PAGE_UP] = {MOVE_PAGE, -1}, [ACTION_PAGE_DOWN] = {MOVE_PAGE, 1},
-    [ACTION_FIRST] = {MOVE_FIRST, -1},  [ACTION_LAST] = {MOVE_LAST, 1},
-};
+/* ---- moving ---- */
 
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by)
 {
@@ -76,77 +73,4 @@ void move_top(size_t *top, enum motion m, int by, size_t page)
         *top -= size_min(*top, step);
     else
         *top += step;
-}
-
-/* ---- keys ---- */
-
-static void toggle(struct ui *u, const struct view_ops *v)
-{
-    if (stack_top(u)->view == v)
-        stack_close(u);
-    else
-        stack_open(u, v);
-}
-
-/* What a key means where the view has no meaning of its own for it. */
-static int common_key(struct ui *u, enum action x)
-{
-    const struct view_ops *v = stack_top(u)->view;
-    switch (x) {
-    case ACTION_QUIT:
-        u->quit = true;
-        break;
-    case ACTION_LEAVE:
-    case ACTION_BACK:
-        if (u->layers_n > 1)
-            stack_close(u);
-        else
-            u->quit = x == ACTION_LEAVE;
-        break;
-    case ACTION_HELP:
-        toggle(u, &help_view);
-        break;
-    case ACTION_OVERVIEW:
-        toggle(u, &overview_view);
-        break;
-    case ACTION_SERVERS:
-        if (v != &servers_view)
-            return servers_open(u);
-        stack_close(u);
-        break;
-    case ACTION_REPAINT:
-        screen_repaint();
-        break;
-    case ACTION_SEARCH:
-        if (v->search != NULL)
-            ask(u, ASK_SEARCH, "");
-        break;
-    case ACTION_NEXT_MATCH:
-    case ACTION_PREVIOUS_MATCH:
-        if (v->search != NULL)
-            v->search(u, x == ACTION_NEXT_MATCH);
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
-
-int act(struct ui *u, const struct press *p)
-{
-    u->dirty = true;
-    if (u->asking != ASK_NOTHING)
-        return ask_press(u, p->key);
-    buf_clear(&u->message);
-    u->alarm = false;
-    const struct view_ops *v = stack_top(u)->view;
-    enum action x = keys_action(p->key);
-    if (v->mouse != NULL && press_is_mouse(p))
-        return v->mouse(u, p);
-    if (p->key == PRESS_WHEEL_UP || p->key == PRESS_WHEEL_DOWN)
-        return v->move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
-    if (x >= ACTION_UP && x <= ACTION_LAST)
-        return v->move(u, motions[x].motion, motions[x].by);
-    int st = v->key(u, x);
-    return st == VIEW_UNKNOWN ? common_key(u, x) : st;
 }

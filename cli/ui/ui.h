@@ -58,8 +58,7 @@ struct view_ops {
     const struct hint *hints[PANES]; /* by the pane that has the focus; without panes the first */
 };
 
-extern const struct view_ops main_view, help_view, overview_view, beside_view, compare_view,
-    servers_view;
+extern const struct view_ops main_view, help_view, overview_view, servers_view;
 #define VIEWS_MAX 7 /* each once, and the bottom again */
 
 struct layer {
@@ -178,22 +177,22 @@ size_t list_place(const struct ui *u);                 /* of the selected row of
 bool list_row(const struct ui *u, struct listed *ret); /* the selected row; false: none */
 void list_go(struct ui *u, size_t place);              /* selects another row */
 
-/* ---- stack.c ---- */
+/* ---- act.c ---- */
 MI_MUST int act(struct ui *u, const struct press *p);
+
+/* ---- stack.c ---- */
 struct layer *stack_top(struct ui *u);
 /* Puts a view on top. */
 struct layer *stack_open(struct ui *u, const struct view_ops *v);
 /* Closes the view and those above it, unless it is not open or the bottom. */
 void stack_drop(struct ui *u, const struct view_ops *v);
 void stack_close(struct ui *u); /* the top */
+/* Puts the main view on top, which is the bottom, too; Esc in this pane goes back. */
+void stack_open_main(struct ui *u, enum pane pane);
 /* The place after a motion, in a list of n rows with the selected one at `at`. */
 size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by);
 /* The same for the first line on the screen, of `page` lines. Drawing limits it. */
 void move_top(size_t *top, enum motion m, int by, size_t page);
-
-/* ---- panes.c: the main view ---- */
-/* Puts the main view on top; Esc in this pane goes back. */
-void main_open(struct ui *u, enum pane pane);
 
 /* ---- feed.c: reads the vault ---- */
 /* Makes a session the chosen one, and reads the end of its messages. 0: none. */
