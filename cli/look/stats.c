@@ -12,7 +12,9 @@
 
 static const struct opt table_of_options[] = {
     {0, "by", "tool|server|client|day|method", "tool", "what to group by"},
-    {'n', "limit", "N", "40", "number of lines, most calls first (days: newest first); 0: all"},
+    {0, "sort", "calls|errors|timeouts|p50|p95|p99|max|bytes|last", NULL,
+     "what the first lines have most of; calls, or with --by day the newest days, by default"},
+    {'n', "limit", "N", "40", "number of lines; 0: all"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
     FILTER_SESSION_OPT,
@@ -53,6 +55,7 @@ static const struct table_column key_columns[][1 + 11] = {
 
 struct stats {
     struct count count;
+    enum tally_order order;
     struct buf key; /* owned; scratch for cells */
     struct out out;
     struct table table;
@@ -166,7 +169,7 @@ static int print(struct stats *c, size_t limit, bool json)
 {
     size_t n = limit > 0 ? size_min(limit, c->count.tally.n) : c->count.tally.n;
     buf_clear(&c->key);
-    if (tally_sort(&c->count.tally, c->count.by == COUNT_DAY) < 0)
+    if (tally_sort(&c->count.tally, c->order) < 0)
         return MI_ENOMEM;
     if (c->count.by == COUNT_TOOL)
         table_open(&c->table, tool_columns, MI_COUNT(tool_columns));
@@ -193,7 +196,11 @@ static int count(struct query *q, const struct settings *s)
 {
     struct stats c = {.count.by = count_by_of(settings_text(s, "by")),
                       .count.imported = settings_on(s, "imported")};
+    const char *sort = settings_text(s, "sort");
     bool json = settings_on(s, "json");
+    c.order = sort != NULL              ? tally_order_of(sort)
+              : c.count.by == COUNT_DAY ? TALLY_BY_KEY
+                                        : TALLY_BY_CALLS;
     filter_read(&c.count.filter, s);
     out_open(&c.out);
     int st = filter_find_session(&c.count.filter, s, q);

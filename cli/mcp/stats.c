@@ -75,7 +75,7 @@ int tool_stats(struct tool_call *c)
     if (st < 0)
         return st;
     st = count_calls(&x, c->q);
-    st = st == 0 ? tally_sort(&x.tally, x.by == COUNT_DAY) : st;
+    st = st == 0 ? tally_sort(&x.tally, x.by == COUNT_DAY ? TALLY_BY_KEY : TALLY_BY_CALLS) : st;
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++) {
         if (rows_begin(&r, 1, (int64_t)i)) /* not of one session */

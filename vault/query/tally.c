@@ -86,26 +86,61 @@ static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
 }
 _Static_assert(SORTED_BITS / DIGIT_BITS % 2 == 0 && SORTED_BITS % DIGIT_BITS == 0, "even passes");
 
-static int compare_keys(const struct tally_group *x, const struct tally_group *y,
-                        const struct intern *keys)
+enum tally_order tally_order_of(const char *name)
 {
-    return slice_cmp(intern_text(keys, x->key), intern_text(keys, y->key));
+    static const char *const names[] = {"calls", "errors", "timeouts", "p50",  "p95",
+                                        "p99",   "max",    "bytes",    "last", "key"};
+    int i = 0;
+    while (i < TALLY_ORDERS && strcmp(names[i], name) != 0)
+        i++;
+    return (enum tally_order)i;
 }
 
-static int last_key(const void *a, const void *b, void *keys)
+static int64_t value_of_order(const struct tally_group *g, enum tally_order order)
 {
-    return compare_keys(b, a, keys);
+    switch (order) {
+    case TALLY_BY_ERRORS:
+        return g->errors;
+    case TALLY_BY_TIMEOUTS:
+        return g->timeouts;
+    case TALLY_BY_P50:
+        return tally_percentile(g, 50);
+    case TALLY_BY_P95:
+        return tally_percentile(g, 95);
+    case TALLY_BY_P99:
+        return tally_percentile(g, 99);
+    case TALLY_BY_MAX:
+        return tally_percentile(g, 100);
+    case TALLY_BY_BYTES:
+        return g->request_bytes + g->response_bytes;
+    case TALLY_BY_LAST:
+        return g->last_at_us;
+    default:
+        return g->calls;
+    }
 }
 
-static int most_calls(const void *a, const void *b, void *keys)
+struct sorting {
+    const struct intern *keys;
+    enum tally_order order;
+};
+
+static int compare_groups(const void *a, const void *b, void *ctx)
 {
+    const struct sorting *s = ctx;
     const struct tally_group *x = a, *y = b;
-    if (x->calls != y->calls)
-        return x->calls < y->calls ? 1 : -1;
-    return compare_keys(x, y, keys);
+    int64_t first = value_of_order(x, s->order), second = value_of_order(y, s->order);
+    int keys = slice_cmp(intern_text(s->keys, x->key), intern_text(s->keys, y->key));
+    if (s->order == TALLY_BY_KEY)
+        return -keys;
+    if (first == second) {
+        first = x->calls;
+        second = y->calls;
+    }
+    return first != second ? (first < second ? 1 : -1) : keys;
 }
 
-int tally_sort(struct tally *t, bool by_key)
+int tally_sort(struct tally *t, enum tally_order order)
 {
     size_t most = 0;
     for (size_t i = 0; i < t->n; i++)
@@ -117,7 +152,8 @@ int tally_sort(struct tally *t, bool by_key)
         sort_durations(t->group[i].took_us, scratch, t->group[i].took_n);
     free(scratch);
     if (t->n > 0)
-        sort_with(t->group, t->n, sizeof *t->group, by_key ? last_key : most_calls, &t->keys);
+        sort_with(t->group, t->n, sizeof *t->group, compare_groups,
+                  &(struct sorting){&t->keys, order});
     return 0;
 }
 

@@ -29,10 +29,27 @@ struct tally {
     size_t n, cap;
 };
 
+/* What the groups are sorted by. */
+enum tally_order {
+    TALLY_BY_CALLS,
+    TALLY_BY_ERRORS,
+    TALLY_BY_TIMEOUTS,
+    TALLY_BY_P50,
+    TALLY_BY_P95,
+    TALLY_BY_P99,
+    TALLY_BY_MAX,
+    TALLY_BY_BYTES,
+    TALLY_BY_LAST, /* the time of the last call */
+    TALLY_BY_KEY,
+    TALLY_ORDERS
+};
+
 MI_MUST int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us);
-/* Sorts the groups, most calls first, then by key; with `by_key` in descending order of keys. Needed before
+/* Sorts the groups in descending order; of equal ones that with the most calls is first, then by key. Needed before
  * tally_percentile(). */
-MI_MUST int tally_sort(struct tally *t, bool by_key);
+MI_MUST int tally_sort(struct tally *t, enum tally_order order);
+/* The order with this name: "calls", "errors", … TALLY_ORDERS: none. */
+enum tally_order tally_order_of(const char *name);
 /* The percentile of the durations (nearest rank); -1: there are none. */
 int64_t tally_percentile(const struct tally_group *g, int percent);
 int64_t tally_bucket_us(size_t bucket); /* upper bound; INT64_MAX: the last bucket */

@@ -228,7 +228,7 @@ static struct buf counts(struct vault *v)
     for (int by = 0; by < COUNT_WAYS; by++) {
         struct count c = {.by = (enum count_by)by, .filter = FILTER_ANY};
         assert_int_equal(count_calls(&c, q), 0);
-        assert_int_equal(tally_sort(&c.tally, false), 0);
+        assert_int_equal(tally_sort(&c.tally, TALLY_BY_CALLS), 0);
         for (size_t i = 0; i < c.tally.n; i++) {
             const struct tally_group *g = &c.tally.group[i];
             struct slice key = intern_text(&c.tally.keys, g->key);

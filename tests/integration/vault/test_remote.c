@@ -155,7 +155,7 @@ static void test_remote_calls_are_counted(void **state)
     for (int i = 0; i < SESSIONS; i++)
         calls[i % 2] += calls_n(i);
     assert_int_equal(count_calls(&c, q), 0);
-    assert_int_equal(tally_sort(&c.tally, false), 0);
+    assert_int_equal(tally_sort(&c.tally, TALLY_BY_CALLS), 0);
     assert_int_equal(c.tally.n, 2);
     assert_int_equal(c.tally.group[0].calls, calls[1]);
     assert_int_equal(c.tally.group[1].calls, calls[0]);
