@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
+#define INDENT_FACTOR 4 /* how much longer indented JSON is than the same without white space */
+
 struct parts {
     struct json_value params, result, error;
 };
@@ -122,8 +124,28 @@ static bool add_content(struct buf *b, struct json_value result, size_t max)
     return text.type == JSON_STRING;
 }
 
+/* "files 1.2, 2025-11-25": who introduces itself in a handshake. */
+static bool add_peer(struct buf *b, struct json_value peer, struct json_value revision, size_t max)
+{
+    struct json_value name = get(peer, "name"), version = get(peer, "version");
+    if (name.type != JSON_STRING)
+        return false;
+    add_plain(b, name, max);
+    if (version.type == JSON_STRING) {
+        buf_addc(b, ' ');
+        add_plain(b, version, 32);
+    }
+    if (revision.type == JSON_STRING) {
+        buf_adds(b, ", ");
+        add_plain(b, revision, 32);
+    }
+    return true;
+}
+
 static void add_result(struct buf *b, struct json_value result, size_t max)
 {
+    if (add_peer(b, get(result, "serverInfo"), get(result, "protocolVersion"), max))
+        return;
     if (!add_list(b, result, max) && !add_content(b, result, max))
         add_head(b, result.text, max);
 }
@@ -152,6 +174,9 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
                        size_t max)
 {
     const char *inner = NULL;
+    if (slice_is(m->method, "initialize") &&
+        add_peer(b, get(params, "clientInfo"), get(params, "protocolVersion"), max))
+        return;
     if (slice_is(m->method, "notifications/progress") && add_progress(b, params, max))
         return;
     if (slice_is(m->method, "tools/call") || slice_is(m->method, "prompts/get"))
@@ -195,15 +220,11 @@ static void add_partial(struct buf *b, const struct query_message *m, struct sli
     add_head(b, rest.p != NULL ? rest : head, max);
 }
 
-void preview_add(struct buf *b, const struct query_message *m, struct slice body, size_t max)
+static void add_body(struct buf *b, const struct query_message *m, struct slice body, size_t max)
 {
     struct parts p = {0};
     struct json_scan scan;
-    if (body.p == NULL)
-        return;
-    if (m->kind == KIND_STDERR)
-        add_head(b, body, max); /* a line of a log, whatever its format */
-    else if (json_scan(body, on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
+    if (json_scan(body, on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
         add_partial(b, m, body, max);
     else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL)
         add_error(b, p.error, max);
@@ -213,4 +234,34 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
         add_params(b, m, p.params, max);
     else if (m->method.p == NULL)
         add_head(b, body, max); /* not a known message: all of it */
+}
+
+/* Each run of white space becomes one blank, so that a line shows as much as it can of indented JSON. */
+static void collapse(struct buf *b, size_t from)
+{
+    size_t to = from;
+    for (size_t i = from; i < b->n; i++) {
+        bool blank = memchr(" \t\r\n", b->p[i], 4) != NULL;
+        if (!blank)
+            b->p[to++] = b->p[i];
+        else if (to > from && b->p[to - 1] != ' ')
+            b->p[to++] = ' ';
+    }
+    b->n = to;
+}
+
+void preview_add(struct buf *b, const struct query_message *m, struct slice body, size_t max)
+{
+    size_t from = b->n;
+    if (body.p == NULL)
+        return;
+    if (m->kind == KIND_STDERR) { /* a line of a log, whatever its format */
+        add_head(b, body, max);
+        return;
+    }
+    add_body(b, m, body, max < SIZE_MAX / INDENT_FACTOR ? INDENT_FACTOR * max : SIZE_MAX);
+    if (b->failed || b->n == from)
+        return;
+    collapse(b, from);
+    b->n = from + text_head((struct slice){b->p + from, b->n - from}, max).n;
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/text.h"
+#include "cli/frame/preview.h"
 #include "cli/frame/session.h"
 
 #include <stdio.h>
@@ -119,8 +120,28 @@ static void print_context(struct out *o, const struct found *f)
     out_end_line(o);
 }
 
+/* Of a message that was found by its fields alone: what `show` has of it. */
+static void print_summary(struct out *o, const struct found *f)
+{
+    const struct query_message *m = f->message;
+    bool piped = o->columns == OUT_UNLIMITED;
+    size_t columns = piped ? PIPED : o->columns > 6 ? o->columns - 6 : 1;
+    struct buf b = {0};
+    preview_add(&b, m, m->body.p != NULL ? m->body : f->text, piped ? PIPED : 4 * columns);
+    if (b.n > 0) {
+        out_raw(o, "    ");
+        out_fit(o, buf_slice(&b), columns);
+        out_end_line(o);
+    }
+    o->b.failed |= b.failed;
+    buf_close(&b);
+}
+
 void found_text(struct out *o, const struct found *f)
 {
     print_title(o, f);
-    print_context(o, f);
+    if (f->at.n > 0)
+        print_context(o, f);
+    else
+        print_summary(o, f);
 }
