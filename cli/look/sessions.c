@@ -40,7 +40,7 @@ static const struct table_column columns[] = {
     {"ID", true, 20, 0},         {"UID", false, 26, 5},     {"STARTED", false, 19, -19},
     {"SERVER", false, 24, -8},   {"CLIENT", false, 24, 4},  {"PROTOCOL", false, 12, 3},
     {"CALLS", true, 12, 1},      {"ERRORS", true, 12, 0},   {"LASTED", true, 10, 2},
-    {"DIRECTORY", false, 48, 6}, {"ENDED", false, 32, -17}, /* client-closed 143 */
+    {"DIRECTORY", false, 48, 6}, {"ENDED", false, 56, -32}, /* client-closed 143, tools changed */
 };
 
 /* Of several vaults, which have the same numbers. */
@@ -48,7 +48,7 @@ static const struct table_column columns_of_several[] = {
     {"UID", false, 26, 0},       {"STARTED", false, 19, -19}, {"HOST", false, 24, -8},
     {"SERVER", false, 24, -8},   {"CLIENT", false, 24, 4},    {"PROTOCOL", false, 12, 3},
     {"CALLS", true, 12, 1},      {"ERRORS", true, 12, 0},     {"LASTED", true, 10, 2},
-    {"DIRECTORY", false, 48, 6}, {"ENDED", false, 32, -13}, /* client-closed */
+    {"DIRECTORY", false, 48, 6}, {"ENDED", false, 56, -17}, /* client-closed 143 */
 };
 
 struct listing {
