@@ -66,7 +66,10 @@ static bool type_has_string(struct json_value property)
 bool typing_is_unknown(struct json_value input_schema, struct slice name)
 {
     static const char *const others[] = {
-        "additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if"};
+        "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if"};
+    struct json_value more = json_get(input_schema, "additionalProperties");
+    if (more.type != JSON_NONE && !slice_is(more.text, "false"))
+        return false;
     for (size_t i = 0; i < MI_COUNT(others); i++)
         if (json_get(input_schema, others[i]).type != JSON_NONE)
             return false;

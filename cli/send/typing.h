@@ -21,8 +21,8 @@ void typing_arguments(struct buf *out, struct json_value input_schema, const str
 /* Appends a value for this member of params: a string, unless the protocol wants another type for this method. */
 void typing_param(struct buf *out, const char *method, const struct given *g);
 
-/* Whether the schema lists its properties, and this name is not one of them, although it does not speak of others. The
- * schema then allows any value, but the name is most likely misspelt. */
+/* Whether the schema lists its properties, and this name is not one of them, although it does not speak of others, or does not
+ * allow them. The name is then most likely misspelt. */
 bool typing_is_unknown(struct json_value input_schema, struct slice name);
 
 #endif
