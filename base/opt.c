@@ -258,11 +258,15 @@ void opt_help(struct buf *b, const struct opt *table)
     struct buf left = {0}, text = {0};
     size_t indent = 0;
     for (const struct opt *o = table; o->name != NULL; o++) {
+        if (o->help == NULL)
+            continue;
         help_left(&left, o);
         if (left.n <= HELP_LEFT_MAX && left.n + 2 > indent)
             indent = left.n + 2;
     }
     for (const struct opt *o = table; o->name != NULL; o++) {
+        if (o->help == NULL)
+            continue;
         help_left(&left, o);
         buf_clear(&text);
         buf_adds(&text, o->help);

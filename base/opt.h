@@ -21,7 +21,7 @@ struct opt {
     const char *arg;  /* the name of its value in the help; NULL: a flag. If it ends with "...", the
                          option may be repeated in each source, and all values are used */
     const char *def;  /* default, shown by the help; NULL: none */
-    const char *help;
+    const char *help; /* NULL: not for people: neither the help nor completion shows it */
 };
 
 enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };

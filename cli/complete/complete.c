@@ -67,6 +67,8 @@ static void add_verbs(struct completing *x)
 static void add_options(struct completing *x)
 {
     for (const struct opt *o = x->line.command->table; o->name != NULL; o++) {
+        if (o->help == NULL)
+            continue;
         char letter[] = {'-', o->letter, '\0'};
         struct buf name = {0};
         buf_printf(&name, "--%s", o->name);

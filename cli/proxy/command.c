@@ -40,10 +40,10 @@ static const struct opt proxy_opts[] = {
      "memory of all sessions for messages, while the vault cannot be written; 0: no limit"},
     {0, "grace", "DURATION", "1.5s",
      "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
-    {0, "original", "TEXT...", NULL,
-     "for unwrap: what `wrap --remote` has replaced; not used here"},
-    {0, "sent", "REQUEST", NULL,
-     "for `send`: the recorded request that it sends again; recorded as an event"},
+    /* Written by `wrap --remote` for `unwrap`: what it has replaced. */
+    {0, "original", "TEXT...", NULL, NULL},
+    /* Written by `send`: the recorded request that it sends again. Recorded as an event. */
+    {0, "sent", "REQUEST", NULL, NULL},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,

@@ -9,6 +9,7 @@ static const struct opt table[] = {
     {0, "max-message", "SIZE", "128MiB", "longer lines are refused"},
     {'v', "verbose", NULL, NULL, "say more"},
     {'q', "quiet", NULL, "yes", "say less"},
+    {0, "for-programs-that-start-us", "WORD", NULL, NULL},
     {0},
 };
 
