@@ -43,6 +43,7 @@ const struct command *const table_of_commands[] = {
     &command_ps,
     &command_reap,
     &command_doctor,
+    &command_escalations,
     &command_redact,
     &command_audit,
     &command_ship,

@@ -4,6 +4,7 @@
 
 #include "cli/settings/command.h"
 
+extern const struct command command_escalations;
 extern const struct command command_prune;
 extern const struct command command_reap;
 extern const struct command command_redact;

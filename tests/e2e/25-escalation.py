@@ -163,4 +163,53 @@ def _(t):
             play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "answer")],
             want={1: timed_out(D, "hang"), 2: ok("2.1")}, escalated=["hang"])
 
+
+def says(t, *args, status=0):
+    r = t.run("escalations", *args, "--vault", t.vault)
+    eq(r.returncode, status, f"escalations {args}: {r.stderr}")
+    return r.stdout.decode()
+
+
+@case("escalations: listed with their counts, printed, and removed when they are solved")
+def _(t):
+    folder = t.vault / "Escalations"
+    folder.mkdir(mode=0o700, parents=True)
+    eq(says(t, "list"), "", "none")
+    text = """---
+cause: {cause}
+server: "fil\\u0065s"
+{more}session: "UID"
+first_at: "2026-01-01T00:00:00.000Z"
+last_at: "2026-01-01T00:00:09.000Z"
+count: {count}
+interposer: "1"
+---
+
+# {cause}
+
+tool: "not in the front matter" \x1b[31m
+"""
+    names = ["20260101T000000.000Z-hang-x.md", "20260102T000000.000Z-auth-x.md", "20260102T000001.000Z-crash-x.md"]
+    for name, cause, count, more in zip(names, ("hang", "auth", "crash"), (3, "abc", 1), ('tool: "read"\nseq: 7\n', "", 'tool: "\x1b[2J"\n')):
+        (folder / name).write_text(text.format(cause=cause, count=count, more=more))
+    (folder / ".new-1.md").write_text("half")
+    (folder / "notes.txt").write_text("mine")
+    rows = [x.split() for x in says(t, "list").splitlines()]
+    eq(rows[0], ["NAME", "COUNT", "LAST", "SERVER", "TOOL"], "titles")
+    eq([x[0] for x in rows[1:]], [x[:-3] for x in reversed(names)], "names, newest first")
+    eq(rows[3][1:], ["3", "2026-01-01T00:00:09.000Z", "files", "read"], "the oldest")
+    rows = [json.loads(x) for x in says(t, "list", "--json").splitlines()]
+    eq(rows[2], {"type": "escalation", "file": names[0], "cause": "hang", "server": "files", "tool": "read", "method": None, "session": "UID", "seq": 7,
+                 "first_at": "2026-01-01T00:00:00.000Z", "last_at": "2026-01-01T00:00:09.000Z", "count": 3, "action": None}, "JSON")
+    eq((rows[1]["tool"], rows[1]["count"]), (None, None), "what is not there, and what is no number")
+    check("\x1b" not in says(t, "list") + says(t, "show"), "control characters")
+    check("# crash\n" in says(t, "show") and "# hang\n" in says(t, "show", "20260101"), "show")
+    for args, status in ((["show", "20260102"], 3), (["show", "x"], 3), (["done"], 2), (["done", "--all", "last"], 2), (["done", "20260102"], 3)):
+        eq(says(t, *args, status=status), "", f"{args}")
+    eq(says(t, "done", "last", "20260101"), f"removed {names[2]}\nremoved {names[0]}\n", "done")
+    eq(sorted(x.name for x in folder.iterdir()), [".new-1.md", names[1], "notes.txt"], "what is left")
+    eq(says(t, "done", "--all"), f"removed {names[1]}\n", "all")
+    eq(says(t, "list"), "", "none is left")
+
+
 lib.main(at_once=8)
