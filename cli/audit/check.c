@@ -11,7 +11,8 @@ static const struct opt table_of_options[] = {
     {0, "key", "KEY", NULL, "the verifier key, or a file with it; required"},
     {0, "checkpoint", "NOTE", NULL,
      "a file with signed notes from an anchor: the bundle's must be among them"},
-    {0, "json", NULL, NULL, "print the verdict as a JSON object"},
+    {'b', "bodies", NULL, NULL, "print the bodies of the messages, too"},
+    {0, "json", NULL, NULL, "print the verdict as a JSON object, with the bodies"},
     COMMAND_OPTS,
 };
 
@@ -65,6 +66,7 @@ static int check(const struct settings *s, struct slice text, const struct publi
                         .key = key,
                         .why = buf_str(&why),
                         .proven = status == EXIT_FINE,
+                        .bodies = settings_on(s, "bodies"),
                         .anchor = settings_text(s, "checkpoint")};
     if (st == MI_ENOMEM)
         log_error("out of memory");

@@ -18,11 +18,12 @@ struct page {
     struct out o;
     size_t from; /* where the text after a label begins */
     const struct bundle *b;
+    bool bodies;
     struct query_session session;
     struct bundle_walk first, last, at; /* session and end borrow from the first two */
     struct bundle_record start, end;
     /* The requests that were printed; texts are gone. */
-    struct query_message request[VERDICT_BODIES];
+    struct query_message request[VERDICT_MESSAGES];
     size_t requests;
 };
 
@@ -151,7 +152,8 @@ static void print_message(struct page *p, const struct bundle_record *r)
     struct query_message m = proven_message(r);
     char name[32];
     (void)snprintf(name, sizeof name, "message %lld ", (long long)m.seq);
-    out_end_line(&p->o);
+    if (p->bodies)
+        out_end_line(&p->o);
     label(p, name);
     time_text(p, sum(p->session.started_at_us, m.t_us));
     out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
@@ -169,8 +171,9 @@ static void print_message(struct page *p, const struct bundle_record *r)
     print_status(p, &m);
     end_line(p);
     redacted(p, "after it was recorded", r->redacted_at_us);
-    print_body(p, m.body);
-    if (m.kind == KIND_REQUEST && p->requests < VERDICT_BODIES)
+    if (p->bodies)
+        print_body(p, m.body);
+    if (m.kind == KIND_REQUEST && p->requests < VERDICT_MESSAGES)
         p->request[p->requests++] = m;
 }
 
@@ -219,7 +222,7 @@ static void print_verdict(struct page *p, const struct verdict *v)
 
 int verdict_text(const struct verdict *v)
 {
-    struct page p = {.b = v->b};
+    struct page p = {.b = v->b, .bodies = v->bodies};
     out_open(&p.o);
     if (!v->proven) {
         out_words(&p.o, OUT_RED, "NOT PROVEN");
@@ -238,7 +241,7 @@ int verdict_text(const struct verdict *v)
         print_verdict(&p, v);
         print_session(&p);
         print_checkpoint(&p, v);
-        if (v->b->records_n <= VERDICT_BODIES)
+        if (v->b->records_n <= VERDICT_MESSAGES)
             print_records(&p);
         good = !p.at.text.failed;
     }

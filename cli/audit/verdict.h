@@ -8,13 +8,14 @@
 
 #include "evidence/bundle.h"
 
-#define VERDICT_BODIES 64 /* a bundle with more records is printed without bodies */
+#define VERDICT_MESSAGES 64 /* the text lists the messages of a bundle that has no more records */
 
 struct verdict {
     const struct bundle *b; /* borrowed */
     const struct public_key *key;
     const char *why; /* not proven: a clause */
     bool proven;
+    bool bodies;        /* the text has the bodies of the messages, too */
     const char *anchor; /* the file that has its checkpoint, too; NULL: not compared */
 };
 

@@ -92,9 +92,11 @@ def _(t):
     eq(v["messages"][1]["body"]["result"]["content"][0]["text"], "fine 0", "answer")
     eq([m["seq"] for m in verdict(t, prove(t, "--seq", seq + 1), key)["messages"]], [seq, seq + 1], "from the answer")
     eq((v["records"], v["checkpoint"]["key"], v["checkpoint"]["compared"]), (3, key, False), "verdict")
-    out = ok(t.run("audit", "check", save(t, bundle), "--key", key))
-    for says in ("PROVEN", "ok after ", "tools/call mail", "person-0@example.org", "not proven  that this checkpoint was anchored"):
-        check(says in out, f"{says!r} is not in {out}")
+    for bodies in ([], ["--bodies"]):
+        out = ok(t.run("audit", "check", save(t, bundle), "--key", key, *bodies))
+        for says in ("PROVEN", "ok after ", "tools/call mail", "not proven  that this checkpoint was anchored"):
+            check(says in out, f"{says!r} is not in {out}")
+        eq("person-0@example.org" in out, bodies != [], "bodies")
 
 
 @case("a session: all of its records, also a body in Bodies/, and nothing of it reaches the terminal raw")
@@ -113,7 +115,8 @@ def _(t):
     v = verdict(t, bundle, key)
     eq(v["records"], v["sealed_records"], "records")
     check(any(len(r["fields"][-1] or "") > 2999999 for r in bundle["records"]), "the large body")
-    out = t.run("audit", "check", save(t, bundle), "--key", key).stdout
+    out = t.run("audit", "check", "-b", save(t, bundle), "--key", key).stdout
+    check(b"xxx" in out, "the body")
     check(b"\x1b" not in out and "\u202e".encode() not in out, "control characters")
 
 
