@@ -1,12 +1,7 @@
 #include "cli/audit/outcome.h"
 
 #include "base/clock.h"
-#include "base/json_out.h"
-#include "base/junit.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "cli/frame/save.h"
-#include "cli/settings/command.h"
 
 #include <stdio.h>
 
@@ -23,23 +18,22 @@ static const enum out_style styles[AUDIT_STATUSES] = {
     [AUDIT_VALID] = OUT_GREEN,     [AUDIT_NOT_ANCHORED] = OUT_PLAIN,
 };
 
-void outcome_open(struct outcome *r, bool json, const char *junit)
+int outcome_open(struct outcome *r, const struct settings *s)
 {
-    *r = (struct outcome){.json = json, .junit = junit};
-    r->text = !json && (junit == NULL || strcmp(junit, "-") != 0);
-    out_open(&r->out);
-    r->out.held = !json;
+    *r = (struct outcome){0};
     table_open(&r->table, columns, MI_COUNT(columns));
+    int status = reporting_open(&r->reporting, s, settings_on(s, "json"));
+    r->reporting.out.held = !r->reporting.json;
+    report_suite(&r->reporting.report, slice_of("mcp-interposer audit verify"), clock_mono_us());
+    return status;
 }
 
 void outcome_close(struct outcome *r)
 {
     table_close(&r->table);
     buf_close(&r->details);
-    buf_close(&r->cases);
-    buf_close(&r->scratch);
-    buf_close(&r->out.b); /* after a failure */
-    buf_close(&r->out.text);
+    buf_clear(&r->reporting.out.b); /* after a failure */
+    reporting_drop(&r->reporting);
 }
 
 /* "message 12: it does not agree with its commitment" */
@@ -59,117 +53,98 @@ static void json_wrong(struct json_out *j, const struct audit_wrong *w)
     json_out_str(j, "text", w->text);
 }
 
-static void json_session(struct buf *b, const struct audit_session *s)
+static void json_session(struct outcome *r, const struct audit_session *s)
 {
-    struct json_out j = json_out_to(b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "type", "session");
+    struct json_out *j = reporting_row(&r->reporting);
+    json_out_str(j, "type", "session");
     if (s->id != 0)
-        json_out_int(&j, "session_id", s->id);
+        json_out_int(j, "session_id", s->id);
     else
-        json_out_null(&j, "session_id");
-    json_out_text(&j, "uid", s->uid);
-    json_out_text(&j, "name", s->name);
-    json_out_str(&j, "status", audit_status_name(s->status));
+        json_out_null(j, "session_id");
+    json_out_text(j, "uid", s->uid);
+    json_out_text(j, "name", s->name);
+    json_out_str(j, "status", audit_status_name(s->status));
     if (s->records > 0)
-        json_out_int(&j, "records", s->records);
+        json_out_int(j, "records", s->records);
     if (s->why[0] != '\0')
-        json_out_str(&j, "why", s->why);
+        json_out_str(j, "why", s->why);
     if (s->redacted_at_us != 0) {
-        json_out_int(&j, "redacted", s->redacted);
-        json_out_int(&j, "redacted_at_us", s->redacted_at_us);
+        json_out_int(j, "redacted", s->redacted);
+        json_out_int(j, "redacted_at_us", s->redacted_at_us);
     }
     if (s->status == AUDIT_TAMPERED)
-        json_wrong(&j, &s->wrong);
-    json_out_end(&j);
+        json_wrong(j, &s->wrong);
+    reporting_end_row(&r->reporting);
 }
 
 static void json_vault(struct outcome *r, const struct audit_vault *v, const char *verdict)
 {
     struct buf key = {0};
-    struct json_out j = json_out_to(&r->out.b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "type", "vault");
-    json_out_str(&j, "verdict", verdict);
-    json_out_bool(&j, "covered", v->has_log);
-    json_out_text(&j, "origin", v->origin.n > 0 ? v->origin : (struct slice){0});
-    json_out_int(&j, "leaves", v->leaves);
-    json_out_int(&j, "unsigned", v->unsigned_leaves);
-    json_out_int(&j, "anchored", v->anchored);
+    struct json_out *j = reporting_row(&r->reporting);
+    json_out_str(j, "type", "vault");
+    json_out_str(j, "verdict", verdict);
+    json_out_bool(j, "covered", v->has_log);
+    json_out_text(j, "origin", v->origin.n > 0 ? v->origin : (struct slice){0});
+    json_out_int(j, "leaves", v->leaves);
+    json_out_int(j, "unsigned", v->unsigned_leaves);
+    json_out_int(j, "anchored", v->anchored);
     if (v->has_key)
         key_write_public(&key, &v->key);
-    json_out_text(&j, "key", v->has_key ? buf_slice(&key) : (struct slice){0});
-    json_out_uint(&j, "sessions", r->tests);
-    json_out_object(&j, "statuses");
+    json_out_text(j, "key", v->has_key ? buf_slice(&key) : (struct slice){0});
+    json_out_uint(j, "sessions", r->tests);
+    json_out_object(j, "statuses");
     for (int i = 0; i < AUDIT_STATUSES; i++)
         if (r->n[i] > 0)
-            json_out_uint(&j, audit_status_name((enum audit_status)i), r->n[i]);
-    json_out_end(&j);
-    json_out_uint(&j, "wrong", r->wrong);
-    json_out_end(&j);
-    out_end_line(&r->out);
-    r->out.b.failed |= key.failed;
+            json_out_uint(j, audit_status_name((enum audit_status)i), r->n[i]);
+    json_out_end(j);
+    json_out_uint(j, "wrong", r->wrong);
+    reporting_end_row(&r->reporting);
+    r->reporting.out.b.failed |= key.failed;
     buf_close(&key);
 }
 
-/* ---- JUnit ---------------------------------------------------------------------------------- */
+/* ---- cases ---------------------------------------------------------------------------------- */
 
-static void add_case(struct outcome *r, const char *name, const char *type,
-                     const struct audit_wrong *w, const char *why, enum junit_outcome outcome)
+/* w: what is wrong; NULL: `why` says it. */
+static void add_case(struct outcome *r, struct slice name, struct report_place place,
+                     enum report_outcome outcome, const struct audit_wrong *w,
+                     struct report_rule rule, const char *why)
 {
-    struct buf *b = &r->scratch;
-    buf_clear(b);
-    if (w != NULL)
-        add_clause(b, w);
-    else
-        buf_adds(b, why);
-    junit_case(&r->cases, &(struct junit_case){
-                              .classname = slice_of("mcp-interposer.audit"),
-                              .name = slice_of(name),
-                              .outcome = outcome,
-                              .type = type,
-                              .message = buf_slice(b),
-                          });
-    r->cases.failed |= b->failed;
+    struct buf clause = {0};
+    if (w != NULL) {
+        add_clause(&clause, w);
+        rule = (struct report_rule){audit_kind_name(w->kind), audit_kind_implies(w->kind),
+                                    REPORT_ERROR};
+    } else {
+        buf_adds(&clause, why);
+    }
+    report_case(&r->reporting.report, &(struct report_case){
+                                          .outcome = outcome,
+                                          .rule = rule,
+                                          .group = slice_of("mcp-interposer.audit"),
+                                          .name = name,
+                                          .message = buf_slice(&clause),
+                                          .place = place,
+                                      });
+    r->reporting.report.failed |= clause.failed;
+    buf_close(&clause);
 }
 
-static void junit_session(struct outcome *r, const struct audit_session *s)
+static void add_session_case(struct outcome *r, const struct audit_session *s)
 {
     char name[80];
-    bool fails = audit_status_fails(s->status);
+    const char *status = audit_status_name(s->status);
     bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_OPEN;
+    struct report_rule rule = {status, "The session is not whole.", REPORT_WARNING};
     snprintf(name, sizeof name, "session %lld", (long long)s->id);
     if (s->id == 0)
         snprintf(name, sizeof name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
-    add_case(r, name, audit_status_name(s->status), s->status == AUDIT_TAMPERED ? &s->wrong : NULL,
-             s->why[0] != '\0' ? s->why : audit_status_name(s->status),
-             fails     ? JUNIT_FAILED
-             : skipped ? JUNIT_SKIPPED
-                       : JUNIT_PASSED);
-}
-
-static int write_junit(struct outcome *r, double seconds)
-{
-    char time[32];
-    struct buf b = {0};
-    uint64_t skipped = r->n[AUDIT_NOT_COVERED] + r->n[AUDIT_OPEN];
-    struct junit_suite suite = {.name = slice_of("mcp-interposer audit verify"),
-                                .tests = r->tests + r->wrong + (r->wrong == 0),
-                                .failures = r->failures,
-                                .skipped = skipped,
-                                .time = time};
-    snprintf(time, sizeof time, "%.6f", seconds);
-    if (r->wrong == 0)
-        add_case(r, "log", NULL, NULL, "", JUNIT_PASSED);
-    junit_begin(&b, NULL);
-    junit_begin_suite(&b, &suite);
-    buf_slice_add(&b, buf_slice(&r->cases));
-    junit_end_suite(&b, &suite);
-    junit_end(&b);
-    b.failed |= r->cases.failed;
-    int status = save_buf(r->junit, &b);
-    buf_close(&b);
-    return status;
+    add_case(r, slice_of(name), (struct report_place){.session = s->uid},
+             audit_status_fails(s->status) ? REPORT_FAILED
+             : skipped                     ? REPORT_SKIPPED
+                                           : REPORT_PASSED,
+             s->status == AUDIT_TAMPERED ? &s->wrong : NULL, rule,
+             s->why[0] != '\0' ? s->why : status);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -237,7 +212,7 @@ static void print_counts(struct outcome *r)
     static const enum audit_status order[] = {AUDIT_TAMPERED,     AUDIT_INCOMPLETE, AUDIT_VALID,
                                               AUDIT_NOT_ANCHORED, AUDIT_REDACTED,   AUDIT_OPEN,
                                               AUDIT_REMOVING,     AUDIT_NOT_COVERED};
-    struct out *o = &r->out;
+    struct out *o = &r->reporting.out;
     const char *before = ": ";
     size_t from = o->b.n;
     out_printf(o, "%llu session%s", (unsigned long long)r->tests, r->tests == 1 ? "" : "s");
@@ -253,7 +228,7 @@ static void print_counts(struct outcome *r)
 
 static void print_log(struct outcome *r, const struct audit_vault *v)
 {
-    struct out *o = &r->out;
+    struct out *o = &r->reporting.out;
     size_t from = o->b.n;
     if (!v->has_log) {
         if (v->wrong > 0)
@@ -295,7 +270,7 @@ static const char *verdict(const struct outcome *r)
 /* What the verdict rests on, and what it says nothing about. */
 static void print_compared(struct outcome *r, const struct audit_vault *v)
 {
-    struct out *o = &r->out;
+    struct out *o = &r->reporting.out;
     uint64_t covered = r->tests - r->n[AUDIT_NOT_COVERED] - r->n[AUDIT_REMOVING];
     size_t from = o->b.n;
     out_printf(o,
@@ -325,7 +300,7 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
 /* The last line: what the exit status means. */
 static void print_verdict(struct outcome *r, const struct audit_vault *v)
 {
-    struct out *o = &r->out;
+    struct out *o = &r->reporting.out;
     unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = unfinished(r);
     out_raw(o, "verdict: ");
     out_words(o, wrong > 0 ? OUT_RED : open > 0 ? OUT_YELLOW : OUT_GREEN, verdict(r));
@@ -351,7 +326,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
 
 static int print_text(struct outcome *r, const struct audit_vault *v)
 {
-    struct out *o = &r->out;
+    struct out *o = &r->reporting.out;
     bool fine = true;
     if (r->tests > 0) {
         fine = table_print(&r->table, o);
@@ -378,13 +353,10 @@ void outcome_session(struct outcome *r, const struct audit_session *s)
 {
     r->n[s->status]++;
     r->tests++;
-    r->failures += audit_status_fails(s->status);
-    if (r->junit != NULL)
-        junit_session(r, s);
-    if (r->json) {
-        json_session(&r->out.b, s);
-        out_end_line(&r->out);
-    } else if (r->text) {
+    add_session_case(r, s);
+    if (r->reporting.json)
+        json_session(r, s);
+    if (r->reporting.text) {
         add_row(r, s);
         add_session_details(r, s);
     }
@@ -393,37 +365,28 @@ void outcome_session(struct outcome *r, const struct audit_session *s)
 void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
 {
     r->wrong++;
-    r->failures++;
-    if (r->junit != NULL) {
-        char name[80];
-        snprintf(name, sizeof name, "%s", w->record[0] != '\0' ? w->record : "log");
-        add_case(r, name, audit_kind_name(w->kind), w, "", JUNIT_FAILED);
+    add_case(r, slice_of(w->record[0] != '\0' ? w->record : "log"), (struct report_place){0},
+             REPORT_FAILED, w, (struct report_rule){0}, NULL);
+    if (r->reporting.json) {
+        struct json_out *j = reporting_row(&r->reporting);
+        json_out_str(j, "type", "log");
+        json_wrong(j, w);
+        reporting_end_row(&r->reporting);
     }
-    if (r->json) {
-        struct json_out j = json_out_to(&r->out.b);
-        json_out_object(&j, NULL);
-        json_out_str(&j, "type", "log");
-        json_wrong(&j, w);
-        json_out_end(&j);
-        out_end_line(&r->out);
-    } else if (r->text) {
+    if (r->reporting.text)
         add_details(r, "", w);
-    }
 }
 
-int outcome_print(struct outcome *r, const struct audit_vault *v, double seconds)
+int outcome_print(struct outcome *r, const struct audit_vault *v)
 {
     bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || unfinished(r) > 0;
-    int status = EXIT_FINE;
-    if (r->json)
+    if (r->wrong == 0)
+        add_case(r, slice_of("log"), (struct report_place){0}, REPORT_PASSED, NULL,
+                 (struct report_rule){0}, "");
+    if (r->reporting.json)
         json_vault(r, v, verdict(r));
-    else if (r->text)
-        status = print_text(r, v);
-    if (status != EXIT_FINE)
-        log_error("out of memory");
-    if (r->junit != NULL && status == EXIT_FINE)
-        status = write_junit(r, seconds);
-    int printed = out_close(&r->out);
-    status = status != EXIT_FINE ? status : printed;
+    if (r->reporting.text && print_text(r, v) != EXIT_FINE)
+        r->reporting.out.b.failed = true;
+    int status = reporting_close(&r->reporting);
     return status != EXIT_FINE ? status : found ? EXIT_FOUND : EXIT_FINE;
 }

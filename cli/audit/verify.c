@@ -25,7 +25,7 @@ static const struct opt table_of_options[] = {
     {0, "key", "KEY", NULL, "the verifier key that has to be one of the vault, or a file with it"},
     {0, "json", NULL, NULL,
      "print one JSON object per line for each session, and one for the vault"},
-    {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},
+    REPORTING_OPTS,
     AUDIT_OPT_KEY,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -168,7 +168,7 @@ static int verify(const struct settings *s, struct query *q, struct job *j)
         fprintf(stderr, "\r\033[K");
     audit_vault(a, &v);
     if (status == EXIT_FINE)
-        status = outcome_print(&j->outcome, &v, (double)(clock_mono_us() - j->began_us) / 1e6);
+        status = outcome_print(&j->outcome, &v);
     audit_close(a);
     buf_close(&error);
     return status;
@@ -176,23 +176,17 @@ static int verify(const struct settings *s, struct query *q, struct job *j)
 
 static int run(const struct settings *s)
 {
-    struct query *q;
-    const char *junit = settings_text(s, "junit");
-    bool json = settings_on(s, "json");
-    if (json && junit != NULL && strcmp(junit, "-") == 0)
-        return settings_usage(s, "--json and --junit - both write to stdout: use a file");
-    int status = session_vault_verify(s, &q);
-    if (status != EXIT_FINE)
-        return status;
-    if (!query_is_stored(q)) {
+    struct query *q = NULL;
+    struct job j = {.began_us = clock_mono_us(), .bar = isatty(STDERR_FILENO) == 1};
+    int status = outcome_open(&j.outcome, s);
+    if (status == EXIT_FINE)
+        status = session_vault_verify(s, &q);
+    if (status == EXIT_FINE && !query_is_stored(q)) {
         log_error(QUERY_NOTHING_YET, query_vault(q));
-        query_close(q);
-        return EXIT_TROUBLE;
+        status = EXIT_TROUBLE;
     }
-    struct job j = {.began_us = clock_mono_us()};
-    outcome_open(&j.outcome, json, junit);
-    j.bar = isatty(STDERR_FILENO) == 1;
-    status = verify(s, q, &j);
+    if (status == EXIT_FINE)
+        status = verify(s, q, &j);
     outcome_close(&j.outcome);
     query_close(q);
     return status;

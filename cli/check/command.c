@@ -3,21 +3,14 @@
 
 #include "base/grow.h"
 #include "base/log.h"
-#include "base/terminal.h"
 #include "cli/check/checking.h"
-#include "cli/check/json.h"
-#include "cli/check/junit.h"
-#include "cli/check/sarif.h"
-#include "cli/check/text.h"
+#include "cli/check/forms.h"
 #include "cli/frame/filter.h"
-#include "cli/frame/out.h"
 #include "cli/frame/recording.h"
-#include "cli/frame/save.h"
+#include "cli/frame/reporting.h"
 #include "cli/frame/session.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define OPERANDS_MAX 1000
 
@@ -25,6 +18,7 @@ static const struct opt table_of_options[] = {
     {'F', "format", "text|json|junit|sarif", "text", "output format"},
     {0, "json", NULL, NULL, "the same as --format json"},
     {'o', "output", "FILE", "-", "output file; -: stdout"},
+    REPORTING_OPTS,
     {0, "fail-on", "LIST", "error",
      "which findings lead to exit status 1: names, error, warning, note, none"},
     {'i', "ignore", "LIST", NULL, "names of findings to ignore"},
@@ -148,50 +142,41 @@ static int check_operands(const struct settings *s, struct check_report *report,
     return status;
 }
 
-static const struct {
-    const char *name;
-    void (*write)(const struct check_report *r, struct buf *b);
-} formats[] = {
-    {"text", check_text}, {"json", check_json}, {"junit", check_junit}, {"sarif", check_sarif}};
-
-static int write_report(const struct settings *s, struct check_report *report)
+static int write_report(const struct check_report *report, struct reporting *r)
 {
-    struct buf b = {0};
-    const char *format = settings_on(s, "json") ? "json" : settings_text(s, "format");
-    if (settings_is(s, "output", "-"))
-        report->columns = terminal_columns(STDOUT_FILENO);
-    for (size_t i = 0; i < MI_COUNT(formats); i++)
-        if (strcmp(format, formats[i].name) == 0)
-            formats[i].write(report, &b);
-    b.failed |= check_failed(report);
-    int status = save_buf(settings_text(s, "output"), &b);
-    buf_close(&b);
-    return status;
+    if (r->text)
+        check_text(report, &r->out);
+    if (r->json) {
+        check_json(report, reporting_row(r));
+        reporting_end_row(r);
+    }
+    if (r->junit != NULL || r->sarif != NULL)
+        check_cases(report, &r->report);
+    r->out.b.failed |= check_failed(report);
+    return reporting_close(r);
 }
 
 static int run(const struct settings *s)
 {
     struct query *q = NULL;
     struct check_report report;
+    struct reporting r;
     struct buf error = {0};
-    (void)signal(SIGPIPE, SIG_IGN);
-    int status = EXIT_FINE;
+    int status = reporting_open(&r, s, settings_on(s, "json"));
     check_open(&report);
-    if (!check_fail_on(&report, settings_text(s, "fail-on"), &error))
+    if (status == EXIT_FINE && !check_fail_on(&report, settings_text(s, "fail-on"), &error))
         status = settings_usage(s, "--fail-on: %s", buf_str(&error));
-    else if (settings_text(s, "ignore") != NULL &&
+    else if (status == EXIT_FINE && settings_text(s, "ignore") != NULL &&
              !check_ignore(&report, settings_text(s, "ignore"), &error))
         status = settings_usage(s, "--ignore: %s", buf_str(&error));
-    else if (settings_on(s, "json") && opt_source(&s->set, "format") == OPT_FLAG &&
-             !settings_is(s, "format", "json"))
-        status =
-            settings_usage(s, "--json and --format %s: choose one", settings_text(s, "format"));
     report.of_client = !settings_is(s, "only", "server");
     report.of_server = !settings_is(s, "only", "client");
     if (status == EXIT_FINE)
         status = check_operands(s, &report, &q);
     if (status == EXIT_FINE)
-        status = write_report(s, &report);
+        status = write_report(&report, &r);
+    else
+        reporting_drop(&r);
     if (status == EXIT_FINE && report.failing > 0)
         status = EXIT_FOUND;
     check_close(&report);

@@ -47,8 +47,7 @@ struct check_report {
     bool of_client, of_server; /* whose messages are checked */
     bool several;              /* vaults are read: numbers do not name their sessions */
     size_t failing;
-    size_t columns; /* of the terminal that shows the text; 0: each finding is one line */
-    bool failed;    /* out of memory */
+    bool failed; /* out of memory */
 };
 
 void check_open(struct check_report *r);

@@ -3,13 +3,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/diff/json.h"
-#include "cli/diff/junit.h"
+#include "cli/diff/forms.h"
 #include "cli/diff/text.h"
 #include "cli/frame/filter.h"
 #include "cli/frame/pager.h"
 #include "cli/frame/recording.h"
-#include "cli/frame/save.h"
+#include "cli/frame/reporting.h"
 #include "cli/settings/config.h"
 
 #include <stdlib.h>
@@ -22,8 +21,8 @@ static const struct opt table_of_options[] = {
     {0, "slower-by", "DURATION", "10ms", "with --slower: and at least this much longer"},
     FILTER_CALL_OPTS,
     {'v', "verbose", NULL, NULL, "print the calls that are the same, too"},
-    {0, "json", NULL, NULL, "print the result as JSON"},
-    {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},
+    {0, "json", NULL, NULL, "print one JSON object per line for each call, and one for the sums"},
+    REPORTING_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -48,11 +47,10 @@ struct diffing {
     struct diff *diff;
     struct result result;
     struct result_counts counts;
-    struct out out;
-    struct json_out json;
-    struct diff_junit junit;
-    bool is_text, is_json, verbose;
-    const char *junit_path; /* NULL: none */
+    struct reporting reporting;
+    struct report_place place[DIFF_SIDES];
+    struct buf details; /* owned; of the current row */
+    bool verbose;
 };
 
 /* ---- options ---- */
@@ -97,17 +95,14 @@ static int read_options(struct diffing *x)
     x->rules.canon.across = true;
     x->rules.slower_min_us = settings_duration_us(x->s, "slower-by");
     x->verbose = settings_on(x->s, "verbose");
-    x->is_json = settings_on(x->s, "json");
-    x->junit_path = settings_text(x->s, "junit");
-    bool junit_out = x->junit_path != NULL && strcmp(x->junit_path, "-") == 0;
-    x->is_text = !x->is_json && !junit_out;
     filter_read(&x->filter, x->s);
     if (x->filter.tool != NULL || x->filter.method != NULL) {
         x->rules.takes = takes;
         x->rules.ctx = x;
     }
-    if (x->is_json && junit_out)
-        return settings_usage(x->s, "--json and --junit - both write to stdout: use a file");
+    int status = reporting_open(&x->reporting, x->s, settings_on(x->s, "json"));
+    if (status != EXIT_FINE)
+        return status;
     if (slower != NULL && read_factor(slower, &x->rules.slower) < 0)
         return settings_usage(x->s, "--slower: invalid factor '%s': use a number such as 2 or 1.5",
                               slower);
@@ -138,55 +133,52 @@ static int open_recordings(struct diffing *x)
     for (int i = 0; i < DIFF_SIDES; i++) {
         x->name[i] = x->recording[i].name;
         x->title[i] = buf_slice(&x->recording[i].title);
+        *(x->recording[i].file != NULL ? &x->place[i].file : &x->place[i].session) = x->name[i];
     }
     return status;
 }
 
 /* ---- output ---- */
 
-static void begin_output(struct diffing *x)
+static void begin_output(struct diffing *x, int64_t began_us)
 {
-    x->json = json_out_to(&x->out.b);
-    if (x->is_json)
-        diff_json_begin(&x->json, x->diff, x->name);
-    if (x->is_text)
-        diff_text_begin(&x->out, x->diff, x->title);
-    if (x->junit_path != NULL)
-        diff_junit_facts(&x->junit, x->diff);
+    struct buf title = {0};
+    buf_adds(&title, "diff ");
+    buf_slice_add(&title, x->name[DIFF_A]);
+    buf_addc(&title, ' ');
+    buf_slice_add(&title, x->name[DIFF_B]);
+    report_suite(&x->reporting.report, buf_slice(&title), began_us);
+    diff_case_of_sessions(&x->reporting.report, x->diff, x->place);
+    if (x->reporting.text)
+        diff_text_begin(&x->reporting.out, x->diff, x->title);
+    x->reporting.report.failed |= title.failed;
+    buf_close(&title);
 }
 
 static void put_row(struct diffing *x)
 {
     const struct result *r = &x->result;
     bool shown = x->verbose || r->change != RESULT_SAME || r->look.unread;
-    if (x->is_json && shown) {
-        diff_json_row(&x->json, r);
-        if (x->out.b.n >= ((size_t)32 << 10))
-            out_flush(&x->out);
+    buf_clear(&x->details);
+    diff_details(&x->reporting.out, r, &x->details);
+    if (x->reporting.json && shown) {
+        diff_json_row(reporting_row(&x->reporting), r);
+        reporting_end_row(&x->reporting);
     }
-    if (x->is_text && shown)
-        diff_text_row(&x->out, r);
-    if (x->junit_path != NULL)
-        diff_junit_row(&x->junit, r);
+    if (x->reporting.text && shown)
+        diff_text_row(&x->reporting.out, r, buf_slice(&x->details));
+    diff_case_of_row(&x->reporting.report, r, x->place, buf_slice(&x->details));
+    x->reporting.report.failed |= x->details.failed;
 }
 
 static void end_output(struct diffing *x)
 {
-    if (x->is_json)
-        diff_json_end(&x->json, x->diff, &x->counts);
-    if (x->is_text)
-        diff_text_end(&x->out, x->diff, &x->counts);
-}
-
-static int write_junit(struct diffing *x, int64_t lasted_us)
-{
-    struct buf b = {0};
-    if (x->junit_path == NULL)
-        return EXIT_FINE;
-    diff_junit_write(&x->junit, x->name, lasted_us, &b);
-    int status = save_buf(x->junit_path, &b);
-    buf_close(&b);
-    return status;
+    if (x->reporting.json) {
+        diff_json_summary(reporting_row(&x->reporting), x->diff, x->name, &x->counts);
+        reporting_end_row(&x->reporting);
+    }
+    if (x->reporting.text)
+        diff_text_end(&x->reporting.out, x->diff, &x->counts);
 }
 
 /* ---- the comparison ---- */
@@ -198,11 +190,11 @@ static void count_facts(struct diffing *x)
         x->counts.facts += f.counts;
 }
 
-static int compare_rows(struct diffing *x)
+static int compare_rows(struct diffing *x, int64_t began_us)
 {
     uint32_t n = diff_rows(x->diff);
     count_facts(x);
-    begin_output(x);
+    begin_output(x, began_us);
     for (uint32_t i = 0; i < n; i++) {
         int st = result_look(&x->result, x->diff, i);
         if (st < 0)
@@ -228,17 +220,14 @@ static int compare(struct diffing *x)
         buf_close(&error);
         return EXIT_TROUBLE;
     }
-    out_open(&x->out);
-    if (x->is_text)
-        pager_open(&pager, &x->out);
-    st = compare_rows(x);
-    int status = out_close(&x->out);
-    pager_close(&pager);
+    if (x->reporting.text)
+        pager_open(&pager, &x->reporting.out);
+    st = compare_rows(x, began);
     if (st < 0)
         log_error("%s", diff_error(x->diff));
-    if (st < 0 || status != EXIT_FINE)
-        return EXIT_TROUBLE;
-    status = write_junit(x, clock_mono_us() - began);
+    int status = st < 0 ? EXIT_TROUBLE : reporting_close(&x->reporting);
+    reporting_drop(&x->reporting);
+    pager_close(&pager);
     return status != EXIT_FINE ? status : result_differs(&x->counts) ? EXIT_FOUND : EXIT_FINE;
 }
 
@@ -257,7 +246,8 @@ static int run(const struct settings *s)
         status = compare(x);
     diff_close(x->diff);
     result_close(&x->result);
-    diff_junit_close(&x->junit);
+    reporting_drop(&x->reporting);
+    buf_close(&x->details);
     for (int i = 0; i < DIFF_SIDES; i++)
         recording_close(&x->recording[i]);
     pointers_close(&x->rules.canon.ignore);

@@ -1,6 +1,7 @@
 #include "cli/diff/text.h"
 
 #include "base/units.h"
+#include "cli/frame/reporting.h"
 #include "wire/json/text.h"
 
 #define SEQ_COLUMNS 6
@@ -8,17 +9,11 @@
 #define NAME_MIN 20     /* durations are left out first */
 
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
-static const char *const side_marks[DIFF_SIDES] = {"- ", "+ "};
 
 /* Columns that are left in the line, of which `used` are taken. */
 static size_t left(const struct out *o, size_t used)
 {
     return o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : o->columns > used ? o->columns - used : 0;
-}
-
-static const char *dots(const struct out *o)
-{
-    return o->utf8 ? "\xE2\x80\xA6" : "...";
 }
 
 static void fit(struct out *o, struct buf *text, size_t used)
@@ -147,106 +142,10 @@ static void print_heading(struct out *o, const struct result *r)
     buf_close(&took);
 }
 
-static void print_properties(struct out *o, const struct result *r)
-{
-    const char *arrow = out_arrow(o, true);
-    if (r->change == RESULT_CHANGED && r->look.moved)
-        out_raw(o, "    moved\n");
-    if (r->look.status) {
-        out_raw(o, "    status ");
-        for (int i = 0; i < DIFF_SIDES; i++) {
-            out_words(o, call_status_failed(r->call[i].status) ? OUT_RED : OUT_PLAIN,
-                      call_status_name(r->call[i].status));
-            if (i == DIFF_A)
-                out_printf(o, " %s ", arrow);
-        }
-        out_end_line(o);
-    }
-    if (r->look.slower) {
-        out_words(o, OUT_YELLOW, "    slower");
-        out_end_line(o);
-    }
-    if (r->look.unread)
-        out_raw(o, "    the answers were not compared: one was not recorded\n");
-}
-
-/* The description of a tool is shown as far as it was kept, other values on one line. */
-static void print_value(struct out *o, const struct result *r, const struct result_difference *d,
-                        enum diff_side side)
-{
-    if (!d->value[side].exists)
-        return;
-    struct buf text = {0};
-    bool whole = d->entry.exists && !d->is_entry;
-    if (d->at > 0)
-        buf_adds(&text, dots(o));
-    buf_slice_add(&text, result_text(r, d->value[side]));
-    if (d->cut[side])
-        buf_adds(&text, dots(o));
-    out_raw(o, "      ");
-    out_style(o, side_styles[side]);
-    out_raw(o, side_marks[side]);
-    size_t from = o->b.n;
-    if (whole) {
-        out_text(o, buf_slice(&text));
-        o->b.failed |= text.failed;
-        buf_close(&text);
-        out_fill_line(o, from, 8);
-        out_style(o, OUT_PLAIN);
-    } else {
-        fit(o, &text, 8);
-        out_style(o, OUT_PLAIN);
-        out_end_line(o);
-    }
-}
-
-/* "changed tool echo /description", or "result /content/0/text". */
-static void add_place(struct buf *b, const struct result *r, const struct result_difference *d)
-{
-    if (d->entry.exists) {
-        struct slice name = result_text(r, d->entry);
-        bool is_string = name.n > 1 && name.p[0] == '"' && name.p[name.n - 1] == '"';
-        buf_adds(b, !d->is_entry ? "changed " : d->value[DIFF_A].exists ? "gone " : "new ");
-        buf_adds(b, result_entry_kind(r, d));
-        buf_addc(b, ' ');
-        if (is_string)
-            json_unescape(b, (struct slice){name.p + 1, name.n - 2});
-        else
-            buf_slice_add(b, name);
-        buf_adds(b, d->is_entry ? "" : " ");
-        buf_slice_add(b, result_text(r, d->below));
-    } else {
-        buf_adds(b, result_part_name(d->part));
-        struct slice pointer = result_text(r, d->pointer);
-        buf_adds(b, pointer.n > 0 ? " " : "");
-        buf_slice_add(b, pointer);
-    }
-    if (d->at > 0)
-        buf_printf(b, ", from byte %zu on", d->at);
-}
-
-static void print_difference(struct out *o, const struct result *r,
-                             const struct result_difference *d)
-{
-    struct buf place = {0};
-    add_place(&place, r, d);
-    out_raw(o, "    ");
-    fit(o, &place, 4);
-    out_end_line(o);
-    print_value(o, r, d, DIFF_A);
-    print_value(o, r, d, DIFF_B);
-}
-
-void diff_text_row(struct out *o, const struct result *r)
+void diff_text_row(struct out *o, const struct result *r, struct slice details)
 {
     print_heading(o, r);
-    print_properties(o, r);
-    for (size_t i = 0; i < r->listed; i++)
-        print_difference(o, r, &r->difference[i]);
-    if (r->look.differences > r->listed) {
-        out_printf(o, "    and %llu more", (unsigned long long)(r->look.differences - r->listed));
-        out_end_line(o);
-    }
+    reporting_details(o, details, 4);
 }
 
 /* ---- the end ---- */

@@ -1,65 +1,122 @@
 #include "cli/doctor/checks.h"
 
-#include "base/json_out.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 
 #define TEXT_MAX 8192
 #define INDENT 21 /* columns before the text */
 
-static void add_json(struct doctor *d, const char *check, const char *remedy, const char *text)
+static void put_json(struct doctor *d, const char *check, const char *remedy, const char *text)
 {
-    struct json_out j = json_out_to(&d->out.b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "type", "check");
-    json_out_str(&j, "check", check);
-    json_out_str(&j, "state", remedy != NULL ? "found" : "ok");
-    json_out_str(&j, "text", text);
-    json_out_str(&j, "remedy", remedy);
-    json_out_end(&j);
-    out_end_line(&d->out);
+    struct json_out *j = reporting_row(&d->reporting);
+    json_out_str(j, "type", "check");
+    json_out_str(j, "check", check);
+    json_out_str(j, "state", remedy != NULL ? "found" : "ok");
+    json_out_str(j, "text", text);
+    json_out_str(j, "remedy", remedy);
+    reporting_end_row(&d->reporting);
 }
 
-static void add(struct doctor *d, const char *check, const char *remedy, const char *text)
+static void put_line(struct doctor *d, const char *state, enum out_style style, const char *check,
+                     const char *text)
 {
-    struct out *o = &d->out;
-    if (d->json) {
-        add_json(d, check, remedy, text);
-        return;
-    }
-    out_words(o, remedy != NULL ? OUT_RED : OUT_GREEN, remedy != NULL ? "found" : "ok   ");
-    out_printf(o, "  %-13s ", check);
-    size_t from = o->b.n;
-    out_text(o, slice_of(text));
-    out_fill_line(o, from, INDENT);
-    if (remedy == NULL)
-        return;
+    reporting_line(&d->reporting.out,
+                   (struct reporting_cell[]){{state, 7, style}, {check, 14, OUT_PLAIN}}, 2,
+                   slice_of(text));
+}
+
+static void put_remedy(struct out *o, const char *remedy)
+{
     out_printf(o, "%*sto do: ", INDENT, "");
     out_style(o, OUT_BOLD);
-    from = o->b.n;
+    size_t from = o->b.n;
     out_text(o, slice_of(remedy));
     out_fill_line(o, from, INDENT + 7);
     out_style(o, OUT_PLAIN);
 }
 
-void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
+static void put_case(struct doctor *d, enum report_outcome outcome, const char *check,
+                     const char *remedy, const char *text)
+{
+    struct buf detail = {0};
+    if (remedy != NULL)
+        buf_printf(&detail, "to do: %s\n", remedy);
+    report_case(
+        &d->reporting.report,
+        &(struct report_case){
+            .outcome = outcome,
+            .rule = {check, "A check of the vault, this machine, or a client's configuration.",
+                     outcome == REPORT_FAILED ? REPORT_ERROR : REPORT_NOTE},
+            .group = slice_of("mcp-interposer.doctor"),
+            .name = slice_of(check),
+            .message = slice_of(text),
+            .detail = buf_slice(&detail),
+        });
+    d->reporting.report.failed |= detail.failed;
+    buf_close(&detail);
+}
+
+MI_FORMAT(5, 0)
+static void put(struct doctor *d, enum report_outcome outcome, const char *check,
+                const char *remedy, const char *fmt, va_list ap)
 {
     char text[TEXT_MAX];
+    vsnprintf(text, sizeof text, fmt, ap);
+    put_case(d, outcome, check, remedy, text);
+    if (d->reporting.json)
+        put_json(d, check, remedy, text);
+    if (outcome == REPORT_PASSED) {
+        d->fine_n++;
+        buf_add(&d->fine, check, strlen(check) + 1);
+        buf_add(&d->fine, text, strlen(text) + 1);
+    } else if (d->reporting.text) {
+        bool found = outcome == REPORT_FAILED;
+        put_line(d, found ? "found" : "note", found ? OUT_RED : OUT_YELLOW, check, text);
+        if (found)
+            put_remedy(&d->reporting.out, remedy);
+    }
+}
+
+void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    put(d, REPORT_PASSED, check, NULL, fmt, ap);
     va_end(ap);
-    add(d, check, NULL, text);
+}
+
+void doctor_note(struct doctor *d, const char *check, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put(d, REPORT_NOTED, check, NULL, fmt, ap);
+    va_end(ap);
 }
 
 void doctor_found(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
 {
-    char text[TEXT_MAX];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    put(d, REPORT_FAILED, check, remedy, fmt, ap);
     va_end(ap);
     d->found++;
-    add(d, check, remedy, text);
+}
+
+void doctor_end(struct doctor *d)
+{
+    struct out *o = &d->reporting.out;
+    struct slice rest = buf_slice(&d->fine);
+    while (d->reporting.text && d->verbose && rest.n > 0) {
+        const char *check = rest.p, *text = check + strlen(check) + 1;
+        const char *next = text + strlen(text) + 1;
+        put_line(d, "ok", OUT_GREEN, check, text);
+        rest = (struct slice){next, (size_t)(rest.p + rest.n - next)};
+    }
+    if (d->reporting.text && !d->verbose) {
+        out_printf(o, "%lld check%s ok; -v lists them", (long long)d->fine_n,
+                   d->fine_n == 1 ? "" : "s");
+        out_end_line(o);
+    }
+    o->b.failed |= d->fine.failed;
+    buf_close(&d->fine);
 }

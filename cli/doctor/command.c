@@ -1,6 +1,7 @@
 /* command.c - `mcp-interposer doctor`: checks the vault, the machine and the wrapped clients. */
 #include "cli/doctor/commands.h"
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "cli/doctor/failing.h"
 #include "cli/doctor/files.h"
@@ -28,7 +29,9 @@ static const struct opt table_of_options[] = {
      "do not read the messages: neither integrity nor the servers and their durations are checked"},
     {0, "repair", NULL, NULL,
      "first bring what can be read of databases that were put aside into the vault"},
+    {'v', "verbose", NULL, NULL, "list the checks that found nothing, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each check"},
+    REPORTING_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -43,7 +46,8 @@ static const char about[] =
     "clients, and the libraries.\n"
     "Servers that failed in their newest session of the last week are listed with\n"
     "their last error, and calls that came close to their deadline by tool.\n"
-    "Changes nothing, except with --repair.\n"
+    "Problems are printed, and how many checks found none. Changes nothing, except\n"
+    "with --repair.\n"
     "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";
 /* clang-format on */
 
@@ -106,7 +110,7 @@ static void check_calls(struct doctor *d)
 {
     int64_t n = health_unfilled(d->vault);
     if (n > 0 && !running_any(d->vault))
-        doctor_fine(d, "calls",
+        doctor_note(d, "calls",
                     "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
                     "until a proxy that runs has added %s",
                     (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them",
@@ -129,7 +133,7 @@ static void check_database(struct doctor *d, bool quick)
         check_schema(d, &h);
         check_size(d, &h);
         if (h.gaps > 0)
-            doctor_fine(d, "record",
+            doctor_note(d, "record",
                         "%lld gap%s: some messages were not recorded, see the events `gap`",
                         (long long)h.gaps, h.gaps == 1 ? "" : "s");
         check_calls(d);
@@ -204,10 +208,29 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
     free(path);
 }
 
-static void check_vault(struct doctor *d, bool quick)
+/* Nothing removes recordings by itself, which a user should know before the disk is full. */
+static void check_retention(struct doctor *d, const struct settings *s)
+{
+    static const char *const names[RETAIN_RULES] = {
+        [RETAIN_OLDER] = "older-than", [RETAIN_LAST] = "keep-last", [RETAIN_SIZE] = "max-size"};
+    struct buf rules = {0};
+    for (int i = 0; i < RETAIN_RULES; i++)
+        if (s->retention[i] != NULL)
+            buf_printf(&rules, "%s%s = %s", rules.n > 0 ? ", " : "", names[i], s->retention[i]);
+    if (rules.n > 0)
+        doctor_fine(d, "retention", "proxies remove old sessions: %s", buf_str(&rules));
+    else
+        doctor_note(d, "retention",
+                    "recordings are kept until you remove them: run mcp-interposer prune, or set "
+                    "[retention] in the configuration");
+    buf_close(&rules);
+}
+
+static void check_vault(struct doctor *d, const struct settings *s)
 {
     doctor_files(d);
-    check_database(d, quick);
+    check_retention(d, s);
+    check_database(d, settings_on(s, "quick"));
     check_proxies(d);
     doctor_seals(d);
     doctor_recorders(d);
@@ -230,18 +253,18 @@ static void check_servers(struct doctor *d, const struct settings *s, bool calls
 /* fault: what is wrong with the configuration file; NULL: nothing. */
 static int check_all(const struct settings *s, const char *fault)
 {
-    struct doctor d = {.json = settings_on(s, "json")};
-    char *named = settings_vault(s);
+    struct doctor d = {.verbose = settings_on(s, "verbose")};
+    int status = reporting_open(&d.reporting, s, settings_on(s, "json"));
+    char *named = status == EXIT_FINE ? settings_vault(s) : NULL;
     char *real = named != NULL ? realpath(named, NULL) : NULL;
-    int status = EXIT_TROUBLE;
     if (named != NULL) {
-        out_open(&d.out);
+        report_suite(&d.reporting.report, slice_of("mcp-interposer doctor"), clock_mono_us());
         d.vault = real != NULL ? real : named;
         check_configuration(&d, s, fault);
         if (real != NULL && settings_on(s, "repair"))
             doctor_repair(&d);
         if (real != NULL)
-            check_vault(&d, settings_on(s, "quick"));
+            check_vault(&d, s);
         else
             doctor_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
         if (real == NULL)
@@ -251,13 +274,16 @@ static int check_all(const struct settings *s, const char *fault)
             doctor_shipping(&d, s->ship_url);
         check_servers(&d, s, real != NULL && !settings_on(s, "quick"));
         check_libraries(&d);
-        status = out_close(&d.out);
-        if (status == EXIT_FINE && d.found > 0)
-            status = EXIT_FOUND;
+        doctor_end(&d);
+    } else if (status == EXIT_FINE) {
+        status = EXIT_TROUBLE;
     }
+    if (named != NULL)
+        status = reporting_close(&d.reporting);
+    reporting_drop(&d.reporting);
     free(named);
     free(real);
-    return status;
+    return status == EXIT_FINE && d.found > 0 ? EXIT_FOUND : status;
 }
 
 static int run(const struct settings *s)

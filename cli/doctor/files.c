@@ -144,7 +144,7 @@ static void count_escalations(struct escalations *m, DIR *d)
 
 void doctor_escalations(struct doctor *d)
 {
-    char path[4200], remedy[4600];
+    char path[4200], remedy[256];
     struct escalations m = {0};
     int n = snprintf(path, sizeof path, "%s/" VAULT_ESCALATIONS, d->vault);
     DIR *folder = n > 0 && (size_t)n < sizeof path ? opendir(path) : NULL;
@@ -155,8 +155,10 @@ void doctor_escalations(struct doctor *d)
     int64_t age_us = clock_wall_us() - m.newest_us;
     struct buf ago = {0};
     units_show_duration(&ago, age_us > 0 ? age_us : 0);
-    snprintf(remedy, sizeof remedy, "read it, resolve it, and remove it: less '%s/%s'", path,
-             m.newest);
+    snprintf(remedy, sizeof remedy,
+             "mcp-interposer escalations show %.20s; when it is solved: mcp-interposer escalations "
+             "done %.20s",
+             m.newest, m.newest);
     if (m.n > 0 && age_us < FRESH_US)
         doctor_found(d, "escalations", remedy, "%lld escalation%s, the newest %s ago",
                      (long long)m.n, m.n == 1 ? "" : "s", buf_str(&ago));

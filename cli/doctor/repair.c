@@ -276,7 +276,7 @@ static void repair_report(struct repair *p, int st, struct buf *error)
                      p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before,
                      (long long)p->lost, buf_str(&p->why));
     else
-        doctor_fine(p->d, "repair",
+        doctor_note(p->d, "repair",
                     "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
                     "already; nothing is missing",
                     p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before);
@@ -313,7 +313,7 @@ void doctor_repair(struct doctor *d)
     if (p.dir < 0)
         return;
     if (aside_count(p.dir, NULL) == 0)
-        doctor_fine(d, "repair", "no database was put aside");
+        doctor_note(d, "repair", "no database was put aside");
     aside_each(p.dir, repair_database, &p);
     close(p.dir);
 }

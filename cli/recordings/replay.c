@@ -25,6 +25,7 @@ static const struct opt table_of_options[] = {
     {0, "strict", NULL, NULL, "a recorded request that is never sent is a failure, too"},
     {0, "report", "FILE", NULL, "write what did not match as JSON"},
     {0, "junit", "FILE", NULL, "write what did not match as JUnit XML"},
+    {0, "sarif", "FILE", NULL, "write what did not match as SARIF"},
     {0, "max-message", "SIZE", "128MiB", "reject longer messages of the client"},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,
@@ -90,8 +91,9 @@ static int read_rules(const struct settings *s, const char *operand, struct mock
     cfg->rules.repeat_fail = settings_is(s, "repeat", "fail");
     cfg->rules.strict_order = settings_is(s, "ordering", "strict");
     cfg->strict = settings_on(s, "strict");
-    cfg->report_path = settings_text(s, "report");
-    cfg->junit_path = settings_text(s, "junit");
+    cfg->path[REPORT_JSON] = settings_text(s, "report");
+    cfg->path[REPORT_JUNIT] = settings_text(s, "junit");
+    cfg->path[REPORT_SARIF] = settings_text(s, "sarif");
     cfg->max_message = settings_size(s, "max-message");
     return status;
 }
@@ -104,12 +106,14 @@ static int replay(const struct settings *s, struct mock_config *cfg, struct live
     if (live->record == LIVE_RECORD_ALL) {
         status = live_choice_begin(live, &r.source);
         r.name = slice_of(operand);
+        r.file = operand;
     } else {
         status = recording_open(&r, s, operand, settings_text(s, "name"));
     }
     if (status == EXIT_FINE) {
         cfg->source = r.source;
         cfg->recording = r.name;
+        cfg->recording_is_file = r.file != NULL;
         status = live_choice_apply(live, s, source_info(r.source), cfg);
     }
     if (status == EXIT_FINE)

@@ -3,14 +3,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "cli/frame/out.h"
 #include "cli/frame/recording.h"
 #include "cli/frame/save.h"
 #include "cli/recordings/update.h"
-#include "cli/settings/config.h"
-#include "replay/verify/report.h"
-#include "wire/json/text.h"
+#include "cli/recordings/verified.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -25,7 +21,7 @@ static const struct opt table_of_options[] = {
      "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
     {0, "report", "FILE", NULL, "write the results as JSON; -: stdout, in place of the text"},
     {0, "json", NULL, NULL, "the same as --report -"},
-    {0, "junit", "FILE", NULL, "write the results as JUnit XML"},
+    REPORTING_OPTS,
     {'v', "verbose", NULL, NULL, "print the requests that match, too"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -44,126 +40,19 @@ static const char about[] =
 /* clang-format on */
 
 struct verifying {
-    struct out out;
-    struct verify_report report;
+    struct verified verified;
     struct update *update; /* NULL: without --update */
-    bool quiet, verbose;
-    int status; /* of update_keep() */
+    int status;            /* of update_keep() */
 };
-
-/* ---- output for people ---- */
-
-static void print_raw(struct out *o, struct slice raw)
-{
-    struct buf b = {0};
-    json_unescape(&b, raw);
-    out_text(o, buf_slice(&b));
-    buf_close(&b);
-}
-
-static void print_value(struct out *o, struct slice value)
-{
-    if (value.p == NULL) {
-        out_raw(o, "missing");
-        return;
-    }
-    struct slice head = text_head(value, VERIFY_VALUE_MAX);
-    out_text(o, head);
-    if (head.n < value.n)
-        out_raw(o, "...");
-}
-
-static void print_differences(struct out *o, const struct verify_result *r)
-{
-    size_t n = size_min(r->differences, VERIFY_DIFFERENCES_MAX);
-    for (size_t i = 0; i < n; i++) {
-        const struct verify_difference *d = &r->difference[i];
-        out_raw(o, "    ");
-        size_t from = o->b.n;
-        out_text(o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
-        out_raw(o, ": recorded ");
-        print_value(o, d->recorded);
-        out_raw(o, ", live ");
-        print_value(o, d->live);
-        out_fill_line(o, from, 4);
-    }
-    if (r->differences > n) {
-        out_printf(o, "    and %zu more", r->differences - n);
-        out_end_line(o);
-    }
-}
-
-static void print_result(struct out *o, const struct verify_result *r)
-{
-    static const enum out_style styles[VERIFY_VERDICTS] = {OUT_GREEN, OUT_RED, OUT_RED,
-                                                           OUT_RED,   OUT_RED, OUT_YELLOW};
-    out_style(o, styles[r->verdict]);
-    out_printf(o, "%-14s", verify_verdict_name(r->verdict));
-    out_style(o, OUT_PLAIN);
-    out_raw(o, " ");
-    size_t from = o->b.n;
-    out_printf(o, "%lld ", (long long)r->seq);
-    print_raw(o, r->method);
-    if (r->target.p != NULL) {
-        out_raw(o, " ");
-        print_raw(o, r->target);
-    }
-    if (r->reason != NULL)
-        out_printf(o, ": %s", r->reason);
-    if (r->remedy != NULL)
-        out_printf(o, "; %s", r->remedy);
-    out_fill_line(o, from, 15);
-    print_differences(o, r);
-}
-
-static void print_summary(struct out *o, const struct verify_report *r)
-{
-    size_t from = o->b.n;
-    uint64_t n = verify_report_requests(r);
-    out_printf(o, "%llu %s:", (unsigned long long)n, n == 1 ? "request" : "requests");
-    for (int i = 0; i < VERIFY_VERDICTS; i++)
-        if (r->counts[i] > 0 || i == VERIFY_MATCH)
-            out_printf(o, "%s %llu %s", i > 0 ? "," : "", (unsigned long long)r->counts[i],
-                       verify_verdict_name((enum verify_verdict)i));
-    out_fill_line(o, from, 0);
-}
 
 static void on_result(void *ctx, const struct verify_result *r)
 {
     struct verifying *v = ctx;
-    verify_report_add(&v->report, r);
-    if (!v->quiet && (v->verbose || r->verdict != VERIFY_MATCH))
-        print_result(&v->out, r);
+    verified_add(&v->verified, r);
     bool differs =
         r->verdict == VERIFY_CHANGED || r->verdict == VERIFY_SCHEMA || r->verdict == VERIFY_GONE;
     if (v->update != NULL && differs && v->status == 0)
         v->status = update_keep(v->update, r->answer_seq, r->live);
-}
-
-/* ---- files ---- */
-
-typedef void (*report_fn)(const struct verify_report *r, struct slice recording, int64_t lasted_us,
-                          struct buf *b);
-
-/* path: NULL: no report. */
-static int write_report(const char *path, report_fn fn, const struct verifying *v,
-                        struct slice recording, int64_t lasted_us)
-{
-    struct buf b = {0};
-    if (path == NULL)
-        return EXIT_FINE;
-    fn(&v->report, recording, lasted_us, &b);
-    int status = save_buf(path, &b);
-    buf_close(&b);
-    return status;
-}
-
-/* ---- the run ---- */
-
-static bool is_stdout(const struct settings *s, const char *option)
-{
-    const char *path = settings_text(s, option);
-    return path != NULL && strcmp(path, "-") == 0;
 }
 
 /* EXIT_FINE: the recording was verified, whatever the verdicts. */
@@ -177,56 +66,70 @@ static int verify_recording(const struct settings *s, struct recording *r,
         .timeout_us = settings_duration_us(s, "timeout"),
         .grace_us = settings_duration_us(s, "grace"),
     };
-    struct buf error = {0};
-    out_open(&v->out);
+    struct buf error = {0}, name = {0};
+    buf_adds(&name, "verify ");
+    buf_slice_add(&name, r->name);
+    report_suite(&v->verified.reporting.report, buf_slice(&name), clock_mono_us());
     int st = verify_run(&cfg, r->source, on_result, v, &error);
     if (st == 0)
-        st = v->status;
+        st = name.failed ? MI_ENOMEM : v->status;
     if (st < 0)
         log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
-    else if (!v->quiet)
-        print_summary(&v->out, &v->report);
     buf_close(&error);
-    int status = out_close(&v->out);
-    return st < 0 ? EXIT_TROUBLE : status;
+    buf_close(&name);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-static int write_reports(const struct settings *s, const struct verifying *v,
-                         struct slice recording, int64_t lasted_us)
+/* The summary or the JSON on stdout, and the files. */
+static int finish(const struct settings *s, struct verifying *v, struct slice recording,
+                  int64_t lasted_us)
 {
-    bool json = settings_on(s, "json") && !is_stdout(s, "report");
-    int status = write_report(json ? "-" : NULL, verify_report_json, v, recording, lasted_us);
+    const char *file = settings_text(s, "report");
+    struct reporting *r = &v->verified.reporting;
+    struct buf json = {0};
+    int status = EXIT_FINE;
+    verified_json(&v->verified, recording, lasted_us, &json);
+    if (r->text)
+        verified_summary(&v->verified);
+    if (r->json)
+        buf_slice_add(&r->out.b, buf_slice(&json));
+    r->out.b.failed |= r->json && json.failed;
+    if (file != NULL && strcmp(file, "-") != 0)
+        status = save_buf(file, &json);
+    buf_close(&json);
     if (status == EXIT_FINE)
-        status =
-            write_report(settings_text(s, "report"), verify_report_json, v, recording, lasted_us);
-    if (status == EXIT_FINE)
-        status =
-            write_report(settings_text(s, "junit"), verify_report_junit, v, recording, lasted_us);
+        return reporting_close(r);
+    reporting_drop(r);
     return status;
 }
 
 static int run_on(const struct settings *s, struct recording *r, const struct pointers *ignore,
                   char *const *argv)
 {
-    struct verifying v = {
-        .quiet = settings_on(s, "json") || is_stdout(s, "report") || is_stdout(s, "junit"),
-        .verbose = settings_on(s, "verbose"),
-    };
+    struct verifying v = {.verified.verbose = settings_on(s, "verbose")};
+    struct verified *x = &v.verified;
+    const char *file = settings_text(s, "report");
     int64_t began = clock_mono_us();
+    int status = reporting_open(&x->reporting, s,
+                                settings_on(s, "json") || (file != NULL && strcmp(file, "-") == 0));
+    if (status != EXIT_FINE)
+        return status;
     if (settings_on(s, "update") && update_open(&v.update) < 0) {
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
-    int status = verify_recording(s, r, ignore, argv, &v);
-    int64_t lasted = clock_mono_us() - began;
+    *(r->file != NULL ? &x->place.file : &x->place.session) = r->name;
+    status = verify_recording(s, r, ignore, argv, &v);
     if (status == EXIT_FINE)
-        status = write_reports(s, &v, r->name, lasted);
+        status = finish(s, &v, r->name, clock_mono_us() - began);
+    else
+        reporting_drop(&x->reporting);
     if (status == EXIT_FINE && v.update != NULL)
         status = update_write(v.update, r->file);
-    if (status == EXIT_FINE && verify_report_differs(&v.report))
+    if (status == EXIT_FINE && verified_differs(x))
         status = EXIT_FOUND;
     update_close(v.update);
-    verify_report_close(&v.report);
+    verified_close(x);
     return status;
 }
 

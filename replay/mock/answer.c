@@ -55,13 +55,13 @@ static int send_answer(struct conversation *s, struct mock_batch *batch, struct 
 }
 
 int mock_send_error(struct conversation *s, struct mock_batch *batch, struct slice id, int code,
-                    const char *why, const char *cause, const struct report_finding *f)
+                    const char *why, const char *cause, const struct miss *f)
 {
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
     rpc_out_error(&j, id, code, why, cause);
     if (f != NULL)
-        report_data(&j, f);
+        misses_data(&j, f);
     return send_answer(s, batch, &j);
 }
 
@@ -192,7 +192,7 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
 /* ---- misses ---- */
 
 /* Sets method and target of the finding; their text is in s->key. */
-static void set_name(struct conversation *s, const struct rpc *m, struct report_finding *f)
+static void set_name(struct conversation *s, const struct rpc *m, struct miss *f)
 {
     struct rpc_name name = rpc_name(m, &s->key);
     f->method = name.method;
@@ -209,45 +209,45 @@ static bool other_version(const struct conversation *s, const struct rpc *live)
 }
 
 /* Whether a live server may answer: not a request that was recorded, but for another place or revision. */
-static bool is_for_live(const struct conversation *s, enum report_kind kind)
+static bool is_for_live(const struct conversation *s, enum miss_kind kind)
 {
-    return s->forward != NULL && (kind == REPORT_UNKNOWN_METHOD || kind == REPORT_UNKNOWN_TARGET ||
-                                  kind == REPORT_DIFFERENT || kind == REPORT_EXHAUSTED);
+    return s->forward != NULL && (kind == MISS_UNKNOWN_METHOD || kind == MISS_UNKNOWN_TARGET ||
+                                  kind == MISS_DIFFERENT || kind == MISS_EXHAUSTED);
 }
 
 int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
-                           const struct rpc *sanitized, enum report_kind why)
+                           const struct rpc *sanitized, enum miss_kind why)
 {
-    struct report_finding f = {.kind = why};
+    struct miss f = {.kind = why};
     struct buf text = {0};
     int st = answer_by_default(s, batch, live);
     if (st > 0)
-        s->report->counts.matched++;
+        s->misses->counts.matched++;
     if (st != 0)
         return st < 0 ? st : 0;
     if (other_version(s, live))
-        f.kind = REPORT_VERSION;
+        f.kind = MISS_VERSION;
     set_name(s, sanitized, &f);
     f.answered_live = is_for_live(s, f.kind);
     st = match_explain(&s->match, sanitized, &f);
     if (st < 0)
         return st;
-    report_add(s->report, &f, &text);
+    misses_add(s->misses, &f, &text);
     if (f.answered_live) {
         buf_close(&text);
         return MOCK_FOR_LIVE;
     }
     if (text.failed)
         st = MI_ENOMEM;
-    else if (f.kind == REPORT_VERSION && rpc_is_modern(live))
+    else if (f.kind == MISS_VERSION && rpc_is_modern(live))
         st = unsupported(s, batch, live,
                          plan_version(s->plan, plan_version(s->plan, true)[0] != '\0'),
                          buf_str(&text));
     else
         st = mock_send_error(s, batch, live->id.text,
-                             f.kind == REPORT_UNKNOWN_METHOD ? RPC_METHOD_NOT_FOUND
-                                                             : RPC_INVALID_PARAMS,
-                             buf_str(&text), report_kind_name(f.kind), &f);
+                             f.kind == MISS_UNKNOWN_METHOD ? RPC_METHOD_NOT_FOUND
+                                                           : RPC_INVALID_PARAMS,
+                             buf_str(&text), miss_kind_name(f.kind), &f);
     buf_close(&text);
     return st;
 }
@@ -256,15 +256,15 @@ int mock_answer_missing(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
     const struct plan_topic *t = plan_topic(s->plan, x->topic);
-    struct report_finding f = {.kind = REPORT_NO_ANSWER,
-                               .method = t->method,
-                               .target = t->target,
-                               .nearest_seq = source_seq(x->place)};
+    struct miss f = {.kind = MISS_NO_ANSWER,
+                     .method = t->method,
+                     .target = t->target,
+                     .nearest_seq = source_seq(x->place)};
     struct buf text = {0};
-    report_add(s->report, &f, &text);
+    misses_add(s->misses, &f, &text);
     int st = text.failed ? MI_ENOMEM
                          : mock_send_error(s, p->batch, p->id, RPC_INTERNAL_ERROR, buf_str(&text),
-                                           report_kind_name(f.kind), &f);
+                                           miss_kind_name(f.kind), &f);
     buf_close(&text);
     return st;
 }
@@ -282,10 +282,10 @@ static int report_capabilities(struct conversation *s, const struct rpc *sanitiz
                                const struct rpc *recorded, uint64_t place)
 {
     struct buf a = {0}, b = {0};
-    struct report_finding f = {.kind = REPORT_CAPABILITIES,
-                               .is_note = true,
-                               .nearest_seq = source_seq(place),
-                               .differences = 1};
+    struct miss f = {.kind = MISS_CAPABILITIES,
+                     .is_note = true,
+                     .nearest_seq = source_seq(place),
+                     .differences = 1};
     struct slice pointer =
         slice_of(rpc_is_modern(sanitized) ? "/_meta/io.modelcontextprotocol~1clientCapabilities"
                                           : "/capabilities");
@@ -293,9 +293,9 @@ static int report_capabilities(struct conversation *s, const struct rpc *sanitiz
     if (st == 0)
         st = sanitize_value(&b, pointer, capabilities_of(sanitized).text);
     set_name(s, sanitized, &f);
-    f.difference[0] = (struct report_difference){pointer, buf_slice(&a), buf_slice(&b)};
+    f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
     if (st == 0)
-        report_add(s->report, &f, NULL);
+        misses_add(s->misses, &f, NULL);
     buf_close(&a);
     buf_close(&b);
     return st;
@@ -349,10 +349,10 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
     else if (!same)
         st = source_body(s->source, plan_step(s->plan, q->step)->place, &question);
     if (st == 0 && !same && rpc_read(buf_slice(&question), &asked) == 0) {
-        struct report_finding f = {.kind = REPORT_ANSWER_DIFFERS,
-                                   .is_note = !s->rules->canon.answers,
-                                   .nearest_seq = source_seq(q->answer),
-                                   .differences = 1};
+        struct miss f = {.kind = MISS_ANSWER_DIFFERS,
+                         .is_note = !s->rules->canon.answers,
+                         .nearest_seq = source_seq(q->answer),
+                         .differences = 1};
         set_name(s, &asked, &f);
         struct slice pointer = slice_of(live->kind == RPC_RESULT ? "/result" : "/error");
         buf_clear(&a);
@@ -360,9 +360,9 @@ int mock_compare_answer(struct conversation *s, const struct plan_question *q,
         if (sanitize_value(&a, pointer, answer_of(&recorded).text) < 0 ||
             sanitize_value(&b, pointer, answer_of(live).text) < 0)
             st = MI_ENOMEM;
-        f.difference[0] = (struct report_difference){pointer, buf_slice(&a), buf_slice(&b)};
+        f.difference[0] = (struct miss_difference){pointer, buf_slice(&a), buf_slice(&b)};
         if (st == 0)
-            report_add(s->report, &f, NULL);
+            misses_add(s->misses, &f, NULL);
     }
     buf_close(&a);
     buf_close(&b);

@@ -12,7 +12,7 @@
 #define TASKS_MAX 1024
 
 int conversation_open(struct conversation **ret, const struct conversation_rules *rules,
-                      struct faults *faults, struct source *source, struct report *report,
+                      struct faults *faults, struct source *source, struct misses *misses,
                       conversation_send_fn send, conversation_stderr_fn send_stderr, void *ctx)
 {
     struct conversation *s = calloc(1, sizeof *s);
@@ -21,7 +21,7 @@ int conversation_open(struct conversation **ret, const struct conversation_rules
     s->rules = rules;
     s->faults = faults;
     s->source = source;
-    s->report = report;
+    s->misses = misses;
     s->send = send;
     s->send_stderr = send_stderr;
     s->send_ctx = ctx;
@@ -155,12 +155,12 @@ static bool is_legacy(const struct conversation *s, const struct rpc *live)
 
 static int ask_live(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
 {
-    s->report->counts.live++;
+    s->misses->counts.live++;
     return forward_request(s, live, batch);
 }
 
 static int on_miss(struct conversation *s, const struct rpc *live, const struct rpc *sanitized,
-                   enum report_kind why, struct mock_batch *batch)
+                   enum miss_kind why, struct mock_batch *batch)
 {
     int st = mock_answer_unrecorded(s, batch, live, sanitized, why);
     return st == MOCK_FOR_LIVE ? ask_live(s, live, batch) : st;
@@ -170,8 +170,8 @@ static int on_request(struct conversation *s, const struct rpc *live, struct moc
 {
     struct rpc sanitized;
     uint32_t x = PLAN_NONE;
-    enum report_kind why = REPORT_UNKNOWN_METHOD;
-    s->report->counts.requests++;
+    enum miss_kind why = MISS_UNKNOWN_METHOD;
+    s->misses->counts.requests++;
     const struct fault *fault = find_fault(s, live);
     if (conversation_playbacks(s) >= CONVERSATION_OPEN_MAX)
         return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
@@ -192,8 +192,8 @@ static int on_request(struct conversation *s, const struct rpc *live, struct moc
         return on_miss(s, live, &sanitized, why, batch);
     bool again = st == MATCH_AGAIN;
     if (again)
-        s->report->counts.repeated++;
-    s->report->counts.matched++;
+        s->misses->counts.repeated++;
+    s->misses->counts.matched++;
     st = mock_compare_capabilities(s, &sanitized, x);
     if (st == 0 && s->forward != NULL && !again)
         st = forward_note(s, x);
@@ -320,12 +320,12 @@ static int not_a_message(struct conversation *s, struct mock_batch *batch, const
                          int st)
 {
     struct buf why = {0};
-    struct report_finding f = {.kind = REPORT_NOT_A_MESSAGE};
-    report_add(s->report, &f, &why);
+    struct miss f = {.kind = MISS_NOT_A_MESSAGE};
+    misses_add(s->misses, &f, &why);
     bool call = m->is_call && (m->id.type == JSON_NUMBER || m->id.type == JSON_STRING);
     st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0},
                          st < 0 ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST, buf_str(&why),
-                         report_kind_name(f.kind), NULL);
+                         miss_kind_name(f.kind), NULL);
     buf_close(&why);
     return st;
 }

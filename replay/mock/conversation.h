@@ -13,8 +13,8 @@
 #define MI_REPLAY_MOCK_CONVERSATION_H
 
 #include "replay/mock/fault.h"
+#include "replay/mock/misses.h"
 #include "replay/mock/pace.h"
-#include "replay/mock/report.h"
 #include "replay/plan/exchanges.h"
 
 #define CONVERSATION_OPEN_MAX 65536
@@ -44,7 +44,7 @@ typedef int (*conversation_send_fn)(void *ctx, struct slice line);
 typedef void (*conversation_stderr_fn)(void *ctx, struct slice line);
 
 MI_MUST int conversation_open(struct conversation **ret, const struct conversation_rules *rules,
-                              struct faults *faults, struct source *source, struct report *report,
+                              struct faults *faults, struct source *source, struct misses *misses,
                               conversation_send_fn send, conversation_stderr_fn send_stderr,
                               void *ctx);
 void conversation_close(struct conversation *s);

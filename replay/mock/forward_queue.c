@@ -160,9 +160,9 @@ int forward_ready(struct conversation *s)
 
 void forward_unanswered(struct conversation *s, const struct forward_pending *p)
 {
-    struct report_finding f = {.kind = REPORT_UNANSWERED, .method = p->method, .target = p->target};
+    struct miss f = {.kind = MISS_UNANSWERED, .method = p->method, .target = p->target};
     if (!p->cancelled)
-        report_add(s->report, &f, NULL);
+        misses_add(s->misses, &f, NULL);
 }
 
 static int refuse(struct conversation *s, struct forward_pending *p)

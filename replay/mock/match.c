@@ -85,7 +85,7 @@ static int find_group(struct match *m, bool all, struct plan_group **ret)
     }
 }
 
-static enum report_kind why_no_match(struct match *m, const struct rpc *r)
+static enum miss_kind why_no_match(struct match *m, const struct rpc *r)
 {
     bool method = false, target = false;
     struct rpc_name name = rpc_name(r, &m->other);
@@ -96,7 +96,7 @@ static enum report_kind why_no_match(struct match *m, const struct rpc *r)
         method = true;
         target = slice_eq(t->target, name.target);
     }
-    return target ? REPORT_DIFFERENT : method ? REPORT_UNKNOWN_TARGET : REPORT_UNKNOWN_METHOD;
+    return target ? MISS_DIFFERENT : method ? MISS_UNKNOWN_TARGET : MISS_UNKNOWN_METHOD;
 }
 
 static int take(struct match *m, uint32_t exchange, uint32_t *ret)
@@ -109,7 +109,7 @@ static int take(struct match *m, uint32_t exchange, uint32_t *ret)
     return again ? MATCH_AGAIN : MATCH_FIRST;
 }
 
-static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum report_kind *ret_why)
+static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum miss_kind *ret_why)
 {
     struct plan_group *g;
     bool repeats = !m->repeat_fail || rpc_method_is(r, "tasks/get") || is_exempt(r);
@@ -125,11 +125,11 @@ static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum re
     if (st < 0)
         return st;
     if (st == 0) {
-        *ret_why = REPORT_DIFFERENT; /* a hash collision, or the recorded request was deleted */
+        *ret_why = MISS_DIFFERENT; /* a hash collision, or the recorded request was deleted */
         return MATCH_MISS;
     }
     if (g->next == PLAN_NONE && !repeats) {
-        *ret_why = REPORT_EXHAUSTED;
+        *ret_why = MISS_EXHAUSTED;
         return MATCH_MISS;
     }
     return take(m, x, ret);
@@ -153,7 +153,7 @@ static int find_expected(struct match *m, uint32_t *ret)
     }
 }
 
-static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum report_kind *ret_why)
+static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum miss_kind *ret_why)
 {
     uint32_t expected;
     int st = find_expected(m, &expected);
@@ -169,7 +169,7 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum r
     st = find_group(m, true, &g);
     if (st < 0)
         return st;
-    *ret_why = g != NULL ? REPORT_OUT_OF_ORDER : why_no_match(m, r);
+    *ret_why = g != NULL ? MISS_OUT_OF_ORDER : why_no_match(m, r);
     if (g != NULL || expected == PLAN_NONE)
         return MATCH_MISS;
     /* the expected request with other parameters: go on with the one after it */
@@ -180,7 +180,7 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum r
     return MATCH_MISS;
 }
 
-int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum report_kind *ret_why)
+int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum miss_kind *ret_why)
 {
     buf_clear(&m->key);
     canon_request(&m->key, request, m->rules);
@@ -258,8 +258,8 @@ struct place {
 
 struct listing {
     struct match *m;
-    struct report_finding *f;
-    struct place texts[REPORT_DIFFERENCES_MAX][3]; /* pointer, recorded, asked */
+    struct miss *f;
+    struct place texts[MISS_DIFFERENCES_MAX][3]; /* pointer, recorded, asked */
 };
 
 static struct place keep_value(struct match *m, struct slice pointer, struct slice value)
@@ -281,8 +281,8 @@ static struct slice text_at(const struct match *m, struct place p)
 static bool list_one(void *ctx, const struct canon_difference *d)
 {
     struct listing *l = ctx;
-    struct report_finding *f = l->f;
-    if (f->differences < REPORT_DIFFERENCES_MAX) {
+    struct miss *f = l->f;
+    if (f->differences < MISS_DIFFERENCES_MAX) {
         struct place *texts = l->texts[f->differences];
         texts[0] = (struct place){l->m->near.n, d->pointer.n, true};
         buf_slice_add(&l->m->near, d->pointer);
@@ -294,9 +294,9 @@ static bool list_one(void *ctx, const struct canon_difference *d)
 }
 
 /* Proposes an `--ignore` option for each difference, unless that could return the answer of another tool or resource. */
-static void propose_ignore(struct match *m, struct report_finding *f)
+static void propose_ignore(struct match *m, struct miss *f)
 {
-    if (f->differences == 0 || f->differences > REPORT_DIFFERENCES_MAX)
+    if (f->differences == 0 || f->differences > MISS_DIFFERENCES_MAX)
         return;
     for (size_t i = 0; i < f->differences; i++) {
         struct slice p = f->difference[i].pointer;
@@ -313,7 +313,7 @@ static void propose_ignore(struct match *m, struct report_finding *f)
     }
 }
 
-int match_explain(struct match *m, const struct rpc *request, struct report_finding *f)
+int match_explain(struct match *m, const struct rpc *request, struct miss *f)
 {
     struct nearest n;
     struct rpc recorded;
@@ -328,15 +328,15 @@ int match_explain(struct match *m, const struct rpc *request, struct report_find
         return st == MI_ENOENT ? 0 : st;
     struct listing l = {.m = m, .f = f};
     (void)canon_differences(&recorded, request, m->rules, list_one, &l);
-    for (size_t i = 0; i < size_min(f->differences, REPORT_DIFFERENCES_MAX); i++)
-        f->difference[i] = (struct report_difference){
+    for (size_t i = 0; i < size_min(f->differences, MISS_DIFFERENCES_MAX); i++)
+        f->difference[i] = (struct miss_difference){
             text_at(m, l.texts[i][0]), text_at(m, l.texts[i][1]), text_at(m, l.texts[i][2])};
     buf_clear(&m->other);
-    if (f->kind == REPORT_EXHAUSTED)
+    if (f->kind == MISS_EXHAUSTED)
         buf_adds(&m->other, "--repeat last");
-    else if (f->kind == REPORT_OUT_OF_ORDER)
+    else if (f->kind == MISS_OUT_OF_ORDER)
         buf_adds(&m->other, "--ordering match");
-    else if (f->kind == REPORT_DIFFERENT || f->kind == REPORT_UNKNOWN_TARGET)
+    else if (f->kind == MISS_DIFFERENT || f->kind == MISS_UNKNOWN_TARGET)
         propose_ignore(m, f);
     f->accept = buf_slice(&m->other);
     return m->near.failed || m->other.failed ? MI_ENOMEM : 0;

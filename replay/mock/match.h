@@ -10,7 +10,7 @@
 #ifndef MI_REPLAY_MOCK_MATCH_H
 #define MI_REPLAY_MOCK_MATCH_H
 
-#include "replay/mock/report.h"
+#include "replay/mock/misses.h"
 #include "replay/plan/exchanges.h"
 
 struct match {
@@ -34,9 +34,9 @@ MI_MUST int match_load(struct match *m, bool *ret_done);
 /* The request must be sanitized. Returns enum match_result, with the exchange in *ret or the reason of a miss in
  * *ret_why; or MI_ENOMEM, MI_EFULL, MI_ESTORE, MI_EIO. */
 MI_MUST int match_find(struct match *m, const struct rpc *request, uint32_t *ret,
-                       enum report_kind *ret_why);
+                       enum miss_kind *ret_why);
 /* Completes the finding of a miss, whose kind, method and target are set: adds the nearest recorded request, its
  * differences, and the options that would accept the request. Valid until the next call. 0 or an error. */
-MI_MUST int match_explain(struct match *m, const struct rpc *request, struct report_finding *f);
+MI_MUST int match_explain(struct match *m, const struct rpc *request, struct miss *f);
 
 #endif

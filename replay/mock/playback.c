@@ -183,7 +183,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
     if (batch != NULL)
         batch->waiting++;
     if (fault != NULL) {
-        s->report->counts.faults++;
+        s->misses->counts.faults++;
         p->not_before_us += fault->delay_us;
     }
     int st = reach(s, x->place, x->t_us);

@@ -4,12 +4,10 @@
 #include "base/io/outbox.h"
 #include "base/log.h"
 #include "base/reserve.h"
-#include "base/write_all.h"
 #include "wire/line.h"
 
 #include <errno.h>
 #include <ev.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,7 +20,7 @@ struct mock {
     struct mock_config *cfg;
     struct ev_loop *loop;              /* owned */
     struct conversation *conversation; /* owned */
-    struct report report;              /* owned */
+    struct misses misses;              /* owned */
     struct live_side live;             /* owned */
     struct stream in, out, err;
     struct outbox box;
@@ -31,8 +29,8 @@ struct mock {
     ev_timer due_timer, leave_timer;
     ev_idle load_watch;
     ev_signal signals[3];
-    int report_fd, junit_fd; /* -1: none */
-    bool full;               /* reading and replaying stop until the client has read */
+    struct reports reports;
+    bool full; /* reading and replaying stop until the client has read */
     bool in_ended;
     bool loaded; /* the whole recording has been read */
     bool failed; /* an error of ours: MOCK_FAILED */
@@ -296,7 +294,7 @@ struct listing {
     uint32_t next;
 };
 
-static bool next_request(void *ctx, struct report_request *ret)
+static bool next_request(void *ctx, struct misses_request *ret)
 {
     struct listing *l = ctx;
     if (l->next == plan_exchanges(l->plan)) {
@@ -305,7 +303,7 @@ static bool next_request(void *ctx, struct report_request *ret)
     }
     const struct plan_exchange *x = plan_exchange(l->plan, l->next++);
     const struct plan_topic *t = plan_topic(l->plan, x->topic);
-    *ret = (struct report_request){
+    *ret = (struct misses_request){
         .seq = source_seq(x->place),
         .method = t->method,
         .target = t->target,
@@ -316,19 +314,11 @@ static bool next_request(void *ctx, struct report_request *ret)
     return true;
 }
 
-static void write_file(struct mock *m, int fd, const char *path, const struct buf *b)
-{
-    if (write_and_close(fd, b->failed ? (struct slice){0} : buf_slice(b), false) == 0 && !b->failed)
-        return;
-    log_error("cannot write %s: %s", path, b->failed ? "out of memory" : strerror(errno));
-    m->failed = true;
-}
-
 static void write_reports(struct mock *m, int status)
 {
     struct mock_config *cfg = m->cfg;
     struct listing l = {conversation_plan(m->conversation), 0};
-    struct report_end end = {
+    struct misses_end end = {
         .recording = cfg->recording,
         .strict = cfg->strict,
         .began_us = m->began_wall_us,
@@ -338,18 +328,8 @@ static void write_reports(struct mock *m, int status)
         .next = next_request,
         .ctx = &l,
     };
-    struct buf b = {0};
-    if (m->report_fd >= 0) {
-        report_json(&m->report, &end, &b);
-        write_file(m, m->report_fd, cfg->report_path, &b);
-    }
-    buf_clear(&b);
-    if (m->junit_fd >= 0) {
-        report_junit(&m->report, &end, &b);
-        write_file(m, m->junit_fd, cfg->junit_path, &b);
-    }
-    m->report_fd = m->junit_fd = -1;
-    buf_close(&b);
+    if (!reports_write(&m->reports, &m->misses, &end))
+        m->failed = true;
 }
 
 /* A misspelt tool would otherwise look like a client that survives the fault. */
@@ -364,8 +344,8 @@ static void warn_unused_faults(const struct mock *m)
 
 static int conclude(struct mock *m)
 {
-    const struct report_counts *c = &m->report.counts;
-    bool wants_all = m->cfg->strict || m->report_fd >= 0 || m->junit_fd >= 0;
+    const struct misses_counts *c = &m->misses.counts;
+    bool wants_all = m->cfg->strict || m->reports.some;
     while (!m->failed && wants_all && !m->loaded) {
         int st = conversation_load(m->conversation, &m->loaded);
         if (st < 0)
@@ -383,7 +363,7 @@ static int conclude(struct mock *m)
         log_error("the live server did not answer: requests=%llu",
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_plan(m->conversation), 0};
-    uint64_t never = m->cfg->strict ? report_log_never_asked(next_request, &l) : 0;
+    uint64_t never = m->cfg->strict ? misses_log_never_asked(next_request, &l) : 0;
     warn_unused_faults(m);
     int status = c->missed > 0 || c->unanswered > 0 || never > 0 ? MOCK_MISMATCH
                  : conversation_ended(m->conversation) == CONVERSATION_SERVER_ENDED
@@ -397,15 +377,15 @@ static int conclude(struct mock *m)
 
 /* ---- start ---- */
 
-static int open_report(const char *path, int *ret)
+static int open_reports(struct mock *m)
 {
-    if (path == NULL)
-        return 0;
-    *ret = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-    if (*ret >= 0)
-        return 0;
-    log_error("cannot write %s: %s; choose another file", path, strerror(errno));
-    return MI_EIO;
+    const struct mock_config *cfg = m->cfg;
+    struct misses *x = &m->misses;
+    x->report.junit = cfg->path[REPORT_JUNIT] != NULL;
+    x->report.sarif = cfg->path[REPORT_SARIF] != NULL;
+    *(cfg->recording_is_file ? &x->place.file : &x->place.session) = cfg->recording;
+    report_suite(&x->report, cfg->recording, m->began_us);
+    return reports_open(&m->reports, cfg->path);
 }
 
 static void start_watchers(struct mock *m)
@@ -431,13 +411,11 @@ static int begin(struct mock *m)
     line_open(&m->lines, cfg->max_message);
     outbox_open(&m->box);
     m->in.fd = m->out.fd = m->err.fd = -1;
-    m->report_fd = m->junit_fd = -1;
     m->began_us = clock_mono_us();
     m->began_wall_us = clock_wall_us();
     if (stream_open(&m->err, STDERR_FILENO, true) == 0)
         log_set_sink(on_log_line, m);
-    if (open_report(cfg->report_path, &m->report_fd) < 0 ||
-        open_report(cfg->junit_path, &m->junit_fd) < 0)
+    if (open_reports(m) < 0)
         return MI_EIO;
     if (stream_take_stdio(&m->in, &m->out) < 0) {
         log_error("cannot use stdin and stdout: %s", strerror(errno));
@@ -449,7 +427,7 @@ static int begin(struct mock *m)
         log_error("cannot create an event loop: %s", strerror(errno));
         return MI_EIO;
     }
-    int st = conversation_open(&m->conversation, &cfg->rules, &cfg->faults, cfg->source, &m->report,
+    int st = conversation_open(&m->conversation, &cfg->rules, &cfg->faults, cfg->source, &m->misses,
                                on_send, on_stderr, m);
     if (st == 0)
         st = live_side_open(&m->live, &cfg->live, m->loop, on_live_line, on_live_turn, m);
@@ -470,17 +448,14 @@ static void end(struct mock *m)
     live_side_close(&m->live);
     log_set_sink(NULL, NULL);
     conversation_close(m->conversation);
-    report_close(&m->report);
+    misses_close(&m->misses);
     line_close(&m->lines);
     outbox_close(&m->box);
     chunk_rest();
     stream_close(&m->in);
     stream_close(&m->out);
     stream_close(&m->err);
-    if (m->report_fd >= 0)
-        close(m->report_fd);
-    if (m->junit_fd >= 0)
-        close(m->junit_fd);
+    reports_close(&m->reports);
     if (m->loop != NULL)
         ev_loop_destroy(m->loop);
 }

@@ -6,16 +6,18 @@
 #define MI_REPLAY_MOCK_SERVER_H
 
 #include "replay/mock/live_side.h"
+#include "replay/mock/reports.h"
 
 struct mock_config {
     struct conversation_rules rules;
-    struct faults faults;                 /* count the requests */
-    struct source *source;                /* borrowed */
-    struct slice recording;               /* its name in reports */
-    const char *report_path, *junit_path; /* NULL: none */
-    bool strict;                          /* recorded requests that were not sent are a failure */
-    size_t max_message;                   /* longest line of the client */
-    struct live_side_config live;         /* for what was not recorded */
+    struct faults faults;   /* count the requests */
+    struct source *source;  /* borrowed */
+    struct slice recording; /* its name in reports */
+    bool recording_is_file;
+    const char *path[REPORT_FILES]; /* of the reports; NULL: none */
+    bool strict;                    /* recorded requests that were not sent are a failure */
+    size_t max_message;             /* longest line of the client */
+    struct live_side_config live;   /* for what was not recorded */
     /* Called when the client has left, before the live server is ended. NULL: nothing to do. false: MOCK_FAILED. */
     bool (*done)(void *ctx);
     void *ctx; /* of done() */

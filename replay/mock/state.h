@@ -57,7 +57,7 @@ struct task_name {
 struct conversation {
     const struct conversation_rules *rules; /* borrowed, like the next three */
     struct source *source;
-    struct report *report;
+    struct misses *misses;
     struct forward *forward; /* borrowed; NULL: what was not recorded is an error */
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;

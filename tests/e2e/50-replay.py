@@ -13,7 +13,7 @@ import time
 
 import lib
 from lib import Background, call, case, check, eq, error, note, request, result, text_result
-from replaying import Replay, cassette, handshake, junit, record
+from replaying import Replay, cassette, handshake, junit, record, sarif
 
 SECRET = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 LONG = "Dear all, this is a letter that is far too long to be kept as it is, and private, too. "
@@ -381,12 +381,12 @@ def _(t):
     check("recorded but not requested: requests=1" in replay.stderr(), lambda: replay.stderr())
 
 
-@case("--report and --junit list what matched, what did not, and what was never requested")
+@case("--report, --junit and --sarif list what matched, what did not, and what was never requested")
 def _(t):
     file = cassette(t, plain_script(3), name="odd <&\"'> name.jsonl")
     for strict in (), ("--strict",):
-        report, xml = t.tmp / "report.json", t.tmp / "junit.xml"
-        replay = Replay(t, *strict, "--report", report, "--junit", xml, file, vault=False).play(plain_script(3)[:5])
+        report, xml, results = t.tmp / "report.json", t.tmp / "junit.xml", t.tmp / "sarif.json"
+        replay = Replay(t, *strict, "--report", report, "--junit", xml, "--sarif", results, file, vault=False).play(plain_script(3)[:5])
         replay.refuses(call(9, "echo", {"n": 'a <b> & "c"'}), -32602)
         replay.refuses(call(9, "\u0001\ufffe]]>"), -32602)
         replay.end(1)
@@ -404,6 +404,8 @@ def _(t):
         suite = junit(xml)
         eq((suite.get("tests"), suite.get("failures"), suite.get("skipped")),
            ("6", "4", "0") if strict else ("6", "2", "2"), "counts of the suite")
+        never = [("never-asked", "error", str(file), n + 1) for n in (6, 8)]
+        eq(sarif(results), [*((x["kind"], "error", str(file), x["nearest_seq"] + 1) for x in got["findings"]), *(never if strict else [])], "SARIF")
     replay = Replay(t, "--junit", t.tmp / "good.xml", file, vault=False).play(plain_script(3))
     replay.end()
     eq(junit(t.tmp / "good.xml").get("failures"), "0", "failures of a good replay")
@@ -451,8 +453,8 @@ def _(t):
     help = t.run("replay", "--help").stdout.decode()
     for option in set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", help, re.M)) - {"--vault", "--journal-dir", "--config", "--help"}:
         check(f"`{option}" in DOCUMENT or f"{option} " in DOCUMENT, f"{option} is not in docs/replay.md")
-    source = (lib.ROOT / "replay/mock/report.c").read_text()
-    eq(rows_of("A request that was not recorded"), re.findall(r'\[REPORT_\w+\] = \{"([\w-]+)"', source), "kinds of misses")
+    source = (lib.ROOT / "replay/mock/misses.c").read_text()
+    eq(rows_of("A request that was not recorded"), re.findall(r'\[MISS_\w+\] = \{"([\w-]+)"', source), "kinds of misses")
     source = (lib.ROOT / "replay/mock/fault.c").read_text()
     eq(sorted(rows_of("Faults")), sorted(re.findall(r'\[FAULT_\w+\] = \{"([\w-]+)"', source)), "faults")
     report = t.tmp / "report.json"

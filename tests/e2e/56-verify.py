@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import lib
 from lib import case, check, eq
+from replaying import junit, sarif
 
 # A server: it gives the answers in spec.json and logs the requests.
 SERVER = r'''
@@ -103,7 +104,7 @@ class Live:
         server.write_text(SERVER)
         spec.write_text(json.dumps({"answers": answers}))
         asked.touch()
-        done = t.run("verify", "--vault", t.vault, "--report", t.tmp / "report.json", "--junit", t.tmp / "junit.xml",
+        done = t.run("verify", "--vault", t.vault, "--report", t.tmp / "report.json", "--junit", t.tmp / "junit.xml", "--sarif", t.tmp / "sarif.json",
                      *options, recording, "--", "python3", "-S", server, spec, asked)
         self.status, self.out, self.err = done.returncode, done.stdout.decode(), done.stderr.decode()
         self.asked = [json.loads(x) for x in asked.read_text().splitlines()]
@@ -328,6 +329,14 @@ def _(t):
     eq((len(cases), len(suite.findall("testcase/failure"))), (8, 1), "cases and failures")
     check("<&" in suite.find("testcase/failure").text, "the value stands in the failure")
     eq(live.junit.tag, "testsuites", "root")
+    junit(t.tmp / "junit.xml")
+    differs = next(x for x in live.report["results"] if x["verdict"] == "changed")
+    eq(sarif(t.tmp / "sarif.json"), [("changed", "error", str(t.tmp / "c.jsonl"), differs["seq"] + 1)], "SARIF")
+    for form, begins in (("junit", b"<?xml"), ("sarif", b"{\"$schema\"")):
+        done = t.run("verify", "--vault", t.vault, f"--{form}", "-", t.tmp / "c.jsonl", "--", "sh", "-c", "exit 0")
+        check(done.stdout.startswith(begins) and b"no-answer" in done.stdout and b" match" not in done.stdout, lambda: repr(done))
+    done = t.run("verify", "--vault", t.vault, "--report", "-", "--junit", "-", t.tmp / "c.jsonl", "--", "true")
+    eq((done.returncode, done.stdout), (2, b""), "two forms on stdout")
 
 
 @case("usage errors: no server, too many arguments, a missing file")

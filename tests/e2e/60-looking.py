@@ -735,7 +735,7 @@ for line in sys.stdin:
                           "serverInfo": {"name": "test server", "version": "2.0"}}}), flush=True)
 """)
     env = {"NO_COLOR": "1", "MCP_INTERPOSER_VAULT": str(t.vault)}
-    for args, status, words in ((["doctor"], 0, "the database is intact"), (["prune", "--keep-last", "1", "--dry-run"], 1, "0 files of large bodies"),
+    for args, status, words in ((["doctor", "-v"], 0, "the database is intact"), (["prune", "--keep-last", "1", "--dry-run"], 1, "0 files of large bodies"),
                                 (["verify", "1", "--", "python3", str(server)], 0, "the tool is not marked read-only or idempotent")):
         r = t.run(*args, env=env)
         check(words in r.stdout.decode(), f"{args} in a pipe: {r!r}")

@@ -10,11 +10,13 @@ import sqlite3
 import struct
 import subprocess
 import time
+from xml.etree import ElementTree
 
 import disks
 import lib
 from lib import case, check, dump, eq
-from looking import add_message, add_session, make_vault, run
+from looking import add_message, add_session, make_vault, on_terminal, run
+from replaying import sarif
 
 
 def doctor(t, *args, status=0, env=None):
@@ -68,14 +70,40 @@ def _(t):
     recorder(t)
     got = doctor(t)
     eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "seals", "journals", "recorders", "confinement", "escalations",
-                  "key", "clients", "libraries", "servers", "deadlines"}, "checks")
+                  "retention", "key", "clients", "libraries", "servers", "deadlines"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
     p.end()
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
-    r = t.run("doctor", "--vault", t.vault)
-    lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 18, r.stdout)
+    first, *lines = run(t, "doctor", "-v").splitlines()
+    check(first.startswith("note   retention     recordings are kept until you remove them: "), first)
+    check(all(x.startswith("ok     ") for x in lines) and len(lines) == 18, lines)
+    eq(run(t, "doctor").splitlines(), [first, "18 checks ok; -v lists them"], "without -v")
+    shown = on_terminal(t, "doctor", columns=80).splitlines()
+    check(len(shown) < 24 and all(len(re.sub(r"\x1b\[\d*m", "", x)) <= 80 for x in shown), shown)
+
+
+@case("doctor: how long recordings are kept")
+def _(t):
+    t.proxy("--name", "x").end()
+    check("mcp-interposer prune" in doctor(t)["retention"][0][1], "nothing removes them")
+    ini = t.tmp / "c.ini"
+    ini.write_text("[retention]\nolder-than = 30d\nmax-size = 2GiB\n")
+    eq(doctor(t, "--config", ini)["retention"], [("ok", "proxies remove old sessions: older-than = 30d, max-size = 2GiB", None)], "with rules")
+    check("retention" not in run(t, "doctor", "--config", str(ini)), "no note")
+
+
+@case("doctor: JUnit and SARIF have each check, and what was found")
+def _(t):
+    t.proxy("--name", "x").end()
+    os.chmod(t.vault, 0o755)
+    names = [x for x, rows in doctor(t, status=1).items() for _ in rows]
+    eq(t.run("doctor", "--vault", t.vault, "--junit", t.tmp / "x", "--sarif", t.tmp / "s").returncode, 1, "exit status")
+    suite = ElementTree.parse(t.tmp / "x").getroot().find("testsuite")
+    eq([c.get("name") for c in suite.findall("testcase")], names, "cases")
+    eq([c.get("name") for c in suite.findall("testcase") if c.find("failure") is not None], ["permissions"], "failures")
+    check("to do: chmod 700 " in suite.find("testcase/failure").text, "the remedy")
+    eq(sarif(t.tmp / "s"), [("permissions", "error", "permissions", None), ("retention", "note", "retention", None)], "SARIF")
 
 
 @case("doctor: files that other users can read are reported with the chmod command")
@@ -134,7 +162,7 @@ def _(t):
         os.utime(folder / name, (time.time() - age,) * 2)
     ((text, remedy),) = bad(doctor(t, status=1))["escalations"]
     check(text.startswith("2 escalations, the newest 5m"), text)
-    check(remedy.endswith(f"less '{folder}/20260101T000001.000Z-auth-x.md'"), remedy)
+    check("mcp-interposer escalations show 20260101T000001.000Z;" in remedy and remedy.endswith("escalations done 20260101T000001.000Z"), remedy)
     for path in folder.glob("*.md"):
         os.utime(path, (time.time() - 90000,) * 2)
     eq(doctor(t)["escalations"], [("ok", "2, the newest more than a day ago", None)], "a day later")

@@ -63,7 +63,7 @@ def _(t):
         was = file.read_text()
         run(t, "wrap", command=command, path=path)
         eq(file.read_text(), was, "after wrapping again")
-        check("1 configuration file, 2 wrapped servers" in run(t, "doctor", "--journal-dir", str(t.journals), command=command, path=path).stdout, "doctor")
+        check("1 configuration file, 2 wrapped servers" in run(t, "doctor", "-v", "--journal-dir", str(t.journals), command=command, path=path).stdout, "doctor")
     other = config(t, "other/.mcp.json", text)
     run(t, "wrap", path=path, cwd=other.parent)
     check(f"to unwrap these as well: {NPX} unwrap --all" in run(t, "unwrap", "b", path=path).stdout, "the advice of unwrap")

@@ -6,7 +6,7 @@ import re
 import lib
 from lib import case, check, eq, error, request, result, text_result
 from looking import FORBIDDEN, on_terminal
-from replaying import cassette, handshake, junit, record
+from replaying import cassette, handshake, junit, record, sarif
 
 
 def tool(name, description="a tool", **more):
@@ -33,16 +33,23 @@ def script(*calls, tools=(tool("read"),), version="2025-11-25"):
     return lines
 
 
+def report_of(output):
+    """The lines of --json: the summary, and in `results` the calls."""
+    *calls, summary = map(json.loads, output.splitlines())
+    eq((summary["type"], {x["type"] for x in calls} - {"call"}), ("summary", set()), "types of the lines")
+    return {**summary, "results": calls}
+
+
 class Diff:
-    """The comparison of two recordings: as JSON, and as text and JUnit, which must agree."""
+    """The comparison of two recordings: as JSON, and as text, JUnit and SARIF, which must agree."""
 
     def __init__(self, t, *args, status=None, env=None):
         def run(*more):
             done = t.run("diff", "--vault", t.vault, *args, *more, env={"LC_ALL": "C.UTF-8", "TZ": "UTC", **(env or {})})
             eq(done.stderr, b"", f"stderr of {args}")
             return done
-        done = run("--json", "--junit", t.tmp / "diff.xml")
-        self.status, self.report = done.returncode, json.loads(done.stdout)
+        done = run("--json", "--junit", t.tmp / "diff.xml", "--sarif", t.tmp / "diff.sarif")
+        self.status, self.report = done.returncode, report_of(done.stdout)
         self.text = run().stdout.decode()
         self.suite = junit(t.tmp / "diff.xml")
         if status is not None:
@@ -52,6 +59,8 @@ class Diff:
         eq(int(self.suite.get("failures")), sum(rows.values()) - rows["same"] + any(x["counts"] for x in self.report["session"]),
            "failures in the JUnit file")
         eq(int(self.suite.get("tests")), sum(rows.values()) + 1, "cases in the JUnit file")
+        found = sarif(t.tmp / "diff.sarif")
+        eq([sum(x[0] == name for x in found) for name in rows], [0, *list(rows.values())[1:]], "results in the SARIF file")
         for name, n in rows.items():
             check(n == 0 or f" {n} {name}" in self.text, lambda: f"{n} {name}: {self.text}")
 
@@ -315,7 +324,8 @@ def _(t):
             ([a], 2, "another file"), ([a, t.tmp / "none.jsonl"], 3, "none.jsonl"), ([a, bad], 3, "bad.jsonl"), ([a, "99"], 3, "nothing has been recorded"),
             ([], 3, "nothing has been recorded"), ([a, a, a], 2, "unexpected argument"), ([a, a, "--ignore", "x"], 2, "--ignore"),
             ([a, a, "--slower", "fast"], 2, "'fast'"), ([a, a, "--slower", "0.5"], 2, "'0.5'"), ([a, a, "--slower", "1e3"], 2, "'1e3'"),
-            ([a, a, "--slower", "0x9"], 2, "'0x9'"), ([a, a, "--json", "--junit", "-"], 2, "--junit"), ([a, a, "--slower-by", "x"], 2, "--slower-by")):
+            ([a, a, "--slower", "0x9"], 2, "'0x9'"), ([a, a, "--json", "--junit", "-"], 2, "--json and --junit - both"),
+            ([a, a, "--sarif", "-", "--junit", "-"], 2, "--junit - and --sarif - both"), ([a, a, "--json", "--sarif", "-"], 2, "--json and --sarif - both"), ([a, a, "--slower-by", "x"], 2, "--slower-by")):
         done = t.run("diff", "--vault", t.vault, *args)
         eq((done.returncode, done.stdout), (status, b""), f"{args}: {done.stderr}")
         check(words in done.stderr.decode(), lambda: f"{args}: {done.stderr}")
@@ -383,6 +393,20 @@ def _(t):
     eq((one["from"], one["a_bytes"], len(one["a"])), (10_000_001 - 20, 20_000_005, 200), "the cut")
 
 
+@case("SARIF has the place of each call that differs: the line of the cassette, or the session and the message")
+def _(t):
+    a = cassette(t, script(*READS), "a.jsonl")
+    b = cassette(t, script(*READS[:2], ("read", {"path": "/z"}, said("z"))), "b.jsonl")
+    uid = record(t, script(*READS[:3]))
+    Diff(t, a, b, status=1)
+    eq(sarif(t.tmp / "diff.sarif"), [("changed", "error", str(b), 11), ("missing", "error", str(a), 13)], "of two cassettes")
+    Diff(t, a, uid, status=1)
+    eq(sarif(t.tmp / "diff.sarif"), [("missing", "error", str(a), 13)], "of a call that the session does not have")
+    Diff(t, uid, b, status=1)
+    Diff(t, b, uid, status=1)
+    eq(sarif(t.tmp / "diff.sarif"), [("changed", "error", f"{uid}/10", None)], "of a session")
+
+
 @case("many differences in one call are counted, and the first are listed")
 def _(t):
     a = cassette(t, script(("read", {}, said("x", list=list(range(1000))))), "a.jsonl")
@@ -438,7 +462,7 @@ def _(t):
     def counts(*args):
         done = t.run("diff", "--vault", t.vault, "--json", *args, seconds=40)
         eq((done.returncode, done.stderr), (1, b""), "exit status")
-        report = json.loads(done.stdout)
+        report = report_of(done.stdout)
         return [report[k] for k in ("same", "changed", "moved", "missing", "added")]
     eq(counts(a, b), [19890, 70, 0, 40, 0], "counts")
     eq(counts("1", "2"), counts(a, b), "the same of two sessions")

@@ -62,6 +62,14 @@ def _(t):
     eq([(r["ruleId"], r["level"]) for r in results], [(n, s) for _, n, s in NAMES], "SARIF")
     ids = [r["id"] for r in driver["rules"]]
     check(len(ids) == len(set(ids)) and {n for _, n, _ in NAMES} < set(ids), "SARIF rules")
+    eq(run(t, "--junit", t.tmp / "x", "--sarif", t.tmp / "s", status=1), text, "the text beside the files")
+    eq((json.loads((t.tmp / "s").read_text()), ET.parse(t.tmp / "x").getroot().find("testsuite").get("tests")), (sarif, "4"), "the files")
+    eq(json.loads(run(t, "--sarif", "-", status=1)), sarif, "SARIF on stdout")
+    for args in (["-F", "sarif", "--sarif", "f"], ["-F", "sarif", "--junit", "-"], ["--json", "--junit", "-"]):
+        eq((t.run("check", "--vault", t.vault, *args).returncode, run(t, *args)), (2, ""), f"{args}")
+    run(t, "-F", "json", "-o", t.tmp / "j", status=1)
+    run(t, "-o", t.tmp / "t", "--junit", "-", status=1)
+    eq(((t.tmp / "t").read_text(), len(json.loads((t.tmp / "j").read_text())["recordings"])), (text, 1), "text and JSON in a file")
 
 
 @case("a file: the same findings, with line numbers")

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 
 import lib
 from lib import call, case, check, eq, text_result, wait_until
+from replaying import junit, sarif
 
 
 def session(t, calls=3, size=20, vault=None):
@@ -345,7 +346,11 @@ def _(t):
     check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; something was changed later\n"), text)
     suite = ET.parse(t.tmp / "j.xml").getroot()[0]
     eq((suite.get("tests"), suite.get("failures")), ("2", "1"), "tests and failures")
-    eq([x.get("name") for x in suite], ["session 1", "log"], "cases")
+    eq([x.get("name") for x in suite.findall("testcase")], ["session 1", "log"], "cases")
+    junit(t.tmp / "j.xml")
+    r = t.run("audit", "verify", "--vault", t.vault, "--sarif", t.tmp / "s.json")
+    uid, = t.rows("SELECT uid FROM sessions")
+    eq((r.returncode, sarif(t.tmp / "s.json")), (1, [("changed", "error", uid[0].decode(), None)]), "SARIF")
     r = t.run("audit", "verify", "--vault", t.vault, "--json", "--junit", "-")
     eq((r.returncode, r.stdout), (2, b""), "--json and --junit -")
     r = t.run("audit", "verify", "--vault", t.vault, "77")

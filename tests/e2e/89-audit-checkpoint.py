@@ -356,7 +356,7 @@ def _(t):
 @case("doctor: a key that others can read, sessions that are not signed, and an anchor that is behind")
 def _(t):
     def doctor():
-        text = t.run("doctor", "--vault", t.vault, "--quick").stdout.decode()
+        text = t.run("doctor", "-v", "--vault", t.vault, "--quick").stdout.decode()
         return {check: f"{word} {rest}" for word, check, rest in re.findall(r"^(\S+) +(key|signing|anchor) +(.*)$", text, re.M)}
 
     eq(doctor(), {"key": "ok no key: what is recorded is not signed"}, "without a key")

@@ -59,7 +59,7 @@ def refused(t, table):
         check(f"table {table} or an index of it is not as mcp-interposer makes it" in r.stderr.decode(), f"{args}: {r.stderr}")
     r = t.run("audit", "verify", "--vault", t.vault)
     eq((r.returncode, r.stdout.splitlines()[-1]), (1, b"verdict: TAMPERED: 1 thing is wrong; nothing else was compared"), "verdict")
-    r = t.run("doctor", "--vault", t.vault)
+    r = t.run("doctor", "-v", "--vault", t.vault)
     check(r.returncode == 1 and b"the database is intact" not in r.stdout, f"doctor: {r.returncode} {r.stdout}")
 
 

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import subprocess
+import urllib.parse
+from pathlib import Path
 from xml.etree import ElementTree
 
 import lib
@@ -126,7 +128,7 @@ SCHEMA = {
     "properties": (r"(property )*", {}),
     "property": (r"", {"NAME": NAME, "VALUE": TEXT}),
     "testcase": (r"((skipped|error|failure) )?", {"NAME": NAME, "CLASSNAME": NAME, "TIME": SECONDS}),
-    "skipped": (r"", {}),
+    "skipped": (r"", {"message": TEXT}),
     "failure": (r"", {"TYPE": TEXT, "message": TEXT}),
     "error": (r"", {"TYPE": TEXT, "message": TEXT}),
     "system-out": (r"", {}),
@@ -160,3 +162,24 @@ def junit(path):
         eq(int(suite.get(name, "0")), len(suite.findall(f"testcase/{tag}")), f"{name} of the suite")
     eq(int(suite.get("tests")), len(cases), "tests of the suite")
     return suite
+
+
+def sarif(path):
+    """(rule, level, file or session/message, line) of each result, after checks of what SARIF requires."""
+    log = json.loads(Path(path).read_text())
+    eq((log["version"], len(log["runs"])), ("2.1.0", 1), "version and runs")
+    driver, results = log["runs"][0]["tool"]["driver"], log["runs"][0]["results"]
+    rules = {x["id"]: x for x in driver["rules"]}
+    eq((driver["name"], len(rules)), ("mcp-interposer", len(driver["rules"])), "the tool, and rules that are listed twice")
+    check(all(x["shortDescription"]["text"] and x["defaultConfiguration"]["level"] for x in rules.values()), f"rules {rules}")
+
+    def place(result):
+        location, = result["locations"]
+        logical, = location["logicalLocations"]
+        physical = location.get("physicalLocation")
+        if physical:
+            file = urllib.parse.unquote(physical["artifactLocation"]["uri"].removeprefix("file://"))
+            return file, physical.get("region", {}).get("startLine")
+        return logical.get("fullyQualifiedName", logical["name"]), None
+    check(all(x["ruleId"] in rules and x["message"]["text"] for x in results), f"results {results}")
+    return [(x["ruleId"], x["level"], *place(x)) for x in results]

@@ -57,11 +57,11 @@ static void play(struct source *source, struct slice lines)
 {
     struct conversation_rules rules = {0};
     struct faults faults = {0};
-    struct report report = {0};
+    struct misses misses = {0};
     struct conversation *conversation = NULL;
     struct client client = {0};
     int64_t now = 1000000;
-    MUST(conversation_open(&conversation, &rules, &faults, source, &report, on_line, on_stderr,
+    MUST(conversation_open(&conversation, &rules, &faults, source, &misses, on_line, on_stderr,
                            &client) == 0);
     MUST(conversation_begin(conversation, now) == 0);
     while (lines.n > 0 && conversation_ended(conversation) == CONVERSATION_RUNNING) {
@@ -83,7 +83,7 @@ static void play(struct source *source, struct slice lines)
     MUST(turns < TURNS_MAX);
     MUST(client.answered <= client.asked);
     conversation_close(conversation);
-    report_close(&report);
+    misses_close(&misses);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

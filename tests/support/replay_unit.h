@@ -40,7 +40,7 @@ struct play_test {
     struct temp temp;
     struct conversation_rules rules;
     struct faults faults;
-    struct report report;
+    struct misses misses;
     struct source *source;
     struct conversation *conversation;
     struct buf said, heard; /* lines sent by the conversation; its stderr */
@@ -123,7 +123,7 @@ static inline void play_begin(struct play_test *t, const char *header, const cha
     t->source = open_recording(&t->temp, header, recording);
     t->now_us = NOW;
     assert_int_equal(conversation_open(&t->conversation, &t->rules, &t->faults, t->source,
-                                       &t->report, on_send, on_server_stderr, t),
+                                       &t->misses, on_send, on_server_stderr, t),
                      0);
     assert_int_equal(conversation_begin(t->conversation, t->now_us), 0);
 }
@@ -145,7 +145,7 @@ static inline int play_teardown(void **state)
     source_close(t->source);
     pointers_close(&t->rules.canon.ignore);
     faults_close(&t->faults);
-    report_close(&t->report);
+    misses_close(&t->misses);
     buf_close(&t->said);
     buf_close(&t->heard);
     said_end();

@@ -16,8 +16,8 @@ static void test_conversation_request_gets_its_recorded_answer_with_the_live_id(
     server_said(t, RESULT("\"x\\u0041\"", TEXT("two")) "\n");
     client(t, CALL("1.0", "echo", "{\"a\":1}"));
     server_said(t, RESULT("1.0", TEXT("one")) "\n");
-    assert_int_equal(t->report.counts.matched, 2);
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.matched, 2);
+    assert_int_equal(t->misses.counts.missed, 0);
 }
 
 static void test_conversation_spelling_of_a_request_is_ignored(void **state)
@@ -42,7 +42,7 @@ static void test_conversation_unknown_tool_or_method_is_a_miss(void **state)
     server_refused(t, "2", -32601, "a method that was never recorded: prompts/get echo");
     client(t, CALL("3", "echo", "{\"x\":1}"));
     server_refused(t, "3", -32602, "the nearest is seq 4, which differs at /arguments/x");
-    assert_int_equal(t->report.counts.missed, 3);
+    assert_int_equal(t->misses.counts.missed, 3);
     assert_true(said_holds("warn: never recorded: tools/call other"));
 }
 
@@ -58,7 +58,7 @@ static void test_conversation_equal_requests_are_answered_in_recorded_order(void
     server_said(t, RESULT("2", TEXT("2")) "\n");
     client(t, CALL("3", "n", "{}"));
     server_said(t, RESULT("3", TEXT("2")) "\n");
-    assert_int_equal(t->report.counts.repeated, 1);
+    assert_int_equal(t->misses.counts.repeated, 1);
 }
 
 static void test_conversation_repeat_fail_is_a_miss_when_answers_run_out(void **state)
@@ -182,7 +182,7 @@ static void test_conversation_question_delays_steps_recorded_after_its_answer(vo
     client(t, RESULT("1", "{\"action\":\"accept\"}")); /* a number, as some clients make of "1" */
     pass_all(t);
     server_said(t, PROGRESS("9", "2") "\n" RESULT("9", TEXT("hello")) "\n");
-    assert_int_equal(t->report.counts.notes, 0);
+    assert_int_equal(t->misses.counts.notes, 0);
 }
 
 static void test_conversation_questions_of_concurrent_calls_are_not_mixed(void **state)
@@ -247,15 +247,15 @@ static void test_conversation_different_answer_to_a_question_is_a_note_or_a_fail
     client(t, CALL("1", "a", "{}"));
     client(t, RESULT("1", "{\"action\":\"cancel\"}"));
     server_said(t, ASK("1") "\n" RESULT("1", TEXT("hello")) "\n");
-    assert_int_equal(t->report.counts.notes, 1);
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.notes, 1);
+    assert_int_equal(t->misses.counts.missed, 0);
     conversation_close(t->conversation);
     source_close(t->source);
     t->rules.canon.answers = true;
     play_begin(t, "", recording);
     client(t, CALL("1", "a", "{}"));
     client(t, RESULT("1", "{\"action\":\"cancel\"}"));
-    assert_int_equal(t->report.counts.missed, 1);
+    assert_int_equal(t->misses.counts.missed, 1);
     assert_true(said_holds("the client answered differently than recorded: elicitation/create"));
 }
 
@@ -391,7 +391,7 @@ static void test_conversation_recorded_cancellation_is_replayed(void **state)
     client(t, CANCEL("7"));
     pass_all(t);
     server_said(t, PROGRESS("7", "2") "\n"); /* as recorded: this server ignored the cancellation */
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.missed, 0);
 }
 
 static void test_conversation_client_that_does_not_cancel_gets_an_error(void **state)
@@ -403,7 +403,7 @@ static void test_conversation_client_that_does_not_cancel_gets_an_error(void **s
     server_said(t, "");
     pass_us(t, 1);
     server_refused(t, "7", -32603, "recorded without an answer: tools/call a");
-    assert_int_equal(t->report.counts.missed, 1);
+    assert_int_equal(t->misses.counts.missed, 1);
     assert_int_equal(conversation_playbacks(t->conversation), 0);
 }
 
@@ -449,7 +449,7 @@ static void test_conversation_initialize_answers_the_recorded_revision(void **st
     client(t, REQUEST("\"i\"", "initialize",
                       "{\"protocolVersion\":\"2099-01-01\",\"clientInfo\":{}}"));
     server_said(t, RESULT("\"i\"", "{\"protocolVersion\":\"2025-03-26\"}") "\n");
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.missed, 0);
 }
 
 static void test_conversation_ping_probe_and_shutdown_need_no_recording(void **state)
@@ -463,7 +463,7 @@ static void test_conversation_ping_probe_and_shutdown_need_no_recording(void **s
     server_said(t, RESULT("2", "{}") "\n" RESULT("3", "{}") "\n");
     client(t, "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}");
     assert_int_equal(conversation_ended(t->conversation), CONVERSATION_CLIENT_EXIT);
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.missed, 0);
 }
 
 static void test_conversation_recorded_exit_has_the_status_of_the_server(void **state)
@@ -516,7 +516,7 @@ static void test_conversation_lsp_cancellation_gets_the_recorded_answer(void **s
     client(t, CALL_OFF("7"));
     pass_us(t, 0);
     server_said(t, CALLED_OFF("7") "\n");
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.missed, 0);
 }
 
 static void test_conversation_client_without_lsp_cancellation_gets_an_error(void **state)
@@ -551,14 +551,14 @@ static void test_conversation_modern_recording_answers_a_probe_and_rejects_initi
                   "\"capabilities\":{\"tools\":{}},\"ttlMs\":0,\"cacheScope\":\"private\"}") "\n");
     client(t, INITIALIZE);
     server_refused(t, "0", -32022, "\"supported\":[\"2026-07-28\"],\"requested\":\"2025-03-26\"");
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.missed, 0);
     client(t, REQUEST("2", "tools/list", "{" MODERN("2026-07-28") "}"));
     server_said(t, RESULT("2", "{\"tools\":[]}") "\n");
     client(t, REQUEST("3", "tools/list", "{" MODERN("2027-01-01") "}"));
     server_refused(t, "3", -32022, "\"supported\":[\"2026-07-28\"],\"requested\":\"2027-01-01\"");
     client(t, REQUEST("4", "tools/list", "{}"));
     server_refused(t, "4", -32602, "another protocol revision");
-    assert_int_equal(t->report.counts.missed, 2);
+    assert_int_equal(t->misses.counts.missed, 2);
 }
 
 static void test_conversation_subscription_carries_the_live_id(void **state)
@@ -727,7 +727,7 @@ static void test_conversation_batch_is_answered_with_a_batch(void **state)
     if (source_open_cassette(&t->source, temp_path(&t->temp, "batch.jsonl"), &b) < 0)
         fail_msg("%s", buf_str(&b));
     assert_int_equal(conversation_open(&t->conversation, &t->rules, &t->faults, t->source,
-                                       &t->report, on_send, on_server_stderr, t),
+                                       &t->misses, on_send, on_server_stderr, t),
                      0);
     assert_int_equal(conversation_begin(t->conversation, NOW), 0);
     client(t, "[" CALL("5", "a", "{}") "," NOTE("notifications/x", "{}") "," CALL(
@@ -763,7 +763,7 @@ static void test_conversation_invalid_line_is_reported(void **state)
                               slice_of("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"x\""), NOW),
         0);
     server_refused(t, "5", -32600, "invalid message");
-    assert_int_equal(t->report.counts.missed, 4);
+    assert_int_equal(t->misses.counts.missed, 4);
 }
 
 /* ---- faults ---- */
@@ -791,7 +791,7 @@ static void test_conversation_fault_hang_sends_nothing(void **state)
     server_said(t, RESULT("8", TEXT("a")) "\n");
     client(t, CANCEL("7"));
     assert_int_equal(conversation_playbacks(t->conversation), 0);
-    assert_int_equal(t->report.counts.faults, 1);
+    assert_int_equal(t->misses.counts.faults, 1);
 }
 
 static void test_conversation_fault_delay_starts_later(void **state)
@@ -876,7 +876,7 @@ static void test_conversation_hangup_sends_delayed_messages_at_once(void **state
     assert_int_equal(conversation_hangup(t->conversation, t->now_us), 0);
     server_said(t, RESULT("1", "{}") "\n");
     assert_int_equal(conversation_playbacks(t->conversation), 0);
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.missed, 0);
 }
 
 #define RULES ",\"record_level\":\"standard\",\"redact_rules\":{\"version\":1}"
@@ -935,7 +935,7 @@ static void test_conversation_answer_of_the_client_is_shown_sanitized(void **sta
                        SERVER(RESULT("1", TEXT("hello"))));
     client(t, CALL("1", "a", "{}"));
     client(t, RESULT("1", "{\"content\":{\"password\":\"a b c\"}}"));
-    assert_int_equal(t->report.counts.missed, 0);
+    assert_int_equal(t->misses.counts.missed, 0);
     server_said(t, ASK("1") "\n" RESULT("1", TEXT("hello")) "\n");
 }
 

@@ -69,7 +69,7 @@ static int play(const char *path, size_t *ret_bytes)
 {
     struct conversation_rules rules = {0};
     struct faults faults = {0};
-    struct report report = {0};
+    struct misses misses = {0};
     struct source *source = NULL;
     struct conversation *conversation = NULL;
     struct buf error = {0};
@@ -77,7 +77,7 @@ static int play(const char *path, size_t *ret_bytes)
     *ret_bytes = 0;
     int st = source_open_cassette(&source, path, &error);
     if (st == 0)
-        st = conversation_open(&conversation, &rules, &faults, source, &report, discard, no_stderr,
+        st = conversation_open(&conversation, &rules, &faults, source, &misses, discard, no_stderr,
                                ret_bytes);
     if (st == 0)
         st = conversation_begin(conversation, now);
@@ -91,7 +91,7 @@ static int play(const char *path, size_t *ret_bytes)
         st = conversation_hangup(conversation, now);
     conversation_close(conversation);
     source_close(source);
-    report_close(&report);
+    misses_close(&misses);
     buf_close(&error);
     return st;
 }

@@ -84,7 +84,7 @@ static void begin(struct forward_test *t, const char *recording)
     p->source = open_recording(&p->temp, "", recording);
     p->now_us = NOW;
     assert_int_equal(conversation_open(&p->conversation, &p->rules, &p->faults, p->source,
-                                       &p->report, on_send, on_server_stderr, p),
+                                       &p->misses, on_send, on_server_stderr, p),
                      0);
     assert_int_equal(forward_open(&t->forward, &t->rules, &calls, t), 0);
     conversation_forward_to(p->conversation, t->forward);
@@ -152,8 +152,8 @@ static void test_forward_miss_starts_the_server_and_waits_for_the_handshake(void
     was_kept(
         t, ">" CALL("\"x\"", "read", "{\"n\":2}") "\n>" CALL("8", "read", "{\"n\":3}") "\n<" RESULT(
                "8", TEXT("c")) "\n<" RESULT("\"x\"", TEXT("b")) "\n");
-    assert_int_equal(p->report.counts.live, 2);
-    assert_int_equal(p->report.counts.missed, 0);
+    assert_int_equal(p->misses.counts.live, 2);
+    assert_int_equal(p->misses.counts.missed, 0);
     assert_int_equal(conversation_playbacks(p->conversation), 0);
 }
 
@@ -318,8 +318,8 @@ static void test_forward_all_sends_each_line_to_the_server(void **state)
     client(p, REQUEST("2", "ping", "{}"));
     server_got(t, NOTE("notifications/initialized", "{}") "\n" CALL(
                       "2", "read", "{\"n\":1}") "\n" REQUEST("3", "ping", "{}") "\n");
-    assert_int_equal(p->report.counts.matched, 0);
-    assert_int_equal(p->report.counts.live, 3);
+    assert_int_equal(p->misses.counts.matched, 0);
+    assert_int_equal(p->misses.counts.live, 3);
 }
 
 static void test_forward_batch_is_answered_with_a_batch(void **state)

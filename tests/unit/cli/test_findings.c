@@ -1,9 +1,6 @@
 /* findings: which findings of recordings are listed, counted and failing; their reports. */
 #include "cli/check/findings.h"
-#include "cli/check/json.h"
-#include "cli/check/junit.h"
-#include "cli/check/sarif.h"
-#include "cli/check/text.h"
+#include "cli/check/forms.h"
 #include "wire/json/scan.h"
 
 #include "tests/support/unit.h"
@@ -35,6 +32,23 @@ static void open_with(struct check_report *r, const char *fail_on, const char *i
     check_add_recording(r, slice_of("uid"), 12, 3);
     check_set_server(r, slice_of("files"));
     buf_close(&error);
+}
+
+/* What is printed on a terminal of that width; 0: into a file. */
+static void text_of(const struct check_report *r, size_t columns, struct buf *ret)
+{
+    struct out o = {.columns = columns > 0 ? columns : OUT_UNLIMITED, .held = true};
+    check_text(r, &o);
+    *ret = o.b;
+    buf_close(&o.text);
+}
+
+static void json_of(const struct check_report *r, struct buf *b)
+{
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    check_json(r, &j);
+    json_out_end(&j);
 }
 
 static void test_findings_list_accepts_findings_rules_and_severities(void **state)
@@ -134,8 +148,8 @@ static void test_findings_beyond_the_limit_are_counted(void **state)
     assert_int_equal(r.recordings[0].n, CHECK_MAX);
     assert_int_equal(r.recordings[0].not_listed, 3);
     assert_int_equal(r.failing, CHECK_MAX + 3);
-    struct buf b = {0};
-    check_text(&r, &b);
+    struct buf b;
+    text_of(&r, 0, &b);
     assert_non_null(strstr(buf_str(&b), "and 3 more\n"));
     buf_close(&b);
     check_close(&r);
@@ -145,10 +159,10 @@ static void test_findings_text_has_place_subject_and_detail(void **state)
 {
     (void)state;
     struct check_report r;
-    struct buf b = {0};
+    struct buf b;
     open_with(&r, "none", "");
     add(&r, false, "crlf", 0, "crlf");
-    check_text(&r, &b);
+    text_of(&r, 0, &b);
     assert_non_null(strstr(buf_str(&b), "session 12 (files): 1 message, 0 errors, "));
     assert_non_null(strstr(buf_str(&b), "      7  server  "));
     assert_non_null(strstr(buf_str(&b), "tools/call a\\nb: "));
@@ -163,13 +177,12 @@ static void test_findings_text_is_broken_between_words_on_a_terminal(void **stat
     static const size_t columns[] = {60, 80, 100, 140};
     for (size_t i = 0; i < MI_COUNT(columns); i++) {
         struct check_report r;
-        struct buf b = {0};
+        struct buf b;
         open_with(&r, "none", "");
         for (int k = 0; k < 3; k++)
             add(&r, false, "crlf,request-before-initialize", 0, NULL);
         r.recordings[0].messages = 1234567890123456;
-        r.columns = columns[i];
-        check_text(&r, &b);
+        text_of(&r, columns[i], &b);
         size_t width = 0;
         for (const char *at = buf_str(&b); *at != '\0'; at += width + 1) {
             width = strcspn(at, "\n");
@@ -190,10 +203,13 @@ static void test_findings_json_and_sarif_reports_are_valid_json(void **state)
     add(&r, true, "crlf,not-json", RULE(RULE_UNKNOWN_METHOD), "crlf");
     check_add_recording(&r, slice_of("a b#\xc3\xa9/c.jsonl"), 0, 0);
     add(&r, true, "bom", 0, NULL);
-    check_json(&r, &b);
+    json_of(&r, &b);
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
     buf_clear(&b);
-    check_sarif(&r, &b);
+    struct report report = {.sarif = true};
+    check_cases(&r, &report);
+    report_sarif(&report, &b);
+    report_close(&report);
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
     assert_non_null(strstr(buf_str(&b), "\"a%20b%23%C3%A9/c.jsonl\""));
     assert_non_null(strstr(buf_str(&b), "\"startLine\":8")); /* behind the header */
@@ -211,10 +227,15 @@ static void test_findings_junit_report_groups_by_name(void **state)
     add(&r, true, "crlf", 0, NULL);
     add(&r, true, "bom", 0, NULL);
     check_add_recording(&r, slice_of("quiet"), 13, 5);
-    check_junit(&r, &b);
+    struct report report = {.junit = true};
+    check_cases(&r, &report);
+    report_junit(&report, &b);
+    report_close(&report);
     const char *text = buf_str(&b);
-    assert_non_null(strstr(text, "name=\"uid\" tests=\"2\" failures=\"1\""));
-    assert_non_null(strstr(text, "name=\"quiet\" tests=\"1\" failures=\"0\""));
+    assert_non_null(strstr(text, "<testsuite name=\"uid\""));
+    assert_non_null(strstr(text, "tests=\"2\" failures=\"1\""));
+    assert_non_null(strstr(text, "<testsuite name=\"quiet\""));
+    assert_non_null(strstr(text, "tests=\"1\" failures=\"0\""));
     assert_non_null(strstr(text, "name=\"no finding\""));
     assert_non_null(strstr(text, "&lt;&quot;here&quot;&gt;"));
     assert_null(strstr(text, "<\"here"));

@@ -1,0 +1,218 @@
+#include "cli/check/forms.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/frame/reporting.h"
+
+#include <stdio.h>
+
+/* ---- text ---- */
+
+static void print_count(struct out *o, uint64_t n, const char *what, const char *behind)
+{
+    out_printf(o, "%llu %s%s%s", (unsigned long long)n, what, n == 1 ? "" : "s", behind);
+}
+
+static void print_title(const struct check_report *r, const struct check_recording *x,
+                        struct out *o)
+{
+    struct slice name = check_slice(r, x->name);
+    size_t from = o->b.n;
+    if (x->session_id != 0)
+        out_raw(o, "session ");
+    if (x->session_id == 0 || r->several)
+        out_text(o, x->session_id == 0 ? name : text_head(name, x->uid_shown));
+    else
+        out_printf(o, "%lld", (long long)x->session_id);
+    if (x->server.n > 0) {
+        out_raw(o, " (");
+        out_text(o, check_slice(r, x->server));
+        out_raw(o, ")");
+    }
+    out_raw(o, ": ");
+    print_count(o, (uint64_t)x->messages, "message", ", ");
+    print_count(o, x->count[SEVERITY_ERROR], "error", ", ");
+    print_count(o, x->count[SEVERITY_WARNING], "warning", ", ");
+    print_count(o, x->count[SEVERITY_NOTE], "note", "");
+    out_fill_line(o, from, 0);
+}
+
+static void print_finding(const struct check_report *r, const struct check_finding *f,
+                          struct out *o)
+{
+    struct buf sentence = {0}, subject = {0};
+    char seq[24];
+    snprintf(seq, sizeof seq, "%7lld", (long long)f->seq);
+    buf_slice_add(&sentence, check_subject(r, f, &subject));
+    buf_adds(&sentence, sentence.n > 0 ? ": " : "");
+    check_sentence(r, f, &sentence);
+    reporting_line(o,
+                   (struct reporting_cell[]){{seq, 9, OUT_PLAIN},
+                                             {check_sender(f), 8, OUT_PLAIN},
+                                             {severity_name(f->severity), 10, OUT_PLAIN},
+                                             {f->name, 28, OUT_PLAIN}},
+                   4, buf_slice(&sentence));
+    o->b.failed |= sentence.failed || subject.failed;
+    buf_close(&sentence);
+    buf_close(&subject);
+}
+
+void check_text(const struct check_report *r, struct out *o)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct check_recording *x = &r->recordings[i];
+        print_title(r, x, o);
+        for (size_t k = 0; k < x->n; k++)
+            print_finding(r, &x->findings[k], o);
+        if (x->not_listed > 0)
+            out_printf(o, "         … and %zu more\n", x->not_listed);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void add_optional(struct json_out *j, const char *name, struct slice text)
+{
+    if (text.n > 0)
+        json_out_text(j, name, text);
+}
+
+static void add_finding(const struct check_report *r, const struct check_finding *f,
+                        struct json_out *j)
+{
+    json_out_space(j, "\n ");
+    json_out_object(j, NULL);
+    json_out_int(j, "seq", f->seq);
+    json_out_str(j, "from", check_sender(f));
+    json_out_str(j, "finding", f->name);
+    json_out_str(j, "severity", severity_name(f->severity));
+    json_out_str(j, "meaning", f->meaning);
+    add_optional(j, "method", check_slice(r, f->method));
+    add_optional(j, "target", check_slice(r, f->target));
+    add_optional(j, "why", check_slice(r, f->detail));
+    json_out_bool(j, "fails", f->fails);
+    json_out_end(j);
+}
+
+void check_json(const struct check_report *r, struct json_out *j)
+{
+    json_out_array(j, "recordings");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct check_recording *x = &r->recordings[i];
+        json_out_space(j, "\n");
+        json_out_object(j, NULL);
+        json_out_text(j, x->session_id == 0 ? "file" : "session", check_slice(r, x->name));
+        if (x->session_id != 0)
+            json_out_int(j, "session_id", x->session_id);
+        json_out_text(j, "server", check_slice(r, x->server));
+        json_out_int(j, "messages", x->messages);
+        json_out_uint(j, "errors", x->count[SEVERITY_ERROR]);
+        json_out_uint(j, "warnings", x->count[SEVERITY_WARNING]);
+        json_out_uint(j, "notes", x->count[SEVERITY_NOTE]);
+        json_out_uint(j, "failing", x->failing);
+        json_out_uint(j, "not_listed", x->not_listed);
+        json_out_array(j, "findings");
+        for (size_t k = 0; k < x->n; k++)
+            add_finding(r, &x->findings[k], j);
+        json_out_end(j);
+        json_out_end(j);
+    }
+    json_out_end(j);
+    json_out_space(j, "\n");
+    json_out_uint(j, "failing", r->failing);
+}
+
+/* ---- cases ---- */
+
+static const enum report_level levels[] = {[SEVERITY_NOTE] = REPORT_NOTE,
+                                           [SEVERITY_WARNING] = REPORT_WARNING,
+                                           [SEVERITY_ERROR] = REPORT_ERROR};
+
+/* The finding that has number `at`, and all others of its name. */
+static void add_kind(const struct check_report *r, const struct check_recording *x, size_t at,
+                     struct report *report)
+{
+    const struct check_finding *f = &x->findings[at];
+    struct buf lines = {0}, subject = {0};
+    for (size_t i = 0; i < at; i++)
+        if (x->findings[i].name == f->name)
+            return;
+    for (size_t i = at; i < x->n; i++) {
+        const struct check_finding *one = &x->findings[i];
+        if (one->name != f->name)
+            continue;
+        struct slice what = check_subject(r, one, &subject);
+        buf_printf(&lines, "\nmessage %lld, of the %s", (long long)one->seq, check_sender(one));
+        buf_adds(&lines, what.n > 0 ? ", " : "");
+        buf_slice_add(&lines, what);
+        buf_adds(&lines, one->detail.n > 0 ? ": " : "");
+        buf_slice_add(&lines, check_slice(r, one->detail));
+    }
+    buf_addc(&lines, '\n');
+    report_junit_case(report, &(struct report_case){
+                                  .outcome = f->fails ? REPORT_FAILED : REPORT_NOTED,
+                                  .rule.name = severity_name(f->severity),
+                                  .group = slice_of("mcp"),
+                                  .name = slice_of(f->name),
+                                  .message = slice_of(f->meaning),
+                                  .detail = buf_slice(&lines),
+                              });
+    report->failed |= lines.failed || subject.failed;
+    buf_close(&lines);
+    buf_close(&subject);
+}
+
+static void add_result(const struct check_report *r, const struct check_recording *x,
+                       const struct check_finding *f, struct report *report)
+{
+    struct buf name = {0}, sentence = {0}, subject = {0};
+    struct slice what = check_subject(r, f, &subject), recording = check_slice(r, x->name);
+    buf_printf(&name, "Message %lld, of the %s", (long long)f->seq, check_sender(f));
+    buf_adds(&name, what.n > 0 ? " (" : "");
+    buf_slice_add(&name, what);
+    buf_adds(&name, what.n > 0 ? ")" : "");
+    check_sentence(r, f, &sentence);
+    struct report_case c = {
+        .outcome = f->fails ? REPORT_FAILED : REPORT_NOTED,
+        .rule = {f->name, f->meaning, levels[f->severity]},
+        .name = buf_slice(&name),
+        .message = buf_slice(&sentence),
+        .place.seq = f->seq,
+    };
+    *(x->session_id == 0 ? &c.place.file : &c.place.session) = recording;
+    report_sarif_case(report, &c);
+    report->failed |= name.failed || sentence.failed || subject.failed;
+    buf_close(&name);
+    buf_close(&sentence);
+    buf_close(&subject);
+}
+
+static void add_rules(struct report *report)
+{
+    for (int i = 0; i < FIND_COUNT; i++) {
+        enum finding f = (enum finding)i;
+        report_rule(report, &(struct report_rule){finding_name(f), finding_meaning(f),
+                                                  levels[finding_severity(f)]});
+    }
+    for (int i = 0; i < RULE_COUNT; i++) {
+        enum rule x = (enum rule)i;
+        report_rule(report,
+                    &(struct report_rule){rule_name(x), rule_meaning(x), levels[rule_severity(x)]});
+    }
+}
+
+void check_cases(const struct check_report *r, struct report *report)
+{
+    add_rules(report);
+    for (size_t i = 0; i < r->n; i++) {
+        const struct check_recording *x = &r->recordings[i];
+        report_suite(report, check_slice(r, x->name), clock_mono_us());
+        if (x->n == 0)
+            report_junit_case(report, &(struct report_case){.group = slice_of("mcp"),
+                                                            .name = slice_of("no finding")});
+        for (size_t k = 0; k < x->n && report->junit; k++)
+            add_kind(r, x, k, report);
+        for (size_t k = 0; k < x->n && report->sarif; k++)
+            add_result(r, x, &x->findings[k], report);
+    }
+}

@@ -1,0 +1,266 @@
+#include "cli/diff/forms.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+
+/* ---- JSON ---- */
+
+static const char *const sides[DIFF_SIDES] = {"a", "b"};
+
+static void put_facts(struct json_out *j, const struct diff *d)
+{
+    struct diff_fact f;
+    json_out_array(j, "session");
+    for (size_t i = 0; diff_fact(d, i, &f); i++) {
+        json_out_object(j, NULL);
+        json_out_str(j, "name", f.name);
+        for (int side = 0; side < DIFF_SIDES; side++)
+            json_out_text(j, sides[side], f.value[side]);
+        json_out_bool(j, "counts", f.counts);
+        json_out_end(j);
+    }
+    json_out_end(j);
+}
+
+static void put_call(struct json_out *j, const struct result *r, enum diff_side side)
+{
+    const struct diff_call *c = &r->call[side];
+    if (!r->has[side]) {
+        json_out_null(j, sides[side]);
+        return;
+    }
+    json_out_object(j, sides[side]);
+    json_out_uint(j, "seq", c->seq);
+    json_out_str(j, "status", call_status_name(c->status));
+    if (c->took_us >= 0)
+        json_out_int(j, "took_us", c->took_us);
+    else
+        json_out_null(j, "took_us");
+    json_out_end(j);
+}
+
+static void put_difference(struct json_out *j, const struct result *r,
+                           const struct result_difference *d)
+{
+    json_out_object(j, NULL);
+    json_out_str(j, "part", result_part_name(d->part));
+    json_out_text(j, "pointer", result_text(r, d->pointer));
+    if (d->entry.exists) {
+        json_out_str(j, "kind", result_entry_kind(r, d));
+        json_out_text(j, "entry", result_text(r, d->entry));
+        json_out_text(j, "below", result_text(r, d->below));
+    }
+    for (int side = 0; side < DIFF_SIDES; side++)
+        json_out_text(j, sides[side], result_text(r, d->value[side]));
+    json_out_uint(j, "from", d->at);
+    json_out_uint(j, "a_bytes", d->size[DIFF_A]);
+    json_out_uint(j, "b_bytes", d->size[DIFF_B]);
+    json_out_end(j);
+}
+
+void diff_json_row(struct json_out *j, const struct result *r)
+{
+    const struct diff_call *c = result_call(r);
+    json_out_str(j, "type", "call");
+    json_out_str(j, "change", result_change_name(r->change));
+    json_out_text(j, "method", c->method);
+    json_out_text(j, "target", c->target.n > 0 ? c->target : (struct slice){0});
+    put_call(j, r, DIFF_A);
+    put_call(j, r, DIFF_B);
+    json_out_bool(j, "moved", r->look.moved);
+    json_out_bool(j, "status_differs", r->look.status);
+    json_out_bool(j, "slower", r->look.slower);
+    json_out_bool(j, "answers_compared", !r->look.unread);
+    json_out_uint(j, "differences_n", r->look.differences);
+    json_out_array(j, "differences");
+    for (size_t i = 0; i < r->listed; i++)
+        put_difference(j, r, &r->difference[i]);
+    json_out_end(j);
+}
+
+void diff_json_summary(struct json_out *j, const struct diff *d,
+                       const struct slice name[DIFF_SIDES], const struct result_counts *c)
+{
+    static const char *const tools[] = {"tools_new", "tools_changed", "tools_gone"};
+    json_out_str(j, "type", "summary");
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        json_out_object(j, sides[side]);
+        json_out_text(j, "recording", name[side]);
+        json_out_uint(j, "calls", diff_calls(d, (enum diff_side)side));
+        json_out_end(j);
+    }
+    put_facts(j, d);
+    for (int i = 0; i < RESULT_CHANGES; i++)
+        json_out_uint(j, result_change_name((enum result_change)i), c->rows[i]);
+    json_out_uint(j, "not_compared", c->unread);
+    for (size_t i = 0; i < MI_COUNT(tools); i++)
+        json_out_uint(j, tools[i], c->tools[i]);
+    json_out_bool(j, "differs", result_differs(c));
+}
+
+/* ---- details ---- */
+
+static const char *const marks[DIFF_SIDES] = {"- ", "+ "};
+
+static void add_value(struct buf *b, const struct out *o, const struct result *r,
+                      const struct result_difference *d, enum diff_side side)
+{
+    const char *dots = o->utf8 ? "\xE2\x80\xA6" : "...";
+    if (!d->value[side].exists)
+        return;
+    buf_adds(b, marks[side]);
+    buf_adds(b, d->at > 0 ? dots : "");
+    text_visible(b, result_text(r, d->value[side]));
+    buf_adds(b, d->cut[side] ? dots : "");
+    buf_addc(b, '\n');
+}
+
+/* "changed tool echo /description", or "result /content/0/text". */
+static void add_place(struct buf *b, const struct result *r, const struct result_difference *d)
+{
+    if (d->entry.exists) {
+        struct slice name = result_text(r, d->entry);
+        bool is_string = name.n > 1 && name.p[0] == '"' && name.p[name.n - 1] == '"';
+        struct buf plain = {0};
+        if (is_string)
+            json_unescape(&plain, (struct slice){name.p + 1, name.n - 2});
+        buf_adds(b, !d->is_entry ? "changed " : d->value[DIFF_A].exists ? "gone " : "new ");
+        buf_adds(b, result_entry_kind(r, d));
+        buf_addc(b, ' ');
+        text_visible(b, is_string ? buf_slice(&plain) : name);
+        buf_adds(b, d->is_entry ? "" : " ");
+        text_visible(b, result_text(r, d->below));
+        b->failed |= plain.failed;
+        buf_close(&plain);
+    } else {
+        struct slice pointer = result_text(r, d->pointer);
+        buf_adds(b, result_part_name(d->part));
+        buf_adds(b, pointer.n > 0 ? " " : "");
+        text_visible(b, pointer);
+    }
+    if (d->at > 0)
+        buf_printf(b, ", from byte %zu on", d->at);
+    buf_addc(b, '\n');
+}
+
+static void add_status(struct buf *b, const struct out *o, const struct result *r)
+{
+    buf_printf(b, "status %s %s %s", call_status_name(r->call[DIFF_A].status), out_arrow(o, true),
+               call_status_name(r->call[DIFF_B].status));
+}
+
+void diff_details(const struct out *o, const struct result *r, struct buf *b)
+{
+    if (r->change == RESULT_CHANGED && r->look.moved)
+        buf_adds(b, "moved\n");
+    if (r->look.status) {
+        add_status(b, o, r);
+        buf_addc(b, '\n');
+    }
+    if (r->look.slower)
+        buf_adds(b, "slower\n");
+    if (r->look.unread)
+        buf_adds(b, "the answers were not compared: one was not recorded\n");
+    for (size_t i = 0; i < r->listed; i++) {
+        add_place(b, r, &r->difference[i]);
+        add_value(b, o, r, &r->difference[i], DIFF_A);
+        add_value(b, o, r, &r->difference[i], DIFF_B);
+    }
+    if (r->look.differences > r->listed)
+        buf_printf(b, "and %llu more\n", (unsigned long long)(r->look.differences - r->listed));
+}
+
+/* ---- cases ---- */
+
+static const struct report_rule rules[RESULT_CHANGES] = {
+    [RESULT_CHANGED] = {"changed", "The call has other arguments or another outcome.",
+                        REPORT_ERROR},
+    [RESULT_MOVED] = {"moved", "The call was made at another point.", REPORT_WARNING},
+    [RESULT_MISSING] = {"missing", "The call is only in the first recording.", REPORT_ERROR},
+    [RESULT_ADDED] = {"added", "The call is only in the second recording.", REPORT_WARNING},
+};
+
+void diff_case_of_sessions(struct report *report, const struct diff *d,
+                           const struct report_place place[DIFF_SIDES])
+{
+    struct buf message = {0}, lines = {0};
+    struct diff_fact f;
+    for (size_t i = 0; diff_fact(d, i, &f); i++) {
+        if (!f.counts)
+            continue;
+        buf_adds(&message, message.n > 0 ? ", " : "");
+        buf_adds(&message, f.name);
+        buf_printf(&lines, "%s:\n", f.name);
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            buf_adds(&lines, marks[side]);
+            text_visible(&lines, f.value[side].p != NULL ? f.value[side] : slice_of("unknown"));
+            buf_addc(&lines, '\n');
+        }
+    }
+    report_case(report, &(struct report_case){
+                            .outcome = message.n > 0 ? REPORT_FAILED : REPORT_PASSED,
+                            .rule = {"session", "The sessions differ in more than their calls.",
+                                     REPORT_ERROR},
+                            .group = slice_of("mcp-interposer.diff"),
+                            .name = slice_of("session"),
+                            .message = buf_slice(&message),
+                            .detail = buf_slice(&lines),
+                            .place = place[DIFF_B],
+                        });
+    report->failed |= message.failed || lines.failed;
+    buf_close(&message);
+    buf_close(&lines);
+}
+
+/* "#12/- tools/call read". */
+static void add_name(struct buf *b, const struct result *r)
+{
+    static const char *const ends[DIFF_SIDES] = {"/", " "};
+    const struct diff_call *c = result_call(r);
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        if (r->has[side])
+            buf_printf(b, "#%llu", (unsigned long long)r->call[side].seq);
+        else
+            buf_addc(b, '-');
+        buf_adds(b, ends[side]);
+    }
+    buf_slice_add(b, c->method);
+    if (c->target.n > 0) {
+        buf_addc(b, ' ');
+        buf_slice_add(b, c->target);
+    }
+}
+
+void diff_case_of_row(struct report *report, const struct result *r,
+                      const struct report_place place[DIFF_SIDES], struct slice details)
+{
+    struct buf name = {0}, message = {0};
+    enum diff_side side = r->has[DIFF_B] ? DIFF_B : DIFF_A;
+    bool same = r->change == RESULT_SAME;
+    struct report_case c = {
+        .outcome = same ? REPORT_PASSED : REPORT_FAILED,
+        .rule = rules[r->change],
+        .group = slice_of("mcp-interposer.diff"),
+        .detail = details,
+        .place = place[side],
+        .took_us = r->call[side].took_us > 0 ? r->call[side].took_us : 0,
+    };
+    add_name(&name, r);
+    if (!same)
+        buf_adds(&message, result_change_name(r->change));
+    if (!same && r->look.status)
+        buf_printf(&message, "; status %s -> %s", call_status_name(r->call[DIFF_A].status),
+                   call_status_name(r->call[DIFF_B].status));
+    if (!same && r->look.slower)
+        buf_adds(&message, "; slower");
+    if (!same && r->look.differences > 0)
+        buf_printf(&message, "; %llu difference%s", (unsigned long long)r->look.differences,
+                   r->look.differences == 1 ? "" : "s");
+    c.name = buf_slice(&name);
+    c.message = buf_slice(&message);
+    c.place.seq = (int64_t)r->call[side].seq;
+    report_case(report, &c);
+    report->failed |= name.failed || message.failed;
+    buf_close(&name);
+    buf_close(&message);
+}

@@ -1,0 +1,211 @@
+#include "cli/recordings/verified.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+
+void verified_close(struct verified *v)
+{
+    buf_close(&v->json);
+    buf_close(&v->details);
+}
+
+static uint64_t requests(const struct verified *v)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < VERIFY_VERDICTS; i++)
+        n += v->counts[i];
+    return n;
+}
+
+bool verified_differs(const struct verified *v)
+{
+    return v->counts[VERIFY_CHANGED] + v->counts[VERIFY_SCHEMA] + v->counts[VERIFY_GONE] +
+               v->counts[VERIFY_SILENT] >
+           0;
+}
+
+/* Resolves the escapes of the text between the quotes of a JSON string. {NULL, 0} gives {NULL, 0}. */
+static struct slice unescape(struct buf *plain, struct slice raw)
+{
+    buf_clear(plain);
+    if (raw.p == NULL)
+        return raw;
+    json_unescape(plain, raw);
+    return buf_slice(plain);
+}
+
+static size_t listed(const struct verify_result *one)
+{
+    return size_min(one->differences, VERIFY_DIFFERENCES_MAX);
+}
+
+/* ---- JSON ---- */
+
+static void add_differences(struct json_out *j, const struct verify_result *one)
+{
+    json_out_uint(j, "differences_n", one->differences);
+    json_out_array(j, "differences");
+    for (size_t i = 0; i < listed(one); i++) {
+        const struct verify_difference *d = &one->difference[i];
+        json_out_object(j, NULL);
+        json_out_text(j, "pointer", d->pointer);
+        json_out_text(j, "recorded", text_head(d->recorded, VERIFIED_VALUE_MAX));
+        json_out_text(j, "live", text_head(d->live, VERIFIED_VALUE_MAX));
+        json_out_end(j);
+    }
+    json_out_end(j);
+}
+
+static void add_json(struct buf *b, const struct verify_result *one)
+{
+    struct buf plain = {0};
+    struct json_out j = json_out_more(b);
+    json_out_space(&j, "\n");
+    json_out_object(&j, NULL);
+    json_out_int(&j, "seq", one->seq);
+    json_out_text(&j, "method", unescape(&plain, one->method));
+    b->failed |= plain.failed;
+    json_out_text(&j, "target", unescape(&plain, one->target));
+    b->failed |= plain.failed;
+    json_out_str(&j, "verdict", verify_verdict_name(one->verdict));
+    if (one->reason != NULL)
+        json_out_str(&j, "reason", one->reason);
+    if (one->remedy != NULL)
+        json_out_str(&j, "remedy", one->remedy);
+    if (one->took_us > 0)
+        json_out_int(&j, "took_us", one->took_us);
+    if (one->differences > 0)
+        add_differences(&j, one);
+    json_out_end(&j);
+    buf_close(&plain);
+}
+
+void verified_json(const struct verified *v, struct slice recording, int64_t lasted_us,
+                   struct buf *b)
+{
+    static const char *const counts[VERIFY_VERDICTS] = {"match", "changed",   "schema_changed",
+                                                        "gone",  "no_answer", "skipped"};
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "format", "mcp-interposer-verify");
+    json_out_int(&j, "version", 1);
+    json_out_text(&j, "recording", recording);
+    json_out_int(&j, "lasted_us", lasted_us);
+    json_out_uint(&j, "requests", requests(v));
+    for (int i = 0; i < VERIFY_VERDICTS; i++)
+        json_out_uint(&j, counts[i], v->counts[i]);
+    json_out_array(&j, "results");
+    json_out_members(&j, buf_slice(&v->json));
+    if (v->json.n > 0)
+        buf_addc(b, '\n');
+    json_out_end(&j);
+    json_out_end(&j);
+    json_out_line(&j);
+    b->failed |= v->json.failed;
+}
+
+/* ---- text and cases ---- */
+
+static const struct report_rule rules[VERIFY_VERDICTS] = {
+    [VERIFY_MATCH] = {NULL, NULL, REPORT_NOTE},
+    [VERIFY_CHANGED] = {"changed", "The answer differs from the recorded one.", REPORT_ERROR},
+    [VERIFY_SCHEMA] = {"schema-changed", "A schema of a tool differs from the recorded one.",
+                       REPORT_ERROR},
+    [VERIFY_GONE] = {"gone", "The tool, prompt, resource or method does not exist any more.",
+                     REPORT_ERROR},
+    [VERIFY_SILENT] = {"no-answer", "The server did not answer.", REPORT_ERROR},
+    [VERIFY_SKIPPED] = {"skipped", "The request was not sent.", REPORT_NOTE},
+};
+
+static void add_value(struct buf *b, struct slice value)
+{
+    struct slice head = text_head(value, VERIFIED_VALUE_MAX);
+    text_visible(b, value.p != NULL ? head : slice_of("missing"));
+    buf_adds(b, head.n < value.n ? "..." : "");
+}
+
+/* "/content/0/text: recorded "a", live "b"", a line each. */
+static void add_details(struct buf *b, const struct verify_result *one)
+{
+    for (size_t i = 0; i < listed(one); i++) {
+        const struct verify_difference *d = &one->difference[i];
+        text_visible(b, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
+        buf_adds(b, ": recorded ");
+        add_value(b, d->recorded);
+        buf_adds(b, ", live ");
+        add_value(b, d->live);
+        buf_addc(b, '\n');
+    }
+    if (one->differences > listed(one))
+        buf_printf(b, "and %zu more\n", one->differences - listed(one));
+}
+
+static void add_message(struct buf *b, const struct verify_result *one)
+{
+    if (one->reason != NULL)
+        buf_adds(b, one->reason);
+    if (one->remedy != NULL)
+        buf_printf(b, "; %s", one->remedy);
+}
+
+void verified_add(struct verified *v, const struct verify_result *one)
+{
+    static const enum out_style styles[VERIFY_VERDICTS] = {OUT_GREEN, OUT_RED, OUT_RED,
+                                                           OUT_RED,   OUT_RED, OUT_YELLOW};
+    struct buf name = {0}, message = {0}, line = {0};
+    const char *verdict = verify_verdict_name(one->verdict);
+    v->counts[one->verdict]++;
+    add_json(&v->json, one);
+    buf_clear(&v->details);
+    add_details(&v->details, one);
+    add_message(&message, one);
+    buf_printf(&name, "%lld ", (long long)one->seq);
+    json_unescape(&name, one->method);
+    if (one->target.p != NULL) {
+        buf_addc(&name, ' ');
+        json_unescape(&name, one->target);
+    }
+    if (v->reporting.text && (v->verbose || one->verdict != VERIFY_MATCH)) {
+        buf_slice_add(&line, buf_slice(&name));
+        buf_adds(&line, message.n > 0 ? ": " : "");
+        buf_slice_add(&line, buf_slice(&message));
+        reporting_line(&v->reporting.out,
+                       (struct reporting_cell[]){{verdict, 15, styles[one->verdict]}}, 1,
+                       buf_slice(&line));
+        reporting_details(&v->reporting.out, buf_slice(&v->details), 4);
+    }
+    struct report_case c = {
+        .outcome = one->verdict == VERIFY_MATCH     ? REPORT_PASSED
+                   : one->verdict == VERIFY_SKIPPED ? REPORT_SKIPPED
+                                                    : REPORT_FAILED,
+        .rule = rules[one->verdict],
+        .group = slice_of("mcp-interposer.verify"),
+        .message = message.n > 0 ? buf_slice(&message) : slice_of(verdict),
+        .detail = buf_slice(&v->details),
+        .place = v->place,
+        .took_us = one->took_us,
+    };
+    buf_clear(&line);
+    buf_addc(&line, '#');
+    buf_slice_add(&line, buf_slice(&name));
+    c.name = buf_slice(&line);
+    c.place.seq = one->seq;
+    report_case(&v->reporting.report, &c);
+    v->reporting.report.failed |= name.failed || message.failed || line.failed || v->details.failed;
+    buf_close(&name);
+    buf_close(&message);
+    buf_close(&line);
+}
+
+void verified_summary(struct verified *v)
+{
+    struct out *o = &v->reporting.out;
+    size_t from = o->b.n;
+    uint64_t n = requests(v);
+    out_printf(o, "%llu %s:", (unsigned long long)n, n == 1 ? "request" : "requests");
+    for (int i = 0; i < VERIFY_VERDICTS; i++)
+        if (v->counts[i] > 0 || i == VERIFY_MATCH)
+            out_printf(o, "%s %llu %s", i > 0 ? "," : "", (unsigned long long)v->counts[i],
+                       verify_verdict_name((enum verify_verdict)i));
+    out_fill_line(o, from, 0);
+}

@@ -1,0 +1,101 @@
+/* misses.h - the findings of a replay: requests that were not recorded, and recorded requests that the client did
+ * not send.
+ *
+ * A finding is logged when it happens, sent to the client in the error, and kept for the report files. Values
+ * must be sanitized; they are truncated to MISS_VALUE_MAX bytes.
+ *
+ * Owns      at most MISS_FINDINGS_MAX findings; further ones are only counted.
+ * Formats   docs/replay.md: JSON (`--report`), and cases of a report (`--junit`, `--sarif`).
+ * Errors    sticky in the buffers.
+ * Blocks    never, except to log. */
+#ifndef MI_REPLAY_MOCK_MISSES_H
+#define MI_REPLAY_MOCK_MISSES_H
+
+#include "base/json_out.h"
+#include "report/report.h"
+
+#define MISS_VALUE_MAX 200
+#define MISS_DIFFERENCES_MAX 8
+#define MISS_FINDINGS_MAX 1000
+#define MISS_LOGGED_MAX 20 /* recorded requests without a live one that are logged */
+
+enum miss_kind {
+    MISS_UNKNOWN_METHOD, /* no request of this method was recorded */
+    MISS_UNKNOWN_TARGET, /* no request for this tool, prompt, resource or task was recorded */
+    MISS_DIFFERENT,      /* recorded with other parameters */
+    MISS_EXHAUSTED,      /* recorded, but less often (--repeat fail) */
+    MISS_OUT_OF_ORDER,   /* recorded, but not at this point (--ordering strict) */
+    MISS_NO_ANSWER,      /* its answer was not recorded */
+    MISS_VERSION,        /* another protocol revision than the recording */
+    MISS_NOT_A_MESSAGE,  /* an invalid line from the client */
+    MISS_ANSWER_DIFFERS, /* the client answered a request of the server differently */
+    MISS_CAPABILITIES,   /* a note: other client capabilities than recorded */
+    MISS_UNANSWERED,     /* the live server did not answer it */
+    MISS_KINDS
+};
+
+struct miss_difference {
+    struct slice pointer, recorded, asked; /* JSON; {NULL, 0}: missing */
+};
+
+/* Borrowed for the call. */
+struct miss {
+    enum miss_kind kind;
+    bool is_note;                /* reported, but not a failure */
+    bool answered_live;          /* by a live server: not a failure */
+    struct slice method, target; /* escapes resolved */
+    uint64_t nearest_seq;        /* the nearest recorded request; 0: none */
+    struct miss_difference difference[MISS_DIFFERENCES_MAX];
+    size_t differences;  /* may exceed the number listed */
+    struct slice accept; /* options that would accept the request; "": none */
+};
+
+struct misses_counts {
+    uint64_t requests, matched, repeated, missed, faults, notes;
+    uint64_t live;       /* sent to a live server */
+    uint64_t unanswered; /* of these: not answered */
+};
+
+struct misses {
+    struct misses_counts counts;
+    struct buf json; /* owned; finished findings, as members of an array */
+    uint64_t kept;
+    struct report report; /* owned; its forms and its suite are chosen by the user of this module */
+    struct report_place place; /* the recording; borrowed */
+};
+
+void misses_close(struct misses *r);
+/* Keeps and logs a finding, and appends one sentence for the client to `message`, which may be NULL. */
+void misses_add(struct misses *r, const struct miss *f, struct buf *message);
+/* Adds the members of error.data that describe the finding. */
+void misses_data(struct json_out *j, const struct miss *f);
+const char *miss_kind_name(enum miss_kind kind); /* "unknown-method", … */
+
+/* A recorded request. */
+struct misses_request {
+    uint64_t seq;
+    struct slice method, target;
+    bool asked;
+    bool needed; /* false: need not be requested, even with --strict (ping, a probe) */
+};
+/* false: no more; the next call starts again with the first. */
+typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
+
+/* Logs how many required requests were not asked for, and names the first MISS_LOGGED_MAX. Returns their number. */
+uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
+
+struct misses_end {
+    struct slice recording; /* uid, or the path as it was given */
+    bool strict;
+    int64_t began_us, lasted_us; /* wall clock, duration */
+    int exit_status;
+    uint64_t unplaced; /* recorded messages that are not part of the replay */
+    misses_next_fn next;
+    void *ctx;
+};
+
+void misses_json(struct misses *r, const struct misses_end *end, struct buf *b);
+/* Adds a case for each recorded request. */
+void misses_add_requests(struct misses *r, const struct misses_end *end);
+
+#endif
