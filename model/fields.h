@@ -29,7 +29,8 @@
 #define FIELD_FLAG_MINUS_ONE
 #define FIELD_FLAG_UNLESS(flag) bool flag;
 /* For the tables of model/records.h: the member of a field, and its flag. */
-#define FIELD_MEMBER(name, type, null, ...)                                                        \
+#define FIELD_MEMBER(name, ...) FIELD_MEMBER_(name, __VA_ARGS__, )
+#define FIELD_MEMBER_(name, type, null, ...)                                                       \
     FIELD_C_##type name;                                                                           \
     FIELD_FLAG_##null
 
@@ -51,6 +52,9 @@ struct event_record {
 };
 struct call_record {
     CALL_FIELDS(FIELD_MEMBER)
+};
+struct problem_record {
+    PROBLEM_FIELDS(FIELD_MEMBER)
 };
 
 /* ---- tables of fields ---- */
@@ -87,9 +91,17 @@ struct record_fields {
     size_t n;
 };
 extern const struct record_fields fields_of_session, fields_of_message, fields_of_event,
-    fields_of_call;
+    fields_of_call, fields_of_problem;
 extern const struct record_fields fields_of_update; /* of struct update_record */
-#define FIELDS_OF_UPDATE 8                          /* how many */
+
+/* Their places in these lists. */
+/* clang-format off */
+#define FIELD_AT_MESSAGE(name, ...) MESSAGE_AT_##name,
+#define FIELD_AT_UPDATE(name, type, null, since, evidence, cassette, store, json, journal)         \
+    FIELD_IF(FIELD_UPDATE_##journal)(UPDATE_AT_##name,)
+enum { MESSAGE_FIELDS(FIELD_AT_MESSAGE) FIELDS_OF_MESSAGE };
+enum { SESSION_FIELDS(FIELD_AT_UPDATE) FIELDS_OF_UPDATE };
+/* clang-format on */
 
 static inline bool field_is_text(const struct record_field *f)
 {

@@ -1,4 +1,5 @@
-/* records.h - what is recorded: sessions, their messages, events and calls, and their processes. This is the data model.
+/* records.h - what is recorded: sessions, their messages, events, calls and processes, log lines and escalations. This is the data
+ * model.
  *
  * Each record is described once, by the table of its fields below. Whatever treats fields alike is made from it: the
  * struct, reading rows, `--json`, the header of a cassette, the rows of a store, the proof of a bundle. Where only some
@@ -17,7 +18,7 @@
  *           TAIL: the same, behind all others and the body, only if it is not NULL. BODY: its text, behind OPEN. END:
  *           that of the end of the session.
  * cassette  member of the header of a cassette: NEEDED, YES, or V2: of version 2 and later. (A line of a message has
- *           names of its own: vault/cassette/message.c.)
+ *           names of its own: vault/cassette/message_line.c.)
  * store     sent to a store (vault/unsent): KEY, the first column; YES; FULL: not with `--level minimal`;
  *           PROGRAM: likewise, except the first element of the array. LATER: behind the columns of evidence, and of a
  *           session as FULL.
@@ -50,27 +51,29 @@
     FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      LATER,   YES, START)     \
     FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      LATER,   YES, NO)
 
-#define MESSAGE_FIELDS(FIELD)                                                                                                      \
-    /*    name         type                                 NULL                    since evidence cassette store  json journal */ \
-    FIELD(seq,         NUMBER,                              NOT_NULL,               1,    OPEN,    NO,      KEY,   YES, YES)       \
-    FIELD(t_us,        SINCE,                               NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(direction,   WORD(row_direction, row_directions), NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(origin,      WORD(row_origin, row_origins),       NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(kind,        WORD(row_kind, row_kinds),           NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(rpc_id,      JSON,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(method,      TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(target,      TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(body,        JSON,                                NO_TEXT,                1,    BODY,    NO,      YES,   NO,  YES)       \
-    FIELD(body_offset, NUMBER,                              UNLESS(is_large),       1,    NO,      NO,      LATER, NO,  NO)        \
-    FIELD(body_length, SIZE,                                ZERO,                   1,    NO,      NO,      YES,   NO,  NO)        \
-    FIELD(size,        SIZE,                                NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(redactions,  NUMBER,                              NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(action,      WORD(row_action, row_actions),       NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(request_seq, NUMBER,                              ZERO,                   1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(error_code,  NUMBER,                              UNLESS(has_error_code), 1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(batch_seq,   NUMBER,                              ZERO,                   1,    OPEN,    NO,      YES,   YES, YES)       \
-    FIELD(finding,     TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, NO)        \
-    FIELD(revision,    TEXT,                                NO_TEXT,                4,    TAIL,    NO,      LATER, YES, NO)
+/* usual: what the column has in most rows (vault/store/row_batch.h). OWN: a value of its own; SAME: the same value in all of
+ * them; RARE: NULL. */
+#define MESSAGE_FIELDS(FIELD)                                                                                                            \
+    /*    name         type                                 NULL                    since evidence cassette store  json journal usual */ \
+    FIELD(seq,         NUMBER,                              NOT_NULL,               1,    OPEN,    NO,      KEY,   YES, YES,    OWN)     \
+    FIELD(t_us,        SINCE,                               NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(direction,   WORD(row_direction, row_directions), NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(origin,      WORD(row_origin, row_origins),       NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES,    SAME)    \
+    FIELD(kind,        WORD(row_kind, row_kinds),           NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(rpc_id,      JSON,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(method,      TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(target,      TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(body,        JSON,                                NO_TEXT,                1,    BODY,    NO,      YES,   NO,  YES,    OWN)     \
+    FIELD(body_offset, NUMBER,                              UNLESS(is_large),       1,    NO,      NO,      LATER, NO,  NO,     RARE)    \
+    FIELD(body_length, SIZE,                                ZERO,                   1,    NO,      NO,      YES,   NO,  NO,     RARE)    \
+    FIELD(size,        SIZE,                                NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(redactions,  NUMBER,                              NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES,    SAME)    \
+    FIELD(action,      WORD(row_action, row_actions),       NOT_NULL,               1,    OPEN,    NO,      YES,   YES, YES,    SAME)    \
+    FIELD(request_seq, NUMBER,                              ZERO,                   1,    OPEN,    NO,      YES,   YES, YES,    OWN)     \
+    FIELD(error_code,  NUMBER,                              UNLESS(has_error_code), 1,    OPEN,    NO,      YES,   YES, YES,    RARE)    \
+    FIELD(batch_seq,   NUMBER,                              ZERO,                   1,    OPEN,    NO,      YES,   YES, YES,    RARE)    \
+    FIELD(finding,     TEXT,                                NO_TEXT,                1,    OPEN,    NO,      YES,   YES, NO,     RARE)    \
+    FIELD(revision,    TEXT,                                NO_TEXT,                4,    TAIL,    NO,      LATER, YES, NO,     RARE)
 
 #define EVENT_FIELDS(FIELD)                                                       \
     /*    name    type    NULL      since evidence cassette store json journal */ \
@@ -95,6 +98,13 @@
     FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
     FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)
 
+/* Columns of `calls` that nothing fills in yet. */
+#define CALL_RESERVED_FIELDS(FIELD)                                                     \
+    /*    name           type    NULL     since evidence cassette store json journal */ \
+    FIELD(revision,      TEXT,   NO_TEXT, 4,    NO,      NO,      YES,  NO,  NO)        \
+    FIELD(operation_seq, NUMBER, ZERO,    4,    NO,      NO,      YES,  NO,  NO)        \
+    FIELD(result_tokens, NUMBER, ZERO,    4,    NO,      NO,      YES,  NO,  NO)
+
 /* The processes of a session that has not ended: those of the interposer (pid), of its client and of the server. All fields are
  * in the journal. BOOT: text of process_boot(). PID: id of a process, of a process group or of a session (setsid(2)). TICKS:
  * start time of a process, process_start(). If no server runs, server_pid is 0, and the other fields of the server describe
@@ -111,6 +121,61 @@
     FIELD(server_start,   TICKS,  ZERO)     \
     FIELD(server_group,   PID,    ZERO)     \
     FIELD(server_session, PID,    ZERO)
+
+/* What the proxy reports in its journal, beside messages. Types: TIME: wall clock; COUNT: a number that is never negative;
+ * STRING: ends with a NUL; FLAG: true or false. Texts that were received are between the quotes of a JSON string, escapes as
+ * written, unless their type is JSON. */
+
+/* A finished request of the client, for the log directory. Nothing in the program reads the lines of the log directory, and
+ * record/process/log_directory.c alone writes them: so their members are described in docs/vault.md only, and a test compares
+ * them. */
+#define INVOCATION_FIELDS(FIELD)                                                                                      \
+    /*    name            type                              NULL */                                                   \
+    FIELD(wall_us,        TIME,                             NOT_NULL) /* when it finished */                          \
+    FIELD(seq,            COUNT,                            NOT_NULL) /* of the request */                            \
+    FIELD(status,         WORD(call_status, call_statuses), NOT_NULL)                                                 \
+    FIELD(method,         TEXT,                             NOT_NULL)                                                 \
+    FIELD(target,         TEXT,                             NO_TEXT)                                                  \
+    FIELD(arguments,      JSON,                             NO_TEXT)  /* may be truncated */                          \
+    FIELD(arguments_n,    SIZE,                             NOT_NULL) /* all of them */                               \
+    FIELD(error_code,     JSON,                             NO_TEXT)                                                  \
+    FIELD(error_message,  JSON,                             NO_TEXT)                                                  \
+    FIELD(duration_us,    TOOK,                             NOT_NULL)                                                 \
+    FIELD(request_bytes,  SIZE,                             NOT_NULL)                                                 \
+    FIELD(response_bytes, SIZE,                             NOT_NULL)                                                 \
+    FIELD(result,         TEXT,                             NO_TEXT)  /* INVOCATION_RESULT_MAX bytes of it at most */ \
+    FIELD(result_escaped, FLAG,                             NOT_NULL) /* false: `result` has no escapes */
+
+/* A problem that needs a person: its file is made of it (record/process/escalation_text.c). What is not known is left out. */
+#define ESCALATION_FIELDS(FIELD)                                                                                        \
+    /*    name              type                                       NULL */                                          \
+    FIELD(cause,            WORD(escalation_cause, escalation_causes), NOT_NULL)                                        \
+    FIELD(at_us,            TIME,                                      NOT_NULL)                                        \
+    FIELD(seq,              COUNT,                                     ZERO)     /* of the request */                   \
+    FIELD(method,           TEXT,                                      NO_TEXT)                                         \
+    FIELD(tool,             TEXT,                                      NO_TEXT)                                         \
+    FIELD(request,          JSON,                                      NO_TEXT)  /* as received */                      \
+    FIELD(answer,           JSON,                                      NO_TEXT)  /* that reports the problem (auth) */  \
+    FIELD(action,           STRING,                                    NO_TEXT)  /* a few words: "killed, restarted" */ \
+    FIELD(happened,         TEXT,                                      NO_TEXT)  /* one or several sentences */         \
+    FIELD(done,             TEXT,                                      NO_TEXT)  /* by the proxy, in sentences */       \
+    FIELD(look,             TEXT,                                      NO_TEXT)  /* hints beside those for the cause */ \
+    FIELD(post_mortem,      TEXT,                                      NO_TEXT)  /* postmortem_sentence() */            \
+    FIELD(post_mortem_json, JSON,                                      NO_TEXT)  /* postmortem_json() */                \
+    FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \
+    FIELD(last_to_client,   TEXT,                                      NO_TEXT)
+
+/* Its row in the table `escalations`, which counts how often the problem has occurred. Texts are sanitized. */
+#define PROBLEM_FIELDS(FIELD)                                               \
+    /*    name         type                                       NULL */   \
+    FIELD(cause,       WORD(escalation_cause, escalation_causes), NOT_NULL) \
+    FIELD(server,      TEXT,                                      NOT_NULL) \
+    FIELD(tool,        TEXT,                                      NO_TEXT)  \
+    FIELD(method,      TEXT,                                      NO_TEXT)  \
+    FIELD(file,        TEXT,                                      NOT_NULL) \
+    FIELD(first_at_us, TIME,                                      NOT_NULL) \
+    FIELD(last_at_us,  TIME,                                      NOT_NULL) \
+    FIELD(count,       NUMBER,                                    NOT_NULL)
 /* clang-format on */
 
 /* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field with OPEN, and nothing for any
@@ -119,6 +184,11 @@
 #define FIELD_IF_(choice) FIELD_IF_##choice
 #define FIELD_IF_0(...)
 #define FIELD_IF_1(...) __VA_ARGS__
+/* The same with a text for any other: FIELD_EITHER(FIELD_NUMBER_##type, of a number, of a text). */
+#define FIELD_EITHER(choice, yes, no) FIELD_EITHER_(choice, yes, no)
+#define FIELD_EITHER_(choice, yes, no) FIELD_EITHER_##choice(yes, no)
+#define FIELD_EITHER_0(yes, no) no
+#define FIELD_EITHER_1(yes, no) yes
 #define FIELD_NAME(name, ...) ", " #name /* for a list of columns */
 #define FIELD_NUMBER_NUMBER 1            /* of the type: is it a number? */
 #define FIELD_NUMBER_TIME 1
@@ -128,6 +198,9 @@
 #define FIELD_NUMBER_TEXT 0
 #define FIELD_NUMBER_JSON 0
 #define FIELD_NUMBER_WORD(type, words) 0
+#define FIELD_NUMBER_BOOT 0
+#define FIELD_NUMBER_PID 1
+#define FIELD_NUMBER_TICKS 1
 #define FIELD_UPDATE_START 0
 #define FIELD_UPDATE_UPDATE 1
 #define FIELD_UPDATE_NO 0

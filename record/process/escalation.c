@@ -12,14 +12,17 @@
  * this session only. The directory is locked. MI_ENOENT: the row or the file does not exist any more. */
 static int count(struct escalation_memory *s, int dir, struct writer *w)
 {
-    struct escalation_row row = {.count = s->counted + s->waiting, .last_at_us = s->last_us};
-    int st = w != NULL && s->id != 0 ? escalation_row_count(w, s->id, s->waiting, s->last_us, &row)
-                                     : MI_ESTORE;
+    char file[ESCALATION_FILE_MAX];
+    struct escalation_row row = {.count = (int64_t)(s->counted + s->waiting),
+                                 .last_at_us = s->last_us};
+    int st = w != NULL && s->id != 0
+                 ? escalation_row_count(w, s->id, s->waiting, s->last_us, &row, file)
+                 : MI_ESTORE;
     if (st == 0) {
-        s->counted = row.count;
+        s->counted = (uint64_t)row.count;
         s->waiting = 0;
     }
-    return st == MI_ENOENT ? st : escalation_update_file(dir, s->file, row.count, row.last_at_us);
+    return st == MI_ENOENT ? st : escalation_update_file(dir, s->file, &row);
 }
 
 static int write_count(struct escalation_memory *s, int vault_fd, struct writer *w)
@@ -48,25 +51,28 @@ static void names_close(struct names *n)
     buf_close(&n->method);
 }
 
-/* *ret points into `n`. 0 or MI_ENOMEM. */
-static int problem_of(const struct escalation *e, struct names *n, struct escalation_problem *ret)
+/* The row of a new problem, without its file. *ret points into `n`. 0 or MI_ENOMEM. */
+static int problem_of(const struct escalation *e, struct names *n, struct escalation_row *ret)
 {
     escalation_name(&n->server, e->server != NULL ? slice_of(e->server) : (struct slice){0});
     escalation_name(&n->tool, e->tool);
     escalation_name(&n->method, e->method);
-    *ret = (struct escalation_problem){
-        .cause = escalation_cause_name(e->cause),
+    *ret = (struct escalation_row){
+        .cause = e->cause,
         .server = slice_of(buf_str(&n->server)),
         .tool = n->tool.n > 0 ? buf_slice(&n->tool) : (struct slice){0},
         .method = n->method.n > 0 ? buf_slice(&n->method) : (struct slice){0},
+        .first_at_us = e->at_us,
+        .last_at_us = e->at_us,
+        .count = 1,
     };
     return n->server.failed || n->tool.failed || n->method.failed ? MI_ENOMEM : 0;
 }
 
-static uint64_t key_of(const struct escalation_problem *p)
+static uint64_t key_of(const struct escalation_row *p)
 {
     struct slice call = p->tool.n > 0 ? p->tool : p->method;
-    const struct slice parts[] = {slice_of(p->cause), p->server,
+    const struct slice parts[] = {slice_of(escalation_cause_name(p->cause)), p->server,
                                   slice_of(p->tool.n > 0 ? "t" : "m"), call};
     uint64_t h = 14695981039346656037u; /* FNV-1a */
     for (size_t i = 0; i < MI_COUNT(parts); i++)
@@ -110,14 +116,14 @@ static int count_again(struct escalation_memory *s, int vault_fd, struct writer 
 static int count_in_row(struct escalation_memory *s, int dir, struct writer *w,
                         const struct escalation *e, struct escalation_row *ret, bool *ret_new)
 {
-    int st = escalation_row_count(w, s->id, 0, e->at_us, ret);
-    *ret_new = st == 0 && ret->first_at_us == e->at_us && escalation_file_is_of(dir, ret->file, e);
-    return st == 0 && !*ret_new ? escalation_row_count(w, s->id, 1, e->at_us, ret) : st;
+    int st = escalation_row_count(w, s->id, 0, e->at_us, ret, s->file);
+    *ret_new = st == 0 && ret->first_at_us == e->at_us && escalation_file_is_of(dir, s->file, e);
+    return st == 0 && !*ret_new ? escalation_row_count(w, s->id, 1, e->at_us, ret, s->file) : st;
 }
 
 /* Finds a recent file about the problem and counts the occurrence there. The directory is locked. MI_ENOENT: none. */
 static int count_known(struct escalation_memory *s, int dir, struct writer *w,
-                       const struct escalation_problem *p, const char *recent,
+                       const struct escalation_row *p, const char *recent,
                        const struct escalation *e, bool *ret_new)
 {
     struct escalation_row row;
@@ -129,10 +135,9 @@ static int count_known(struct escalation_memory *s, int dir, struct writer *w,
     if (st == 0)
         st = count_in_row(s, dir, w, e, &row, ret_new);
     if (st == 0) {
-        memcpy(s->file, row.file, sizeof s->file);
         s->first_us = row.first_at_us;
-        s->counted = row.count;
-        return escalation_update_file(dir, s->file, row.count, row.last_at_us);
+        s->counted = (uint64_t)row.count;
+        return escalation_update_file(dir, s->file, &row);
     }
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
@@ -145,8 +150,7 @@ static int count_known(struct escalation_memory *s, int dir, struct writer *w,
 }
 
 static int start_problem(struct escalation_memory *s, int vault_fd, struct writer *w,
-                         const struct escalation *e, const struct escalation_problem *p,
-                         bool *ret_new)
+                         const struct escalation *e, const struct escalation_row *p, bool *ret_new)
 {
     char suffix[ESCALATION_SUFFIX_MAX], recent[ESCALATION_FILE_MAX] = {0};
     int dir = vault_dir_sub(vault_fd, VAULT_ESCALATIONS, true);
@@ -163,13 +167,13 @@ static int start_problem(struct escalation_memory *s, int vault_fd, struct write
         st = count_known(s, dir, w, p, recent, e, ret_new);
     }
     if (st == MI_ENOENT) {
-        struct escalation_row row = {.first_at_us = e->at_us, .last_at_us = e->at_us, .count = 1};
-        st = escalation_make_file(dir, e, suffix, row.file);
-        memcpy(s->file, row.file, sizeof s->file);
+        struct escalation_row row = *p;
+        st = escalation_make_file(dir, e, suffix, s->file);
+        row.file = slice_of(s->file);
         s->first_us = e->at_us;
         s->counted = 1;
         s->id = 0;
-        if (st == 0 && w != NULL && escalation_row_add(w, p, &row, &s->id) < 0)
+        if (st == 0 && w != NULL && escalation_row_add(w, &row, &s->id) < 0)
             s->id = 0; /* counted in this session only */
         *ret_new = true;
     }
@@ -185,7 +189,7 @@ int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
                      const struct escalation *e, struct buf *ret_path, bool *ret_new)
 {
     struct names names = {0};
-    struct escalation_problem p;
+    struct escalation_row p;
     bool is_new = false;
     int st = problem_of(e, &names, &p);
     struct escalation_memory *s = st == 0 ? find(m, key_of(&p)) : NULL;

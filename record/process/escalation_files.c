@@ -138,14 +138,14 @@ static bool set_value(struct buf *file, const char *key, const char *value)
 }
 
 /* Replaces the file by a copy with a new count. MI_ENOENT: the file was removed or was not made by this program. */
-int escalation_update_file(int dir, const char *name, uint64_t count, int64_t last_us)
+int escalation_update_file(int dir, const char *name, const struct escalation_row *row)
 {
     struct buf file = {0};
     char temporary[ESCALATION_FILE_MAX], number[24], last_at[CLOCK_TEXT_MAX + 2],
         utc[CLOCK_TEXT_MAX];
-    clock_utc_text(last_us, utc);
+    clock_utc_text(row->last_at_us, utc);
     snprintf(last_at, sizeof last_at, "\"%s\"", utc);
-    snprintf(number, sizeof number, "%llu", (unsigned long long)count);
+    snprintf(number, sizeof number, "%lld", (long long)row->count);
     int st = read_all(dir, name, &file) < 0 || !set_value(&file, "count", number) ||
                      !set_value(&file, "last_at", last_at)
                  ? MI_ENOENT

@@ -25,6 +25,9 @@ def of_a_hang(t, s):
     ((_, text),) = escalations(t.vault)
     h = head(text)
     eq((h["cause"], h["tool"], h["method"], h["count"]), ("hang", "freeze", "tools/call", 1), "the front matter")
+    table = (lib.ROOT / "docs/vault.md").read_text().split("\n## Escalations\n")[1].split("| key |")[1].split("\n\n")[0]
+    told = [key for line in table.split("\n")[2:] for key in re.findall(r"`(\w+)`", line.split("|")[1])]
+    eq(list(h), told, "keys in the file, and in docs/vault.md")
     (uid, seq), = t.rows("SELECT s.uid, m.seq FROM sessions s JOIN messages m ON m.session_id = s.id"
                          " WHERE m.kind = 'request' AND m.target = 'freeze'")
     eq((h["session"], h["seq"]), (uid.decode(), seq), "session and request")

@@ -44,37 +44,35 @@ static inline bool same_update(const struct session_update *a, const struct sess
     return true;
 }
 
+/* For the tables of model/records.h. */
+#define SAME_NUMBER(name) a->name == b->name
+#define SAME_TIME SAME_NUMBER
+#define SAME_TOOK SAME_NUMBER
+#define SAME_COUNT SAME_NUMBER
+#define SAME_SIZE SAME_NUMBER
+#define SAME_PID SAME_NUMBER
+#define SAME_TICKS SAME_NUMBER
+#define SAME_FLAG SAME_NUMBER
+#define SAME_WORD(type, words) SAME_NUMBER
+#define SAME_TEXT(name) same_text(a->name, b->name)
+#define SAME_JSON SAME_TEXT
+#define SAME_STRING(name) same_string(a->name, b->name)
+#define SAME_BOOT SAME_STRING
+#define AND_SAME(name, type, null) &&SAME_##type(name)
+
 static inline bool same_running(const struct running *a, const struct running *b)
 {
-    return strcmp(a->boot, b->boot) == 0 && a->pid_namespace == b->pid_namespace &&
-           a->pid == b->pid && a->pid_start == b->pid_start && a->client_pid == b->client_pid &&
-           a->client_start == b->client_start && a->server_pid == b->server_pid &&
-           a->server_start == b->server_start && a->server_group == b->server_group &&
-           a->server_session == b->server_session;
+    return true RUNNING_FIELDS(AND_SAME);
 }
 
 static inline bool same_invocation(const struct invocation *a, const struct invocation *b)
 {
-    return a->wall_us == b->wall_us && a->seq == b->seq && a->status == b->status &&
-           same_text(a->method, b->method) && same_text(a->target, b->target) &&
-           same_text(a->arguments, b->arguments) && a->arguments_n == b->arguments_n &&
-           same_text(a->error_code, b->error_code) &&
-           same_text(a->error_message, b->error_message) && a->duration_us == b->duration_us &&
-           a->request_bytes == b->request_bytes && a->response_bytes == b->response_bytes &&
-           same_text(a->result, b->result) && a->result_escaped == b->result_escaped;
+    return true INVOCATION_FIELDS(AND_SAME);
 }
 
 static inline bool same_escalation(const struct escalation *a, const struct escalation *b)
 {
-    bool same = a->cause == b->cause && a->at_us == b->at_us && a->seq == b->seq &&
-                same_text(a->method, b->method) && same_text(a->tool, b->tool) &&
-                same_text(a->request, b->request) && same_text(a->answer, b->answer) &&
-                same_string(a->action, b->action) && same_text(a->happened, b->happened) &&
-                same_text(a->done, b->done) && same_text(a->look, b->look) &&
-                same_text(a->post_mortem, b->post_mortem) &&
-                same_text(a->post_mortem_json, b->post_mortem_json) &&
-                same_text(a->last_to_server, b->last_to_server) &&
-                same_text(a->last_to_client, b->last_to_client) && a->stderr_n == b->stderr_n;
+    bool same = a->stderr_n == b->stderr_n ESCALATION_FIELDS(AND_SAME);
     for (size_t i = 0; same && i < a->stderr_n; i++)
         same = same_text(a->stderr_lines[i], b->stderr_lines[i]);
     return same;

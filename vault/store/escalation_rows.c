@@ -1,5 +1,6 @@
 #include "vault/store/escalation_rows.h"
 
+#include "vault/store/db.h"
 #include "vault/store/writer_state.h"
 
 #include <stdio.h>
@@ -16,9 +17,9 @@ static const char count_sql[] =
     "UPDATE escalations SET count = count + ?2, last_at_us = max(last_at_us, ?3) WHERE id = ?1"
     " RETURNING file, first_at_us, last_at_us, count";
 
-static const char add_sql[] =
-    "INSERT INTO escalations (cause, server, tool, method, file, first_at_us, last_at_us, count)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+#define PARAMETER(...) ",?"
+static const char add_sql[] = "INSERT INTO escalations (id" PROBLEM_FIELDS(
+    FIELD_NAME) ") VALUES (NULL" PROBLEM_FIELDS(PARAMETER) ")";
 
 static int prepare(struct writer *w, const char *sql, sqlite3_stmt **ret)
 {
@@ -34,22 +35,23 @@ static int finish(struct writer *w, sqlite3_stmt *q, int rc)
     return st;
 }
 
-static void bind_problem(sqlite3_stmt *q, const struct escalation_problem *p)
+/* The first n fields, from ?1 on. */
+static void bind_fields(sqlite3_stmt *q, const struct escalation_row *row, size_t n)
 {
-    connect_bind(q, 1, slice_of(p->cause));
-    connect_bind(q, 2, p->server);
-    connect_bind(q, 3, p->tool);
-    connect_bind(q, 4, p->method);
+    for (size_t i = 0; i < n; i++) {
+        struct cell c = field_get(&fields_of_problem.list[i], row);
+        db_bind(q, (int)i + 1, &c, 1);
+    }
 }
 
-int escalation_row_find(struct writer *w, const struct escalation_problem *p, int64_t from_us,
+int escalation_row_find(struct writer *w, const struct escalation_row *problem, int64_t from_us,
                         int64_t to_us, int64_t max, int64_t *ret_id)
 {
     sqlite3_stmt *q;
     int64_t id = 0;
     if (prepare(w, find_sql, &q) < 0)
         return MI_ESTORE;
-    bind_problem(q, p);
+    bind_fields(q, problem, 4);
     sqlite3_bind_int64(q, 5, from_us);
     sqlite3_bind_int64(q, 6, to_us);
     sqlite3_bind_int64(q, 7, max);
@@ -65,10 +67,11 @@ int escalation_row_find(struct writer *w, const struct escalation_problem *p, in
 }
 
 int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t last_at_us,
-                         struct escalation_row *ret)
+                         struct escalation_row *ret, char ret_file[ESCALATION_FILE_MAX])
 {
     sqlite3_stmt *q;
     struct escalation_row row = {.count = 0};
+    char file[ESCALATION_FILE_MAX];
     if (prepare(w, count_sql, &q) < 0)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, id);
@@ -77,31 +80,26 @@ int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t la
     int rc = sqlite3_step(q);
     bool found = rc == SQLITE_ROW;
     if (found) {
-        snprintf(row.file, sizeof row.file, "%s", (const char *)sqlite3_column_text(q, 0));
+        snprintf(file, sizeof file, "%s", (const char *)sqlite3_column_text(q, 0));
         row.first_at_us = sqlite3_column_int64(q, 1);
         row.last_at_us = sqlite3_column_int64(q, 2);
-        row.count = (uint64_t)sqlite3_column_int64(q, 3);
+        row.count = sqlite3_column_int64(q, 3);
         rc = sqlite3_step(q); /* the change is committed when the statement returns SQLITE_DONE */
     }
     int st = finish(w, q, rc);
-    if (st == 0 && !found)
-        st = MI_ENOENT;
-    if (st == 0)
-        *ret = row;
-    return st;
+    if (st < 0 || !found)
+        return st < 0 ? st : MI_ENOENT;
+    *ret = row;
+    memcpy(ret_file, file, sizeof file);
+    return 0;
 }
 
-int escalation_row_add(struct writer *w, const struct escalation_problem *p,
-                       const struct escalation_row *row, int64_t *ret_id)
+int escalation_row_add(struct writer *w, const struct escalation_row *row, int64_t *ret_id)
 {
     sqlite3_stmt *q;
     if (prepare(w, add_sql, &q) < 0)
         return MI_ESTORE;
-    bind_problem(q, p);
-    connect_bind(q, 5, slice_of(row->file));
-    sqlite3_bind_int64(q, 6, row->first_at_us);
-    sqlite3_bind_int64(q, 7, row->last_at_us);
-    sqlite3_bind_int64(q, 8, (int64_t)row->count);
+    bind_fields(q, row, fields_of_problem.n);
     int st = finish(w, q, sqlite3_step(q));
     if (st == 0)
         *ret_id = sqlite3_last_insert_rowid(w->db);

@@ -14,25 +14,18 @@
 #define ESCALATION_FILE_MAX 128 /* bytes of a file's name, with the NUL */
 
 /* Borrowed for the call. */
-struct escalation_problem {
-    const char *cause;
-    struct slice server, tool, method; /* {NULL, 0}: none */
-};
-
 struct escalation_row {
-    char file[ESCALATION_FILE_MAX];
-    int64_t first_at_us, last_at_us; /* wall clock */
-    uint64_t count;
+    PROBLEM_FIELDS(FIELD_MEMBER)
 };
 
-/* Finds the newest row about the same problem with first_at_us between the two times. If there is none, but at least
- * `max` rows of this cause and server: the newest of these. 0, MI_ENOENT or MI_ESTORE. */
-MI_MUST int escalation_row_find(struct writer *w, const struct escalation_problem *p,
+/* Finds the newest row about the same problem (its first four fields) with first_at_us between the two times. If there is none,
+ * but at least `max` rows of this cause and server: the newest of these. 0, MI_ENOENT or MI_ESTORE. */
+MI_MUST int escalation_row_find(struct writer *w, const struct escalation_row *problem,
                                 int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
-/* Adds `more` occurrences; *ret is the updated row. 0, MI_ENOENT or MI_ESTORE. */
+/* Adds `more` occurrences. *ret has the times and the count of the updated row, ret_file its file. 0, MI_ENOENT or
+ * MI_ESTORE. */
 MI_MUST int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t last_at_us,
-                                 struct escalation_row *ret);
-MI_MUST int escalation_row_add(struct writer *w, const struct escalation_problem *p,
-                               const struct escalation_row *row, int64_t *ret_id);
+                                 struct escalation_row *ret, char ret_file[ESCALATION_FILE_MAX]);
+MI_MUST int escalation_row_add(struct writer *w, const struct escalation_row *row, int64_t *ret_id);
 
 #endif

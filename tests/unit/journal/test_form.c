@@ -261,6 +261,10 @@ static void test_form_every_kind_is_read_as_it_was_written(void **state)
 #define SET_NUMBER(to) to = n++;
 #define SET_SINCE(to) to = n++;
 #define SET_SIZE(to) to = n++;
+#define SET_TIME(to) to = n++;
+#define SET_TOOK(to) to = n++;
+#define SET_COUNT(to) to = n++;
+#define SET_FLAG(to) to = true;
 #define SET_TEXT(to) to = (struct slice){line + n++, 3};
 #define SET_JSON(to) SET_TEXT(to)
 #define SET_WORD(type, words) SET_##type
@@ -268,11 +272,12 @@ static void test_form_every_kind_is_read_as_it_was_written(void **state)
 #define SET_row_origin(to) to = ROW_ORIGIN_UNKNOWN - 1;
 #define SET_row_kind(to) to = KIND_UNKNOWN - 1;
 #define SET_row_action(to) to = ROW_ACTION_UNKNOWN - 1;
+#define SET_call_status(to) to = CALL_UNKNOWN - 1;
 #define FLAG_NOT_NULL
 #define FLAG_NO_TEXT
 #define FLAG_ZERO
 #define FLAG_UNLESS(flag) was.flag = true;
-#define SET(name, type, null, since, evidence, cassette, store, json, journal)                     \
+#define SET(name, type, null, since, evidence, cassette, store, json, journal, usual)              \
     FIELD_IF(IN_##journal)(SET_##type(was.name) FLAG_##null)
 #define COMPARE_NUMBER(name) assert_true(was.name == e.row.name);
 #define COMPARE_SINCE(name) COMPARE_NUMBER(name)
@@ -280,7 +285,7 @@ static void test_form_every_kind_is_read_as_it_was_written(void **state)
 #define COMPARE_TEXT(name) assert_true(same_text(was.name, e.row.name));
 #define COMPARE_JSON(name) COMPARE_TEXT(name)
 #define COMPARE_WORD(type, words) COMPARE_NUMBER
-#define COMPARE(name, type, null, since, evidence, cassette, store, json, journal)                 \
+#define COMPARE(name, type, null, since, evidence, cassette, store, json, journal, usual)          \
     FIELD_IF(IN_##journal)(COMPARE_##type(name))
 
 static void test_form_each_field_of_a_message_is_read_as_it_was_written(void **state)
@@ -298,6 +303,22 @@ static void test_form_each_field_of_a_message_is_read_as_it_was_written(void **s
     MESSAGE_FIELDS(COMPARE)
     assert_true(e.row.has_error_code);
     free(bytes);
+}
+
+#define SET_OF_INVOCATION(name, type, null) SET_##type(e.invocation.name)
+
+static void test_form_each_field_of_an_invocation_is_read_as_it_was_written(void **state)
+{
+    (void)state;
+    uint8_t n = 1;
+    struct entry e = {.kind = ENTRY_INVOCATION};
+    INVOCATION_FIELDS(SET_OF_INVOCATION)
+    e.invocation.arguments_n = 1000; /* not less than what is logged of them */
+    check_round_trip(&e);
+    e.kind = ENTRY_MESSAGE;
+    e.row = full_row();
+    e.row.ends_invocation = true;
+    check_round_trip(&e);
 }
 
 static void test_form_a_missing_text_stays_missing_and_an_empty_one_empty(void **state)
@@ -777,6 +798,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_form_every_kind_is_read_as_it_was_written),
         cmocka_unit_test(test_form_each_field_of_a_message_is_read_as_it_was_written),
+        cmocka_unit_test(test_form_each_field_of_an_invocation_is_read_as_it_was_written),
         cmocka_unit_test(test_form_a_missing_text_stays_missing_and_an_empty_one_empty),
         cmocka_unit_test(test_form_entries_with_nothing_set),
         cmocka_unit_test(test_form_an_event_without_a_kind_is_rejected),

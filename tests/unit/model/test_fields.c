@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-static const struct record_fields *const records[] = {&fields_of_session, &fields_of_message,
-                                                      &fields_of_call, &fields_of_event};
+static const struct record_fields *const records[] = {
+    &fields_of_session, &fields_of_message, &fields_of_call, &fields_of_event, &fields_of_problem};
 
 /* As large as any record. */
 union record {
@@ -16,6 +16,7 @@ union record {
     struct message_record message;
     struct event_record event;
     struct call_record call;
+    struct problem_record problem;
 };
 
 /* A value of a field, which is another one for each i. */
