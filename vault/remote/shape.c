@@ -1,16 +1,8 @@
 #include "vault/remote/remote.h"
 
-#define TYPE_NUMBER "i"
-#define TYPE_TIME "i"
-#define TYPE_SINCE "i"
-#define TYPE_TOOK "i"
-#define TYPE_SIZE "i"
-#define TYPE_TEXT "t"
-#define TYPE_JSON "t"
-#define TYPE_WORD(type, words) "t"
-
-#define CELL(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_FIRST_##store)(TYPE_##type)
-#define CELL_LAST(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(TYPE_##type)
+#define TYPE(type) FIELD_EITHER(FIELD_NUMBER_##type, "i", "t")
+#define CELL(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_FIRST_##store)(TYPE(type))
+#define CELL_LAST(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(TYPE(type))
 #define COLUMN(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_FIRST_##store)(", " #name)
 #define COLUMN_LAST(name, type, n, s, e, c, store, ...) FIELD_IF(FIELD_LAST_##store)(", " #name)
 /* All fields of a message that a store has are in the order of the vault. */
@@ -26,8 +18,8 @@ const struct remote_shape remote_shape[REMOTE_TABLES] = {
                          "id, seq" MESSAGE_FIELDS(COLUMN_ALL) ", session_id"},
     [REMOTE_EVENTS] = {"events", "i" EVENT_FIELDS(CELL), "session_id, id" EVENT_FIELDS(COLUMN)},
     [REMOTE_LEAVES] = {"leaves", "it", "number, n, leaf"},
-    [REMOTE_CALLS] = {"calls", "i" CALL_FIELDS(CELL) "tii",
-                      "id, seq" CALL_FIELDS(COLUMN) ", revision, operation_seq, result_tokens"},
+    [REMOTE_CALLS] = {"calls", "i" CALL_FIELDS(CELL) CALL_RESERVED_FIELDS(CELL),
+                      "id, seq" CALL_FIELDS(COLUMN) CALL_RESERVED_FIELDS(COLUMN)},
     [REMOTE_SUMMARIES] = {"summaries", "iiiiiiiiiiiii",
                           "id, last_seq, last_t_us, tools_changed, unfinished, ok, tool_error, "
                           "error, refused, cancelled,"

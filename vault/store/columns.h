@@ -16,8 +16,12 @@
 #define MI_VAULT_STORE_COLUMNS_H
 
 #include "base/buf.h"
+#include "model/records.h"
 
 #include <sqlite3.h>
+
+/* The type of a field's column, by the type of the field. */
+#define COLUMN_TYPE(type) FIELD_EITHER(FIELD_NUMBER_##type, " INTEGER", " TEXT")
 
 /* Appends the statement. version: of the schema; store: the tables are those of a store (vault/remote/remote.h). */
 void columns_expand(const char *sql, int64_t version, bool store, struct buf *ret);

@@ -1,6 +1,7 @@
 #include "vault/store/layout.h"
 
 #include "evidence/digest.h"
+#include "vault/store/columns.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
 #include "vault/store/schema.h"
@@ -19,10 +20,25 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
  *
  * key      of a table: its primary key, and columns that are hidden or generated, with their types and places in the key.
  *          Statements find rows by it, so readers compare it in each version.
- * text     of a table: its columns in the order of their names, because their order differs between vaults; "!" is NOT
- *          NULL. Of an index: its SQL; of one that SQLite makes: its columns, whether it is unique, and its origin. Of
- *          a view: the SHA-256 of its SQL.
+ * text     of a table: its columns in any order, because their order differs between vaults; "!" is NOT NULL. Of an
+ *          index: its SQL; of one that SQLite makes: its columns, whether it is unique, and its origin. Of a view: the SHA-256
+ *          of its SQL.
  * end      of a table: how its SQL ends */
+#define MARK_NOT_NULL "!"
+#define MARK_NO_TEXT
+#define MARK_ZERO
+#define MARK_MINUS_ONE
+#define MARK_UNLESS(flag)
+#define V3_1 1 /* by the version that added it: does version 3 have it? */
+#define V3_2 1
+#define V3_4 0
+#define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
+#define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) MARK_##null
+#define V3_COLUMN(name, type, null, since, ...) FIELD_IF(V3_##since)(COLUMN(name, type, null))
+#define UNKEYED(name, type, null, since, evidence, cassette, store, ...)                           \
+    FIELD_IF(FIELD_FIRST_##store)(COLUMN(name, type, null))
+#define EVIDENCE ", salt BLOB, commitment BLOB"
+#define SESSION_EVIDENCE EVIDENCE ", end_salt BLOB, end_commitment BLOB, records INTEGER, tree BLOB"
 #define ROWID_TABLE ") STRICT"
 #define KEYED_TABLE ") STRICT, WITHOUT ROWID"
 static const struct object {
@@ -32,50 +48,20 @@ static const struct object {
     const char *key, *text, *end;
 } known[] = {
     {BEFORE_CALLS, "table", "sessions", "sessions", true, "id INTEGER 1",
-     "client_name TEXT, client_version TEXT, command TEXT!, commitment BLOB, "
-     "end_commitment BLOB, end_reason TEXT, end_salt BLOB, ended_at_us INTEGER, "
-     "exit_status INTEGER, host TEXT!, id INTEGER, interposer_version TEXT!, name "
-     "TEXT!, pid INTEGER!, protocol_version TEXT, record_level TEXT!, records "
-     "INTEGER, redact_rules TEXT, salt BLOB, server_name TEXT, server_version TEXT, "
-     "started_at_us INTEGER!, tree BLOB, uid TEXT!",
-     ROWID_TABLE},
+     "id INTEGER" SESSION_FIELDS(V3_COLUMN) SESSION_EVIDENCE, ROWID_TABLE},
     {WITH_CALLS, "table", "sessions", "sessions", true, "id INTEGER 1",
-     "calls INTEGER, client_name TEXT, client_version TEXT, command TEXT!, commitment BLOB, "
-     "cwd TEXT, end_commitment BLOB, end_reason TEXT, end_salt BLOB, ended_at_us INTEGER, "
-     "exit_status INTEGER, host TEXT!, id INTEGER, interposer_version TEXT!, name "
-     "TEXT!, pid INTEGER!, protocol_version TEXT, record_level TEXT!, records "
-     "INTEGER, redact_rules TEXT, salt BLOB, server_name TEXT, server_version TEXT, "
-     "started_at_us INTEGER!, tools_rule TEXT, tree BLOB, uid TEXT!",
-     ROWID_TABLE},
+     "id INTEGER" SESSION_FIELDS(COLUMN) SESSION_EVIDENCE ", calls INTEGER", ROWID_TABLE},
     {BEFORE_CALLS, "table", "messages", "messages", true, "id INTEGER 1",
-     "action TEXT!, batch_seq INTEGER, body TEXT, body_length INTEGER, body_offset "
-     "INTEGER, commitment BLOB, direction TEXT!, error_code INTEGER, finding TEXT, id "
-     "INTEGER, kind TEXT!, method TEXT, origin TEXT!, redactions INTEGER!, "
-     "request_seq INTEGER, rpc_id TEXT, salt BLOB, seq INTEGER!, session_id INTEGER!, "
-     "size INTEGER!, t_us INTEGER!, target TEXT",
-     ROWID_TABLE},
+     "id INTEGER, session_id INTEGER!" MESSAGE_FIELDS(V3_COLUMN) EVIDENCE, ROWID_TABLE},
     {WITH_CALLS, "table", "messages", "messages", true, "id INTEGER 1",
-     "action TEXT!, batch_seq INTEGER, body TEXT, body_length INTEGER, body_offset "
-     "INTEGER, commitment BLOB, direction TEXT!, error_code INTEGER, finding TEXT, id "
-     "INTEGER, kind TEXT!, method TEXT, origin TEXT!, redactions INTEGER!, "
-     "request_seq INTEGER, revision TEXT, rpc_id TEXT, salt BLOB, seq INTEGER!, session_id "
-     "INTEGER!, size INTEGER!, t_us INTEGER!, target TEXT",
-     ROWID_TABLE},
+     "id INTEGER, session_id INTEGER!" MESSAGE_FIELDS(COLUMN) EVIDENCE, ROWID_TABLE},
     {WITH_CALLS, "table", "calls", "calls", true, "id INTEGER 1",
-     "closing_seq INTEGER, direction TEXT!, duration_us INTEGER, error_code INTEGER, id "
-     "INTEGER, method TEXT, operation_seq INTEGER, origin TEXT!, request_size INTEGER!, "
-     "response_size INTEGER, result_tokens INTEGER, revision TEXT, status TEXT!, t_us INTEGER!, "
-     "target TEXT",
-     ROWID_TABLE},
+     "id INTEGER" CALL_FIELDS(COLUMN) CALL_RESERVED_FIELDS(COLUMN), ROWID_TABLE},
     {ALL, "table", "events", "events", true, "id INTEGER 1",
-     "commitment BLOB, detail TEXT, id INTEGER, kind TEXT!, place INTEGER, salt "
-     "BLOB, session_id INTEGER!, t_us INTEGER!",
+     "id INTEGER, session_id INTEGER!" EVENT_FIELDS(UNKEYED) ", place INTEGER" EVIDENCE,
      ROWID_TABLE},
     {ALL, "table", "running", "running", true, "session_id INTEGER 1",
-     "boot TEXT!, client_pid INTEGER, client_start INTEGER, pid INTEGER!, "
-     "pid_namespace INTEGER, pid_start INTEGER, server_group INTEGER, server_pid "
-     "INTEGER, server_session INTEGER, server_start INTEGER, session_id INTEGER",
-     ROWID_TABLE},
+     "session_id INTEGER" RUNNING_FIELDS(COLUMN), ROWID_TABLE},
     {ALL, "table", "journals", "journals", true, "session_id INTEGER 1",
      "position INTEGER!, records INTEGER, session_id INTEGER, tree BLOB", ROWID_TABLE},
     {ALL, "table", "leaves", "leaves", true, "n INTEGER 1", "leaf TEXT!, n INTEGER", ROWID_TABLE},
@@ -85,9 +71,7 @@ static const struct object {
      "leaf INTEGER 3, record TEXT 2, session_id INTEGER 1",
      "commitment BLOB!, leaf INTEGER!, record TEXT!, session_id INTEGER!", KEYED_TABLE},
     {ALL, "table", "escalations", "escalations", false, "id INTEGER 1",
-     "cause TEXT!, count INTEGER!, file TEXT!, first_at_us INTEGER!, id INTEGER, "
-     "last_at_us INTEGER!, method TEXT, server TEXT!, tool TEXT",
-     ROWID_TABLE},
+     "id INTEGER" PROBLEM_FIELDS(COLUMN), ROWID_TABLE},
     {ALL, "table", "shipped", "shipped", false, "session_id INTEGER 1, target TEXT 2",
      "at_us INTEGER!, complete INTEGER!, event INTEGER!, seq INTEGER!, session_id "
      "INTEGER!, target TEXT!",
@@ -125,7 +109,7 @@ static const char objects[] =
     "   FROM (SELECT * FROM pragma_table_xinfo(m.name) ORDER BY name) WHERE pk OR hidden) END,"
     " CASE WHEN is_table THEN"
     "  (SELECT group_concat(name || ' ' || type || iif(\"notnull\", '!', ''), ', ')"
-    "   FROM (SELECT * FROM pragma_table_xinfo(m.name) ORDER BY name))"
+    "   FROM pragma_table_xinfo(m.name))"
     " WHEN m.type = 'index' AND m.sql IS NULL THEN"
     "  (SELECT group_concat(ifnull(x.name, '-'), ', ') FROM pragma_index_info(m.name) x)"
     "  || (SELECT ' ' || l.\"unique\" || ' ' || l.origin"
@@ -226,6 +210,30 @@ static bool is_plain(const struct object *o, struct slice sql)
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
+/* Takes the first column of a list. */
+static struct slice take_column(struct slice *list)
+{
+    const char *end = memmem(list->p, list->n, ", ", 2);
+    size_t n = end != NULL ? (size_t)(end - list->p) : list->n, skip = end != NULL ? n + 2 : n;
+    struct slice column = {list->p, n};
+    *list = (struct slice){list->p + skip, list->n - skip};
+    return column;
+}
+
+/* Whether two lists have the same columns in any order: no table has a column twice, so it is enough that the lists are equally
+ * long and that each column of one is in the other. */
+static bool has_columns(struct slice list, struct slice known_columns)
+{
+    bool all = list.n == known_columns.n;
+    while (all && list.n > 0) {
+        struct slice column = take_column(&list), left = known_columns;
+        all = false;
+        while (!all && left.n > 0)
+            all = slice_eq(take_column(&left), column);
+    }
+    return all;
+}
+
 static bool is_same(const struct comparing *c, const struct object *o, sqlite3_stmt *q)
 {
     char hex[DIGEST_HEX + 1] = "";
@@ -234,7 +242,8 @@ static bool is_same(const struct comparing *c, const struct object *o, sqlite3_s
         return false;
     if (strcmp(o->type, "table") == 0)
         return slice_is(connect_column(q, KEY), o->key) &&
-               (c->old || (slice_is(text, o->text) && is_plain(o, connect_column(q, SQL))));
+               (c->old ||
+                (has_columns(text, slice_of(o->text)) && is_plain(o, connect_column(q, SQL))));
     if (strcmp(o->type, "index") == 0)
         return slice_is(text, o->text);
     struct digest d = digest_of(text);

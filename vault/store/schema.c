@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "journal/uid.h"
-#include "model/records.h"
+#include "vault/store/columns.h"
 #include "vault/store/connect.h"
 #include "vault/store/failure.h"
 #include "vault/store/ledger.h"
@@ -11,17 +11,6 @@
 
 /* ---- columns of fields (model/records.h) ---- */
 
-#define SQL_NUMBER " INTEGER"
-#define SQL_TIME " INTEGER"
-#define SQL_SINCE " INTEGER"
-#define SQL_TOOK " INTEGER"
-#define SQL_BOOT " TEXT"
-#define SQL_PID " INTEGER"
-#define SQL_TICKS " INTEGER"
-#define SQL_SIZE " INTEGER"
-#define SQL_TEXT " TEXT"
-#define SQL_JSON " TEXT"
-#define SQL_WORD(type, words) " TEXT"
 #define SQL_NOT_NULL " NOT NULL"
 #define SQL_NO_TEXT
 #define SQL_ZERO
@@ -33,14 +22,14 @@
 #define ADDED_1 0 /* is it an addition of version 4? */
 #define ADDED_2 0
 #define ADDED_4 1
-/* RUNNING_FIELDS has nothing behind `null`. */
+/* Some tables of fields have nothing behind `null`. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
-#define COLUMN_(name, type, null, ...) ", " #name SQL_##type SQL_##null
+#define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) SQL_##null
 #define FIRST(name, type, null, since, ...) FIELD_IF(FIRST_##since)(COLUMN(name, type, null, 0))
 #define LAST(name, type, null, since, ...) FIELD_IF(ADDED_##since)(COLUMN(name, type, null, 0))
 #define UNKEYED(name, type, null, since, evidence, cassette, store, ...)                           \
     FIELD_IF(FIELD_FIRST_##store)(COLUMN(name, type, null, 0))
-#define ADD(table, name, type) "ALTER TABLE " table " ADD COLUMN " #name SQL_##type ";"
+#define ADD(table, name, type) "ALTER TABLE " table " ADD COLUMN " #name COLUMN_TYPE(type) ";"
 #define ADD_TO_SESSIONS(name, type, null, since, ...)                                              \
     FIELD_IF(ADDED_##since)(ADD("sessions", name, type))
 #define ADD_TO_MESSAGES(name, type, null, since, ...)                                              \
@@ -50,10 +39,10 @@
 #define RUNNING                                                                                    \
     "CREATE TABLE running (session_id INTEGER PRIMARY KEY" RUNNING_FIELDS(COLUMN) ") STRICT;"
 
-/* Requests and what became of them. The id is that of the request's message. Nothing fills in the last three columns yet. */
+/* Requests and what became of them. The id is that of the request's message. */
 #define CALLS                                                                                      \
-    "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(                                      \
-        COLUMN) ", revision TEXT, operation_seq INTEGER, result_tokens INTEGER) STRICT;"
+    "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
+        CALL_RESERVED_FIELDS(COLUMN) ") STRICT;"
 
 /* ---- versions ---- */
 
@@ -115,16 +104,9 @@ static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, 
 /* ---- additions ------------------------------------------------------------------------------ */
 
 /* How often each problem in VAULT/Escalations has occurred (vault/store/escalation_rows.h). */
-static const char escalations[] = "CREATE TABLE IF NOT EXISTS escalations ("
-                                  " id INTEGER PRIMARY KEY,"
-                                  " cause TEXT NOT NULL,"
-                                  " server TEXT NOT NULL,"
-                                  " tool TEXT, method TEXT,"
-                                  " file TEXT NOT NULL,"
-                                  " first_at_us INTEGER NOT NULL,"
-                                  " last_at_us INTEGER NOT NULL,"
-                                  " count INTEGER NOT NULL"
-                                  ") STRICT;";
+static const char escalations[] =
+    "CREATE TABLE IF NOT EXISTS escalations ( id INTEGER PRIMARY KEY" PROBLEM_FIELDS(
+        COLUMN) ") STRICT;";
 
 /* Up to which position the journal of each session is stored (writer_position()). */
 static const char journals[] = "CREATE TABLE journals ("
