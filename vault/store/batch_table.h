@@ -22,16 +22,16 @@ struct batch_table {
 /* Makes the table known to a connection. `table` and `rows` are borrowed. An SQLite code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
-/* For `column`: a text that is there; a number that is not 0; a number or a text. */
+/* For `column`: a text that is there; a number that is there; a number or a text. */
 static inline void batch_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)
         sqlite3_result_text64(to, s.p, s.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-static inline void batch_result_count(sqlite3_context *to, int64_t n)
+static inline void batch_result_number(sqlite3_context *to, bool has, int64_t n)
 {
-    if (n != 0)
+    if (has)
         sqlite3_result_int64(to, n);
 }
 

@@ -209,39 +209,34 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     return 0;
 }
 
-static void add_count(struct record *r, int64_t v)
-{
-    record_optional(r, v != 0, v);
-}
+#define ADD(name, type, null)                                                                      \
+    FIELD_EITHER(FIELD_NUMBER_##type, record_optional(&r, BATCH_HAS_##null(name), row->name),      \
+                 record_text(&r, row->name));
+#define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
+    FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))
+/* Of the tail the fields up to the last that is not NULL. */
+#define COUNT_TAIL(name, type, null, since, evidence, ...)                                         \
+    FIELD_IF(FIELD_TAIL_##evidence)                                                                \
+    (n++; if (FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL))      \
+              tail = n;)
+#define ADD_TAIL(name, type, null, since, evidence, ...)                                           \
+    FIELD_IF(FIELD_TAIL_##evidence)(if (tail > 0) { ADD(name, type, null) tail--; })
 
 int coverage_message(struct coverage *c, struct batch_row *row, struct slice body)
 {
     struct record r;
+    int n = 0, tail = 0;
     row->covered = c->covered && (uint64_t)row->seq > c->last_seq;
     if (!row->covered)
         return 0;
     c->last_seq = (uint64_t)row->seq;
     if (salts_next(&c->salts, &row->salt) < 0)
         return MI_EIO;
-    record_begin(&r, &row->salt, "message"); /* in the order of MESSAGE_FIELDS */
-    record_number(&r, row->seq);
-    record_number(&r, row->t_us);
-    record_text(&r, row->word[BATCH_DIRECTION]);
-    record_text(&r, row->word[BATCH_ORIGIN]);
-    record_text(&r, row->word[BATCH_KIND]);
-    record_text(&r, row->text[BATCH_RPC_ID]);
-    record_text(&r, row->text[BATCH_METHOD]);
-    record_text(&r, row->text[BATCH_TARGET]);
-    record_number(&r, row->size);
-    record_number(&r, row->redactions);
-    record_text(&r, row->word[BATCH_ACTION]);
-    add_count(&r, row->request_seq);
-    record_optional(&r, row->has_error_code, row->error_code);
-    add_count(&r, row->batch_seq);
-    record_text(&r, row->text[BATCH_FINDING]);
+    record_begin(&r, &row->salt, "message");
+    MESSAGE_FIELDS(ADD_OPEN)
     record_text(&r, body);
-    if (row->text[BATCH_REVISION].p != NULL)
-        record_text(&r, row->text[BATCH_REVISION]);
+    MESSAGE_FIELDS(COUNT_TAIL)
+    MESSAGE_FIELDS(ADD_TAIL)
     record_end(&r, &row->commitment);
     count(c, &row->commitment);
     return 0;

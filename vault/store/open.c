@@ -13,12 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Columns of `messages`; of the last ones most rows have the same values. */
-#define COLUMNS                                                                                    \
-    "id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq, salt,"       \
-    " commitment"
-#define SAME_COLUMNS ", session_id, origin, action, redactions"
-#define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding, revision"
+/* Columns of `messages`: all of them; those that rows of a usual batch have, and of these first those that differ. */
+#define OWN_OWN 1
+#define OWN_SAME 0
+#define OWN_RARE 0
+#define OWN(name, type, null, since, evidence, cassette, store, json, journal, usual)              \
+    FIELD_IF(OWN_##usual)(", " #name)
+#define COLUMNS "id, session_id" MESSAGE_FIELDS(FIELD_NAME) ", salt, commitment"
+#define OWN_COLUMNS "id" MESSAGE_FIELDS(OWN) ", salt, commitment"
 
 #define PARAMETER(name, type, null) ",?"
 #define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
@@ -29,10 +31,11 @@
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
-    [Q_ROWS] = "INSERT OR IGNORE INTO messages (" COLUMNS SAME_COLUMNS RARE_COLUMNS ")"
-               " SELECT " COLUMNS SAME_COLUMNS RARE_COLUMNS " FROM " ROW_BATCH_TABLE,
-    [Q_ROWS_USUAL] = "INSERT OR IGNORE INTO messages (" COLUMNS SAME_COLUMNS ")"
-                     " SELECT " COLUMNS ", ?1, '" ROW_BATCH_ORIGIN "', '" ROW_BATCH_ACTION "', 0"
+    [Q_ROWS] =
+        "INSERT OR IGNORE INTO messages (" COLUMNS ") SELECT " COLUMNS " FROM " ROW_BATCH_TABLE,
+    [Q_ROWS_USUAL] = "INSERT OR IGNORE INTO messages (" OWN_COLUMNS
+                     ", session_id, origin, action, redactions) SELECT " OWN_COLUMNS
+                     ", ?1, '" ROW_BATCH_ORIGIN "', '" ROW_BATCH_ACTION "', 0"
                      " FROM " ROW_BATCH_TABLE,
     [Q_RULES] = "UPDATE messages SET finding = coalesce(finding || ',', '') || ?2 WHERE id = ?1"
                 " RETURNING t_us",

@@ -6,30 +6,11 @@
 #include <stdlib.h>
 
 /* The columns of `declaration`, in its order. */
-enum column {
-    C_ID,
-    C_SESSION_ID,
-    C_SEQ,
-    C_T_US,
-    C_SIZE,
-    C_REDACTIONS,
-    C_REQUEST_SEQ,
-    C_BATCH_SEQ,
-    C_ERROR_CODE,
-    C_BODY_OFFSET,
-    C_BODY_LENGTH,
-    C_WORD,                        /* the first of enum batch_word */
-    C_TEXT = C_WORD + BATCH_WORDS, /* the first of enum batch_text */
-    C_SALT = C_TEXT + BATCH_TEXTS,
-    C_COMMITMENT
-};
+#define NUMBERED(name, ...) C_##name,
+enum column { C_ID, C_SESSION_ID, MESSAGE_FIELDS(NUMBERED) C_SALT, C_COMMITMENT };
 
 static const char declaration[] =
-    "CREATE TABLE row_batch (id, session_id, seq, t_us, size, redactions, request_seq, batch_seq,"
-    " error_code, body_offset, body_length,"
-    " direction, origin, kind, action,"
-    " rpc_id, method, target, body, finding, revision,"
-    " salt, commitment)";
+    "CREATE TABLE row_batch (id, session_id" MESSAGE_FIELDS(FIELD_NAME) ", salt, commitment)";
 
 int row_batch_open(struct row_batch *b)
 {
@@ -55,29 +36,54 @@ void row_batch_clear(struct row_batch *b)
     b->usual = true;
 }
 
-static bool is_usual(const struct batch_row *r, int64_t session_id)
+#define RARE_OWN 0
+#define RARE_SAME 0
+#define RARE_RARE 1
+#define AND_NULL(name, type, null, since, evidence, cassette, store, json, journal, usual)         \
+    FIELD_IF(RARE_##usual)                                                                         \
+    (&&!(FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL)))
+
+static bool is_usual(const struct batch_row *row, int64_t session_id)
 {
-    return r->session_id == session_id && r->redactions == 0 && r->batch_seq == 0 &&
-           !r->has_error_code && r->body_length == 0 && r->text[BATCH_FINDING].p == NULL &&
-           r->text[BATCH_REVISION].p == NULL &&
-           r->word[BATCH_ORIGIN].p == row_origin_name(ROW_PEER) &&
-           r->word[BATCH_ACTION].p == row_action_name(ROW_FORWARDED);
+    return row->session_id == session_id && row->redactions == 0 &&
+           row->origin.p == row_origin_name(ROW_PEER) &&
+           row->action.p == row_action_name(ROW_FORWARDED) MESSAGE_FIELDS(AND_NULL);
 }
+
+/* Copies a text to `*at` on, and moves `*at` behind it. false: it does not fit. */
+static bool copy_text(struct slice *text, char **at, const char *end)
+{
+    if (text->p == NULL)
+        return true;
+    if (text->n > (size_t)(end - *at))
+        return false;
+    text->p = memcpy(*at, text->p, text->n);
+    *at += text->n;
+    return true;
+}
+
+#define COPY_NUMBER(name)
+#define COPY_SINCE(name)
+#define COPY_SIZE(name)
+#define COPY_WORD(type, words) COPY_NUMBER
+#define COPY_TEXT(name) fits = fits && copy_text(&own->name, &at, end);
+#define COPY_JSON COPY_TEXT
+#define COPY(name, type, ...) COPY_##type(name)
 
 int row_batch_add(struct row_batch *b, const struct batch_row *r)
 {
-    size_t all = 0;
-    for (int i = 0; i < BATCH_TEXTS; i++)
-        all += r->text[i].n;
-    if (row_batch_is_full(b) || all > ROW_BATCH_ROW_MAX)
+    if (row_batch_is_full(b))
         return MI_EFULL;
-    struct batch_row *own = &b->row[b->n++];
+    struct batch_row *own = &b->row[b->n];
+    char *at = b->text + b->text_n;
+    const char *end = at + ROW_BATCH_ROW_MAX;
+    bool fits = true;
     *own = *r;
-    for (int i = 0; i < BATCH_TEXTS; i++)
-        if (r->text[i].p != NULL) {
-            own->text[i].p = memcpy(b->text + b->text_n, r->text[i].p, r->text[i].n);
-            b->text_n += r->text[i].n;
-        }
+    MESSAGE_FIELDS(COPY)
+    if (!fits)
+        return MI_EFULL;
+    b->text_n = (size_t)(at - b->text);
+    b->n++;
     b->usual = b->usual && is_usual(r, b->row[0].session_id);
     return 0;
 }
@@ -87,55 +93,31 @@ static size_t row_batch_count(const void *rows)
     return ((const struct row_batch *)rows)->n;
 }
 
-static void row_batch_column(const void *rows, size_t row, sqlite3_context *to, int i)
+#define RESULT(name, type, null, ...)                                                              \
+    case C_##name:                                                                                 \
+        FIELD_EITHER(FIELD_NUMBER_##type,                                                          \
+                     batch_result_number(to, BATCH_HAS_##null(name), row->name),                   \
+                     batch_result_text(to, row->name));                                            \
+        break;
+
+static void row_batch_column(const void *rows, size_t at, sqlite3_context *to, int i)
 {
-    const struct batch_row *r = &((const struct row_batch *)rows)->row[row];
-    switch (i) {
+    const struct batch_row *row = &((const struct row_batch *)rows)->row[at];
+    switch ((enum column)i) {
     case C_ID:
-        sqlite3_result_int64(to, r->id);
+        sqlite3_result_int64(to, row->id);
         break;
     case C_SESSION_ID:
-        sqlite3_result_int64(to, r->session_id);
+        sqlite3_result_int64(to, row->session_id);
         break;
-    case C_SEQ:
-        sqlite3_result_int64(to, r->seq);
-        break;
-    case C_T_US:
-        sqlite3_result_int64(to, r->t_us);
-        break;
-    case C_SIZE:
-        sqlite3_result_int64(to, r->size);
-        break;
-    case C_REDACTIONS:
-        sqlite3_result_int64(to, r->redactions);
-        break;
-    case C_REQUEST_SEQ:
-        batch_result_count(to, r->request_seq);
-        break;
-    case C_BATCH_SEQ:
-        batch_result_count(to, r->batch_seq);
-        break;
-    case C_ERROR_CODE:
-        if (r->has_error_code)
-            sqlite3_result_int64(to, r->error_code);
-        break;
-    case C_BODY_OFFSET:
-        if (r->body_length != 0)
-            sqlite3_result_int64(to, r->body_offset);
-        break;
-    case C_BODY_LENGTH:
-        batch_result_count(to, r->body_length);
-        break;
+        MESSAGE_FIELDS(RESULT)
     case C_SALT:
-        if (r->covered)
-            sqlite3_result_blob(to, r->salt.b, SALT_N, SQLITE_STATIC);
+        if (row->covered)
+            sqlite3_result_blob(to, row->salt.b, SALT_N, SQLITE_STATIC);
         break;
     case C_COMMITMENT:
-        if (r->covered)
-            sqlite3_result_blob(to, r->commitment.b, DIGEST_N, SQLITE_STATIC);
-        break;
-    default:
-        batch_result_text(to, i < C_TEXT ? r->word[i - C_WORD] : r->text[i - C_TEXT]);
+        if (row->covered)
+            sqlite3_result_blob(to, row->commitment.b, DIGEST_N, SQLITE_STATIC);
         break;
     }
 }

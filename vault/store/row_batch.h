@@ -11,6 +11,7 @@
 #define MI_VAULT_STORE_ROW_BATCH_H
 
 #include "evidence/record.h"
+#include "model/fields.h"
 
 #include <sqlite3.h>
 
@@ -25,27 +26,20 @@
 #define ROW_BATCH_ORIGIN "peer"
 #define ROW_BATCH_ACTION "forwarded"
 
-enum batch_word { BATCH_DIRECTION, BATCH_ORIGIN, BATCH_KIND, BATCH_ACTION, BATCH_WORDS };
-enum batch_text {
-    BATCH_RPC_ID,
-    BATCH_METHOD,
-    BATCH_TARGET,
-    BATCH_BODY,
-    BATCH_FINDING,
-    BATCH_REVISION,
-    BATCH_TEXTS
-};
+/* A member for each field of a message: a number, or a text, which is {NULL, 0} where it is NULL. Texts of words are static. */
+#define BATCH_MEMBER(name, type, null, ...)                                                        \
+    FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
+    FIELD_FLAG_##null
+/* Whether a number of *row is not NULL. */
+#define BATCH_HAS_NOT_NULL(name) true
+#define BATCH_HAS_ZERO(name) row->name != 0
+#define BATCH_HAS_UNLESS(flag) row->flag BATCH_NOTHING
+#define BATCH_NOTHING(name)
 
-/* Members have the names of the columns. */
 struct batch_row {
-    int64_t id, session_id, seq, t_us, size, redactions;
-    int64_t request_seq, batch_seq;   /* 0: NULL */
-    int64_t error_code;               /* if has_error_code; else NULL */
-    int64_t body_offset, body_length; /* body_length 0: both are NULL */
-    bool has_error_code;
-    struct slice word[BATCH_WORDS]; /* static; of model/values.h */
-    struct slice text[BATCH_TEXTS]; /* {NULL, 0}: NULL */
-    bool covered;                   /* false: salt and commitment are NULL */
+    int64_t id, session_id;
+    MESSAGE_FIELDS(BATCH_MEMBER)
+    bool covered; /* false: salt and commitment are NULL */
     struct salt salt;
     struct digest commitment;
 };
@@ -54,8 +48,8 @@ struct row_batch {
     struct batch_row *row; /* owned; ROW_BATCH_ROWS */
     char *text;            /* owned; of all rows */
     size_t n, text_n;
-    /* All rows are of one session, with ROW_BATCH_ORIGIN and ROW_BATCH_ACTION, without redactions, and NULL in the
-     * columns that are NULL in most rows: batch_seq, error_code, body_offset, body_length, finding, revision. */
+    /* All rows are of one session, with ROW_BATCH_ORIGIN and ROW_BATCH_ACTION, without redactions, and NULL in the RARE columns
+     * (model/records.h). */
     bool usual;
 };
 

@@ -207,14 +207,14 @@ static int add_event(struct writer *s, int64_t session_id, const struct row *r)
  * is stored without its body unless bodies are wanted: it must not block all other rows. */
 static int place_body(struct writer *s, const char *uid, struct batch_row *b, findings *found)
 {
-    struct slice body = b->text[BATCH_BODY];
+    struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
     /* not written again and again while another process holds the lock */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
-    b->text[BATCH_BODY] = (struct slice){0};
+    b->body = (struct slice){0};
     if (bodies_add(&s->bodies, uid, body, &b->body_offset) < 0) {
         if (s->want_bodies || errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
             return fail_body(s);
@@ -227,6 +227,7 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
         return 0;
     }
     s->body_lost = false;
+    b->is_large = true;
     b->body_length = (int64_t)body.n;
     return 0;
 }
@@ -256,10 +257,10 @@ static struct call_message call_message_of(const struct row *r, const struct bat
         .action = r->action,
         .has_error_code = copy->has_error_code,
         .error_code = copy->error_code,
-        .method = copy->text[BATCH_METHOD],
-        .target = copy->text[BATCH_TARGET],
-        .rpc_id = copy->text[BATCH_RPC_ID],
-        .finding = copy->text[BATCH_FINDING],
+        .method = copy->method,
+        .target = copy->target,
+        .rpc_id = copy->rpc_id,
+        .finding = copy->finding,
     };
 }
 
@@ -300,23 +301,23 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
         .batch_seq = (int64_t)r->batch_seq,
         .has_error_code = r->has_error_code,
         .error_code = r->error_code,
-        .word = {[BATCH_DIRECTION] = value_text(&row_directions, r->direction),
-                 [BATCH_ORIGIN] = value_text(&row_origins, r->origin),
-                 [BATCH_KIND] = value_text(&row_kinds, r->kind),
-                 [BATCH_ACTION] = value_text(&row_actions, r->action)},
-        .text = {[BATCH_RPC_ID] = k.rpc_id,
-                 [BATCH_METHOD] = k.method,
-                 [BATCH_TARGET] = k.target,
-                 [BATCH_BODY] = k.body,
-                 [BATCH_REVISION] = k.revision},
+        .direction = value_text(&row_directions, r->direction),
+        .origin = value_text(&row_origins, r->origin),
+        .kind = value_text(&row_kinds, r->kind),
+        .action = value_text(&row_actions, r->action),
+        .rpc_id = k.rpc_id,
+        .method = k.method,
+        .target = k.target,
+        .body = k.body,
+        .revision = k.revision,
     };
     if ((st = place_body(s, uid, &b, &set)) < 0)
         return st;
     if (set != 0 || r->rules != 0)
         finding_list(&found, set, r->rules);
     if (found.n > 0)
-        b.text[BATCH_FINDING] = buf_slice(&found);
-    bool kept = b.text[BATCH_BODY].p != NULL || b.body_length != 0;
+        b.finding = buf_slice(&found);
+    bool kept = b.body.p != NULL || b.is_large;
     if ((st = coverage_message(&s->coverage, &b, kept ? k.body : (struct slice){0})) < 0)
         return writer_fail_coverage(s, st);
     s->covered = b.covered;
