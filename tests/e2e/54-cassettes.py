@@ -357,9 +357,9 @@ def _(t):
     fields = (lib.ROOT / "model/records.h").read_text().split("#define SESSION_FIELDS")[1].split("#define")[0]
     header = [(name, types[kind], "yes" if member == "NEEDED" else "") for name, kind, member in
               re.findall(r"FIELD\((\w+),\s*(\w+),(?:[^,]*,){3}\s*(\w+),", fields) if member != "NO"]
-    source = (lib.ROOT / "vault/cassette/message.c").read_text()
+    source = (lib.ROOT / "vault/cassette/message_line.c").read_text()
     line = [(name, "any" if kind == "NONE" else kind.lower(), "yes" if needed == "true" else "") for name, kind, needed in
-            re.findall(r'\[M_\w+\]\s*=\s*\{"(\w+)",\s*JSON_(\w+),\s*(\w+),', source)]
+            re.findall(r"MEMBER\((\w+),\s*(\w+),\s*(\w+),", source)]
     for title, read in (("Header", [("format", "string", "yes"), ("version", "number", "yes"), *header]), ("A message", line)):
         section = DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]
         told = re.findall(r"^\| `(\w+)` \| (\w+) \| (yes|)", section, re.M)

@@ -33,7 +33,11 @@ static struct slice pick(const struct buf *b, struct span s, struct slice raw)
 int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
                     struct cassette_derived *ret)
 {
-    *ret = (struct cassette_derived){.kind = KIND_NOISE};
+    *ret = (struct cassette_derived){.kind = KIND_NOISE,
+                                     .origin = ROW_PEER,
+                                     .action = ROW_FORWARDED,
+                                     .size = (int64_t)body.n,
+                                     .request_seq = -1};
     buf_clear(scratch);
     if (is_stderr || body.p == NULL || rpc_read(body, &ret->rpc) < 0)
         return 0;

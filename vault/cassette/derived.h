@@ -7,13 +7,12 @@
 
 #define CASSETTE_NAME_MAX 4096 /* bytes of a method, a target or an id, as in the vault */
 
-/* The slices point into the body or the scratch buffer. */
+/* What a line says by leaving it out. The slices point into the body or the scratch buffer. */
 struct cassette_derived {
-    struct rpc rpc;     /* kind RPC_INVALID if it is not a message */
-    enum row_kind kind; /* KIND_NOISE if it is not a message */
-    struct slice rpc_id, method, target;
-    bool has_error_code;
-    int64_t error_code;
+    struct {
+        MESSAGE_FIELDS(FIELD_MEMBER)
+    };
+    struct rpc rpc; /* kind RPC_INVALID if it is not a message; KIND_NOISE then */
 };
 
 /* 0 or MI_ENOMEM. Clears scratch. */

@@ -2,167 +2,35 @@
 
 #include "base/clock.h"
 #include "vault/cassette/derived.h"
-#include "vault/cassette/members.h"
-#include "wire/json/text.h"
+#include "vault/cassette/message_line.h"
 
-enum {
-    M_T,
-    M_DIR,
-    M_KIND,
-    M_ORIGIN,
-    M_ACTION,
-    M_SIZE,
-    M_REDACTIONS,
-    M_RE,
-    M_MEMBER,
-    M_FINDING,
-    M_ID,
-    M_METHOD,
-    M_TARGET,
-    M_CODE,
-    M_REVISION,
-    M_MSG,
-    M_TEXT,
-    M_COUNT
-};
-
-static const struct cassette_member message_members[M_COUNT] = {
-    [M_T] = {"t", JSON_NUMBER, true, 0},
-    [M_DIR] = {"dir", JSON_STRING, true, 0},
-    [M_KIND] = {"kind", JSON_STRING, false, 0},
-    [M_ORIGIN] = {"origin", JSON_STRING, false, 0},
-    [M_ACTION] = {"action", JSON_STRING, false, 0},
-    [M_SIZE] = {"size", JSON_NUMBER, false, 0},
-    [M_REDACTIONS] = {"redactions", JSON_NUMBER, false, 0},
-    [M_RE] = {"re", JSON_NUMBER, false, 0},
-    [M_MEMBER] = {"member", JSON_TRUE, false, 0},
-    [M_FINDING] = {"finding", JSON_STRING, false, 0},
-    [M_ID] = {"id", JSON_NONE, false, 0},
-    [M_METHOD] = {"method", JSON_STRING, false, 0},
-    [M_TARGET] = {"target", JSON_STRING, false, 0},
-    [M_CODE] = {"code", JSON_NUMBER, false, 0},
-    [M_REVISION] = {"revision", JSON_STRING, false, CASSETTE_REVISIONS},
-    [M_MSG] = {"msg", JSON_NONE, false, 0},
-    [M_TEXT] = {"text", JSON_STRING, false, 0},
-};
-
-/* Reads a member whose value is a word of a table. *ret is unchanged if the member is missing. */
-static int message_word(struct json_value v, const char *name, const struct value_words *words,
-                        struct buf *texts, unsigned *ret, struct buf *why)
+static int check_message(struct cassette_reader *r, const struct query_message *m)
 {
-    struct slice text = {0};
-    int st = cassette_string(v, name, texts, &text, why);
-    if (st < 0 || text.p == NULL)
-        return st;
-    unsigned value = value_of(words, text);
-    if (value < words->n) {
-        *ret = value;
-        return 0;
-    }
-    buf_printf(why, "`%s` must be one of: ", name);
-    for (unsigned i = 0; i < words->n; i++)
-        buf_printf(why, "%s%s", i > 0 ? ", " : "", value_word(words, i));
-    return MI_EPROTO;
-}
-
-/* Defaults: the message is from a peer and was forwarded, and its body determines its kind. */
-static int message_words(const struct json_value *v, struct query_message *m, struct buf *texts,
-                         struct buf *why)
-{
-    unsigned direction = ROW_DIRECTION_UNKNOWN, kind = KIND_UNKNOWN;
-    unsigned origin = ROW_PEER, action = ROW_FORWARDED;
-    int st = message_word(v[M_DIR], "dir", &row_directions, texts, &direction, why);
-    if (st == 0)
-        st = message_word(v[M_KIND], "kind", &row_kinds, texts, &kind, why);
-    if (st == 0)
-        st = message_word(v[M_ORIGIN], "origin", &row_origins, texts, &origin, why);
-    if (st == 0)
-        st = message_word(v[M_ACTION], "action", &row_actions, texts, &action, why);
-    m->direction = direction;
-    m->kind = kind;
-    m->origin = origin;
-    m->action = action;
-    return st;
-}
-
-/* The text members. `texts` has space for all of them. */
-static int message_texts(const struct json_value *v, struct query_message *m, struct buf *texts,
-                         struct buf *why)
-{
-    struct slice *const to[M_COUNT] = {
-        [M_FINDING] = &m->finding,   [M_METHOD] = &m->method, [M_TARGET] = &m->target,
-        [M_REVISION] = &m->revision, [M_TEXT] = &m->body,
-    };
-    int st = 0;
-    for (size_t i = 0; st == 0 && i < M_COUNT; i++)
-        if (to[i] != NULL)
-            st = cassette_string(v[i], message_members[i].name, texts, to[i], why);
-    if (v[M_MSG].type != JSON_NONE)
-        m->body = v[M_MSG].text;
-    if (v[M_ID].type != JSON_NONE)
-        m->rpc_id = v[M_ID].text;
-    return st;
-}
-
-static int message_numbers(const struct json_value *v, struct query_message *m, int64_t *re,
-                           struct buf *why)
-{
-    m->size = -1;
-    *re = -1;
-    int st = cassette_count(v[M_T], "t", &m->t_us, why);
-    if (st == 0)
-        st = cassette_count(v[M_SIZE], "size", &m->size, why);
-    if (st == 0)
-        st = cassette_count(v[M_REDACTIONS], "redactions", &m->redactions, why);
-    if (st == 0)
-        st = cassette_count(v[M_RE], "re", re, why);
-    if (st < 0 || v[M_CODE].type == JSON_NONE)
-        return st;
-    m->has_error_code = json_int(v[M_CODE], &m->error_code);
-    if (m->has_error_code)
-        return 0;
-    buf_adds(why, "`code` must be a whole number");
-    return MI_EPROTO;
-}
-
-static int check_message(struct cassette_reader *r, const struct json_value *v,
-                         const struct query_message *m, int64_t re)
-{
-    if (v[M_MSG].type != JSON_NONE && v[M_TEXT].type != JSON_NONE)
-        buf_adds(&r->why, "a line has either `msg` or `text`, not both");
-    else if (m->body.p == NULL && m->kind == KIND_UNKNOWN)
+    if (m->body.p == NULL && m->kind == KIND_UNKNOWN)
         buf_adds(&r->why, "`msg` is missing");
     else if (m->t_us < r->last_t_us)
         buf_adds(&r->why, "`t` is less than in the line before");
-    else if (re > r->seq)
+    else if (m->request_seq > r->seq)
         buf_adds(&r->why, "`re` must be the number of an earlier message");
-    else if (v[M_MEMBER].type != JSON_NONE && r->last_batch == 0)
+    else if (m->batch_seq != 0 && r->last_batch == 0)
         buf_adds(&r->why, "`member` requires a batch in an earlier line");
     return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
 }
 
 int cassette_message(struct cassette_reader *r, struct slice line)
 {
-    struct query_message m = {0};
-    struct json_value v[M_COUNT];
-    int64_t re = 0;
+    struct query_message m;
     buf_clear(&r->texts);
     if (!buf_reserve(&r->texts, line.n + 1))
         return cassette_no_memory(r);
-    int st = cassette_members(line, message_members, M_COUNT, r->version, v, &r->why);
+    int st = message_line_read(line, r->version, &r->texts, &m, &r->why);
     if (st == 0)
-        st = message_words(v, &m, &r->texts, &r->why);
-    if (st == 0)
-        st = message_texts(v, &m, &r->texts, &r->why);
-    if (st == 0)
-        st = message_numbers(v, &m, &re, &r->why);
-    if (st == 0)
-        st = check_message(r, v, &m, re);
+        st = check_message(r, &m);
     if (st < 0)
         return cassette_reject(r, buf_str(&r->why), NULL);
-    if (v[M_MEMBER].type != JSON_NONE)
+    if (m.batch_seq != 0)
         m.batch_seq = r->last_batch;
-    return cassette_pass_message(r, &m, re);
+    return cassette_pass_message(r, &m, m.request_seq);
 }
 
 /* Fills in the fields that the line omits. */
@@ -181,7 +49,7 @@ static void complete(struct query_message *m, const struct cassette_derived *d)
         m->error_code = d->error_code;
     }
     if (m->size < 0)
-        m->size = (int64_t)m->body.n;
+        m->size = d->size;
 }
 
 static void fill_request(const struct pairing *p, struct query_message *m)

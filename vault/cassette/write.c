@@ -5,7 +5,7 @@
 #include "base/json_out.h"
 #include "base/search.h"
 #include "base/text.h"
-#include "vault/cassette/derived.h"
+#include "vault/cassette/message_line.h"
 #include "vault/cassette/pairing.h"
 
 #include <stdlib.h>
@@ -57,12 +57,6 @@ static int flush(struct cassette_writer *w, size_t more_than)
     bool taken = w->sink(w->ctx, buf_slice(&w->out));
     buf_clear(&w->out);
     return taken ? 0 : MI_EIO;
-}
-
-static void add_text(struct json_out *j, const char *name, struct slice text)
-{
-    if (text.p != NULL)
-        json_out_text(j, name, text);
 }
 
 /* ---- header and end ---- */
@@ -157,56 +151,16 @@ static struct slice shaped(const struct cassette_writer *w, bool is_msg)
     return is_msg && s.n >= 2 ? (struct slice){s.p + 1, s.n - 2} : s;
 }
 
-/* Members that cannot be derived from the message, in the order of docs/cassette.md. re: -1: it can. */
-static void add_members(struct json_out *j, const struct query_message *m,
-                        const struct cassette_derived *d, int64_t re, bool is_member, size_t body_n,
-                        int version)
-{
-    if (m->kind != d->kind || m->kind == KIND_UNKNOWN)
-        json_out_str(j, "kind", row_kind_name(m->kind));
-    if (m->origin != ROW_PEER)
-        json_out_str(j, "origin", row_origin_name(m->origin));
-    if (m->action != ROW_FORWARDED)
-        json_out_str(j, "action", row_action_name(m->action));
-    if (m->size >= 0 && m->size != (int64_t)body_n)
-        json_out_int(j, "size", m->size);
-    if (m->redactions != 0)
-        json_out_int(j, "redactions", m->redactions);
-    if (re >= 0)
-        json_out_int(j, "re", re);
-    if (is_member)
-        json_out_bool(j, "member", true);
-    add_text(j, "finding", m->finding);
-    if (m->rpc_id.p != NULL && !slice_eq(m->rpc_id, d->rpc_id))
-        json_out_visible(j, "id", m->rpc_id);
-    if (m->method.p != NULL && !slice_eq(m->method, d->method))
-        add_text(j, "method", m->method);
-    if (m->target.p != NULL && !slice_eq(m->target, d->target))
-        add_text(j, "target", m->target);
-    if (m->has_error_code && (!d->has_error_code || m->error_code != d->error_code))
-        json_out_int(j, "code", m->error_code);
-    if (version >= CASSETTE_REVISIONS)
-        add_text(j, "revision", m->revision);
-}
-
-static void add_body(struct json_out *j, struct slice body, bool is_msg)
-{
-    if (is_msg)
-        json_out_raw(j, "msg", body);
-    else
-        add_text(j, "text", body);
-}
-
 int cassette_write_message(struct cassette_writer *w, const struct query_message *m)
 {
     struct cassette_derived d;
-    struct slice body = {0};
+    struct query_message line = *m;
     bool is_msg = false;
     if (m->body.p != NULL) {
         shape_body(w, m, &is_msg);
-        body = shaped(w, is_msg);
+        line.body = shaped(w, is_msg);
     }
-    if (w->body.failed || cassette_derive(body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
+    if (w->body.failed || cassette_derive(line.body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
         return MI_ENOMEM;
     bool from_client = m->direction == ROW_C2S;
     int64_t re = place_of(w, m->request_seq);
@@ -216,22 +170,15 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     if (pairing_look(&w->pairing, PAIRING_NEWEST, from_client, &d.rpc, &derived_re) < 0 ||
         pairing_look(&w->pairing, PAIRING_OLDEST, from_client, &d.rpc, &oldest_re) < 0)
         return MI_ENOMEM;
-    struct json_out j = json_out_to(&w->out);
-    json_out_object(&j, NULL);
-    json_out_int(&j, "t", m->t_us);
-    json_out_str(&j, "dir", row_direction_name(m->direction));
-    bool is_member =
-        m->batch_seq > 0 && w->last_batch > 0 && place_of(w, m->batch_seq) == w->last_batch;
-    if (m->body.p == NULL) {
+    if (m->body.p == NULL)
         d.kind = KIND_UNKNOWN; /* cannot be derived: the line must contain it */
-        d.rpc_id = d.method = d.target = (struct slice){0};
-    }
     /* also if several requests with its id are pending: readers need not agree which one is meant */
     bool says_re = re != derived_re || re != oldest_re;
-    add_members(&j, m, &d, says_re ? re : -1, is_member, body.n, w->version);
-    if (m->body.p != NULL)
-        add_body(&j, body, is_msg);
-    json_out_end(&j);
+    line.request_seq = says_re ? re : -1;
+    line.batch_seq =
+        m->batch_seq > 0 && w->last_batch > 0 && place_of(w, m->batch_seq) == w->last_batch;
+    struct json_out j = json_out_to(&w->out);
+    message_line_write(&j, w->version, &line, &d, is_msg);
     json_out_line(&j);
     if (m->kind == KIND_BATCH)
         w->last_batch = place;
