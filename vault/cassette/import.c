@@ -14,29 +14,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum {
-    L_CLIENT_NAME,
-    L_CLIENT_VERSION,
-    L_SERVER_NAME,
-    L_SERVER_VERSION,
-    L_PROTOCOL,
-    L_REASON,
-    L_N
-};
-
 struct import {
     struct vault_dir dir;
     struct writer *writer; /* owned */
     char uid[UID_LEN + 1];
     uint64_t digest; /* of what was imported so far */
-    int64_t id, started_us, ended_us, last_t_us, messages;
-    bool has_exit_status;
-    int exit_status;
+    int64_t id, started_us, last_t_us, messages;
     bool began, committed;
-    struct buf learnt[L_N];    /* owned; known about the session; empty: unknown */
-    struct buf method, target; /* owned; in JSON form, with escapes */
-    struct buf origin;         /* owned; import_origin() */
-    struct buf error;          /* owned */
+    struct session_update known;         /* about the session; its texts are in `learnt` */
+    struct buf learnt[FIELDS_OF_UPDATE]; /* owned; empty: unknown */
+    struct buf method, target;           /* owned; in JSON form, with escapes */
+    struct buf origin;                   /* owned; import_origin() */
+    struct buf error;                    /* owned */
 };
 
 static int fail(struct import *d, int st)
@@ -92,7 +81,7 @@ void import_close(struct import *d)
     }
     writer_close(d->writer);
     vault_dir_close(&d->dir);
-    for (int i = 0; i < L_N; i++)
+    for (int i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&d->learnt[i]);
     buf_close(&d->method);
     buf_close(&d->target);
@@ -109,18 +98,16 @@ static void learn(struct import *d, int i, struct slice text)
         buf_slice_add(&d->learnt[i], text);
 }
 
+#define LEARN(name, type, null, since, evidence, cassette, store, json, journal)                   \
+    FIELD_IF(FIELD_UPDATE_##journal)                                                               \
+    (FIELD_EITHER(FIELD_NUMBER_##type, d->known.name = s->name,                                    \
+                  learn(d, UPDATE_AT_##name, s->name));)
+
 static void learn_session(struct import *d, const struct query_session *s)
 {
-    learn(d, L_CLIENT_NAME, s->client_name);
-    learn(d, L_CLIENT_VERSION, s->client_version);
-    learn(d, L_SERVER_NAME, s->server_name);
-    learn(d, L_SERVER_VERSION, s->server_version);
-    learn(d, L_PROTOCOL, s->protocol_version);
-    learn(d, L_REASON, s->end_reason);
-    d->has_exit_status = s->has_exit_status && s->exit_status <= INT_MAX;
-    d->exit_status = d->has_exit_status ? (int)s->exit_status : 0;
+    SESSION_FIELDS(LEARN)
+    d->known.has_exit_status = s->has_exit_status && s->exit_status <= INT_MAX;
     d->started_us = s->started_at_us != 0 ? s->started_at_us : clock_wall_us();
-    d->ended_us = s->ended_at_us;
 }
 
 int import_session(struct import *d, const struct query_session *s, const char *name)
@@ -209,28 +196,16 @@ int import_commit(struct import *d)
     int found = add_digest(d);
     if (found != 0)
         return found;
-    struct slice known[L_N] = {{0}};
-    for (int i = 0; i < L_N; i++) {
+    struct session_update u = d->known;
+    for (int i = 0; i < FIELDS_OF_UPDATE; i++) {
         if (d->learnt[i].failed)
             return fail(d, MI_ENOMEM);
         if (d->learnt[i].n > 0)
-            known[i] = buf_slice(&d->learnt[i]);
+            *field_text(&fields_of_update.list[i], &u) = buf_slice(&d->learnt[i]);
     }
-    int64_t ended_us;
     /* a file may have any numbers */
-    if (__builtin_add_overflow(d->started_us, d->last_t_us, &ended_us))
-        ended_us = d->started_us;
-    struct session_update u = {
-        .client_name = known[L_CLIENT_NAME],
-        .client_version = known[L_CLIENT_VERSION],
-        .server_name = known[L_SERVER_NAME],
-        .server_version = known[L_SERVER_VERSION],
-        .protocol_version = known[L_PROTOCOL],
-        .end_reason = known[L_REASON],
-        .has_exit_status = d->has_exit_status,
-        .exit_status = d->exit_status,
-        .ended_at_us = d->ended_us != 0 ? d->ended_us : ended_us,
-    };
+    if (u.ended_at_us == 0 && __builtin_add_overflow(d->started_us, d->last_t_us, &u.ended_at_us))
+        u.ended_at_us = d->started_us;
     int st = writer_session_update(d->writer, d->id, &u);
     if (st == 0)
         st = writer_commit(d->writer);
@@ -250,6 +225,7 @@ static void learn_string(struct import *d, int i, struct json_value v)
         json_unescape(&d->learnt[i], json_string_raw(v));
 }
 
+/* In the list of fields, the version is behind the name. */
 static void learn_peer(struct import *d, int name, struct json_value info)
 {
     learn_string(d, name, json_get(info, "name"));
@@ -263,20 +239,22 @@ static void learn_message(struct import *d, const struct query_message *m)
     bool is_request = m->kind == KIND_REQUEST && m->direction == ROW_C2S;
     bool is_result = m->kind == KIND_RESULT && m->has_request;
     if ((!is_request && !is_result) ||
-        (d->learnt[L_CLIENT_NAME].n > 0 && d->learnt[L_SERVER_NAME].n > 0))
+        (d->learnt[UPDATE_AT_client_name].n > 0 && d->learnt[UPDATE_AT_server_name].n > 0))
         return;
     if (m->body.p == NULL || rpc_read(m->body, &r) < 0)
         return;
     if (is_request && slice_is(m->method, "initialize")) {
-        learn_peer(d, L_CLIENT_NAME, json_get(r.params, "clientInfo"));
+        learn_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
     } else if (is_request && rpc_is_modern(&r)) {
-        learn_peer(d, L_CLIENT_NAME, json_get(r.meta, "io.modelcontextprotocol/clientInfo"));
-        learn_string(d, L_PROTOCOL, json_get(r.meta, "io.modelcontextprotocol/protocolVersion"));
+        learn_peer(d, UPDATE_AT_client_name,
+                   json_get(r.meta, "io.modelcontextprotocol/clientInfo"));
+        learn_string(d, UPDATE_AT_protocol_version,
+                     json_get(r.meta, "io.modelcontextprotocol/protocolVersion"));
     } else if (is_result && slice_is(m->request_method, "initialize")) {
-        learn_peer(d, L_SERVER_NAME, json_get(r.result, "serverInfo"));
-        learn_string(d, L_PROTOCOL, json_get(r.result, "protocolVersion"));
+        learn_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
+        learn_string(d, UPDATE_AT_protocol_version, json_get(r.result, "protocolVersion"));
     } else if (is_result && slice_is(m->request_method, "server/discover")) {
-        learn_peer(d, L_SERVER_NAME,
+        learn_peer(d, UPDATE_AT_server_name,
                    json_get(json_get(r.result, "_meta"), "io.modelcontextprotocol/serverInfo"));
     }
 }
