@@ -60,11 +60,13 @@ int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
 void cassette_derive_from_row(const struct query_message *m, struct cassette_derived *d)
 {
     static const enum rpc_kind kinds[] = {RPC_REQUEST, RPC_RESULT, RPC_ERROR, RPC_BATCH};
+    struct json_scan scan;
     if (m->body.p != NULL)
         return;
     for (size_t i = 0; i < MI_COUNT(kinds); i++)
         if (m->kind == row_kind_of(kinds[i]))
             d->rpc.kind = kinds[i];
-    if (m->rpc_id.p != NULL)
-        d->rpc.id = (struct json_value){json_type_at(m->rpc_id.p[0]), m->rpc_id};
+    /* the column of a vault may have any text */
+    if (m->rpc_id.p != NULL && json_scan(m->rpc_id, NULL, NULL, &scan) == 0)
+        d->rpc.id = (struct json_value){scan.type, scan.root};
 }

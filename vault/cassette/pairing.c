@@ -99,11 +99,17 @@ static int make_key(struct pairing *p, bool of_client, struct json_value id)
     return p->key.failed ? MI_ENOMEM : 0;
 }
 
+/* A request or an answer without an id has no partner: in a file or a vault that was edited, anything may be missing. */
+static bool is_id(struct json_value id)
+{
+    return id.type == JSON_NUMBER || id.type == JSON_STRING;
+}
+
 static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
                      struct json_value id, bool strict, struct pairing_request **ret)
 {
     *ret = NULL;
-    if (id.type != JSON_NUMBER && id.type != JSON_STRING)
+    if (!is_id(id))
         return 0;
     int st = make_key(p, of_client, id);
     if (st < 0)
@@ -191,7 +197,7 @@ static int add(struct pairing *p, bool from_client, const struct rpc *m, struct 
     if (p->n >= p->chains_n && grow_chains(p) < 0)
         return MI_ENOMEM;
     r->key_at = NONE;
-    if (m->kind == RPC_REQUEST) {
+    if (m->kind == RPC_REQUEST && is_id(m->id)) {
         if (make_key(p, from_client, m->id) < 0)
             return MI_ENOMEM;
         r->key_at = keep_text(p, buf_slice(&p->key));

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Columns of `messages`: all of them; those that rows of a usual batch have, and of these first those that differ. */
+/* Columns of `messages`: all of them, and those in which usual rows have values of their own (vault/store/row_batch.h). */
 #define OWN_OWN 1
 #define OWN_SAME 0
 #define OWN_RARE 0

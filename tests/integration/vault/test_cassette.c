@@ -155,6 +155,43 @@ static void test_cassette_given_members_override_the_message(void **state)
     got_close(&g);
 }
 
+static void test_cassette_messages_without_id_and_body_belong_to_nothing(void **state)
+{
+    (void)state;
+    struct got g = {0};
+    static const char text[] =
+        "{\"format\":\"mcp-interposer-cassette\",\"version\":1,\"name\":\"x\",\"record_level\":"
+        "\"full\"}\n{\"t\":0,\"dir\":\"c2s\",\"kind\":\"request\"}\n"
+        "{\"t\":0,\"dir\":\"s2c\",\"kind\":\"result\"}\n"
+        "{\"t\":0,\"dir\":\"c2s\",\"kind\":\"request\",\"id\":{}}\n" END("3");
+    assert_int_equal(read_text(&g, text), 0);
+    assert_string_equal(buf_str(&g.seen), "1 0 c2s peer request forwarded - - - 0 0 0 - \n"
+                                          "2 0 s2c peer result forwarded - - - 0 0 0 - \n"
+                                          "3 0 c2s peer request forwarded {} - - 0 0 0 - \n");
+    assert_string_equal(buf_str(&g.again), text);
+    got_close(&g);
+}
+
+/* The column of a vault may have any text. */
+static void test_cassette_id_that_is_not_json_belongs_to_nothing(void **state)
+{
+    (void)state;
+    struct got g = {0};
+    struct query_session s = {.name = slice_of("x")};
+    struct query_message m = {.seq = 1, .kind = KIND_REQUEST};
+    static const char *const ids[] = {"\"", "", "-", "\"7"};
+    assert_int_equal(cassette_write_open(&g.w, take, &g), 0);
+    assert_int_equal(cassette_write_session(g.w, &s), 0);
+    for (size_t i = 0; i < MI_COUNT(ids); i++, m.seq++) {
+        char *id = unit_copy(ids[i], strlen(ids[i]));
+        m.rpc_id = (struct slice){id, strlen(ids[i])};
+        assert_int_equal(cassette_write_message(g.w, &m), 0);
+        free(id);
+    }
+    assert_int_equal(cassette_write_end(g.w), 0);
+    got_close(&g);
+}
+
 static void test_cassette_cancellation_and_late_answer_refer_to_their_request(void **state)
 {
     (void)state;
@@ -638,6 +675,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cassette_omitted_members_are_derived_from_the_message),
         cmocka_unit_test(test_cassette_given_members_override_the_message),
+        cmocka_unit_test(test_cassette_messages_without_id_and_body_belong_to_nothing),
+        cmocka_unit_test(test_cassette_id_that_is_not_json_belongs_to_nothing),
         cmocka_unit_test(test_cassette_cancellation_and_late_answer_refer_to_their_request),
         cmocka_unit_test(test_cassette_members_belong_to_the_previous_batch),
         cmocka_unit_test(test_cassette_read_and_written_again_is_the_same_file),
