@@ -67,6 +67,10 @@ int tool_open(struct tool_call *c)
 {
     struct query_session s;
     size_t n = c->arguments.type == JSON_OBJECT ? c->arguments.text.n : 0;
+    if (n > TOOL_ARGUMENTS_MAX) {
+        buf_adds(&c->error, "the arguments have more than 16 KiB");
+        return MI_EINVAL;
+    }
     if (!buf_reserve(&c->values, 2 * n + 1)) /* a text is unescaped at most twice */
         return MI_ENOMEM;
     c->late_us = clock_mono_us() + TOOL_PATIENCE_US;
