@@ -122,9 +122,9 @@ def _(t):
         s.keys("j", "j", "Down")
         s.sees(r"calls 4/30")
         s.keys("Enter")
-        s.sees(r"call 7 ", r"error", '"path"' if size[0] == 200 else "tools/call")
+        s.sees(r"call 7 ", r"error after", '"path": "/tmp/3"', "error -32000", "content 3")
         s.keys("G")
-        s.sees(r"content 3" if size[0] == 200 else r"[]}]")
+        s.sees("error 8 ")
         for line in s.lines():
             check(len(line) <= size[0], line)
         s.quit()
@@ -285,6 +285,29 @@ def _(t):
     s.quit()
 
 
+@case("ui: at 80x24 a call shows its status, arguments and result, a failed one its error in full, without scrolling")
+def _(t):
+    reason = "the file cannot be read, because " + "it is somewhere else, " * 9 + "and that was all"
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        add_session(db, 1, name="files", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
+        request(db, 1, 1, "read", {"path": "/tmp/a", "lines": 2, "all": False})
+        answer(db, 1, 2, 1, "line one\nline two")
+        request(db, 1, 3, "read", {"path": "/tmp/b", "text": "x" * 5000})
+        answer(db, 1, 4, 3, "x", finding="tool-error", body=json.dumps({"jsonrpc": "2.0", "id": 3, "result": {"isError": True, "content": [{"type": "text", "text": reason}]}}))
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))
+    page = s.sees("call 3 ", "tool-error after", "and that was all", '"path": "/tmp/b"')
+    eq(" ".join(page.split("▾ error")[1].split("▾ arguments")[0].split()), reason, "the error")
+    s.keys("g")
+    s.sees("call 1 ", "Status +ok", '"path": "/tmp/a"', '"all": false', "^  line one$", "^  line two$")
+    s.keys("Enter", "End")
+    s.sees("▸ ← result 2 ")
+    s.keys("Space")
+    s.sees('"jsonrpc"')
+    s.quit()
+
+
 # --- finding ------------------------------------------------------------------------------------------
 
 @case("ui: filter with the words of search, search, next failed call")
@@ -366,11 +389,11 @@ def _(t):
     s.tmux("set-option", "-g", "set-clipboard", "on")
     s.sees("call 59 ")
     s.keys("Enter", "/")
-    s.type('"arguments"')
+    s.type('"/tmp/29"')
     s.keys("Enter")
     s.sees('"/tmp/29"')
     s.keys("Space")
-    s.sees('"arguments"', gone=['"path": "/tmp/29"$'])
+    s.sees("arguments", gone=['"path": "/tmp/29"$'])
     s.keys("Space", "Down", "y")
     s.sees("copied the value")
     lib.wait_until(lambda: s.tmux("show-buffer", check=False) == "/tmp/29", 10, lambda: s.tmux("show-buffer", check=False))

@@ -36,13 +36,16 @@ int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret
     bool found = s.part->has_view && view_target(v, &s.place, &t);
     if (found && how == DETAIL_FOLD && t.folded)
         found = view_around(v, &t, &t);
+    if (found && t.view == v && t.depth == 0 &&
+        detail_bare(s.part) > 0) /* its brackets are not shown */
+        found = false;
     if (how == DETAIL_UNFOLD && (!found || !t.folded))
         return MI_ENOENT;
     if (!found)
         return fold_part(&s, DETAIL_FOLD, ret_line);
     int st = view_toggle(v, &t, room(d));
     if (st == 0)
-        *ret_line = s.base + 1 + t.line;
+        *ret_line = s.base + 1 + detail_shown(s.part, t.line);
     return st;
 }
 
@@ -51,6 +54,8 @@ void detail_fold_all(struct detail *d, size_t depth)
     for (size_t i = 0; i < d->n; i++)
         if (d->part[i].has_view && d->part[i].view.kind == VIEW_JSON)
             view_fold_from(&d->part[i].view, depth);
+    for (size_t i = 0; i < d->n && depth == SIZE_MAX; i++)
+        d->part[i].folded = false;
 }
 
 /* ---- searching ------------------------------------------------------------------------------ */
@@ -85,9 +90,16 @@ static size_t find_in_rows(const struct detail *d, const struct head_rows *r, si
 /* The first place from `at` on or, backwards, before `at`. */
 static size_t find_in_part(const struct detail *d, const struct part *p, size_t at, bool forward)
 {
-    if (p->has_view)
-        return find_in_text(d, &p->view, at, forward);
-    return find_in_rows(d, &p->rows, forward ? at : size_min(at, p->rows.n), forward);
+    if (!p->has_view)
+        return find_in_rows(d, &p->rows, forward ? at : size_min(at, p->rows.n), forward);
+    size_t found = find_in_text(d, &p->view, at, forward);
+    while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) { /* not twice */
+        at = values_around(d, p->message, found, forward);
+        if (at == SIZE_MAX)
+            break;
+        found = find_in_text(d, &p->view, at, forward);
+    }
+    return found;
 }
 
 /* Where the search begins. */
@@ -101,7 +113,7 @@ static void begin_at(struct detail *d, size_t from, bool forward, size_t *ret_pa
             view_locate(&p->view, d->hit_at, &line, &column);
         else
             line = d->hit_at;
-        if (!p->folded && detail_base(d, d->hit_part) + 1 + line == from) {
+        if (!p->folded && detail_base(d, d->hit_part) + 1 + detail_shown(p, line) == from) {
             *ret_part = d->hit_part;
             *ret_at = d->hit_at + forward;
             return;
@@ -131,6 +143,7 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
             return st;
         view_locate(&p->view, at, &ret->line, &ret->column);
         ret->column += ROW_INDENT;
+        ret->line = detail_shown(p, ret->line);
     }
     ret->line += detail_base(d, part) + 1;
     d->has_hit = true;
@@ -182,7 +195,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
 static int copy_body(const struct detail *d, const struct part *p, struct buf *b)
 {
     struct slice text = {0};
-    if (p->kind == PART_MESSAGE)
+    if (p->kind == PART_MESSAGE || p->kind == PART_VALUE)
         text = d->s.message[p->message].body;
     else if (p->kind == PART_POST_MORTEM)
         text = d->s.post_mortem;
@@ -192,11 +205,29 @@ static int copy_body(const struct detail *d, const struct part *p, struct buf *b
     return b->failed ? MI_ENOMEM : 0;
 }
 
+static int copy_value(const struct detail *d, struct spot *s, enum detail_copy what, struct buf *b)
+{
+    struct part *p = s->part;
+    bool is_text = p->view.kind == VIEW_TEXT || p->text.n > 0;
+    struct slice raw = {d->s.message[p->message].body.p + p->from, p->to - p->from};
+    if (what == DETAIL_COPY_POINTER)
+        buf_adds(b, p->pointer);
+    if (what == DETAIL_COPY_POINTER && !s->title && !is_text)
+        return view_write_pointer(&p->view, &s->place, b);
+    if (what == DETAIL_COPY_VALUE && !s->title)
+        return view_value(&p->view, &s->place, b);
+    if (what == DETAIL_COPY_VALUE)
+        buf_slice_add(b, is_text ? buf_slice(&p->text) : raw);
+    return b->failed ? MI_ENOMEM : 0;
+}
+
 int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b)
 {
     struct spot s;
     if (!detail_spot(d, line, &s))
         return MI_ENOENT;
+    if (what != DETAIL_COPY_BODY && s.part->kind == PART_VALUE)
+        return copy_value(d, &s, what, b);
     if (what == DETAIL_COPY_BODY || (what == DETAIL_COPY_VALUE && s.title))
         return copy_body(d, s.part, b);
     if (s.part->has_view && !s.title)

@@ -55,9 +55,15 @@ static void unfold_texts(struct view *v)
                 break;
 }
 
-static void open_message(struct detail *d, struct part *p)
+/* Those of a call are folded, if what matters of them has parts of its own. */
+static void open_message(struct detail *d, size_t message)
 {
-    const struct detail_message *m = &d->s.message[p->message];
+    const struct detail_message *m = &d->s.message[message];
+    struct part *p = detail_add(d, PART_MESSAGE);
+    p->message = message;
+    p->folded = d->s.is_call && m->kind != KIND_RESULT && m->kind != KIND_ERROR && message > 0;
+    for (size_t i = 0; i < d->n; i++)
+        p->folded |= d->part[i].kind == PART_VALUE && d->part[i].message == message;
     if (m->body.p == NULL) {
         head_add(&p->rows, NULL, CELLS_DIM,
                  slice_of(m->body_error != NULL ? m->body_error : "not recorded"));
@@ -70,8 +76,9 @@ static void open_message(struct detail *d, struct part *p)
         unfold_texts(&p->view);
 }
 
-static void open_post_mortem(struct detail *d, struct part *p)
+static void open_post_mortem(struct detail *d)
 {
+    struct part *p = detail_add(d, PART_POST_MORTEM);
     struct slice text = d->s.post_mortem;
     size_t at = token_blank(text, 0);
     bool json = at < text.n && token_opens(text.p[at]);
@@ -79,8 +86,9 @@ static void open_post_mortem(struct detail *d, struct part *p)
     view_open(&p->view, json ? VIEW_JSON : VIEW_TEXT, text);
 }
 
-static void open_stderr(struct detail *d, struct part *p)
+static void open_stderr(struct detail *d)
 {
+    struct part *p = detail_add(d, PART_STDERR);
     for (size_t i = 0; i < d->s.stderr_n; i++) {
         head_add(&p->rows, NULL, CELLS_PLAIN, d->s.stderr_line[i].text);
         if (!p->rows.failed)
@@ -95,21 +103,59 @@ static int add_notes(struct detail *d)
     for (size_t i = 0; i < d->s.notes_n && st == 0; i++) {
         const struct detail_note *n = &d->s.note[i];
         struct view_note note = {.text = n->text, .style = styles[n->severity]};
-        if (n->message >= d->s.messages_n)
-            continue;
-        struct part *p = &d->part[1 + n->message];
-        if (!p->has_view || !view_pointer(&p->view, n->pointer, &note.at))
-            continue;
-        st = view_add_note(&p->view, &note);
-        if (st == 0)
-            st = view_reveal(&p->view, note.at);
+        for (size_t k = 0; k < d->n && st == 0; k++) {
+            struct part *p = &d->part[k];
+            size_t skip = strlen(p->pointer);
+            struct slice pointer = n->pointer;
+            if ((p->kind != PART_MESSAGE && p->kind != PART_VALUE) || p->message != n->message ||
+                !p->has_view || !slice_begins(pointer, p->pointer))
+                continue;
+            pointer.p += skip;
+            pointer.n -= skip;
+            if (pointer.n > 0 && *pointer.p != '/')
+                continue;
+            if (!view_pointer(&p->view, pointer, &note.at))
+                continue;
+            st = view_add_note(&p->view, &note);
+            if (st == 0)
+                st = view_reveal(&p->view, note.at);
+        }
     }
     return st == MI_EFULL ? 0 : st;
 }
 
+struct part *detail_add(struct detail *d, enum part_kind kind)
+{
+    struct part *p = &d->part[d->n++];
+    *p = (struct part){.kind = kind};
+    return p;
+}
+
+/* Has rows of head.c. */
+static bool is_about(const struct part *p)
+{
+    return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;
+}
+
+static void open_messages(struct detail *d)
+{
+    for (size_t i = 0; i < d->s.messages_n; i++)
+        open_message(d, i);
+}
+
+static void open_call(struct detail *d)
+{
+    bool found = false;
+    values_open(d);
+    for (size_t i = 0; i < d->s.messages_n; i++)
+        found |= d->s.message[i].finding.n > 0;
+    if (found)
+        detail_add(d, PART_FINDINGS);
+}
+
 int detail_open(struct detail **ret, const struct detail_subject *subject)
 {
-    size_t max = subject->messages_n + 3;
+    size_t max = subject->messages_n + DETAIL_CONTENTS_MAX + 8;
     struct detail *d = calloc(1, sizeof *d);
     struct part *part = calloc(max, sizeof *part);
     if (d == NULL || part == NULL) {
@@ -119,24 +165,27 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
     }
     d->s = *subject;
     d->part = part;
-    part[d->n++].kind = PART_HEAD;
-    head_rows(d, &part[0].rows);
-    for (size_t i = 0; i < subject->messages_n; i++) {
-        part[d->n] = (struct part){.kind = PART_MESSAGE, .message = i};
-        open_message(d, &part[d->n++]);
-    }
-    if (subject->post_mortem.p != NULL) {
-        part[d->n].kind = PART_POST_MORTEM;
-        open_post_mortem(d, &part[d->n++]);
-    }
-    if (subject->stderr_n > 0) {
-        part[d->n].kind = PART_STDERR;
-        open_stderr(d, &part[d->n++]);
+    d->cap = max;
+    detail_add(d, PART_HEAD);
+    if (subject->is_call)
+        open_call(d);
+    else
+        open_messages(d);
+    if (subject->post_mortem.p != NULL)
+        open_post_mortem(d);
+    if (subject->stderr_n > 0)
+        open_stderr(d);
+    if (subject->is_call) {
+        detail_add(d, PART_ABOUT)->folded = true;
+        open_messages(d);
     }
     int st = add_notes(d);
-    for (size_t i = 0; i < d->n; i++)
+    for (size_t i = 0; i < d->n; i++) {
+        if (is_about(&part[i]))
+            head_rows(d, &part[i]);
         if (part[i].rows.failed)
             st = MI_ENOMEM;
+    }
     if (st == 0)
         *ret = d;
     else
@@ -152,6 +201,7 @@ void detail_close(struct detail *d)
         if (d->part[i].has_view)
             view_close(&d->part[i].view);
         head_close(&d->part[i].rows);
+        buf_close(&d->part[i].text);
     }
     free(d->part);
     buf_close(&d->needle);
@@ -163,9 +213,10 @@ void detail_layout(struct detail *d, size_t columns, bool ascii)
 {
     d->columns = columns;
     d->ascii = ascii;
-    head_rows(d, &d->part[0].rows);
     for (size_t i = 0; i < d->n; i++)
-        if (d->part[i].has_view)
+        if (is_about(&d->part[i]))
+            head_rows(d, &d->part[i]);
+        else if (d->part[i].has_view)
             view_layout(&d->part[i].view, columns > ROW_INDENT ? columns - ROW_INDENT : columns,
                         ascii);
 }
@@ -173,15 +224,30 @@ void detail_layout(struct detail *d, size_t columns, bool ascii)
 void detail_waited(struct detail *d, int64_t waited_us)
 {
     d->s.waited_us = waited_us;
-    head_rows(d, &d->part[0].rows);
+    head_rows(d, &d->part[0]);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
+size_t detail_bare(const struct part *p)
+{
+    struct slice s = p->view.text;
+    if (p->kind != PART_VALUE || p->view.kind != VIEW_JSON || !token_opens(s.p[0]))
+        return 0;
+    return !token_closes(s.p[token_blank(s, 1)]) && !view_is_folded(&p->view, 0, 0);
+}
+
 /* The lines of a part below its title; exact. */
 static size_t content_count(struct part *p)
 {
-    return p->folded ? 0 : p->has_view ? view_count(&p->view) : p->rows.n;
+    return p->folded ? 0 : p->has_view ? view_count(&p->view) - 2 * detail_bare(p) : p->rows.n;
+}
+
+size_t detail_shown(struct part *p, size_t line)
+{
+    size_t n = content_count(p);
+    line -= size_min(line, detail_bare(p));
+    return n > 0 ? size_min(line, n - 1) : 0;
 }
 
 size_t detail_base(struct detail *d, size_t part)
@@ -201,8 +267,9 @@ bool detail_spot(struct detail *d, size_t line, struct spot *ret)
         *ret = (struct spot){.part = p, .base = base, .title = line == base, .row = inside};
         if (ret->title)
             return true;
-        if (!p->folded &&
-            (p->has_view ? view_seek(&p->view, inside, &ret->place) : inside < p->rows.n))
+        size_t bare = detail_bare(p);
+        if (!p->folded && (bare == 0 || inside < content_count(p)) &&
+            (p->has_view ? view_seek(&p->view, inside + bare, &ret->place) : inside < p->rows.n))
             return true;
         base += 1 + content_count(p);
         if (line < base)
@@ -224,7 +291,7 @@ size_t detail_lines(struct detail *d, bool *exact)
         if (!p->has_view) {
             lines += p->rows.n;
         } else {
-            lines += view_lines(&p->view, &known);
+            lines += view_lines(&p->view, &known) - 2 * detail_bare(p);
             *exact &= known;
         }
     }
@@ -252,7 +319,7 @@ size_t detail_part(struct detail *d, size_t line, bool forward)
 int64_t detail_seq(struct detail *d, size_t line)
 {
     struct spot s;
-    if (!detail_spot(d, line, &s) || s.part->kind != PART_MESSAGE)
+    if (!detail_spot(d, line, &s) || (s.part->kind != PART_MESSAGE && s.part->kind != PART_VALUE))
         return 0;
     return d->s.message[s.part->message].seq;
 }

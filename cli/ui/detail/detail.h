@@ -1,8 +1,9 @@
 /* detail.h - one call, or one message, as a document of lines: what the detail pane of `ui` shows.
  *
- * Parts     a head (method, target, times, status, sizes, findings with their meaning), each message as indented JSON (or
- *           as text, if it is not JSON), the post-mortem of a hang or crash, and lines of stderr. Each part begins with
- *           a title line.
+ * Parts     of a call first what matters: its status, the error if it failed, its arguments, the contents of its result,
+ *           findings with their meaning, the post-mortem of a hang or crash, and lines of stderr. Below these, folded: times,
+ *           and each message as indented JSON (or as text, if it is not JSON). Of a message: its times and findings, and the
+ *           message. Each part begins with a title line.
  * Folding   each object and array can be folded; a string that has lines, is JSON or is long can be unfolded, and is
  *           shown as lines, or as JSON, then. Texts in the content of a tool's result are unfolded at first. A title
  *           folds its part.
@@ -24,6 +25,8 @@
 #include "wire/finding.h"
 
 #define DETAIL_TEXT_MAX ((size_t)256 << 10)    /* of a text that is unfolded at first */
+#define DETAIL_VALUES_MAX ((size_t)1 << 20)    /* of a message whose values have parts */
+#define DETAIL_CONTENTS_MAX 16                 /* of a result, that have parts */
 #define DETAIL_UNFOLDED_MAX ((size_t)64 << 20) /* of all unfolded strings */
 
 /* ---- the subject, filled by the caller; {NULL, 0} and 0: not known ---- */
@@ -102,7 +105,7 @@ enum detail_fold { DETAIL_TOGGLE, DETAIL_FOLD, DETAIL_UNFOLD };
  * folded or unfolded: the cursor belongs there. MI_ENOENT: nothing to do; MI_EFULL: more than DETAIL_UNFOLDED_MAX. */
 MI_MUST int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line);
 /* Unfolds objects and arrays above this depth of each message and folds the others; 0: everything is folded,
- * SIZE_MAX: nothing. Unfolded strings become strings again. */
+ * SIZE_MAX: nothing, no part either. Unfolded strings become strings again. */
 void detail_fold_all(struct detail *d, size_t depth);
 
 /* ---- searching ---- */

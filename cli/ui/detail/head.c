@@ -178,17 +178,22 @@ static void add_message(const struct detail_message *m, struct head_rows *r)
         head_add(r, "Action", CELLS_BAD, slice_of(actions[m->action]));
 }
 
-void head_rows(const struct detail *d, struct head_rows *r)
+void head_rows(const struct detail *d, struct part *p)
 {
     const struct detail_subject *s = &d->s;
+    struct head_rows *r = &p->rows;
     head_close(r);
     if (s->messages_n == 0)
         return;
-    add_status(s, r);
-    add_message(&s->message[0], r);
-    add_time(s, r);
-    add_redactions(s, r);
-    for (size_t i = 0; i < s->messages_n; i++)
+    if (p->kind == PART_HEAD) {
+        add_status(s, r);
+        add_message(&s->message[0], r);
+    }
+    if (p->kind == PART_ABOUT || !s->is_call) {
+        add_time(s, r);
+        add_redactions(s, r);
+    }
+    for (size_t i = 0; i < s->messages_n && (p->kind == PART_FINDINGS || !s->is_call); i++)
         if (s->message[i].finding.p != NULL)
             add_findings(d, r, s->message[i].finding);
 }
@@ -240,6 +245,15 @@ void head_title(const struct detail *d, const struct part *p, struct cells *c)
     switch (p->kind) {
     case PART_HEAD:
         title_of_head(s, c);
+        break;
+    case PART_VALUE:
+        cells_adds(c, CELLS_TITLE, p->title);
+        break;
+    case PART_FINDINGS:
+        cells_adds(c, CELLS_TITLE, "findings");
+        break;
+    case PART_ABOUT:
+        cells_adds(c, CELLS_TITLE, "about the call");
         break;
     case PART_MESSAGE:
         title_of_message(d, &s->message[p->message], c);

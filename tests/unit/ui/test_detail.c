@@ -233,7 +233,147 @@ static void test_detail_of_long_json_begins_with_an_overview(void **state)
     buf_close(&b);
 }
 
-static void test_detail_call_has_a_head_and_all_parts(void **state)
+/* A call of a tool with this answer; the documents of the next tests. */
+static const char request_text[] =
+    "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
+    "\"arguments\":{\"a\":1,\"b\":{\"c\":\"needle\"}}}}";
+
+struct call_doc {
+    struct detail *d;
+    struct detail_message m[2];
+    struct detail_subject s;
+};
+
+static void call_doc(struct call_doc *u, enum row_kind kind, enum call_status status,
+                     const char *answer)
+{
+    *u = (struct call_doc){.m = {{.seq = 3,
+                                  .from_client = true,
+                                  .kind = KIND_REQUEST,
+                                  .method = {"tools/call", 10},
+                                  .target = {"echo", 4},
+                                  .size = 100,
+                                  .body = slice_of(request_text)},
+                                 {.seq = 4, .kind = kind, .size = 100, .body = slice_of(answer)}}};
+    u->s = (struct detail_subject){
+        .is_call = true, .status = status, .duration_us = 1000, .message = u->m, .messages_n = 2};
+    assert_int_equal(detail_open(&u->d, &u->s), 0);
+    detail_layout(u->d, 60, true);
+}
+
+#define ARGUMENTS                                                                                  \
+    "- arguments\n      \"a\": 1,\n    - \"b\": {\n        \"c\": \"needle\"\n      }\n"
+#define ENVELOPE(kind) "+ about the call\n+ -> request 3  +0us  100B\n+ <- " kind " 4  +0us  100B\n"
+
+static void test_detail_call_begins_with_what_was_asked_and_answered(void **state)
+{
+    (void)state;
+    static const struct {
+        enum row_kind kind;
+        enum call_status status;
+        const char *answer, *lines;
+    } samples[] = {
+        {KIND_RESULT, CALL_OK,
+         "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"one\\ntwo\"},{\"type\":\"image\"}"
+         "]}}",
+         "- tools/call echo\n  Status    ok after 1.00ms\n" ARGUMENTS
+         "- result\n  one\n  two\n- result\n      \"type\": \"image\"\n" ENVELOPE("result")},
+        {KIND_RESULT, CALL_OK,
+         "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"[7]\"}],\"structuredContent\":{"
+         "\"k\":[]}}}",
+         "- tools/call echo\n  Status    ok after 1.00ms\n" ARGUMENTS
+         "- result\n      7\n- structured result\n      \"k\": []\n" ENVELOPE("result")},
+        {KIND_RESULT, CALL_OK, "{\"result\":{}}",
+         "- tools/call echo\n  Status    ok after 1.00ms\n" ARGUMENTS
+         "- result\n    {}\n" ENVELOPE("result")},
+        /* of a failed call the error comes first */
+        {KIND_RESULT, CALL_TOOL_ERROR,
+         "{\"result\":{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"no such "
+         "file\"}]}}",
+         "- tools/call echo\n  Status    tool-error after 1.00ms\n- error\n  no such "
+         "file\n" ARGUMENTS ENVELOPE("result")},
+        {KIND_ERROR, CALL_ERROR,
+         "{\"error\":{\"code\":-32602,\"message\":\"wrong\",\"data\":{\"x\":1}}}",
+         "- tools/call echo\n  Status    error after 1.00ms\n- error -32602\n  wrong\n"
+         "- error data\n      \"x\": 1\n" ARGUMENTS ENVELOPE("error")},
+        /* not a message: as it is */
+        {KIND_RESULT, CALL_OK, "{\"result\":",
+         "- tools/call echo\n  Status    ok after 1.00ms\n" ARGUMENTS
+         "+ about the call\n+ -> request 3  +0us  100B\n- <- result 4  +0us  100B\n"
+         "  - {\n      \"result\"\n"},
+    };
+    for (size_t i = 0; i < MI_COUNT(samples); i++) {
+        struct call_doc u;
+        call_doc(&u, samples[i].kind, samples[i].status, samples[i].answer);
+        unit_expect(u.d, 0, samples[i].lines);
+        detail_close(u.d);
+    }
+}
+
+static void test_detail_values_of_a_call_are_folded_searched_and_copied(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t line;
+        const char *value, *pointer;
+    } copies[] = {
+        {2, "{\"a\":1,\"b\":{\"c\":\"needle\"}}", "/params/arguments"},
+        {3, "1", "/params/arguments/a"},
+        {5, "needle", "/params/arguments/b/c"},
+        {7, "[1]\n", "/result/content/0/text"},
+        {8, "1", "/result/content/0/text"},
+        {9, "x\n", "/result/content/1/text"},
+        {10, "x\n", "/result/content/1/text"},
+    };
+    struct call_doc u;
+    struct detail_hit hit;
+    struct buf b = {0};
+    size_t line;
+    call_doc(&u, KIND_RESULT, CALL_OK,
+             "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"[1]\\n\"},"
+             "{\"type\":\"text\",\"text\":\"x\\n\"}]}}");
+    for (size_t i = 0; i < MI_COUNT(copies); i++) {
+        buf_clear(&b);
+        assert_int_equal(detail_copy(u.d, copies[i].line, DETAIL_COPY_VALUE, &b), 0);
+        assert_string_equal(buf_str(&b), copies[i].value);
+        buf_clear(&b);
+        assert_int_equal(detail_copy(u.d, copies[i].line, DETAIL_COPY_POINTER, &b), 0);
+        assert_string_equal(buf_str(&b), copies[i].pointer);
+        buf_clear(&b);
+        assert_int_equal(detail_copy(u.d, copies[i].line, DETAIL_COPY_BODY, &b), 0);
+        assert_string_equal(buf_str(&b), copies[i].line < 7 ? request_text : buf_str(&b));
+        assert_int_equal(detail_seq(u.d, copies[i].line), copies[i].line < 7 ? 3 : 4);
+    }
+    /* what has a part of its own is not found again in the folded message */
+    assert_int_equal(detail_search(u.d, slice_of("needle"), 0, true, &hit), 0);
+    assert_int_equal(hit.line, 5);
+    assert_false(hit.wrapped);
+    assert_int_equal(detail_search(u.d, slice_of("needle"), 5, true, &hit), 0);
+    assert_int_equal(hit.line, 5);
+    assert_true(hit.wrapped);
+    assert_int_equal(detail_search(u.d, slice_of("needle"), 5, false, &hit), 0);
+    assert_int_equal(hit.line, 5);
+    /* but the rest of the message is, and it is unfolded */
+    size_t end = detail_end(u.d);
+    assert_int_equal(detail_search(u.d, slice_of("jsonrpc"), 0, true, &hit), 0);
+    assert_true(hit.line > 11 && detail_end(u.d) > end);
+    /* its root has no brackets: a member folds the part */
+    assert_int_equal(detail_fold(u.d, 3, DETAIL_TOGGLE, &line), 0);
+    assert_int_equal(line, 2);
+    assert_int_equal(detail_fold(u.d, 2, DETAIL_TOGGLE, &line), 0);
+    assert_int_equal(detail_fold(u.d, 5, DETAIL_TOGGLE, &line), 0);
+    assert_int_equal(line, 4);
+    detail_fold_all(u.d, 0);
+    assert_int_equal(detail_copy(u.d, 3, DETAIL_COPY_POINTER, &b), 0);
+    detail_fold_all(u.d, SIZE_MAX);
+    struct cells c = {0};
+    assert_string_equal(unit_line(u.d, 11, &c), "- about the call");
+    cells_close(&c);
+    buf_close(&b);
+    detail_close(u.d);
+}
+
+static void test_detail_call_has_all_parts(void **state)
 {
     (void)state;
     static const struct detail_message messages[] = {
@@ -247,7 +387,7 @@ static void test_detail_call_has_a_head_and_all_parts(void **state)
          .id = {"12", 2},
          .finding = {"invalid-arguments,new-one", 25},
          .redactions = 2,
-         .body = {"{\"a\":1}", 7}},
+         .body = {request_text, sizeof request_text - 1}},
         {.seq = 4,
          .t_us = 2100000,
          .kind = KIND_NOTIFICATION,
@@ -256,7 +396,8 @@ static void test_detail_call_has_a_head_and_all_parts(void **state)
          .body = {"{}", 2}},
         {.seq = 5, .t_us = 2500000, .kind = KIND_RESULT, .size = 2048, .body_error = "gone"},
     };
-    static const struct detail_note note = {0, {"/a", 2}, {"must be a string", 16}, SEVERITY_ERROR};
+    static const struct detail_note note = {
+        0, {"/params/arguments/a", 19}, {"must be a string", 16}, SEVERITY_ERROR};
     static const struct detail_line lines[] = {{2050000, {"boo\x07", 4}}, {2060000, {"", 0}}};
     struct detail_subject s = {.is_call = true,
                                .status = CALL_TOOL_ERROR,
@@ -276,36 +417,42 @@ static void test_detail_call_has_a_head_and_all_parts(void **state)
     unit_expect(d, 0,
                 "- tools/call ec\\x1bho\n"
                 "  Status    tool-error after 500ms\n"
-                "  Time      +2.00s\n"
-                "  Redacted  2 secrets\n"
+                "- arguments\n"
+                "      \"a\": 1,\n"
+                "      ^ must be a string\n"
+                "    - \"b\": {\n"
+                "        \"c\": \"needle\"\n"
+                "      }\n"
+                "- findings\n"
                 "  Finding   invalid-arguments: The arguments do\n"
                 "            not match the tool's inputSchema.\n"
                 "  Finding   new-one\n"
-                "- -> request 3  +2.00s  100B  id 12\n"
-                "  - {\n"
-                "      \"a\": 1\n"
-                "      ^ must be a string\n"
-                "    }\n"
-                "- <- notification 4  +2.10s  10B  notifications/progress\n"
-                "    {}\n"
-                "- <- result 5  +2.50s  2.0KiB\n"
-                "  gone\n"
                 "- Hang\n"
                 "  - {\n"
                 "      \"pid\": 4\n"
                 "    }\n"
                 "- stderr, the last 2 lines\n"
                 "  +2.05s    boo\\x07\n"
-                "  +2.06s\n");
-    size_t titles[] = {0, 7, 12, 14, 16, 20, 20};
-    for (size_t i = 0; i + 1 < MI_COUNT(titles); i++) {
+                "  +2.06s\n"
+                "+ about the call\n"
+                "+ -> request 3  +2.00s  100B  id 12\n"
+                "+ <- notification 4  +2.10s  10B  notifications/progress\n"
+                "- <- result 5  +2.50s  2.0KiB\n"
+                "  gone\n");
+    size_t titles[] = {0, 2, 8, 12, 16, 19, 20, 21, 22, 22};
+    for (size_t i = 0; i + 1 < MI_COUNT(titles); i++)
         assert_int_equal(detail_part(d, titles[i], true), titles[i + 1]);
-        assert_int_equal(detail_part(d, titles[i] + 1, false), titles[i]);
-    }
-    assert_int_equal(detail_part(d, 12, false), 7);
-    assert_int_equal(detail_seq(d, 13), 4);
-    assert_int_equal(detail_seq(d, 7), 3);
+    assert_int_equal(detail_part(d, 12, false), 8);
+    assert_int_equal(detail_part(d, 10, false), 8);
+    assert_int_equal(detail_seq(d, 21), 4);
+    assert_int_equal(detail_seq(d, 3), 3);
     assert_int_equal(detail_seq(d, 1), 0);
+    size_t line;
+    assert_int_equal(detail_fold(d, 19, DETAIL_UNFOLD, &line), 0);
+    struct cells c = {0};
+    assert_string_equal(unit_line(d, 20, &c), "  Time      +2.00s");
+    assert_string_equal(unit_line(d, 21, &c), "  Redacted  2 secrets");
+    cells_close(&c);
     detail_close(d);
 }
 
@@ -326,7 +473,7 @@ static void test_detail_open_call_waits(void **state)
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 1.00s");
     detail_waited(d, 2500000);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 2.50s");
-    unit_expect(d, 3, "▾ → request 3  +0us  9B\n  not recorded\n");
+    unit_expect(d, 2, "▸ about the call\n▾ → request 3  +0us  9B\n  not recorded\n");
     cells_close(&c);
     detail_close(d);
 }
@@ -436,7 +583,9 @@ int main(void)
         cmocka_unit_test(test_detail_strings_unfold_as_lines_and_json),
         cmocka_unit_test(test_detail_text_of_a_result_is_unfolded),
         cmocka_unit_test(test_detail_of_long_json_begins_with_an_overview),
-        cmocka_unit_test(test_detail_call_has_a_head_and_all_parts),
+        cmocka_unit_test(test_detail_call_begins_with_what_was_asked_and_answered),
+        cmocka_unit_test(test_detail_values_of_a_call_are_folded_searched_and_copied),
+        cmocka_unit_test(test_detail_call_has_all_parts),
         cmocka_unit_test(test_detail_open_call_waits),
         cmocka_unit_test(test_detail_search_unfolds_and_wraps),
         cmocka_unit_test(test_detail_copies_values_and_pointers),
