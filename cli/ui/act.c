@@ -22,53 +22,42 @@ static void toggle(struct ui *u, const struct view_ops *v)
 static int common_key(struct ui *u, enum action x)
 {
     const struct view_ops *v = stack_top(u)->view;
-    switch (x) {
-    case ACTION_QUIT:
+    if (x == ACTION_QUIT)
         u->quit = true;
-        break;
-    case ACTION_LEAVE:
-    case ACTION_BACK:
-        if (u->layers_n > 1)
-            stack_close(u);
-        else
-            u->quit = x == ACTION_LEAVE;
-        break;
-    case ACTION_HELP:
-        toggle(u, &help_view);
-        break;
-    case ACTION_OVERVIEW:
-        toggle(u, &overview_view);
-        break;
-    case ACTION_SERVERS:
-        if (v != &servers_view)
-            return servers_open(u);
+    else if ((x == ACTION_LEAVE || x == ACTION_BACK) && u->layers_n > 1)
         stack_close(u);
-        break;
-    case ACTION_REPAINT:
+    else if (x == ACTION_LEAVE)
+        u->quit = true;
+    else if (x == ACTION_HELP)
+        toggle(u, &help_view);
+    else if (x == ACTION_OVERVIEW)
+        toggle(u, &overview_view);
+    else if (x == ACTION_SERVERS && v == &servers_view)
+        stack_close(u);
+    else if (x == ACTION_SERVERS)
+        return servers_open(u);
+    else if (x == ACTION_REPAINT)
         screen_repaint();
-        break;
-    case ACTION_SEARCH:
-        if (v->search != NULL)
-            ask(u, ASK_SEARCH, "");
-        break;
-    case ACTION_NEXT_MATCH:
-    case ACTION_PREVIOUS_MATCH:
-        if (v->search != NULL)
-            v->search(u, x == ACTION_NEXT_MATCH);
-        break;
-    default:
-        break;
-    }
+    else if (x == ACTION_SEARCH && v->search != NULL)
+        ask(u, ASK_SEARCH, u->search);
+    else if ((x == ACTION_NEXT_MATCH || x == ACTION_PREVIOUS_MATCH) && v->search != NULL)
+        v->search(u, x == ACTION_NEXT_MATCH);
+    else
+        ui_say(u, "this key does nothing here; ? for help");
     return 0;
 }
 
 int act(struct ui *u, const struct press *p)
 {
     u->dirty = true;
-    if (u->asking != ASK_NOTHING)
-        return ask_press(u, p->key);
+    if (u->asking != ASK_NOTHING) /* a pasted line break does not answer */
+        return ask_press(u, p->pasted && p->key < ' ' ? ' ' : p->key);
     buf_clear(&u->message);
     u->alarm = false;
+    if (p->pasted) {
+        ui_say(u, "pasted text is ignored here: first press a key such as / or f");
+        return 0;
+    }
     const struct view_ops *v = stack_top(u)->view;
     enum action x = keys_action(p->key);
     if (v->mouse != NULL && press_is_mouse(p))

@@ -50,11 +50,22 @@ static int export_to(struct ui *u, const char *file, bool call, bool replace)
     return outside_export(u, file, call ? row.seq : 0, replace);
 }
 
+/* An invalid filter can be corrected: the question stays. */
+static int set_filter(struct ui *u, const char *text)
+{
+    int st = feed_filter(u, text);
+    if (st != MI_EINVAL)
+        return st;
+    ask(u, ASK_FILTER, text);
+    u->prompt.proposed = false;
+    return 0;
+}
+
 static int answered(struct ui *u, enum asking what, const char *text)
 {
     switch (what) {
     case ASK_FILTER:
-        return feed_filter(u, text);
+        return set_filter(u, text);
     case ASK_SEARCH:
         if (text[0] != '\0')
             snprintf(u->search, sizeof u->search, "%s", text);
@@ -65,6 +76,12 @@ static int answered(struct ui *u, enum asking what, const char *text)
         return export_to(u, text, what == ASK_EXPORT_CALL, false);
     case ASK_DIFF:
         return compare_open(u, text);
+    case ASK_PIPE:
+        if (text[0] != '\0') {
+            snprintf(u->command, sizeof u->command, "%s", text);
+            show_outside(u, u->command);
+        }
+        return 0;
     case ASK_REPLACE:
         if (strcmp(text, "y") == 0 || strcmp(text, "yes") == 0)
             return export_to(u, u->file_name, u->replaces_call, true);
@@ -79,6 +96,7 @@ static int answered(struct ui *u, enum asking what, const char *text)
 int ask_press(struct ui *u, int key)
 {
     enum asking what = u->asking;
+    char text[PROMPT_MAX + 1];
     if (what == ASK_REPLACE && (key == 'y' || key == 'n')) { /* without Enter */
         u->asking = ASK_NOTHING;
         return answered(u, what, key == 'y' ? "y" : "n");
@@ -86,7 +104,10 @@ int ask_press(struct ui *u, int key)
     switch (prompt_press(&u->prompt, key)) {
     case PROMPT_DONE:
         u->asking = ASK_NOTHING;
-        return answered(u, what, u->prompt.text);
+        buf_clear(&u->message);
+        u->alarm = false;
+        memcpy(text, u->prompt.text, u->prompt.n + 1);
+        return answered(u, what, text);
     case PROMPT_CANCELLED:
         u->asking = ASK_NOTHING;
         break;

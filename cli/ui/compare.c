@@ -1,6 +1,7 @@
 /* compare.c - the chosen session beside another recording, call by call. */
 #include "cli/ui/ui.h"
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "cli/diff/result.h"
 #include "cli/frame/recording.h"
@@ -48,8 +49,12 @@ static const struct view_ops compare_view;
 static int open_session(struct ui *u, struct query *q, const struct query_session *s,
                         enum diff_side side, struct buf *error)
 {
-    int st = session_describe(q, s, &u->compare->title[side]);
-    return st == 0 ? source_open_session(&u->compare->source[side], q, s, error) : st;
+    struct buf *title = &u->compare->title[side];
+    char started[CLOCK_TEXT_MAX]; /* before the name, which may be cut */
+    clock_local_text(s->started_at_us, started);
+    buf_printf(title, "%lld  %s  ", (long long)s->id, started);
+    buf_slice_add(title, s->name);
+    return source_open_session(&u->compare->source[side], q, s, error);
 }
 
 /* The vault of the other session: with a file on the screen, that of the settings. */

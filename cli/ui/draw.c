@@ -61,6 +61,12 @@ static void session_line(struct ui *u)
     if (f->open > 0)
         cells_addf(&u->cells, CELLS_WAIT, "  %lld %s", (long long)f->open,
                    u->state == SESSION_LIVE ? "open" : "unanswered");
+    if (u->listing.figures.others > 0)
+        cells_addf(&u->cells, CELLS_DIM, "  %lld of the server",
+                   (long long)u->listing.figures.others);
+    if (u->listing.figures.others_failed > 0)
+        cells_addf(&u->cells, CELLS_BAD, ", %lld failed",
+                   (long long)u->listing.figures.others_failed);
     add_time(u, "p50", latency_percentile(&f->latency, 50));
     add_time(u, "p95", latency_percentile(&f->latency, 95));
     add_time(u, "p99", latency_percentile(&f->latency, 99));
@@ -115,6 +121,8 @@ static const char *question_of(enum asking what)
         return "export to (.jsonl .html .md .csv): ";
     case ASK_DIFF:
         return "compare with (session or file; empty: the one before): ";
+    case ASK_PIPE:
+        return "| ";
     case ASK_REPLACE:
         return "the file exists; replace it? (y/n) ";
     case ASK_NOTHING:
@@ -132,7 +140,7 @@ static void draw_prompt(struct ui *u, const struct area *a)
     size_t from = at >= u->width ? at - u->width + 1 : 0; /* a long line scrolls */
     cells_begin(&u->cells, from, u->width, u->ascii);
     cells_adds(&u->cells, CELLS_LABEL, question_of(u->asking));
-    cells_add(&u->cells, CELLS_PLAIN, typed);
+    cells_add(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
     draw_line(u, a, 0, SCREEN_NORMAL);
     screen_cursor(at - from, a->y);
 }
@@ -161,19 +169,35 @@ static void draw_hints(struct ui *u, const struct area *a)
     draw_line(u, a, 0, SCREEN_NORMAL);
 }
 
+/* Above the last `below` lines; a long one takes several. */
+static void draw_message(struct ui *u, size_t below)
+{
+    size_t n = 0, next, most = u->height - 1 - below;
+    for (struct slice rest = buf_slice(&u->message); rest.n > 0 && n < most; n++) {
+        (void)cells_line(rest, u->ascii, u->width - 1, &next);
+        rest = (struct slice){rest.p + next, rest.n - next};
+    }
+    struct slice rest = buf_slice(&u->message);
+    struct area a = {0, u->height - below - n, u->width, 1};
+    for (; n > 0; n--, a.y++) {
+        cells_begin(&u->cells, 0, u->width, u->ascii);
+        cells_blank(&u->cells, 1);
+        cells_add(&u->cells, CELLS_PLAIN,
+                  (struct slice){rest.p, cells_line(rest, u->ascii, u->width - 1, &next)});
+        draw_line(u, &a, 0, u->alarm ? SCREEN_ALARM : SCREEN_NORMAL);
+        rest = (struct slice){rest.p + next, rest.n - next};
+    }
+}
+
 static void draw_footer(struct ui *u)
 {
     struct area a = {0, u->height - 1, u->width, 1};
-    if (u->asking != ASK_NOTHING) {
+    if (u->asking != ASK_NOTHING)
         draw_prompt(u, &a);
-    } else if (u->message.n > 0) {
-        cells_begin(&u->cells, 0, u->width, u->ascii);
-        cells_adds(&u->cells, CELLS_PLAIN, " ");
-        cells_add(&u->cells, CELLS_PLAIN, buf_slice(&u->message));
-        draw_line(u, &a, 0, u->alarm ? SCREEN_ALARM : SCREEN_NORMAL);
-    } else {
+    else if (u->message.n == 0)
         draw_hints(u, &a);
-    }
+    if (u->message.n > 0)
+        draw_message(u, u->asking != ASK_NOTHING);
 }
 
 /* ---- the whole ---- */

@@ -55,7 +55,8 @@ static void draw_value(struct ui *u, const struct column *c, const struct column
     switch (c->type) {
     case COLUMN_NUMBER:
         buf_clear(&u->scratch);
-        buf_int(&u->scratch, v->n);
+        if (v->n >= 0)
+            buf_int(&u->scratch, v->n);
         draw_field(u, v->n > 0 ? c->style : CELLS_DIM, buf_slice(&u->scratch), c->width,
                    DRAW_RIGHT);
         break;

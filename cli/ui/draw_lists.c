@@ -57,6 +57,7 @@ static void start_text(int64_t started_at_us, char ret[CLOCK_TEXT_MAX])
 static const struct column session_columns[] = {
     {"began", 8, 0, COLUMN_TEXT, CELLS_DIM},
     {"lasted", 8, 44, COLUMN_DURATION, CELLS_DIM},
+    {"failed", 7, 36, COLUMN_NUMBER, CELLS_BAD},
     {"msgs", 7, 0, COLUMN_NUMBER, CELLS_NUMBER},
     {0},
 };
@@ -93,6 +94,7 @@ static void session_cells(struct ui *u, const struct area *a, const struct sessi
     const struct column_value values[] = {
         {0, slice_of(start), CELLS_DIM},
         {.n = sessions_lasted_us(r, clock_wall_us())},
+        {.n = r->failed},
         {.n = r->messages},
     };
     draw_columns(u, session_columns, r->page->session.name, values);
@@ -224,7 +226,11 @@ static void lead(struct ui *u, const struct columns *c, const struct query_messa
         draw_field(u, CELLS_DIM, slice_of(seq), c->seq, DRAW_RIGHT);
     if (c->time > 0)
         time_field(u, m->t_us, c->time);
-    cells_blank(&u->cells, 1);
+    const struct beside_call *kept = &u->beside.call[0];
+    if (m->seq == kept->seq && ui_session(u)->id == kept->session)
+        cells_adds(&u->cells, CELLS_FOLD, mark(u, "\xE2\x97\x86", "*"));
+    else
+        cells_blank(&u->cells, 1);
 }
 
 /* The part of the line that may be cut: cells are begun with its width. */

@@ -84,17 +84,20 @@ static bool read_filter(struct ui *u, const char *text, struct buf *error)
 int feed_filter(struct ui *u, const char *text)
 {
     struct buf error = {0};
-    char kept[PROMPT_MAX + 1];
-    memcpy(kept, text, strlen(text) + 1); /* it may be that of the filter before */
+    char before[PROMPT_MAX + 1];
+    memcpy(before, u->filter, sizeof before);
     drop_filter(u);
-    if (read_filter(u, kept, &error)) {
-        memcpy(u->filter, kept, strlen(kept) + 1);
-    } else {
+    bool valid = read_filter(u, text, &error);
+    if (!valid) {
         ui_complain(u, "%s", buf_str(&error));
         drop_filter(u);
+        valid = read_filter(u, before, &error);
+        text = before;
     }
+    memcpy(u->filter, text, valid ? strlen(text) + 1 : 0);
+    bool same = text == before;
     buf_close(&error);
-    return read_lists(u);
+    return same ? MI_EINVAL : read_lists(u);
 }
 
 /* ---- the list ---- */
@@ -255,6 +258,10 @@ int feed_step(struct ui *u, bool *ret_more)
     }
     *ret_more = (ui_session(u) != NULL && u->listing.first > 1 && !u->listing_full) ||
                 !u->sessions.complete;
+    if (st == 0 && !*ret_more) {
+        st = sessions_count(&u->sessions, u->q, ret_more);
+        u->stale |= *ret_more;
+    }
     return st;
 }
 

@@ -47,6 +47,8 @@ static const struct keys_row rows[] = {
     {ACTION_COPY, {'y'}, "y", "copy the value to the terminal's clipboard"},
     {ACTION_COPY_POINTER, {'p'}, "p", "copy the JSON Pointer of the value"},
     {ACTION_COPY_BODY, {'Y'}, "Y", "copy the whole message"},
+    {ACTION_PAGER, {'v'}, "v", "show the value in $PAGER or $EDITOR"},
+    {ACTION_PIPE, {'|'}, "|", "give the value to a command, such as jq"},
     {ACTION_EXPORT, {'e'}, "e", "export the session to a file"},
     {ACTION_EXPORT_CALL, {'E'}, "E", "export the call to a file, as JSON lines"},
     {ACTION_BESIDE, {'c'}, "c", "compare two calls: c on each of them"},

@@ -3,6 +3,7 @@
 
 #include "base/os/process.h"
 #include "base/os/spawn.h"
+#include "base/write_all.h"
 #include "cli/look/follow/watch.h"
 #include "cli/settings/config.h"
 
@@ -78,10 +79,13 @@ static bool command_of(const char *const *words, char *argv[WORDS_MAX])
     return argv[0] != NULL;
 }
 
-/* Runs a command in the terminal, and waits for Enter after it. */
-static void run_in_terminal(char *const *argv)
+enum after { AFTER_ENTER, AFTER_FAILURE };
+
+/* Runs a command in the terminal, with this input, -1: the terminal. Waits for Enter after it, or only if it failed. */
+static void run_in_terminal(char *const *argv, int in, enum after after)
 {
-    struct streams same = {-1, -1, -1};
+    struct streams same = {in, -1, -1};
+    int status = -1;
     struct sigaction before[MI_COUNT(meanwhile)];
     pid_t pid;
     screen_leave();
@@ -91,17 +95,18 @@ static void run_in_terminal(char *const *argv)
     }
     int st = spawn(argv, NULL, redirect, &same, &pid);
     if (st == 0)
-        (void)wait_for(pid);
+        status = wait_for(pid);
     else
         fprintf(stderr, "cannot run %s: %s\n", argv[0], strerror(errno));
-    wait_for_enter();
+    if (after == AFTER_ENTER || status != 0)
+        wait_for_enter();
     for (size_t i = 0; i < MI_COUNT(meanwhile); i++)
         sigaction(meanwhile[i].number, &before[i], NULL);
     screen_return();
 }
 
-/* Runs a command without the terminal. Its stderr, and its stdout unless that is a file, are added to b. */
-static int run_quietly(char *const *argv, int out, struct buf *b)
+/* Runs a command without the terminal, with this input, -1: none. Its stderr, and its stdout unless that is a file, are added to b. */
+static int run_quietly(char *const *argv, int in, int out, struct buf *b)
 {
     int end[2];
     pid_t pid;
@@ -112,7 +117,7 @@ static int run_quietly(char *const *argv, int out, struct buf *b)
     (void)fcntl(end[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(end[1], F_SETFD, FD_CLOEXEC);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    struct streams s = {null, out >= 0 ? out : end[1], end[1]};
+    struct streams s = {in >= 0 ? in : null, out >= 0 ? out : end[1], end[1]};
     int st = spawn(argv, NULL, redirect, &s, &pid);
     close(end[1]);
     while (st == 0 && ((n = read(end[0], bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR)))
@@ -145,7 +150,7 @@ static int run_to(const char *const *words, int out, struct buf *ret_said)
     struct buf said = {0};
     if (!command_of(words, argv))
         return -1;
-    int status = run_quietly(argv, out, &said);
+    int status = run_quietly(argv, -1, out, &said);
     buf_slice_add(ret_said, first_line(&said));
     buf_close(&said);
     free(argv[0]);
@@ -224,8 +229,69 @@ int outside_send(struct ui *u, int64_t seq, bool edit)
         words[n++] = "--edit";
     if (!command_of(words, argv))
         return MI_ENOMEM;
-    run_in_terminal(argv);
+    run_in_terminal(argv, -1, AFTER_ENTER);
     u->dirty = true;
     free(argv[0]);
     return 0;
+}
+
+/* ---- a text for another program ---- */
+
+/* A file with the text, open for reading; path is its name. -1: it cannot be written, as the message says. */
+static int text_file(struct ui *u, struct slice text, struct buf *path)
+{
+    const char *dir = getenv("TMPDIR");
+    bool json = text.n > 0 && (*text.p == '{' || *text.p == '[');
+    buf_printf(path, "%s/mcp-interposer-XXXXXX%s", dir != NULL && dir[0] == '/' ? dir : "/tmp",
+               json ? ".json" : ".txt");
+    int fd = path->failed ? -1 : mkostemps(path->p, json ? 5 : 4, O_CLOEXEC);
+    if (fd >= 0 && write_all(fd, text) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    ui_complain(u, "cannot write %s: %s", buf_str(path), strerror(errno));
+    if (fd >= 0) {
+        (void)unlink(buf_str(path));
+        close(fd);
+    }
+    return -1;
+}
+
+void outside_show(struct ui *u, struct slice text, const char *command)
+{
+    static const char pager[] = "exec ${PAGER:-${EDITOR:-less}} \"$1\"";
+    struct buf path = {0};
+    int fd = text_file(u, text, &path);
+    if (fd < 0) {
+        buf_close(&path);
+        return;
+    }
+    const char *const words[] = {"sh",
+                                 "-c",
+                                 command != NULL ? command : pager,
+                                 "sh",
+                                 command != NULL ? NULL : buf_str(&path),
+                                 NULL};
+    char *argv[MI_COUNT(words)];
+    memcpy(argv, words, sizeof argv);
+    run_in_terminal(argv, command != NULL ? fd : -1, command != NULL ? AFTER_ENTER : AFTER_FAILURE);
+    (void)unlink(buf_str(&path));
+    close(fd);
+    buf_close(&path);
+}
+
+bool outside_tmux_copy(struct ui *u, struct slice text)
+{
+    static const char *const words[] = {"tmux", "load-buffer", "-w", "-", NULL};
+    char *argv[MI_COUNT(words)];
+    const char *tmux = getenv("TMUX");
+    struct buf path = {0}, said = {0};
+    memcpy(argv, words, sizeof argv);
+    int fd = tmux != NULL && tmux[0] != '\0' ? text_file(u, text, &path) : -1;
+    bool copied = fd >= 0 && run_quietly(argv, fd, -1, &said) == 0;
+    if (fd >= 0) {
+        (void)unlink(buf_str(&path));
+        close(fd);
+    }
+    buf_close(&path);
+    buf_close(&said);
+    return copied;
 }

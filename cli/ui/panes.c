@@ -112,58 +112,6 @@ static int back(struct ui *u, enum action x)
     return 0;
 }
 
-/* ---- copying ---- */
-
-static void copy_text(struct ui *u, const struct buf *b, const char *what)
-{
-    if (b->n > 0 && screen_copy(buf_slice(b)))
-        ui_say(u, "copied %s, %zu bytes", what, b->n);
-    else if (b->n > 0)
-        ui_complain(u, "%zu bytes are more than a terminal takes (%zu); e writes a file", b->n,
-                    SCREEN_COPY_MAX);
-}
-
-/* Of the row in a list: its first message. */
-static void copy_row(struct ui *u, struct buf *b)
-{
-    if (show_selected(u, u->shown.columns != 0 ? u->shown.columns : 80) == 0 &&
-        u->shown.subject.messages_n > 0)
-        buf_slice_add(b, u->shown.message[0].body);
-    copy_text(u, b, "the message");
-}
-
-static void copy_line(struct ui *u, enum detail_copy what, struct buf *b)
-{
-    char text[40];
-    if (u->shown.doc == NULL)
-        return;
-    if (detail_copy(u->shown.doc, u->shown.at, what, b) < 0) {
-        ui_complain(u, "this line has no such text");
-        return;
-    }
-    snprintf(text, sizeof text, "message %lld", (long long)detail_seq(u->shown.doc, u->shown.at));
-    copy_text(u, b,
-              what == DETAIL_COPY_VALUE     ? "the value"
-              : what == DETAIL_COPY_POINTER ? "the pointer"
-                                            : text);
-}
-
-static void copy(struct ui *u, enum detail_copy what)
-{
-    struct buf b = {0};
-    if (ui_session(u) == NULL)
-        return;
-    if (u->focus == PANE_SESSIONS) {
-        buf_slice_add(&b, ui_session(u)->uid);
-        copy_text(u, &b, "the UID");
-    } else if (u->focus == PANE_LIST) {
-        copy_row(u, &b);
-    } else {
-        copy_line(u, what, &b);
-    }
-    buf_close(&b);
-}
-
 /* ---- the mouse ---- */
 
 /* The first click selects, one on what is selected opens it. */
@@ -321,9 +269,15 @@ static int main_key(struct ui *u, enum action x)
     case ACTION_COPY:
     case ACTION_COPY_POINTER:
     case ACTION_COPY_BODY:
-        copy(u, x == ACTION_COPY           ? DETAIL_COPY_VALUE
-                : x == ACTION_COPY_POINTER ? DETAIL_COPY_POINTER
-                                           : DETAIL_COPY_BODY);
+        copy_selected(u, x == ACTION_COPY           ? DETAIL_COPY_VALUE
+                         : x == ACTION_COPY_POINTER ? DETAIL_COPY_POINTER
+                                                    : DETAIL_COPY_BODY);
+        break;
+    case ACTION_PAGER:
+        show_outside(u, NULL);
+        break;
+    case ACTION_PIPE:
+        ask(u, ASK_PIPE, u->command);
         break;
     case ACTION_EXPORT:
     case ACTION_EXPORT_CALL:

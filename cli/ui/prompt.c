@@ -8,6 +8,7 @@ void prompt_set(struct prompt *p, const char *text)
     memcpy(p->text, s.p, s.n);
     p->text[s.n] = '\0';
     p->n = p->at = s.n;
+    p->proposed = s.n > 0;
 }
 
 static size_t before(const struct prompt *p, size_t at)
@@ -49,6 +50,8 @@ static void insert(struct prompt *p, int key)
     if (key < ' ' || key == 0x7F || key >= PRESS_UP)
         return;
     size_t n = text_utf8_put((uint32_t)key, c);
+    if (p->proposed)
+        cut(p, 0, p->n);
     if (p->n + n > PROMPT_MAX)
         return;
     memmove(&p->text[p->at + n], &p->text[p->at], p->n - p->at + 1);
@@ -98,5 +101,6 @@ enum prompt_result prompt_press(struct prompt *p, int key)
     default:
         insert(p, key);
     }
+    p->proposed = false;
     return PROMPT_EDITED;
 }

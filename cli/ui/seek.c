@@ -4,17 +4,32 @@
 #include "cli/frame/session.h"
 #include "cli/ui/text/find.h"
 
-#define PART 500 /* messages of one step */
+#define PART 500         /* messages of one step */
+#define CALLS_PART 20000 /* the same, of calls that are asked for by their status */
+
+/* Calls are asked for, in all sessions; of messages, and with texts in the filter, the list of this session is searched. */
+static bool asks_for_calls(const struct ui *u)
+{
+    return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&
+           u->question.kind == KIND_UNKNOWN;
+}
 
 void seek_begin(struct ui *u, enum seek_what what, bool forward)
 {
-    struct listed row;
-    if (!list_row(u, &row) || (what == SEEK_TEXT && u->search[0] == '\0'))
+    struct listed row = {0};
+    bool found = list_row(u, &row);
+    if (ui_session(u) == NULL || (what == SEEK_TEXT && (!found || u->search[0] == '\0')))
         return;
-    u->seek = (struct seek){.on = true, .forward = forward, .what = what, .start = row.seq};
-    u->seek.at = forward ? row.seq + 1 : row.seq - 1;
+    u->seek = (struct seek){.on = true,
+                            .forward = forward,
+                            .what = what,
+                            .start = row.seq,
+                            .at = forward ? row.seq + 1 : row.seq - 1,
+                            .session = ui_session(u)->id,
+                            .origin = ui_session(u)->id,
+                            .last = u->listing.last};
     /* The end of a call belongs to its row: backwards, it stands after later rows. */
-    if (!forward && u->mode == LISTING_CALLS)
+    if (!forward && u->mode == LISTING_CALLS && !asks_for_calls(u))
         u->seek.at = u->listing.last;
 }
 
@@ -92,9 +107,81 @@ static void finish(struct ui *u, int64_t found)
     list_go(u, listing_place(&u->listing, found));
 }
 
+static bool on_failed(void *ctx, const struct query_call *c)
+{
+    *(int64_t *)ctx = c->request_seq;
+    return false;
+}
+
+/* The first failed call from `at` on, in one part of a session. *ret 0: none. */
+static int failed_in_part(struct ui *u, int64_t *ret)
+{
+    struct seek *k = &u->seek;
+    struct filter f = FILTER_ANY;
+    int64_t from = k->forward ? k->at : k->at - CALLS_PART + 1;
+    int64_t to = k->forward ? k->at + CALLS_PART - 1 : k->at;
+    struct call_question x = {.filter = &f,
+                              .side = CALLS_OF_PEERS,
+                              .newest_first = !k->forward,
+                              .from = query_call_id(k->session, from < 1 ? 1 : from),
+                              .up_to = query_call_id(k->session, to)};
+    f.session_id = k->session;
+    f.failed = true;
+    f.tool = u->question.field[QUESTION_TOOL];
+    f.method = u->question.field[QUESTION_METHOD];
+    f.statuses = u->question.status != CALL_UNKNOWN ? 1u << u->question.status : 0;
+    k->at = k->forward ? to + 1 : from - 1;
+    *ret = 0;
+    return to < 1 ? 0 : query_calls_of(u->q, &x, on_failed, ret);
+}
+
+/* The next session of the list, forward an older one; ends the search after all of them. */
+static int next_session(struct ui *u)
+{
+    struct seek *k = &u->seek;
+    int64_t t_us;
+    size_t at = sessions_place(&u->sessions, k->session), n = u->sessions.n;
+    int st = 0;
+    if (k->forward && at + 1 >= n && !u->sessions.complete)
+        st = sessions_older(&u->sessions, u->q);
+    n = u->sessions.n;
+    bool ends = k->forward ? at + 1 >= n : at == 0;
+    if (st < 0 || n == 0 || (k->wrapped && (ends || k->session == k->origin))) {
+        finish(u, 0);
+        return st;
+    }
+    k->wrapped |= ends;
+    if (k->forward)
+        k->session = u->sessions.id[ends ? 0 : at + 1];
+    else
+        k->session = u->sessions.id[(ends ? n : size_min(at, n)) - 1];
+    st = query_last_message(u->q, k->session, &k->last, &t_us);
+    k->at = k->forward ? 1 : k->last;
+    return st;
+}
+
+static int failed_step(struct ui *u)
+{
+    struct seek *k = &u->seek;
+    int64_t found = 0;
+    if (k->forward ? k->at <= k->last : k->at >= 1) {
+        int st = failed_in_part(u, &found);
+        if (st < 0 || found == 0)
+            return st;
+        st = feed_choose(u, k->session); /* which ends the search */
+        finish(u, found);
+        u->list_cursor.key = found;
+        u->list_cursor.follows = false;
+        return st;
+    }
+    return next_session(u);
+}
+
 int seek_step(struct ui *u)
 {
     struct seek *k = &u->seek;
+    if (asks_for_calls(u))
+        return failed_step(u);
     struct looking l = {.u = u};
     int64_t last = u->listing.last;
     if (k->forward ? k->at > last : k->at < 1) {

@@ -29,6 +29,7 @@ enum asking {
     ASK_EXPORT,
     ASK_EXPORT_CALL,
     ASK_DIFF,
+    ASK_PIPE,
     ASK_REPLACE, /* an existing file: y or n */
 };
 
@@ -75,6 +76,8 @@ struct seek {
     bool on, forward, wrapped;
     enum seek_what what;
     int64_t start, at; /* where it began, and the next message to look at */
+    /* Of failed calls, in all sessions of the list: */
+    int64_t session, origin, last; /* the one that is looked at, where it began, its last message */
 };
 
 #define SHOWN_MESSAGES 24 /* of a call */
@@ -157,6 +160,7 @@ struct ui {
     enum asking asking;
     struct prompt prompt;
     char file_name[PROMPT_MAX + 1]; /* of the export that may be replaced */
+    char command[PROMPT_MAX + 1];   /* that got a value last */
     bool replaces_call;
     struct buf message; /* owned; in the footer until the next key */
     bool alarm;         /* it is an error */
@@ -203,7 +207,7 @@ MI_MUST int feed_list(struct ui *u);
 MI_MUST int feed_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since. *ret_more: call again. */
 MI_MUST int feed_changes(struct ui *u, bool *ret_more);
-/* Sets the filter and reads the lists again. An invalid filter is removed, and the message says what is wrong. */
+/* Sets the filter and reads the lists again. MI_EINVAL: it is invalid, as the message says, and the one before stays. */
 MI_MUST int feed_filter(struct ui *u, const char *text);
 
 /* ---- seek.c ---- */
@@ -220,6 +224,11 @@ void show_close(struct ui *u);
 
 /* ---- running_servers.c ---- */
 MI_MUST int servers_open(struct ui *u);
+
+/* ---- copy.c: what is selected: a UID, a message, or the text of a line ---- */
+void copy_selected(struct ui *u, enum detail_copy what);
+/* Shows it in a pager or, with a command, gives it to that. */
+void show_outside(struct ui *u, const char *command);
 
 /* ---- compare.c ---- */
 /* Compares the chosen session with another recording, or says why it cannot. ref: a session or a file; "": the session of
@@ -275,6 +284,10 @@ void draw_columns(struct ui *u, const struct column *columns, struct slice name,
 int outside_run(const char *const *words, struct buf *ret_said);
 /* Runs `send` with a request of the chosen session; the terminal belongs to it meanwhile. edit: with --edit. */
 MI_MUST int outside_send(struct ui *u, int64_t seq, bool edit);
+/* Shows a text in $PAGER or $EDITOR or, with a command, gives it to that as input. */
+void outside_show(struct ui *u, struct slice text, const char *command);
+/* Copies a text with tmux, which also gives it to the terminal's clipboard. false: this is not tmux, or it cannot. */
+bool outside_tmux_copy(struct ui *u, struct slice text);
 /* Writes the chosen session, or with seq > 0 one of its calls, to a file. The message says what came of it. */
 MI_MUST int outside_export(struct ui *u, const char *file, int64_t seq, bool replace);
 

@@ -23,7 +23,7 @@ SIZES = ((60, 16), (80, 24), (200, 60))
 class Screen:
     """`mcp-interposer ARGS` in a terminal of tmux."""
 
-    def __init__(self, t, *args, size=(80, 24), env=None, term="tmux-256color"):
+    def __init__(self, t, *args, size=(80, 24), env=None, term="tmux-256color", tmux=False):
         if shutil.which("tmux") is None:
             raise lib.Skip("tmux is not installed")
         lib.settle()
@@ -33,7 +33,7 @@ class Screen:
         # The program gets its variables from `env`: tmux sets TERM and others itself.
         words = " ".join(shlex.quote(f"{k}={v}") for k, v in env.items())
         self.tmux("-f", "/dev/null", "-u", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]),
-                  f"env -i {words} {command}; echo exit status $?; stty -a | grep -o '.icanon'; exec sleep 1000", env=env)
+                  f"env -i {words} {'TMUX=$TMUX' if tmux else ''} {command}; echo exit status $?; stty -a | grep -o '.icanon'; exec sleep 1000", env=env)
         t.closing.callback(self.tmux, "kill-server", check=False)
 
     def tmux(self, *args, check=True, env=None):
@@ -330,13 +330,21 @@ def _(t):
     s.keys("f", "C-u")
     s.type("tols:x")
     s.keys("Enter")
-    s.sees("unknown field 'tols'", "calls 30/30|calls [0-9]+/30")
-    s.keys("f")
-    s.type("server:mail")
+    s.sees("unknown field 'tols'", "filter: tols:x", "calls 1/1 that match")  # the filter before stays, and what was typed
+    s.keys("BSpace", "BSpace", "y")
+    s.sees("filter: tolsy")
+    s.keys("Escape", "f")
+    s.type("server:mail")  # replaces the filter that is proposed
     s.keys("Enter")
     s.sees("send_email", "calls 1/1")
     s.keys("Escape")
     s.sees("2 sessions", gone=["filter:"])
+    s.keys("x")  # in another session
+    s.sees("sessions 2/2|calls 4/30", "calls 4/30")
+    s.keys("x")
+    s.sees("continued at the other end", "calls 4/30")
+    s.keys("g", "X")
+    s.sees("calls 4/30")
     s.quit()
     s = Screen(t, "ui", "--vault", t.vault, "1")
     s.sees("calls 30/30")
@@ -452,7 +460,7 @@ def _(t):
     s.keys("d")
     s.sees("compare with")
     s.keys("Enter")
-    s.sees("compare: 1 changed, 0 moved, 28 missing, 1 added, 1 the same", "session 1 of files", "session 3 of files",
+    s.sees("compare: 1 changed, 0 moved, 28 missing, 1 added, 1 the same", r"1  2026-11-21 10:15:37  files .* 3  2026-11-21 10:20:37  files",
            r"list_dir .* ≠ .* list_dir", r"\+ +5 new_tool", gone=["sessions [0-9]"])
     s.keys("g")
     s.sees(r"- +.?content 1", r"\+ +.?something else", "/content/0/text")
@@ -536,6 +544,99 @@ for line in sys.stdin:
     os.kill(s.pid(), signal.SIGTERM)
     text = s.sees("^exit status 0", r"^ ?-?icanon")  # the line may have had other text
     check("-icanon" not in text, f"the terminal was not restored:\n{text}")
+
+
+@case("ui: v shows a value in $PAGER, | gives it to a command, y copies with tmux")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(100, 30), env={"PAGER": "cat -A; echo pager read"}, tmux=True)
+    s.sees("call 59 ")
+    s.keys("Enter", "/")
+    s.type("/tmp/29")
+    s.keys("Enter")
+    s.sees('"path": "/tmp/29"')
+    s.keys("|")
+    s.type("tr a-z A-Z")
+    s.keys("Enter")
+    s.sees("^/TMP/29", r"\[Enter goes back to ui\]")
+    s.keys("Enter", "|")
+    s.sees(r"^\| tr a-z A-Z")
+    s.type("echo three; exit 3")  # replaces the last command
+    s.keys("Enter")
+    s.sees(r"^three\n\n?\[Enter")
+    s.keys("Enter")
+    s.sees("call 59 ", gone=["goes back"])
+    s.tmux("set-option", "-g", "set-clipboard", "off")  # OSC 52 has no effect
+    s.keys("y")
+    s.sees("copied the value")
+    lib.wait_until(lambda: s.tmux("show-buffer", check=False) == "/tmp/29", 10, lambda: s.tmux("show-buffer", check=False))
+    s.quit()
+    shown = t.tmp / "shown"
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(100, 30), env={"PAGER": f"cp -t {shown}"})
+    shown.mkdir()
+    s.sees("call 59 ")
+    s.keys("v")
+    file = lib.wait_until(lambda: list(shown.glob("*.json")), 10, "the file that the pager got")[0]
+    eq(json.loads(file.read_text())["id"], 59, "the message")
+    eq(list(t.tmp.glob("mcp-interposer-*")), [], "what is left")
+    s.sees("calls 30/30", gone=["goes back"])
+    s.quit()
+
+
+@case("ui: unknown keys say so; pasted text and unknown sequences are no keys, but a question takes the text")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))
+    s.sees("calls 30/30")
+    s.keys("B")
+    s.sees(r"this key does nothing here; \? for help")
+    s.tmux("set-buffer", "Q\nc and more\n")
+    s.tmux("paste-buffer", "-p")
+    s.sees("pasted text is ignored")
+    s.type("\033[?64;1;2c\033]11;rgb:ff/ff/ff\033\\\033P1+r\033\\")  # a terminal answers
+    s.keys("f")
+    s.sees("filter:", gone=["is kept"])
+    s.tmux("set-buffer", "tool:read_file\ncontent")
+    s.tmux("paste-buffer", "-p")
+    s.sees("filter: tool:read_file content")
+    s.keys("Enter")
+    s.sees("calls [0-9]+/15 that match")
+    s.keys("Escape", "Escape")
+    s.sees("sessions 2/2")
+    s.quit()
+
+
+@case("ui: messages are not cut, and the name of an export is proposed")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))
+    deep = t.tmp / ("a" * 60) / ("b" * 60) / "no.jsonl"
+    s.sees("calls 30/30")
+    s.keys("e")
+    s.sees("files-1.jsonl")
+    s.type(str(deep))
+    s.keys("Enter")
+    text = s.sees("No such file")
+    check(str(deep) in text.replace("\n", "").replace(" ", ""), text)
+    s.keys("c")
+    s.sees("29 *0:29.000◆list_dir|◆")
+    s.keys("c")
+    s.sees("nothing is kept", gone=["◆"])
+    s.quit()
+
+
+@case("ui: the list of sessions has their failed calls, and the head those of the server")
+def _(t):
+    small(t)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("BEGIN")
+        request(db, 2, 3, "x", direction="s2c", t_us=5)
+        db.execute("UPDATE messages SET method = 'roots/list', target = NULL WHERE session_id = 2 AND seq = 3")
+        answer(db, 2, 4, 3, "no", t_us=6, kind="error", direction="c2s")
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, size=(80, 24))
+    s.sees(r"server +began +lasted +failed +msgs", r"files .* 1 +60$", r"mail .* 0 +4$", "1 call  1 unanswered  1 of the server, 1 failed", "calls 2/2")
+    s.quit()
 
 
 # --- live ---------------------------------------------------------------------------------------------

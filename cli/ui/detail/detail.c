@@ -124,13 +124,6 @@ static int add_notes(struct detail *d)
     return st == MI_EFULL ? 0 : st;
 }
 
-struct part *detail_add(struct detail *d, enum part_kind kind)
-{
-    struct part *p = &d->part[d->n++];
-    *p = (struct part){.kind = kind};
-    return p;
-}
-
 /* Has rows of head.c. */
 static bool is_about(const struct part *p)
 {

@@ -71,8 +71,14 @@ struct spot {
     struct view_place place; /* of a part with a view */
 };
 bool detail_spot(struct detail *d, size_t line, struct spot *ret);
-size_t detail_base(struct detail *d, size_t part);              /* the line of its title; exact */
-struct part *detail_add(struct detail *d, enum part_kind kind); /* d->n < d->cap */
+size_t detail_base(struct detail *d, size_t part); /* the line of its title; exact */
+/* d->n < d->cap */
+static inline struct part *detail_add(struct detail *d, enum part_kind kind)
+{
+    struct part *p = &d->part[d->n++];
+    *p = (struct part){.kind = kind};
+    return p;
+}
 /* 1: the brackets around the value are not shown, as the title stands for them. */
 size_t detail_bare(const struct part *p);
 /* The line below the title that shows this line of the part's view. */

@@ -25,8 +25,9 @@ struct tool_figures {
 
 struct figures {
     struct tool_figures all;
-    struct intern names;       /* owned */
-    struct tool_figures *tool; /* owned; tool i has name i */
+    int64_t others, others_failed; /* requests of the server, which are in the list, too */
+    struct intern names;           /* owned */
+    struct tool_figures *tool;     /* owned; tool i has name i */
     size_t tools, cap;
 };
 

@@ -168,6 +168,8 @@ int listing_call(struct listing *l, const struct query_call *c, enum listing_end
                            match;
     struct listed row = row_of(c);
     int st = open.counted ? figures_asked(&l->figures, c->method, c->target) : 0;
+    l->figures.others += !open.counted;
+    l->figures.others_failed += !open.counted && call_status_failed(c->status);
     bool matches = take_request(&l->matched, c->request_seq, &match) || l->every;
     if (st == 0 && c->status == CALL_OPEN)
         st = put_request(&l->open, &open);
@@ -186,8 +188,10 @@ int listing_changed(struct listing *l, const struct query_call *c)
     if (c->status == CALL_OPEN || c->request_seq < l->first) /* it is read later */
         return 0;
     bool matches = take_request(&l->matched, c->request_seq, &match) || l->every;
-    if (take_request(&l->open, c->request_seq, &open) && open.counted)
-        st = count_ended(l, c, LISTING_NEWER);
+    if (take_request(&l->open, c->request_seq, &open)) {
+        l->figures.others_failed += !open.counted && call_status_failed(c->status);
+        st = open.counted ? count_ended(l, c, LISTING_NEWER) : 0;
+    }
     if (st < 0 || l->mode == LISTING_MESSAGES)
         return st;
     struct listed *old = find_row(l, row.seq);

@@ -1,5 +1,6 @@
 #include "cli/ui/model/sessions.h"
 
+#include "base/clock.h"
 #include "base/grow.h"
 
 #include <stdlib.h>
@@ -116,6 +117,49 @@ int sessions_changed(struct sessions *l, struct query *q)
     return st;
 }
 
+static bool on_failed(void *ctx, const struct query_call *c)
+{
+    struct session_row *r = ctx;
+    (void)c;
+    r->counting++;
+    return true;
+}
+
+static int count_part(struct session_row *r, struct query *q)
+{
+    struct filter f = FILTER_ANY;
+    int64_t id = r->page->session.id, to = r->counted + SESSIONS_COUNTED;
+    struct call_question x = {.filter = &f,
+                              .side = CALLS_OF_CLIENT,
+                              .from = query_call_id(id, r->counted + 1),
+                              .up_to = query_call_id(id, to)};
+    f.session_id = id;
+    f.failed = true;
+    int st = query_calls_of(q, &x, on_failed, r);
+    r->counted = to;
+    if (to >= r->messages) {
+        r->failed = r->counting;
+        r->counted_us = clock_mono_us();
+    }
+    return st;
+}
+
+int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
+{
+    int64_t now_us = clock_mono_us();
+    *ret_more = false;
+    for (size_t i = 0; i < SESSIONS_KEPT; i++) {
+        struct session_row *r = &l->row[i];
+        if (r->page == NULL || r->counted >= r->messages ||
+            (r->state == SESSION_LIVE && r->counted_us != 0 &&
+             now_us - r->counted_us < SESSIONS_RECOUNT_US))
+            continue;
+        *ret_more = true;
+        return count_part(r, q);
+    }
+    return 0;
+}
+
 size_t sessions_place(const struct sessions *l, int64_t id)
 {
     size_t from = 0, to = l->n;
@@ -140,8 +184,14 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
     int st = page_sessions(q, NULL, id, id, 1, &page);
     if (st < 0 || page == NULL)
         return st < 0 ? st : MI_ENOENT;
-    page_free(r->page);
-    *r = (struct session_row){.page = page, .state = session_state_of(q, &page->session)};
+    struct session_row before = *r;
+    *r = (struct session_row){
+        .page = page, .state = session_state_of(q, &page->session), .failed = -1};
+    if (before.page != NULL && before.page->session.id == id) { /* until it is counted again */
+        r->failed = before.failed;
+        r->counted_us = before.counted_us;
+    }
+    page_free(before.page);
     st = query_last_message(q, id, &r->messages, &r->last_t_us);
     *ret = r;
     return st;

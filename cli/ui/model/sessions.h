@@ -15,11 +15,17 @@
 
 #define SESSIONS_KEPT 256
 #define SESSIONS_PAGE 64
+#define SESSIONS_COUNTED 20000      /* calls that one step counts */
+#define SESSIONS_RECOUNT_US 5000000 /* how old the count of a running session may be */
 
 struct session_row {
     struct page_row *page; /* owned; NULL: free */
     enum session_state state;
     int64_t messages, last_t_us; /* the number of the last message, and its time */
+    int64_t failed;              /* calls; -1: they were not counted yet */
+    int64_t counting,
+        counted; /* failed calls up to this message; counted > messages: that is all */
+    int64_t counted_us;
     bool stale;
 };
 
@@ -42,6 +48,8 @@ void sessions_close(struct sessions *l);
 MI_MUST int sessions_older(struct sessions *l, struct query *q);
 /* Adds the sessions that were recorded since, and reads the rows of sessions that had not ended again. */
 MI_MUST int sessions_changed(struct sessions *l, struct query *q);
+/* Counts failed calls of the rows that were read, a part at a time. *ret_more: call again. */
+MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* The place of a session; n: it is not in the list. */
 size_t sessions_place(const struct sessions *l, int64_t id);
 /* *ret is valid until a session whose id differs by a multiple of SESSIONS_KEPT is asked for. */

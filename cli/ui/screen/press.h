@@ -34,6 +34,7 @@ enum press_key {
 struct press {
     int key;
     size_t x, y; /* of a mouse event */
+    bool pasted; /* it is a character of a text that was pasted */
 };
 
 static inline bool press_is_mouse(const struct press *p)

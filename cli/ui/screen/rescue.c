@@ -62,7 +62,7 @@ bool rescue_open(void)
     if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
         return false;
     rescue.n = 0;
-    add("\033[?1006l\033[?1000l"); /* the mouse */
+    add("\033[?1006l\033[?1000l\033[?2004l"); /* the mouse; pasted text is marked */
     add(exit_attribute_mode);
     add(cursor_normal);
     add(keypad_local);

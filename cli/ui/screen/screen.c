@@ -1,6 +1,7 @@
 #include "cli/ui/screen/screen.h"
 
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/write_all.h"
 #include "cli/ui/screen/paint.h"
@@ -24,9 +25,23 @@ static struct {
     bool ascii;
     bool shows_cursor;
     size_t cursor_x, cursor_y;
+    bool pasting;
+    int64_t pasted_us; /* when its last character was read */
 } screen;
 
+#define KEY_PASTE (KEY_MAX + 1)
+#define KEY_PASTE_END (KEY_MAX + 2)
+#define PASTE_PAUSE_US 1000000 /* the end of a pasted text may be lost */
+#define SEQUENCE_MAX 4096      /* bytes of a sequence that is skipped */
+
 /* ---- opening ---- */
+
+/* Terminals enclose pasted text in two sequences then. */
+static void mark_pasted(bool on)
+{
+    int st = write_all(STDOUT_FILENO, slice_of(on ? "\033[?2004h" : "\033[?2004l"));
+    (void)st; /* then it is not enclosed */
+}
 
 static void on_resize(int number)
 {
@@ -101,6 +116,9 @@ int screen_open(struct buf *error)
     mouseinterval(0);
     mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
     curs_set(0);
+    define_key("\033[200~", KEY_PASTE);
+    define_key("\033[201~", KEY_PASTE_END);
+    mark_pasted(true);
     paint_open();
     return 0;
 }
@@ -109,6 +127,7 @@ void screen_close(void)
 {
     if (screen.terminal == NULL)
         return;
+    mark_pasted(false);
     endwin();
     delscreen(screen.terminal);
     screen.terminal = NULL;
@@ -117,6 +136,7 @@ void screen_close(void)
 
 void screen_leave(void)
 {
+    mark_pasted(false);
     endwin();
 }
 
@@ -125,6 +145,7 @@ void screen_return(void)
     screen_resized = 1;
     clearok(curscr, TRUE);
     refresh();
+    mark_pasted(true);
 }
 
 bool screen_is_ascii(void)
@@ -269,13 +290,68 @@ static void read_mouse(struct press *ret)
         ret->key = PRESS_CLICK;
 }
 
+/* Skips to the end of a sequence: a byte from `first` to `last`. */
+static void skip_to(wint_t first, wint_t last)
+{
+    wint_t c;
+    for (int i = 0; i < SEQUENCE_MAX && get_wch(&c) == OK && (c < first || c > last); i++)
+        continue;
+}
+
+/* After an Esc: skips the rest of a sequence that curses does not know, such as a key with modifiers or an answer of the
+ * terminal. Nobody types so fast. false: it was the key Esc. */
+static bool skip_sequence(void)
+{
+    wint_t c, next;
+    int kind = get_wch(&c);
+    if (kind == KEY_CODE_YES)
+        ungetch((int)c);
+    if (kind != OK)
+        return false;
+    if (strchr("[O]P_^X", (int)c) != NULL && c != 0 && (kind = get_wch(&next)) == OK) {
+        if (c == '[' && (next < '@' || next > '~'))
+            skip_to('@', '~');
+        else if (c != '[' && c != 'O')
+            skip_to('\a', '\a');
+        return true;
+    }
+    unget_wch((wchar_t)c);
+    return false;
+}
+
+/* Whether the character belongs to a text that is pasted. */
+static bool is_pasted(void)
+{
+    int64_t now_us = clock_mono_us();
+    screen.pasting &= now_us - screen.pasted_us < PASTE_PAUSE_US;
+    screen.pasted_us = now_us;
+    return screen.pasting;
+}
+
+/* Whether it is no key: the end of a pasted text, a resize, a sequence that curses does not know. */
+static bool is_no_key(int kind, wint_t c)
+{
+    if (kind == OK)
+        return c == PRESS_ESCAPE && skip_sequence();
+    if (kind == ERR || (c != KEY_RESIZE && c != KEY_PASTE && c != KEY_PASTE_END))
+        return false;
+    if (c != KEY_RESIZE)
+        screen.pasting = c == KEY_PASTE;
+    screen.pasted_us = clock_mono_us();
+    return true;
+}
+
 bool screen_read(struct press *ret)
 {
     wint_t c;
-    int kind = get_wch(&c);
+    int kind;
     *ret = (struct press){.key = PRESS_OTHER};
+    do
+        kind = get_wch(&c);
+    while (is_no_key(kind, c));
     if (kind == ERR)
         return false;
+    ret->pasted = is_pasted();
     if (kind != KEY_CODE_YES) {
         ret->key = c == '\n' ? PRESS_ENTER : c == 0x7F || c == 0x08 ? PRESS_BACKSPACE : (int)c;
         return true;

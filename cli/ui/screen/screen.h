@@ -7,6 +7,7 @@
  *           exists, else ASCII.
  * Owns      the terminal between screen_open() and screen_close(). It is restored by a fatal signal as well.
  * Errors    screen_open(): MI_ENOENT with a sentence in error.
+ * Keys      escape sequences that are no keys are skipped. Pasted text is told from keys, if the terminal does.
  * Blocks    screen_show() while the terminal does not read. */
 #ifndef MI_CLI_UI_SCREEN_SCREEN_H
 #define MI_CLI_UI_SCREEN_SCREEN_H

@@ -1,0 +1,47 @@
+/* copy.c - what is selected, for the clipboard and for other programs. */
+#include "cli/ui/ui.h"
+
+/* What is selected, and what it is called: a UID, a message, or the text of a line. false: nothing, as the message says. */
+static bool selected_text(struct ui *u, enum detail_copy what, struct buf *b, struct buf *name)
+{
+    struct shown *s = &u->shown;
+    if (ui_session(u) == NULL)
+        return false;
+    if (u->focus == PANE_SESSIONS) {
+        buf_adds(name, "the UID");
+        buf_slice_add(b, ui_session(u)->uid);
+    } else if (u->focus == PANE_LIST) {
+        buf_adds(name, "the message");
+        if (show_selected(u, s->columns != 0 ? s->columns : 80) == 0 && s->subject.messages_n > 0)
+            buf_slice_add(b, s->message[0].body);
+    } else if (s->doc == NULL || detail_copy(s->doc, s->at, what, b) < 0) {
+        ui_complain(u, "this line has no such text");
+    } else if (what == DETAIL_COPY_BODY) {
+        buf_printf(name, "message %lld", (long long)detail_seq(s->doc, s->at));
+    } else {
+        buf_adds(name, what == DETAIL_COPY_VALUE ? "the value" : "the pointer");
+    }
+    return b->n > 0;
+}
+
+void copy_selected(struct ui *u, enum detail_copy what)
+{
+    struct buf b = {0}, name = {0};
+    bool found = selected_text(u, what, &b, &name);
+    if (found && (outside_tmux_copy(u, buf_slice(&b)) || screen_copy(buf_slice(&b))))
+        ui_say(u, "copied %s, %zu bytes", buf_str(&name), b.n);
+    else if (found)
+        ui_complain(u, "%zu bytes are more than a terminal takes (%zu); e writes a file", b.n,
+                    SCREEN_COPY_MAX);
+    buf_close(&b);
+    buf_close(&name);
+}
+
+void show_outside(struct ui *u, const char *command)
+{
+    struct buf b = {0}, name = {0};
+    if (selected_text(u, DETAIL_COPY_VALUE, &b, &name))
+        outside_show(u, buf_slice(&b), command);
+    buf_close(&b);
+    buf_close(&name);
+}
