@@ -18,6 +18,7 @@ static bool on_call(void *ctx, const struct query_call *x)
     bool ended = x->closing_seq != 0 && x->closing_seq <= c->last_seq;
     enum call_status status = ended || x->status == CALL_REFUSED ? x->status : CALL_OPEN;
     bool answered = ended && status != CALL_CANCELLED;
+    bool from_server = x->direction == ROW_S2C, failed = call_status_failed(status);
     if (x->request_seq > c->last_seq)
         return true;
     if (!GROW(c->call, c->n, c->cap)) {
@@ -31,14 +32,16 @@ static bool on_call(void *ctx, const struct query_call *x)
         .end_us = ended ? x->t_us + x->duration_us : -1,
         .answer_size = answered ? x->response_size : 0,
         .status = status,
-        .from_server = x->direction == ROW_S2C,
+        .from_server = from_server,
         .selected = filter_at(c->filter, x->started_at_us) &&
-                    filter_call(c->filter, x->method, x->target) &&
-                    (!c->filter->failed || call_status_failed(status)),
+                    filter_call(c->filter, x->method, x->target) && (!c->filter->failed || failed),
         .has_error_code = answered && x->has_error_code,
         .error_code = x->error_code,
     };
     c->selected_n += c->call[c->n - 1].selected;
+    c->of_client_n += !from_server;
+    c->failed_n += !from_server && failed;
+    c->server_failed_n += from_server && failed;
     return true;
 }
 

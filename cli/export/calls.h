@@ -26,6 +26,9 @@ struct exported_calls {
     struct exported_call *call; /* owned */
     size_t n, cap;
     size_t selected_n;
+    int64_t of_client_n;         /* calls, as every command counts them: requests of the client */
+    int64_t failed_n;            /* those that failed */
+    int64_t server_failed_n;     /* failed requests of the server */
     const struct filter *filter; /* borrowed, while reading */
     int64_t last_seq;            /* later messages are left out */
     struct exported_call *of;    /* the call of the message that is read */

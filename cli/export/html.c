@@ -7,6 +7,7 @@
 #include "base/json_out.h"
 #include "base/text.h"
 #include "cli/export/report.h"
+#include "cli/frame/event_words.h"
 #include "cli/frame/preview.h"
 #include "wire/json/scan.h"
 
@@ -50,13 +51,10 @@ static void add_text(struct page *p, const char *name, struct slice text)
     buf_close(&visible);
 }
 
-/* The arguments, or what else is useful, for the row of the message. */
-static void add_preview(struct page *p, const struct query_message *m, struct slice body)
+/* What the row shows in one line, from x->text. */
+static void add_preview(struct page *p)
 {
     struct buf *text = &p->x->text;
-    buf_clear(text);
-    /* 4: a longer text exceeds PREVIEW_MAX by one character or more */
-    preview_add(text, m, body, PREVIEW_MAX + 4);
     if (text->n > PREVIEW_MAX) {
         text->n = text_head(buf_slice(text), PREVIEW_MAX).n;
         buf_adds(text, "…");
@@ -65,11 +63,25 @@ static void add_preview(struct page *p, const struct query_message *m, struct sl
         add_text(p, "preview", buf_slice(text));
 }
 
+/* Text that a click shows; JSON as it is. */
+static void add_content(struct page *p, struct slice content)
+{
+    struct buf *text = &p->x->text;
+    struct json_scan scan;
+    if (json_scan(content, NULL, NULL, &scan) < 0) {
+        add_text(p, "body", content);
+        return;
+    }
+    buf_clear(text);
+    text_json_visible(text, scan.root);
+    add_string(p, "body", buf_slice(text));
+    json_out_bool(&p->j, "json", true);
+}
+
 static void add_body(struct page *p, const struct query_message *m)
 {
     struct export *x = p->x;
     const char *error;
-    struct json_scan scan;
     struct slice body = export_body(x, m, BODY_MAX, &error);
     int64_t whole = m->is_large ? m->body_length : (int64_t)body.n;
     body = text_head(body, BODY_MAX);
@@ -78,15 +90,11 @@ static void add_body(struct page *p, const struct query_message *m)
             add_text(p, "error", slice_of(error));
         return;
     }
-    add_preview(p, m, body);
     buf_clear(&x->text);
-    if (json_scan(body, NULL, NULL, &scan) == 0) {
-        text_json_visible(&x->text, scan.root);
-        add_string(p, "body", buf_slice(&x->text));
-        json_out_bool(&p->j, "json", true);
-    } else {
-        add_text(p, "body", body);
-    }
+    /* 4: a longer text exceeds PREVIEW_MAX by one character or more */
+    preview_add(&x->text, m, body, PREVIEW_MAX + 4);
+    add_preview(p);
+    add_content(p, body);
     if (whole > (int64_t)body.n)
         json_out_int(&p->j, "cut", whole - (int64_t)body.n);
 }
@@ -100,6 +108,10 @@ static void add_call(struct page *p, const struct exported_call *c)
         json_out_int(&p->j, "answer", c->answer_seq);
     if (c->from_server)
         json_out_bool(&p->j, "from_server", true);
+    if (call_status_failed(c->status))
+        json_out_bool(&p->j, "failed", true);
+    if (c->has_error_code)
+        json_out_int(&p->j, "code", c->error_code);
 }
 
 static void begin_row(struct page *p)
@@ -129,7 +141,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     add_text(p, "method", session_method(m));
     add_text(p, "target", session_target(m));
     add_text(p, "finding", m->finding);
-    if (m->action != ROW_FORWARDED)
+    if (m->action != ROW_FORWARDED && m->kind != KIND_STDERR)
         add_text(p, "action", slice_of(row_action_name(m->action)));
     if (m->direction == ROW_C2S)
         json_out_bool(&p->j, "to_server", true);
@@ -148,7 +160,11 @@ static bool on_event(void *ctx, const struct query_event *e)
     begin_row(p);
     json_out_int(&p->j, "t", e->t_us);
     add_text(p, "event", e->kind);
-    add_text(p, "body", e->detail);
+    buf_clear(&p->x->text);
+    event_words(&p->x->text, e->kind, e->detail);
+    add_preview(p);
+    if (e->detail.p != NULL)
+        add_content(p, text_head(e->detail, BODY_MAX));
     return end_row(p);
 }
 
@@ -181,8 +197,9 @@ static int add_session(struct page *p)
     add_text(p, "protocol_version", s->protocol_version);
     add_text(p, "cwd", s->cwd);
     json_out_int(&p->j, "lasted_us", x->view.lasted_us);
-    json_out_int(&p->j, "calls", x->view.summary.calls);
-    json_out_int(&p->j, "errors", session_errors(&x->view.summary));
+    json_out_int(&p->j, "calls", x->calls.of_client_n);
+    json_out_int(&p->j, "failed", x->calls.failed_n);
+    json_out_int(&p->j, "server_failed", x->calls.server_failed_n);
     json_out_int(&p->j, "messages", x->view.summary.last_seq);
     if (x->calls.selected_n < x->calls.n) {
         json_out_uint(&p->j, "selected", x->calls.selected_n);

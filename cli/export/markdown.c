@@ -179,8 +179,8 @@ static void add_front_matter(struct export *x, const struct query_seal *seal)
     add_string(x, "ended", buf_slice(&x->text));
     add_number(x, "duration_ms", x->view.lasted_us / 1000);
     add_number(x, "messages", x->view.summary.last_seq);
-    add_number(x, "calls", x->view.summary.calls);
-    add_number(x, "errors", session_errors(&x->view.summary));
+    add_number(x, "calls", x->calls.of_client_n);
+    add_number(x, "errors", x->calls.failed_n);
     add_evidence_keys(x, seal);
     buf_adds(&x->b, "tags: [mcp, mcp-session]\n---\n\n");
 }
@@ -215,7 +215,7 @@ static void add_title(struct export *x)
         add_plain(x, x->s->client_name);
         buf_adds(&x->b, ". ");
     }
-    long long calls = x->view.summary.calls, errors = session_errors(&x->view.summary);
+    long long calls = x->calls.of_client_n, errors = x->calls.failed_n;
     buf_printf(&x->b, "%lld call%s, %lld error%s, ", calls, calls == 1 ? "" : "s", errors,
                errors == 1 ? "" : "s");
     units_show_duration(&x->b, x->view.lasted_us);

@@ -302,11 +302,27 @@ def _(t):
         eq(re.sub(f"{char}+", char, calls[name]["preview"]).replace(" ", ""), '{"query":"%s…' % char, f"the cut arguments of {name}")
     check("é" * 200 in calls["long"]["body"], "the details have all of the arguments")
     answers = {m["seq"]: m for m in items}
-    eq(answers[calls["long"]["answer"]]["preview"], "a\\n\\x1b[31m\\u{202e}b", "an answer")
+    eq(answers[calls["long"]["answer"]]["preview"], "a \\x1b[31m\\u{202e}b", "an answer")
     eq(answers[calls["missing"]["answer"]]["preview"], f"-32602 Unknown tool: {EVIL}", "an error")
     lines = [m["preview"] for m in items if m["kind"] == "stderr"]
     eq((lines[0], lines[2]), ('{"error":"boom"}', "a word <b>on stderr</b>"), "lines of stderr")
     check(re.fullmatch(r'\\x1b\[31m"text": "x{200,}…', lines[1]), f"a long line of stderr: {lines[1]}")
+
+
+@case("html: what failed is what model/status says, with its error; an event is a sentence, and its detail a click away")
+def _(t):
+    session(t, names=["tool"])
+    head, *items = data_of(export(t, "html"))
+    want = t.rows("SELECT request_seq FROM invocations WHERE status NOT IN ('ok', 'cancelled', 'interrupted', 'open') ORDER BY 1")
+    calls = [m for m in items if "status" in m]
+    eq([(m["seq"],) for m in calls if m.get("failed") and not m.get("from_server")], want, "failed calls")
+    eq((head["calls"], head["failed"], head["server_failed"]), (len(invocations(t)), len(want), 1), "the head")
+    fields = dict(line.split(": ", 1) for line in export(t, "markdown").split("---\n")[1].splitlines())
+    eq((fields["calls"], fields["errors"]), (str(head["calls"]), str(head["failed"])), "markdown")
+    eq({m.get("target"): m.get("code") for m in calls if "code" in m and m.get("target")}, {"missing": -32602, "late": -32001, "never": -32000}, "codes")
+    [event] = [m for m in items if m.get("event") == "timeout"]
+    check(re.fullmatch(r"message \d+, tools/call late, had no answer within \S+; the server was silent", event["preview"]), event["preview"])
+    eq(json.loads(event["body"])["target"], "late", "the detail")
 
 
 def change(t, sql):
@@ -462,8 +478,16 @@ def _(t):
         type_filter(b, "")
         eq(b.run(ROWS), rows, "rows without a filter")
         b.run("document.getElementById('failed').click()")
-        check(0 < len(b.run(ROWS)) < len(rows), "rows that failed")
-        b.run("document.getElementById('failed').click(); document.getElementById('all').click()")
+        [head, *items] = data_of(file.read_text())
+        failed = b.run(ROWS)
+        eq(len(failed), head["failed"] + head["server_failed"], "rows that failed")
+        for error in ("it broke", "-32602 Unknown tool: ", "-1 user said no", "-32600 Invalid Request: "):
+            eq(len([x for x in failed if error in x]), 1, f"rows with {error}")
+        eq(len(b.run("[...document.querySelectorAll('.why')].filter(x => !x.innerText)")), 0, "rows without their error")
+        b.run("document.getElementById('failed').click(); document.getElementById('odd').click()")
+        odd = b.run("[...document.querySelectorAll('#rows b')].map(x => x.innerText)")
+        check("noise" in odd and "stderr" not in odd and "tools/call" in odd and len(odd) < len(rows), f"rows with findings: {odd}")
+        b.run("document.getElementById('odd').click(); document.getElementById('all').click()")
         eq(len(b.run(ROWS)), len(data_of(file.read_text())) - 1, "every message")
         b.run("document.querySelectorAll('summary').forEach(x => x.click())")
         lib.wait_until(lambda: b.run("document.querySelectorAll('.inside pre').length") >= calls, 10, "bodies are shown")

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/frame/event_words.h"
 #include "cli/frame/pretty.h"
 #include "cli/frame/preview.h"
 #include "cli/look/timeline/message_notes.h"
@@ -387,27 +388,6 @@ int timeline_message(struct timeline *t, const struct query_message *m)
 
 /* ---- an event ---- */
 
-/* `key=value` for each member of the detail; any other detail as it is. */
-static void detail_text(struct buf *b, struct slice detail)
-{
-    struct json_scan scan;
-    struct slice key;
-    struct json_value v;
-    if (detail.p == NULL)
-        return;
-    if (json_scan(detail, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT) {
-        buf_slice_add(b, detail);
-        return;
-    }
-    struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
-    while (json_walk_next(&w, &key, &v)) {
-        buf_adds(b, b->n > 0 ? " " : "");
-        buf_slice_add(b, key);
-        buf_addc(b, '=');
-        buf_slice_add(b, v.type == JSON_STRING ? json_string_raw(v) : v.text);
-    }
-}
-
 void timeline_event(struct timeline *t, const struct query_event *e)
 {
     struct out *o = t->out;
@@ -417,7 +397,7 @@ void timeline_event(struct timeline *t, const struct query_event *e)
     add_cell(t, e->kind, width, false, OUT_YELLOW);
     add_gap(t, 1);
     buf_clear(&t->text);
-    detail_text(&t->text, e->detail);
+    event_members(&t->text, e->detail);
     if (t->bodies == BODIES_SHORT)
         add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     else

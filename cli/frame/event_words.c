@@ -1,0 +1,154 @@
+#include "cli/frame/event_words.h"
+
+#include "base/units.h"
+#include "wire/json/scan.h"
+#include "wire/json/text.h"
+
+/* The first row applies that has this kind, whose member has this value, and whose words insert only members that the
+ * detail has. `{seq}` inserts a member; `{waited_ms}` as a duration, because of its unit. */
+static const struct {
+    const char *kind, *member, *value; /* member NULL: always */
+    const char *words;
+} events[] = {
+    {"spawn", NULL, NULL, "the server was started, process {pid}"},
+    {"exit", NULL, NULL, "the server exited with status {status}"},
+    {"exit", NULL, NULL, "the server was ended by signal {signal}"},
+    {"kill", "signal", "15", "the server did not exit in time and was sent SIGTERM"},
+    {"kill", "signal", "9", "the server did not exit in time and was sent SIGKILL"},
+    {"kill", NULL, NULL, "the server did not exit in time and was sent signal {signal}"},
+    {"timeout", "silent", "true",
+     "message {seq}, {method} {target}, had no answer within {waited_ms}; the server was silent"},
+    {"timeout", "silent", "true",
+     "message {seq}, {method}, had no answer within {waited_ms}; the server was silent"},
+    {"timeout", NULL, NULL, "message {seq}, {method} {target}, had no answer within {waited_ms}"},
+    {"timeout", NULL, NULL, "message {seq}, {method}, had no answer within {waited_ms}"},
+    {"asked", NULL, NULL,
+     "the server is silent, {waited_ms} after message {seq}: it is asked in message {question}"},
+    {"alive", "because", "message", "the server is not killed: it answered when it was asked"},
+    {"alive", "because", "at-work", "the server is not killed: its helpers are at work"},
+    {"alive", "because", "starting", "the server is not killed: it is starting"},
+    {"hang", NULL, NULL,
+     "the server hangs and is killed: it is silent, {waited_ms} after message {seq}"},
+    {"imported", NULL, NULL, "the recording was imported, digest {digest}"},
+    {"escalation", NULL, NULL, "a person is needed ({cause}): see {path} in the vault"},
+    {"restart", NULL, NULL, "the server is restarted after {delay_ms}, attempt {attempt}"},
+    {"resent", NULL, NULL, "message {seq} is sent again, to the new process"},
+    {"repaired", NULL, NULL, "message {seq} was repaired: {finding} at byte {offset}"},
+    {"restart-changed", NULL, NULL,
+     "the new process answered initialize differently: the session ends"},
+    {"sent", "request", "new", "the client is mcp-interposer send, with a new request"},
+    {"sent", NULL, NULL, "the client is mcp-interposer send, with the request {request}"},
+    {"tool-changed", NULL, NULL, "the tools are not those of session {before}: {tools}"},
+    {"tool-changed", NULL, NULL, "the tools have changed: {tools}"},
+    {"unfinished-line", NULL, NULL,
+     "{bytes} bytes of a line arrived from the {from}, and nothing more for 5 seconds"},
+    {"gap", "reason", "vault removed",
+     "rows are missing: the earlier ones were in a vault that no longer exists"},
+    {"gap", "reason", "database damaged",
+     "rows are missing: the earlier ones were in a damaged database that was put aside"},
+    {"gap", "reason", "damaged",
+     "rows are missing: the journal was damaged, and nothing after this is known"},
+    {"gap", NULL, NULL,
+     "{lost} rows are missing, between messages {first_seq} and {last_seq}: {reason}"},
+    {"gap", NULL, NULL, "{lost} rows are missing: {reason}"},
+    {"gap", NULL, NULL, "rows are missing: {reason}"},
+    {"unrecordable", NULL, NULL,
+     "message {seq} is stored without its body: storing it killed the recorder {kills} times"},
+    {"unrecordable", NULL, NULL, "a row is missing: storing it killed the recorder {kills} times"},
+    {"finding-added", NULL, NULL, "message {seq} has another finding: {finding}"},
+};
+
+static struct slice text_of(struct json_value v)
+{
+    return v.type == JSON_STRING ? json_string_raw(v) : v.text;
+}
+
+/* A list of objects as their values: "search new, fetch gone". */
+static void add_list(struct buf *b, struct json_value list)
+{
+    struct slice key;
+    struct json_value item, value;
+    const char *gap = "";
+    for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &item);) {
+        buf_adds(b, gap);
+        gap = ", ";
+        if (item.type != JSON_OBJECT) {
+            buf_slice_add(b, text_of(item));
+            continue;
+        }
+        const char *blank = "";
+        for (struct json_walk o = json_walk_begin(item); json_walk_next(&o, &key, &value);) {
+            buf_adds(b, blank);
+            buf_slice_add(b, text_of(value));
+            blank = " ";
+        }
+    }
+}
+
+/* Appends `words` with the members of the detail. false: it has not all of them. */
+static bool add_words(struct buf *b, const char *words, struct json_value detail)
+{
+    for (const char *open; (open = strchr(words, '{')) != NULL;) {
+        const char *close = strchr(open, '}');
+        struct slice name = {open + 1, (size_t)(close - open) - 1};
+        struct json_value v = json_get_raw(detail, name);
+        bool is_time = name.n > 3 && memcmp(close - 3, "_ms", 3) == 0;
+        int64_t ms;
+        if (v.type == JSON_NONE)
+            return false;
+        buf_add(b, words, (size_t)(open - words));
+        if (is_time && json_int(v, &ms) && ms >= 0 && ms <= INT64_MAX / 1000)
+            units_show_duration(b, ms * 1000);
+        else if (v.type == JSON_ARRAY)
+            add_list(b, v);
+        else
+            buf_slice_add(b, text_of(v));
+        words = close + 1;
+    }
+    buf_adds(b, words);
+    return true;
+}
+
+/* {JSON_NONE} if it is not an object. */
+static struct json_value object_of(struct slice detail)
+{
+    struct json_scan scan;
+    if (detail.p == NULL || json_scan(detail, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        return (struct json_value){0};
+    return (struct json_value){scan.type, scan.root};
+}
+
+void event_words(struct buf *b, struct slice kind, struct slice detail)
+{
+    struct json_value members = object_of(detail);
+    size_t from = b->n;
+    for (size_t i = 0; i < MI_COUNT(events); i++) {
+        const char *member = events[i].member;
+        if (!slice_is(kind, events[i].kind) ||
+            (member != NULL && !slice_is(text_of(json_get(members, member)), events[i].value)))
+            continue;
+        if (add_words(b, events[i].words, members))
+            return;
+        b->n = from;
+    }
+    event_members(b, detail);
+}
+
+void event_members(struct buf *b, struct slice detail)
+{
+    struct json_value members = object_of(detail), v;
+    struct slice key;
+    const char *gap = "";
+    if (members.type == JSON_NONE) {
+        if (detail.p != NULL)
+            buf_slice_add(b, detail);
+        return;
+    }
+    for (struct json_walk w = json_walk_begin(members); json_walk_next(&w, &key, &v);) {
+        buf_adds(b, gap);
+        buf_slice_add(b, key);
+        buf_addc(b, '=');
+        buf_slice_add(b, text_of(v));
+        gap = " ";
+    }
+}
