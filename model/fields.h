@@ -144,7 +144,7 @@ static inline struct cell field_get(const struct record_field *f, const void *re
         return (struct cell){text.p != NULL ? CELL_TEXT : CELL_NULL, 0, text};
     }
     if (f->type == VALUE_WORD)
-        return (struct cell){CELL_TEXT, 0, slice_of(value_word(f->words, *field_word(f, from)))};
+        return (struct cell){CELL_TEXT, 0, value_text(f->words, *field_word(f, from))};
     int64_t n = *field_number(f, from);
     bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from)
                                         : f->null != VALUE_NOT_NULL && n == field_null(f);

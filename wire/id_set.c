@@ -54,7 +54,6 @@ static bool grow(struct id_set *s)
 
 static bool add_hash(struct id_set *s, uint64_t hash)
 {
-    hash += hash == 0;
     if (s->cap > 0 && s->slot[find(s, hash)] == hash)
         return true;
     if (s->n == ID_SET_MAX || (s->n * 2 >= s->cap && !grow(s)))
@@ -72,9 +71,6 @@ bool id_set_add(struct id_set *s, struct json_value id)
         if (st >= 0)
             return st == 1;
     }
-    struct buf key = {0};
-    rpc_id_key(&key, id);
-    bool found = !key.failed && add_hash(s, rpc_id_hash(buf_slice(&key)));
-    buf_close(&key);
-    return found;
+    uint64_t hash = rpc_id_hash_of(id);
+    return hash != 0 && add_hash(s, hash);
 }

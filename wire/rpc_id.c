@@ -97,22 +97,44 @@ bool rpc_id_is(struct json_value id, uint64_t n)
     return same;
 }
 
+#define HASH_BEGIN 0xCBF29CE484222325u /* FNV-1a */
+
+static uint64_t hash_more(uint64_t h, struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 0x100000001B3u;
+    return h;
+}
+
+static uint64_t hash_end(uint64_t h)
+{
+    return h ^ h >> 29;
+}
+
 uint64_t rpc_id_hash(struct slice key)
 {
-    uint64_t h = 0xCBF29CE484222325u; /* FNV-1a */
-    for (size_t i = 0; i < key.n; i++)
-        h = (h ^ (unsigned char)key.p[i]) * 0x100000001B3u;
-    return h ^ h >> 29;
+    return hash_end(hash_more(HASH_BEGIN, key));
 }
 
 uint64_t rpc_id_hash_of(struct json_value v)
 {
     if (v.type != JSON_NUMBER && v.type != JSON_STRING)
         return 0;
-    struct buf key = {0};
-    rpc_id_key(&key, v);
-    uint64_t hash = key.failed ? 0 : rpc_id_hash(buf_slice(&key));
-    hash += !key.failed && hash == 0;
-    buf_close(&key);
-    return hash;
+    bool string = v.type == JSON_STRING;
+    struct slice text = string ? json_string_raw(v) : v.text;
+    bool as_written = string ? memchr(text.p, '\\', text.n) == NULL : plain_int(text);
+    uint64_t hash;
+    if (as_written) { /* needs no memory */
+        hash = hash_more(HASH_BEGIN, slice_of(string ? "s" : "n"));
+        hash = hash_end(hash_more(hash, text));
+    } else {
+        struct buf key = {0};
+        rpc_id_key(&key, v);
+        hash = rpc_id_hash(buf_slice(&key));
+        bool failed = key.failed;
+        buf_close(&key);
+        if (failed)
+            return 0;
+    }
+    return hash + (hash == 0);
 }

@@ -254,7 +254,7 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
                    x->target);
     if (x->arguments.p != NULL && bodies)
         add_arguments(a, &j, x);
-    json_out_quoted(&j, "status", slice_of(call_status_name(x->status)));
+    json_out_quoted(&j, "status", value_text(&call_statuses, x->status));
     if (x->error_code.p != NULL)
         add_error(a, &j, x);
     json_out_int(&j, "duration_ms", x->duration_us / 1000);

@@ -205,9 +205,11 @@ static void test_rpc_id_hash_of_a_value_equals_the_hash_of_its_key(void **state)
         struct json_value v;
         const char *key; /* NULL: it has none */
     } rows[] = {
-        {{JSON_NUMBER, {"1e0", 3}}, "n1"}, {{JSON_STRING, {"\"\\u0061\"", 8}}, "sa"},
-        {{JSON_STRING, {"\"\"", 2}}, "s"}, {{JSON_NONE, {NULL, 0}}, NULL},
-        {{JSON_NULL, {"null", 4}}, NULL},  {{JSON_OBJECT, {"{}", 2}}, NULL},
+        {{JSON_NUMBER, {"1e0", 3}}, "n1"},   {{JSON_STRING, {"\"\\u0061\"", 8}}, "sa"},
+        {{JSON_NUMBER, {"-17", 3}}, "n-17"}, {{JSON_STRING, {"\"17\"", 4}}, "s17"},
+        {{JSON_NUMBER, {"-0", 2}}, "n0"},    {{JSON_STRING, {"\"-0\"", 4}}, "s-0"},
+        {{JSON_STRING, {"\"\"", 2}}, "s"},   {{JSON_NONE, {NULL, 0}}, NULL},
+        {{JSON_NULL, {"null", 4}}, NULL},    {{JSON_OBJECT, {"{}", 2}}, NULL},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
         assert_int_equal(rpc_id_hash_of(rows[i].v),
