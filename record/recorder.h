@@ -105,8 +105,8 @@ void recorder_escalate(struct recorder *r, const struct escalation *e);
 /* The end of a loop turn. */
 enum recorder_result recorder_publish(struct recorder *r);
 /* Whether the rest of a long line must not be read yet, because the unstored bytes and the `incomplete` bytes of lines
- * are more than RECORDER_LAG_MAX. True for at most RECORDER_LAG_US, and never while the recorder process cannot store.
- * `changed` is called when it is time to ask again. Call it after recorder_publish(). */
+ * are more than RECORDER_LAG_MAX. True for at most RECORDER_LAG_US, and never while everything is stored or the recorder process
+ * cannot store. `changed` is called when it is time to ask again. Call it after recorder_publish(). */
 bool recorder_lags(struct recorder *r, size_t incomplete);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True for at most
  * PACE_MAX_US after a message of the client. `changed` is called when the client may be read again. Call it after

@@ -26,8 +26,9 @@ void waits_pause(struct recorder *r, int64_t until_us)
 
 static bool lags(const struct recorder *r, size_t incomplete)
 {
-    return r->has_ring && r->loop != NULL && r->worker.pid > 0 && incomplete >= RECORDER_LONG &&
-           ring_behind(&r->ring) + incomplete > RECORDER_LAG_MAX && trouble_of(r) == RING_FINE;
+    size_t behind = r->has_ring ? ring_behind(&r->ring) : 0;
+    return behind > 0 && r->loop != NULL && r->worker.pid > 0 && incomplete >= RECORDER_LONG &&
+           behind + incomplete > RECORDER_LAG_MAX && trouble_of(r) == RING_FINE;
 }
 
 bool recorder_lags(struct recorder *r, size_t incomplete)

@@ -779,6 +779,7 @@ static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void
     while (f->changed == changed || recorder_lags(f->r, 8 * MIB))
         ev_run(f->loop, EVRUN_ONCE);
     assert_true(ring_is_stored(&f->r->ring));
+    assert_false(recorder_lags(f->r, 64 * MIB)); /* nothing to wait for */
 
     orders->stores = false; /* not for long */
     add(f, 20 * MIB);
