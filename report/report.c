@@ -4,6 +4,9 @@
 
 void report_close(struct report *r)
 {
+    buf_close(&r->draft.name);
+    buf_close(&r->draft.message);
+    buf_close(&r->draft.detail);
     buf_close(&r->suites);
     buf_close(&r->cases);
     buf_close(&r->name);
@@ -12,8 +15,21 @@ void report_close(struct report *r)
     *r = (struct report){0};
 }
 
-void report_case(struct report *r, const struct report_case *c)
+struct report_case *report_new(struct report *r)
 {
-    report_junit_case(r, c);
-    report_sarif_case(r, c);
+    struct report_case *c = &r->draft;
+    struct buf name = c->name, message = c->message, detail = c->detail;
+    r->failed |= name.failed || message.failed || detail.failed;
+    buf_clear(&name);
+    buf_clear(&message);
+    buf_clear(&detail);
+    *c =
+        (struct report_case){.group = r->group, .name = name, .message = message, .detail = detail};
+    return c;
+}
+
+void report_add(struct report *r)
+{
+    report_add_junit(r);
+    report_add_sarif(r);
 }

@@ -3,8 +3,8 @@
  * A report has suites: a recording, a vault, this machine. A suite has cases: a call, a session, a kind of finding. Each case
  * is added once, and written in every form that was asked for. cli/frame/reporting.h adds the text, the options and the files.
  *
- * Order     `junit` and `sarif` are set first; then report_suite() and the cases of this suite, any number of times; then
- *           report_junit() and report_sarif().
+ * Order     `junit` and `sarif` are set first; then report_suite() and its cases, any number of times; then report_junit() and
+ *           report_sarif(). A case: report_new(), its members, report_add().
  * Units     microseconds. Times of a suite are by the monotonic clock.
  * Owns      the forms that were asked for: in JUnit about 200 bytes for each case, in SARIF 400 for each that is no
  *           success; report_close() frees them.
@@ -33,19 +33,19 @@ enum report_outcome {
 
 /* Where something was found: in a message of a recording, in a session, or elsewhere (all are empty). */
 struct report_place {
-    struct slice
-        file; /* a cassette, as the user named it; message N is on its line N + 1, behind the header */
+    /* A cassette, as the user named it. Message N is on its line N + 1, behind the header. */
+    struct slice file;
     struct slice session; /* a uid */
     int64_t seq;          /* of the message; 0: the recording as a whole */
 };
 
-/* Borrowed for the call. */
 struct report_case {
     enum report_outcome outcome;
     struct report_rule rule;
-    struct slice group, name; /* what was checked; group: the class in JUnit */
-    struct slice message;     /* a clause; "": none */
-    struct slice detail;      /* lines; "": none */
+    struct slice group; /* the class in JUnit; at first that of the suite */
+    struct buf name;    /* owned, as the next two; what was checked */
+    struct buf message; /* a clause; "": none */
+    struct buf detail;  /* lines; "": none */
     struct report_place place;
     int64_t took_us; /* 0: not measured */
 };
@@ -55,6 +55,8 @@ struct report_counts {
 };
 
 struct report {
+    struct report_case draft;    /* what report_new() has returned */
+    struct slice group;          /* of the current suite; borrowed */
     bool junit, sarif;           /* asked for; set by the user of this module */
     struct buf suites;           /* owned; JUnit: suites that have ended */
     struct buf cases;            /* owned; JUnit: cases of the current suite */
@@ -68,16 +70,20 @@ struct report {
 };
 
 void report_close(struct report *r);
-void report_suite(struct report *r, struct slice name, int64_t began_us);
-void report_case(struct report *r, const struct report_case *c);
+/* group: static; {NULL, 0}: each case has its own. */
+void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
+/* An empty case, which the caller fills. Lifetime: until the next call. */
+struct report_case *report_new(struct report *r);
+/* Writes the case. Its texts stay until the next report_new(). */
+void report_add(struct report *r);
 /* Names a rule that SARIF has to list even if nothing breaks it. */
 void report_rule(struct report *r, const struct report_rule *rule);
 /* The whole file is appended to b. */
 void report_junit(struct report *r, struct buf *b);
 void report_sarif(struct report *r, struct buf *b);
 
-/* The same as report_case() for one form, where a case of the other is not the same. */
-void report_junit_case(struct report *r, const struct report_case *c);
-void report_sarif_case(struct report *r, const struct report_case *c);
+/* The same as report_add() for one form, where a case of the other is not the same. */
+void report_add_junit(struct report *r);
+void report_add_sarif(struct report *r);
 
 #endif

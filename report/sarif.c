@@ -65,7 +65,10 @@ static void add_logical_location(struct json_out *j, const struct report_case *c
     snprintf(seq, sizeof seq, "%lld", (long long)p->seq);
     json_out_object(j, NULL);
     json_out_str(j, "kind", p->seq > 0 ? "message" : p->session.n > 0 ? "session" : "check");
-    json_out_text(j, "name", p->seq > 0 ? slice_of(seq) : p->session.n > 0 ? p->session : c->name);
+    json_out_text(j, "name",
+                  p->seq > 0         ? slice_of(seq)
+                  : p->session.n > 0 ? p->session
+                                     : buf_slice(&c->name));
     if (p->seq > 0 && p->session.n > 0) {
         buf_slice_add(&full, p->session);
         buf_printf(&full, "/%s", seq);
@@ -79,11 +82,11 @@ static void add_logical_location(struct json_out *j, const struct report_case *c
 static void add_text(struct json_out *j, const struct report_case *c)
 {
     struct buf text = {0};
-    buf_slice_add(&text, c->name);
+    buf_slice_add(&text, buf_slice(&c->name));
     buf_adds(&text, ": ");
-    buf_slice_add(&text, c->message.n > 0 ? c->message : slice_of(c->rule.meaning));
+    buf_slice_add(&text, c->message.n > 0 ? buf_slice(&c->message) : slice_of(c->rule.meaning));
     buf_adds(&text, c->detail.n > 0 ? "\n" : "");
-    buf_slice_add(&text, c->detail);
+    buf_slice_add(&text, buf_slice(&c->detail));
     json_out_object(j, "message");
     json_out_text(j, "text", buf_slice(&text));
     json_out_end(j);
@@ -91,8 +94,9 @@ static void add_text(struct json_out *j, const struct report_case *c)
     buf_close(&text);
 }
 
-void report_sarif_case(struct report *r, const struct report_case *c)
+void report_add_sarif(struct report *r)
 {
+    const struct report_case *c = &r->draft;
     struct json_out j = json_out_more(&r->results);
     if (!r->sarif || c->rule.name == NULL || c->outcome == REPORT_PASSED ||
         c->outcome == REPORT_SKIPPED)
@@ -132,6 +136,7 @@ static void add_rule(struct json_out *j, const struct report_rule *rule)
 void report_sarif(struct report *r, struct buf *b)
 {
     struct json_out j = json_out_to(b);
+    (void)report_new(r); /* for its check of the last case */
     json_out_object(&j, NULL);
     json_out_str(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
     json_out_str(&j, "version", "2.1.0");

@@ -24,7 +24,8 @@ int outcome_open(struct outcome *r, const struct settings *s)
     table_open(&r->table, columns, MI_COUNT(columns));
     int status = reporting_open(&r->reporting, s, settings_on(s, "json"));
     r->reporting.out.held = !r->reporting.json;
-    report_suite(&r->reporting.report, slice_of("mcp-interposer audit verify"), clock_mono_us());
+    report_suite(&r->reporting.report, slice_of("mcp-interposer audit verify"),
+                 slice_of("mcp-interposer.audit"), clock_mono_us());
     return status;
 }
 
@@ -105,46 +106,42 @@ static void json_vault(struct outcome *r, const struct audit_vault *v, const cha
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-/* w: what is wrong; NULL: `why` says it. */
-static void add_case(struct outcome *r, struct slice name, struct report_place place,
-                     enum report_outcome outcome, const struct audit_wrong *w,
-                     struct report_rule rule, const char *why)
+static void add_wrong_case(struct report *r, struct report_case *c, const struct audit_wrong *w)
 {
-    struct buf clause = {0};
-    if (w != NULL) {
-        add_clause(&clause, w);
-        rule = (struct report_rule){audit_kind_name(w->kind), audit_kind_implies(w->kind),
-                                    REPORT_ERROR};
-    } else {
-        buf_adds(&clause, why);
-    }
-    report_case(&r->reporting.report, &(struct report_case){
-                                          .outcome = outcome,
-                                          .rule = rule,
-                                          .group = slice_of("mcp-interposer.audit"),
-                                          .name = name,
-                                          .message = buf_slice(&clause),
-                                          .place = place,
-                                      });
-    r->reporting.report.failed |= clause.failed;
-    buf_close(&clause);
+    c->outcome = REPORT_FAILED;
+    c->rule =
+        (struct report_rule){audit_kind_name(w->kind), audit_kind_implies(w->kind), REPORT_ERROR};
+    add_clause(&c->message, w);
+    report_add(r);
 }
 
-static void add_session_case(struct outcome *r, const struct audit_session *s)
+static void add_session_case(struct report *r, const struct audit_session *s)
 {
-    char name[80];
+    struct report_case *c = report_new(r);
     const char *status = audit_status_name(s->status);
+    c->place.session = s->uid;
+    if (s->id != 0)
+        buf_printf(&c->name, "session %lld", (long long)s->id);
+    else
+        buf_printf(&c->name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
+    if (s->status == AUDIT_TAMPERED) {
+        add_wrong_case(r, c, &s->wrong);
+        return;
+    }
     bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_OPEN;
-    struct report_rule rule = {status, "The session is not whole.", REPORT_WARNING};
-    snprintf(name, sizeof name, "session %lld", (long long)s->id);
-    if (s->id == 0)
-        snprintf(name, sizeof name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
-    add_case(r, slice_of(name), (struct report_place){.session = s->uid},
-             audit_status_fails(s->status) ? REPORT_FAILED
-             : skipped                     ? REPORT_SKIPPED
-                                           : REPORT_PASSED,
-             s->status == AUDIT_TAMPERED ? &s->wrong : NULL, rule,
-             s->why[0] != '\0' ? s->why : status);
+    c->outcome = audit_status_fails(s->status) ? REPORT_FAILED
+                 : skipped                     ? REPORT_SKIPPED
+                                               : REPORT_PASSED;
+    c->rule = (struct report_rule){status, "The session is not whole.", REPORT_WARNING};
+    buf_adds(&c->message, s->why[0] != '\0' ? s->why : status);
+    report_add(r);
+}
+
+static struct report_case *new_log_case(struct report *r, const char *record)
+{
+    struct report_case *c = report_new(r);
+    buf_adds(&c->name, record[0] != '\0' ? record : "log");
+    return c;
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -353,7 +350,7 @@ void outcome_session(struct outcome *r, const struct audit_session *s)
 {
     r->n[s->status]++;
     r->tests++;
-    add_session_case(r, s);
+    add_session_case(&r->reporting.report, s);
     if (r->reporting.json)
         json_session(r, s);
     if (r->reporting.text) {
@@ -365,8 +362,7 @@ void outcome_session(struct outcome *r, const struct audit_session *s)
 void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
 {
     r->wrong++;
-    add_case(r, slice_of(w->record[0] != '\0' ? w->record : "log"), (struct report_place){0},
-             REPORT_FAILED, w, (struct report_rule){0}, NULL);
+    add_wrong_case(&r->reporting.report, new_log_case(&r->reporting.report, w->record), w);
     if (r->reporting.json) {
         struct json_out *j = reporting_row(&r->reporting);
         json_out_str(j, "type", "log");
@@ -380,9 +376,10 @@ void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
 int outcome_print(struct outcome *r, const struct audit_vault *v)
 {
     bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || unfinished(r) > 0;
-    if (r->wrong == 0)
-        add_case(r, slice_of("log"), (struct report_place){0}, REPORT_PASSED, NULL,
-                 (struct report_rule){0}, "");
+    if (r->wrong == 0) {
+        (void)new_log_case(&r->reporting.report, "");
+        report_add(&r->reporting.report);
+    }
     if (r->reporting.json)
         json_vault(r, v, verdict(r));
     if (r->reporting.text && print_text(r, v) != EXIT_FINE)

@@ -226,14 +226,14 @@ void check_sentence(const struct check_report *r, const struct check_finding *f,
     buf_slice_add(b, check_slice(r, f->detail));
 }
 
-struct slice check_subject(const struct check_report *r, const struct check_finding *f,
-                           struct buf *b)
+void check_subject(const struct check_report *r, const struct check_finding *f, const char *before,
+                   const char *after, struct buf *b)
 {
-    buf_clear(b);
+    if (f->method.n == 0)
+        return;
+    buf_adds(b, before);
     text_visible(b, check_slice(r, f->method));
-    if (f->method.n > 0 && f->target.n > 0) {
-        buf_addc(b, ' ');
-        text_visible(b, text_head(check_slice(r, f->target), 200));
-    }
-    return buf_slice(b);
+    buf_adds(b, f->target.n > 0 ? " " : "");
+    text_visible(b, text_head(check_slice(r, f->target), 200));
+    buf_adds(b, after);
 }

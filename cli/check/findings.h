@@ -70,10 +70,10 @@ MI_MUST bool check_add(struct check_report *r, const struct query_message *m, br
 
 bool check_failed(const struct check_report *r);
 struct slice check_slice(const struct check_report *r, struct check_text t);
-/* The method and target, such as "tools/call echo", as visible text in b, which is cleared first. Empty: the message
- * has no method. */
-struct slice check_subject(const struct check_report *r, const struct check_finding *f,
-                           struct buf *b);
+/* Appends the method and target, such as "tools/call echo", as visible text between two texts; nothing if the message has
+ * no method. */
+void check_subject(const struct check_report *r, const struct check_finding *f, const char *before,
+                   const char *after, struct buf *b);
 /* Appends the meaning of the finding, and its details. */
 void check_sentence(const struct check_report *r, const struct check_finding *f, struct buf *b);
 const char *check_sender(const struct check_finding *f); /* "client" or "server" */

@@ -40,21 +40,18 @@ static void print_title(const struct check_report *r, const struct check_recordi
 static void print_finding(const struct check_report *r, const struct check_finding *f,
                           struct out *o)
 {
-    struct buf sentence = {0}, subject = {0};
+    struct buf sentence = {0};
     char seq[24];
     snprintf(seq, sizeof seq, "%7lld", (long long)f->seq);
-    buf_slice_add(&sentence, check_subject(r, f, &subject));
-    buf_adds(&sentence, sentence.n > 0 ? ": " : "");
+    const struct reporting_cell cells[] = {{seq, 9, OUT_PLAIN},
+                                           {check_sender(f), 8, OUT_PLAIN},
+                                           {severity_name(f->severity), 10, OUT_PLAIN},
+                                           {f->name, 28, OUT_PLAIN}};
+    check_subject(r, f, "", ": ", &sentence);
     check_sentence(r, f, &sentence);
-    reporting_line(o,
-                   (struct reporting_cell[]){{seq, 9, OUT_PLAIN},
-                                             {check_sender(f), 8, OUT_PLAIN},
-                                             {severity_name(f->severity), 10, OUT_PLAIN},
-                                             {f->name, 28, OUT_PLAIN}},
-                   4, buf_slice(&sentence));
-    o->b.failed |= sentence.failed || subject.failed;
+    reporting_line(o, cells, MI_COUNT(cells), buf_slice(&sentence));
+    o->b.failed |= sentence.failed;
     buf_close(&sentence);
-    buf_close(&subject);
 }
 
 void check_text(const struct check_report *r, struct out *o)
@@ -133,58 +130,39 @@ static void add_kind(const struct check_report *r, const struct check_recording 
                      struct report *report)
 {
     const struct check_finding *f = &x->findings[at];
-    struct buf lines = {0}, subject = {0};
     for (size_t i = 0; i < at; i++)
         if (x->findings[i].name == f->name)
             return;
+    struct report_case *c = report_new(report);
+    c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
+    c->rule.name = severity_name(f->severity);
+    buf_adds(&c->name, f->name);
+    buf_adds(&c->message, f->meaning);
     for (size_t i = at; i < x->n; i++) {
         const struct check_finding *one = &x->findings[i];
         if (one->name != f->name)
             continue;
-        struct slice what = check_subject(r, one, &subject);
-        buf_printf(&lines, "\nmessage %lld, of the %s", (long long)one->seq, check_sender(one));
-        buf_adds(&lines, what.n > 0 ? ", " : "");
-        buf_slice_add(&lines, what);
-        buf_adds(&lines, one->detail.n > 0 ? ": " : "");
-        buf_slice_add(&lines, check_slice(r, one->detail));
+        buf_printf(&c->detail, "\nmessage %lld, of the %s", (long long)one->seq, check_sender(one));
+        check_subject(r, one, ", ", "", &c->detail);
+        buf_adds(&c->detail, one->detail.n > 0 ? ": " : "");
+        buf_slice_add(&c->detail, check_slice(r, one->detail));
     }
-    buf_addc(&lines, '\n');
-    report_junit_case(report, &(struct report_case){
-                                  .outcome = f->fails ? REPORT_FAILED : REPORT_NOTED,
-                                  .rule.name = severity_name(f->severity),
-                                  .group = slice_of("mcp"),
-                                  .name = slice_of(f->name),
-                                  .message = slice_of(f->meaning),
-                                  .detail = buf_slice(&lines),
-                              });
-    report->failed |= lines.failed || subject.failed;
-    buf_close(&lines);
-    buf_close(&subject);
+    buf_addc(&c->detail, '\n');
+    report_add_junit(report);
 }
 
 static void add_result(const struct check_report *r, const struct check_recording *x,
                        const struct check_finding *f, struct report *report)
 {
-    struct buf name = {0}, sentence = {0}, subject = {0};
-    struct slice what = check_subject(r, f, &subject), recording = check_slice(r, x->name);
-    buf_printf(&name, "Message %lld, of the %s", (long long)f->seq, check_sender(f));
-    buf_adds(&name, what.n > 0 ? " (" : "");
-    buf_slice_add(&name, what);
-    buf_adds(&name, what.n > 0 ? ")" : "");
-    check_sentence(r, f, &sentence);
-    struct report_case c = {
-        .outcome = f->fails ? REPORT_FAILED : REPORT_NOTED,
-        .rule = {f->name, f->meaning, levels[f->severity]},
-        .name = buf_slice(&name),
-        .message = buf_slice(&sentence),
-        .place.seq = f->seq,
-    };
-    *(x->session_id == 0 ? &c.place.file : &c.place.session) = recording;
-    report_sarif_case(report, &c);
-    report->failed |= name.failed || sentence.failed || subject.failed;
-    buf_close(&name);
-    buf_close(&sentence);
-    buf_close(&subject);
+    struct report_case *c = report_new(report);
+    c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
+    c->rule = (struct report_rule){f->name, f->meaning, levels[f->severity]};
+    c->place.seq = f->seq;
+    *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_slice(r, x->name);
+    buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, check_sender(f));
+    check_subject(r, f, " (", ")", &c->name);
+    check_sentence(r, f, &c->message);
+    report_add_sarif(report);
 }
 
 static void add_rules(struct report *report)
@@ -206,10 +184,11 @@ void check_cases(const struct check_report *r, struct report *report)
     add_rules(report);
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
-        report_suite(report, check_slice(r, x->name), clock_mono_us());
-        if (x->n == 0)
-            report_junit_case(report, &(struct report_case){.group = slice_of("mcp"),
-                                                            .name = slice_of("no finding")});
+        report_suite(report, check_slice(r, x->name), slice_of("mcp"), clock_mono_us());
+        if (x->n == 0) {
+            buf_adds(&report_new(report)->name, "no finding");
+            report_add_junit(report);
+        }
         for (size_t k = 0; k < x->n && report->junit; k++)
             add_kind(r, x, k, report);
         for (size_t k = 0; k < x->n && report->sarif; k++)

@@ -49,7 +49,6 @@ struct diffing {
     struct result_counts counts;
     struct reporting reporting;
     struct report_place place[DIFF_SIDES];
-    struct buf details; /* owned; of the current row */
     bool verbose;
 };
 
@@ -147,7 +146,8 @@ static void begin_output(struct diffing *x, int64_t began_us)
     buf_slice_add(&title, x->name[DIFF_A]);
     buf_addc(&title, ' ');
     buf_slice_add(&title, x->name[DIFF_B]);
-    report_suite(&x->reporting.report, buf_slice(&title), began_us);
+    report_suite(&x->reporting.report, buf_slice(&title), slice_of("mcp-interposer.diff"),
+                 began_us);
     diff_case_of_sessions(&x->reporting.report, x->diff, x->place);
     if (x->reporting.text)
         diff_text_begin(&x->reporting.out, x->diff, x->title);
@@ -158,17 +158,16 @@ static void begin_output(struct diffing *x, int64_t began_us)
 static void put_row(struct diffing *x)
 {
     const struct result *r = &x->result;
+    struct reporting *to = &x->reporting;
     bool shown = x->verbose || r->change != RESULT_SAME || r->look.unread;
-    buf_clear(&x->details);
-    diff_details(&x->reporting.out, r, &x->details);
-    if (x->reporting.json && shown) {
-        diff_json_row(reporting_row(&x->reporting), r);
-        reporting_end_row(&x->reporting);
+    struct report_case *c = diff_case_of_row(&to->report, &to->out, r, x->place);
+    if (to->json && shown) {
+        diff_json_row(reporting_row(to), r);
+        reporting_end_row(to);
     }
-    if (x->reporting.text && shown)
-        diff_text_row(&x->reporting.out, r, buf_slice(&x->details));
-    diff_case_of_row(&x->reporting.report, r, x->place, buf_slice(&x->details));
-    x->reporting.report.failed |= x->details.failed;
+    if (to->text && shown)
+        diff_text_row(&to->out, r, buf_slice(&c->detail));
+    report_add(&to->report);
 }
 
 static void end_output(struct diffing *x)
@@ -247,7 +246,6 @@ static int run(const struct settings *s)
     diff_close(x->diff);
     result_close(&x->result);
     reporting_drop(&x->reporting);
-    buf_close(&x->details);
     for (int i = 0; i < DIFF_SIDES; i++)
         recording_close(&x->recording[i]);
     pointers_close(&x->rules.canon.ignore);

@@ -143,20 +143,13 @@ static void add_place(struct buf *b, const struct result *r, const struct result
     buf_addc(b, '\n');
 }
 
-static void add_status(struct buf *b, const struct out *o, const struct result *r)
-{
-    buf_printf(b, "status %s %s %s", call_status_name(r->call[DIFF_A].status), out_arrow(o, true),
-               call_status_name(r->call[DIFF_B].status));
-}
-
-void diff_details(const struct out *o, const struct result *r, struct buf *b)
+static void add_details(const struct out *o, const struct result *r, struct buf *b)
 {
     if (r->change == RESULT_CHANGED && r->look.moved)
         buf_adds(b, "moved\n");
-    if (r->look.status) {
-        add_status(b, o, r);
-        buf_addc(b, '\n');
-    }
+    if (r->look.status)
+        buf_printf(b, "status %s %s %s\n", call_status_name(r->call[DIFF_A].status),
+                   out_arrow(o, true), call_status_name(r->call[DIFF_B].status));
     if (r->look.slower)
         buf_adds(b, "slower\n");
     if (r->look.unread)
@@ -183,33 +176,26 @@ static const struct report_rule rules[RESULT_CHANGES] = {
 void diff_case_of_sessions(struct report *report, const struct diff *d,
                            const struct report_place place[DIFF_SIDES])
 {
-    struct buf message = {0}, lines = {0};
+    struct report_case *c = report_new(report);
     struct diff_fact f;
+    c->rule = (struct report_rule){"session", "The sessions differ in more than their calls.",
+                                   REPORT_ERROR};
+    c->place = place[DIFF_B];
+    buf_adds(&c->name, "session");
     for (size_t i = 0; diff_fact(d, i, &f); i++) {
         if (!f.counts)
             continue;
-        buf_adds(&message, message.n > 0 ? ", " : "");
-        buf_adds(&message, f.name);
-        buf_printf(&lines, "%s:\n", f.name);
+        c->outcome = REPORT_FAILED;
+        buf_adds(&c->message, c->message.n > 0 ? ", " : "");
+        buf_adds(&c->message, f.name);
+        buf_printf(&c->detail, "%s:\n", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
-            buf_adds(&lines, marks[side]);
-            text_visible(&lines, f.value[side].p != NULL ? f.value[side] : slice_of("unknown"));
-            buf_addc(&lines, '\n');
+            buf_adds(&c->detail, marks[side]);
+            text_visible(&c->detail, f.value[side].p != NULL ? f.value[side] : slice_of("unknown"));
+            buf_addc(&c->detail, '\n');
         }
     }
-    report_case(report, &(struct report_case){
-                            .outcome = message.n > 0 ? REPORT_FAILED : REPORT_PASSED,
-                            .rule = {"session", "The sessions differ in more than their calls.",
-                                     REPORT_ERROR},
-                            .group = slice_of("mcp-interposer.diff"),
-                            .name = slice_of("session"),
-                            .message = buf_slice(&message),
-                            .detail = buf_slice(&lines),
-                            .place = place[DIFF_B],
-                        });
-    report->failed |= message.failed || lines.failed;
-    buf_close(&message);
-    buf_close(&lines);
+    report_add(report);
 }
 
 /* "#12/- tools/call read". */
@@ -231,36 +217,32 @@ static void add_name(struct buf *b, const struct result *r)
     }
 }
 
-void diff_case_of_row(struct report *report, const struct result *r,
-                      const struct report_place place[DIFF_SIDES], struct slice details)
+static void add_message(struct buf *b, const struct result *r)
 {
-    struct buf name = {0}, message = {0};
-    enum diff_side side = r->has[DIFF_B] ? DIFF_B : DIFF_A;
-    bool same = r->change == RESULT_SAME;
-    struct report_case c = {
-        .outcome = same ? REPORT_PASSED : REPORT_FAILED,
-        .rule = rules[r->change],
-        .group = slice_of("mcp-interposer.diff"),
-        .detail = details,
-        .place = place[side],
-        .took_us = r->call[side].took_us > 0 ? r->call[side].took_us : 0,
-    };
-    add_name(&name, r);
-    if (!same)
-        buf_adds(&message, result_change_name(r->change));
-    if (!same && r->look.status)
-        buf_printf(&message, "; status %s -> %s", call_status_name(r->call[DIFF_A].status),
+    buf_adds(b, result_change_name(r->change));
+    if (r->look.status)
+        buf_printf(b, "; status %s -> %s", call_status_name(r->call[DIFF_A].status),
                    call_status_name(r->call[DIFF_B].status));
-    if (!same && r->look.slower)
-        buf_adds(&message, "; slower");
-    if (!same && r->look.differences > 0)
-        buf_printf(&message, "; %llu difference%s", (unsigned long long)r->look.differences,
+    if (r->look.slower)
+        buf_adds(b, "; slower");
+    if (r->look.differences > 0)
+        buf_printf(b, "; %llu difference%s", (unsigned long long)r->look.differences,
                    r->look.differences == 1 ? "" : "s");
-    c.name = buf_slice(&name);
-    c.message = buf_slice(&message);
-    c.place.seq = (int64_t)r->call[side].seq;
-    report_case(report, &c);
-    report->failed |= name.failed || message.failed;
-    buf_close(&name);
-    buf_close(&message);
+}
+
+struct report_case *diff_case_of_row(struct report *report, const struct out *o,
+                                     const struct result *r,
+                                     const struct report_place place[DIFF_SIDES])
+{
+    enum diff_side side = r->has[DIFF_B] ? DIFF_B : DIFF_A;
+    struct report_case *c = report_new(report);
+    c->outcome = r->change == RESULT_SAME ? REPORT_PASSED : REPORT_FAILED;
+    c->rule = rules[r->change];
+    c->place = place[side];
+    c->place.seq = (int64_t)r->call[side].seq;
+    c->took_us = r->call[side].took_us > 0 ? r->call[side].took_us : 0;
+    add_name(&c->name, r);
+    add_message(&c->message, r);
+    add_details(o, r, &c->detail);
+    return c;
 }

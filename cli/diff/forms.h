@@ -15,14 +15,13 @@ void diff_json_row(struct json_out *j, const struct result *r);
 void diff_json_summary(struct json_out *j, const struct diff *d,
                        const struct slice name[DIFF_SIDES], const struct result_counts *c);
 
-/* What differs in a row, as visible text: lines, in which "- " and "+ " precede a value of the first and of the second
- * recording (cli/frame/reporting.h). o says which characters can be shown. */
-void diff_details(const struct out *o, const struct result *r, struct buf *b);
-
 /* place: of the recordings, without a message. */
 void diff_case_of_sessions(struct report *report, const struct diff *d,
                            const struct report_place place[DIFF_SIDES]);
-void diff_case_of_row(struct report *report, const struct result *r,
-                      const struct report_place place[DIFF_SIDES], struct slice details);
+/* Makes the case, which report_add() then adds. Its detail is what differs, as visible text: lines, in which "- " and "+ "
+ * precede a value of the first and of the second recording (cli/frame/reporting.h). o says which characters can be shown. */
+struct report_case *diff_case_of_row(struct report *report, const struct out *o,
+                                     const struct result *r,
+                                     const struct report_place place[DIFF_SIDES]);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* The two recordings, and what the sessions differ in. title: as in cli/frame/recording.h. */
 void diff_text_begin(struct out *o, const struct diff *d, const struct slice title[DIFF_SIDES]);
-/* details: as in forms.h. */
+/* details: of its case (cli/diff/forms.h). */
 void diff_text_row(struct out *o, const struct result *r, struct slice details);
 void diff_text_end(struct out *o, const struct diff *d, const struct result_counts *c);
 

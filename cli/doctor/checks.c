@@ -35,25 +35,18 @@ static void put_remedy(struct out *o, const char *remedy)
     out_style(o, OUT_PLAIN);
 }
 
-static void put_case(struct doctor *d, enum report_outcome outcome, const char *check,
+static void put_case(struct report *r, enum report_outcome outcome, const char *check,
                      const char *remedy, const char *text)
 {
-    struct buf detail = {0};
+    struct report_case *c = report_new(r);
+    c->outcome = outcome;
+    c->rule = (struct report_rule){check, "A check of the vault, this machine or a client.",
+                                   outcome == REPORT_FAILED ? REPORT_ERROR : REPORT_NOTE};
+    buf_adds(&c->name, check);
+    buf_adds(&c->message, text);
     if (remedy != NULL)
-        buf_printf(&detail, "to do: %s\n", remedy);
-    report_case(
-        &d->reporting.report,
-        &(struct report_case){
-            .outcome = outcome,
-            .rule = {check, "A check of the vault, this machine, or a client's configuration.",
-                     outcome == REPORT_FAILED ? REPORT_ERROR : REPORT_NOTE},
-            .group = slice_of("mcp-interposer.doctor"),
-            .name = slice_of(check),
-            .message = slice_of(text),
-            .detail = buf_slice(&detail),
-        });
-    d->reporting.report.failed |= detail.failed;
-    buf_close(&detail);
+        buf_printf(&c->detail, "to do: %s\n", remedy);
+    report_add(r);
 }
 
 MI_FORMAT(5, 0)
@@ -62,7 +55,7 @@ static void put(struct doctor *d, enum report_outcome outcome, const char *check
 {
     char text[TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
-    put_case(d, outcome, check, remedy, text);
+    put_case(&d->reporting.report, outcome, check, remedy, text);
     if (d->reporting.json)
         put_json(d, check, remedy, text);
     if (outcome == REPORT_PASSED) {

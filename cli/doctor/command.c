@@ -258,7 +258,8 @@ static int check_all(const struct settings *s, const char *fault)
     char *named = status == EXIT_FINE ? settings_vault(s) : NULL;
     char *real = named != NULL ? realpath(named, NULL) : NULL;
     if (named != NULL) {
-        report_suite(&d.reporting.report, slice_of("mcp-interposer doctor"), clock_mono_us());
+        report_suite(&d.reporting.report, slice_of("mcp-interposer doctor"),
+                     slice_of("mcp-interposer.doctor"), clock_mono_us());
         d.vault = real != NULL ? real : named;
         check_configuration(&d, s, fault);
         if (real != NULL && settings_on(s, "repair"))

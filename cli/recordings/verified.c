@@ -6,7 +6,6 @@
 void verified_close(struct verified *v)
 {
     buf_close(&v->json);
-    buf_close(&v->details);
 }
 
 static uint64_t requests(const struct verified *v)
@@ -140,61 +139,51 @@ static void add_details(struct buf *b, const struct verify_result *one)
         buf_printf(b, "and %zu more\n", one->differences - listed(one));
 }
 
-static void add_message(struct buf *b, const struct verify_result *one)
+/* The verdict, "12 tools/call read: reason; remedy", and the differences. */
+static void print_case(struct out *o, const struct verify_result *one, const struct report_case *c)
 {
-    if (one->reason != NULL)
-        buf_adds(b, one->reason);
-    if (one->remedy != NULL)
-        buf_printf(b, "; %s", one->remedy);
+    static const enum out_style styles[VERIFY_VERDICTS] = {OUT_GREEN, OUT_RED, OUT_RED,
+                                                           OUT_RED,   OUT_RED, OUT_YELLOW};
+    const struct reporting_cell verdict = {verify_verdict_name(one->verdict), 15,
+                                           styles[one->verdict]};
+    struct buf line = {0};
+    buf_slice_add(&line, (struct slice){c->name.p + 1, c->name.n - 1}); /* without its # */
+    buf_adds(&line, c->message.n > 0 ? ": " : "");
+    buf_slice_add(&line, buf_slice(&c->message));
+    reporting_line(o, &verdict, 1, buf_slice(&line));
+    reporting_details(o, buf_slice(&c->detail), 4);
+    o->b.failed |= line.failed;
+    buf_close(&line);
 }
 
 void verified_add(struct verified *v, const struct verify_result *one)
 {
-    static const enum out_style styles[VERIFY_VERDICTS] = {OUT_GREEN, OUT_RED, OUT_RED,
-                                                           OUT_RED,   OUT_RED, OUT_YELLOW};
-    struct buf name = {0}, message = {0}, line = {0};
-    const char *verdict = verify_verdict_name(one->verdict);
+    struct report_case *c = report_new(&v->reporting.report);
     v->counts[one->verdict]++;
     add_json(&v->json, one);
-    buf_clear(&v->details);
-    add_details(&v->details, one);
-    add_message(&message, one);
-    buf_printf(&name, "%lld ", (long long)one->seq);
-    json_unescape(&name, one->method);
+    c->outcome = one->verdict == VERIFY_MATCH     ? REPORT_PASSED
+                 : one->verdict == VERIFY_SKIPPED ? REPORT_SKIPPED
+                                                  : REPORT_FAILED;
+    c->rule = rules[one->verdict];
+    c->place = v->place;
+    c->place.seq = one->seq;
+    c->took_us = one->took_us;
+    buf_printf(&c->name, "#%lld ", (long long)one->seq);
+    json_unescape(&c->name, one->method);
     if (one->target.p != NULL) {
-        buf_addc(&name, ' ');
-        json_unescape(&name, one->target);
+        buf_addc(&c->name, ' ');
+        json_unescape(&c->name, one->target);
     }
-    if (v->reporting.text && (v->verbose || one->verdict != VERIFY_MATCH)) {
-        buf_slice_add(&line, buf_slice(&name));
-        buf_adds(&line, message.n > 0 ? ": " : "");
-        buf_slice_add(&line, buf_slice(&message));
-        reporting_line(&v->reporting.out,
-                       (struct reporting_cell[]){{verdict, 15, styles[one->verdict]}}, 1,
-                       buf_slice(&line));
-        reporting_details(&v->reporting.out, buf_slice(&v->details), 4);
-    }
-    struct report_case c = {
-        .outcome = one->verdict == VERIFY_MATCH     ? REPORT_PASSED
-                   : one->verdict == VERIFY_SKIPPED ? REPORT_SKIPPED
-                                                    : REPORT_FAILED,
-        .rule = rules[one->verdict],
-        .group = slice_of("mcp-interposer.verify"),
-        .message = message.n > 0 ? buf_slice(&message) : slice_of(verdict),
-        .detail = buf_slice(&v->details),
-        .place = v->place,
-        .took_us = one->took_us,
-    };
-    buf_clear(&line);
-    buf_addc(&line, '#');
-    buf_slice_add(&line, buf_slice(&name));
-    c.name = buf_slice(&line);
-    c.place.seq = one->seq;
-    report_case(&v->reporting.report, &c);
-    v->reporting.report.failed |= name.failed || message.failed || line.failed || v->details.failed;
-    buf_close(&name);
-    buf_close(&message);
-    buf_close(&line);
+    if (one->reason != NULL)
+        buf_adds(&c->message, one->reason);
+    if (one->remedy != NULL)
+        buf_printf(&c->message, "; %s", one->remedy);
+    add_details(&c->detail, one);
+    if (v->reporting.text && !c->name.failed && (v->verbose || one->verdict != VERIFY_MATCH))
+        print_case(&v->reporting.out, one, c);
+    if (c->message.n == 0)
+        buf_adds(&c->message, verify_verdict_name(one->verdict));
+    report_add(&v->reporting.report);
 }
 
 void verified_summary(struct verified *v)

@@ -18,8 +18,7 @@ struct verified {
     struct report_place place; /* the recording */
     bool verbose;              /* matches are printed, too */
     uint64_t counts[VERIFY_VERDICTS];
-    struct buf json;    /* owned; the results so far, joined by commas */
-    struct buf details; /* owned; scratch */
+    struct buf json; /* owned; the results so far, joined by commas */
 };
 
 void verified_close(struct verified *v);

@@ -69,7 +69,8 @@ static int verify_recording(const struct settings *s, struct recording *r,
     struct buf error = {0}, name = {0};
     buf_adds(&name, "verify ");
     buf_slice_add(&name, r->name);
-    report_suite(&v->verified.reporting.report, buf_slice(&name), clock_mono_us());
+    report_suite(&v->verified.reporting.report, buf_slice(&name), slice_of("mcp-interposer.verify"),
+                 clock_mono_us());
     int st = verify_run(&cfg, r->source, on_result, v, &error);
     if (st == 0)
         st = name.failed ? MI_ENOMEM : v->status;

@@ -20,7 +20,7 @@ static const struct {
     [MISS_NOT_A_MESSAGE] = {"not-a-message", "the client sent an invalid message"},
     [MISS_ANSWER_DIFFERS] = {"answer-differs", "the client answered differently than recorded"},
     [MISS_CAPABILITIES] = {"capabilities",
-                             "the client declares other capabilities than the recorded one"},
+                           "the client declares other capabilities than the recorded one"},
     [MISS_UNANSWERED] = {"unanswered", "the live server did not answer"},
 };
 
@@ -161,43 +161,40 @@ static void add_json(struct misses *r, const struct miss *f, struct slice senten
 
 /* ---- cases ---- */
 
-static void put_case(struct misses *r, struct slice method, struct slice target, uint64_t seq,
-                     struct report_case *c)
+static struct report_case *new_case(struct misses *r, struct slice method, struct slice target,
+                                    uint64_t seq)
 {
-    struct buf name = {0};
-    buf_slice_add(&name, target.n > 0 ? target : method.n > 0 ? method : slice_of("not a message"));
-    if (seq != 0)
-        buf_printf(&name, " (seq %llu)", (unsigned long long)seq);
+    struct report_case *c = report_new(&r->report);
     c->group = method.n > 0 ? method : slice_of("line");
-    c->name = buf_slice(&name);
-    report_case(&r->report, c);
-    r->report.failed |= name.failed;
-    buf_close(&name);
+    c->place = r->place;
+    c->place.seq = (int64_t)seq;
+    buf_slice_add(&c->name, target.n > 0   ? target
+                            : method.n > 0 ? method
+                                           : slice_of("not a message"));
+    return c;
 }
 
 static void put_miss(struct misses *r, const struct miss *f, struct slice sentence)
 {
-    struct report_case c = {
-        .outcome = is_failure(f) ? REPORT_FAILED : REPORT_PASSED,
-        .rule = {miss_kind_name(f->kind), kinds[f->kind].sentence, REPORT_ERROR},
-        .message = sentence,
-        .place = r->place,
-    };
-    c.place.seq = (int64_t)f->nearest_seq;
-    put_case(r, f->method, f->target, 0, &c);
+    struct report_case *c = new_case(r, f->method, f->target, f->nearest_seq);
+    c->outcome = is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
+    c->rule = (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, REPORT_ERROR};
+    buf_slice_add(&c->message, sentence);
+    report_add(&r->report);
 }
 
 /* A recorded request: asked, or not. */
 static void put_request_case(struct misses *r, const struct misses_request *q, bool strict)
 {
-    struct report_case c = {.place = r->place};
-    c.place.seq = (int64_t)q->seq;
+    struct report_case *c = new_case(r, q->method, q->target, q->seq);
+    buf_printf(&c->name, " (seq %llu)", (unsigned long long)q->seq);
     if (!q->asked && q->needed) {
-        c.outcome = strict ? REPORT_FAILED : REPORT_SKIPPED;
-        c.rule = (struct report_rule){"never-asked", "recorded, but never requested", REPORT_ERROR};
-        c.message = strict ? slice_of(c.rule.meaning) : (struct slice){0};
+        c->outcome = strict ? REPORT_FAILED : REPORT_SKIPPED;
+        c->rule =
+            (struct report_rule){"never-asked", "recorded, but never requested", REPORT_ERROR};
+        buf_adds(&c->message, strict ? c->rule.meaning : "");
     }
-    put_case(r, q->method, q->target, q->seq, &c);
+    report_add(&r->report);
 }
 
 /* ---- findings ---- */
@@ -255,8 +252,7 @@ uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
         if (q.needed && !q.asked && ++at <= MISS_LOGGED_MAX)
             log_never_asked(&q);
     if (n > MISS_LOGGED_MAX)
-        log_error("and %llu more; --report lists them",
-                  (unsigned long long)(n - MISS_LOGGED_MAX));
+        log_error("and %llu more; --report lists them", (unsigned long long)(n - MISS_LOGGED_MAX));
     return n;
 }
 

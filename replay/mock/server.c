@@ -384,7 +384,7 @@ static int open_reports(struct mock *m)
     x->report.junit = cfg->path[REPORT_JUNIT] != NULL;
     x->report.sarif = cfg->path[REPORT_SARIF] != NULL;
     *(cfg->recording_is_file ? &x->place.file : &x->place.session) = cfg->recording;
-    report_suite(&x->report, cfg->recording, m->began_us);
+    report_suite(&x->report, cfg->recording, (struct slice){0}, m->began_us);
     return reports_open(&m->reports, cfg->path);
 }
 
