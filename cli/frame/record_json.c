@@ -54,6 +54,7 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     json_out_int(&j, "id", s->number);
     add_fields(&j, &fields_of_session, s, 0);
     json_out_bool(&j, "imported", query_is_imported(s));
+    json_out_bool(&j, "sent", v->sent);
     json_out_str(&j, "evidence", session_evidence_name(s->evidence));
     json_out_str(&j, "state", session_state_name(v->state));
     json_out_int(&j, "duration_us", v->lasted_us);

@@ -184,7 +184,9 @@ int session_look(struct query *q, const struct query_session *s, bool waiting,
                  struct session_view *ret)
 {
     struct session_view v = {.state = session_state_of(q, s)};
-    int st = query_summary(q, s->id, waiting, &v.summary);
+    int st = query_is_sent(q, s->id, &v.sent);
+    if (st == 0)
+        st = query_summary(q, s->id, waiting, &v.summary);
     if (st < 0)
         return st;
     if (v.state == SESSION_ENDED)

@@ -60,6 +60,7 @@ struct slice session_uid_head(const struct query_session *s, size_t min);
 struct session_view {
     enum session_state state;
     int64_t lasted_us; /* until its end, until now, or until its last message */
+    bool sent;         /* made by `send`, although its client may have another name */
     struct query_summary summary;
 };
 

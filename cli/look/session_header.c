@@ -123,7 +123,7 @@ static void server_line(struct out *o, const struct query_session *s)
     out_end_line(o);
 }
 
-static void client_line(struct out *o, const struct query_session *s)
+static void client_line(struct out *o, const struct query_session *s, bool sent)
 {
     field(o, "client");
     name_and_version(o, s->client_name.p != NULL ? s->client_name : slice_of("unknown"),
@@ -132,6 +132,7 @@ static void client_line(struct out *o, const struct query_session *s)
         out_raw(o, ", protocol ");
         out_text(o, s->protocol_version);
     }
+    out_raw(o, sent ? "; made by `send`" : "");
     out_end_line(o);
 }
 
@@ -227,7 +228,7 @@ void session_header(struct out *o, const struct query_session *s, const struct s
     server_line(o, s);
     command_line(o, s->command);
     directory_line(o, s);
-    client_line(o, s);
+    client_line(o, s, v->sent);
     start_line(o, s, v);
     end_line(o, s, v);
     evidence_line(o, s);

@@ -26,6 +26,7 @@ static const char about[] =
     "`live` while it is running; `died` if its proxy was killed before it could\n"
     "record an end. `tools changed`: the server had other tools than in the session\n"
     "before (see `tools --diff`). `imported`: it was not recorded in this vault.\n"
+    "`sent`: made by `send`, even if CLIENT is that of the session it was taken from.\n"
     "DIRECTORY is that in which the server ran.\n"
     "CALLS are the client's requests; ERRORS are those that failed or were rejected.\n"
     "A bad end is `died`, or an exit status other than 0. Options that select\n"
@@ -100,6 +101,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     table_add(t, s->cwd.p != NULL ? s->cwd : slice_of("-"), OUT_PLAIN);
     session_end_text(&l->text, s, v->state);
     buf_adds(&l->text, query_is_imported(s) ? ", imported" : "");
+    buf_adds(&l->text, v->sent ? ", sent" : "");
     buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");
     buf_adds(&l->text, v->summary.unfinished ? ", unfinished lines" : "");
     table_add_buf(t, &l->text, end_style(s, v->state));

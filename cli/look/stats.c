@@ -19,6 +19,7 @@ static const struct opt table_of_options[] = {
     FILTER_OPTS,
     FILTER_SESSION_OPT,
     {0, "imported", NULL, NULL, "count the calls of imported sessions, too"},
+    {0, "sent", NULL, NULL, "count the calls of sessions that `send` made, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each group"},
     SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
@@ -195,7 +196,8 @@ static int print(struct stats *c, size_t limit, bool json)
 static int count(struct query *q, const struct settings *s)
 {
     struct stats c = {.count.by = count_by_of(settings_text(s, "by")),
-                      .count.imported = settings_on(s, "imported")};
+                      .count.imported = settings_on(s, "imported"),
+                      .count.sent = settings_on(s, "sent")};
     const char *sort = settings_text(s, "sort");
     bool json = settings_on(s, "json");
     c.order = sort != NULL              ? tally_order_of(sort)
@@ -215,7 +217,9 @@ static int count(struct query *q, const struct settings *s)
     if (st < 0)
         return session_fail(q, st);
     if (none && !json && c.count.left_out)
-        log_warn("no matching call, except in imported sessions; --imported counts them");
+        log_warn(
+            "no matching call, except in imported sessions and those of `send`; --imported and "
+            "--sent count them");
     else if (none && !json)
         session_none(q, "no matching call");
     return status;

@@ -33,6 +33,8 @@ static void add_json(struct listing *l, const struct query_session *s, const str
     json_out_int(j, "failed_calls", session_errors(&v->summary));
     if (query_is_imported(s))
         json_out_bool(j, "imported", true);
+    if (v->sent)
+        json_out_bool(j, "sent", true);
     if (v->summary.tools_changed)
         json_out_bool(j, "tools_changed", true);
 }
@@ -57,6 +59,7 @@ static void add_text(struct listing *l, const struct query_session *s, const str
     }
     buf_adds(b, v->summary.tools_changed ? ", tools changed" : "");
     buf_adds(b, query_is_imported(s) ? ", imported" : "");
+    buf_adds(b, v->sent ? ", made by send" : "");
 }
 
 static bool add_row(struct listing *l, const struct query_session *s)

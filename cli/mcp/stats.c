@@ -82,8 +82,10 @@ int tool_stats(struct tool_call *c)
             add_row(c, &x, &x.tally.group[i]);
         more = rows_end(&r);
     }
-    rows_close(&r, x.left_out ? "No matching call, except in imported sessions: use imported"
-                              : "No matching call is recorded");
+    rows_close(&r, x.left_out
+                       ? "No matching call, except in imported sessions (use imported), or in "
+                         "those that send made"
+                       : "No matching call is recorded");
     count_close(&x);
     return st;
 }

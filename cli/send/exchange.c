@@ -397,7 +397,7 @@ static int finish(const struct exchange *x, uint32_t item, const struct rpc *ans
     return EXIT_FOUND;
 }
 
-static int send_request(const struct exchange *x)
+static int send_request(struct exchange *x)
 {
     struct buf message = {0};
     struct rpc m, answer;
@@ -409,6 +409,7 @@ static int send_request(const struct exchange *x)
         return no_memory();
     }
     int status = confirm(x, &m);
+    x->refused = status != EXIT_FINE;
     if (status == EXIT_FINE) {
         heard_open(&x->peer->talk);
         interrupt_hold(true);
@@ -464,7 +465,7 @@ static int list_tools(const struct exchange *x)
     return out_close(&o);
 }
 
-static int converse(const struct exchange *x)
+static int converse(struct exchange *x)
 {
     bool needs_tools =
         x->request == NULL || x->request->maybe_tool || outgoing_calls_tool(x->request);
@@ -480,6 +481,7 @@ static int converse(const struct exchange *x)
     if (x->request == NULL)
         return list_tools(x);
     status = make_request(x);
+    x->refused = status != EXIT_FINE;
     return status == EXIT_FINE ? send_request(x) : status;
 }
 
@@ -493,7 +495,10 @@ int exchange_run(struct exchange *x)
     pid_t proxy = live_pid(x->peer->live);
     int status = converse(x);
     (void)peer_end(x->peer);
-    made_note(x->s, proxy, began);
+    if (x->refused)
+        made_remove(x->s, proxy, began);
+    else
+        made_note(x->s, proxy, began);
     if (status != EXIT_FINE)
         interrupt_die();
     return status;

@@ -21,6 +21,7 @@ struct exchange {
     const char *name;       /* of its sessions; NULL: derived from the command */
     const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: none */
     enum revision revision; /* REV_COUNT: not chosen */
+    bool refused;           /* set by exchange_run(): the request was not sent */
 };
 
 /* Reports each secret that the request needs and neither the recording nor `sets` has. EXIT_FINE: none. */

@@ -1,7 +1,11 @@
 #include "cli/send/made.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/frame/session.h"
+#include "vault/upkeep/prune/remove.h"
+
+#include <time.h>
 
 #define NEWEST 50 /* sessions among which that of our proxy is looked for */
 
@@ -20,7 +24,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     bool made = false;
     f->status = query_last(f->q, s->id, &seq, &event);
     if (f->status == 0)
-        f->status = query_has_event(f->q, s->id, "sent", &made);
+        f->status = query_is_sent(f->q, s->id, &made);
     if (f->status == 0 && seq > 0 && !made)
         f->found = s->id;
     return f->status == 0 && f->found == 0;
@@ -45,12 +49,49 @@ static bool on_ours(void *ctx, const struct query_session *s)
     return f->found == 0;
 }
 
+/* Opens the vault, and finds the session of this proxy. f->found is 0: there is none. */
+static void find_ours(struct search *f, const struct settings *s)
+{
+    if (session_vault_open(s, &f->q) != EXIT_FINE)
+        f->q = NULL;
+    else if (query_sessions(f->q, NEWEST, on_ours, f) < 0)
+        f->found = 0;
+}
+
 void made_note(const struct settings *s, pid_t proxy, int64_t began_wall_us)
 {
     struct search f = {.pid = proxy, .began_us = began_wall_us};
-    if (session_vault_open(s, &f.q) != EXIT_FINE)
-        return;
-    if (query_sessions(f.q, NEWEST, on_ours, &f) == 0 && f.found != 0)
+    find_ours(&f, s);
+    if (f.found != 0)
         log_note("recorded as session %lld", (long long)f.found);
+    query_close(f.q);
+}
+
+/* MI_EBUSY: its recorder has not ended it yet. */
+static int remove_session(const char *vault, int64_t id)
+{
+    struct retention rule = {.session = id};
+    struct prune *p = NULL;
+    struct buf error = {0};
+    bool done = false;
+    int st = prune_open(&p, vault, &rule, clock_wall_us(), &error);
+    while (st == 0 && !done)
+        st = prune_step(p, &done, &error);
+    prune_close(p);
+    buf_close(&error);
+    return st;
+}
+
+void made_remove(const struct settings *s, pid_t proxy, int64_t began_wall_us)
+{
+    struct search f = {.pid = proxy, .began_us = began_wall_us};
+    int64_t until_us = clock_mono_us() + MADE_WAIT_US;
+    int st = MI_EBUSY;
+    find_ours(&f, s);
+    while (f.found != 0 && (st == MI_EBUSY || st == MI_EFULL) && clock_mono_us() < until_us) {
+        st = remove_session(query_vault(f.q), f.found);
+        if (st < 0)
+            nanosleep(&(struct timespec){0, 20000000}, NULL);
+    }
     query_close(f.q);
 }

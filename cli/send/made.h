@@ -1,6 +1,6 @@
 /* made.h - the sessions that `send` has recorded itself: they have the event `sent`.
  *
- * Errors    those of vault/query/reader.h; made_note() reports none.
+ * Errors    those of vault/query/reader.h; made_note() and made_remove() report none.
  * Blocks    on the vault. */
 #ifndef MI_CLI_SEND_MADE_H
 #define MI_CLI_SEND_MADE_H
@@ -15,5 +15,8 @@
 MI_MUST int made_skip(struct query *q, int64_t *ret_id);
 /* A note on stderr with the number of the session that this proxy has recorded, if it is found. */
 void made_note(const struct settings *s, pid_t proxy, int64_t began_wall_us);
+/* Removes this session, in which nothing of the user was sent. It stays if its recorder needs longer than MADE_WAIT_US. */
+#define MADE_WAIT_US 2000000
+void made_remove(const struct settings *s, pid_t proxy, int64_t began_wall_us);
 
 #endif

@@ -195,7 +195,7 @@ static bool on_candidate(void *ctx, const struct query_session *s)
     bool sent = false;
     f->status = count_requests(f->q, s->id, &l);
     int had = f->status >= 0 ? server_started(f->q, s) : f->status;
-    f->status = had < 0 ? had : query_has_event(f->q, s->id, "sent", &sent);
+    f->status = had < 0 ? had : query_is_sent(f->q, s->id, &sent);
     if (f->status < 0)
         return false;
     if (l.requests == l.discovers || had == 0 || sent)

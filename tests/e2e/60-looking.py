@@ -288,7 +288,7 @@ def _(t):
     row["redact_rules"] = json.loads(row["redact_rules"])
     eq({k: s[k] for k in row}, row, "columns")
     eq(set(s) - set(row), {"type", "state", "duration_us", "messages", "calls", "ok", "tool_errors", "errors", "refused",
-                           "cancelled", "server_gone", "interrupted", "timeouts", "open", "imported", "tools_changed",
+                           "cancelled", "server_gone", "interrupted", "timeouts", "open", "imported", "sent", "tools_changed",
                            "unfinished", "evidence"}, "other members")
     eq(s["duration_us"], row["ended_at_us"] - row["started_at_us"], "duration")
     eq((s["type"], s["state"], s["messages"], s["calls"]), ("session", "ended", n, sum(calls.values())), "counts")

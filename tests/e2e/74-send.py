@@ -253,6 +253,28 @@ def _(t):
     eq(Sent(t, "echo", "text=a", answers=answers).out, 'more\n{\n  "a": [\n    1,\n    "x\\u202e"\n  ]\n}\n', "what is printed")
 
 
+@case("a session of send is marked, and not counted; a request that was not sent leaves none")
+def _(t):
+    def calls(*more):
+        return sum(x["calls"] for x in map(json.loads, t.run("stats", "--json", "--vault", t.vault, *more).stdout.splitlines()))
+    def sessions():
+        return [(x["id"], x["sent"]) for x in map(json.loads, t.run("sessions", "--json", "--vault", t.vault).stdout.splitlines())]
+    record(t, *HELLO, call(1, text="one"), call(2, text="two"))      # session 1 is a `send --list`
+    Sent(t, "echo", "text=x")
+    eq(sessions(), [(3, True), (2, False), (1, True)], "sessions")
+    eq((calls(), calls("--sent"), calls("--session", "3")), (2, 3, 0), "calls")
+    done = t.run("stats", "--session", "3", "--vault", t.vault)
+    check(b"--sent" in done.stderr and done.stdout == b"", done)
+    check(t.run("sessions", "--vault", t.vault).stdout.count(b", sent\n") == 2, "the list")
+    check([b"made by `send`" in t.run("show", n, "--vault", t.vault).stdout for n in "23"] == [False, True], "the head of show")
+    for args in (("echo", "txet=x"), ("put",), ("ehco", "text=x")):
+        s = Sent(t, *args, status=2)
+        s.refused()
+        check("recorded as" not in s.err, s.err)
+    eq(sessions(), [(3, True), (2, False), (1, True)], "after requests that were not sent")
+    eq(t.run("audit", "verify", "--vault", t.vault).returncode, 0, "audit verify")
+
+
 @case("errors and errors of tools have exit status 1")
 def _(t):
     failed = {"tools/call": {"result": {"isError": True, "content": [{"type": "text", "text": "it failed"}]}}}

@@ -152,6 +152,9 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
     buf_adds(sql, x->side == CALLS_OF_CLIENT ? " AND c.direction = 'c2s'" : "");
     buf_adds(sql, x->side != CALLS_OF_ALL ? " AND c.origin = 'peer'" : "");
     buf_adds(sql, x->recorded ? " AND s.pid <> 0" : "");
+    if (x->not_sent && q->remote == NULL) /* asking a store for each session would take too long */
+        buf_adds(sql, " AND NOT EXISTS (SELECT 1 FROM main.events e WHERE e.session_id = s.id AND"
+                      " e.kind = 'sent')");
 }
 
 static void make_sql(struct buf *sql, const struct query *q, const struct call_question *x,

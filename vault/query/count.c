@@ -90,26 +90,37 @@ static int on_call(void *ctx, sqlite3_stmt *st)
     return x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
 }
 
-static bool on_imported(void *ctx, const struct query_session *s)
+struct looking {
+    struct count *c;
+    struct query *q;
+    int status;
+};
+
+static bool on_left_out(void *ctx, const struct query_session *s)
 {
-    struct count *c = ctx;
-    c->left_out = query_is_imported(s);
-    return !c->left_out;
+    struct looking *l = ctx;
+    bool sent = false;
+    if (!l->c->sent)
+        l->status = query_is_sent(l->q, s->id, &sent);
+    l->c->left_out = sent || (!l->c->imported && query_is_imported(s));
+    return l->status == 0 && !l->c->left_out;
 }
 
 int count_calls(struct count *c, struct query *q)
 {
     struct counting x = {.c = c};
     struct filter f = c->filter;
-    struct call_question question = {.filter = &f, .recorded = !c->imported};
+    struct looking look = {c, q, 0};
+    struct call_question question = {.filter = &f, .recorded = !c->imported, .not_sent = !c->sent};
     struct buf columns = {0};
     buf_printf(&columns, "%s" COLUMNS, ways[c->by].key);
     f.tool = ways[c->by].tools && f.tool == NULL ? "*" : f.tool;
     c->left_out = false;
     c->tally = (struct tally){0};
     int st = columns.failed ? MI_ENOMEM : call_rows(q, &question, buf_str(&columns), on_call, &x);
-    if (st == 0 && c->tally.n == 0 && !c->imported)
-        st = query_sessions_of(q, &f, FILTER_HOLDS, 0, on_imported, c);
+    if (st == 0 && c->tally.n == 0 && (!c->imported || !c->sent))
+        st = query_sessions_of(q, &f, FILTER_HOLDS, 0, on_left_out, &look);
+    st = st == 0 ? look.status : st;
     buf_close(&x.key);
     buf_close(&columns);
     return st;

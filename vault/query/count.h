@@ -14,19 +14,20 @@ enum count_by { COUNT_TOOL, COUNT_SERVER, COUNT_CLIENT, COUNT_DAY, COUNT_METHOD,
 struct count {
     enum count_by by; /* COUNT_TOOL: only calls of tools */
     bool imported;    /* count imported sessions, too */
+    bool sent;        /* count those that `send` made, too */
     struct filter filter;
     /* Called for each session; false ends the counting. NULL: not called. */
     bool (*goes_on)(void *ctx);
     void *ctx;
 
-    bool left_out;      /* imported sessions were not counted */
+    bool left_out;      /* sessions were not counted, since they were imported, or made by `send` */
     struct tally tally; /* its keys are read with count_part() */
 };
 
 const char *count_by_name(enum count_by by); /* "tool", … */
 /* The value with this name; COUNT_WAYS: none. */
 enum count_by count_by_of(const char *name);
-/* Zeroes `count`, except for its first six members, and counts. Call count_close() in any case. */
+/* Zeroes `count`, except for its first seven members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
 /* Takes the next part of a key: of COUNT_TOOL server and tool, of the others one. n is 0: unknown. */

@@ -82,21 +82,11 @@ int query_events_back(struct query *q, int64_t session_id, int64_t to, query_eve
     return st;
 }
 
-int query_has_event(struct query *q, int64_t session_id, const char *kind, bool *ret)
+int query_is_sent(struct query *q, int64_t session_id, bool *ret)
 {
-    struct page_row *page = NULL;
-    int64_t after = 0;
-    int st;
-    *ret = false;
-    while ((st = page_events(q, session_id, after, &page)) == 0 && page != NULL && !*ret) {
-        for (struct page_row *e = page; e != NULL && !*ret; e = e->next) {
-            after = e->event.id;
-            *ret = slice_is(e->event.kind, kind);
-        }
-        page_free(page);
-        page = NULL;
-    }
-    page_free(page);
+    int64_t n = 0;
+    int st = query_number(q, Q_SENT, session_id, &n);
+    *ret = n != 0;
     return st;
 }
 

@@ -111,6 +111,7 @@ struct call_question {
     const struct filter *filter; /* its times are those of requests */
     enum call_side side;
     bool recorded;       /* not of imported sessions */
+    bool not_sent;       /* nor of those that `send` made; a store has no way to tell in time */
     bool newest_first;   /* by their ids; else those of a session in the order of their ids */
     int64_t from, up_to; /* ids of the first and of the last: query_call_id(); 0: any */
 };
@@ -198,8 +199,8 @@ MI_MUST int query_facts_back(struct query *q, int64_t session_id, int64_t to, bo
 MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
                               void *ctx);
 
-/* Whether the session has an event of this kind. */
-MI_MUST int query_has_event(struct query *q, int64_t session_id, const char *kind, bool *ret);
+/* Whether `send` made the session: it has the event `sent`. */
+MI_MUST int query_is_sent(struct query *q, int64_t session_id, bool *ret);
 
 /* Whether a message of the session has a revision of its own. Reads all its messages. */
 MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);

@@ -57,6 +57,7 @@ const char *const query_sql[Q_COUNT] = {
                         " LIMIT 1",
     [Q_UNFINISHED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'unfinished-line'"
                      " AND detail LIKE '%\"from\":\"server\"%' LIMIT 1",
+    [Q_SENT] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'sent' LIMIT 1",
     [Q_PID] = "SELECT pid FROM sessions WHERE id = ?1",
     [Q_MESSAGES] = MESSAGES " ORDER BY m.id LIMIT ?3",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",

@@ -26,6 +26,7 @@ enum query_statement {
     Q_HAS_CALLS,
     Q_TOOLS_CHANGED,
     Q_UNFINISHED,
+    Q_SENT,
     Q_PID,
     Q_MESSAGES,
     Q_EVENTS,
