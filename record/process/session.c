@@ -21,14 +21,14 @@ static int add_session(struct store *s)
         redact_rules(rules, &text);
     if (s->start->cwd.p != NULL) /* the name of a directory may have any bytes */
         text_utf8(&cwd, s->start->cwd);
-    struct writer_session n = {
-        .uid = s->uid,
-        .name = s->name,
-        .command = s->command,
-        .host = s->host,
-        .record_level = record_level_name(s->start->level),
-        .redact_rules = rules != NULL && !text.failed ? buf_str(&text) : NULL,
-        .cwd = cwd.n > 0 && !cwd.failed ? buf_str(&cwd) : NULL,
+    struct session_record n = {
+        .uid = slice_of(s->uid),
+        .name = slice_of(s->name),
+        .command = slice_of(s->command),
+        .host = slice_of(s->host),
+        .record_level = value_text(&record_levels, s->start->level),
+        .redact_rules = text.n > 0 && !text.failed ? buf_slice(&text) : (struct slice){0},
+        .cwd = cwd.n > 0 && !cwd.failed ? buf_slice(&cwd) : (struct slice){0},
         .started_at_us = s->start->started_wall_us,
         .pid = s->start->pid,
     };

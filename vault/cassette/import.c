@@ -112,43 +112,30 @@ static void learn_session(struct import *d, const struct query_session *s)
 
 int import_session(struct import *d, const struct query_session *s, const char *name)
 {
-    struct buf text = {0}, command = {0}, level = {0}, rules = {0}, tools_rule = {0};
+    struct buf rules = {0};
     learn_session(d, s);
     d->digest = digest_session(s);
-    if (name != NULL)
-        buf_adds(&text, name);
-    else
-        buf_slice_add(&text, s->name);
-    buf_slice_add(&command, s->command);
-    buf_slice_add(&level, s->record_level);
-    if (s->redact_rules.p != NULL)
-        buf_slice_add(&rules, s->redact_rules);
-    else if (redact_present() != NULL) /* it is sanitized for the first time */
+    if (s->redact_rules.p == NULL && redact_present() != NULL) /* sanitized for the first time */
         redact_rules(redact_present(), &rules);
-    buf_slice_add(&tools_rule, s->tools_rule);
     int st = uid_make(d->started_us, d->uid);
-    struct writer_session n = {
-        .uid = d->uid,
-        .name = buf_str(&text),
-        .command = buf_str(&command),
-        .host = "",
-        .record_level = buf_str(&level),
-        .redact_rules = rules.n > 0 ? buf_str(&rules) : NULL,
-        .tools_rule = s->tools_rule.p != NULL ? buf_str(&tools_rule) : NULL,
+    struct session_record n = {
+        .uid = slice_of(d->uid),
+        .name = name != NULL ? slice_of(name) : s->name,
+        .command = s->command,
+        .host = slice_of(""),
+        .record_level = s->record_level,
+        .redact_rules = rules.n > 0 ? buf_slice(&rules) : s->redact_rules,
+        .tools_rule = s->tools_rule,
         .started_at_us = d->started_us,
     };
-    if (text.failed || command.failed || level.failed || rules.failed || tools_rule.failed)
+    if (rules.failed)
         st = MI_ENOMEM;
     if (st == 0)
         st = writer_begin(d->writer, IMPORT_WAIT_US);
     d->began = st == 0;
     if (st == 0)
         st = writer_session_add(d->writer, &n, &d->id);
-    buf_close(&text);
-    buf_close(&command);
-    buf_close(&level);
     buf_close(&rules);
-    buf_close(&tools_rule);
     return st < 0 ? fail(d, st) : 0;
 }
 

@@ -23,6 +23,19 @@
 #define OWN_COLUMNS "id" MESSAGE_FIELDS(OWN) ", salt, commitment"
 
 #define PARAMETER(name, type, null) ",?"
+/* Of the fields of a session, those that are known at its start. */
+#define BEGUN(name, type, null, since, evidence, cassette, store, json, journal)                   \
+    FIELD_EITHER(FIELD_UPDATE_##journal, "", ", " #name)
+#define BEGUN_PARAMETER(name, type, null, since, evidence, cassette, store, json, journal)         \
+    FIELD_EITHER(FIELD_UPDATE_##journal, "", ",?")
+/* NULL: one more than the greatest; ?1 is that of a session that may have been removed. Rows of `calls` that were left behind
+ * must not become those of another session. */
+#define NEXT_ID                                                                                    \
+    "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"         \
+    " (SELECT max(?1, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n))"
+#define SESSION_COLUMNS "id, salt, calls" SESSION_FIELDS(BEGUN)
+#define SESSION_VALUES NEXT_ID ", ?2, 1" SESSION_FIELDS(BEGUN_PARAMETER)
+
 #define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
 
@@ -41,15 +54,8 @@ static const char *const sql[Q_COUNT] = {
                 " RETURNING t_us",
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail, place, salt, commitment)"
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
-    [Q_SESSION] =
-        "INSERT INTO sessions (id, uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version, redact_rules, salt, cwd, tools_rule, calls) VALUES ("
-        /* NULL: one more than the greatest; ?13 is that of a session that may have been removed. Rows of `calls` that were left
-         * behind must not become those of another session. */
-        "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"
-        " (SELECT max(?13, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n)),"
-        " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,1)"
-        " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
+    [Q_SESSION] = "INSERT INTO sessions (" SESSION_COLUMNS ") VALUES (" SESSION_VALUES ")"
+                  " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     /* each begins with a comma: one that changes nothing is before them */
     [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
     [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id" RUNNING_FIELDS(

@@ -24,15 +24,6 @@
 
 struct writer;
 
-/* A new session. Borrowed for the call. */
-struct writer_session {
-    const char *uid, *name, *command, *host, *record_level;
-    const char *redact_rules; /* JSON from redact_rules(); NULL: unknown */
-    const char *cwd;          /* NULL: unknown */
-    const char *tools_rule;   /* of a cassette; NULL: none */
-    int64_t started_at_us, pid;
-};
-
 /* sync_full: every commit survives a power cut. 0, MI_ENOMEM, or with a sentence in error MI_ESTORE, MI_EBUSY, or
  * MI_EPROTO: SQLite calls the database damaged (aside_put()). */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
@@ -55,7 +46,9 @@ void writer_rollback(struct writer *s);
 
 /* Adding a session or a row that already exists (by uid or seq) is not an error, and does not duplicate it: a commit
  * that was reported as failed may have been written. */
-MI_MUST int writer_session_add(struct writer *s, const struct writer_session *n, int64_t *ret_id);
+/* The fields that change while the session runs are left out (UPDATE in model/records.h), and interposer_version is set here.
+ * Texts end at their first NUL. */
+MI_MUST int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id);
 MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_running(struct writer *s, int64_t session_id, const struct running *r);

@@ -14,15 +14,41 @@ static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
         sqlite3_bind_null(q, i);
 }
 
-static int add_session(struct writer *s, const struct writer_session *n, int64_t *ret_id)
+#define CLEAN_TEXTS 3
+
+/* What people or peers have chosen is sanitized. Texts of *n point into `text` then. */
+static int clean_session(struct writer *s, struct session_record *n, struct buf text[CLEAN_TEXTS])
+{
+    struct slice *const clean[CLEAN_TEXTS] = {&n->name, &n->cwd, &n->tools_rule};
+    int st = sanitize_json(&s->sanitizer, n->command, &n->command);
+    for (size_t i = 0; st == 0 && i < CLEAN_TEXTS; i++) {
+        if (clean[i]->p == NULL)
+            continue;
+        st = redact_append(i > 0 ? redact_cut(*clean[i], STORED_NAME_MAX) : *clean[i], &text[i]);
+        *clean[i] = buf_slice(&text[i]);
+    }
+    return st;
+}
+
+static struct slice until_nul(struct slice text)
+{
+    return (struct slice){text.p, text.p != NULL ? strnlen(text.p, text.n) : 0};
+}
+
+#define CUT(name, type, ...) FIELD_EITHER(FIELD_NUMBER_##type, , n.name = until_nul(n.name);)
+#define BIND_BEGUN(name, type, null, since, evidence, cassette, store, json, journal)              \
+    FIELD_EITHER(                                                                                  \
+        FIELD_UPDATE_##journal, ,                                                                  \
+        FIELD_EITHER(FIELD_NUMBER_##type, sqlite3_bind_int64, connect_bind)(q, at++, n.name);)
+
+static int add_session(struct writer *s, const struct session_record *session, int64_t *ret_id)
 {
     sqlite3_stmt *q = s->q[Q_SESSION];
-    struct slice command;
+    struct session_record n = *session;
     struct salt salt;
-    const char *const more[] = {n->cwd, n->tools_rule};
-    struct buf name = {0}, text[MI_COUNT(more)] = {{0}};
-    int st = 0;
+    struct buf text[CLEAN_TEXTS] = {{0}};
     int64_t last;
+    int at = 3;
     if (writer_take_lock(s) < 0)
         return MI_ESTORE;
     int read = ledger_last_id(s->db, &last);
@@ -30,41 +56,25 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
         return read == MI_ENOMEM ? writer_fail_memory(s) : writer_fail_sql(s);
     if (salts_next(&s->coverage.salts, &salt) < 0)
         return writer_fail_coverage(s, MI_EIO);
-    if (sanitize_json(&s->sanitizer, slice_of(n->command), &command) < 0 ||
-        redact_append(slice_of(n->name), &name) < 0)
-        st = MI_ENOMEM;
-    for (size_t i = 0; st == 0 && i < MI_COUNT(more); i++) {
-        if (more[i] != NULL)
-            st = redact_append(redact_cut(slice_of(more[i]), STORED_NAME_MAX), &text[i]);
-        connect_bind(q, 11 + (int)i, more[i] != NULL ? buf_slice(&text[i]) : (struct slice){0});
-    }
-    if (st < 0) {
-        buf_close(&name);
-        for (size_t i = 0; i < MI_COUNT(more); i++)
+    SESSION_FIELDS(CUT)
+    n.interposer_version = slice_of(MI_VERSION);
+    if (clean_session(s, &n, text) < 0) {
+        for (size_t i = 0; i < CLEAN_TEXTS; i++)
             buf_close(&text[i]);
         return writer_fail_memory(s);
     }
-    connect_bind(q, 1, slice_of(n->uid));
-    connect_bind(q, 2, buf_slice(&name));
-    connect_bind(q, 3, command);
-    sqlite3_bind_int64(q, 4, n->started_at_us);
-    sqlite3_bind_int64(q, 5, n->pid);
-    connect_bind(q, 6, slice_of(n->host));
-    connect_bind(q, 7, slice_of(n->record_level));
-    connect_bind(q, 8, slice_of(MI_VERSION));
-    connect_bind(q, 9, n->redact_rules != NULL ? slice_of(n->redact_rules) : (struct slice){0});
-    connect_bind_blob(q, 10, commitment_salt_bytes(&salt));
-    sqlite3_bind_int64(q, 13, last);
+    sqlite3_bind_int64(q, 1, last);
+    connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
+    SESSION_FIELDS(BIND_BEGUN)
     sqlite3_set_last_insert_rowid(s->db, 0);
     int rc = sqlite3_step(q);
     int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
     if (rc == SQLITE_ROW)
         rc = sqlite3_step(q);
-    st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
+    int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
     sqlite3_reset(q);
     sqlite3_clear_bindings(q);
-    buf_close(&name);
-    for (size_t i = 0; i < MI_COUNT(more); i++)
+    for (size_t i = 0; i < CLEAN_TEXTS; i++)
         buf_close(&text[i]);
     /* The id may have belonged to one that was removed, if nobody knows: its position must not be taken over. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
@@ -77,7 +87,7 @@ static int add_session(struct writer *s, const struct writer_session *n, int64_t
     return st;
 }
 
-int writer_session_add(struct writer *s, const struct writer_session *n, int64_t *ret_id)
+int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id)
 {
     bool own;
     int st = writer_begin_own(s, &own);

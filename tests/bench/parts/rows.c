@@ -148,8 +148,11 @@ int main(int argc, char **argv)
         writer_open(&t.writer, &dir, false, &error) < 0)
         die(buf_str(&error));
     writer_level(t.writer, RECORD_STANDARD);
-    struct writer_session session = {
-        .uid = UID, .name = "rows", .command = "[]", .host = "here", .record_level = "standard"};
+    struct session_record session = {.uid = slice_of(UID),
+                                     .name = slice_of("rows"),
+                                     .command = slice_of("[]"),
+                                     .host = slice_of("here"),
+                                     .record_level = slice_of("standard")};
     if (writer_session_add(t.writer, &session, &t.session) < 0)
         die(writer_error(t.writer));
     open_bare(&t, argv[1]);

@@ -33,13 +33,16 @@ static inline void store_commit(struct store *r)
 static inline void store_open(struct store *r, const char *vault)
 {
     struct buf why = {0};
-    struct writer_session session = {
-        .uid = r->uid, .name = "parts", .command = "[]", .host = "", .record_level = "standard"};
+    struct session_record session = {.name = slice_of("parts"),
+                                     .command = slice_of("[]"),
+                                     .host = slice_of(""),
+                                     .record_level = slice_of("standard")};
     *r = (struct store){0};
     if (uid_make(clock_wall_us(), r->uid) < 0 || vault_dir_open(&r->dir, vault, true, &why) < 0 ||
         writer_open(&r->writer, &r->dir, false, &why) < 0)
         die(buf_str(&why));
     writer_level(r->writer, RECORD_STANDARD);
+    session.uid = slice_of(r->uid);
     if (writer_session_add(r->writer, &session, &r->session) < 0)
         die(writer_error(r->writer));
 }

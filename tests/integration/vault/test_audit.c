@@ -23,13 +23,13 @@ struct fixture {
 static int set_up(void **state)
 {
     static struct fixture f;
-    static const struct writer_session session = {.uid = UID,
-                                                  .name = "files",
-                                                  .command = "[]",
-                                                  .host = "",
-                                                  .record_level = "full",
-                                                  .started_at_us = 1000000,
-                                                  .pid = 77};
+    struct session_record session = {.uid = slice_of(UID),
+                                     .name = slice_of("files"),
+                                     .command = slice_of("[]"),
+                                     .host = slice_of(""),
+                                     .record_level = slice_of("full"),
+                                     .started_at_us = 1000000,
+                                     .pid = 77};
     f = (struct fixture){.d = {.fd = -1}};
     temp_make(&f.t);
     assert_int_equal(vault_dir_open(&f.d, f.t.vault, true, &f.error), 0);

@@ -136,11 +136,11 @@ static struct row next_message(struct fixture *f, uint64_t seq)
 static int64_t write_session(struct fixture *f, const char *uid, size_t batch, bool ends)
 {
     int64_t id = 0;
-    struct writer_session s = {.uid = uid,
-                               .name = "files",
-                               .command = "[]",
-                               .host = "here",
-                               .record_level = "full",
+    struct session_record s = {.uid = slice_of(uid),
+                               .name = slice_of("files"),
+                               .command = slice_of("[]"),
+                               .host = slice_of("here"),
+                               .record_level = slice_of("full"),
                                .started_at_us = 1000,
                                .pid = 7};
     f->open_n = 0;

@@ -308,11 +308,11 @@ static struct session *open_session(struct fixture *f, const struct running *r)
     assert_int_equal(uid_make(clock_wall_us(), s->uid), 0);
     assert_int_equal(vault_dir_open(&s->dir, f->t.vault, true, &error), 0);
     assert_int_equal(writer_open(&s->w, &s->dir, false, &error), 0);
-    struct writer_session n = {.uid = s->uid,
-                               .name = "files",
-                               .command = "[\"srv\"]",
-                               .host = "here",
-                               .record_level = "full",
+    struct session_record n = {.uid = slice_of(s->uid),
+                               .name = slice_of("files"),
+                               .command = slice_of("[\"srv\"]"),
+                               .host = slice_of("here"),
+                               .record_level = slice_of("full"),
                                .started_at_us = clock_wall_us(),
                                .pid = 1};
     assert_int_equal(writer_begin(s->w, 0), 0);

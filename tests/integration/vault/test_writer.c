@@ -52,12 +52,16 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const struct writer_session a_session = {
-    .uid = UID,
-    .name = "files",
-    .command = "[\"files\"]",
-    .host = "here",
-    .record_level = "full",
+#define TEXT(text)                                                                                 \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+static const struct session_record a_session = {
+    .uid = TEXT(UID),
+    .name = TEXT("files"),
+    .command = TEXT("[\"files\"]"),
+    .host = TEXT("here"),
+    .record_level = TEXT("full"),
     .started_at_us = 1000000,
     .pid = 77,
 };
@@ -341,8 +345,8 @@ static void test_writer_rows_written_twice_are_stored_once(void **state)
     assert_int_equal(writer_commit(f->s), 0);
     assert_string_equal(ask(&f->t, "SELECT seq, body FROM messages"), "1|{};2|{}");
     assert_string_equal(ask(&f->t, "SELECT count(*) FROM sessions"), "1");
-    struct writer_session second = a_session;
-    second.uid = "01ARZ3NDEKTSV4RRFFQ69G5FAW";
+    struct session_record second = a_session;
+    second.uid = slice_of("01ARZ3NDEKTSV4RRFFQ69G5FAW");
     assert_int_equal(writer_session_add(f->s, &second, &again), 0);
     assert_int_equal(again, id + 1);
 }
