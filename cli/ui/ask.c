@@ -17,7 +17,7 @@ void ask_file(struct ui *u, bool call)
     char name[PROMPT_MAX + 1];
     const struct query_session *s = ui_session(u);
     struct listed row = {0};
-    if (s == NULL || (call && !list_row(u, &row)))
+    if (s == NULL || (call && !list_call(u, &row)))
         return;
     struct buf safe = {0};
     text_visible(&safe, text_head(s->name, 60)); /* it becomes a file name */
@@ -39,7 +39,7 @@ static int export_to(struct ui *u, const char *file, bool call, bool replace)
 {
     struct stat st;
     struct listed row = {0};
-    if (file[0] == '\0' || (call && !list_row(u, &row)))
+    if (file[0] == '\0' || (call && !list_call(u, &row)))
         return 0;
     if (!replace && stat(file, &st) == 0) {
         snprintf(u->file_name, sizeof u->file_name, "%s", file);

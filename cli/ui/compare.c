@@ -166,7 +166,7 @@ static void open_call(struct ui *u)
     }
     int64_t seq = (int64_t)diff_call(c->diff, DIFF_B, row.b).seq;
     stack_open_main(u, PANE_DETAIL);
-    list_go(u, listing_place(&u->listing, seq));
+    list_go(u, list_find(u, seq));
 }
 
 static int compare_move(struct ui *u, enum motion m, int by)

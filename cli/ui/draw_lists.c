@@ -302,10 +302,22 @@ static void message_cells(struct ui *u, const struct area *a, const struct colum
         draw_duration(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
 }
 
+static void event_cells(struct ui *u, const struct columns *c, const struct query_event *e)
+{
+    cells_adds(&u->cells, CELLS_WAIT, mark(u, "\xE2\x80\xA2", "*"));
+    cells_blank(&u->cells, c->seq);
+    if (c->time > 0)
+        time_field(u, e->t_us, c->time);
+    cells_blank(&u->cells, 1);
+    cells_add(&u->cells, CELLS_WAIT, e->kind);
+    cells_blank(&u->cells, 1);
+    cells_add(&u->cells, CELLS_DIM, e->detail);
+}
+
 static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n)
 {
     const char *what = u->mode == LISTING_CALLS ? "calls" : "messages";
-    draw_caption(u, a, PANE_LIST, n > 0 ? "%s %zu/%zu%s%s%s" : "%s", what, at + 1, n,
+    draw_caption(u, a, PANE_LIST, n > 0 ? "%s %zu/%zu%s%s%s" : "%s", what, at, n,
                  u->narrowed ? " that match" : "",
                  u->listing.first > 1 && (u->narrowed || u->mode == LISTING_CALLS) ? "+" : "",
                  u->list_cursor.follows && u->state == SESSION_LIVE ? ", following" : "");
@@ -328,10 +340,10 @@ static void list_titles(struct ui *u, const struct area *a, const struct columns
 
 int draw_list(struct ui *u, const struct area *a)
 {
-    size_t n = listing_n(&u->listing), at = list_place(u), height = a->height - LIST_HEAD;
+    size_t n = list_n(u), at = list_place(u), height = a->height - LIST_HEAD;
     size_t top = cursor_top(&u->list_cursor, n, at, height);
     struct columns c = columns_of(u, a);
-    list_caption(u, a, at, n);
+    list_caption(u, a, list_calls(u, at + 1), listing_n(&u->listing));
     list_titles(u, a, &c);
     if (n == 0)
         empty_line(u, a, LIST_HEAD,
@@ -340,16 +352,18 @@ int draw_list(struct ui *u, const struct area *a)
                    : u->narrowed          ? " nothing matches"
                                           : " none yet");
     for (size_t i = 0; i < height && top + i < n; i++) {
-        struct listed row = listing_row(&u->listing, top + i);
+        struct list_row row = list_at(u, top + i);
         const struct row_copy *copy;
-        int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
+        int st = row.event == NULL ? row_cache_get(&u->rows, u->q, row.listed.seq, &copy) : 0;
         if (st < 0 && st != MI_ENOENT)
             return st;
         cells_begin(&u->cells, 0, a->width, u->ascii);
         if (st == MI_ENOENT)
             cells_adds(&u->cells, CELLS_DIM, "  (not in the vault)");
+        else if (row.event != NULL)
+            event_cells(u, &c, row.event);
         else if (u->mode == LISTING_CALLS)
-            call_cells(u, a, &c, &row, copy);
+            call_cells(u, a, &c, &row.listed, copy);
         else
             message_cells(u, a, &c, copy);
         draw_line(u, a, LIST_HEAD + i, line_kind(u, PANE_LIST, top + i == at));

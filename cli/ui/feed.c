@@ -129,6 +129,7 @@ static bool on_call(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
     p->status = listing_call(&p->u->listing, c, p->end);
+    events_call(p->u, c);
     return p->status == 0;
 }
 
@@ -219,6 +220,7 @@ int feed_list(struct ui *u)
         return 0;
     int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
     listing_open(&u->listing, u->mode, !u->narrowed, last);
+    events_again(u);
     u->list_cursor = (struct cursor){
         .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
     return st == 0 ? read_older(u) : st;
@@ -237,9 +239,11 @@ int feed_choose(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
+    events_close(u);
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
         st = row_cache_of(&u->rows, id);
+        st = st == 0 ? events_read(u) : st;
     }
     return st == 0 ? feed_list(u) : st;
 }
@@ -291,6 +295,8 @@ int feed_changes(struct ui *u, bool *ret_more)
         st = feed_choose(u, u->sessions.id[0]);
     else if (st == 0 && ui_session(u) != NULL && u->state != SESSION_ENDED)
         st = reload_session(u);
+    if (st == 0 && ui_session(u) != NULL)
+        st = events_read(u);
     if (st == 0 && ui_session(u) != NULL)
         st = read_newer(u, ret_more);
     if (!*ret_more)

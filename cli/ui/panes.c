@@ -28,7 +28,7 @@ static int move_sessions(struct ui *u, enum motion m, int by)
 
 static int move_list(struct ui *u, enum motion m, int by)
 {
-    list_go(u, move_cursor(&u->list_cursor, listing_n(&u->listing), list_place(u), m, by));
+    list_go(u, move_cursor(&u->list_cursor, list_n(u), list_place(u), m, by));
     return 0;
 }
 
@@ -129,7 +129,7 @@ static int click_session(struct ui *u, size_t line, bool again)
 
 static int click_row(struct ui *u, size_t line, bool again)
 {
-    size_t n = listing_n(&u->listing), at = list_place(u);
+    size_t n = list_n(u), at = list_place(u);
     size_t to = cursor_on_line(&u->list_cursor, n, at, line);
     if (to == at && again)
         u->focus = PANE_DETAIL;
@@ -208,8 +208,10 @@ static int send_again(struct ui *u, bool edit)
 {
     struct listed row;
     const struct row_copy *copy;
-    if (ui_session(u) == NULL || !list_row(u, &row))
+    if (!list_call(u, &row)) {
+        ui_complain(u, "only a call can be sent again");
         return 0;
+    }
     int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;

@@ -16,15 +16,19 @@ static bool asks_for_calls(const struct ui *u)
 
 void seek_begin(struct ui *u, enum seek_what what, bool forward)
 {
-    struct listed row = {0};
-    bool found = list_row(u, &row);
+    struct list_row row = {0};
+    bool found = list_selected(u, &row);
+    if (row.event != NULL) /* from the next call on */
+        row.listed.seq = u->events.before[-1 - row.listed.seq] <= u->listing.last
+                             ? u->events.before[-1 - row.listed.seq] - 1
+                             : u->listing.last;
     if (ui_session(u) == NULL || (what == SEEK_TEXT && (!found || u->search[0] == '\0')))
         return;
     u->seek = (struct seek){.on = true,
                             .forward = forward,
                             .what = what,
-                            .start = row.seq,
-                            .at = forward ? row.seq + 1 : row.seq - 1,
+                            .start = row.listed.seq,
+                            .at = forward ? row.listed.seq + 1 : row.listed.seq - 1,
                             .session = ui_session(u)->id,
                             .origin = ui_session(u)->id,
                             .last = u->listing.last};
@@ -104,7 +108,7 @@ static void finish(struct ui *u, int64_t found)
     }
     if (u->seek.wrapped)
         ui_say(u, "continued at the other end");
-    list_go(u, listing_place(&u->listing, found));
+    list_go(u, list_find(u, found));
 }
 
 static bool on_failed(void *ctx, const struct query_call *c)

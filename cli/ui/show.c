@@ -247,7 +247,7 @@ static int add_notes(struct ui *u)
     return 0;
 }
 
-static int open_detail(struct ui *u, const struct listed *row)
+static int open_detail(struct ui *u, const struct list_row *row)
 {
     struct shown *s = &u->shown;
     s->subject = (struct detail_subject){
@@ -257,10 +257,17 @@ static int open_detail(struct ui *u, const struct listed *row)
         .message = s->message,
         .stderr_line = s->line,
     };
-    int st = u->mode == LISTING_CALLS ? gather_call(u, row) : add_message(u, row->seq);
+    int st = 0;
+    if (row->event != NULL) {
+        s->subject.post_mortem_title = row->event->kind;
+        s->subject.post_mortem = row->event->detail.p != NULL ? row->event->detail : slice_of("{}");
+    } else {
+        st = u->mode == LISTING_CALLS ? gather_call(u, &row->listed)
+                                      : add_message(u, row->listed.seq);
+    }
     if (st == 0 && s->subject.is_call)
         st = add_notes(u);
-    if (st == 0 && s->subject.messages_n > 0)
+    if (st == 0 && (s->subject.messages_n > 0 || row->event != NULL))
         st = detail_open(&s->doc, &s->subject);
     return st;
 }
@@ -268,12 +275,13 @@ static int open_detail(struct ui *u, const struct listed *row)
 int show_selected(struct ui *u, size_t columns)
 {
     struct shown *s = &u->shown;
-    struct listed row;
+    struct list_row selected;
     int st = 0;
-    if (!list_row(u, &row) || ui_session(u) == NULL) {
+    if (!list_selected(u, &selected) || ui_session(u) == NULL) {
         show_close(u);
         return 0;
     }
+    struct listed row = selected.listed;
     bool same = s->session == ui_session(u)->id && s->seq == row.seq;
     if (!same || s->answer != row.answer) {
         size_t at = s->at, top = s->top;
@@ -283,7 +291,7 @@ int show_selected(struct ui *u, size_t columns)
         s->answer = row.answer;
         s->at = same ? at : 0;
         s->top = same ? top : 0;
-        st = open_detail(u, &row);
+        st = open_detail(u, &selected);
     }
     if (st == 0 && s->doc != NULL && s->columns != columns) {
         detail_layout(s->doc, columns, u->ascii);
@@ -329,8 +337,12 @@ int draw_detail(struct ui *u, const struct area *a)
     else if (s->at >= n)
         n = s->at + 1; /* the estimate was too low */
     keep_in_view(s, height);
-    draw_caption(u, a, PANE_DETAIL, "%s %lld  %zu/%zu%s", s->subject.is_call ? "call" : "message",
-                 (long long)s->seq, s->at + 1, n, exact ? "" : "+");
+    if (s->seq < 0)
+        draw_caption(u, a, PANE_DETAIL, "event  %zu/%zu", s->at + 1, n);
+    else
+        draw_caption(u, a, PANE_DETAIL, "%s %lld  %zu/%zu%s",
+                     s->subject.is_call ? "call" : "message", (long long)s->seq, s->at + 1, n,
+                     exact ? "" : "+");
     for (size_t i = 0; i < height; i++) {
         bool selected = s->top + i == s->at && u->focus == PANE_DETAIL;
         if (!detail_line(s->doc, s->top + i, s->from, a->width, &u->cells))

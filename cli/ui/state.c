@@ -36,34 +36,3 @@ void ui_complain(struct ui *u, const char *fmt, ...)
     say(u, true, fmt, ap);
     va_end(ap);
 }
-
-/* ---- the selected row of the list ---- */
-
-size_t list_place(const struct ui *u)
-{
-    size_t n = listing_n(&u->listing);
-    if (n == 0)
-        return 0;
-    if (u->list_cursor.follows)
-        return n - 1;
-    return size_min(listing_place(&u->listing, u->list_cursor.key), n - 1);
-}
-
-bool list_row(const struct ui *u, struct listed *ret)
-{
-    if (listing_n(&u->listing) == 0)
-        return false;
-    *ret = listing_row(&u->listing, list_place(u));
-    return true;
-}
-
-void list_go(struct ui *u, size_t place)
-{
-    size_t n = listing_n(&u->listing);
-    if (n == 0)
-        return;
-    place = size_min(place, n - 1);
-    u->list_cursor.key = listing_row(&u->listing, place).seq;
-    u->list_cursor.follows = place == n - 1;
-    u->dirty = true;
-}

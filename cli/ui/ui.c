@@ -155,6 +155,7 @@ static void ui_close(struct ui *u)
     sessions_close(&u->sessions);
     page_free(u->session);
     listing_close(&u->listing);
+    events_close(u);
     row_cache_close(&u->rows);
     question_close(&u->question);
     buf_close(&u->large);

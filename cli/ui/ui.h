@@ -114,6 +114,15 @@ struct beside {
 
 #define BESIDE_ABOVE 2 /* rows above the difference that n and N go to */
 
+/* Events of the chosen session that are rows of the list of calls. */
+#define EVENTS_MAX 256
+struct events {
+    struct page_row *row[EVENTS_MAX]; /* owned; in order of time */
+    int64_t before[EVENTS_MAX];       /* the first call after it that was read; INT64_MAX: none */
+    size_t n;
+    int64_t last; /* the id of the last event that was read */
+};
+
 struct ui {
     const struct settings *settings; /* borrowed */
     struct query *q;                 /* owned */
@@ -136,6 +145,7 @@ struct ui {
 
     enum listing_mode mode;
     struct listing listing;
+    struct events events;
     struct cursor list_cursor;
     struct row_cache rows;
     bool listing_full;
@@ -176,10 +186,28 @@ struct ui {
 /* ---- state.c ---- */
 void ui_say(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
 void ui_complain(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
-struct query_session *ui_session(const struct ui *u);  /* NULL: none */
-size_t list_place(const struct ui *u);                 /* of the selected row of the list */
-bool list_row(const struct ui *u, struct listed *ret); /* the selected row; false: none */
-void list_go(struct ui *u, size_t place);              /* selects another row */
+struct query_session *ui_session(const struct ui *u); /* NULL: none */
+
+/* ---- list_rows.c ---- */
+/* A row of the list. */
+struct list_row {
+    struct listed listed;            /* of an event: seq below 0 */
+    const struct query_event *event; /* NULL: a call or message */
+};
+size_t list_n(const struct ui *u);
+size_t list_calls(const struct ui *u, size_t place); /* rows before this place that are no events */
+size_t list_find(const struct ui *u, int64_t seq);   /* the place of a call or message */
+struct list_row list_at(const struct ui *u, size_t place);
+size_t list_place(const struct ui *u);                        /* of the selected row */
+bool list_selected(const struct ui *u, struct list_row *ret); /* false: none */
+bool list_call(const struct ui *u, struct listed *ret);       /* false: none, or an event */
+void list_go(struct ui *u, size_t place);                     /* selects another row */
+
+/* Reads what has happened in the chosen session since. */
+MI_MUST int events_read(struct ui *u);
+void events_call(struct ui *u, const struct query_call *c); /* a call was added to the listing */
+void events_again(struct ui *u);                            /* the calls will be added again */
+void events_close(struct ui *u);
 
 /* ---- act.c ---- */
 MI_MUST int act(struct ui *u, const struct press *p);

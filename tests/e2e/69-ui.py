@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import lib
+import monkey
 from lib import call, case, check, eq, text_result
 from looking import FORBIDDEN, add_message, add_session, fails, make_vault
 
@@ -918,9 +919,21 @@ def _(t):
         db.execute("COMMIT")
     s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
     s.keys("g")
-    s.sees("calls 1/5", r"Hang", "hung-1", gone=["Silence", "asked-1"])
+    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang .*hung-1", gone=["Silence", "asked-1", "event "])
     s.keys("j")
+    s.sees("calls 1/5", "event ", "▾ hang", '"name": "hung-1"')
+    s.keys("r")
+    s.sees("only a call|only a request", gone=["goes back"])
+    s.keys("x")
+    s.sees("calls 2/5", "call 3 ")
+    s.keys("X")
+    s.sees("calls 1/5", "call 1 ")
+    s.keys("j", "j")
     s.sees("calls 2/5", r"Hang", "hung-99")
+    s.keys("j", "m")
+    s.sees("messages ", gone=["•"])
+    s.keys("m")
+    s.sees("calls 2/5", "event ", "hung-99")
     s.keys("j")
     s.sees("calls 3/5", "Crash", '"status": 52', gone=['"status": 51', '"status": 53'])     # the path has digits, too
     s.keys("j")
@@ -928,6 +941,14 @@ def _(t):
     s.keys("j")
     s.sees("calls 5/5", gone=["Silence", "Hang", "Crash"])
     s.quit()
+
+
+@case("ui: random keys in all sizes, while sessions come and go, end with q", limit=120)
+def _(t):
+    for seed in (1, 2):
+        folder = t.tmp / str(seed)
+        folder.mkdir()
+        print(f"   seed {seed}: a key is answered after at most {1000 * monkey.run(seed, 150, folder):.0f} ms")
 
 
 lib.main()

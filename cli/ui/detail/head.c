@@ -229,7 +229,7 @@ static void title_of_head(const struct detail_subject *s, struct cells *c)
 {
     const struct detail_message *m = s->messages_n > 0 ? &s->message[0] : NULL;
     if (m == NULL || m->method.p == NULL) {
-        cells_adds(c, CELLS_TITLE, m != NULL ? row_kind_name(m->kind) : "nothing");
+        cells_adds(c, CELLS_TITLE, m != NULL ? row_kind_name(m->kind) : "event");
         return;
     }
     cells_add(c, CELLS_TITLE, m->method);

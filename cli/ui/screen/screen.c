@@ -331,8 +331,13 @@ static bool is_pasted(void)
 /* Whether it is no key: the end of a pasted text, a resize, a sequence that curses does not know. */
 static bool is_no_key(int kind, wint_t c)
 {
+    if (kind == OK && c == PRESS_ESCAPE) {
+        bool skipped = skip_sequence();
+        screen.pasting &= skipped; /* terminals paste no Esc: the end was lost */
+        return skipped;
+    }
     if (kind == OK)
-        return c == PRESS_ESCAPE && skip_sequence();
+        return false;
     if (kind == ERR || (c != KEY_RESIZE && c != KEY_PASTE && c != KEY_PASTE_END))
         return false;
     if (c != KEY_RESIZE)

@@ -1,0 +1,150 @@
+/* list_rows.c - the rows of the list: the calls or messages of the listing and, among calls, what else has happened. */
+#include "cli/ui/ui.h"
+
+/* ---- events ---- */
+
+static bool is_shown(struct slice kind)
+{
+    static const char *const kinds[] = {"restart",      "restart-changed", "hang", "kill",
+                                        "tool-changed", "unrecordable",    "gap"};
+    for (size_t i = 0; i < MI_COUNT(kinds); i++)
+        if (slice_is(kind, kinds[i]))
+            return true;
+    return false;
+}
+
+void events_close(struct ui *u)
+{
+    for (size_t i = 0; i < u->events.n; i++)
+        page_free(u->events.row[i]);
+    u->events = (struct events){.last = INT64_MIN};
+}
+
+int events_read(struct ui *u)
+{
+    struct events *e = &u->events;
+    struct page_row *page, *next;
+    int st;
+    do {
+        page = NULL;
+        st = page_events(u->q, ui_session(u)->id, e->last, &page);
+        bool more = page != NULL;
+        for (; page != NULL; page = next) {
+            next = page->next;
+            page->next = NULL;
+            e->last = page->event.id;
+            if (e->n < EVENTS_MAX && is_shown(page->event.kind)) {
+                e->before[e->n] = INT64_MAX;
+                e->row[e->n++] = page;
+            } else {
+                page_free(page);
+            }
+        }
+        if (!more)
+            break;
+    } while (st == 0);
+    return st;
+}
+
+void events_call(struct ui *u, const struct query_call *c)
+{
+    struct events *e = &u->events;
+    for (size_t i = 0; i < e->n; i++)
+        if (e->row[i]->event.t_us <= c->t_us && c->request_seq < e->before[i])
+            e->before[i] = c->request_seq;
+}
+
+void events_again(struct ui *u)
+{
+    for (size_t i = 0; i < u->events.n; i++)
+        u->events.before[i] = INT64_MAX;
+}
+
+/* A filter is about messages. */
+static size_t events_n(const struct ui *u)
+{
+    return u->mode == LISTING_CALLS && !u->narrowed ? u->events.n : 0;
+}
+
+static size_t event_place(const struct ui *u, size_t i)
+{
+    return listing_place(&u->listing, u->events.before[i]) + i;
+}
+
+/* How many events stand before this place. */
+static size_t events_before(const struct ui *u, size_t place)
+{
+    size_t i = 0;
+    while (i < events_n(u) && event_place(u, i) < place)
+        i++;
+    return i;
+}
+
+/* ---- rows ---- */
+
+size_t list_n(const struct ui *u)
+{
+    return listing_n(&u->listing) + events_n(u);
+}
+
+size_t list_calls(const struct ui *u, size_t place)
+{
+    return place - events_before(u, place);
+}
+
+size_t list_find(const struct ui *u, int64_t seq)
+{
+    size_t at = listing_place(&u->listing, seq), i = 0;
+    while (i < events_n(u) && u->events.before[i] <= seq)
+        i++;
+    return at + i;
+}
+
+struct list_row list_at(const struct ui *u, size_t place)
+{
+    size_t i = events_before(u, place);
+    if (i < events_n(u) && event_place(u, i) == place)
+        return (struct list_row){{-1 - (int64_t)i, 0, -1, CALL_UNKNOWN}, &u->events.row[i]->event};
+    return (struct list_row){listing_row(&u->listing, place - i), NULL};
+}
+
+size_t list_place(const struct ui *u)
+{
+    size_t n = list_n(u);
+    int64_t key = u->list_cursor.key;
+    if (n == 0)
+        return 0;
+    if (u->list_cursor.follows)
+        return n - 1;
+    if (key < 0 && (size_t)(-1 - key) < events_n(u))
+        return event_place(u, (size_t)(-1 - key));
+    return size_min(list_find(u, key), n - 1);
+}
+
+bool list_selected(const struct ui *u, struct list_row *ret)
+{
+    if (list_n(u) == 0)
+        return false;
+    *ret = list_at(u, list_place(u));
+    return true;
+}
+
+bool list_call(const struct ui *u, struct listed *ret)
+{
+    struct list_row row;
+    if (!list_selected(u, &row) || row.event != NULL)
+        return false;
+    *ret = row.listed;
+    return true;
+}
+
+void list_go(struct ui *u, size_t place)
+{
+    size_t n = list_n(u);
+    if (n == 0)
+        return;
+    place = size_min(place, n - 1);
+    u->list_cursor.key = list_at(u, place).listed.seq;
+    u->list_cursor.follows = place == n - 1;
+    u->dirty = true;
+}
