@@ -1,6 +1,8 @@
 /* list_rows.c - the rows of the list: the calls or messages of the listing and, among calls, what else has happened. */
 #include "cli/ui/ui.h"
 
+#define EVENTS_PAGES 16 /* that are read at once; more when the vault has changed */
+
 /* ---- events ---- */
 
 static bool is_shown(struct slice kind)
@@ -20,29 +22,32 @@ void events_close(struct ui *u)
     u->events = (struct events){.last = INT64_MIN};
 }
 
+/* Rows of a page that are not kept are freed. */
+static void keep_events(struct events *e, struct page_row *page)
+{
+    for (struct page_row *next; page != NULL; page = next) {
+        next = page->next;
+        page->next = NULL;
+        e->last = page->event.id;
+        if (e->n < EVENTS_MAX && is_shown(page->event.kind)) {
+            e->before[e->n] = INT64_MAX;
+            e->row[e->n++] = page;
+        } else {
+            page_free(page);
+        }
+    }
+}
+
 int events_read(struct ui *u)
 {
-    struct events *e = &u->events;
-    struct page_row *page, *next;
-    int st;
-    do {
-        page = NULL;
-        st = page_events(u->q, ui_session(u)->id, e->last, &page);
-        bool more = page != NULL;
-        for (; page != NULL; page = next) {
-            next = page->next;
-            page->next = NULL;
-            e->last = page->event.id;
-            if (e->n < EVENTS_MAX && is_shown(page->event.kind)) {
-                e->before[e->n] = INT64_MAX;
-                e->row[e->n++] = page;
-            } else {
-                page_free(page);
-            }
-        }
-        if (!more)
+    struct page_row *page = NULL;
+    int st = 0;
+    for (int i = 0; i < EVENTS_PAGES && st == 0; i++, page = NULL) {
+        st = page_events(u->q, ui_session(u)->id, u->events.last, &page);
+        if (page == NULL)
             break;
-    } while (st == 0);
+        keep_events(&u->events, page);
+    }
     return st;
 }
 

@@ -138,7 +138,7 @@ static const struct column columns[] = {
     {"open", 5, 0, COLUMN_NUMBER, CELLS_WAIT},
     {"since", 8, 50, COLUMN_DURATION, CELLS_WAIT},
     {"calls", 6, 40, COLUMN_NUMBER, CELLS_NUMBER},
-    {"failed", 7, 0, COLUMN_NUMBER, CELLS_BAD},
+    {"failed", 7, 32, COLUMN_NUMBER, CELLS_BAD},
     {"restarts", 9, 70, COLUMN_NUMBER, CELLS_BAD},
     {"up", 8, 76, COLUMN_DURATION, CELLS_DIM},
     {0},
