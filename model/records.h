@@ -5,7 +5,8 @@
  * struct, reading rows, `--json`, the header of a cassette, the rows of a store, the proof of a bundle. Where only some
  * fields take part, a column of the table says which. docs/vault.md says what the fields mean.
  *
- * A new field is one line here, a line in docs/vault.md, and its test.
+ * A new field is one line here, a line in docs/vault.md, and its test. docs/architecture.md ("The records") says what is made of
+ * it, and what remains by hand.
  *
  * name      of the member, of the column in the database, and everywhere else.
  * type      NUMBER; TIME: microseconds since the Unix epoch; SINCE: microseconds since the start of the session; TOOK:
@@ -15,8 +16,8 @@
  *           MINUS_ONE: -1. UNLESS(flag): NULL unless the member `flag` is true.
  * since     the version of the schema that has the column (vault/store/schema.h).
  * evidence  the record that covers it (docs/evidence.md). OPEN: that of the session, message or event, in this order.
- *           TAIL: the same, behind all others and the body, only if it is not NULL. BODY: its text, behind OPEN. END:
- *           that of the end of the session.
+ *           TAIL: the same, behind all others and the body, up to the last that is not NULL. BODY: its text, behind OPEN.
+ *           END: that of the end of the session.
  * cassette  member of the header of a cassette: NEEDED, YES, or V2: of version 2 and later. (A line of a message has
  *           names of its own: vault/cassette/message_line.c.)
  * store     sent to a store (vault/unsent): KEY, the first column; YES; FULL: not with `--level minimal`;
@@ -126,9 +127,8 @@
  * STRING: ends with a NUL; FLAG: true or false. Texts that were received are between the quotes of a JSON string, escapes as
  * written, unless their type is JSON. */
 
-/* A finished request of the client, for the log directory. Nothing in the program reads the lines of the log directory, and
- * record/process/log_directory.c alone writes them: so their members are described in docs/vault.md only, and a test compares
- * them. */
+/* A finished request of the client, for the log directory. record/process/log_directory.c alone writes its lines, and nothing in
+ * the program reads them: so docs/vault.md describes their members, and a test compares the two. */
 #define INVOCATION_FIELDS(FIELD)                                                                                      \
     /*    name            type                              NULL */                                                   \
     FIELD(wall_us,        TIME,                             NOT_NULL) /* when it finished */                          \
