@@ -651,6 +651,16 @@ def _(t):
         check("PROTOCOL" not in lines[0], f"a column without a value in {columns} columns: {lines[0]}")
 
 
+@case("sessions on 80 columns: what is said behind the end is not cut")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name="a-server-with-a-long-name", client_name="a client", client_version="1.0", ended_at_us=1795256138000000,
+                    end_reason="client-closed", exit_status=143)
+        db.execute("INSERT INTO events (session_id, t_us, kind) VALUES (1, 1, 'tool-changed')")
+    lines = on_terminal(t, "sessions", columns=80, env={"NO_COLOR": "1"}).splitlines()
+    check(max(map(len, lines)) <= 80 and lines[1].endswith("  client-closed 143, tools changed"), f"{lines}")
+
+
 @case("show and tail on 60, 80 and 120 columns: no line wraps, and every row has tool, outcome, time and content")
 def _(t):
     story(t).end(status=0, gone=())

@@ -95,6 +95,19 @@ def _(t):
     check(len(line) <= 120 and " needle y" in line and line.startswith("    xxx"), line)
 
 
+@case("search: a message that was found without a text has the summary that show has")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1)
+        add_message(db, 1, 1, kind="request", rpc_id="1", method="tools/call", target="x",
+                    body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"path":"/tmp"}}}')
+        add_message(db, 1, 2, kind="error", direction="s2c", rpc_id="1", request_seq=1,
+                    body='{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no such\\n   file"}}')
+    eq(run(t, "search", "--failed").splitlines()[1], "    -32000 no such file", "the summary")
+    eq(run(t, "search", "kind:request").splitlines()[1], '    {"path":"/tmp"}', "the summary of a request")
+    check('"message":"no such' in run(t, "search", "--failed", "such").splitlines()[1], "with a text, its context")
+
+
 @case("search: nothing found is status 1; invalid arguments are errors")
 def _(t):
     make(t)
