@@ -83,6 +83,10 @@ def _(t):
             eq({k: g[k] for k in w}, w, f"figures of {key(g)}")
         eq([g["calls"] for g in got], sorted((g["calls"] for g in got), reverse=True), "order")
     same(stats(t), expected(t, lambda r: (r["name"], r["target"]), "method = 'tools/call'"), lambda g: (g["server"], g["tool"]))
+    for word, figure in (("p95", "p95_us"), ("max", "max_us"), ("errors", "errors"), ("timeouts", "timeouts"), ("last", "last_at_us")):
+        got = [-1 if g[figure] is None else g[figure] for g in stats(t, "--sort", word)]
+        eq(got, sorted(got, reverse=True), f"--sort {word}")
+    eq(t.run("stats", "--sort", "name", "--vault", t.vault).returncode, 2, "--sort name")
     same(stats(t, "--by", "server"), expected(t, lambda r: r["name"]), lambda g: g["server"])
     same(stats(t, "--by", "client"), expected(t, lambda r: r["client_name"]), lambda g: g["client"])
     same(stats(t, "--by", "method"), expected(t, lambda r: r["method"]), lambda g: g["method"])
