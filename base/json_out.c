@@ -55,13 +55,34 @@ void json_out_end(struct json_out *j)
     j->comma = true;
 }
 
+static bool is_left_out(const struct json_out *j, const char *name, struct slice value)
+{
+    return j->max_text > 0 && name != NULL && value.p == NULL;
+}
+
+/* With max_text. */
+static void add_visible_head(struct json_out *j, struct slice text)
+{
+    struct buf visible = {0};
+    text_visible(&visible, text_head(text, j->max_text));
+    if (text.n > j->max_text)
+        buf_adds(&visible, "\xE2\x80\xA6");
+    text_json(j->b, buf_slice(&visible));
+    j->b->failed |= visible.failed;
+    buf_close(&visible);
+}
+
 void json_out_text(struct json_out *j, const char *name, struct slice text)
 {
+    if (is_left_out(j, name, text))
+        return;
     json_out_name(j, name);
-    if (text.p != NULL)
-        text_json(j->b, text);
-    else
+    if (text.p == NULL)
         buf_adds(j->b, "null");
+    else if (j->max_text > 0)
+        add_visible_head(j, text);
+    else
+        text_json(j->b, text);
 }
 
 void json_out_str(struct json_out *j, const char *name, const char *text)
@@ -102,6 +123,8 @@ void json_out_null(struct json_out *j, const char *name)
 
 void json_out_raw(struct json_out *j, const char *name, struct slice valid)
 {
+    if (is_left_out(j, name, valid))
+        return;
     json_out_name(j, name);
     if (valid.p != NULL)
         buf_slice_add(j->b, valid);
@@ -111,6 +134,10 @@ void json_out_raw(struct json_out *j, const char *name, struct slice valid)
 
 void json_out_visible(struct json_out *j, const char *name, struct slice valid)
 {
+    if (j->max_text > 0) {
+        json_out_text(j, name, valid);
+        return;
+    }
     json_out_name(j, name);
     if (valid.p != NULL)
         text_json_visible(j->b, valid);

@@ -8,6 +8,7 @@
  *     json_out_int(&j, "seq", 7);
  *     json_out_end(&j);                      {"seq":7}
  *
+ * Readers   that are models get the same values with `max_text`: texts are cut, and have no character that cannot be seen.
  * Owns      nothing: the text is appended to a buffer of the caller.
  * Nesting   at most JSON_OUT_MAX_DEPTH levels. Values at the top level are separated by commas, too, unless
  *           json_out_line() is called between them: so parts of an array can be written to a separate buffer.
@@ -25,6 +26,10 @@ struct json_out {
     uint64_t arrays; /* one bit for each open level, 1: it is an array; bit 0 is the innermost */
     unsigned depth;
     bool comma; /* a value precedes: the next one needs a comma */
+    /* 0: texts are written whole. Else at most this many bytes of each, with "…" if there are more, as text_visible() writes
+     * them: a reader would undo JSON's own escapes. json_out_visible() writes JSON as such a text; a member that is null is
+     * left out. */
+    size_t max_text;
 };
 
 static inline struct json_out json_out_to(struct buf *b)

@@ -84,20 +84,21 @@
     FIELD(detail, JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES, YES)
 
 /* A request with what became of it (model/calls.h). It follows from messages, so evidence, cassettes and the journal have none
- * of it, and a store derives it again. It is shown with other members (docs/mcp-server.md, docs/export.md). */
+ * of it, and a store derives it again. `mcp` shows it (docs/mcp-server.md): direction and origin are
+ * those of the client's requests. */
 #define CALL_FIELDS(FIELD)                                                                                                           \
     /*    name           type                                 NULL                    since evidence cassette store json journal */ \
-    FIELD(closing_seq,   NUMBER,                              ZERO,                   4,    NO,      NO,      YES,  NO,  NO)         \
+    FIELD(closing_seq,   NUMBER,                              ZERO,                   4,    NO,      NO,      YES,  YES, NO)         \
     FIELD(direction,     WORD(row_direction, row_directions), NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
     FIELD(origin,        WORD(row_origin, row_origins),       NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(method,        TEXT,                                NO_TEXT,                4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(target,        TEXT,                                NO_TEXT,                4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(status,        WORD(call_status, call_statuses),    NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(error_code,    NUMBER,                              UNLESS(has_error_code), 4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(t_us,          SINCE,                               NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(duration_us,   TOOK,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  NO,  NO)         \
-    FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  NO,  NO)
+    FIELD(method,        TEXT,                                NO_TEXT,                4,    NO,      NO,      YES,  YES, NO)         \
+    FIELD(target,        TEXT,                                NO_TEXT,                4,    NO,      NO,      YES,  YES, NO)         \
+    FIELD(status,        WORD(call_status, call_statuses),    NOT_NULL,               4,    NO,      NO,      YES,  YES, NO)         \
+    FIELD(error_code,    NUMBER,                              UNLESS(has_error_code), 4,    NO,      NO,      YES,  YES, NO)         \
+    FIELD(t_us,          SINCE,                               NOT_NULL,               4,    NO,      NO,      YES,  YES, NO)         \
+    FIELD(duration_us,   TOOK,                                MINUS_ONE,              4,    NO,      NO,      YES,  YES, NO)         \
+    FIELD(request_size,  SIZE,                                NOT_NULL,               4,    NO,      NO,      YES,  YES, NO)         \
+    FIELD(response_size, SIZE,                                MINUS_ONE,              4,    NO,      NO,      YES,  YES, NO)
 
 /* Columns of `calls` that nothing fills in yet. */
 #define CALL_RESERVED_FIELDS(FIELD)                                                     \

@@ -87,12 +87,12 @@ int checking_file(struct check_report *r, const struct filter *f, const char *pa
 }
 
 int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                     const struct query_session *s)
+                     const struct query_session *s, int64_t last_seq)
 {
     struct checking c = {
         .report = r, .q = q, .uid = s->uid, .filter = f, .started_at_us = s->started_at_us};
     recheck_open(&c.recheck);
     check_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
     check_set_server(r, s->name);
-    return end(&c, query_timeline(q, s->id, 1, INT64_MAX, on_message, NULL, &c));
+    return end(&c, query_timeline(q, s->id, 1, last_seq, on_message, NULL, &c));
 }

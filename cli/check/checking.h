@@ -11,8 +11,9 @@
 #include "cli/check/findings.h"
 #include "cli/frame/filter.h"
 
+/* Messages up to this one; INT64_MAX: all. */
 MI_MUST int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                             const struct query_session *s);
+                             const struct query_session *s, int64_t last_seq);
 MI_MUST int checking_file(struct check_report *r, const struct filter *f, const char *path,
                           struct buf *error);
 

@@ -74,11 +74,9 @@ static void add_optional(struct json_out *j, const char *name, struct slice text
         json_out_text(j, name, text);
 }
 
-static void add_finding(const struct check_report *r, const struct check_finding *f,
-                        struct json_out *j)
+void check_finding_members(const struct check_report *r, const struct check_finding *f,
+                           struct json_out *j)
 {
-    json_out_space(j, "\n ");
-    json_out_object(j, NULL);
     json_out_int(j, "seq", f->seq);
     json_out_str(j, "from", check_sender(f));
     json_out_str(j, "finding", f->name);
@@ -87,8 +85,6 @@ static void add_finding(const struct check_report *r, const struct check_finding
     add_optional(j, "method", check_slice(r, f->method));
     add_optional(j, "target", check_slice(r, f->target));
     add_optional(j, "why", check_slice(r, f->detail));
-    json_out_bool(j, "fails", f->fails);
-    json_out_end(j);
 }
 
 void check_json(const struct check_report *r, struct json_out *j)
@@ -109,8 +105,13 @@ void check_json(const struct check_report *r, struct json_out *j)
         json_out_uint(j, "failing", x->failing);
         json_out_uint(j, "not_listed", x->not_listed);
         json_out_array(j, "findings");
-        for (size_t k = 0; k < x->n; k++)
-            add_finding(r, &x->findings[k], j);
+        for (size_t k = 0; k < x->n; k++) {
+            json_out_space(j, "\n ");
+            json_out_object(j, NULL);
+            check_finding_members(r, &x->findings[k], j);
+            json_out_bool(j, "fails", x->findings[k].fails);
+            json_out_end(j);
+        }
         json_out_end(j);
         json_out_end(j);
     }

@@ -162,7 +162,7 @@ static void put_row(struct diffing *x)
     bool shown = x->verbose || r->change != RESULT_SAME || r->look.unread;
     struct report_case *c = diff_case_of_row(&to->report, &to->out, r, x->place);
     if (to->json && shown) {
-        diff_json_row(reporting_row(to), r);
+        diff_json_row(reporting_row(to), r, SIZE_MAX);
         reporting_end_row(to);
     }
     if (to->text && shown)
@@ -173,7 +173,13 @@ static void put_row(struct diffing *x)
 static void end_output(struct diffing *x)
 {
     if (x->reporting.json) {
-        diff_json_summary(reporting_row(&x->reporting), x->diff, x->name, &x->counts);
+        struct json_out *j = reporting_row(&x->reporting);
+        struct diff_name name[DIFF_SIDES];
+        for (int i = 0; i < DIFF_SIDES; i++)
+            name[i] = (struct diff_name){x->name[i], x->recording[i].session_id};
+        json_out_str(j, "type", "summary");
+        diff_json_sides(j, x->diff, name);
+        diff_json_counts(j, &x->counts);
         reporting_end_row(&x->reporting);
     }
     if (x->reporting.text)

@@ -58,7 +58,7 @@ static void put_difference(struct json_out *j, const struct result *r,
     json_out_end(j);
 }
 
-void diff_json_row(struct json_out *j, const struct result *r)
+void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes)
 {
     const struct diff_call *c = result_call(r);
     json_out_str(j, "type", "call");
@@ -73,23 +73,29 @@ void diff_json_row(struct json_out *j, const struct result *r)
     json_out_bool(j, "answers_compared", !r->look.unread);
     json_out_uint(j, "differences_n", r->look.differences);
     json_out_array(j, "differences");
-    for (size_t i = 0; i < r->listed; i++)
+    size_t from = j->b->n;
+    for (size_t i = 0; i < r->listed && j->b->n - from < max_bytes; i++)
         put_difference(j, r, &r->difference[i]);
     json_out_end(j);
 }
 
-void diff_json_summary(struct json_out *j, const struct diff *d,
-                       const struct slice name[DIFF_SIDES], const struct result_counts *c)
+void diff_json_sides(struct json_out *j, const struct diff *d,
+                     const struct diff_name name[DIFF_SIDES])
 {
-    static const char *const tools[] = {"tools_new", "tools_changed", "tools_gone"};
-    json_out_str(j, "type", "summary");
     for (int side = 0; side < DIFF_SIDES; side++) {
         json_out_object(j, sides[side]);
-        json_out_text(j, "recording", name[side]);
+        json_out_text(j, "recording", name[side].text);
+        if (name[side].session_id != 0)
+            json_out_int(j, "session_id", name[side].session_id);
         json_out_uint(j, "calls", diff_calls(d, (enum diff_side)side));
         json_out_end(j);
     }
     put_facts(j, d);
+}
+
+void diff_json_counts(struct json_out *j, const struct result_counts *c)
+{
+    static const char *const tools[] = {"tools_new", "tools_changed", "tools_gone"};
     for (int i = 0; i < RESULT_CHANGES; i++)
         json_out_uint(j, result_change_name((enum result_change)i), c->rows[i]);
     json_out_uint(j, "not_compared", c->unread);

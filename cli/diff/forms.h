@@ -10,10 +10,16 @@
 #include "cli/frame/out.h"
 #include "report/report.h"
 
-/* The members of one object. name: the session's uid or the file, of each side. */
-void diff_json_row(struct json_out *j, const struct result *r);
-void diff_json_summary(struct json_out *j, const struct diff *d,
-                       const struct slice name[DIFF_SIDES], const struct result_counts *c);
+/* The session's uid or the file, and the session's number; 0: a file. */
+struct diff_name {
+    struct slice text;
+    int64_t session_id;
+};
+/* Each adds members of an object. Of the differences of a row those that begin within max_bytes are listed. */
+void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes);
+void diff_json_sides(struct json_out *j, const struct diff *d,
+                     const struct diff_name name[DIFF_SIDES]);
+void diff_json_counts(struct json_out *j, const struct result_counts *c);
 
 /* place: of the recordings, without a message. */
 void diff_case_of_sessions(struct report *report, const struct diff *d,

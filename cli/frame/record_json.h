@@ -1,15 +1,28 @@
-/* record_json.h - rows of the vault as JSON objects on one line, for `--json`.
+/* record_json.h - rows of the vault as JSON objects, for `--json` and for the tools of `mcp`.
  *
  * Rules     a column is a member of the same name; NULL is null. `command`, `rpc_id`, `body` and `detail`
  *           hold JSON text: they become JSON values, or strings when they are not valid JSON, or deeper than JSON_TREE_DEPTH.
  *           Control characters and bidirectional overrides are escaped, also inside such values.
+ *           With json_out.max_text, as `mcp` sets it, all texts are cut, these values are texts, and there are no nulls.
  * Owns      nothing; everything is appended to a buffer of the caller, whose `failed` reports errors.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_RECORD_JSON_H
 #define MI_CLI_FRAME_RECORD_JSON_H
 
+#include "base/json_out.h"
 #include "cli/frame/session.h"
-#include "vault/query/reader.h"
+#include "vault/query/count.h"
+
+/* Each adds the members of an object. */
+void members_of_session(struct json_out *j, const struct query_session *s,
+                        const struct session_view *v);
+/* All but the body. */
+void members_of_message(struct json_out *j, const struct query_session *s,
+                        const struct query_message *m);
+void members_of_event(struct json_out *j, const struct query_session *s,
+                      const struct query_event *e);
+void members_of_call(struct json_out *j, const struct query_call *c);
+void members_of_group(struct json_out *j, const struct count *c, const struct tally_group *g);
 
 /* Each adds one object without a newline. */
 void record_json_session(struct buf *b, const struct query_session *s,

@@ -13,6 +13,7 @@ static int take_session(struct recording *r, const struct query_session *session
 {
     struct query_session s = *session; /* its text is invalid after the second call */
     int st = session_describe(r->query, &s, &r->title);
+    r->session_id = s.number;
     if (st == 0)
         return source_open_session(&r->source, r->query, &s, error);
     buf_adds(error, query_error(r->query));

@@ -15,8 +15,9 @@
 struct recording {
     struct query *query; /* NULL: the operand is a file */
     struct source *source;
-    const char *file;  /* borrowed; NULL: the operand is a session */
-    struct slice name; /* the file, or the session's uid; borrowed from the source */
+    const char *file;   /* borrowed; NULL: the operand is a session */
+    int64_t session_id; /* its number; 0: a file */
+    struct slice name;  /* the file, or the session's uid; borrowed from the source */
     struct buf
         title;   /* owned; the file, or "session 7 of NAME (2026-01-31 23:59:59, 12 messages)" */
     bool picked; /* the operand did not name this session, but the newest one */

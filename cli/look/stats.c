@@ -2,9 +2,9 @@
 #include "cli/look/commands.h"
 
 #include "base/clock.h"
-#include "base/json_out.h"
 #include "base/log.h"
 #include "cli/frame/filter.h"
+#include "cli/frame/record_json.h"
 #include "cli/frame/session.h"
 #include "cli/frame/table.h"
 #include "cli/settings/config.h"
@@ -120,48 +120,11 @@ static void add_row(struct stats *c, const struct tally_group *g)
     add_histogram(c, g);
 }
 
-static void json_time(struct json_out *j, const char *name, int64_t us)
-{
-    if (us >= 0)
-        json_out_int(j, name, us);
-    else
-        json_out_null(j, name);
-}
-
 static void json_row(struct stats *c, const struct tally_group *g)
 {
     struct json_out j = json_out_to(&c->out.b);
-    struct slice key = intern_text(&c->count.tally.keys, g->key);
     json_out_object(&j, NULL);
-    json_out_str(&j, "type", "stats");
-    for (bool first = true; key.n > 0; first = false) {
-        struct slice part = count_part(&key);
-        const char *name =
-            first && c->count.by == COUNT_TOOL ? "server" : count_by_name(c->count.by);
-        json_out_text(&j, name, part.n > 0 ? part : (struct slice){0});
-    }
-    json_out_int(&j, "calls", g->calls);
-    json_out_int(&j, "errors", g->errors);
-    json_out_int(&j, "timeouts", g->timeouts);
-    json_out_int(&j, "cancelled", g->cancelled);
-    json_out_int(&j, "interrupted", g->interrupted);
-    json_out_int(&j, "open", g->open);
-    json_time(&j, "p50_us", tally_percentile(g, 50));
-    json_time(&j, "p95_us", tally_percentile(g, 95));
-    json_time(&j, "p99_us", tally_percentile(g, 99));
-    json_time(&j, "max_us", tally_percentile(g, 100));
-    json_out_int(&j, "request_bytes", g->request_bytes);
-    json_out_int(&j, "response_bytes", g->response_bytes);
-    json_out_int(&j, "first_at_us", g->first_at_us);
-    json_out_int(&j, "last_at_us", g->last_at_us);
-    json_out_array(&j, "latency");
-    for (size_t i = 0; i < TALLY_BUCKETS; i++) {
-        json_out_array(&j, NULL);
-        json_time(&j, NULL, tally_bucket_us(i) != INT64_MAX ? tally_bucket_us(i) : -1);
-        json_out_int(&j, NULL, g->bucket[i]);
-        json_out_end(&j);
-    }
-    json_out_end(&j);
+    members_of_group(&j, &c->count, g);
     json_out_end(&j);
     out_end_line(&c->out);
 }

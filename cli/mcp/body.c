@@ -90,6 +90,48 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
     return st;
 }
 
+/* ---- images, audio and blobs ---- */
+
+#define BASE64_MIN 100 /* shorter texts are shown */
+
+/* The bytes that it stands for; 0: it is another text, or a short one. An escaped slash counts as one character. */
+static size_t base64_size(struct slice text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && (c == '\0' || strchr("+/-_=\\", c) == NULL))
+            return 0;
+        n += c != '=' && c != '\\';
+    }
+    return n >= BASE64_MIN ? n * 3 / 4 : 0;
+}
+
+/* Appends valid JSON text, without the base64 of its members `data` and `blob`. */
+static void add_without_blobs(struct buf *b, struct slice json)
+{
+    struct slice name = {0};
+    size_t done = 0;
+    for (size_t i = 0; i < json.n; i++) {
+        size_t begin = i + 1;
+        if (json.p[i] != '"')
+            continue;
+        for (i = begin; json.p[i] != '"'; i++)
+            i += json.p[i] == '\\';
+        struct slice text = {json.p + begin, i - begin};
+        bool is_blob = slice_is(name, "data") || slice_is(name, "blob");
+        size_t size = is_blob ? base64_size(text) : 0;
+        if (size > 0) {
+            buf_slice_add(b, (struct slice){json.p + done, begin - done});
+            buf_printf(b, "[base64 of %zu bytes: a pointer to it returns it]", size);
+            done = i;
+        }
+        name = text; /* of a member, if a value follows */
+    }
+    buf_slice_add(b, (struct slice){json.p + done, json.n - done});
+}
+
 /* ---- the part of it ---- */
 
 /* The whole value: borrowed, or in `own`. */
@@ -105,10 +147,15 @@ static int content_of(struct tool_call *c, const struct body_view *v, struct sli
     *ret_type = type_name(value.type);
     if (st < 0 || value.type == JSON_NONE)
         return st;
-    if (value.type == JSON_STRING)
+    if (value.type == JSON_STRING) {
         json_unescape(own, json_string_raw(value));
-    else
-        text_json_visible(own, value.text);
+    } else {
+        struct buf visible = {0};
+        text_json_visible(&visible, value.text);
+        add_without_blobs(own, buf_slice(&visible));
+        own->failed |= visible.failed;
+        buf_close(&visible);
+    }
     *ret = buf_slice(own);
     return own->failed ? MI_ENOMEM : 0;
 }
@@ -146,11 +193,13 @@ static int add_part(struct tool_call *c, const struct body_view *v, struct slice
     shown_lines(&lines, part, "| ");
     size_t end = (size_t)(part.p + part.n - whole.p);
     if (v->pointer[0] != '\0')
-        shown_member(&c->j, "pointer", slice_of(v->pointer), 1000);
+        json_out_str(&c->j, "pointer", v->pointer);
     json_out_str(&c->j, "type", type);
     json_out_int(&c->j, "offset", v->offset);
     json_out_uint(&c->j, "length", whole.n);
+    c->j.max_text = 0; /* it is cut and visible */
     json_out_text(&c->j, "text", buf_slice(&plain));
+    c->j.max_text = SHOWN_MAX;
     buf_slice_add(&c->text, buf_slice(&lines));
     buf_addc(&c->text, '\n');
     if (end < whole.n) {

@@ -2,7 +2,8 @@
  *
  * Rules     the content of a string is shown, of any other value its JSON text; of a body that is not JSON its bytes.
  *           Offsets count bytes of that, before anything is escaped. A part has at most max_bytes bytes, fewer if
- *           escapes would make it more than twice as long.
+ *           escapes would make it more than twice as long. In JSON text a `data` or `blob` in base64 is replaced by its size;
+ *           a pointer that names it returns it.
  * Owns      nothing; scratch memory is freed at the end of the call.
  * Errors    MI_EINVAL with a sentence in c->error: no such value, or the offset is beyond its end. MI_ENOMEM.
  * Blocks    never. Pure. */

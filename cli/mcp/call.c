@@ -3,13 +3,16 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/check/checking.h"
 #include "cli/frame/preview.h"
-#include "cli/frame/session.h"
+#include "cli/frame/record_json.h"
+#include "cli/mcp/findings.h"
 
 #define BODY_MAX ((size_t)16 << 20) /* bytes of a large body that can be shown */
 #define SHOWN_BYTES 4000
 #define RELATED_MAX 20
-#define LOOK_UP 1000 /* messages, after which the client is asked whether it still waits */
+#define LOOK_UP 1000     /* messages, after which the client is asked whether it still waits */
+#define CHECKED_MAX 5000 /* messages that are checked to say why there is a finding */
 
 enum { PART_REQUEST = 1, PART_ANSWER = 2, PART_BOTH = PART_REQUEST | PART_ANSWER };
 
@@ -17,17 +20,17 @@ struct reading {
     struct tool_call *c;
     struct query_session session;
     struct body_view view;
-    int parts;   /* that are shown */
-    int64_t seq; /* of the request, or of the only message */
+    int parts;           /* that are shown */
+    int64_t seq;         /* of the request, or of the only message */
+    int64_t closing_seq; /* 0: the call is open, or the message belongs to no call */
     bool is_call;
     int64_t read;          /* messages */
     struct buf json, text; /* owned; related messages and events */
     struct json_out related;
     int64_t related_n, left_out;
-    struct buf large, brief; /* owned; scratch */
-    struct buf token;        /* owned; the progress token of the request, JSON text; empty: none */
-    enum call_status status;
-    int64_t duration_us; /* -1: open */
+    struct check_report report; /* owned; the findings of request and answer */
+    struct buf large, brief;    /* owned; scratch */
+    struct buf token; /* owned; the progress token of the request, JSON text; empty: none */
     int error;
 };
 
@@ -38,24 +41,6 @@ static const char *sender(const struct query_message *m)
     return m->origin == ROW_INTERPOSER ? "interposer"
            : m->direction == ROW_C2S   ? "client"
                                        : "server";
-}
-
-static void add_findings(struct tool_call *c, struct slice names)
-{
-    if (names.n == 0)
-        return;
-    json_out_array(&c->j, "findings");
-    buf_adds(&c->text, ", findings:");
-    while (names.n > 0) {
-        const char *comma = memchr(names.p, ',', names.n);
-        struct slice name = {names.p, comma != NULL ? (size_t)(comma - names.p) : names.n};
-        shown_member(&c->j, NULL, name, SHOWN_NAME);
-        buf_addc(&c->text, ' ');
-        shown_quoted(&c->text, name, SHOWN_NAME);
-        names.p += name.n + (comma != NULL);
-        names.n -= name.n + (comma != NULL);
-    }
-    json_out_end(&c->j);
 }
 
 static int add_message(struct reading *r, const char *part, const struct query_message *m)
@@ -69,36 +54,28 @@ static int add_message(struct reading *r, const char *part, const struct query_m
         return st;
     clock_utc_text(r->session.started_at_us + m->t_us, at);
     json_out_object(&c->j, part);
-    json_out_int(&c->j, "seq", m->seq);
-    json_out_str(&c->j, "at", at);
-    json_out_str(&c->j, "from", sender(m));
-    json_out_str(&c->j, "kind", row_kind_name(m->kind));
-    shown_member(&c->j, "method", m->method, SHOWN_NAME);
-    shown_member(&c->j, "target", m->target, SHOWN_NAME);
-    json_out_str(&c->j, "action", row_action_name(m->action));
-    json_out_int(&c->j, "size", m->size);
+    members_of_message(&c->j, &r->session, m);
     buf_printf(&c->text, "%s: seq %lld, %s, from the %s, %s, %lld bytes", part, (long long)m->seq,
                at, sender(m), row_kind_name(m->kind), (long long)m->size);
-    if (m->redactions > 0) {
-        json_out_int(&c->j, "redactions", m->redactions);
+    if (m->redactions > 0)
         buf_printf(&c->text, ", %lld secrets redacted", (long long)m->redactions);
-    }
-    add_findings(c, m->finding);
     buf_addc(&c->text, '\n');
     if (body.p == NULL) {
-        struct slice why = slice_of(error != NULL ? error : "no body was recorded");
-        shown_member(&c->j, "missing", why, SHOWN_BRIEF);
         buf_adds(&c->text, "no text: ");
-        shown_quoted(&c->text, why, SHOWN_BRIEF);
+        shown_quoted(&c->text, slice_of(error != NULL ? error : "no body was recorded"),
+                     SHOWN_BRIEF);
         buf_addc(&c->text, '\n');
     } else {
         r->view.part = r->is_call ? part : NULL;
-        r->error = body_add(c, &r->view, body);
+        json_out_object(&c->j, "body");
+        st = body_add(c, &r->view, body);
+        json_out_end(&c->j);
         if (m->is_large && (uint64_t)m->body_length > BODY_MAX)
-            json_out_str(&c->j, "missing", "only the first 16 MiB can be read here");
+            error = "only the first 16 MiB can be read here";
     }
+    json_out_str(&c->j, "body_error", error);
     json_out_end(&c->j);
-    return r->error;
+    return st;
 }
 
 /* ---- what happened meanwhile ---- */
@@ -113,29 +90,16 @@ static bool has_room(struct reading *r)
     return true;
 }
 
-/* seq 0: an event. */
-static void add_related(struct reading *r, int64_t seq, int64_t t_us, struct slice kind,
-                        struct slice method, struct slice text)
+/* The line of a message or an event. */
+static void add_line(struct reading *r, int64_t t_us, struct slice kind, struct slice method,
+                     struct slice text)
 {
-    struct json_out *j = &r->related;
     char at[CLOCK_TEXT_MAX];
     clock_utc_text(r->session.started_at_us + t_us, at);
-    json_out_object(j, NULL);
-    if (seq != 0)
-        json_out_int(j, "seq", seq);
-    json_out_str(j, "at", at);
-    shown_member(j, "kind", kind, SHOWN_NAME);
-    shown_member(j, "method", method, SHOWN_NAME);
-    shown_member(j, "text", text.n > 0 ? text : slice_of("-"), SHOWN_BRIEF);
-    json_out_end(j);
-    if (seq != 0)
-        buf_printf(&r->text, "seq %lld ", (long long)seq);
     buf_printf(&r->text, "%s ", at);
     shown_quoted(&r->text, kind, SHOWN_NAME);
-    if (method.n > 0) {
-        buf_addc(&r->text, ' ');
-        shown_quoted(&r->text, method, SHOWN_NAME);
-    }
+    if (method.n > 0)
+        shown_subject(&r->text, method, (struct slice){0});
     buf_addc(&r->text, ' ');
     shown_quoted(&r->text, text, SHOWN_BRIEF);
     buf_addc(&r->text, '\n');
@@ -164,15 +128,19 @@ static bool is_related(struct reading *r, const struct query_message *m)
            slice_eq(params_member(m->body, false, "progressToken"), buf_slice(&r->token));
 }
 
-static void add_related_message(struct reading *r, const struct query_message *m)
+static void add_related(struct reading *r, const struct query_message *m)
 {
     if (!is_related(r, m) || !has_room(r))
         return;
     buf_clear(&r->brief);
     if (m->body.p != NULL)
         preview_add(&r->brief, m, m->body, SHOWN_BRIEF);
-    add_related(r, m->seq, m->t_us, slice_of(row_kind_name(m->kind)), m->method,
-                buf_slice(&r->brief));
+    json_out_object(&r->related, NULL);
+    members_of_message(&r->related, &r->session, m);
+    json_out_text(&r->related, "text", buf_slice(&r->brief));
+    json_out_end(&r->related);
+    buf_printf(&r->text, "seq %lld ", (long long)m->seq);
+    add_line(r, m->t_us, slice_of(row_kind_name(m->kind)), m->method, buf_slice(&r->brief));
 }
 
 static bool on_event(void *ctx, const struct query_event *e)
@@ -180,63 +148,117 @@ static bool on_event(void *ctx, const struct query_event *e)
     struct reading *r = ctx;
     if (r->read == 0 || !r->is_call || !has_room(r)) /* before the request */
         return true;
-    add_related(r, 0, e->t_us, e->kind, (struct slice){0}, e->detail);
+    json_out_object(&r->related, NULL);
+    members_of_event(&r->related, &r->session, e);
+    json_out_end(&r->related);
+    add_line(r, e->t_us, e->kind, (struct slice){0}, e->detail);
     return true;
+}
+
+/* ---- why there are findings ---- */
+
+static void no_detail(void *ctx, const struct finding_info *info, struct buf *b)
+{
+    (void)ctx, (void)info, (void)b;
+}
+
+/* The findings that were recorded with the message. */
+static int note_findings(struct reading *r, const struct query_message *m)
+{
+    bool added = check_add(&r->report, m, 0, no_detail, NULL);
+    return added && !check_failed(&r->report) ? 0 : MI_ENOMEM;
+}
+
+/* The details of a finding follow from all messages before: so many are checked again. */
+static int check_messages(struct reading *r)
+{
+    struct filter all = FILTER_ANY;
+    int64_t last = r->closing_seq > 0 ? r->closing_seq : r->seq;
+    if (last > CHECKED_MAX)
+        return 0;
+    check_close(&r->report);
+    check_open(&r->report);
+    int st = checking_session(&r->report, &all, r->c->q, &r->session, last);
+    return st == 0 && check_failed(&r->report) ? MI_ENOMEM : st;
+}
+
+static void add_findings(struct reading *r)
+{
+    struct tool_call *c = r->c;
+    const struct check_recording *x = r->report.recordings;
+    bool any = false;
+    for (size_t i = 0; r->report.n > 0 && i < x->n; i++) {
+        const struct check_finding *f = &x->findings[i];
+        if (f->seq != r->seq && f->seq != r->closing_seq)
+            continue;
+        if (!any)
+            json_out_array(&c->j, "findings");
+        any = true;
+        json_out_object(&c->j, NULL);
+        buf_adds(&c->text, "finding: ");
+        findings_add(c, &r->report, f);
+        buf_addc(&c->text, '\n');
+        json_out_end(&c->j);
+    }
+    if (any)
+        json_out_end(&c->j);
 }
 
 /* ---- the call ---- */
 
-static bool closes(const struct reading *r, const struct query_message *m)
-{
-    return m->request_seq == r->seq && m->action == ROW_FORWARDED &&
-           (session_is_answer(m) || (m->kind == KIND_NOTIFICATION && m->method.p != NULL &&
-                                     slice_is(m->method, "notifications/cancelled")));
-}
-
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
+    bool is_first = m->seq == r->seq, is_last = m->seq == r->closing_seq;
     if (++r->read % LOOK_UP == 0 && !tool_goes_on(r->c))
         return false;
-    if (m->seq == r->seq) {
-        if (m->action == ROW_REFUSED)
-            r->status = CALL_REFUSED;
-        buf_slice_add(&r->token, params_member(m->body, true, "progressToken"));
-        if (!r->is_call)
-            r->error = add_message(r, "message", m);
-        else if ((r->parts & PART_REQUEST) != 0)
-            r->error = add_message(r, "request", m);
-        return r->is_call && r->error == 0;
-    }
-    if (!closes(r, m)) {
-        add_related_message(r, m);
+    if (!is_first && !is_last) {
+        add_related(r, m);
         return true;
     }
-    r->status = query_status(m);
-    r->duration_us = m->has_request ? m->t_us - m->request_t_us : -1;
-    if ((r->parts & PART_ANSWER) != 0)
-        r->error = add_message(r, "answer", m);
-    return false;
+    r->error = note_findings(r, m);
+    if (is_first)
+        buf_slice_add(&r->token, params_member(m->body, true, "progressToken"));
+    const char *part = !r->is_call ? "message" : is_first ? "request" : "answer";
+    bool shown = !r->is_call || (r->parts & (is_first ? PART_REQUEST : PART_ANSWER)) != 0;
+    if (r->error == 0 && shown)
+        r->error = add_message(r, part, m);
+    return r->error == 0 && r->is_call && !is_last;
 }
 
 struct target {
-    bool found, is_call;
+    bool found;
     int64_t request_seq;
-    struct buf method, target; /* owned */
 };
 
 static bool find_target(void *ctx, const struct query_message *m)
 {
-    struct target *t = ctx;
-    t->found = true;
-    t->request_seq = m->request_seq;
-    t->is_call = m->kind == KIND_REQUEST || m->request_seq > 0;
-    buf_slice_add(&t->method, m->request_seq > 0 ? m->request_method : m->method);
-    buf_slice_add(&t->target, m->request_seq > 0 ? m->request_target : m->target);
+    *(struct target *)ctx = (struct target){true, m->request_seq};
     return false;
 }
 
-/* Finds the request that the message with c->seq belongs to, and begins the result. */
+static bool on_call(void *ctx, const struct query_call *x)
+{
+    struct reading *r = ctx;
+    struct buf *b = &r->c->text;
+    r->is_call = true;
+    r->seq = x->request_seq;
+    r->closing_seq = x->closing_seq;
+    members_of_call(&r->c->j, x);
+    buf_printf(b, "session %lld ", (long long)x->session_id);
+    shown_quoted(b, x->server, SHOWN_NAME);
+    buf_printf(b, ", call %lld", (long long)x->request_seq);
+    shown_subject(b, x->method, x->target);
+    buf_printf(b, ": %s", call_status_name(x->status));
+    if (x->duration_us >= 0) {
+        buf_adds(b, " after ");
+        units_show_duration(b, x->duration_us);
+    }
+    buf_addc(b, '\n');
+    return false;
+}
+
+/* Finds the call that the message belongs to, and begins the result. */
 static int begin(struct reading *r)
 {
     struct tool_call *c = r->c;
@@ -249,48 +271,30 @@ static int begin(struct reading *r)
                    (long long)r->session.id, (long long)r->seq, (long long)last);
         st = st == 0 ? MI_EINVAL : st;
     }
-    r->is_call = t.is_call;
-    r->seq = t.request_seq > 0 ? t.request_seq : r->seq;
-    if (st == 0 && t.is_call && r->parts == PART_BOTH &&
+    int64_t id = query_call_id(r->session.id, t.request_seq > 0 ? t.request_seq : r->seq);
+    struct call_question x = {.filter = &c->filter, .side = CALLS_OF_ALL, .from = id, .up_to = id};
+    if (st == 0)
+        st = query_calls_of(c->q, &x, on_call, r);
+    if (st == 0 && r->is_call && r->parts == PART_BOTH &&
         (r->view.offset > 0 || r->view.pointer[0] != '\0')) {
         buf_adds(&c->error, "pointer and offset need part: request or answer");
         st = MI_EINVAL;
     }
-    struct slice method = buf_slice(&t.method), target = buf_slice(&t.target);
-    json_out_int(&c->j, "session", r->session.id);
-    shown_member(&c->j, "server", r->session.name.n > 0 ? r->session.name : slice_of("-"),
-                 SHOWN_NAME);
+    if (st < 0 || r->is_call)
+        return st;
+    json_out_int(&c->j, "session_id", r->session.id);
+    json_out_text(&c->j, "server", r->session.name);
     json_out_int(&c->j, "seq", r->seq);
-    shown_member(&c->j, "method", method, SHOWN_NAME);
-    shown_member(&c->j, "target", target, SHOWN_NAME);
     buf_printf(&c->text, "session %lld ", (long long)r->session.id);
     shown_quoted(&c->text, r->session.name, SHOWN_NAME);
-    buf_printf(&c->text, ", %s %lld ", t.is_call ? "call" : "message", (long long)r->seq);
-    shown_quoted(&c->text, method, SHOWN_NAME);
-    if (target.n > 0) {
-        buf_addc(&c->text, ' ');
-        shown_quoted(&c->text, target, SHOWN_NAME);
-    }
-    buf_addc(&c->text, '\n');
-    st = t.method.failed || t.target.failed ? MI_ENOMEM : st;
-    buf_close(&t.method);
-    buf_close(&t.target);
-    return st;
+    buf_printf(&c->text, ", message %lld\n", (long long)r->seq);
+    return 0;
 }
 
 static void end(struct reading *r)
 {
     struct tool_call *c = r->c;
-    if (!r->is_call)
-        return;
-    json_out_str(&c->j, "status", call_status_name(r->status));
-    shown_ms(&c->j, "duration_ms", r->duration_us);
-    buf_printf(&c->text, "status: %s", call_status_name(r->status));
-    if (r->duration_us >= 0) {
-        buf_adds(&c->text, " after ");
-        units_show_duration(&c->text, r->duration_us);
-    }
-    buf_addc(&c->text, '\n');
+    add_findings(r);
     if (r->related_n == 0)
         return;
     json_out_array(&c->j, "related");
@@ -321,10 +325,11 @@ int tool_get_call(struct tool_call *c)
         .view = {.pointer = pointer != NULL ? pointer : "",
                  .offset = tool_number(c, "offset", 0),
                  .max_bytes = tool_number(c, "max_bytes", SHOWN_BYTES)},
-        .status = CALL_OPEN,
-        .duration_us = -1,
     };
     r.related = json_out_to(&r.json);
+    r.related.max_text = SHOWN_MAX;
+    check_open(&r.report);
+    check_add_recording(&r.report, (struct slice){0}, 0, 0);
     int st = tool_session(c, c->filter.session_id, &r.session);
     if (st == 0)
         st = begin(&r);
@@ -332,9 +337,12 @@ int tool_get_call(struct tool_call *c)
         st = query_timeline(c->q, r.session.id, r.seq, INT64_MAX, on_message, on_event, &r);
     st = st == 0 ? r.error : st;
     if (st == 0)
+        st = check_messages(&r);
+    if (st == 0)
         end(&r);
     if (r.json.failed || r.text.failed || r.token.failed || r.brief.failed)
         st = MI_ENOMEM;
+    check_close(&r.report);
     buf_close(&r.json);
     buf_close(&r.text);
     buf_close(&r.large);

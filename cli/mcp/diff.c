@@ -1,17 +1,18 @@
 /* diff.c - the tool diff. */
 #include "cli/mcp/rows.h"
 
+#include "base/text.h"
 #include "base/units.h"
-#include "cli/diff/result.h"
+#include "cli/diff/forms.h"
 #include "cli/frame/session.h"
 #include "replay/source/recording.h"
 
 #include <stdlib.h>
 
-#define ROW_BYTES ((size_t)4 << 10) /* of a row, after which no further difference is listed */
-#define IGNORED_MAX 16              /* places; the inputSchema says so, too */
+#define ROW_BYTES                                                                                  \
+    ((size_t)2 << 10) /* of each form of a row, after which no further difference is listed */
 
-static const char *const names[DIFF_SIDES] = {"base", "session"};
+static const char *const names[DIFF_SIDES] = {"base", "session"}; /* in texts */
 
 struct comparing {
     struct rows rows;
@@ -94,96 +95,68 @@ static int read_rules(struct comparing *x)
 
 /* ---- rows ---- */
 
-static void add_call(struct tool_call *c, const struct result *r, enum diff_side side)
+static void add_call(struct buf *b, const struct result *r, enum diff_side side)
 {
     const struct diff_call *call = &r->call[side];
     if (!r->has[side])
         return;
-    json_out_object(&c->j, names[side]);
-    json_out_uint(&c->j, "seq", call->seq);
-    json_out_str(&c->j, "status", call_status_name(call->status));
-    shown_ms(&c->j, "duration_ms", call->took_us);
-    json_out_end(&c->j);
-    buf_printf(&c->text, ", in the %s seq %llu %s", names[side], (unsigned long long)call->seq,
+    buf_printf(b, ", in the %s seq %llu %s", names[side], (unsigned long long)call->seq,
                call_status_name(call->status));
     if (call->took_us >= 0) {
-        buf_adds(&c->text, " in ");
-        units_show_duration(&c->text, call->took_us);
+        buf_adds(b, " in ");
+        units_show_duration(b, call->took_us);
     }
 }
 
-static void add_difference(struct tool_call *c, const struct result *r,
-                           const struct result_difference *d)
+static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)
 {
-    struct slice pointer = result_text(r, d->pointer), entry = result_text(r, d->entry);
-    json_out_object(&c->j, NULL);
-    json_out_str(&c->j, "part", result_part_name(d->part));
-    shown_member(&c->j, "pointer", pointer, SHOWN_BRIEF);
-    buf_printf(&c->text, "\n  %s ", result_part_name(d->part));
-    shown_quoted(&c->text, pointer, SHOWN_BRIEF);
+    buf_printf(b, "\n  %s ", result_part_name(d->part));
+    shown_quoted(b, result_text(r, d->pointer), SHOWN_BRIEF);
     if (d->entry.exists) {
-        shown_member(&c->j, result_entry_kind(r, d), entry, SHOWN_NAME);
-        buf_printf(&c->text, " of the %s ", result_entry_kind(r, d));
-        shown_quoted(&c->text, entry, SHOWN_NAME);
+        buf_printf(b, " of the %s ", result_entry_kind(r, d));
+        shown_quoted(b, result_text(r, d->entry), SHOWN_NAME);
     }
-    if (d->at > 0)
-        json_out_uint(&c->j, "from", d->at);
     for (int i = 0; i < DIFF_SIDES; i++) {
-        struct slice value = result_text(r, d->value[i]);
-        shown_member(&c->j, names[i], value, EXCERPT_MAX);
-        buf_printf(&c->text, ", %s: ", names[i]);
-        shown_quoted(&c->text, value, EXCERPT_MAX);
+        buf_printf(b, ", %s: ", names[i]);
+        shown_quoted(b, result_text(r, d->value[i]), EXCERPT_MAX);
     }
-    json_out_end(&c->j);
 }
 
-static void add_differences(struct tool_call *c, const struct result *r)
+/* changed "tools/call" "read", in the base seq 3 ok in 1.00ms, in the session seq 3 ok in 2.00ms, and the differences, one a
+ * line. */
+static void add_text(struct buf *b, const struct result *r)
 {
-    size_t begin = c->json.n + c->text.n, n = 0;
-    json_out_array(&c->j, "differences");
-    for (; n < r->listed && c->json.n + c->text.n - begin < ROW_BYTES; n++)
-        add_difference(c, r, &r->difference[n]);
-    json_out_end(&c->j);
-    json_out_uint(&c->j, "differences_n", r->look.differences);
+    const struct diff_call *call = result_call(r);
+    size_t from = b->n, n = 0;
+    buf_adds(b, result_change_name(r->change));
+    shown_subject(b, call->method, call->target);
+    add_call(b, r, DIFF_A);
+    add_call(b, r, DIFF_B);
+    buf_adds(b, r->look.unread ? ", answers not compared: one was not recorded" : "");
+    if (r->params.n > 0) {
+        buf_addc(b, ' ');
+        shown_quoted(b, r->params, SHOWN_BRIEF);
+    }
+    for (; n < r->listed && b->n - from < ROW_BYTES; n++)
+        add_difference(b, r, &r->difference[n]);
     if (r->look.differences > n)
-        buf_printf(&c->text, "\n  and %llu more differences",
+        buf_printf(b, "\n  and %llu more differences",
                    (unsigned long long)(r->look.differences - n));
 }
 
 static void add_row(struct tool_call *c, const struct result *r)
 {
-    const struct diff_call *call = result_call(r);
-    json_out_str(&c->j, "change", result_change_name(r->change));
-    shown_member(&c->j, "method", call->method, SHOWN_NAME);
-    shown_member(&c->j, "target", call->target, SHOWN_NAME);
-    buf_printf(&c->text, "%s ", result_change_name(r->change));
-    shown_quoted(&c->text, call->method, SHOWN_NAME);
-    if (call->target.n > 0) {
-        buf_addc(&c->text, ' ');
-        shown_quoted(&c->text, call->target, SHOWN_NAME);
-    }
-    add_call(c, r, DIFF_A);
-    add_call(c, r, DIFF_B);
-    if (r->look.moved)
-        json_out_bool(&c->j, "moved", true);
-    if (r->look.unread) {
-        json_out_bool(&c->j, "not_compared", true);
-        buf_adds(&c->text, ", answers not compared: one was not recorded");
-    }
-    shown_member(&c->j, "arguments", r->params, SHOWN_BRIEF);
-    if (r->params.n > 0) {
-        buf_adds(&c->text, " ");
-        shown_quoted(&c->text, r->params, SHOWN_BRIEF);
-    }
-    if (r->look.differences > 0)
-        add_differences(c, r);
+    diff_json_row(&c->j, r, ROW_BYTES);
+    if (r->params.n > 0)
+        json_out_text(&c->j, "arguments", text_head(r->params, SHOWN_BRIEF));
+    add_text(&c->text, r);
 }
 
 static int compare_rows(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     uint32_t n = diff_rows(x->diff);
-    for (uint32_t i = (uint32_t)x->rows.first.n; i < n && tool_goes_on(c); i++) {
+    for (uint32_t i = (uint32_t)x->rows.first.n; i < n; i++) {
         if (rows_is_late(&x->rows, 1, i))
             break;
         int st = result_look(x->result, x->diff, i);
@@ -200,39 +173,26 @@ static int compare_rows(struct comparing *x)
     return 0;
 }
 
-/* What the sessions themselves differ in, such as the version of the server. */
-static void add_facts(struct comparing *x)
+/* Of both sessions, what they are and what they themselves differ in, such as the version of the server. */
+static void add_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
+    struct diff_name name[DIFF_SIDES];
     struct diff_fact f;
-    json_out_array(&c->j, "facts");
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        name[i] = (struct diff_name){source_info(x->source[i])->uid, x->id[i]};
+        buf_printf(&c->text, "%s: session %lld, calls %lu\n", names[i], (long long)x->id[i],
+                   (unsigned long)diff_calls(x->diff, (enum diff_side)i));
+    }
+    diff_json_sides(&c->j, x->diff, name);
     for (size_t i = 0; diff_fact(x->diff, i, &f); i++) {
-        json_out_object(&c->j, NULL);
-        json_out_str(&c->j, "name", f.name);
         buf_printf(&c->text, "%s:", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
-            shown_member(&c->j, names[side], f.value[side], SHOWN_NAME);
             buf_printf(&c->text, " %s ", names[side]);
             shown_quoted(&c->text, f.value[side], SHOWN_NAME);
         }
         buf_addc(&c->text, '\n');
-        json_out_end(&c->j);
     }
-    json_out_end(&c->j);
-}
-
-static void add_sessions(struct comparing *x)
-{
-    static const char *const calls[DIFF_SIDES] = {"base_calls", "session_calls"};
-    struct tool_call *c = x->rows.c;
-    for (int i = 0; i < DIFF_SIDES; i++) {
-        uint32_t n = diff_calls(x->diff, (enum diff_side)i);
-        json_out_int(&c->j, names[i], x->id[i]);
-        json_out_uint(&c->j, calls[i], n);
-        buf_printf(&c->text, "%s: session %lld, calls %lu\n", names[i], (long long)x->id[i],
-                   (unsigned long)n);
-    }
-    add_facts(x);
 }
 
 static int compare(struct comparing *x)

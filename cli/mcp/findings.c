@@ -1,7 +1,9 @@
 /* findings.c - the tool findings. */
-#include "cli/mcp/rows.h"
+#include "cli/mcp/findings.h"
 
 #include "cli/check/checking.h"
+#include "cli/check/forms.h"
+#include "cli/mcp/rows.h"
 
 struct listing {
     struct rows rows;
@@ -11,34 +13,17 @@ struct listing {
     int status;
 };
 
-static void add_row(struct tool_call *c, const struct check_report *report,
-                    const struct check_finding *f)
+/* error: invalid-params of seq 7 from the client, "tools/call" "read_file". What it means. "Why" */
+void findings_add(struct tool_call *c, const struct check_report *report,
+                  const struct check_finding *f)
 {
-    const struct check_recording *x = &report->recordings[0];
-    struct slice server = check_slice(report, x->server), why = check_slice(report, f->detail);
-    struct slice method = check_slice(report, f->method), target = check_slice(report, f->target);
-    json_out_int(&c->j, "session", x->session_id);
-    json_out_int(&c->j, "seq", f->seq);
-    shown_member(&c->j, "server", server.n > 0 ? server : slice_of("-"), SHOWN_NAME);
-    json_out_str(&c->j, "finding", f->name);
-    json_out_str(&c->j, "severity", severity_name(f->severity));
-    json_out_str(&c->j, "from", check_sender(f));
-    json_out_str(&c->j, "meaning", f->meaning);
-    shown_member(&c->j, "why", why, 2 * SHOWN_BRIEF);
-    shown_member(&c->j, "method", method, SHOWN_NAME);
-    shown_member(&c->j, "target", target, SHOWN_NAME);
-
-    buf_printf(&c->text, "session %lld seq %lld ", (long long)x->session_id, (long long)f->seq);
-    shown_quoted(&c->text, server, SHOWN_NAME);
-    buf_printf(&c->text, " %s: %s from the %s", severity_name(f->severity), f->name,
-               check_sender(f));
+    struct slice method = check_slice(report, f->method), why = check_slice(report, f->detail);
+    check_finding_members(report, f, &c->j);
+    buf_printf(&c->text, "%s: %s of seq %lld from the %s", severity_name(f->severity), f->name,
+               (long long)f->seq, check_sender(f));
     if (method.n > 0) {
-        buf_adds(&c->text, ", ");
-        shown_quoted(&c->text, method, SHOWN_NAME);
-    }
-    if (target.n > 0) {
-        buf_addc(&c->text, ' ');
-        shown_quoted(&c->text, target, SHOWN_NAME);
+        buf_addc(&c->text, ',');
+        shown_subject(&c->text, method, check_slice(report, f->target));
     }
     buf_printf(&c->text, ". %s", f->meaning);
     if (why.n > 0) {
@@ -47,7 +32,20 @@ static void add_row(struct tool_call *c, const struct check_report *report,
     }
 }
 
-/* false: the page is full. */
+static void add_row(struct tool_call *c, const struct check_report *report,
+                    const struct check_finding *f)
+{
+    const struct check_recording *x = &report->recordings[0];
+    struct slice server = check_slice(report, x->server);
+    json_out_int(&c->j, "session_id", x->session_id);
+    json_out_text(&c->j, "server", server);
+    buf_printf(&c->text, "session %lld ", (long long)x->session_id);
+    shown_quoted(&c->text, server, SHOWN_NAME);
+    buf_addc(&c->text, ' ');
+    findings_add(c, report, f);
+}
+
+/* false: no further row is wanted. */
 static bool add_session(struct listing *l, const struct check_report *report, int64_t id)
 {
     const struct check_recording *x = &report->recordings[0];
@@ -67,13 +65,13 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if (rows_is_late(r, s->id, 0) || !tool_goes_on(r->c))
+    if (rows_is_late(r, s->id, 0))
         return false;
     struct check_report report;
     check_open(&report);
     report.of_client = l->options.of_client;
     report.of_server = l->options.of_server;
-    l->status = checking_session(&report, &r->c->filter, r->c->q, s);
+    l->status = checking_session(&report, &r->c->filter, r->c->q, s, INT64_MAX);
     l->checked++;
     if (l->status == 0 && check_failed(&report))
         l->status = MI_ENOMEM;

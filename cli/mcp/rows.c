@@ -1,23 +1,27 @@
 #include "cli/mcp/rows.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 
-static bool read_place(const char *text, struct rows_place *ret)
+/* SESSION.N.BEFORE */
+static bool read_cursor(const char *text, struct rows *r)
 {
     int end = 0;
-    long long session, n;
-    if (sscanf(text, "%18lld.%18lld%n", &session, &n, &end) != 2 || text[end] != '\0' ||
-        session < 1 || n < 0)
+    long long session, n, before;
+    if (sscanf(text, "%18lld.%18lld.%18lld%n", &session, &n, &before, &end) != 3 ||
+        text[end] != '\0' || session < 1 || n < 0 || before < 0)
         return false;
-    *ret = (struct rows_place){session, n};
+    r->first = (struct rows_place){session, n};
+    r->before = before;
     return true;
 }
 
 int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit)
 {
-    *r = (struct rows){.c = c, .limit = tool_number(c, "limit", limit)};
+    *r = (struct rows){.c = c, .name = name, .limit = tool_number(c, "limit", limit)};
     const char *cursor = tool_text(c, "cursor");
-    if (cursor != NULL && !read_place(cursor, &r->first)) {
+    if (cursor != NULL && !read_cursor(cursor, r)) {
         buf_adds(&c->error, "invalid cursor: use next_cursor of the page before, unchanged");
         return MI_EINVAL;
     }
@@ -25,10 +29,16 @@ int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t lim
     return 0;
 }
 
+bool rows_is_full(const struct rows *r)
+{
+    return r->n == r->limit || r->count_until_us != 0;
+}
+
 bool rows_begin(struct rows *r, int64_t session, int64_t n)
 {
     r->row = (struct rows_place){session, n};
-    r->skipped = r->n == r->limit;
+    r->counted++;
+    r->skipped = rows_is_full(r);
     if (r->skipped)
         return false;
     r->mark = r->c->j;
@@ -38,46 +48,73 @@ bool rows_begin(struct rows *r, int64_t session, int64_t n)
     return true;
 }
 
+/* The row belongs to the next page. */
+static bool count_on(struct rows *r)
+{
+    int64_t now_us = clock_mono_us();
+    if (r->count_until_us == 0) {
+        r->next = r->row;
+        r->count_until_us = now_us + ROWS_COUNT_US;
+    }
+    r->stopped = now_us > r->count_until_us;
+    return !r->stopped && tool_goes_on(r->c);
+}
+
 bool rows_end(struct rows *r)
 {
     struct tool_call *c = r->c;
-    if (r->skipped) {
-        r->next = r->row;
-        return false;
-    }
+    if (r->skipped)
+        return count_on(r);
     json_out_end(&c->j);
     buf_addc(&c->text, '\n');
     if (r->n > 0 && c->json.n + c->text.n > ROWS_BYTES) {
         c->j = r->mark;
         c->json.n = r->json_n;
         c->text.n = r->text_n;
-        r->next = r->row;
-        return false;
+        return count_on(r);
     }
     r->n++;
-    return true;
+    return tool_goes_on(c);
 }
 
 bool rows_is_late(struct rows *r, int64_t session, int64_t n)
 {
-    bool late = r->worked && tool_is_late(r->c);
+    bool full = r->count_until_us != 0;
+    bool late = full ? clock_mono_us() > r->count_until_us : r->worked && tool_is_late(r->c);
     r->worked = true;
-    if (late)
+    r->stopped |= late;
+    if (late && !full)
         r->next = (struct rows_place){session, n};
-    return late;
+    return late || !tool_goes_on(r->c);
+}
+
+void rows_set_total(struct rows *r, int64_t total, bool all)
+{
+    if (all || total - r->before > r->counted)
+        r->counted = total - r->before;
+    r->stopped = !all;
 }
 
 void rows_close(struct rows *r, const char *none)
 {
     struct tool_call *c = r->c;
-    char cursor[48];
+    char cursor[64];
+    int64_t last = r->before + r->n, total = r->before + r->counted;
     json_out_end(&c->j);
-    if (r->next.session != 0) {
-        snprintf(cursor, sizeof cursor, "%lld.%lld", (long long)r->next.session,
-                 (long long)r->next.n);
-        json_out_str(&c->j, "next_cursor", cursor);
-        buf_printf(&c->text, "There is more: call again with cursor \"%s\".\n", cursor);
-    } else if (r->n == 0) {
-        buf_printf(&c->text, "%s.\n", none);
+    json_out_int(&c->j, r->stopped ? "total_at_least" : "total", total);
+    if (r->n > 0)
+        json_out_int(&c->j, "first", r->before + 1);
+    if (r->n > 0)
+        buf_printf(&c->text, "These are %s %lld to %lld of %s%lld.\n", r->name,
+                   (long long)r->before + 1, (long long)last, r->stopped ? "at least " : "",
+                   (long long)total);
+    if (r->next.session == 0) {
+        if (r->n == 0)
+            buf_printf(&c->text, "%s.\n", none);
+        return;
     }
+    snprintf(cursor, sizeof cursor, "%lld.%lld.%lld", (long long)r->next.session,
+             (long long)r->next.n, (long long)last);
+    json_out_str(&c->j, "next_cursor", cursor);
+    buf_printf(&c->text, "There is more: call again with cursor \"%s\".\n", cursor);
 }

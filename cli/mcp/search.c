@@ -7,27 +7,8 @@
 #include "cli/look/search/found.h"
 
 #define MATCHES 10 /* rows of a page, without the argument `limit` */
-#define BEFORE 100 /* bytes of context */
+#define BEFORE 100 /* bytes of context; of the match as many as behind it */
 #define AFTER 200
-
-static void add_json(struct tool_call *c, const struct found *f)
-{
-    const struct query_message *m = f->message;
-    enum call_status status = session_status(m);
-    struct slice context = found_context(f, BEFORE, AFTER);
-    json_out_int(&c->j, "session", f->session_id);
-    json_out_int(&c->j, "seq", m->seq);
-    shown_member(&c->j, "server", slice_of(f->server[0] != '\0' ? f->server : "-"), SHOWN_NAME);
-    shown_time(&c->j, "at", f->started_at_us + m->t_us);
-    json_out_str(&c->j, "from", m->direction == ROW_C2S ? "client" : "server");
-    json_out_str(&c->j, "kind", row_kind_name(m->kind));
-    shown_member(&c->j, "method", session_method(m), SHOWN_NAME);
-    shown_member(&c->j, "target", session_target(m), SHOWN_NAME);
-    if (status != CALL_UNKNOWN)
-        json_out_str(&c->j, "status", call_status_name(status));
-    shown_member(&c->j, "found", f->at, AFTER);
-    shown_member(&c->j, "context", context, BEFORE + 2 * AFTER);
-}
 
 /* session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call" "read_file", ok: "… not found …" */
 static void add_text(struct tool_call *c, const struct found *f)
@@ -42,12 +23,8 @@ static void add_text(struct tool_call *c, const struct found *f)
     shown_quoted(&c->text, slice_of(f->server), SHOWN_NAME);
     buf_printf(&c->text, " %s", row_kind_name(m->kind));
     if (method.n > 0) {
-        buf_adds(&c->text, session_is_answer(m) ? " of " : " ");
-        shown_quoted(&c->text, method, SHOWN_NAME);
-    }
-    if (target.n > 0) {
-        buf_addc(&c->text, ' ');
-        shown_quoted(&c->text, target, SHOWN_NAME);
+        buf_adds(&c->text, session_is_answer(m) ? " of" : "");
+        shown_subject(&c->text, method, target);
     }
     if (status != CALL_UNKNOWN)
         buf_printf(&c->text, ", %s", call_status_name(status));
@@ -59,10 +36,10 @@ static bool on_found(void *ctx, const struct found *f)
 {
     struct rows *r = ctx;
     if (rows_begin(r, f->session_id, f->message->seq)) {
-        add_json(r->c, f);
+        found_members(&r->c->j, f);
         add_text(r->c, f);
     }
-    return rows_end(r) && tool_goes_on(r->c);
+    return rows_end(r);
 }
 
 /* Sets the texts and fields. MI_EINVAL: nothing to search for. */

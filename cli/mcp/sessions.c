@@ -2,7 +2,7 @@
 #include "cli/mcp/rows.h"
 
 #include "base/clock.h"
-#include "cli/frame/session.h"
+#include "cli/frame/record_json.h"
 
 struct listing {
     struct rows rows;
@@ -10,34 +10,6 @@ struct listing {
     bool failed, live;
     int status;
 };
-
-static void add_json(struct listing *l, const struct query_session *s, const struct session_view *v)
-{
-    struct json_out *j = &l->rows.c->j;
-    json_out_int(j, "session", s->id);
-    shown_member(j, "uid", s->uid, SHOWN_NAME);
-    shown_member(j, "server", s->name.n > 0 ? s->name : slice_of("-"), SHOWN_NAME);
-    shown_member(j, "client", s->client_name, SHOWN_NAME);
-    shown_member(j, "protocol", s->protocol_version, SHOWN_NAME);
-    shown_member(j, "cwd", s->cwd, SHOWN_NAME);
-    shown_time(j, "started_at", s->started_at_us);
-    if (s->ended_at_us != 0)
-        shown_time(j, "ended_at", s->ended_at_us);
-    json_out_str(j, "state", session_state_name(v->state));
-    shown_member(j, "end_reason", s->end_reason, SHOWN_NAME);
-    if (s->has_exit_status)
-        json_out_int(j, "exit_status", s->exit_status);
-    shown_ms(j, "duration_ms", v->lasted_us);
-    json_out_int(j, "messages", v->summary.last_seq);
-    json_out_int(j, "calls", v->summary.calls);
-    json_out_int(j, "failed_calls", session_errors(&v->summary));
-    if (query_is_imported(s))
-        json_out_bool(j, "imported", true);
-    if (v->sent)
-        json_out_bool(j, "sent", true);
-    if (v->summary.tools_changed)
-        json_out_bool(j, "tools_changed", true);
-}
 
 /* session 7 "files" 2026-01-31T23:59:59.000Z, client "claude", calls 12, failed 1, ended: "client-closed" */
 static void add_text(struct listing *l, const struct query_session *s, const struct session_view *v)
@@ -62,33 +34,29 @@ static void add_text(struct listing *l, const struct query_session *s, const str
     buf_adds(b, v->sent ? ", made by send" : "");
 }
 
-static bool add_row(struct listing *l, const struct query_session *s)
-{
-    struct session_view v;
-    l->status = session_look(l->rows.c->q, s, false, &v);
-    if (l->status < 0)
-        return false;
-    bool more = true;
-    if (!l->failed || session_has_failed(s, &v)) {
-        if (rows_begin(&l->rows, s->id, 0)) {
-            add_json(l, s, &v);
-            add_text(l, s, &v);
-        }
-        more = rows_end(&l->rows);
-    }
-    session_close(&v);
-    return more;
-}
-
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    if (l->live && !session_runs(l->rows.c->q, s))
+    struct session_view v = {0};
+    bool more = true;
+    if (l->live && !session_runs(r->c->q, s))
         return true;
     if (rows_is_late(r, s->id, 0))
         return false;
-    return tool_goes_on(r->c) && add_row(l, s);
+    if (l->failed || !rows_is_full(r))
+        l->status = session_look(r->c->q, s, false, &v);
+    if (l->status < 0)
+        return false;
+    if (!l->failed || session_has_failed(s, &v)) {
+        if (rows_begin(r, s->id, 0)) {
+            members_of_session(&r->c->j, s, &v);
+            add_text(l, s, &v);
+        }
+        more = rows_end(r);
+    }
+    session_close(&v);
+    return more;
 }
 
 int tool_list_sessions(struct tool_call *c)

@@ -1,6 +1,7 @@
 #include "cli/mcp/tool.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "base/when.h"
 #include "cli/settings/value.h"
 
@@ -32,6 +33,20 @@ bool tool_flag(const struct tool_call *c, const char *name)
     return tool_argument(c, name).type == JSON_TRUE;
 }
 
+/* At least this long, such as "1s". */
+static int read_slow(struct tool_call *c, int64_t *ret_us)
+{
+    static const struct opt as_option = {.arg = "DURATION"};
+    const char *text = tool_text(c, "slow");
+    if (text == NULL)
+        return 0;
+    buf_adds(&c->error, "slow: ");
+    if (!value_check(&as_option, text, &c->error) || units_duration(text, ret_us) < 0)
+        return MI_EINVAL;
+    buf_clear(&c->error);
+    return 0;
+}
+
 static int read_time(struct tool_call *c, const char *name, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "WHEN"};
@@ -60,7 +75,9 @@ static int read_filter(struct tool_call *c)
         .until_us = INT64_MAX,
     };
     int st = read_time(c, "since", &f->since_us);
-    return st < 0 ? st : read_time(c, "until", &f->until_us);
+    if (st == 0)
+        st = read_time(c, "until", &f->until_us);
+    return st < 0 ? st : read_slow(c, &f->slow_us);
 }
 
 int tool_open(struct tool_call *c)
@@ -75,6 +92,7 @@ int tool_open(struct tool_call *c)
         return MI_ENOMEM;
     c->late_us = clock_mono_us() + TOOL_PATIENCE_US;
     c->j = json_out_to(&c->json);
+    c->j.max_text = SHOWN_MAX;
     json_out_object(&c->j, NULL);
     json_out_str(&c->j, "notice", TOOL_NOTICE);
     buf_adds(&c->text, TOOL_NOTICE "\n");

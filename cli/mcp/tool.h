@@ -1,13 +1,15 @@
 /* tool.h - one call of one of our tools: its arguments, and its result in two forms, structuredContent and text.
  *
  * Rules     arguments have passed the inputSchema of the tool (cli/mcp/tools.json); the result fits its outputSchema.
- *           A tool only reads. What it returns was recorded from other programs: it adds it with cli/mcp/shown.h.
+ *           A tool only reads. Its rows in structuredContent are those of the command with --json, made by the same function;
+ *           c->j cuts and escapes texts (json_out.max_text), cli/mcp/shown.h does it in the text.
  * Owns      values of arguments and both forms; tool_close() frees them. The query and the arguments are borrowed.
  * Errors    a tool returns 0; MI_EINVAL with a sentence in `error`; MI_ESTORE, see query_error(); or MI_ENOMEM.
  * Blocks    on the vault. Between sessions and rows a tool asks tool_goes_on(), and ends early if it is false. */
 #ifndef MI_CLI_MCP_TOOL_H
 #define MI_CLI_MCP_TOOL_H
 
+#include "base/json_out.h"
 #include "cli/frame/filter.h"
 #include "cli/mcp/shown.h"
 #include "wire/json/text.h"

@@ -1,5 +1,6 @@
 #include "vault/query/call_rows.h"
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "vault/query/connection.h"
 #include "vault/store/call_batch.h"
@@ -126,6 +127,12 @@ static int list_missing(struct query *q, const struct where *w, struct id_list *
     return status < 0 ? status : ended;
 }
 
+static const char *const sort_keys[] = {
+    [CALLS_UNSORTED] = "",
+    [CALLS_SLOWEST] = ", c.duration_us AS sort_key",
+    [CALLS_LARGEST] = ", c.request_size + ifnull(c.response_size, 0) AS sort_key",
+};
+
 /* One half of the statement: of the table, or of the temporary one. By sessions it reads only what can match; by calls it
  * may stop early, and the sessions that can match are a range of ids. */
 static void add_select(struct buf *sql, const struct query *q, const struct call_question *x,
@@ -134,7 +141,7 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
 {
     const char *schema = derived ? "temp" : "main";
     struct slice some = buf_slice(&sessions->sql);
-    buf_printf(sql, "SELECT %s FROM ", columns);
+    buf_printf(sql, "SELECT %s%s FROM ", columns, sort_keys[x->sort]);
     if (x->newest_first)
         buf_printf(sql,
                    "%s.calls c CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
@@ -168,6 +175,9 @@ static void make_sql(struct buf *sql, const struct query *q, const struct call_q
     if (derived || !q->has_calls)
         add_select(sql, q, x, columns, sessions, w, true);
     buf_adds(sql, x->newest_first ? " ORDER BY 1 DESC" : "");
+    if (x->sort != CALLS_UNSORTED)
+        buf_printf(sql, " ORDER BY sort_key DESC, 1 DESC LIMIT %lld OFFSET %lld",
+                   (long long)x->limit, (long long)x->skip);
 }
 
 static int run(struct query *q, const char *sql, const struct where *w,
@@ -245,6 +255,8 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
 
 /* ---- calls as they are shown ---- */
 
+#define COUNTED_AT_ONCE 4096 /* calls, after which counting looks at the clock */
+
 #define NAME(name, ...) ", c." #name
 #define COLUMNS "c.id" CALL_FIELDS(NAME) ", s.started_at_us, s.name"
 
@@ -269,6 +281,31 @@ int query_calls_of(struct query *q, const struct call_question *x, query_call_fn
 {
     struct passing_on p = {fn, ctx};
     return call_rows(q, x, COLUMNS, on_row, &p);
+}
+
+struct counting {
+    int64_t n, until_us;
+};
+
+static int count_one(void *ctx, sqlite3_stmt *st)
+{
+    struct counting *c = ctx;
+    (void)st;
+    c->n++;
+    return c->n % COUNTED_AT_ONCE == 0 && clock_mono_us() > c->until_us ? 1 : 0;
+}
+
+int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
+                      int64_t *ret, bool *ret_all)
+{
+    struct counting c = {.until_us = clock_mono_us() + within_us};
+    struct call_question all = *x;
+    all.newest_first = false;
+    all.sort = CALLS_UNSORTED;
+    int st = call_rows(q, &all, "1", count_one, &c);
+    *ret = c.n;
+    *ret_all = c.n % COUNTED_AT_ONCE != 0 || clock_mono_us() <= c.until_us;
+    return st;
 }
 
 int64_t query_call_id(int64_t session_id, int64_t seq)

@@ -107,6 +107,11 @@ enum call_side {
     CALLS_OF_PEERS,  /* those of the server, too */
     CALLS_OF_ALL     /* and those of the interposer */
 };
+enum call_sort {
+    CALLS_UNSORTED,
+    CALLS_SLOWEST,
+    CALLS_LARGEST
+}; /* what the first ones have most of */
 struct call_question {
     const struct filter *filter; /* its times are those of requests */
     enum call_side side;
@@ -114,6 +119,9 @@ struct call_question {
     bool not_sent;       /* nor of those that `send` made; a store has no way to tell in time */
     bool newest_first;   /* by their ids; else those of a session in the order of their ids */
     int64_t from, up_to; /* ids of the first and of the last: query_call_id(); 0: any */
+    enum call_sort sort; /* then not newest_first */
+    int64_t skip,
+        limit; /* of sorted ones: how many precede those that are asked for, and how many these are */
 };
 
 /* MI_ENOENT (nothing has been recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
@@ -169,6 +177,9 @@ static inline enum call_status query_status(const struct query_message *m)
 /* The calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
+/* How many match. *ret_all is false if there are at least so many: counting ends after about within_us. */
+MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
+                              int64_t *ret, bool *ret_all);
 /* The id of this call, or with seq 0 of the last one of the session. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 

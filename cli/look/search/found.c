@@ -1,7 +1,6 @@
 #include "cli/look/search/found.h"
 
 #include "base/clock.h"
-#include "base/json_out.h"
 #include "base/text.h"
 #include "cli/frame/preview.h"
 #include "cli/frame/session.h"
@@ -24,27 +23,23 @@ struct slice found_context(const struct found *f, size_t before, size_t after)
     return (struct slice){from, (size_t)(to - from)};
 }
 
-void found_json(struct out *o, const struct found *f)
+void found_members(struct json_out *j, const struct found *f)
 {
     const struct query_message *m = f->message;
     enum call_status status = session_status(m);
-    struct json_out j = json_out_to(&o->b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "type", "match");
-    json_out_int(&j, "session_id", f->session_number);
-    json_out_str(&j, "uid", f->uid);
-    json_out_str(&j, "server", f->server);
-    json_out_int(&j, "seq", m->seq);
-    json_out_int(&j, "at_us", f->started_at_us + m->t_us);
-    json_out_str(&j, "direction", row_direction_name(m->direction));
-    json_out_str(&j, "kind", row_kind_name(m->kind));
-    json_out_text(&j, "method", session_method(m));
-    json_out_text(&j, "target", session_target(m));
-    json_out_str(&j, "status", status != CALL_UNKNOWN ? call_status_name(status) : NULL);
-    json_out_text(&j, "found", f->at);
-    json_out_text(&j, "context", found_context(f, 100, 200));
-    json_out_end(&j);
-    out_end_line(o);
+    json_out_str(j, "type", "match");
+    json_out_int(j, "session_id", f->session_number);
+    json_out_str(j, "uid", f->uid);
+    json_out_str(j, "server", f->server);
+    json_out_int(j, "seq", m->seq);
+    json_out_int(j, "at_us", f->started_at_us + m->t_us);
+    json_out_str(j, "direction", row_direction_name(m->direction));
+    json_out_str(j, "kind", row_kind_name(m->kind));
+    json_out_text(j, "method", session_method(m));
+    json_out_text(j, "target", session_target(m));
+    json_out_str(j, "status", status != CALL_UNKNOWN ? call_status_name(status) : NULL);
+    json_out_text(j, "found", f->at);
+    json_out_text(j, "context", found_context(f, 100, 200));
 }
 
 /* Method and target, on a line of their own if `left` columns are not enough. */

@@ -5,12 +5,13 @@
 #ifndef MI_CLI_LOOK_SEARCH_FOUND_H
 #define MI_CLI_LOOK_SEARCH_FOUND_H
 
+#include "base/json_out.h"
 #include "cli/frame/out.h"
 #include "cli/look/search/find.h"
 
 /* The match with at most this many bytes of the text before and after it. */
 struct slice found_context(const struct found *f, size_t before, size_t after);
-void found_json(struct out *o, const struct found *f); /* a line */
-void found_text(struct out *o, const struct found *f); /* two lines */
+void found_members(struct json_out *j, const struct found *f); /* the members of an object */
+void found_text(struct out *o, const struct found *f);         /* two lines */
 
 #endif

@@ -48,10 +48,15 @@ struct searching {
 static bool on_found(void *ctx, const struct found *f)
 {
     struct searching *s = ctx;
-    if (s->json)
-        found_json(&s->out, f);
-    else
+    if (s->json) {
+        struct json_out j = json_out_to(&s->out.b);
+        json_out_object(&j, NULL);
+        found_members(&j, f);
+        json_out_end(&j);
+        out_end_line(&s->out);
+    } else {
         found_text(&s->out, f);
+    }
     s->found++;
     return !out_ended(&s->out);
 }

@@ -191,6 +191,45 @@ static void test_call_rows_newest_first_continue_where_they_are_told_to(void **s
     query_close(q);
 }
 
+struct sorted {
+    int64_t last, last_id;
+    int n;
+};
+
+static bool is_slower(void *ctx, const struct query_call *c)
+{
+    struct sorted *s = ctx;
+    int64_t id = query_call_id(c->session_id, c->request_seq);
+    assert_true(c->duration_us < s->last || (c->duration_us == s->last && id < s->last_id));
+    s->last = c->duration_us;
+    s->last_id = id;
+    s->n++;
+    return true;
+}
+
+static void test_call_rows_slowest_first_come_in_parts_and_are_counted(void **state)
+{
+    struct vault *v = *state;
+    struct filter all = FILTER_ANY;
+    struct call_question x = {.filter = &all, .sort = CALLS_SLOWEST, .limit = 50};
+    struct sorted s = {.last = INT64_MAX};
+    int64_t total;
+    bool counted;
+    fill_in(v, "2, 4, 6");
+    struct query *q = open_it(v);
+    for (; x.skip <= SESSIONS * CALLS; x.skip += x.limit)
+        assert_int_equal(query_calls_of(q, &x, is_slower, &s), 0);
+    assert_int_equal(s.n, SESSIONS * CALLS);
+    assert_int_equal(s.last, -1); /* open calls are the last ones */
+    assert_int_equal(query_calls_count(q, &x, 60 * 1000000, &total, &counted), 0);
+    assert_true(counted);
+    assert_int_equal(total, SESSIONS * CALLS);
+    all.failed = true;
+    assert_int_equal(query_calls_count(q, &x, 60 * 1000000, &total, &counted), 0);
+    assert_true(counted && total > 0 && total < SESSIONS * CALLS);
+    query_close(q);
+}
+
 static bool count_one(void *ctx, const struct query_call *c)
 {
     (void)c;
@@ -262,6 +301,7 @@ int main(void)
         TEST(test_call_rows_stored_and_derived_calls_answer_alike),
         TEST(test_call_rows_of_a_session_without_the_mark_are_not_believed),
         TEST(test_call_rows_newest_first_continue_where_they_are_told_to),
+        TEST(test_call_rows_slowest_first_come_in_parts_and_are_counted),
         TEST(test_call_rows_of_a_session_that_grows_are_derived_again),
         TEST(test_call_rows_are_counted_alike),
     };

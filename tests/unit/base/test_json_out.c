@@ -63,6 +63,26 @@ static void test_json_out_text_of_any_bytes_is_escaped(void **state)
         "[\"\\\"\\\\\\n\\u0000\\u007f\xEF\xBF\xBD\",\"\",null,\"a\",null,\"\\u0041\",{\"a\":  1}]");
 }
 
+static void test_json_out_texts_for_a_model_are_cut_and_visible(void **state)
+{
+    (void)state;
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    j.max_text = 8;
+    json_out_object(&j, NULL);
+    json_out_text(&j, "a", slice_of("x\x1b\xE2\x80\xAE\"\n"));
+    json_out_str(&j, "cut", "abcdefg\xE2\x82\xAC");
+    json_out_str(&j, "none", NULL);
+    json_out_null(&j, "no_number");
+    json_out_visible(&j, "json", slice_of("[\"\xE2\x80\xAE\"]"));
+    json_out_array(&j, "list");
+    json_out_null(&j, NULL);
+    json_out_end(&j);
+    json_out_end(&j);
+    expect(&b, "{\"a\":\"x\\\\x1b\\\\u{202e}\\\"\\\\n\",\"cut\":\"abcdefg\xE2\x80\xA6\","
+               "\"json\":\"[\\\"\\\\u{202e}\\\"]\",\"list\":[null]}");
+}
+
 static void test_json_out_caller_can_write_the_value_after_a_name(void **state)
 {
     (void)state;
@@ -162,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_out_nested_values_are_separated_by_commas),
         cmocka_unit_test(test_json_out_text_of_any_bytes_is_escaped),
+        cmocka_unit_test(test_json_out_texts_for_a_model_are_cut_and_visible),
         cmocka_unit_test(test_json_out_caller_can_write_the_value_after_a_name),
         cmocka_unit_test(test_json_out_space_follows_the_comma),
         cmocka_unit_test(test_json_out_lines_have_no_comma_between_them),

@@ -20,18 +20,16 @@ static void begin_json(struct tool_call *c)
     json_out_object(&c->j, NULL);
 }
 
-/* Adds rows with these bytes of text until the page is full. Returns how many were tried. */
-static int add_rows(struct rows *r, int n, const char *text)
+/* Adds n rows with these bytes of text, of which some may only be counted. */
+static void add_rows(struct rows *r, int n, const char *text)
 {
     for (int i = 1; i <= n; i++) {
         if (rows_begin(r, 7, i)) {
             json_out_int(&r->c->j, "n", i);
             buf_adds(&r->c->text, text);
         }
-        if (!rows_end(r))
-            return i;
+        assert_true(rows_end(r));
     }
-    return n;
 }
 
 static void test_rows_page_ends_at_the_limit_and_names_the_next_row(void **state)
@@ -41,12 +39,45 @@ static void test_rows_page_ends_at_the_limit_and_names_the_next_row(void **state
     struct rows r;
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
-    assert_int_equal(add_rows(&r, 9, "row"), 3);
+    assert_false(rows_is_full(&r));
+    add_rows(&r, 9, "row");
+    assert_true(rows_is_full(&r));
     rows_close(&r, "none");
-    assert_string_equal(buf_str(&c.json),
-                        "{\"rows\":[{\"n\":1},{\"n\":2}],\"next_cursor\":\"7.3\"");
-    assert_string_equal(buf_str(&c.text),
-                        "row\nrow\nThere is more: call again with cursor \"7.3\".\n");
+    assert_string_equal(buf_str(&c.json), "{\"rows\":[{\"n\":1},{\"n\":2}],\"total\":9,\"first\":1,"
+                                          "\"next_cursor\":\"7.3.2\"");
+    assert_string_equal(buf_str(&c.text), "row\nrow\nThese are rows 1 to 2 of 9.\n"
+                                          "There is more: call again with cursor \"7.3.2\".\n");
+    tool_close(&c);
+}
+
+static void test_rows_later_page_counts_on_from_its_cursor(void **state)
+{
+    (void)state;
+    struct tool_call c = begin("{\"limit\":2,\"cursor\":\"7.3.2\"}");
+    struct rows r;
+    begin_json(&c);
+    assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
+    add_rows(&r, 2, "row");
+    rows_close(&r, "none");
+    assert_string_equal(buf_str(&c.text), "row\nrow\nThese are rows 3 to 4 of 4.\n");
+    tool_close(&c);
+}
+
+static void test_rows_counting_ends_when_it_takes_long(void **state)
+{
+    (void)state;
+    struct tool_call c = begin("{\"limit\":1}");
+    struct rows r;
+    begin_json(&c);
+    assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
+    add_rows(&r, 3, "row");
+    r.count_until_us = clock_mono_us() - 1;
+    assert_false(rows_begin(&r, 7, 4));
+    assert_false(rows_end(&r));
+    rows_close(&r, "none");
+    assert_string_equal(buf_str(&c.text), "row\nThese are rows 1 to 1 of at least 4.\n"
+                                          "There is more: call again with cursor \"7.2.1\".\n");
+    assert_non_null(strstr(buf_str(&c.json), "\"total_at_least\":4,"));
     tool_close(&c);
 }
 
@@ -57,9 +88,10 @@ static void test_rows_page_with_all_rows_has_no_cursor(void **state)
     struct rows r;
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 2), 0);
-    assert_int_equal(add_rows(&r, 2, "row"), 2);
+    add_rows(&r, 2, "row");
     rows_close(&r, "none");
-    assert_string_equal(buf_str(&c.json), "{\"rows\":[{\"n\":1},{\"n\":2}]");
+    assert_string_equal(buf_str(&c.json),
+                        "{\"rows\":[{\"n\":1},{\"n\":2}],\"total\":2,\"first\":1");
     tool_close(&c);
 }
 
@@ -72,11 +104,11 @@ static void test_rows_row_that_does_not_fit_is_removed(void **state)
     struct rows r;
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
-    assert_int_equal(add_rows(&r, 9, text), 3);
+    add_rows(&r, 9, text);
     assert_true(c.json.n + c.text.n <= ROWS_BYTES);
     rows_close(&r, "none");
-    assert_string_equal(buf_str(&c.json),
-                        "{\"rows\":[{\"n\":1},{\"n\":2}],\"next_cursor\":\"7.3\"");
+    assert_string_equal(buf_str(&c.json), "{\"rows\":[{\"n\":1},{\"n\":2}],\"total\":9,\"first\":1,"
+                                          "\"next_cursor\":\"7.3.2\"");
     tool_close(&c);
 }
 
@@ -89,9 +121,10 @@ static void test_rows_first_row_is_kept_whatever_its_size(void **state)
     struct rows r;
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
-    assert_int_equal(add_rows(&r, 9, text), 2);
+    add_rows(&r, 9, text);
     rows_close(&r, "none");
-    assert_string_equal(buf_str(&c.json), "{\"rows\":[{\"n\":1}],\"next_cursor\":\"7.2\"");
+    assert_string_equal(buf_str(&c.json), "{\"rows\":[{\"n\":1}],\"total\":9,\"first\":1,"
+                                          "\"next_cursor\":\"7.2.1\"");
     tool_close(&c);
 }
 
@@ -106,16 +139,17 @@ static void test_rows_late_page_still_does_some_work(void **state)
     assert_false(rows_is_late(&r, 9, 0));
     assert_true(rows_is_late(&r, 8, 5));
     rows_close(&r, "none");
-    assert_string_equal(buf_str(&c.json), "{\"rows\":[],\"next_cursor\":\"8.5\"");
+    assert_string_equal(buf_str(&c.json),
+                        "{\"rows\":[],\"total_at_least\":0,\"next_cursor\":\"8.5.0\"");
     tool_close(&c);
 }
 
 static void test_rows_cursor_is_read_or_rejected(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"",     "7",    "7.",  ".3", "7.3x",
-                                      "-7.3", "7.-3", "0.3", "x",  "7.3 "};
-    struct tool_call c = begin("{\"cursor\":\"7.3\"}");
+    static const char *const bad[] = {"",       "7",      "7.3",   "7.3.", ".3.2",  "7.3.2x",
+                                      "-7.3.2", "7.-3.2", "0.3.2", "x",    "7.3.2 "};
+    struct tool_call c = begin("{\"cursor\":\"7.3.2\"}");
     struct rows r;
     begin_json(&c);
     assert_int_equal(rows_open(&r, &c, "rows", 20), 0);
@@ -138,19 +172,6 @@ static void test_shown_text_has_no_hidden_characters(void **state)
 {
     (void)state;
     struct buf b = {0};
-    struct json_out j = json_out_to(&b);
-    json_out_object(&j, NULL);
-    shown_member(&j, "a", slice_of("x\x1b\xE2\x80\xAE\"\n"), SHOWN_NAME);
-    shown_member(&j, "b", slice_of("abcdef"), 3);
-    shown_member(&j, "none", (struct slice){0}, 3);
-    shown_ms(&j, "took", 1500);
-    shown_ms(&j, "open", -1);
-    shown_time(&j, "at", 1795256137000000);
-    json_out_end(&j);
-    assert_string_equal(buf_str(&b),
-                        "{\"a\":\"x\\\\x1b\\\\u{202e}\\\"\\\\n\",\"b\":\"abc…\",\"took\":1.500,"
-                        "\"at\":\"2026-11-21T10:15:37.000Z\"}");
-    buf_clear(&b);
     shown_lines(&b, slice_of("a\x07\n\n| b"), "| ");
     assert_string_equal(buf_str(&b), "| a\\x07\n| \n| | b");
     buf_clear(&b);
@@ -209,10 +230,37 @@ static void test_body_that_is_not_json_is_shown_as_text(void **state)
     buf_close(&text);
 }
 
+static void test_body_base64_is_shown_by_its_pointer_only(void **state)
+{
+    (void)state;
+    char data[201] = "", body[1000], want[1000];
+    struct buf text = {0};
+    memset(data, 'A', 200);
+    memcpy(data, "a\\/+_-", 6);
+    snprintf(
+        body, sizeof body,
+        "{\"a\":[{\"data\":\"%s\",\"mimeType\":\"image/png\"},{\"blob\":\"%s==\"}],\"text\":\"%s\","
+        "\"data\":\"short\"}",
+        data, data + 10, data);
+    snprintf(want, sizeof want,
+             "{\"a\":[{\"data\":\"[base64 of 149 bytes: a pointer to it returns it]\",\"mimeType\":"
+             "\"image/png\"},{\"blob\":\"[base64 of 142 bytes: a pointer to it returns it]\"}],"
+             "\"text\":\"%s\",\"data\":\"short\"}",
+             data);
+    assert_int_equal(part(body, "", 0, 5000, &text), -1);
+    assert_string_equal(buf_str(&text), want);
+    buf_clear(&text);
+    assert_int_equal(part(body, "/a/1/blob", 0, 5000, &text), -1);
+    assert_int_equal(text.n, 192);
+    buf_close(&text);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_page_ends_at_the_limit_and_names_the_next_row),
+        cmocka_unit_test(test_rows_later_page_counts_on_from_its_cursor),
+        cmocka_unit_test(test_rows_counting_ends_when_it_takes_long),
         cmocka_unit_test(test_rows_page_with_all_rows_has_no_cursor),
         cmocka_unit_test(test_rows_row_that_does_not_fit_is_removed),
         cmocka_unit_test(test_rows_first_row_is_kept_whatever_its_size),
@@ -221,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_shown_text_has_no_hidden_characters),
         cmocka_unit_test(test_body_parts_join_to_the_whole_for_every_size),
         cmocka_unit_test(test_body_that_is_not_json_is_shown_as_text),
+        cmocka_unit_test(test_body_base64_is_shown_by_its_pointer_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,8 +270,9 @@ static void test_server_calls_that_fail_are_tool_errors(void **state)
         {CALL("list_calls", "{'since':'soon'}"), "since: invalid time 'soon'"},
         {CALL("list_calls", "{'until':'1y'}"), "until: invalid time '1y'"},
         {CALL("list_calls", "{'cursor':'x'}"), "invalid cursor"},
-        {CALL("list_calls", "{'cursor':'1.2 '}"), "invalid cursor"},
-        {CALL("list_calls", "{'cursor':'0.1'}"), "invalid cursor"},
+        {CALL("list_calls", "{'cursor':'1.2'}"), "invalid cursor"},
+        {CALL("list_calls", "{'cursor':'0.1.1'}"), "invalid cursor"},
+        {CALL("list_calls", "{'slow':'soon'}"), "slow: invalid duration 'soon'"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         has(f, rows[i].line, rows[i].part);
