@@ -1,5 +1,5 @@
-/* records.h - what is recorded: sessions, their messages, events, calls and processes, log lines and escalations. This is the data
- * model.
+/* records.h - what is recorded: sessions, their messages, events, calls and processes, log lines, escalations. This is the
+ * data model.
  *
  * Each record is described once, by the table of its fields below. Whatever treats fields alike is made from it: the
  * struct, reading rows, `--json`, the header of a cassette, the rows of a store, the proof of a bundle. Where only some

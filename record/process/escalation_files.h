@@ -24,7 +24,8 @@ MI_MUST int escalation_make_file(int dir, const struct escalation *e, const char
                                  char ret_name[ESCALATION_FILE_MAX]);
 /* Whether this file was made for this very occurrence. */
 bool escalation_file_is_of(int dir, const char *name, const struct escalation *e);
-/* Replaces the file by a copy with the count and the last time of the row. MI_ENOENT: it was removed, or was not made by this program. */
+/* Replaces the file by a copy with the count and the last time of the row. MI_ENOENT: it was removed, or was not made by this
+ * program. */
 MI_MUST int escalation_update_file(int dir, const char *name, const struct escalation_row *row);
 /* Removes what killed processes left. *ret_recent: the newest file with this suffix that is not older than
  * ESCALATION_AGAIN_US, or "". */
