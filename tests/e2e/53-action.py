@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 import actions
 import lib
 from lib import call, case, check, eq, request
+from replaying import sarif
 
 HELLO = [request(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}),
          b'{"jsonrpc":"2.0","method":"notifications/initialized"}', request(1, "tools/list"),
@@ -94,7 +95,7 @@ def _(t):
 def _(t):
     folder = checkout(t)
     done = use(t, folder, 0, command="replay", arguments="--strict 'a b.jsonl'", stdin="session.jsonl")
-    eq((done.outputs["status"], done.annotations, done.outputs["sarif"]), ("0", [], ""), "what it reports")
+    eq((done.outputs["status"], done.annotations, sarif(done.outputs["sarif"])), ("0", [], []), "what it reports")
     check('"3 words"' in open(done.outputs["answers"]).read(), "answers")
     check("replay: passed (exit status 0)" in done.summary, done.summary)
     eq(ET.parse(done.outputs["junit"]).getroot().find("testsuite").get("failures"), "0", "JUnit")
@@ -105,6 +106,7 @@ def _(t):
     check("one two 100%" in done.annotations[0][2] and "one two 100%25" in done.log, done.annotations)
     check("/arguments/text" in done.summary and "replay: failed (exit status 1)" in done.summary, done.summary)
     eq(ET.parse(done.outputs["junit"]).getroot().find("testsuite").get("failures"), "2", "JUnit")
+    eq([x[0] for x in sarif(done.outputs["sarif"])], ["different", "never-asked"], "SARIF")
     done = use(t, folder, 0, command="replay", arguments="'a b.jsonl'", stdin="session.jsonl", fail_on="none")
     eq((done.outputs["status"], levels(done)), ("1", ["error"]), "fail-on: none")
 
