@@ -167,6 +167,7 @@ static void put_row(struct diffing *x)
     }
     if (to->text && shown)
         diff_text_row(&to->out, r, buf_slice(&c->detail));
+    to->out.b.failed |= c->detail.failed;
     report_add(&to->report);
 }
 

@@ -152,7 +152,7 @@ static void print_case(struct out *o, const struct verify_result *one, const str
     buf_slice_add(&line, buf_slice(&c->message));
     reporting_line(o, &verdict, 1, buf_slice(&line));
     reporting_details(o, buf_slice(&c->detail), 4);
-    o->b.failed |= line.failed;
+    o->b.failed |= line.failed || c->message.failed || c->detail.failed;
     buf_close(&line);
 }
 
@@ -179,6 +179,7 @@ void verified_add(struct verified *v, const struct verify_result *one)
     if (one->remedy != NULL)
         buf_printf(&c->message, "; %s", one->remedy);
     add_details(&c->detail, one);
+    v->reporting.out.b.failed |= c->name.failed;
     if (v->reporting.text && !c->name.failed && (v->verbose || one->verdict != VERIFY_MATCH))
         print_case(&v->reporting.out, one, c);
     if (c->message.n == 0)
