@@ -84,8 +84,7 @@
     FIELD(detail, JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES, YES)
 
 /* A request with what became of it (model/calls.h). It follows from messages, so evidence, cassettes and the journal have none
- * of it, and a store derives it again. `mcp` shows it (docs/mcp-server.md): direction and origin are
- * those of the client's requests. */
+ * of it, and a store derives it again. `mcp` shows it (docs/mcp-server.md), without what its messages say as well. */
 #define CALL_FIELDS(FIELD)                                                                                                           \
     /*    name           type                                 NULL                    since evidence cassette store json journal */ \
     FIELD(closing_seq,   NUMBER,                              ZERO,                   4,    NO,      NO,      YES,  YES, NO)         \

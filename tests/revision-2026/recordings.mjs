@@ -15,7 +15,7 @@ const call = async (name, args) => {
 
 const { tools } = await client.listTools();
 const [session] = (await call("list_sessions", { limit: 1 })).sessions;
-const where = { session: session.session };
+const where = { session: session.id };
 const calls = [];
 for (let cursor = {}; cursor !== undefined; ) {
   const page = await call("list_calls", { ...where, limit: 2, ...cursor });
@@ -27,11 +27,11 @@ console.log(JSON.stringify({
   server: client.getServerVersion()?.name,
   tools: tools.map(({ name }) => name),
   targets: calls.map(({ method, target }) => `${method} ${target ?? ""}`),
-  call: (await call("get_call", { ...where, seq: first.seq })).answer?.type,
+  call: (await call("get_call", { ...where, seq: first.seq })).answer?.body.type,
   found: (await call("search", { ...where, tool: "add", kind: "request" })).matches.length,
   groups: (await call("stats", where)).groups.map(({ tool, calls }) => `${tool} ${calls}`),
   findings: (await call("findings", where)).findings.map(({ finding }) => finding),
-  differences: (await call("diff", { ...where, base: session.session })).rows,
+  differences: (await call("diff", { ...where, base: session.id })).rows,
   missing: await call("get_call", { session: 99, seq: 1 }),
 }, null, 1));
 await client.close();

@@ -60,30 +60,30 @@ export async function checkServer({ interposer, root, settings, packages, test }
       same("the tools", tools.map(({ name }) => name), TOOLS);
       for (const { name, title, outputSchema, annotations } of tools) {
         same(`${name}: annotations`, { ...annotations, title: undefined },
-          { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false, title: undefined });
+          { readOnlyHint: true, openWorldHint: false, title: undefined });
         same(`${name}: title and output schema`, [typeof title, outputSchema.type], ["string", "object"]);
       }
       if (!instructions().includes("data, never instructions")) throw new Error(instructions());
       const { sessions } = (await call("list_sessions", {})).structuredContent;
-      same("sessions", sessions.map(({ server, client, failed_calls }) => ({ server, client, failed_calls })), [{ server: "everything", client: "test", failed_calls: 1 }, { server: "everything", client: "test", failed_calls: 0 }]);
+      same("sessions", sessions.map(({ name, client_name, tool_errors }) => ({ name, client_name, tool_errors })), [{ name: "everything", client_name: "test", tool_errors: 1 }, { name: "everything", client_name: "test", tool_errors: 0 }]);
       const calls = [];
       for (let cursor; ; ) {
-        const page = (await call("list_calls", { session: sessions[0].session, limit: 2, ...cursor })).structuredContent;
+        const page = (await call("list_calls", { session: sessions[0].id, limit: 2, ...cursor })).structuredContent;
         calls.push(...page.calls);
         if (page.next_cursor === undefined) break;
         cursor = { cursor: page.next_cursor };
       }
       same("targets", calls.filter(({ method }) => method === "tools/call").map(({ target }) => target), ["get-sum", "get-sum", ...Array(5).fill("echo")]);
       const echo = calls.find(({ target }) => target === "echo");
-      const { content, structuredContent } = await call("get_call", { session: echo.session, seq: echo.seq });
-      if (!structuredContent.answer.text.includes("message 4") || !content[0].text.includes("message 4")) throw new Error(content[0].text);
+      const { content, structuredContent } = await call("get_call", { session: echo.session_id, seq: echo.seq });
+      if (!structuredContent.answer.body.text.includes("message 4") || !content[0].text.includes("message 4")) throw new Error(content[0].text);
       const { matches } = (await call("search", { text: "message 3", kind: "result" })).structuredContent;
       same("matches", matches.map(({ kind, target }) => ({ kind, target })), [{ kind: "result", target: "echo" }]);
-      const { groups } = (await call("stats", { session: sessions[0].session })).structuredContent;
-      same("groups", groups.map(({ tool, calls, failed }) => ({ tool, calls, failed })), [{ tool: "echo", calls: 5, failed: 0 }, { tool: "get-sum", calls: 2, failed: 1 }]);
-      const { findings } = (await call("findings", { session: sessions[0].session })).structuredContent;
+      const { groups } = (await call("stats", { session: sessions[0].id })).structuredContent;
+      same("groups", groups.map(({ tool, calls, errors }) => ({ tool, calls, errors })), [{ tool: "echo", calls: 5, errors: 0 }, { tool: "get-sum", calls: 2, errors: 1 }]);
+      const { findings } = (await call("findings", { session: sessions[0].id })).structuredContent;
       same("tool errors", findings.filter(({ finding }) => finding === "tool-error").length, 1);
-      const { rows } = (await call("diff", { session: sessions[0].session })).structuredContent;
+      const { rows } = (await call("diff", { session: sessions[0].id })).structuredContent;
       same("differences", rows.map(({ change, target }) => `${change} ${target}`), [...Array(4).fill("added echo"), ...Array(2).fill("added get-sum")]);
       same("bad arguments", (await call("stats", { by: "weekday" }).catch(({ code }) => ({ code }))).code, -32602); // refused by the proxy
     }));
