@@ -124,7 +124,8 @@ static int read_messages(struct store *s, const struct remote_ask *ask, remote_r
     return 0;
 }
 
-/* Sessions have different numbers of calls; some have none, and some more than a page. Every second message is a request. */
+/* Sessions have different numbers of calls; some have none, and some more than a page. Every second message is a request. The
+ * last call of an odd session is open. */
 static int calls_n(int session)
 {
     return session % 10 == 7 ? REMOTE_ROWS + 10 * session : session % 10;
@@ -143,6 +144,7 @@ static int read_calls(const struct remote_ask *ask, remote_row_fn fn, void *fn_c
             int64_t seq = 2 * (ask->backwards ? calls + 1 - k : k) - 1;
             if (place == 0 && (seq < ask->from || seq > ask->to))
                 continue;
+            bool open = k == calls && atoi(digits) % 2 != 0;
             const struct cell cell[REMOTE_CELLS_MAX] = {number((int64_t)place),
                                                         number(seq),
                                                         number(seq + 1),
@@ -150,7 +152,7 @@ static int read_calls(const struct remote_ask *ask, remote_row_fn fn, void *fn_c
                                                         text("peer"),
                                                         text("tools/call"),
                                                         text(digits),
-                                                        text("ok"),
+                                                        text(open ? "open" : "ok"),
                                                         {.type = CELL_NULL},
                                                         number(10 * seq),
                                                         number(10),
@@ -179,7 +181,7 @@ static int read_summaries(const struct remote_ask *ask, remote_row_fn fn, void *
                                                     number(10 * last),
                                                     number(i % 3 == 0),
                                                     number(0),
-                                                    number(calls),
+                                                    number(calls - i % 2),
                                                     number(0),
                                                     number(0),
                                                     number(0),

@@ -218,19 +218,19 @@ static bool on_message(void *ctx, const struct query_message *m)
 static int write_all(struct writing *wr, const struct query_session *s)
 {
     struct query_session whole = *s;
-    struct query_summary sum;
-    int st = query_summary(wr->q, s->id, false, &sum);
+    int64_t last_seq, last_t_us;
+    int st = query_last_message(wr->q, s->id, &last_seq, &last_t_us);
     if (st == 0)
         st = query_has_revisions(wr->q, s->id, &whole.has_revisions);
     if (st < 0)
         return st;
     if (whole.ended_at_us == 0) /* as import.c sets it */
-        whole.ended_at_us = s->started_at_us + sum.last_t_us;
+        whole.ended_at_us = s->started_at_us + last_t_us;
     if (whole.ended_at_us < s->started_at_us)
         whole.ended_at_us = s->started_at_us; /* the wall clock was set back */
     st = cassette_write_session(wr->w, &whole);
     if (st == 0)
-        st = query_timeline(wr->q, s->id, 0, sum.last_seq, on_message, NULL, wr);
+        st = query_timeline(wr->q, s->id, 0, last_seq, on_message, NULL, wr);
     if (st == 0)
         st = wr->status;
     return st == 0 ? cassette_write_end(wr->w) : st;

@@ -26,35 +26,40 @@ static int make_tables(struct db *d)
     return st;
 }
 
-struct deriving {
-    struct query *q;
-    struct call_batch batch; /* owned */
-};
+static int begin_deriving(struct query *q)
+{
+    int st = q->derived == NULL ? make_tables(&q->d) : 0;
+    if (st < 0 || q->derived != NULL)
+        return st;
+    q->derived = calloc(1, sizeof *q->derived);
+    st = q->derived != NULL ? call_batch_open(q->derived) : MI_ENOMEM;
+    if (st == 0 && call_batch_connect(q->derived, q->d.db) != SQLITE_OK)
+        st = db_fail(&q->d);
+    return st;
+}
 
 /* One transaction, also while the messages are being read. */
-static int flush(struct deriving *x)
+static int flush(struct query *q)
 {
-    struct db *d = &x->q->d;
-    int st = db_exec(d, "SAVEPOINT derived");
-    if (st == 0 && (st = call_batch_flush(&x->batch, d->db)) == MI_ESTORE)
-        st = db_fail(d);
-    return st == 0 ? db_exec(d, "RELEASE derived") : st;
+    int st = db_run(&q->d, Q_DERIVE_BEGIN, NULL, 0);
+    if (st == 0 && (st = call_batch_flush(q->derived, q->d.db)) == MI_ESTORE)
+        st = db_fail(&q->d);
+    return st == 0 ? db_run(&q->d, Q_DERIVE_END, NULL, 0) : st;
 }
 
 static int on_message(void *ctx, sqlite3_stmt *st)
 {
-    struct deriving *x = ctx;
+    struct query *q = ctx;
     struct call_message m = call_message_row(st);
-    int status = call_batch_add(&x->batch, x->q->d.db, &m);
+    int status = call_batch_add(q->derived, q->d.db, &m);
     if (status == MI_ESTORE)
-        return db_fail(&x->q->d);
-    return status == 0 && call_batch_is_full(&x->batch) ? flush(x) : status;
+        return db_fail(&q->d);
+    return status == 0 && call_batch_is_full(q->derived) ? flush(q) : status;
 }
 
 /* Derives the calls of a session again if it has grown. */
-static int derive(struct deriving *x, int64_t id)
+static int derive(struct query *q, int64_t id)
 {
-    struct query *q = x->q;
     struct query_range in = {id, 0, INT64_MAX, false};
     int64_t last, t_us, done = -1;
     int st = query_last_message(q, id, &last, &t_us);
@@ -63,11 +68,11 @@ static int derive(struct deriving *x, int64_t id)
     if (st < 0 || (done == last && last > 0))
         return st;
     st = db_run(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
-    call_batch_start(&x->batch, id);
+    call_batch_start(q->derived, id);
     if (st == 0)
-        st = query_scan(q, Q_CALL_MESSAGES, (struct slice){0}, &in, on_message, x);
+        st = query_scan(q, Q_CALL_MESSAGES, (struct slice){0}, &in, on_message, q);
     if (st == 0)
-        st = flush(x);
+        st = flush(q);
     return st == 0 ? db_run(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;
 }
 
@@ -78,15 +83,11 @@ struct id_list {
 
 static int derive_each(struct query *q, const struct id_list *list)
 {
-    struct deriving x = {.q = q};
-    int st = make_tables(&q->d);
-    if (st == 0)
-        st = call_batch_open(&x.batch);
-    if (st == 0 && call_batch_connect(&x.batch, q->d.db) != SQLITE_OK)
-        st = db_fail(&q->d);
+    int st = begin_deriving(q);
     for (size_t i = 0; st == 0 && i < list->n; i++)
-        st = derive(&x, list->id[i]);
-    call_batch_close(&x.batch);
+        st = derive(q, list->id[i]);
+    if (st < 0)
+        query_forget_derived(q);
     if (!sqlite3_get_autocommit(q->d.db)) /* after an error, which is reported */
         (void)sqlite3_exec(q->d.db, "ROLLBACK", NULL, NULL, NULL);
     return st;
@@ -199,11 +200,9 @@ static int run(struct query *q, const char *sql, const struct where *w,
 static int look_for_calls(struct query *q)
 {
     int64_t version = SCHEMA_CALLS;
-    if (q->remote == NULL &&
-        connect_number(q->d.db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
-        return db_fail(&q->d);
+    int st = q->remote == NULL ? db_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
     q->has_calls = version >= SCHEMA_CALLS;
-    return 0;
+    return st;
 }
 
 /* A writer that starts meanwhile makes the query connect again, without the temporary table. */

@@ -1,6 +1,7 @@
 #include "vault/query/connection.h"
 
 #include "vault/query/filter.h"
+#include "vault/store/call_batch.h"
 #include "vault/store/dir.h"
 #include "vault/store/failure.h"
 #include "vault/store/layout.h"
@@ -77,10 +78,19 @@ static int check_layout(struct query *q)
     return st;
 }
 
+void query_forget_derived(struct query *q)
+{
+    if (q->derived != NULL)
+        call_batch_close(q->derived);
+    free(q->derived);
+    q->derived = NULL;
+}
+
 int query_refresh(struct query *q)
 {
     if (!db_is_outdated(&q->d))
         return 0;
+    query_forget_derived(q);
     int st = db_reconnect(&q->d);
     if (st == 0 && read_version(q) != SQLITE_OK)
         st = db_fail(&q->d);
@@ -222,6 +232,7 @@ void query_close(struct query *q)
 {
     if (q == NULL)
         return;
+    query_forget_derived(q);
     if (q->d.kind != NULL)
         db_close(&q->d);
     remote_free(q->remote);

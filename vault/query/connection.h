@@ -10,6 +10,8 @@ struct query {
     struct db d;    /* owned */
     bool has_calls; /* it had the table `calls`, and sessions.calls, when it was asked last */
     bool any;       /* its schema need not be one of this program */
+    /* Owned; writes to temp.calls (call_rows.c). NULL: there is no such table yet. */
+    struct call_batch *derived;
     struct remote *remote; /* owned; NULL: it is a vault */
     int dir_fd;            /* owned; -1: none */
     char *path; /* owned; of the vault, absolute, without symbolic links; or a store's name */
@@ -20,5 +22,7 @@ struct query {
 /* Call before a transaction: connects again if a writer has started since the database was opened without SQLite's
  * files. Prepared statements are then gone. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int query_refresh(struct query *q);
+/* Before the connection is closed, with which temp.calls is gone. */
+void query_forget_derived(struct query *q);
 
 #endif

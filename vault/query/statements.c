@@ -9,11 +9,6 @@
     " (SELECT b.uid FROM sessions b WHERE b.uid < s.uid ORDER BY b.uid DESC LIMIT 1),"             \
     " (SELECT a.uid FROM sessions a WHERE a.uid > s.uid ORDER BY a.uid LIMIT 1) FROM sessions s"
 
-/* Calls of the client, of sessions that have their calls in the table. */
-#define CALL_ROWS                                                                                  \
-    " FROM main.calls WHERE id BETWEEN ?1 AND ?2 AND direction = 'c2s' AND origin = 'peer'"        \
-    " ORDER BY id"
-
 #define FACTS                                                                                      \
     "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"           \
     " m.finding, r.method, r.target, r.action FROM messages m"                                     \
@@ -45,20 +40,23 @@ const char *const query_sql[Q_COUNT] = {
     [Q_FIRST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
                 " ORDER BY id LIMIT 1",
     [Q_CALL_MESSAGES] = CALL_MESSAGES,
-    [Q_CALL_STATUSES] = "SELECT id & 68719476735, status" CALL_ROWS,
     [Q_DERIVED] = "SELECT last_seq FROM temp.derived WHERE session_id = ?1",
     [Q_DERIVE_AGAIN] = "DELETE FROM temp.calls WHERE id BETWEEN ?1 << 36"
                        " AND (?1 << 36) + 68719476735",
+    [Q_DERIVE_BEGIN] = "SAVEPOINT derived",
+    [Q_DERIVE_END] = "RELEASE derived",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
-    /* the column is new in version 4: before, the name resolves to the NULL at the end */
-    [Q_HAS_CALLS] = "SELECT (SELECT calls FROM sessions r WHERE r.id = s.id) FROM sessions s"
-                    " CROSS JOIN (SELECT NULL AS calls) WHERE s.id = ?1",
-    [Q_TOOLS_CHANGED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'tool-changed'"
-                        " LIMIT 1",
-    [Q_UNFINISHED] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'unfinished-line'"
-                     " AND detail LIKE '%\"from\":\"server\"%' LIMIT 1",
+    [Q_SCHEMA] = "PRAGMA user_version",
+    /* from events, of which an imported session has none: there, from messages */
+    [Q_SIGNS] = "SELECT max(changed), max(unfinished) FROM"
+                " (SELECT kind = 'tool-changed' AS changed,"
+                " kind = 'unfinished-line' AND detail LIKE '%\"from\":\"server\"%' AS unfinished"
+                " FROM events WHERE session_id = ?1"
+                " UNION ALL SELECT finding LIKE '%tool-changed%', finding LIKE '%unfinished-line%'"
+                " FROM sessions s CROSS JOIN messages m"
+                " ON m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+                " WHERE s.id = ?1 AND s.pid = 0 AND m.direction = 's2c' AND finding IS NOT NULL)",
     [Q_SENT] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'sent' LIMIT 1",
-    [Q_PID] = "SELECT pid FROM sessions WHERE id = ?1",
     [Q_MESSAGES] = MESSAGES " ORDER BY m.id LIMIT ?3",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",
     [Q_ROWS_BACK] = MESSAGES " ORDER BY m.id DESC",

@@ -38,6 +38,10 @@ static void disconnect(struct db *d)
         sqlite3_finalize(d->q[i]);
         d->q[i] = NULL;
     }
+    for (size_t i = 0; i < DB_KEPT; i++) {
+        sqlite3_finalize(d->kept[i]);
+        d->kept[i] = NULL;
+    }
     sqlite3_close(d->db);
     d->db = NULL;
     d->depth = 0;
@@ -152,13 +156,27 @@ int db_sql(struct db *d, size_t i, struct buf *ret)
     return add_sql(d, d->kind->sql[i], ret);
 }
 
+/* Its place among those that are kept. NULL: it is not there. */
+static sqlite3_stmt **find_kept(struct db *d, const char *sql)
+{
+    for (size_t i = 0; i < DB_KEPT; i++)
+        if (d->kept[i] != NULL && strcmp(sqlite3_sql(d->kept[i]), sql) == 0)
+            return &d->kept[i];
+    return NULL;
+}
+
 static int prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stmt **ret)
 {
     struct buf text = {0};
     int st = strchr(sql, '@') != NULL ? add_sql(d, sql, &text) : 0;
-    if (st == 0 && sqlite3_prepare_v3(d->db, text.n > 0 ? buf_str(&text) : sql, -1, flags, ret,
-                                      NULL) != SQLITE_OK)
+    sql = text.n > 0 ? buf_str(&text) : sql;
+    sqlite3_stmt **kept = st == 0 ? find_kept(d, sql) : NULL;
+    if (kept != NULL) {
+        *ret = *kept;
+        *kept = NULL; /* in use: it is kept again when it is done */
+    } else if (st == 0 && sqlite3_prepare_v3(d->db, sql, -1, flags, ret, NULL) != SQLITE_OK) {
         st = db_fail(d);
+    }
     buf_close(&text);
     return st;
 }
@@ -193,11 +211,14 @@ static bool has_name(const struct db *d, const sqlite3_stmt *q)
 int db_done(struct db *d, sqlite3_stmt *q, int rc)
 {
     int st = q == NULL || rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_fail(d);
-    if (q == NULL || !has_name(d, q)) {
-        sqlite3_finalize(q);
-    } else {
-        sqlite3_reset(q);
-        sqlite3_clear_bindings(q);
+    if (q == NULL)
+        return st;
+    sqlite3_reset(q);
+    sqlite3_clear_bindings(q);
+    if (!has_name(d, q)) {
+        sqlite3_stmt **place = &d->kept[d->kept_n++ % DB_KEPT];
+        sqlite3_finalize(*place);
+        *place = q;
     }
     return st;
 }

@@ -31,6 +31,8 @@ struct db_kind {
     const char *can_not; /* the verb of the sentence: "read", "use", "change" */
 };
 
+#define DB_KEPT 4 /* statements whose text is made for each use, such as that of a filter */
+
 struct db {
     const struct db_kind *kind; /* borrowed */
     sqlite3 *db;                /* owned; NULL: not connected */
@@ -40,8 +42,11 @@ struct db {
     int64_t connections;        /* how often it connected */
     int64_t version;            /* of the schema; -1: not read yet */
     bool store;                 /* its tables are those of a store (vault/remote/remote.h) */
-    struct buf file;            /* owned; path of the database, or its name */
-    struct buf *error;          /* borrowed */
+    /* Owned; texts that were asked last, and are not in use; or NULL. */
+    sqlite3_stmt *kept[DB_KEPT];
+    unsigned kept_n;   /* all texts that were kept so far */
+    struct buf file;   /* owned; path of the database, or its name */
+    struct buf *error; /* borrowed */
 };
 
 /* file: without symbolic links. *d is closed with db_close() in any case; `error` and `kind` are borrowed until then. */
@@ -93,7 +98,7 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 
 /* The statement with its values from ?1 on. End it with db_done(). */
 MI_MUST int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n);
-/* The same for a text that is made for one use. */
+/* The same for a text that is made when it is used. The last DB_KEPT of them need not be prepared again. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
 /* Ends it. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. NULL is fine. */

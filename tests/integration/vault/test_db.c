@@ -156,6 +156,40 @@ static void test_db_reader_connects_again_when_a_writer_has_started(void **state
     buf_close(&error);
 }
 
+static sqlite3_stmt *ask_number(struct files *f, const char *text, int64_t expected)
+{
+    sqlite3_stmt *q = NULL;
+    assert_int_equal(db_ask_text(&f->d, text, &q, DB_WITH(db_int(expected))), 0);
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int64(q, 0), expected);
+    return q;
+}
+
+static void test_db_texts_that_were_asked_last_are_not_prepared_again(void **state)
+{
+    struct files *f = *state;
+    static const char one[] = "SELECT ?1", two[] = "SELECT ?1 + 0";
+    sqlite3_stmt *first = ask_number(f, one, 1),
+                 *second = ask_number(f, one, 2); /* the first is in use */
+    assert_true(first != second);
+    assert_int_equal(db_done(&f->d, second, SQLITE_ROW), 0);
+    assert_int_equal(db_done(&f->d, first, SQLITE_ROW), 0);
+    sqlite3_stmt *third = ask_number(f, two, 3), *again = ask_number(f, one, 4);
+    assert_true(again == first || again == second);
+    assert_int_equal(sqlite3_step(again), SQLITE_DONE);
+    assert_int_equal(db_done(&f->d, again, SQLITE_DONE), 0);
+    assert_int_equal(db_done(&f->d, third, SQLITE_ROW), 0);
+    size_t n = 0;
+    for (int i = 0; i < 3 * DB_KEPT; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "SELECT ?1 + 0 * %d", i);
+        assert_int_equal(db_done(&f->d, ask_number(f, text, i), SQLITE_ROW), 0);
+    }
+    for (sqlite3_stmt *q = NULL; (q = sqlite3_next_stmt(f->d.db, q)) != NULL;)
+        n++;
+    assert_int_equal(n, DB_KEPT + 1); /* and MAKE */
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -165,6 +199,7 @@ int main(void)
         TEST(test_db_failed_transaction_changes_nothing),
         TEST(test_db_snapshot_does_not_see_later_rows),
         TEST(test_db_reader_connects_again_when_a_writer_has_started),
+        TEST(test_db_texts_that_were_asked_last_are_not_prepared_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

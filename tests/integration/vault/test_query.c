@@ -470,6 +470,38 @@ static void test_query_summary_of_invalid_sequence_numbers_stays_in_bounds(void 
     query_close(q);
 }
 
+static void signs_are(struct query *q, int64_t id, bool changed, bool unfinished)
+{
+    struct query_summary s;
+    assert_int_equal(query_summary(q, id, false, &s), 0);
+    if (s.tools_changed != changed || s.unfinished != unfinished)
+        fail_msg("session %lld: %d %d", (long long)id, s.tools_changed, s.unfinished);
+}
+
+/* An import adds no events. */
+static void test_query_summary_signs_are_events_or_findings_of_an_imported_session(void **state)
+{
+    struct vault *v = *state;
+    for (int64_t id = 1; id <= 4; id++) {
+        char uid[] = {'A', (char)('0' + id), '\0'};
+        struct message m = {.seq = 1, .direction = "s2c", .kind = "result"};
+        add_session(v, id, uid);
+        m.finding = id == 3 ? "crlf,tool-changed" : id == 4 ? "unfinished-line" : NULL;
+        add_message(v, id, &m);
+    }
+    add_event(v, 1, 5, "tool-changed");
+    sql_run(v->db, "UPDATE sessions SET pid = 0 WHERE id >= 3; UPDATE sessions SET calls = 1;"
+                   "INSERT INTO events (session_id, t_us, kind, detail) VALUES"
+                   " (1, 6, 'unfinished-line', '{\"from\":\"client\",\"bytes\":3}'),"
+                   " (2, 6, 'unfinished-line', '{\"from\":\"server\",\"bytes\":3}')");
+    struct query *q = open_it(v);
+    signs_are(q, 1, true, false);
+    signs_are(q, 2, false, true);
+    signs_are(q, 3, true, false);
+    signs_are(q, 4, false, true);
+    query_close(q);
+}
+
 /* ---- messages and events ---- */
 
 struct story {
@@ -1016,6 +1048,7 @@ int main(void)
         TEST(test_query_session_has_its_redaction_rules_if_recorded),
         TEST(test_query_summary_agrees_with_the_view_invocations),
         TEST(test_query_summary_of_invalid_sequence_numbers_stays_in_bounds),
+        TEST(test_query_summary_signs_are_events_or_findings_of_an_imported_session),
         TEST(test_query_timeline_reads_a_range_in_order_over_many_pages),
         TEST(test_query_timeline_pages_are_bounded_by_bytes),
         TEST(test_query_timeline_places_events_by_time),
