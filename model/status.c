@@ -29,6 +29,14 @@ enum call_status call_status_after(enum row_action request_action, enum row_kind
     return finding_is_listed(finding, "tool-error") ? CALL_TOOL_ERROR : CALL_OK;
 }
 
+enum call_status message_status(enum row_kind kind, enum row_action action, enum row_origin origin,
+                                struct slice finding, enum row_action request_action)
+{
+    if (kind == KIND_RESULT || kind == KIND_ERROR)
+        return call_status_after(request_action, kind, origin, finding);
+    return action == ROW_REFUSED ? CALL_REFUSED : CALL_UNKNOWN;
+}
+
 bool call_status_failed(enum call_status s)
 {
     switch (s) {

@@ -48,6 +48,9 @@ static bool on_request(void *ctx, const struct query_message *m)
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct reading *r = ctx;
+    struct filter requests = FILTER_ANY;
+    struct message_question question = {.filter = &requests, .to = INT64_MAX};
+    requests.kinds = 1u << KIND_REQUEST;
     switch (r->what) {
     case RECORDED_SESSION:
         add_session(r->c, s);
@@ -61,7 +64,8 @@ static bool on_session(void *ctx, const struct query_session *s)
     case RECORDED_TOOL:
     case RECORDED_METHOD:
         r->requests = 0;
-        if (query_facts(r->q, s->id, KIND_REQUEST, on_request, r) < 0)
+        question.session_id = s->id;
+        if (query_facts(r->q, &question, QUERY_FORWARD, on_request, r) < 0)
             return false;
         break;
     }

@@ -7,7 +7,7 @@ static bool json_message(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const char *error;
-    if (export_skips(x, m) || !filter_message(x->filter, x->s->started_at_us, m))
+    if (export_skips(x, m))
         return true;
     struct slice body = export_body(x, m, SIZE_MAX, &error);
     record_json_message(&x->b, x->s, m, body, error);
@@ -18,8 +18,6 @@ static bool json_message(void *ctx, const struct query_message *m)
 static bool json_event(void *ctx, const struct query_event *e)
 {
     struct export *x = ctx;
-    if (!export_takes_event(x, e))
-        return true;
     record_json_event(&x->b, x->s, e);
     buf_addc(&x->b, '\n');
     return export_flush(x);
@@ -29,6 +27,8 @@ int export_jsonl(struct export *x)
 {
     record_json_session(&x->b, x->s, &x->view);
     buf_addc(&x->b, '\n');
-    int st = export_each(x, json_message, json_event, x);
+    struct message_question selected = {x->filter, x->s->id, x->s->started_at_us, 0,
+                                        x->view.summary.last_seq};
+    int st = query_timeline_of(x->q, &selected, json_message, json_event, x);
     return st == 0 ? export_end(x) : st;
 }

@@ -90,17 +90,3 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
     }
     return st < 0 ? session_fail(q, st) : EXIT_FINE;
 }
-
-bool filter_message(const struct filter *f, int64_t session_started_at_us,
-                    const struct query_message *m)
-{
-    return filter_at(f, session_started_at_us + m->t_us) &&
-           filter_call(f, session_method(m), session_target(m)) &&
-           (!f->failed || m->action == ROW_REFUSED || call_status_failed(session_status(m)));
-}
-
-bool filter_event(const struct filter *f, int64_t session_started_at_us,
-                  const struct query_event *e)
-{
-    return !filter_has_call(f) && filter_at(f, session_started_at_us + e->t_us);
-}

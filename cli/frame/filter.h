@@ -47,11 +47,4 @@ MI_MUST int filter_find_session(struct filter *f, const struct settings *s, stru
  * after a message on stderr, the status to exit with. */
 MI_MUST int filter_pick(const struct filter *f, const struct settings *s, struct query *q,
                         const char *ref, struct query_session *ret);
-/* Whether the message matches --tool, --method, --failed, --since and --until. */
-bool filter_message(const struct filter *f, int64_t session_started_at_us,
-                    const struct query_message *m);
-/* Whether the event matches --tool, --method, --failed, --since and --until. */
-bool filter_event(const struct filter *f, int64_t session_started_at_us,
-                  const struct query_event *e);
-
 #endif

@@ -261,17 +261,17 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 
 bool session_is_answer(const struct query_message *m)
 {
-    return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
+    return query_is_answer(m);
 }
 
 struct slice session_method(const struct query_message *m)
 {
-    return session_is_answer(m) ? m->request_method : m->method;
+    return query_method(m);
 }
 
 struct slice session_target(const struct query_message *m)
 {
-    return session_is_answer(m) ? m->request_target : m->target;
+    return query_target(m);
 }
 
 enum out_style session_status_style(enum call_status status)
@@ -281,7 +281,5 @@ enum out_style session_status_style(enum call_status status)
 
 enum call_status session_status(const struct query_message *m)
 {
-    if (session_is_answer(m))
-        return query_status(m);
-    return m->action == ROW_REFUSED ? CALL_REFUSED : CALL_UNKNOWN;
+    return message_status(m->kind, m->action, m->origin, m->finding, m->request_action);
 }

@@ -58,8 +58,6 @@ static bool json_message(void *ctx, const struct query_message *m)
     struct showing *s = ctx;
     struct slice body;
     const char *error;
-    if (!filter_message(&s->filter, s->session.started_at_us, m))
-        return true;
     s->status = session_body(s->q, s->session.uid, m, SIZE_MAX, &s->body, &body, &error);
     if (s->status < 0)
         return false;
@@ -71,8 +69,6 @@ static bool json_message(void *ctx, const struct query_message *m)
 static bool json_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
-    if (!filter_event(&s->filter, s->session.started_at_us, e))
-        return true;
     record_json_event(&s->out.b, &s->session, e);
     out_end_line(&s->out);
     return !out_ended(&s->out);
@@ -83,8 +79,6 @@ static bool json_event(void *ctx, const struct query_event *e)
 static bool text_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    if (!filter_message(&s->filter, s->session.started_at_us, m))
-        return true;
     s->status = timeline_message(&s->timeline, m);
     return s->status == 0 && !out_ended(&s->out);
 }
@@ -92,8 +86,6 @@ static bool text_message(void *ctx, const struct query_message *m)
 static bool text_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
-    if (!filter_event(&s->filter, s->session.started_at_us, e))
-        return true;
     timeline_event(&s->timeline, e);
     return !out_ended(&s->out);
 }
@@ -103,27 +95,28 @@ static bool text_event(void *ctx, const struct query_event *e)
 static bool measure(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    if (filter_message(&s->filter, s->session.started_at_us, m))
-        timeline_measure(&s->timeline, m);
+    timeline_measure(&s->timeline, m);
     return true;
 }
 
 static int show_all(struct showing *s)
 {
     int64_t last = s->view.summary.last_seq;
+    struct message_question all = {&s->filter, s->session.id, s->session.started_at_us, 0, last};
+    struct message_question measured = all;
     if (s->json) {
         record_json_session(&s->out.b, &s->session, &s->view);
         out_end_line(&s->out);
-        return query_timeline(s->q, s->session.id, 0, last, json_message, json_event, s);
+        return query_timeline_of(s->q, &all, json_message, json_event, s);
     }
-    int st =
-        query_timeline(s->q, s->session.id, 0, last < MEASURED ? last : MEASURED, measure, NULL, s);
+    measured.to = last < MEASURED ? last : MEASURED;
+    int st = query_timeline_of(s->q, &measured, measure, NULL, s);
     if (st < 0)
         return st;
     session_header(&s->out, &s->session, &s->view);
     if (last > 0)
         timeline_columns(&s->timeline);
-    return query_timeline(s->q, s->session.id, 0, last, text_message, text_event, s);
+    return query_timeline_of(s->q, &all, text_message, text_event, s);
 }
 
 /* ---- --seq ---- */
@@ -177,6 +170,8 @@ static bool call_message(void *ctx, const struct query_message *m)
         buf_slice_add(&s->token, param(m->body, true, "progressToken"));
     else if (m->request_seq == s->seq && m->action == ROW_FORWARDED)
         s->closed = m->seq;
+    if (!filter_message(&s->filter, s->session.started_at_us, m))
+        return true;
     return s->json ? json_message(s, m) : text_message(s, m);
 }
 

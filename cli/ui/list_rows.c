@@ -43,7 +43,7 @@ int events_read(struct ui *u)
     struct page_row *page = NULL;
     int st = 0;
     for (int i = 0; i < EVENTS_PAGES && st == 0; i++, page = NULL) {
-        st = page_events(u->q, ui_session(u)->id, u->events.last, &page);
+        st = page_events(u->q, NULL, ui_session(u)->id, u->events.last, &page);
         if (page == NULL)
             break;
         keep_events(&u->events, page);

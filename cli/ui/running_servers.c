@@ -72,7 +72,7 @@ static int read_events(struct query *q, struct server *s)
         {"kill", "stopping"}, {"restart", "restarting"}, {"exit", "exited"},
     };
     struct page_row *page = NULL;
-    int st = page_events(q, s->session, s->event, &page);
+    int st = page_events(q, NULL, s->session, s->event, &page);
     for (const struct page_row *e = page; e != NULL; e = e->next) {
         s->event = e->event.id;
         s->restarts += slice_is(e->event.kind, "restart");

@@ -11,7 +11,7 @@
 static bool asks_for_calls(const struct ui *u)
 {
     return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&
-           u->question.kind == KIND_UNKNOWN;
+           (!u->filtered || u->question.field[QUESTION_KIND] == NULL);
 }
 
 void seek_begin(struct ui *u, enum seek_what what, bool forward)
@@ -131,9 +131,7 @@ static int failed_in_part(struct ui *u, int64_t *ret)
                               .up_to = query_call_id(k->session, to)};
     f.session_id = k->session;
     f.failed = true;
-    f.tool = u->question.field[QUESTION_TOOL];
-    f.method = u->question.field[QUESTION_METHOD];
-    f.statuses = u->question.status != CALL_UNKNOWN ? 1u << u->question.status : 0;
+    f.also = u->filtered ? &u->question.fields : NULL;
     k->at = k->forward ? to + 1 : from - 1;
     *ret = 0;
     return to < 1 ? 0 : query_calls_of(u->q, &x, on_failed, ret);

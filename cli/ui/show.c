@@ -50,7 +50,7 @@ static bool on_near(void *ctx, const struct query_message *m)
 static int keep_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;
-    int st = page_messages(u->q, ui_session(u)->id, seq, seq, &row);
+    int st = page_messages(u->q, NULL, ui_session(u)->id, seq, seq, &row);
     if (st < 0 || row == NULL)
         return st < 0 ? st : MI_ENOENT;
     row->next = u->shown.row;
@@ -172,7 +172,7 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
     int st = 0;
     for (int i = 0; i < EVENT_PAGES && st == 0; i++) {
         struct page_row *page = NULL;
-        st = page_events(u->q, ui_session(u)->id, after, &page);
+        st = page_events(u->q, NULL, ui_session(u)->id, after, &page);
         if (st < 0 || page == NULL)
             break;
         for (const struct page_row *e = page; e != NULL; e = e->next)

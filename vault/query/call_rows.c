@@ -70,7 +70,7 @@ static int derive(struct query *q, int64_t id)
     st = db_run(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
     call_batch_start(q->derived, id);
     if (st == 0)
-        st = query_scan(q, Q_CALL_MESSAGES, (struct slice){0}, &in, on_message, q);
+        st = query_scan(q, Q_CALL_MESSAGES, NULL, &in, on_message, q);
     if (st == 0)
         st = flush(q);
     return st == 0 ? db_run(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;

@@ -363,19 +363,17 @@ bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *
 }
 
 /* One part, from the beginning of `rest`, which is left out of it then. *ret_n: its rows. */
-static int scan_part(struct query *q, enum query_statement i, struct slice third,
+static int scan_part(struct query *q, enum query_statement i, const struct where *w,
                      struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
 {
     int64_t n = rest->to - rest->from < QUERY_PART ? rest->to - rest->from : QUERY_PART - 1;
     int64_t first = rest->backwards ? rest->to - n : rest->from;
     sqlite3_stmt *st = NULL;
-    int rc = SQLITE_DONE, result = query_prepare(q, i, &st);
+    int rc = SQLITE_DONE, result = query_prepare_where(q, i, w, &st);
     if (result < 0)
         return result;
     sqlite3_bind_int64(st, 1, schema_message_id(rest->session_id, (uint64_t)first));
     sqlite3_bind_int64(st, 2, schema_message_id(rest->session_id, (uint64_t)(first + n)));
-    if (sqlite3_bind_parameter_count(st) > 2)
-        connect_bind(st, 3, third);
     struct query_range rows = {rest->session_id, first, first + n, rest->backwards};
     for (*ret_n = 0; result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW; ++*ret_n)
         result = query_in_order(q, &rows, st) ? fn(ctx, st) : db_damaged(&q->d);
@@ -387,7 +385,7 @@ static int scan_part(struct query *q, enum query_statement i, struct slice third
     return result == 0 ? status : result;
 }
 
-int query_scan(struct query *q, enum query_statement i, struct slice third,
+int query_scan(struct query *q, enum query_statement i, const struct where *w,
                const struct query_range *in, query_row_fn fn, void *ctx)
 {
     int64_t last, t_us, n = 0;
@@ -395,7 +393,7 @@ int query_scan(struct query *q, enum query_statement i, struct slice third,
     int result = query_last_message(q, in->session_id, &last, &t_us);
     rest.to = rest.to < last ? rest.to : last;
     while (result == 0 && rest.from <= rest.to) {
-        result = scan_part(q, i, third, &rest, &n, fn, ctx);
+        result = scan_part(q, i, w, &rest, &n, fn, ctx);
         if (result == 0 && n == 0 && rest.from <= rest.to)
             result = skip_gap(q, &rest);
     }

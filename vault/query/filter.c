@@ -55,6 +55,9 @@ bool filter_at(const struct filter *f, int64_t at_us)
 
 bool filter_session(const struct filter *f, enum filter_time time, const struct query_session *s)
 {
+    if (f->also != NULL &&
+        (!filter_name(f->also->server, s->name) || !filter_name(f->also->client, s->client_name)))
+        return false;
     bool too_old = s->ended_at_us != 0 && s->ended_at_us < f->since_us;
     bool then = time == FILTER_BEGAN ? filter_at(f, s->started_at_us)
                                      : !too_old && s->started_at_us < f->until_us;
@@ -65,15 +68,38 @@ bool filter_session(const struct filter *f, enum filter_time time, const struct 
 
 bool filter_call(const struct filter *f, struct slice method, struct slice target)
 {
-    if (!filter_name(f->method, method))
+    if (!filter_name(f->method, method) ||
+        (f->also != NULL && !filter_call(f->also, method, target)))
         return false;
     return f->tool == NULL ||
            (method.p != NULL && slice_is(method, "tools/call") && filter_name(f->tool, target));
 }
 
+static bool fits_statuses(const struct filter *f, const struct query_message *m)
+{
+    enum call_status status =
+        message_status(m->kind, m->action, m->origin, m->finding, m->request_action);
+    return (!f->failed || m->action == ROW_REFUSED || call_status_failed(status)) &&
+           (f->statuses == 0 || (f->statuses >> status & 1) != 0);
+}
+
+bool filter_message(const struct filter *f, int64_t started_at_us, const struct query_message *m)
+{
+    bool slow = m->has_request && m->t_us - m->request_t_us >= f->slow_us;
+    return filter_at(f, started_at_us + m->t_us) &&
+           filter_call(f, query_method(m), query_target(m)) && fits_statuses(f, m) &&
+           (f->kinds == 0 || (f->kinds >> m->kind & 1) != 0) && (f->slow_us == 0 || slow) &&
+           (f->also == NULL || filter_message(f->also, started_at_us, m));
+}
+
+bool filter_event(const struct filter *f, int64_t started_at_us, const struct query_event *e)
+{
+    return !filter_has_call(f) && filter_at(f, started_at_us + e->t_us);
+}
+
 bool filter_has_call(const struct filter *f)
 {
-    return f->tool != NULL || f->method != NULL || f->failed;
+    return f->tool != NULL || f->method != NULL || f->failed || f->slow_us > 0;
 }
 
 bool filter_selects(const struct filter *f)
@@ -104,7 +130,7 @@ static void add_time(struct where *w, const char *condition, int64_t us)
 /* A name is compared by SQLite, which can then ask a store for it alone; a glob by filter_name(). */
 static void add_name(struct where *w, const char *column, const char *name)
 {
-    char before[64];
+    char before[160];
     if (name == NULL)
         return;
     bool glob = filter_is_glob(name), empty = name[0] == '\0';
@@ -123,6 +149,10 @@ void where_session(struct where *w, const struct filter *f, enum filter_time tim
     if (f->project != NULL)
         add_value(w, w->has_cwd ? "is_in_project(s.cwd, " : "is_in_project(NULL, ",
                   text_cell(f->project), ")");
+    if (f->also != NULL) {
+        add_name(w, "s.name", f->also->server);
+        add_name(w, "s.client_name", f->also->client);
+    }
     if (f->session_id != 0)
         add_value(w, "s.id = ", (struct cell){.type = CELL_INT, .number = f->session_id}, "");
     if (f->up_to_id != 0)
@@ -141,37 +171,112 @@ void where_session(struct where *w, const struct filter *f, enum filter_time tim
     }
 }
 
-/* The statuses of `failed` and `statuses`, as a list of words of ours. */
-static void add_statuses(struct where *w, const struct filter *f)
+/* Adds "(COLUMN IN ('a', 'b'))" with the words of the values whose bits are set. */
+static void add_words(struct buf *b, const char *column, const struct value_words *words,
+                      unsigned values)
 {
     const char *comma = "";
-    if (!f->failed && f->statuses == 0)
-        return;
-    buf_adds(&w->sql, " AND c.status IN (");
-    for (unsigned i = 0; i < CALL_UNKNOWN; i++) {
-        bool wanted = f->statuses == 0 || (f->statuses >> i & 1) != 0;
-        if (!wanted || (f->failed && !call_status_failed((enum call_status)i)))
+    buf_printf(b, "%s IN (", column);
+    for (unsigned i = 0; i < words->n; i++) {
+        if ((values >> i & 1) == 0)
             continue;
-        buf_printf(&w->sql, "%s'%s'", comma, call_status_name((enum call_status)i));
+        buf_printf(b, "%s'%s'", comma, value_word(words, i));
         comma = ", ";
     }
-    buf_addc(&w->sql, ')');
+    buf_addc(b, ')');
+}
+
+static unsigned failed_statuses(void)
+{
+    unsigned failed = 0;
+    for (unsigned i = 0; i < CALL_UNKNOWN; i++)
+        failed |= call_status_failed((enum call_status)i) ? 1u << i : 0;
+    return failed;
+}
+
+static void add_statuses(struct where *w, unsigned statuses)
+{
+    buf_adds(&w->sql, " AND ");
+    add_words(&w->sql, "c.status", &call_statuses, statuses);
+}
+
+static void add_tool(struct where *w, const char *method, const char *target, const char *tool)
+{
+    if (tool == NULL)
+        return;
+    buf_printf(&w->sql, " AND %s = 'tools/call'", method);
+    add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL); /* any */
 }
 
 void where_call(struct where *w, const struct filter *f)
 {
     add_name(w, "c.method", f->method);
-    if (f->tool != NULL) {
-        buf_adds(&w->sql, " AND c.method = 'tools/call'");
-        add_name(w, "c.target", strcmp(f->tool, "*") != 0 ? f->tool : NULL); /* any */
-    }
-    add_statuses(w, f);
+    add_tool(w, "c.method", "c.target", f->tool);
+    if (f->failed)
+        add_statuses(w, failed_statuses());
+    if (f->statuses != 0)
+        add_statuses(w, f->statuses);
     if (f->slow_us > 0)
         add_time(w, "c.duration_us >= ", f->slow_us);
     if (f->since_us != INT64_MIN)
         add_time(w, "s.started_at_us + c.t_us >= ", f->since_us);
     if (f->until_us != INT64_MAX)
         add_time(w, "s.started_at_us + c.t_us < ", f->until_us);
+    if (f->also != NULL)
+        where_call(w, f->also);
+}
+
+/* An answer has the method and the target of its request. */
+#define OF_MESSAGE(column)                                                                         \
+    "CASE WHEN m.kind IN ('result', 'error') THEN r." column " ELSE m." column " END"
+
+/* What can have these statuses is found by its columns first: message_status() is asked of few messages. */
+static void add_message_statuses(struct where *w, unsigned statuses)
+{
+    const unsigned results = 1u << CALL_OK | 1u << CALL_TOOL_ERROR;
+    unsigned kinds = ((statuses & results) != 0 ? 1u << KIND_RESULT : 0) |
+                     ((statuses & ~results) != 0 ? 1u << KIND_ERROR : 0);
+    bool refused = (statuses >> CALL_REFUSED & 1) != 0;
+    buf_adds(&w->sql, refused ? "(m.action = 'refused' OR " : "(");
+    add_words(&w->sql, "m.kind", &row_kinds, kinds | (refused ? 1u << KIND_RESULT : 0));
+    buf_adds(&w->sql, ") AND ");
+    add_words(&w->sql, "message_status(m.kind, m.action, m.origin, m.finding, r.action)",
+              &call_statuses, statuses);
+}
+
+void where_message(struct where *w, const struct filter *f, int64_t started_at_us)
+{
+    add_name(w, OF_MESSAGE("method"), f->method);
+    add_tool(w, OF_MESSAGE("method"), OF_MESSAGE("target"), f->tool);
+    if (f->kinds != 0) {
+        buf_adds(&w->sql, " AND ");
+        add_words(&w->sql, "m.kind", &row_kinds, f->kinds);
+    }
+    if (f->failed) { /* also an answer that was rejected, whatever it says */
+        buf_adds(&w->sql, " AND (m.action = 'refused' OR ");
+        add_message_statuses(w, failed_statuses());
+        buf_addc(&w->sql, ')');
+    }
+    if (f->statuses != 0) {
+        buf_adds(&w->sql, " AND ");
+        add_message_statuses(w, f->statuses);
+    }
+    if (f->slow_us > 0)
+        add_time(w, "m.t_us - r.t_us >= ", f->slow_us);
+    if (f->since_us != INT64_MIN)
+        add_time(w, "m.t_us >= ", f->since_us - started_at_us);
+    if (f->until_us != INT64_MAX)
+        add_time(w, "m.t_us < ", f->until_us - started_at_us);
+    if (f->also != NULL)
+        where_message(w, f->also, started_at_us);
+}
+
+void where_event(struct where *w, const struct filter *f, int64_t started_at_us)
+{
+    if (f->since_us != INT64_MIN)
+        add_time(w, "e.t_us >= ", f->since_us - started_at_us);
+    if (f->until_us != INT64_MAX)
+        add_time(w, "e.t_us < ", f->until_us - started_at_us);
 }
 
 void where_close(struct where *w)
@@ -203,12 +308,33 @@ static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
     sqlite3_result_int(to, filter_project(project, text_of(value[0])));
 }
 
+/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if it has none */
+static void sql_message_status(sqlite3_context *to, int n, sqlite3_value **value)
+{
+    (void)n;
+    enum call_status status = message_status(
+        value_of(&row_kinds, text_of(value[0])), value_of(&row_actions, text_of(value[1])),
+        value_of(&row_origins, text_of(value[2])), text_of(value[3]),
+        value_of(&row_actions, text_of(value[4])));
+    if (status != CALL_UNKNOWN)
+        sqlite3_result_text(to, call_status_name(status), -1, SQLITE_STATIC);
+}
+
 int filter_register(sqlite3 *db)
 {
+    static const struct {
+        const char *name;
+        int arguments;
+        void (*run)(sqlite3_context *to, int n, sqlite3_value **value);
+    } functions[] = {
+        {"fits", 2, sql_fits},
+        {"is_in_project", 2, sql_is_in_project},
+        {"message_status", 5, sql_message_status},
+    };
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-    int rc = sqlite3_create_function_v2(db, "fits", 2, flags, NULL, sql_fits, NULL, NULL, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_create_function_v2(db, "is_in_project", 2, flags, NULL, sql_is_in_project,
-                                        NULL, NULL, NULL);
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < MI_COUNT(functions); i++)
+        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments, flags, NULL,
+                                        functions[i].run, NULL, NULL, NULL);
     return rc;
 }

@@ -15,17 +15,23 @@
 #include <sqlite3.h>
 
 struct query_session;
+struct query_message;
+struct query_event;
 
 struct filter {
     const char *server, *client; /* borrowed; NULL: any */
-    const char *project;         /* the same: a directory, or a glob of directories */
-    const char *method, *tool;   /* the same */
-    bool failed;                 /* call_status_failed() */
-    unsigned statuses;           /* of calls: bits 1 << enum call_status; 0: any */
-    int64_t slow_us;             /* calls that took at least this long; 0: any */
-    int64_t session_id;          /* 0: any */
-    int64_t up_to_id;            /* sessions with this id or a lower one; 0: any */
+    const char *project; /* the same: a directory and those below it, or a glob of directories */
+    const char *method, *tool; /* the same */
+    bool failed;               /* call_status_failed() */
+    unsigned statuses;         /* bits 1 << enum call_status: of calls, or message_status() */
+    unsigned kinds;            /* bits 1 << enum row_kind: of messages. 0: any, of both */
+    int64_t slow_us;           /* calls that took at least this long; 0: any */
+    int64_t session_id;        /* 0: any */
+    int64_t up_to_id;          /* sessions with this id or a lower one; 0: any */
     int64_t since_us, until_us;
+    /* Borrowed: another filter that must match, too, except for its project, session and times, which are those of FILTER_ANY.
+     * NULL: none. */
+    const struct filter *also;
 };
 
 /* Everything matches. */
@@ -41,7 +47,11 @@ enum filter_time {
     FILTER_HOLDS  /* it may have messages then: it may last long after its start */
 };
 
-/* ---- checks ---- */
+/* ---- checks ----
+ *
+ * For readers that need what does not match, too: `check` follows the protocol from the first message on, `tail` and `ui` keep
+ * the calls that are open, `diff` and `export` look for the other half of a call, an index of `search` covers all sessions.
+ * A message of a cassette is in no table. */
 
 bool filter_is_glob(const char *name);
 /* Whether the text matches the name or glob. NULL matches everything. */
@@ -52,7 +62,10 @@ bool filter_session(const struct filter *f, enum filter_time time, const struct 
 bool filter_at(const struct filter *f, int64_t at_us);
 /* Whether the method and target of a request match. */
 bool filter_call(const struct filter *f, struct slice method, struct slice target);
-/* Whether method, tool or failed is given: then events do not match. */
+/* Whether a message or an event matches, apart from its session, which began then. */
+bool filter_message(const struct filter *f, int64_t started_at_us, const struct query_message *m);
+bool filter_event(const struct filter *f, int64_t started_at_us, const struct query_event *e);
+/* Whether method, tool, failed or slow_us is given: then events do not match. */
 bool filter_has_call(const struct filter *f);
 /* Whether one of those, since_us or until_us is given. */
 bool filter_selects(const struct filter *f);
@@ -76,6 +89,10 @@ struct where {
 void where_session(struct where *w, const struct filter *f, enum filter_time time);
 /* Adds that of a call `c` of session `s`; the session's own is not a part of it. */
 void where_call(struct where *w, const struct filter *f);
+/* Adds that of a message `m`, whose request is `r`, or NULL, of a session that began at started_at_us. */
+void where_message(struct where *w, const struct filter *f, int64_t started_at_us);
+/* Adds that of an event `e` likewise. filter_has_call(): no event matches. */
+void where_event(struct where *w, const struct filter *f, int64_t started_at_us);
 void where_close(struct where *w);
 
 /* Makes the functions that conditions use. SQLite's code. */

@@ -6,6 +6,7 @@
 
 /* The events of a session that have not been passed to the callback yet. */
 struct event_reader {
+    struct where where;           /* owned */
     struct page_row *page, *next; /* next lies in page */
     int64_t session_id, after;    /* after: the id of the last one loaded */
     query_event_fn fn;            /* NULL: no more events */
@@ -20,7 +21,7 @@ static int pass_events(struct query *q, struct event_reader *w, int64_t t_us, vo
         if (w->next == NULL) {
             page_free(w->page);
             w->page = NULL;
-            int st = page_events(q, w->session_id, w->after, &w->page);
+            int st = page_events(q, &w->where, w->session_id, w->after, &w->page);
             if (st < 0)
                 return st;
             w->next = w->page;
@@ -38,21 +39,27 @@ static int pass_events(struct query *q, struct event_reader *w, int64_t t_us, vo
     return 0;
 }
 
-int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
-                   query_message_fn on_message, query_event_fn on_event, void *ctx)
+int query_timeline_of(struct query *q, const struct message_question *x,
+                      query_message_fn on_message, query_event_fn on_event, void *ctx)
 {
-    struct event_reader w = {.session_id = session_id, .after = INT64_MIN, .fn = on_event};
+    struct where w = {.n = 0};
+    struct event_reader events = {.session_id = x->session_id, .after = INT64_MIN, .fn = on_event};
+    int64_t from = x->from < 0 ? 0 : x->from;
+    int64_t to = x->to > SCHEMA_SEQ_MAX ? SCHEMA_SEQ_MAX : x->to;
     bool more = true;
-    int st = 0;
-    from = from < 0 ? 0 : from;
-    to = to > SCHEMA_SEQ_MAX ? SCHEMA_SEQ_MAX : to;
+    if (x->filter != NULL) {
+        where_message(&w, x->filter, x->started_at_us);
+        where_event(&events.where, x->filter, x->started_at_us);
+        events.fn = filter_has_call(x->filter) ? NULL : on_event;
+    }
+    int st = w.sql.failed || events.where.sql.failed ? MI_ENOMEM : 0;
     while (st == 0 && more && from <= to) {
         struct page_row *page = NULL;
-        st = page_messages(q, session_id, from, to, &page);
+        st = page_messages(q, &w, x->session_id, from, to, &page);
         if (st < 0 || page == NULL)
             break;
         for (struct page_row *h = page; st == 0 && more && h != NULL; h = h->next) {
-            st = pass_events(q, &w, h->message.t_us, ctx, &more);
+            st = pass_events(q, &events, h->message.t_us, ctx, &more);
             if (st == 0 && more)
                 more = on_message(ctx, &h->message);
             from = h->message.seq + 1;
@@ -60,9 +67,18 @@ int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to
         page_free(page);
     }
     if (st == 0 && more)
-        st = pass_events(q, &w, INT64_MAX, ctx, &more);
-    page_free(w.page);
+        st = pass_events(q, &events, INT64_MAX, ctx, &more);
+    page_free(events.page);
+    where_close(&events.where);
+    where_close(&w);
     return st;
+}
+
+int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                   query_message_fn on_message, query_event_fn on_event, void *ctx)
+{
+    struct message_question x = {.session_id = session_id, .from = from, .to = to};
+    return query_timeline_of(q, &x, on_message, on_event, ctx);
 }
 
 int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn, void *ctx)
@@ -102,9 +118,9 @@ int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event
                query_message_fn on_message, query_event_fn on_event, void *ctx)
 {
     struct page_row *messages = NULL, *events = NULL;
-    int st = page_messages(q, session_id, *seq + 1, SCHEMA_SEQ_MAX, &messages);
+    int st = page_messages(q, NULL, session_id, *seq + 1, SCHEMA_SEQ_MAX, &messages);
     if (st == 0)
-        st = page_events(q, session_id, *event, &events);
+        st = page_events(q, NULL, session_id, *event, &events);
     const struct page_row *m = messages, *e = events;
     bool more = st == 0;
     while (more && (m != NULL || e != NULL)) {

@@ -145,10 +145,11 @@ static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
     return row;
 }
 
-int page_messages(struct query *q, int64_t session_id, int64_t from, int64_t to,
-                  struct page_row **ret)
+int page_messages(struct query *q, const struct where *w, int64_t session_id, int64_t from,
+                  int64_t to, struct page_row **ret)
 {
     struct page_query p = {.statement = Q_MESSAGES,
+                           .where = w,
                            .first = schema_message_id(session_id, (uint64_t)from),
                            .second = schema_message_id(session_id, (uint64_t)to),
                            .third = QUERY_PAGE_ROWS,
@@ -182,12 +183,14 @@ int page_events_back(struct query *q, int64_t session_id, int64_t to, struct pag
     return load(q, &p, ret);
 }
 
-int page_events(struct query *q, int64_t session_id, int64_t after, struct page_row **ret)
+int page_events(struct query *q, const struct where *w, int64_t session_id, int64_t after,
+                struct page_row **ret)
 {
     *ret = NULL;
     if (after == INT64_MAX)
         return 0;
     struct page_query p = {.statement = Q_EVENTS,
+                           .where = w,
                            .first = session_id,
                            .second = after,
                            .third = QUERY_PAGE_ROWS,

@@ -174,6 +174,22 @@ static inline enum call_status query_status(const struct query_message *m)
     return call_status_after(m->request_action, m->kind, m->origin, m->finding);
 }
 
+static inline bool query_is_answer(const struct query_message *m)
+{
+    return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
+}
+
+/* The method and the target of a message; an answer has those of its request. */
+static inline struct slice query_method(const struct query_message *m)
+{
+    return query_is_answer(m) ? m->request_method : m->method;
+}
+
+static inline struct slice query_target(const struct query_message *m)
+{
+    return query_is_answer(m) ? m->request_target : m->target;
+}
+
 /* The calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
@@ -183,29 +199,37 @@ MI_MUST int query_calls_count(struct query *q, const struct call_question *x, in
 /* The id of this call, or with seq 0 of the last one of the session. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 
-/* Messages with from <= seq <= to, in order. With on_event, the session's events in between, by time. */
+/* Which messages of a session are asked for. */
+struct message_question {
+    const struct filter *filter; /* of what is not the session's; NULL: all match */
+    int64_t session_id, started_at_us;
+    int64_t from, to; /* from <= seq <= to */
+};
+
+/* Messages in order. With on_event, the session's events in between, by time; none if filter_has_call(). */
+MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
+                              query_message_fn on_message, query_event_fn on_event, void *ctx);
+/* The same of all messages with from <= seq <= to. */
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
+/* The numbers of the messages, newest first, at most `max`. */
+MI_MUST int query_matching(struct query *q, const struct message_question *x, size_t max,
+                           int64_t *ret_seq, size_t *ret_n);
 
-/* Messages in order, not copied: the callback runs within a transaction. Only these fields are set:
+/* Messages, not copied: the callback runs within a transaction. Only these fields are set:
  * query_bodies(): seq, kind and the body; at most `max` messages after `after`.
- * query_facts(): seq, t_us, kind, origin, action, method, target, finding and those of the request; messages of this
- * kind, or with KIND_UNKNOWN all. */
+ * query_facts(): seq, t_us, kind, origin, action, method, target, finding and those of the request. */
+enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
 MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                          query_message_fn fn, void *ctx);
-MI_MUST int query_facts(struct query *q, int64_t session_id, enum row_kind kind,
+MI_MUST int query_facts(struct query *q, const struct message_question *x, enum query_order order,
                         query_message_fn fn, void *ctx);
 
 /* Messages with from <= seq <= to, in order or newest first, not copied. All fields are set, `body` only with `bodies`:
  * a reader that shows a list needs neither the bodies nor the time to read them. */
-enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
 MI_MUST int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                        enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
-/* The facts of query_facts(), newest first, of messages with seq <= to. failed: only messages that may be failed calls:
- * answers and rejected messages. */
-MI_MUST int query_facts_back(struct query *q, int64_t session_id, int64_t to, bool failed,
-                             query_message_fn fn, void *ctx);
 /* Events with id <= to, newest first. */
 MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
                               void *ctx);

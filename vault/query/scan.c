@@ -1,7 +1,8 @@
 /* scan.c - reads the messages of a session without copying them, for readers that read many and keep few. */
-#include "vault/query/statements.h"
+#include "vault/query/connection.h"
 
 #include "vault/store/connect.h"
+#include "vault/store/schema.h"
 
 struct reading {
     query_message_fn fn;
@@ -108,25 +109,68 @@ int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = max};
     struct query_range in = {session_id, after + 1, INT64_MAX, false};
-    return max > 0 ? query_scan(q, Q_BODIES, (struct slice){0}, &in, on_body, &r) : 0;
+    return max > 0 ? query_scan(q, Q_BODIES, NULL, &in, on_body, &r) : 0;
 }
 
-int query_facts_back(struct query *q, int64_t session_id, int64_t to, bool failed,
-                     query_message_fn fn, void *ctx)
+int query_facts(struct query *q, const struct message_question *x, enum query_order order,
+                query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
-    struct query_range in = {session_id, 1, to, .backwards = true};
-    return query_scan(q, Q_FACTS_BACK, failed ? slice_of("failed") : (struct slice){0}, &in,
-                      on_facts, &r);
+    bool back = order == QUERY_BACKWARD;
+    struct query_range in = {x->session_id, x->from, x->to, back};
+    struct where w = {.n = 0};
+    if (x->filter != NULL)
+        where_message(&w, x->filter, x->started_at_us);
+    int st = w.sql.failed ? MI_ENOMEM
+                          : query_scan(q, back ? Q_FACTS_BACK : Q_FACTS, &w, &in, on_facts, &r);
+    where_close(&w);
+    return st;
 }
 
-int query_facts(struct query *q, int64_t session_id, enum row_kind kind, query_message_fn fn,
-                void *ctx)
+/* The statuses that only answers of the interposer give. Each of these answers ends a call, if no message is missing. */
+#define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
+
+/* Such messages are found by their calls, which are much fewer bytes. 0: another filter, or another session. */
+static int find_own(struct query *q, const struct message_question *x, unsigned *ret_statuses)
 {
-    struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
-    struct query_range in = {session_id, 1, INT64_MAX, false};
-    struct slice only = kind != KIND_UNKNOWN ? slice_of(row_kind_name(kind)) : (struct slice){0};
-    return query_scan(q, Q_FACTS, only, &in, on_facts, &r);
+    const struct filter *f = x->filter;
+    unsigned statuses = f->statuses == 0 && f->also != NULL ? f->also->statuses : f->statuses;
+    int64_t whole = 0;
+    int st = 0;
+    if (statuses != 0 && (statuses & ~OWN_STATUSES) == 0 && q->remote == NULL &&
+        q->d.version >= SCHEMA_CALLS)
+        st = query_number(q, Q_IS_WHOLE, x->session_id, &whole);
+    *ret_statuses = whole == 1 ? statuses : 0;
+    return st;
+}
+
+int query_matching(struct query *q, const struct message_question *x, size_t max, int64_t *ret_seq,
+                   size_t *ret_n)
+{
+    struct query_range rows = {x->session_id, x->from, x->to, true};
+    struct filter own = FILTER_ANY;
+    struct where w = {.n = 0};
+    sqlite3_stmt *st = NULL;
+    int rc = SQLITE_DONE, status = find_own(q, x, &own.statuses);
+    rows.to = rows.to < SCHEMA_SEQ_MAX ? rows.to : SCHEMA_SEQ_MAX;
+    where_call(&w, &own);
+    where_message(&w, x->filter, x->started_at_us);
+    if (status == 0 && w.sql.failed)
+        status = MI_ENOMEM;
+    if (status == 0)
+        status = query_prepare_where(q, own.statuses != 0 ? Q_MATCHING_ENDS : Q_MATCHING, &w, &st);
+    if (status == 0)
+        db_bind(st, 1,
+                DB_WITH(db_int(schema_message_id(x->session_id, (uint64_t)rows.from)),
+                        db_int(schema_message_id(x->session_id, (uint64_t)rows.to)),
+                        db_int((int64_t)max), db_int(x->session_id)));
+    for (*ret_n = 0; status == 0 && *ret_n < max && (rc = sqlite3_step(st)) == SQLITE_ROW;) {
+        status = query_in_order(q, &rows, st) ? 0 : db_damaged(&q->d);
+        ret_seq[(*ret_n)++] = sqlite3_column_int64(st, 0);
+    }
+    int ended = query_done(q, st, rc);
+    where_close(&w);
+    return status < 0 ? status : ended;
 }
 
 int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
@@ -138,5 +182,5 @@ int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                         .body = bodies ? QUERY_WITH_BODY : QUERY_WITHOUT_BODY};
     bool back = order == QUERY_BACKWARD;
     struct query_range in = {session_id, from < 0 ? 0 : from, to, back};
-    return query_scan(q, back ? Q_ROWS_BACK : Q_ROWS, (struct slice){0}, &in, on_row, &r);
+    return query_scan(q, back ? Q_ROWS_BACK : Q_ROWS, NULL, &in, on_row, &r);
 }

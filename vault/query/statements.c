@@ -57,16 +57,27 @@ const char *const query_sql[Q_COUNT] = {
                 " ON m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
                 " WHERE s.id = ?1 AND s.pid = 0 AND m.direction = 's2c' AND finding IS NOT NULL)",
     [Q_SENT] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'sent' LIMIT 1",
-    [Q_MESSAGES] = MESSAGES " ORDER BY m.id LIMIT ?3",
+    [Q_MESSAGES] = MESSAGES QUERY_WHERE " ORDER BY m.id LIMIT ?3",
+    [Q_MATCHING] = "SELECT m.id & 68719476735 FROM messages m"
+                   " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
+                   " WHERE m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY m.id DESC LIMIT ?3",
+    /* The same, of messages that end calls. */
+    [Q_MATCHING_ENDS] = "SELECT DISTINCT m.id & 68719476735 FROM main.calls c"
+                        " CROSS JOIN messages m ON m.id = (c.id >> 36 << 36) + c.closing_seq"
+                        " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
+                        " WHERE c.id BETWEEN ?4 << 36 AND (?4 << 36) + 68719476735"
+                        " AND m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY 1 DESC LIMIT ?3",
+    /* a session that was recorded here without a gap, and has its calls in the table */
+    [Q_IS_WHOLE] = "SELECT calls FROM sessions s WHERE id = ?1 AND pid <> 0 AND NOT EXISTS"
+                   " (SELECT 1 FROM events e WHERE e.session_id = s.id AND e.kind = 'gap')",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",
     [Q_ROWS_BACK] = MESSAGES " ORDER BY m.id DESC",
-    [Q_EVENTS] = "SELECT e.id@event FROM events e WHERE session_id = ?1 AND id > ?2"
-                 " ORDER BY id LIMIT ?3",
+    [Q_EVENTS] = "SELECT e.id@event FROM events e WHERE e.session_id = ?1 AND e.id > ?2" QUERY_WHERE
+                 " ORDER BY e.id LIMIT ?3",
     [Q_BODIES] = "SELECT id & 68719476735, kind, body, body_offset, body_length FROM messages"
                  " WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-    [Q_FACTS] = FACTS " AND (?3 IS NULL OR m.kind = ?3) ORDER BY m.id",
-    [Q_FACTS_BACK] = FACTS " AND (?3 IS NULL OR m.kind IN ('result', 'error')"
-                           " OR m.action = 'refused') ORDER BY m.id DESC",
+    [Q_FACTS] = FACTS QUERY_WHERE " ORDER BY m.id",
+    [Q_FACTS_BACK] = FACTS QUERY_WHERE " ORDER BY m.id DESC",
     [Q_VERSION] = "PRAGMA data_version",
     [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
     [Q_EVENTS_BACK] = "SELECT e.id@event FROM events e WHERE session_id = ?1 AND id <= ?2"

@@ -28,6 +28,9 @@ enum query_statement {
     Q_SIGNS,
     Q_SENT,
     Q_MESSAGES,
+    Q_MATCHING,
+    Q_MATCHING_ENDS,
+    Q_IS_WHOLE,
     Q_EVENTS,
     Q_BODIES,
     Q_FACTS,
@@ -67,10 +70,9 @@ struct query_range {
  * the file. What a store sends is checked where it arrives (vault/remote/pages.c). */
 MI_MUST bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
 /* Runs a statement over these messages, in parts of QUERY_PART messages, each in a transaction of its own. ?1 and ?2
- * are the range, ?3 is `third` if the statement has it ({NULL, 0}: NULL). The callback returns 0 to continue, 1 to
- * stop, or an error. */
+ * are the range; the condition may be NULL. The callback returns 0 to continue, 1 to stop, or an error. */
 typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
-MI_MUST int query_scan(struct query *q, enum query_statement i, struct slice third,
+MI_MUST int query_scan(struct query *q, enum query_statement i, const struct where *w,
                        const struct query_range *in, query_row_fn fn, void *ctx);
 
 /* Sets the fields of a record from the columns of the current row, from i on; texts are borrowed until the next step.

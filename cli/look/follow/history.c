@@ -26,7 +26,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     int64_t started_us = g->session->started_at_us;
     if (!is_new_enough(g, started_us + m->t_us))
         return false;
-    return !filter_message(g->filter, started_us, m) || add(g, started_us + m->t_us, m->seq, false);
+    return add(g, started_us + m->t_us, m->seq, false);
 }
 
 static bool on_event(void *ctx, const struct query_event *e)
@@ -44,7 +44,10 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
     struct gathering g = {.to = to, .filter = f, .session = s};
     if (to->max == 0 || (s->ended_at_us != 0 && !newest_wants(to, s->ended_at_us)))
         return 0;
-    int st = query_facts_back(q, s->id, seq, f->failed, on_message, &g);
+    struct filter any_age = *f; /* what is too old ends the reading */
+    struct message_question x = {&any_age, s->id, s->started_at_us, 1, seq};
+    any_age.since_us = INT64_MIN;
+    int st = query_facts(q, &x, QUERY_BACKWARD, on_message, &g);
     if (st == 0 && g.status == 0 && !filter_has_call(f))
         st = query_events_back(q, s->id, event, on_event, &g);
     return st < 0 ? st : g.status;

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define QUIET_US 1000000 /* of indexing before its progress is shown */
-#define TRY_EACH_MAX 32 /* with more candidates in a session, one pass over its bodies is cheaper */
+#define QUIET_US 1000000    /* of indexing before its progress is shown */
+#define TRY_EACH_MAX 32     /* with more candidates in a session, one pass over it is cheaper */
+#define MATCHING 1024       /* messages with the fields that are looked up at once */
 #define SERVER_NAME_MAX 256 /* bytes that are kept */
 
 struct session_row {
@@ -45,7 +46,6 @@ struct finder {
     struct buf names;                  /* owned; of their servers, NUL-terminated */
     struct buf large, text;            /* owned; of the current message */
     struct seq_list candidates;        /* seqs in one session, ascending: messages with the words */
-    struct seq_list matching;          /* the same: messages with the fields */
     const struct session_row *session; /* the session of the callbacks' messages */
     int64_t index_began_us, shown_us, indexed; /* of the progress */
 };
@@ -98,8 +98,6 @@ static bool on_candidate(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
     struct slice at;
-    if (!question_matches(f->question, f->session->started_at_us, m))
-        return false;
     struct slice text = text_of(f, m);
     if (!goes_on(f))
         return false;
@@ -130,7 +128,8 @@ static void try_message(struct finder *f, const struct session_row *r, int64_t s
     f->session = r;
     if (!question_reaches(f->question, r->id.id, seq))
         return;
-    set_status(f, query_timeline(f->q, r->id.id, seq, seq, on_candidate, NULL, f));
+    struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, seq, seq};
+    set_status(f, query_timeline_of(f->q, &x, on_candidate, NULL, f));
 }
 
 /* ---- the messages of one session ---- */
@@ -145,31 +144,38 @@ static bool add_seq(struct finder *f, struct seq_list *l, int64_t seq)
     return true;
 }
 
-static bool on_facts(void *ctx, const struct query_message *m)
+/* Tries the messages with the fields, newest first; of a list only those that are in it. */
+static void try_matching(struct finder *f, const struct session_row *r, const struct seq_list *list)
 {
-    struct finder *f = ctx;
-    return !question_matches(f->question, f->session->started_at_us, m) ||
-           add_seq(f, &f->matching, m->seq);
+    struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, 1, INT64_MAX};
+    int64_t seq[MATCHING];
+    size_t n = MATCHING, k = list != NULL ? list->n : 0;
+    if (k > 0) {
+        x.from = list->seq[0];
+        x.to = list->seq[k - 1];
+    }
+    while (goes_on(f) && n == MATCHING && (list == NULL || k > 0)) {
+        set_status(f, query_matching(f->q, &x, MATCHING, seq, &n));
+        for (size_t i = 0; goes_on(f) && i < n; i++) {
+            while (k > 0 && list->seq[k - 1] > seq[i])
+                k--;
+            if (list == NULL || (k > 0 && list->seq[k - 1] == seq[i]))
+                try_message(f, r, seq[i]);
+        }
+        x.to = n > 0 ? seq[n - 1] - 1 : 0;
+    }
 }
 
-/* Tries the messages in f->candidates, or all messages, newest first. If fields narrow the question, one pass over the
- * session without its bodies is cheaper than reading each candidate. */
-static void try_messages(struct finder *f, const struct session_row *r, bool all)
+/* Tries the messages in f->candidates, newest first. If fields narrow the question, one pass over the session without its
+ * bodies is cheaper than trying each of many. */
+static void try_candidates(struct finder *f, const struct session_row *r)
 {
-    bool narrowed = f->question->narrowed;
-    f->session = r;
-    f->matching.n = 0;
-    if (narrowed)
-        f->status = query_facts(f->q, r->id.id, question_kind(f->question), on_facts, f);
-    const struct seq_list *list = all ? &f->matching : &f->candidates;
-    size_t k = f->matching.n;
-    for (size_t i = list->n; goes_on(f) && i-- > 0;) {
-        int64_t seq = list->seq[i];
-        while (k > 0 && f->matching.seq[k - 1] > seq)
-            k--;
-        if (!narrowed || (k > 0 && f->matching.seq[k - 1] == seq))
-            try_message(f, r, seq);
-    }
+    const struct seq_list *list = &f->candidates;
+    if (f->question->narrowed && list->n > TRY_EACH_MAX)
+        try_matching(f, r, list);
+    else
+        for (size_t i = list->n; goes_on(f) && i-- > 0;)
+            try_message(f, r, list->seq[i]);
 }
 
 static bool on_body(void *ctx, const struct query_message *m)
@@ -188,13 +194,15 @@ static bool on_body(void *ctx, const struct query_message *m)
 /* Without the index: reads all bodies. */
 static void scan_session(struct finder *f, const struct session_row *r)
 {
-    bool has_text = f->question->terms.n > 0;
     f->session = r;
     f->candidates.n = 0;
-    if (has_text)
-        set_status(f, query_bodies(f->q, r->id.id, 0, INT64_MAX, on_body, f));
+    if (f->question->terms.n == 0) {
+        try_matching(f, r, NULL);
+        return;
+    }
+    set_status(f, query_bodies(f->q, r->id.id, 0, INT64_MAX, on_body, f));
     if (f->status == 0)
-        try_messages(f, r, !has_text);
+        try_candidates(f, r);
 }
 
 /* ---- with the index ---- */
@@ -238,7 +246,7 @@ static void finish_session(struct group *g)
         if (f->question->all_exact && f->candidates.n > TRY_EACH_MAX)
             scan_session(f, &g->row[g->at]);
         else
-            try_messages(f, &g->row[g->at], false);
+            try_candidates(f, &g->row[g->at]);
     }
     f->candidates.n = 0;
 }
@@ -354,6 +362,5 @@ int find_messages(struct query *q, struct question *question, int64_t limit, fin
     buf_close(&f.text);
     free(f.row);
     free(f.candidates.seq);
-    free(f.matching.seq);
     return f.status;
 }

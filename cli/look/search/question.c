@@ -2,19 +2,21 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
-#include "cli/frame/session.h"
+#include "base/units.h"
 #include "cli/settings/value.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
-#define FIELDS "server:, client:, tool:, method:, status: and kind:"
+#define FIELDS "server:, client:, tool:, method:, status:, kind: and took:"
 
 static const char *const names[QUESTION_FIELDS] = {
     [QUESTION_SERVER] = "server", [QUESTION_CLIENT] = "client", [QUESTION_TOOL] = "tool",
     [QUESTION_METHOD] = "method", [QUESTION_STATUS] = "status", [QUESTION_KIND] = "kind",
+    [QUESTION_TOOK] = "took",
 };
 static const char *const values[QUESTION_FIELDS] = {
-    [QUESTION_STATUS] = "ok|tool-error|error|refused|timeout|server-gone|interrupted",
+    [QUESTION_STATUS] = "failed|ok|tool-error|error|refused|timeout|server-gone|interrupted",
     [QUESTION_KIND] = "request|notification|result|error|batch|noise|stderr",
 };
 
@@ -33,6 +35,15 @@ struct reading {
     struct buf *error;
 };
 
+/* A name of letters before a word: `is:failed`, but not `http://x`, `localhost:80` or `std::string`. */
+static bool looks_like_field(const char *word, size_t n)
+{
+    size_t letters = 0;
+    while (islower((unsigned char)word[letters]))
+        letters++;
+    return n > 0 && letters == n && isalpha((unsigned char)word[n + 1]);
+}
+
 /* `tools:x` is probably a misspelt field. With --exact it is text. */
 static int check_misspelt(const struct reading *r, const char *word)
 {
@@ -44,12 +55,13 @@ static int check_misspelt(const struct reading *r, const char *word)
     struct nearest near = nearest_to(name);
     for (size_t i = 0; i < QUESTION_FIELDS; i++)
         nearest_try(&near, names[i]);
-    if (near.best == NULL)
+    if (near.best == NULL && !looks_like_field(word, n))
         return EXIT_FINE;
-    buf_printf(r->error,
-               "'%s': unknown field '%s'; did you mean '%s%s'? Fields are " FIELDS
-               "; --exact searches this text",
-               word, name, near.best, word + n);
+    buf_printf(r->error, "'%s': unknown field '%s'; ", word, name);
+    if (near.best != NULL)
+        buf_printf(r->error, "did you mean '%s%s'? ", near.best, word + n);
+    buf_printf(r->error, "Fields are " FIELDS "; '%s %s' or --exact searches this text", name,
+               word + n + 1);
     return EXIT_USAGE;
 }
 
@@ -67,7 +79,8 @@ static int take_field(const struct reading *r, const char *word, bool *ret_taken
             return EXIT_USAGE;
         }
         if (!question_set(x, (enum question_field)i, word + n + 1)) {
-            buf_printf(r->error, "'%s': expected %s:%s", word, names[i], values[i]);
+            buf_printf(r->error, "'%s': expected %s:%s", word, names[i],
+                       values[i] != NULL ? values[i] : ">DURATION, such as took:>1s");
             return EXIT_USAGE;
         }
         return EXIT_FINE;
@@ -99,21 +112,42 @@ static int take_word(const struct reading *r, const char *word)
 
 int question_begin(struct question *x)
 {
-    *x = (struct question){.status = CALL_UNKNOWN,
-                           .kind = KIND_UNKNOWN,
-                           .filter = {.since_us = INT64_MIN, .until_us = INT64_MAX}};
+    *x = (struct question){.filter = FILTER_ANY, .fields = FILTER_ANY};
     return search_terms_open(&x->terms);
 }
 
 bool question_set(struct question *x, enum question_field field, const char *value)
 {
+    struct filter *f = &x->fields;
     if (values[field] != NULL && !value_is_one_of(values[field], value))
         return false;
     x->field[field] = value;
-    if (field == QUESTION_STATUS)
-        x->status = value_of(&call_statuses, slice_of(value));
-    else if (field == QUESTION_KIND)
-        x->kind = value_of(&row_kinds, slice_of(value));
+    switch (field) {
+    case QUESTION_SERVER:
+        f->server = value;
+        break;
+    case QUESTION_CLIENT:
+        f->client = value;
+        break;
+    case QUESTION_TOOL:
+        f->tool = value;
+        break;
+    case QUESTION_METHOD:
+        f->method = value;
+        break;
+    case QUESTION_STATUS:
+        f->failed = strcmp(value, "failed") == 0;
+        f->statuses = f->failed ? 0 : 1u << value_of(&call_statuses, slice_of(value));
+        break;
+    case QUESTION_KIND:
+        f->kinds = 1u << value_of(&row_kinds, slice_of(value));
+        break;
+    case QUESTION_TOOK: /* `took:1s` needs no quotes */
+        value += value[0] == '>';
+        return units_duration(value, &f->slow_us) == 0 && f->slow_us > 0;
+    case QUESTION_FIELDS:
+        break;
+    }
     return true;
 }
 
@@ -124,6 +158,7 @@ int question_add(struct question *x, const char *text, bool exact)
 
 void question_ready(struct question *x)
 {
+    x->filter.also = &x->fields;
     x->all_exact = true;
     for (size_t i = 0; i < x->terms.n; i++)
         x->all_exact &= x->terms.term[i].exact;
@@ -198,27 +233,11 @@ bool question_reaches(const struct question *x, int64_t session_id, int64_t seq)
 
 bool question_matches_session(const struct question *x, const struct query_session *s)
 {
-    return question_reaches(x, s->id, 1) && filter_session(&x->filter, FILTER_HOLDS, s) &&
-           filter_name(x->field[QUESTION_SERVER], s->name) &&
-           filter_name(x->field[QUESTION_CLIENT], s->client_name);
+    return question_reaches(x, s->id, 1) && filter_session(&x->filter, FILTER_HOLDS, s);
 }
 
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m)
 {
-    struct filter fields = {.method = x->field[QUESTION_METHOD], .tool = x->field[QUESTION_TOOL]};
-    if (!filter_message(&x->filter, session_started_at_us, m) ||
-        !filter_call(&fields, session_method(m), session_target(m)) ||
-        (x->kind != KIND_UNKNOWN && m->kind != x->kind))
-        return false;
-    return x->status == CALL_UNKNOWN || session_status(m) == x->status;
-}
-
-enum row_kind question_kind(const struct question *x)
-{
-    if (x->kind != KIND_UNKNOWN)
-        return x->kind;
-    if (x->status == CALL_UNKNOWN || x->status == CALL_REFUSED)
-        return KIND_UNKNOWN;
-    return x->status == CALL_OK || x->status == CALL_TOOL_ERROR ? KIND_RESULT : KIND_ERROR;
+    return filter_message(&x->filter, session_started_at_us, m);
 }

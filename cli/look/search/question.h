@@ -3,8 +3,8 @@
  * question_open() reads it from the operands and options of the command. Other callers use question_begin(), add texts
  * and fields, and then call question_ready().
  *
- * Rules     the operand `FIELD:VALUE` is a field, each at most once; one that looks like a misspelt field is an error;
- *           every other operand is a text. A message must match all of them.
+ * Rules     the operand `FIELD:VALUE` is a field, each at most once; one that looks like an unknown or misspelt field is an
+ *           error; every other operand is a text. A message must match all of them.
  * Owns      the terms and the query for the index; the values of fields are borrowed.
  * Errors    EXIT_USAGE or EXIT_TROUBLE; question_open() reports them on stderr.
  * Blocks    never. */
@@ -21,14 +21,15 @@ enum question_field {
     QUESTION_METHOD,
     QUESTION_STATUS,
     QUESTION_KIND,
+    QUESTION_TOOK,
     QUESTION_FIELDS
 };
 
 struct question {
+    /* Of options; question_ready() adds `fields` to it, so that a question must not be moved then. */
     struct filter filter;
+    struct filter fields;
     const char *field[QUESTION_FIELDS]; /* borrowed; NULL: any */
-    enum call_status status;            /* CALL_UNKNOWN: any */
-    enum row_kind kind;                 /* KIND_UNKNOWN: any */
     struct search_terms terms;          /* owned */
     bool narrowed;                      /* a field of messages is given, or there is no text */
     bool all_exact;                     /* every term is searched byte for byte */
@@ -66,7 +67,5 @@ bool question_reaches(const struct question *x, int64_t session_id, int64_t seq)
 /* Whether the fields match; the text is not checked. */
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m);
-/* The kind of all messages with matching fields; KIND_UNKNOWN: several kinds. */
-enum row_kind question_kind(const struct question *x);
 
 #endif

@@ -2,6 +2,7 @@
 #include "vault/store/call_fill.h"
 
 #include "tests/support/vault_unit.h"
+#include "vault/query/reader.h"
 
 #include <signal.h>
 #include <sys/time.h>
@@ -362,6 +363,60 @@ static void test_call_fill_by_two_processes_is_the_same(void **state)
     free(want);
 }
 
+/* Newest first, in pages of 7. */
+static struct buf matching(struct fixture *f, int64_t id, const struct filter *filter)
+{
+    struct query *q = NULL;
+    struct buf b = {0};
+    struct message_question x = {filter, id, 1000, 1, INT64_MAX};
+    int64_t seq[7];
+    size_t n = MI_COUNT(seq);
+    assert_int_equal(query_open(&q, f->t.vault, &f->error), 0);
+    while (n == MI_COUNT(seq)) {
+        assert_int_equal(query_matching(q, &x, n, seq, &n), 0);
+        for (size_t i = 0; i < n; i++)
+            buf_printf(&b, "%lld ", (long long)seq[i]);
+        x.to = n > 0 ? seq[n - 1] - 1 : 0;
+    }
+    query_close(q);
+    return b;
+}
+
+/* Statuses that only the interposer gives are looked up in `calls` if the session is whole, and else in messages. */
+static void test_calls_find_the_messages_that_have_their_status(void **state)
+{
+    struct fixture *f = *state;
+    static const unsigned statuses[] = {1u << CALL_TIMEOUT,     1u << CALL_SERVER_GONE,
+                                        1u << CALL_INTERRUPTED, 1u << CALL_TIMEOUT | 1u << CALL_OK,
+                                        1u << CALL_REFUSED,     1u << CALL_ERROR};
+    open_writer(f);
+    int64_t id = write_session(f, UID, 100, true);
+    for (size_t i = 0; i < 2 * MI_COUNT(statuses); i++) {
+        struct filter filter = FILTER_ANY, field = FILTER_ANY;
+        field.statuses = statuses[i / 2];
+        filter.also = &field;
+        filter.tool = i % 2 != 0 ? "it" : NULL;
+        struct buf whole = matching(f, id, &filter);
+        ask(&f->t, "UPDATE sessions SET calls = NULL");
+        struct buf from_messages = matching(f, id, &filter);
+        ask(&f->t, "UPDATE sessions SET calls = 1");
+        assert_true(whole.n > 40);
+        assert_string_equal(buf_str(&whole), buf_str(&from_messages));
+        buf_close(&whole);
+        buf_close(&from_messages);
+    }
+    struct filter timeout = FILTER_ANY;
+    timeout.statuses = 1u << CALL_TIMEOUT;
+    struct buf all = matching(f, id, &timeout);
+    ask(&f->t, "DELETE FROM calls");
+    assert_int_equal(matching(f, id, &timeout).n, 0); /* only calls were read */
+    ask(&f->t, "INSERT INTO events (session_id, t_us, kind) SELECT id, 1, 'gap' FROM sessions");
+    struct buf with_gap = matching(f, id, &timeout); /* a request may be missing */
+    assert_string_equal(buf_str(&with_gap), buf_str(&all));
+    buf_close(&with_gap);
+    buf_close(&all);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -373,6 +428,7 @@ int main(void)
         T(test_call_fill_does_not_disturb_the_session_that_is_recorded),
         T(test_call_fill_killed_at_any_time_loses_nothing),
         T(test_call_fill_by_two_processes_is_the_same),
+        T(test_calls_find_the_messages_that_have_their_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

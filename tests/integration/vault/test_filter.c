@@ -154,11 +154,133 @@ static void test_filter_project_is_a_directory_and_those_below_it(void **state)
     }
 }
 
+/* ---- messages ---- */
+
+#define MESSAGES 900
+
+/* Messages of all kinds in session 7, many of which are answers to others, late or in time, or to a request that is missing. */
+static void add_messages(struct vault *v)
+{
+    static const char *const kinds[] = {"request", "result", "error", "notification",
+                                        "noise",   "stderr", "batch", "frame"};
+    static const char *const methods[] = {"'tools/call'", "'tools/list'", "'ping'", "NULL"};
+    static const char *const targets[] = {"'send'", "'read*'", "''", "NULL"};
+    static const char *const found[] = {"NULL", "'timeout'", "'crlf,tool-error'", "'server-gone'",
+                                        "'interrupted'"};
+    static const char *const actions[] = {"forwarded", "forwarded", "refused", "swallowed"};
+    struct unit_random r = {.s = 20261126};
+    char text[512], request[32];
+    sql_run(v->db, "BEGIN");
+    for (int seq = 1; seq <= MESSAGES; seq++) {
+        size_t of = unit_random(&r, 40);
+        snprintf(request, sizeof request, "%d", seq - (int)of);
+        snprintf(text, sizeof text,
+                 "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, size,"
+                 " redactions, action, request_seq, finding, method, target) VALUES"
+                 " ((7 << 36) + %d, 7, %d, %d, 'c2s', '%s', '%s', 7, 0, '%s', %s, %s, %s, %s)",
+                 seq, seq, seq * 1000, unit_random(&r, 2) == 0 ? "peer" : "interposer",
+                 kinds[unit_random(&r, MI_COUNT(kinds))],
+                 actions[unit_random(&r, MI_COUNT(actions))], of > 0 && of < 30 ? request : "NULL",
+                 found[unit_random(&r, MI_COUNT(found))],
+                 methods[unit_random(&r, MI_COUNT(methods))],
+                 targets[unit_random(&r, MI_COUNT(targets))]);
+        sql_run(v->db, text);
+    }
+    for (int i = 0; i < 20; i++) {
+        snprintf(text, sizeof text,
+                 "INSERT INTO events (session_id, t_us, kind) VALUES (7, %d, 'e')", i * 50000);
+        sql_run(v->db, text);
+    }
+    sql_run(v->db, "DELETE FROM messages WHERE seq % 17 = 3; COMMIT");
+}
+
+static const struct filter field = {
+    .tool = "s*", .failed = true, .since_us = INT64_MIN, .until_us = INT64_MAX};
+static const struct filter message_filters[] = {
+    {.method = "tools/call", .until_us = INT64_MAX},
+    {.method = "tools/*", .until_us = INT64_MAX},
+    {.method = "", .until_us = INT64_MAX},
+    {.tool = "send", .until_us = INT64_MAX},
+    {.tool = "read\\*", .until_us = INT64_MAX},
+    {.tool = "*", .until_us = INT64_MAX},
+    {.tool = "", .until_us = INT64_MAX},
+    {.failed = true, .until_us = INT64_MAX},
+    {.failed = true, .method = "*l*", .until_us = INT64_MAX},
+    {.kinds = 1u << KIND_ERROR | 1u << KIND_STDERR, .until_us = INT64_MAX},
+    {.kinds = 1u << KIND_RESULT, .statuses = 1u << CALL_OK, .until_us = INT64_MAX},
+    {.statuses = 1u << CALL_REFUSED, .until_us = INT64_MAX},
+    {.statuses = 1u << CALL_TOOL_ERROR | 1u << CALL_ERROR, .until_us = INT64_MAX},
+    {.slow_us = 12000, .until_us = INT64_MAX},
+    {.slow_us = 12000, .failed = true, .tool = "send", .until_us = INT64_MAX},
+    {.since_us = 7 * HOUR + 100000, .until_us = 7 * HOUR + 800000},
+    {.since_us = 7 * HOUR + 100001, .until_us = INT64_MAX, .also = &field},
+};
+
+struct messages {
+    const struct filter *f;
+    bool by_sql[MESSAGES + 1], by_check[MESSAGES + 1], listed[MESSAGES + 1];
+    int events, events_by_check;
+};
+
+static bool on_selected_message(void *ctx, const struct query_message *m)
+{
+    ((struct messages *)ctx)->by_sql[m->seq] = true;
+    return true;
+}
+
+static bool on_selected_event(void *ctx, const struct query_event *e)
+{
+    (void)e;
+    ((struct messages *)ctx)->events++;
+    return true;
+}
+
+static bool on_any_message(void *ctx, const struct query_message *m)
+{
+    struct messages *x = ctx;
+    x->by_check[m->seq] = filter_message(x->f, 7 * HOUR, m);
+    return true;
+}
+
+static bool on_any_event(void *ctx, const struct query_event *e)
+{
+    struct messages *x = ctx;
+    x->events_by_check += filter_event(x->f, 7 * HOUR, e);
+    return true;
+}
+
+static void test_filter_condition_of_messages_agrees_with_the_check(void **state)
+{
+    struct vault *v = *state;
+    struct buf error = {0};
+    struct query *q;
+    add_messages(v);
+    assert_int_equal(query_open(&q, v->temp.vault, &error), 0);
+    for (size_t i = 0; i < MI_COUNT(message_filters); i++) {
+        struct messages x = {.f = &message_filters[i]};
+        struct message_question question = {x.f, 7, 7 * HOUR, 0, INT64_MAX};
+        int64_t seq[MESSAGES];
+        size_t n = 0;
+        assert_int_equal(
+            query_timeline_of(q, &question, on_selected_message, on_selected_event, &x), 0);
+        assert_int_equal(query_timeline(q, 7, 0, INT64_MAX, on_any_message, on_any_event, &x), 0);
+        assert_int_equal(query_matching(q, &question, MESSAGES, seq, &n), 0);
+        for (size_t k = 0; k < n; k++)
+            x.listed[seq[k]] = true;
+        if (memcmp(x.by_sql, x.by_check, sizeof x.by_sql) != 0 || n == 0 ||
+            memcmp(x.listed, x.by_check, sizeof x.listed) != 0 || x.events != x.events_by_check)
+            fail_msg("filter %zu: %zu messages", i, n);
+    }
+    query_close(q);
+    buf_close(&error);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filter_condition_agrees_with_the_check),
         cmocka_unit_test(test_filter_condition_of_a_limited_list_selects_that_many),
+        cmocka_unit_test(test_filter_condition_of_messages_agrees_with_the_check),
         cmocka_unit_test(test_filter_project_is_a_directory_and_those_below_it),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -581,7 +581,7 @@ static void test_query_timeline_pages_are_bounded_by_bytes(void **state)
     sql_run(v->db, "COMMIT");
     struct query *q = open_it(v);
     struct page_row *page = NULL;
-    assert_int_equal(page_messages(q, 1, 0, 100, &page), 0);
+    assert_int_equal(page_messages(q, NULL, 1, 0, 100, &page), 0);
     size_t rows = 0;
     for (struct page_row *h = page; h != NULL; h = h->next)
         rows++;
@@ -676,7 +676,10 @@ static void test_query_facts_and_events_backwards(void **state)
                 {3999, 2, 2, 2000, true},        {0, 0, 0, INT64_MAX, false}};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct backwards b = {.last = INT64_MAX, .stop_at = rows[i].stop_at};
-        assert_int_equal(query_facts_back(q, 1, rows[i].to, rows[i].failed, seq_falls, &b), 0);
+        struct filter f = FILTER_ANY;
+        struct message_question x = {&f, 1, 0, 1, rows[i].to};
+        f.failed = rows[i].failed;
+        assert_int_equal(query_facts(q, &x, QUERY_BACKWARD, seq_falls, &b), 0);
         assert_int_equal(b.n, rows[i].n);
         assert_int_equal(b.last, rows[i].last);
     }
@@ -906,7 +909,10 @@ static void test_query_long_read_uses_many_short_transactions(void **state)
     assert_int_equal(m.changed, 3000);
     sql_run(v->db, reset);
     m = (struct meanwhile){.v = v};
-    assert_int_equal(query_facts(q, 1, KIND_REQUEST, changed_message, &m), 0);
+    struct filter requests = FILTER_ANY;
+    requests.kinds = 1u << KIND_REQUEST;
+    struct message_question x = {&requests, 1, 0, 1, INT64_MAX};
+    assert_int_equal(query_facts(q, &x, QUERY_FORWARD, changed_message, &m), 0);
     assert_int_equal(m.n, 5000);
     assert_int_equal(m.changed, 3000);
     m = (struct meanwhile){.v = v, .n = 1};

@@ -143,6 +143,10 @@ static void test_question_invalid_arguments_are_rejected(void **state)
     REJECTED("'tool:' is given twice", "tool:a", "tool:b");
     REJECTED("expected status:ok|tool-error|", "status:bad");
     REJECTED("expected kind:request|", "kind:");
+    REJECTED("expected took:>DURATION", "took:>soon");
+    REJECTED("expected took:>DURATION", "took:0");
+    REJECTED("unknown field 'is'; Fields are server:, ", "is:failed");
+    REJECTED("kind: and took:; 'is failed' or --exact searches this text", "is:failed");
     const char *many[SEARCH_TERMS_MAX + 2] = {0};
     for (size_t i = 0; i < SEARCH_TERMS_MAX + 1; i++)
         many[i] = "word";
@@ -152,15 +156,15 @@ static void test_question_invalid_arguments_are_rejected(void **state)
 static void test_question_fields_are_distinguished_from_texts(void **state)
 {
     (void)state;
-    struct settings s = READ("tool:send_*", "a word", "toolbox:x", "kind:request", "server:");
+    struct settings s = READ("tool:send_*", "a word", "http://x", "kind:request", "server:");
     struct question x;
     assert_int_equal(question_open(&x, &s), EXIT_FINE);
     assert_string_equal(x.field[QUESTION_TOOL], "send_*");
     assert_string_equal(x.field[QUESTION_SERVER], "");
     assert_null(x.field[QUESTION_STATUS]);
-    assert_int_equal(x.kind, KIND_REQUEST);
+    assert_int_equal(x.fields.kinds, 1u << KIND_REQUEST);
     assert_int_equal(x.terms.n, 2);
-    assert_string_equal(buf_str(&x.terms.term[1].text), "toolbox:x");
+    assert_string_equal(buf_str(&x.terms.term[1].text), "http://x");
     assert_true(x.narrowed);
     assert_false(x.all_exact);
     question_close(&x);
@@ -214,26 +218,28 @@ static void test_question_matches_messages_by_their_fields(void **state)
     settings_close(&s);
 }
 
-static void test_question_kind_follows_from_the_status(void **state)
+static void test_question_fields_are_a_filter(void **state)
 {
     (void)state;
     static const struct {
         const char *word;
-        enum row_kind kind;
+        struct filter is;
     } rows[] = {
-        {"word", KIND_UNKNOWN},
-        {"status:ok", KIND_RESULT},
-        {"status:tool-error", KIND_RESULT},
-        {"status:error", KIND_ERROR},
-        {"status:timeout", KIND_ERROR},
-        {"status:refused", KIND_UNKNOWN},
-        {"kind:batch", KIND_BATCH},
+        {"word", {.failed = false}},
+        {"status:failed", {.failed = true}},
+        {"status:tool-error", {.statuses = 1u << CALL_TOOL_ERROR}},
+        {"kind:batch", {.kinds = 1u << KIND_BATCH}},
+        {"took:>1.5s", {.slow_us = 1500000}},
+        {"took:200ms", {.slow_us = 200000}},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct question x;
         struct settings s = READ(rows[i].word);
         assert_int_equal(question_open(&x, &s), EXIT_FINE);
-        assert_int_equal(question_kind(&x), rows[i].kind);
+        const struct filter *f = x.filter.also, *is = &rows[i].is;
+        if (f->failed != is->failed || f->statuses != is->statuses || f->kinds != is->kinds ||
+            f->slow_us != is->slow_us || x.narrowed == (i == 0))
+            fail_msg("%s", rows[i].word);
         question_close(&x);
         settings_close(&s);
     }
@@ -250,7 +256,7 @@ int main(void)
         cmocka_unit_test(test_question_fields_are_distinguished_from_texts),
         cmocka_unit_test(test_question_exact_texts_do_not_use_the_index),
         cmocka_unit_test(test_question_matches_messages_by_their_fields),
-        cmocka_unit_test(test_question_kind_follows_from_the_status),
+        cmocka_unit_test(test_question_fields_are_a_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
