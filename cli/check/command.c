@@ -39,8 +39,8 @@ static const char about[] =
     "FILE contains a `/` or a `.` and is a cassette. Without either: the newest\n"
     "session that has a message, or with --all, --server, --client, --since or\n"
     "--until all matching sessions, oldest first.\n"
-    "--tool, --method, --failed, --since and --until select the messages that are\n"
-    "reported.\n"
+    "--tool, --method, --failed, --slow, --since and --until select the messages\n"
+    "that are reported.\n"
     "Exit status: 0 no finding of --fail-on; 1 such a finding; 2 usage error;\n"
     "3 failure.\n";
 /* clang-format on */

@@ -205,7 +205,8 @@ static int compare_rows(struct diffing *x, int64_t began_us)
         int st = result_look(&x->result, x->diff, i);
         if (st < 0)
             return st;
-        if (x->filter.failed && !result_failed(&x->result))
+        if ((x->filter.failed && !result_failed(&x->result)) ||
+            (x->filter.slow_us > 0 && !result_took(&x->result, x->filter.slow_us)))
             continue;
         result_count(&x->counts, &x->result);
         put_row(x);

@@ -25,6 +25,12 @@ bool result_failed(const struct result *r)
            (r->has[DIFF_B] && call_status_failed(r->call[DIFF_B].status));
 }
 
+bool result_took(const struct result *r, int64_t us)
+{
+    return (r->has[DIFF_A] && r->call[DIFF_A].took_us >= us) ||
+           (r->has[DIFF_B] && r->call[DIFF_B].took_us >= us);
+}
+
 /* ---- names ---- */
 
 const char *result_change_name(enum result_change c)

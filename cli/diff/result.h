@@ -55,6 +55,8 @@ struct slice result_text(const struct result *r, struct result_span s);
 /* The method and target of the row. */
 const struct diff_call *result_call(const struct result *r);
 bool result_failed(const struct result *r); /* a call of the row failed */
+/* Whether a call of the row took at least this long. */
+bool result_took(const struct result *r, int64_t us);
 
 const char *result_change_name(enum result_change c); /* "same", "changed", … */
 const char *result_part_name(enum diff_part p);       /* "request", "result", "error", "answer" */

@@ -34,7 +34,8 @@ static bool on_call(void *ctx, const struct query_call *x)
         .status = status,
         .from_server = from_server,
         .selected = filter_at(c->filter, x->started_at_us) &&
-                    filter_call(c->filter, x->method, x->target) && (!c->filter->failed || failed),
+                    filter_call(c->filter, x->method, x->target) && (!c->filter->failed || failed) &&
+                    (c->filter->slow_us == 0 || (ended && x->duration_us >= c->filter->slow_us)),
         .has_error_code = answered && x->has_error_code,
         .error_code = x->error_code,
     };

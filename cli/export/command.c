@@ -45,8 +45,8 @@ static const char about[] =
     "  html      one page with timeline, filter and latencies; needs no network\n"
     "            (.html, .htm)\n"
     "\n"
-    "--tool, --method, --failed, --since and --until select calls, or messages as in\n"
-    "`show` with the format jsonl. A cassette is always a whole session.\n";
+    "--tool, --method, --failed, --slow, --since and --until select calls, or with\n"
+    "the format jsonl messages, as in `show`. A cassette is always a whole session.\n";
 /* clang-format on */
 
 static bool on_lines(void *ctx, struct slice lines)
@@ -204,8 +204,8 @@ static int run(const struct settings *s)
     filter_read(&f, s);
     if (is_cassette(s) && filter_selects(&f))
         return settings_usage(
-            s, "a cassette is a whole session: --tool, --method, --failed, --since and --until "
-               "require --format jsonl, csv, otlp, markdown or html");
+            s, "a cassette is a whole session: --tool, --method, --failed, --slow, --since and "
+               "--until require --format jsonl, csv, otlp, markdown or html");
     int status = check_file(s);
     return status == EXIT_FINE ? session_command(s, export) : status;
 }

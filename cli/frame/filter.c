@@ -30,6 +30,8 @@ void filter_read(struct filter *f, const struct settings *s)
         .since_us = INT64_MIN,
         .until_us = INT64_MAX,
     };
+    if (text_of(s, "slow") != NULL)
+        f->slow_us = settings_duration_us(s, "slow");
     if (text_of(s, "since") != NULL)
         f->since_us = settings_when_us(s, "since");
     if (text_of(s, "until") != NULL)

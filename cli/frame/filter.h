@@ -29,8 +29,9 @@
 #define FILTER_CALL_OPTS                                                                           \
     {0, "tool", "NAME", NULL, "only calls of this tool; may be a glob"},                           \
         {0, "method", "NAME", NULL, "only this method and answers to it; may be a glob"},          \
+        {0, "failed", NULL, NULL, "only failed calls and rejected messages"},                      \
     {                                                                                              \
-        0, "failed", NULL, NULL, "only failed calls and rejected messages"                         \
+        0, "slow", "DURATION", NULL, "only calls that took at least this long"                     \
     }
 
 /* For those that read several sessions. */

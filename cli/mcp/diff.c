@@ -163,7 +163,8 @@ static int compare_rows(struct comparing *x)
         if (st < 0)
             return st;
         if ((x->result->change == RESULT_SAME && !x->result->look.unread) ||
-            (c->filter.failed && !result_failed(x->result)))
+            (c->filter.failed && !result_failed(x->result)) ||
+            (c->filter.slow_us > 0 && !result_took(x->result, c->filter.slow_us)))
             continue;
         if (rows_begin(&x->rows, 1, i)) /* not a place in a session */
             add_row(c, x->result);

@@ -49,7 +49,7 @@ static int read_question(struct tool_call *c, struct question *x)
                *kind = tool_text(c, "kind");
     if (text == NULL && status == NULL && kind == NULL && !filter_has_call(&c->filter)) {
         buf_adds(&c->error,
-                 "nothing to search for: give text, tool, method, status, kind or failed");
+                 "nothing to search for: give text, tool, method, status, kind, failed or slow");
         return MI_EINVAL;
     }
     x->filter = c->filter;

@@ -37,6 +37,7 @@ static const struct guess guesses[] = {
 static const struct guess options[] = {
     {"status|kind", "`search` has fields for it: search status:timeout, search kind:error"},
     {"error|errors", "`--failed` selects failed calls, in `sessions`, `show`, `tail`, `stats`, `search`, `check` and `export`"},
+    {"took|took-over|longer-than", "`--slow` selects calls that took at least this long: --slow 1s"},
     {"follow", "`tail` follows the messages"},
     {"color|colour|no-color|no-colour", "colours are used on a terminal only, and not with `NO_COLOR=1` in the environment"},
 };

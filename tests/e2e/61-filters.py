@@ -142,7 +142,7 @@ def _(t):
             for i, (tool, failed) in enumerate((("read", False), ("write", True), ("read", True), ("list", False))):
                 add_message(db, s, 2 * i + 1, kind="request", rpc_id=str(i), method="tools/call", target=tool, t_us=i * 10**6, finding="duplicate-key",
                             body='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{}}}' % (i, tool))
-                add_message(db, s, 2 * i + 2, kind="result", direction="s2c", rpc_id=str(i), t_us=i * 10**6 + 1000, request_seq=2 * i + 1,
+                add_message(db, s, 2 * i + 2, kind="result", direction="s2c", rpc_id=str(i), t_us=i * 10**6 + (500, 2000, 3000, 1999)[i], request_seq=2 * i + 1,
                             finding="tool-error,duplicate-key" if failed else "duplicate-key",
                             body='{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"x"}]}}' % i)
 
@@ -160,6 +160,9 @@ def _(t):
                        (("--method", "ping"), []),
                        (("--failed",), [x for x in every if x[1] in (4, 6)]),
                        (("--failed", "--tool", "read"), [x for x in every if x[1] == 6]),
+                       (("--slow", "2ms"), [x for x in every if x[1] in (4, 6)]),
+                       (("--slow", "3ms", "--tool", "re*"), [x for x in every if x[1] == 6]),
+                       (("--slow", "1s"), []),
                        (("--server", "files"), [x for x in every if x[0] != 2]),
                        (("--client", "b", "--failed"), [(3, 4), (3, 6)]),
                        (("--since", when(2 * 10**7 + 2 * 10**6)), [x for x in every if x > (2, 4)]),
@@ -168,7 +171,7 @@ def _(t):
                        (("--session", "1", "--failed"), [(1, 4), (1, 6)])):
         if want:
             eq(places(["tail", "-n", "99"], *args), want, f"tail {args}")
-            eq(places(["search", "-n", "0", *(() if "--tool" in args or "--method" in args or "--failed" in args else ("method:*",))], *args), want, f"search {args}")
+            eq(places(["search", "-n", "0", *(() if {"--tool", "--method", "--failed", "--slow"} & set(args) else ("method:*",))], *args), want, f"search {args}")
             calls = sum(json.loads(x)["calls"] for x in run(t, "stats", "--json", *args).splitlines())
             eq(calls, len({(s, (i + 1) // 2) for s, i in want}), f"stats {args}")
         if "--session" in args:

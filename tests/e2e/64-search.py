@@ -48,6 +48,7 @@ QUERIES = (
     (["-x", "nvoice"], [8, 5, 3, 2, 1]), (["-x", 'sent "today"'], [2]), (["-x", '"text":"invoice'], [3]), (["-x", "new"], [5]),
     (["-x", "C:\\new"], [5]), (["-x", "INVOICE"], []), (["-x", " not found"], [3]),
     (["tool:send"], [6, 2, 1]), (["tool:*", "invoice"], [3, 1]), (["tool:fetch", "found"], [4, 3]), (["method:resources/*"], [8, 7]),
+    (["status:failed"], [8, 7, 6, 4]), (["status:failed", "invoice"], [8]), (["took:1us"], [8, 6, 4, 2]), (["took:>1us", "tool:send"], [6, 2]), (["took:1s"], []),
     (["status:ok"], [2]), (["status:tool-error"], [6]), (["status:error"], [4]), (["status:refused"], [8, 7]), (["status:timeout"], []),
     (["kind:stderr"], [5]), (["kind:request"], [7, 3, 1]), (["kind:error", "invoice"], [8]), (["paid", "status:tool-error"], [6]),
     (["invoice", "paid", "kind:result"], []))
@@ -113,17 +114,18 @@ def _(t):
     make(t)
     r = t.run("search", "nothing", "--vault", t.vault)
     eq((r.returncode, r.stdout, r.stderr), (1, b"", b""), "nothing")
-    for args, says in (([], "nothing to search for"), ([""], "empty TEXT"), (["status:bad"], "expected status:ok|tool-error|error|"),
+    for args, says in (([], "nothing to search for"), ([""], "empty TEXT"), (["status:bad"], "expected status:failed|ok|tool-error|error|"),
                        (["tools:echo"], "unknown field 'tools'; did you mean 'tool:echo'? Fields are server:, client:, tool:, "),
+                       (["is:failed"], "unknown field 'is'; Fields are server:, "), (["took:soon"], "expected took:>DURATION, such as took:>1s"),
                        (["x", "sever:mail"], "did you mean 'server:mail'?"), (["methods:ping"], "--exact searches this text"),
                        (["kind:"], "expected kind:request|"), (["tool:a", "tool:b"], "'tool:' is given twice"), (["-n", "x", "y"], "--limit")):
         check(says in fails(t, 2, "search", *args, "--vault", t.vault), f"{args}")
 
 
-@case("search: a colon after a word that is not close to a field, or with --exact, is text")
+@case("search: a colon after a word that does not look like a field, or with --exact, is text")
 def _(t):
     make(t)
-    for args in (["tools:echo", "--exact"], ["http://example.com"], ["note:nothing"], ["/tmp/x:1"], [":zzz"]):
+    for args in (["tools:echo", "--exact"], ["http://example.com"], ["note:nothing", "--exact"], ["note: x"], ["localhost:80"], ["std::x"], ["/tmp/x:1"], [":zzz"]):
         eq(t.run("search", *args, "--vault", t.vault).returncode, 1, f"{args}")
 
 

@@ -162,7 +162,7 @@ def _(t):
     eq(bash(t, "tail", "--tool", ""), ["read_file", "read_all"], "tools; no name that a shell would interpret")
     eq(bash(t, "tail", "--tool", "read_f"), ["read_file"], "one tool")
     check({"initialize", "tools/call"} <= set(bash(t, "tail", "--method", "")), "methods")
-    eq(bash(t, "search", "to"), ["tool:"], "a field")
+    eq(bash(t, "search", "to"), ["tool:", "took:"], "fields")
     eq(bash(t, "search", "tool", ":"), ["read_file", "read_all"], "its values")
     eq(bash(t, "search", "tool", ":", "read_a"), ["read_all"], "the beginning of one")
     eq(bash(t, "search", "status", ":", "re"), ["refused"], "a status")

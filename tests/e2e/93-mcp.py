@@ -202,7 +202,7 @@ def _(t):
     eq([(x["session_id"], x["seq"], x["found"], x["status"]) for x in got["matches"]], [(1, 5, "no such file", "tool-error")], "matches")
     check("no such file" in text and "session 1 seq 5 " in text, text)
     for arguments, seqs in (({"kind": "stderr"}, [2]), ({"status": "timeout"}, [9]), ({"tool": "slow"}, [10, 9, 8]), ({"text": "o such", "exact": True}, [5]),
-                            ({"text": "sent", "session": 1}, []), ({"text": "sen*"}, [2, 1]), ({"failed": True}, [9, 7, 6, 5])):
+                            ({"text": "sent", "session": 1}, []), ({"text": "sen*"}, [2, 1]), ({"failed": True}, [9, 7, 6, 5]), ({"slow": "2ms"}, [3])):
         eq([x["seq"] for x in m.call("search", **arguments)[0]["matches"]], seqs, f"{arguments}")
 
     got, text = m.call("stats", server="files")
@@ -533,6 +533,7 @@ def _(t):
     check('changed "tools/call" "changed", in the base seq 3 ok in 1.00ms, in the session seq 3 tool-error in 1.00ms\n  request "/arguments/path"' in text, text)
     check({"name": "server_version", "a": "2", "b": "3", "counts": False} in got["session"], got["session"])
     eq([x["target"] for x in m.call("diff", session=3, base=1, failed=True)[0]["rows"]], ["changed"], "failed")
+    eq(m.call("diff", session=3, base=1, slow="1s")[0]["rows"], [], "slow")
     eq([x["target"] for x in m.call("diff", session=3, tool="new")[0]["rows"]], ["new"], "tool")
     eq(m.call("diff", session=2, base=1, ignore=["/arguments/*", "/content/*/text"])[0]["rows"], [], "ignored places")
     for arguments, why in (({"session": 4}, "no finished session before"), ({"session": 1}, "no finished session before"), ({"session": 9}, "no session 9"),

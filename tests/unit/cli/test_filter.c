@@ -141,7 +141,7 @@ static void test_question_invalid_arguments_are_rejected(void **state)
     REJECTED("nothing to search for", "-x");
     REJECTED("empty TEXT", "a", "");
     REJECTED("'tool:' is given twice", "tool:a", "tool:b");
-    REJECTED("expected status:ok|tool-error|", "status:bad");
+    REJECTED("expected status:failed|ok|tool-error|", "status:bad");
     REJECTED("expected kind:request|", "kind:");
     REJECTED("expected took:>DURATION", "took:>soon");
     REJECTED("expected took:>DURATION", "took:0");
