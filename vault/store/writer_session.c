@@ -2,9 +2,12 @@
 #include "vault/store/commitment.h"
 #include "vault/store/db.h"
 #include "vault/store/ledger.h"
+#include "vault/store/schema.h"
 #include "vault/store/writer_state.h"
 
 #include "redact/sanitizer.h"
+
+#include <stdio.h>
 
 static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
 {
@@ -41,6 +44,17 @@ static struct slice until_nul(struct slice text)
         FIELD_UPDATE_##journal, ,                                                                  \
         FIELD_EITHER(FIELD_NUMBER_##type, sqlite3_bind_int64, connect_bind)(q, at++, n.name);)
 
+/* Ids of its messages would be out of range. Recorders do not get that far: somebody has written the row. */
+static int fail_no_id(struct writer *s)
+{
+    s->rc = SQLITE_CONSTRAINT;
+    snprintf(s->error, sizeof s->error,
+             "no id is left for a session: a row of the tables `sessions` or `calls` has the id of "
+             "session %lld, the last one; remove it, or choose another vault with --vault",
+             (long long)SCHEMA_SESSION_MAX);
+    return MI_ESTORE;
+}
+
 static int add_session(struct writer *s, const struct session_record *session, int64_t *ret_id)
 {
     sqlite3_stmt *q = s->q[Q_SESSION];
@@ -76,6 +90,8 @@ static int add_session(struct writer *s, const struct session_record *session, i
     sqlite3_clear_bindings(q);
     for (size_t i = 0; i < CLEAN_TEXTS; i++)
         buf_close(&text[i]);
+    if (st == 0 && (id < 1 || id > SCHEMA_SESSION_MAX))
+        st = fail_no_id(s);
     /* The id may have belonged to one that was removed, if nobody knows: its position must not be taken over. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)

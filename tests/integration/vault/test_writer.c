@@ -296,6 +296,36 @@ static void test_writer_id_of_a_removed_session_is_not_used_again(void **state)
     assert_int_equal(add_session(f), 51); /* a call that was left behind is not one of it */
 }
 
+/* Message ids of a later session would be negative. */
+static void test_writer_session_after_the_last_id_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const forged[] = {
+        "INSERT INTO calls (id, direction, origin, status, t_us, request_size) VALUES"
+        " (134217727 << 36, 'c2s', 'peer', 'ok', 0, 0)",
+        "UPDATE sessions SET id = 134217727",
+        "UPDATE sessions SET id = 9223372036854775807",
+    };
+    struct session_record other = a_session;
+    int64_t id = 0;
+    other.uid = slice_of("01ARZ3NDEKTSV4RRFFQ69G5FAW");
+    open_store(f, false);
+    add_session(f);
+    for (size_t i = 0; i < MI_COUNT(forged); i++) {
+        ask(&f->t, forged[i]);
+        assert_int_equal(writer_begin(f->s, 0), 0);
+        assert_int_equal(writer_session_add(f->s, &other, &id), MI_ESTORE);
+        assert_non_null(strstr(writer_error(f->s), "no id is left for a session"));
+        assert_false(writer_busy(f->s) || writer_damaged(f->s) || writer_full(f->s));
+        writer_rollback(f->s);
+        assert_string_equal(ask(&f->t, "SELECT count(*) FROM sessions"), "1");
+        ask(&f->t, "DELETE FROM calls");
+    }
+    ask(&f->t, "UPDATE sessions SET id = 134217726");
+    assert_int_equal(writer_session_add(f->s, &other, &id), 0); /* the last one */
+    assert_int_equal(id, 134217727);
+}
+
 static void test_writer_session_update_changes_only_given_columns(void **state)
 {
     struct fixture *f = *state;
@@ -938,6 +968,7 @@ int main(void)
         T(test_writer_position_is_stored_with_the_rows_before_it),
         T(test_writer_position_of_a_removed_session_is_not_taken_over),
         T(test_writer_id_of_a_removed_session_is_not_used_again),
+        T(test_writer_session_after_the_last_id_is_an_error),
         T(test_writer_session_update_changes_only_given_columns),
         T(test_writer_rows_written_twice_are_stored_once),
         T(test_writer_row_is_stored_without_its_body_unless_bodies_are_wanted),
