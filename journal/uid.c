@@ -47,11 +47,3 @@ bool uid_is_valid(struct slice text)
             return false;
     return true;
 }
-
-int64_t uid_time_ms(struct slice uid)
-{
-    int64_t ms = 0;
-    for (size_t i = 0; i < UID_TIME_LEN; i++)
-        ms = ms << 5 | ((const char *)memchr(digits, uid.p[i], sizeof digits - 1) - digits);
-    return ms;
-}

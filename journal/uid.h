@@ -17,7 +17,5 @@ MI_MUST int uid_make(int64_t wall_us, char *ret);
 void uid_begin(int64_t wall_us, char ret[UID_TIME_LEN + 1]);
 /* Whether a text has the form of a uid. */
 bool uid_is_valid(struct slice text);
-/* The time with which a valid uid was made: milliseconds since the epoch. */
-int64_t uid_time_ms(struct slice uid);
 
 #endif

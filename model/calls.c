@@ -16,23 +16,6 @@ static int64_t time_of(const struct call_message *m)
                                      : m->t_us;
 }
 
-struct call call_begin(const struct call_message *request)
-{
-    enum call_status status = call_status_before(request->action);
-    return (struct call){
-        .seq = request->seq,
-        .t_us = time_of(request),
-        .duration_us = status == CALL_OPEN ? -1 : 0,
-        .request_size = request->size,
-        .response_size = -1,
-        .direction = request->direction,
-        .origin = request->origin,
-        .status = status,
-        .method = request->method,
-        .target = request->target,
-    };
-}
-
 static bool is_answer(const struct call_message *m)
 {
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
@@ -158,7 +141,19 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
     if (!GROW(c->call, c->n, c->cap))
         return MI_ENOMEM;
     struct call *call = &c->call[c->n];
-    *call = call_begin(m);
+    enum call_status status = call_status_before(m->action);
+    *call = (struct call){
+        .seq = m->seq,
+        .t_us = time_of(m),
+        .duration_us = status == CALL_OPEN ? -1 : 0,
+        .request_size = m->size,
+        .response_size = -1,
+        .direction = m->direction,
+        .origin = m->origin,
+        .status = status,
+        .method = m->method,
+        .target = m->target,
+    };
     if (call_set_keep_text(c, &call->method) < 0 || call_set_keep_text(c, &call->target) < 0)
         return MI_ENOMEM;
     if (m->origin == ROW_INTERPOSER)

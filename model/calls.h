@@ -57,8 +57,6 @@ struct call {
 
 /* ---- one call ---- */
 
-/* The call that a request begins. */
-struct call call_begin(const struct call_message *request);
 /* Whether a message that belongs to the call ends it. */
 bool call_ends(const struct call *c, const struct call_message *m);
 void call_end(struct call *c, const struct call_message *m); /* if call_ends() */

@@ -24,7 +24,8 @@ static bool fits_glob(const char *glob, struct slice text)
     return fits;
 }
 
-bool filter_name(const char *glob, struct slice text)
+/* NULL matches everything. */
+static bool fits_name(const char *glob, struct slice text)
 {
     if (glob == NULL)
         return true;
@@ -33,7 +34,7 @@ bool filter_name(const char *glob, struct slice text)
     return filter_is_glob(glob) ? fits_glob(glob, text) : slice_is(text, glob);
 }
 
-bool filter_project(const char *project, struct slice cwd)
+static bool is_in_project(const char *project, struct slice cwd)
 {
     if (project == NULL)
         return true;
@@ -56,23 +57,22 @@ bool filter_at(const struct filter *f, int64_t at_us)
 bool filter_session(const struct filter *f, enum filter_time time, const struct query_session *s)
 {
     if (f->also != NULL &&
-        (!filter_name(f->also->server, s->name) || !filter_name(f->also->client, s->client_name)))
+        (!fits_name(f->also->server, s->name) || !fits_name(f->also->client, s->client_name)))
         return false;
     bool too_old = s->ended_at_us != 0 && s->ended_at_us < f->since_us;
     bool then = time == FILTER_BEGAN ? filter_at(f, s->started_at_us)
                                      : !too_old && s->started_at_us < f->until_us;
     return then && (f->session_id == 0 || s->id == f->session_id) &&
-           (f->up_to_id == 0 || s->id <= f->up_to_id) && filter_name(f->server, s->name) &&
-           filter_name(f->client, s->client_name) && filter_project(f->project, s->cwd);
+           (f->up_to_id == 0 || s->id <= f->up_to_id) && fits_name(f->server, s->name) &&
+           fits_name(f->client, s->client_name) && is_in_project(f->project, s->cwd);
 }
 
 bool filter_call(const struct filter *f, struct slice method, struct slice target)
 {
-    if (!filter_name(f->method, method) ||
-        (f->also != NULL && !filter_call(f->also, method, target)))
+    if (!fits_name(f->method, method) || (f->also != NULL && !filter_call(f->also, method, target)))
         return false;
     return f->tool == NULL ||
-           (method.p != NULL && slice_is(method, "tools/call") && filter_name(f->tool, target));
+           (method.p != NULL && slice_is(method, "tools/call") && fits_name(f->tool, target));
 }
 
 static bool fits_statuses(const struct filter *f, const struct query_message *m)
@@ -127,7 +127,7 @@ static void add_time(struct where *w, const char *condition, int64_t us)
     add_value(w, condition, (struct cell){.type = CELL_INT, .number = us}, "");
 }
 
-/* A name is compared by SQLite, which can then ask a store for it alone; a glob by filter_name(). */
+/* A name is compared by SQLite, which can then ask a store for it alone; a glob by fits(). */
 static void add_name(struct where *w, const char *column, const char *name)
 {
     char before[160];
@@ -298,14 +298,14 @@ static void sql_fits(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *glob = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, filter_name(glob, text_of(value[0])));
+    sqlite3_result_int(to, fits_name(glob, text_of(value[0])));
 }
 
 static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *project = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, filter_project(project, text_of(value[0])));
+    sqlite3_result_int(to, is_in_project(project, text_of(value[0])));
 }
 
 /* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if it has none */

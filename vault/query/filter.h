@@ -54,10 +54,6 @@ enum filter_time {
  * A message of a cassette is in no table. */
 
 bool filter_is_glob(const char *name);
-/* Whether the text matches the name or glob. NULL matches everything. */
-bool filter_name(const char *glob, struct slice text);
-/* Whether the working directory is the project, or below it. The same globs. */
-bool filter_project(const char *project, struct slice cwd);
 bool filter_session(const struct filter *f, enum filter_time time, const struct query_session *s);
 bool filter_at(const struct filter *f, int64_t at_us);
 /* Whether the method and target of a request match. */

@@ -151,11 +151,6 @@ static int add_sql(struct db *d, const char *sql, struct buf *ret)
     return ret->failed ? MI_ENOMEM : 0;
 }
 
-int db_sql(struct db *d, size_t i, struct buf *ret)
-{
-    return add_sql(d, d->kind->sql[i], ret);
-}
-
 /* Its place among those that are kept. NULL: it is not there. */
 static sqlite3_stmt **find_kept(struct db *d, const char *sql)
 {

@@ -61,9 +61,6 @@ void db_close(struct db *d);
  * transaction is open. */
 bool db_is_outdated(const struct db *d);
 
-/* The statement with this name as it is prepared. MI_ESTORE or MI_ENOMEM. */
-MI_MUST int db_sql(struct db *d, size_t i, struct buf *ret);
-
 /* The sentence of the last failure. MI_ESTORE or MI_ENOMEM. */
 int db_fail(struct db *d);
 /* The same with another reason than SQLite's. MI_ESTORE. */

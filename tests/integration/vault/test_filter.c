@@ -148,8 +148,12 @@ static void test_filter_project_is_a_directory_and_those_below_it(void **state)
         {"*/app", "/home/me/app/src", false},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct slice cwd = rows[i].cwd != NULL ? slice_of(rows[i].cwd) : (struct slice){0};
-        if (filter_project(rows[i].project, cwd) != rows[i].matches)
+        struct query_session s = {.name = slice_of("files")};
+        struct filter f = FILTER_ANY;
+        if (rows[i].cwd != NULL)
+            s.cwd = slice_of(rows[i].cwd);
+        f.project = rows[i].project;
+        if (filter_session(&f, FILTER_HOLDS, &s) != rows[i].matches)
             fail_msg("row %zu", i);
     }
 }

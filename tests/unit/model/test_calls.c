@@ -166,10 +166,12 @@ static void test_calls_times_out_of_range_give_valid_durations(void **state)
         struct call_message a = answer(2, 1, KIND_RESULT);
         q.t_us = times[i][0];
         a.t_us = times[i][1];
-        struct call c = call_begin(&q);
-        assert_true(call_ends(&c, &a));
-        call_end(&c, &a);
-        assert_int_equal(c.duration_us, times[i][2]);
+        struct call_set c = {0};
+        struct call *call;
+        assert_int_equal(add(&c, &q, &call), CALLS_BEGAN);
+        assert_int_equal(add(&c, &a, &call), CALLS_ENDED);
+        assert_int_equal(call->duration_us, times[i][2]);
+        call_set_close(&c);
     }
 }
 
