@@ -337,6 +337,12 @@ def _(t):
 @case("text, JUnit, usage; an unreadable vault is status 3, not tampering")
 def _(t):
     session(t)
+    forged = copy(t)
+    change(forged, "UPDATE calls SET status = 'timeout' WHERE id = 1 << 36 | 4")
+    r = t.run("audit", "verify", "--vault", forged, "--junit", "-")
+    [failed] = [x for x in ET.fromstring(r.stdout)[0] if x.find("failure") is not None]
+    eq((r.returncode, failed.get("name")), (1, "session 1"), "a forged call")
+    check("call 4" in ET.tostring(failed, encoding="unicode"), ET.tostring(failed))
     change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
     r = t.run("audit", "verify", "--vault", t.vault, "--junit", t.tmp / "j.xml")
     text = r.stdout.decode()

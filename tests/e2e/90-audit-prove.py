@@ -91,6 +91,7 @@ def _(t):
     eq(v["messages"][0]["body"]["params"]["arguments"], {"to": "person-0@example.org"}, "arguments")
     eq(v["messages"][1]["body"]["result"]["content"][0]["text"], "fine 0", "answer")
     eq([m["seq"] for m in verdict(t, prove(t, "--seq", seq + 1), key)["messages"]], [seq, seq + 1], "from the answer")
+    eq(v["session"]["cwd"], t.rows("SELECT cwd FROM sessions ORDER BY id DESC LIMIT 1")[0][0].decode(), "the directory of the server")
     eq((v["records"], v["checkpoint"]["key"], v["checkpoint"]["compared"]), (3, key, False), "verdict")
     for bodies in ([], ["--bodies"]):
         out = ok(t.run("audit", "check", save(t, bundle), "--key", key, *bodies))

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 
 import lib
@@ -159,6 +160,19 @@ def _(t):
     for arguments, ids in (({"failed": True}, [1]), ({"live": True}, []), ({"server": "ma*"}, [2]), ({"client": "desk"}, [1]),
                            ({"since": "2026-11-21T10:15:37.001Z"}, [2]), ({"until": "2026-11-21T11:15:37Z"}, [1]), ({"limit": 1}, [2])):
         eq([x["id"] for x in m.call("list_sessions", **arguments)[0]["sessions"]], ids, f"{arguments}")
+    app = t.tmp / "app"
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        db.execute("UPDATE sessions SET cwd = ? || iif(id = 2, '/src', '') WHERE 1", [str(app)])
+    for project, ids in ((app, [2, 1]), (app / "src", [2]), (t.tmp, [2, 1]), (t.tmp / "ap", []), ("*/src", [2])):
+        select = {"project": str(project)}
+        eq([x["id"] for x in m.call("list_sessions", **select)[0]["sessions"]], ids, f"list_sessions {project}")
+        eq(sorted({x["session_id"] for x in m.call("list_calls", **select)[0]["calls"]}, reverse=True), ids, f"list_calls {project}")
+        eq(sorted({x["session_id"] for x in m.call("search", kind="request", **select)[0]["matches"]}, reverse=True), ids, f"search {project}")
+        eq(sorted({x["server"] for x in m.call("stats", **select)[0]["groups"]}), sorted(("files", "mail")[i - 1] for i in ids), f"stats {project}")
+        eq(sorted({x["session_id"] for x in m.call("findings", **select)[0]["findings"]}, reverse=True), ids, f"findings {project}")
+    eq(m.call("list_sessions", project=str(app / "src"))[0]["sessions"][0]["cwd"], f"{app}/src", "cwd")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        db.execute("UPDATE sessions SET cwd = NULL")
 
     got, text = m.call("list_calls")
     eq(statuses(got["calls"]), [(2, 1, "ok"), (1, 10, "open"), (1, 8, "timeout"), (1, 6, "refused"), (1, 4, "tool-error"), (1, 1, "ok")], "calls")
