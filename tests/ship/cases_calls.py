@@ -1,9 +1,11 @@
 """Calls at the store: they follow from the messages that are there, however these came."""
 import hashlib
+import itertools
 import json
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import time
 import types
@@ -19,6 +21,8 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 VIEW = re.search(r"CREATE OR REPLACE VIEW invocations.*?;", SCHEMA_1, re.S)[0]
 FINDINGS = (None, None, None, "tool-error", "timeout", "interrupted,late", "server-gone", "tool-changed", "unfinished-line",
             "own-request", "x,own-request", "own-request")
+ENDINGS = (None, "late", "tool-error", "timeout", "interrupted,late", "x,server-gone", "timeout,tool-error", "server-gone,timeout")
+STATUSES = ("ok", "tool-error", "error", "refused", "cancelled", "server-gone", "interrupted", "timeout", "open")
 TYPES = {"seq": "bigint", "t_us": "bigint", "direction": "text", "origin": "text", "kind": "text", "rpc_id": "text", "method": "text",
          "target": "text", "body": "text", "length": "bigint", "size": "bigint", "redactions": "bigint", "action": "text",
          "request_seq": "bigint", "error_code": "bigint", "batch_seq": "bigint", "finding": "text", "salt": "bytea",
@@ -211,6 +215,51 @@ def _(t):
     assert not wrong_calls(t.cluster, device), wrong_calls(t.cluster, device)[:3]
     assert int(t.cluster.psql("SELECT count(DISTINCT status) FROM mcp_interposer.call_rows")) == 9
     assert int(t.cluster.psql("SELECT count(*) FROM mcp_interposer.call_rows WHERE origin = 'interposer' AND closing_seq IS NOT NULL")) > 3
+
+
+def combinations():
+    """Pairs of a request and a message that belongs to it: each action, kind, origin and finding of both."""
+    messages = []
+    for asked in itertools.product(("forwarded", "refused", "swallowed"), ("c2s", "s2c"), ("peer", "interposer")):
+        for given in itertools.product(("forwarded", "refused", "swallowed"), ("c2s", "s2c"), ("peer", "interposer"),
+                                       ("result", "error", "notification", "noise", "stderr", "batch"), ENDINGS):
+            for (action, direction, origin, kind, finding), request in (((*asked, "request", None), None), (given, len(messages) + 1)):
+                m = {"seq": len(messages) + 1, "t_us": 10 * len(messages), "size": 1, "redactions": 0, "action": action, "direction": direction,
+                     "origin": origin, "kind": kind, "finding": finding, "request_seq": request, "rpc_id": "1"}
+                m |= {"method": "tools/call", "target": "echo"} if kind == "request" else {"error_code": -1} if kind == "error" else {}
+                commit(m)
+                messages.append(m)
+    return messages
+
+
+@case("calls: the store, the vault and its view of older sessions give the same status, whatever began and ended a call")
+def _(t):
+    device, vault, messages = Device(t, random.Random(6)), Vault(t.folder), combinations()
+    uid = device.begin(False)
+    for at in range(0, len(messages), 500):
+        device.send(uid, messages[at:at + 500], False)
+    vault.record(texts(1))
+    names = [k for k in messages[0] if k not in ("commitment",)] + ["method", "target", "error_code"]
+    db = sqlite3.connect(vault.path / "interposer.db")
+    with db:
+        db.execute("PRAGMA ignore_check_constraints = 1")
+        db.execute("INSERT INTO sessions (id, uid, name, command, started_at_us, ended_at_us, pid, host, record_level, interposer_version)"
+                   " VALUES (7, ?, 'server', '[]', 1, 2, 1, 'host', 'full', '1')", [uid])
+        db.executemany(f"INSERT INTO messages (id, session_id, {', '.join(names)}) VALUES ((7 << 36) + ?, 7, {', '.join('?' * len(names))})",
+                       [[m["seq"], *(m.get(k) for k in names)] for m in messages])
+    db.close()
+    view = dict(vault.rows("SELECT request_seq, status FROM invocations WHERE session_id = 7"))
+    vault.record(texts(1))      # a recorder adds the rows of `calls`, by model/status
+    wait_until(lambda: vault.rows("SELECT calls FROM sessions WHERE id = 7") == [(1,)], DEADLINE)
+    by_model = {seq: (status, closing, c2s and peer) for seq, status, closing, c2s, peer in vault.rows(
+        "SELECT id & 68719476735, status, closing_seq, direction = 'c2s', origin = 'peer' FROM calls WHERE id >> 36 = 7")}
+    store = {int(seq): (status, int(closing) if closing else None) for seq, status, closing in (
+        line.split("\t") for line in t.cluster.psql(f"SELECT seq, status, closing_seq FROM mcp_interposer.call_rows WHERE session_uid = '{uid}'").split("\n"))}
+    assert store == {seq: (status, closing) for seq, (status, closing, _) in by_model.items()}
+    assert len(store) == len(messages) // 2 and {s for s, _ in store.values()} == set(STATUSES)
+    shown = {seq: status for seq, (status, closing, client) in by_model.items() if client and not (status == "refused" and closing is None)}
+    assert view == {seq: s for seq, s in shown.items() if messages[seq - 1]["action"] != "swallowed" or by_model[seq][1] is not None}, \
+        [(x, view.get(x), shown.get(x)) for x in {*view, *shown} if view.get(x) != shown.get(x)][:5]
 
 
 def store_1(t):

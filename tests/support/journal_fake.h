@@ -2,7 +2,8 @@
  *
  * Like a real one it borrows a row's slices until the end of the loop turn: fake_journal_commit() copies them,
  * and what it copies is what the vault would store: names without escapes, text as valid UTF-8. Invocations are
- * formatted by the log directory, and never written. */
+ * formatted by the log directory, and never written. Their status must be the one that model/status gives the call by the
+ * message that ends it. */
 #ifndef MI_TESTS_JOURNAL_FAKE_H
 #define MI_TESTS_JOURNAL_FAKE_H
 
@@ -10,6 +11,7 @@
 
 #include "base/text.h"
 #include "journal/journal.h"
+#include "model/status.h"
 #include "record/process/log_directory.h"
 #include "wire/json/text.h"
 #include "wire/mcp/rule.h"
@@ -122,9 +124,40 @@ static inline void fake_update(void *owner, const struct session_update *u)
     fake_learn(j->protocol_version, u->protocol_version);
 }
 
+static inline bool fake_ends(const struct row *r, const struct invocation *x)
+{
+    bool answers = r->direction == ROW_S2C && (r->kind == KIND_RESULT || r->kind == KIND_ERROR);
+    bool cancels = r->direction == ROW_C2S && r->kind == KIND_NOTIFICATION;
+    return r->event == NULL && r->request_seq == x->seq && r->action == ROW_FORWARDED &&
+           (answers || cancels);
+}
+
+static inline void fake_check_status(const struct fake_journal *j, const struct invocation *x)
+{
+    struct buf names = {0};
+    size_t request = 0, end = 0;
+    while (request < j->n && (j->row[request].event != NULL || j->row[request].seq != x->seq))
+        request++;
+    while (end < j->n && !fake_ends(&j->row[end], x))
+        end++;
+    if (request == j->n || end == j->n) /* a cancellation is logged before its message */
+        return;
+    const struct row *e = &j->row[end];
+    for (int i = 0; i < FIND_COUNT; i++)
+        if ((e->findings & FINDING(i)) != 0)
+            buf_printf(&names, "%s,", finding_name((enum finding)i));
+    enum call_status by_row =
+        call_status_after(j->row[request].action, e->kind, e->origin, buf_slice(&names));
+    if (x->status != by_row)
+        fail_msg("the log has '%s', its row means '%s'", call_status_name(x->status),
+                 call_status_name(by_row));
+    buf_close(&names);
+}
+
 static inline void fake_log(void *owner, const struct invocation *x)
 {
     struct fake_journal *j = owner;
+    fake_check_status(j, x);
     log_directory_add(&j->log, x);
 }
 
