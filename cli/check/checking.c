@@ -15,7 +15,8 @@ struct checking {
     struct query *q;  /* NULL: a file */
     struct slice uid; /* of the session */
     const struct filter *filter;
-    int64_t started_at_us; /* of the session; 0: a file */
+    const struct checking_limit *limit; /* NULL: none */
+    int64_t started_at_us;              /* of the session; 0: a file */
     struct recheck recheck;
     struct buf body;                     /* owned; a large one */
     const struct query_message *message; /* the current one, … */
@@ -50,6 +51,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     struct checking *c = ctx;
     struct slice body = {0};
     const char *error;
+    if (c->limit != NULL && !c->limit->goes_on(c->limit->ctx))
+        return false;
     if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
         c->status = session_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
     if (c->status < 0) /* the body may have a finding */
@@ -87,10 +90,15 @@ int checking_file(struct check_report *r, const struct filter *f, const char *pa
 }
 
 int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                     const struct query_session *s, int64_t last_seq)
+                     const struct query_session *s, const struct checking_limit *limit)
 {
-    struct checking c = {
-        .report = r, .q = q, .uid = s->uid, .filter = f, .started_at_us = s->started_at_us};
+    struct checking c = {.report = r,
+                         .q = q,
+                         .uid = s->uid,
+                         .filter = f,
+                         .limit = limit,
+                         .started_at_us = s->started_at_us};
+    int64_t last_seq = limit != NULL ? limit->last_seq : INT64_MAX;
     recheck_open(&c.recheck);
     check_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
     check_set_server(r, s->name);

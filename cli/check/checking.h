@@ -11,9 +11,15 @@
 #include "cli/check/findings.h"
 #include "cli/frame/filter.h"
 
-/* Messages up to this one; INT64_MAX: all. */
+/* How far a session is checked: up to this message, as long as goes_on() is true, which is asked before each. */
+struct checking_limit {
+    int64_t last_seq; /* INT64_MAX: all */
+    bool (*goes_on)(void *ctx);
+    void *ctx;
+};
+/* limit: NULL: the whole session. */
 MI_MUST int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                             const struct query_session *s, int64_t last_seq);
+                             const struct query_session *s, const struct checking_limit *limit);
 MI_MUST int checking_file(struct check_report *r, const struct filter *f, const char *path,
                           struct buf *error);
 

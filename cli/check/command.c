@@ -76,7 +76,7 @@ static int check_one(const struct settings *s, struct check_report *report,
         return status;
     int st = query_session(*q, ref, &x);
     if (st == 0)
-        st = checking_session(report, filter, *q, &x, INT64_MAX);
+        st = checking_session(report, filter, *q, &x, NULL);
     return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
 
@@ -120,7 +120,7 @@ static int check_all(const struct settings *s, struct check_report *report, stru
     for (size_t i = w->n; st == 0 && i-- > 0;) {
         st = query_session_by_id(*q, w->id[i], &x);
         if (st == 0)
-            st = checking_session(report, &w->filter, *q, &x, INT64_MAX);
+            st = checking_session(report, &w->filter, *q, &x, NULL);
     }
     return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }

@@ -11,8 +11,8 @@
 #define BODY_MAX ((size_t)16 << 20) /* bytes of a large body that can be shown */
 #define SHOWN_BYTES 4000
 #define RELATED_MAX 20
-#define LOOK_UP 1000     /* messages, after which the client is asked whether it still waits */
-#define CHECKED_MAX 5000 /* messages that are checked to say why there is a finding */
+#define LOOK_UP 1000 /* messages, after which the client is asked whether it still waits */
+#define CHECK_US ((int64_t)500000) /* that messages are checked to say why there is a finding */
 
 enum { PART_REQUEST = 1, PART_ANSWER = 2, PART_BOTH = PART_REQUEST | PART_ANSWER };
 
@@ -29,6 +29,9 @@ struct reading {
     struct json_out related;
     int64_t related_n, left_out;
     struct check_report report; /* owned; the findings of request and answer */
+    int64_t first_us, last_us;  /* wall clock; of request and answer */
+    int64_t check_until_us;     /* monotonic clock */
+    bool late;                  /* not all messages were checked */
     struct buf large, brief;    /* owned; scratch */
     struct buf token; /* owned; the progress token of the request, JSON text; empty: none */
     int error;
@@ -169,17 +172,32 @@ static int note_findings(struct reading *r, const struct query_message *m)
     return added && !check_failed(&r->report) ? 0 : MI_ENOMEM;
 }
 
-/* The details of a finding follow from all messages before: so many are checked again. */
+static bool has_time(void *ctx)
+{
+    struct reading *r = ctx;
+    r->late = clock_mono_us() > r->check_until_us || !tool_goes_on(r->c);
+    return !r->late;
+}
+
+/* The details of a finding follow from all messages before, which are checked again. */
 static int check_messages(struct reading *r)
 {
-    struct filter all = FILTER_ANY;
-    int64_t last = r->closing_seq > 0 ? r->closing_seq : r->seq;
-    if (last > CHECKED_MAX)
-        return 0;
-    check_close(&r->report);
-    check_open(&r->report);
-    int st = checking_session(&r->report, &all, r->c->q, &r->session, last);
-    return st == 0 && check_failed(&r->report) ? MI_ENOMEM : st;
+    struct filter f = FILTER_ANY;
+    struct checking_limit limit = {r->closing_seq > 0 ? r->closing_seq : r->seq, has_time, r};
+    struct check_report checked;
+    f.since_us = r->first_us;
+    f.until_us = r->last_us + 1;
+    r->check_until_us = clock_mono_us() + CHECK_US;
+    check_open(&checked);
+    int st = checking_session(&checked, &f, r->c->q, &r->session, &limit);
+    st = st == 0 && check_failed(&checked) ? MI_ENOMEM : st;
+    struct check_report other = checked;
+    if (st == 0 && !r->late) {
+        other = r->report;
+        r->report = checked;
+    }
+    check_close(&other);
+    return st;
 }
 
 static void add_findings(struct reading *r)
@@ -217,6 +235,8 @@ static bool on_message(void *ctx, const struct query_message *m)
         return true;
     }
     r->error = note_findings(r, m);
+    r->last_us = r->session.started_at_us + m->t_us;
+    r->first_us = is_first ? r->last_us : r->first_us;
     if (is_first)
         buf_slice_add(&r->token, params_member(m->body, true, "progressToken"));
     const char *part = !r->is_call ? "message" : is_first ? "request" : "answer";

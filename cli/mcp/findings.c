@@ -61,17 +61,23 @@ static bool add_session(struct listing *l, const struct check_report *report, in
     return more;
 }
 
+static bool goes_on(void *ctx)
+{
+    return tool_goes_on(ctx);
+}
+
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
     if (rows_is_late(r, s->id, 0))
         return false;
+    struct checking_limit limit = {INT64_MAX, goes_on, r->c};
     struct check_report report;
     check_open(&report);
     report.of_client = l->options.of_client;
     report.of_server = l->options.of_server;
-    l->status = checking_session(&report, &r->c->filter, r->c->q, s, INT64_MAX);
+    l->status = checking_session(&report, &r->c->filter, r->c->q, s, &limit);
     l->checked++;
     if (l->status == 0 && check_failed(&report))
         l->status = MI_ENOMEM;

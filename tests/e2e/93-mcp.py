@@ -256,6 +256,9 @@ def without(row, *names):
 @case("mcp: the rows of each tool are those of the command")
 def _(t):
     make(t)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        add_message(db, 2, 3, kind="request", rpc_id="3", method="resources/read", finding="invalid-params",
+                    body='{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":7}}')
     m = Mcp(t).initialize()
 
     def rows(*command):
@@ -270,6 +273,7 @@ def _(t):
             eq(m.call("stats", by=by, sort=sort)[0]["groups"], rows("stats", "--by", by, "--sort", sort), f"stats by {by} and {sort}")
     (report,) = [json.loads(t.run("check", "--all", "--json", "--fail-on", "none", "--vault", t.vault).stdout)]
     want = [{"session_id": x["session_id"], "server": x["server"], **without(f, "fails")} for x in report["recordings"] for f in x["findings"]]
+    check(any("why" in x and x["finding"] == "invalid-params" for x in want), want)
     got = m.call("findings", limit=100)[0]["findings"]
     check(len(got) > 4, got)
     eq(sorted(got, key=lambda x: (x["session_id"], x["seq"])), sorted(want, key=lambda x: (x["session_id"], x["seq"])), "findings")
@@ -291,6 +295,8 @@ def _(t):
         for part in ("request", "answer"):
             if part in one:
                 eq(without(one[part], "body"), without(messages[one["session_id"], one[part]["seq"]], "body"), part)
+        of_call = [f for f in want if f["session_id"] == one["session_id"] and f["seq"] in (one["seq"], one.get("closing_seq"))]
+        eq(one.get("findings", []), [without(f, "session_id", "server") for f in of_call], "findings of a call")
         for x in one.get("related", []):
             eq(without(x, "text"), without(messages[1, x["seq"]], "body") if x["type"] == "message" else events[0], "related")
 
