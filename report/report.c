@@ -19,7 +19,7 @@ struct report_case *report_new(struct report *r)
 {
     struct report_case *c = &r->draft;
     struct buf name = c->name, message = c->message, detail = c->detail;
-    r->failed |= name.failed || message.failed || detail.failed;
+    r->failed = report_failed(r);
     buf_clear(&name);
     buf_clear(&message);
     buf_clear(&detail);

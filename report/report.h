@@ -69,6 +69,13 @@ struct report {
     bool failed; /* out of memory, beside the buffers */
 };
 
+/* Whether memory was missing for a case. */
+static inline bool report_failed(const struct report *r)
+{
+    const struct report_case *c = &r->draft;
+    return r->failed || c->name.failed || c->message.failed || c->detail.failed;
+}
+
 void report_close(struct report *r);
 /* group: static; {NULL, 0}: each case has its own. */
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);

@@ -453,18 +453,6 @@ static int ask_tools(const struct exchange *x)
     return failed ? report_error("tools/list", &last) : EXIT_FINE;
 }
 
-static int list_tools(const struct exchange *x)
-{
-    struct out o;
-    if (!x->peer->tools.begun) {
-        log_error("the server did not list its tools");
-        return EXIT_FOUND;
-    }
-    out_open(&o);
-    list_print(&o, &x->peer->tools, settings_on(x->s, "json"));
-    return out_close(&o);
-}
-
 static int converse(struct exchange *x)
 {
     bool needs_tools =
@@ -479,7 +467,7 @@ static int converse(struct exchange *x)
     if (status != EXIT_FINE)
         return status;
     if (x->request == NULL)
-        return list_tools(x);
+        return list_tools(&x->peer->tools, settings_on(x->s, "json"));
     status = make_request(x);
     x->refused = status != EXIT_FINE;
     return status == EXIT_FINE ? send_request(x) : status;

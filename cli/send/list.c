@@ -1,6 +1,8 @@
 #include "cli/send/list.h"
 
+#include "base/log.h"
 #include "base/text.h"
+#include "cli/settings/command.h"
 #include "wire/json/text.h"
 
 #define TYPE_MAX 60 /* bytes of the type of an argument */
@@ -110,18 +112,25 @@ static void print_tool(struct out *o, const struct tool *t)
         print_argument(o, t->input.text, key, property);
 }
 
-void list_print(struct out *o, const struct tools *t, bool json)
+int list_tools(const struct tools *t, bool json)
 {
+    struct out o;
     struct buf b = {0};
+    if (!t->begun) {
+        log_error("the server did not list its tools");
+        return EXIT_FOUND;
+    }
+    out_open(&o);
     for (size_t i = 0; i < t->n; i++) {
         if (!json) {
-            print_tool(o, &t->tool[i]);
+            print_tool(&o, &t->tool[i]);
             continue;
         }
         buf_clear(&b);
         text_json_visible(&b, t->tool[i].text);
-        buf_slice_add(&o->b, buf_slice(&b));
-        out_end_line(o);
+        buf_slice_add(&o.b, buf_slice(&b));
+        out_end_line(&o);
     }
     buf_close(&b);
+    return out_close(&o);
 }

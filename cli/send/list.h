@@ -7,7 +7,8 @@
 #include "cli/frame/out.h"
 #include "wire/schema/tools.h"
 
-/* json: one definition per line, as the server wrote it. */
-void list_print(struct out *o, const struct tools *t, bool json);
+/* json: one definition per line, as the server wrote it. EXIT_FINE; EXIT_FOUND, after a message on stderr, if the server has not
+ * listed its tools; or EXIT_TROUBLE. */
+MI_MUST int list_tools(const struct tools *t, bool json);
 
 #endif
