@@ -144,8 +144,6 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 
 /* ---- for the other files of this module ---- */
 
-/* The place's own line, without those below it. */
-
 bool view_text_step(struct view *v, struct view_place *p);
 void view_text_draw(struct view *v, const struct view_place *p, struct cells *c);
 bool view_json_step(struct view *v, struct view_place *p);

@@ -25,7 +25,6 @@ enum press_key {
     PRESS_DELETE,
     PRESS_BACK_TAB,
     PRESS_CLICK,
-    PRESS_DOUBLE_CLICK,
     PRESS_WHEEL_UP,
     PRESS_WHEEL_DOWN,
     PRESS_OTHER, /* a key that has no name here */

@@ -290,6 +290,38 @@ static void test_cells_do_not_read_beyond_the_window(void **state)
     cells_close(&c);
 }
 
+static void test_cells_line_ends_between_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *lines; /* lines: separated by | */
+        size_t columns;
+    } rows[] = {
+        {"one two three", "one two |three", 8},
+        {"one two three", "one two|three", 7},
+        {"one two three", "one|two|three", 5},
+        {"abcdefgh ij", "abc|def|gh |ij", 3},
+        {"a\nb c", "a|b c", 10},
+        {" x", " x", 10},
+        {"\xe4\xb8\xad\xe6\x96\x87 a", "\xe4\xb8\xad|\xe6\x96\x87|a", 2},
+        {"one  two", "one |two", 4},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct buf b = {0};
+        size_t next;
+        for (struct slice rest = slice_of(rows[i].text); rest.n > 0;
+             rest = (struct slice){rest.p + next, rest.n - next}) {
+            size_t n = cells_line(rest, false, rows[i].columns, &next);
+            assert_true(next > 0 && next <= rest.n);
+            if (b.n > 0)
+                buf_addc(&b, '|');
+            buf_add(&b, rest.p, n);
+        }
+        assert_string_equal(buf_str(&b), rows[i].lines);
+        buf_close(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_cells_cut_escape_has_more),
         cmocka_unit_test(test_cells_random_bytes_are_safe),
         cmocka_unit_test(test_cells_fit_ends_before_newline_and_width),
+        cmocka_unit_test(test_cells_line_ends_between_words),
         cmocka_unit_test(test_cells_tabs_are_blanks_from_the_origin),
         cmocka_unit_test(test_cells_mark_splits_spans),
         cmocka_unit_test(test_cells_do_not_read_beyond_the_window),

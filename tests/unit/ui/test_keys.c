@@ -106,6 +106,36 @@ static void test_prompt_takes_no_control_character_and_no_more_than_its_room(voi
     assert_int_equal(strlen(p.text), PROMPT_MAX);
 }
 
+static void test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing(void **state)
+{
+    (void)state;
+    struct prompt p;
+    prompt_set(&p, "files-1.jsonl");
+    assert_int_equal(prompt_press(&p, PRESS_ENTER), PROMPT_DONE);
+    assert_string_equal(p.text, "files-1.jsonl");
+    prompt_set(&p, "files-1.jsonl");
+    type(&p, "x");
+    assert_string_equal(p.text, "x");
+    type(&p, "y");
+    assert_string_equal(p.text, "xy");
+    prompt_set(&p, "ab");
+    (void)prompt_press(&p, PRESS_LEFT);
+    type(&p, "x");
+    assert_string_equal(p.text, "axb");
+    prompt_set(&p, "ab");
+    (void)prompt_press(&p, PRESS_BACKSPACE);
+    type(&p, "x");
+    assert_string_equal(p.text, "ax");
+}
+
+static void test_keys_have_names(void **state)
+{
+    (void)state;
+    assert_true(slice_is(keys_name(ACTION_UP), "Up"));
+    assert_true(slice_is(keys_name(ACTION_LEAVE), "q"));
+    assert_true(slice_is(keys_name(ACTION_BACK), "Esc"));
+}
+
 static void test_words_are_cut_at_blanks_outside_of_quotes(void **state)
 {
     (void)state;
@@ -141,6 +171,8 @@ int main(void)
         cmocka_unit_test(test_prompt_edits_characters_not_bytes),
         cmocka_unit_test(test_prompt_cuts_words_and_lines),
         cmocka_unit_test(test_prompt_takes_no_control_character_and_no_more_than_its_room),
+        cmocka_unit_test(test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing),
+        cmocka_unit_test(test_keys_have_names),
         cmocka_unit_test(test_words_are_cut_at_blanks_outside_of_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,8 @@ static void test_listing_calls_are_the_same_wherever_reading_began(void **state)
         assert_int_equal(l.figures.all.calls, 4); /* those of the client */
         assert_int_equal(l.figures.all.failed, 1);
         assert_int_equal(l.figures.all.open, 1);
+        assert_int_equal(l.figures.others, 1); /* of the server */
+        assert_int_equal(l.figures.others_failed, 0);
         assert_int_equal(l.figures.all.latency.n, 3);
         assert_int_equal(l.figures.all.latency.most_us, 2000);
         listing_close(&l);
