@@ -48,6 +48,7 @@ struct ui;
 
 #define VIEW_UNKNOWN 1 /* the key has no meaning in this view */
 
+/* What a view does. What opens it prepares what it shows, and then calls stack_open(). */
 struct view_ops {
     MI_MUST int (*draw)(struct ui *u, const struct area *a);
     MI_MUST int (*move)(struct ui *u, enum motion m, int by); /* rows, or pages */

@@ -581,7 +581,7 @@ def _(t):
     shown.mkdir()
     s.sees("call 59 ")
     s.keys("v")
-    file = lib.wait_until(lambda: list(shown.glob("*.json")), 10, "the file that the pager got")[0]
+    file = lib.wait_until(lambda: [f for f in shown.glob("*.json") if f.stat().st_size > 0], 10, "the file that the pager got")[0]
     eq(json.loads(file.read_text())["id"], 59, "the message")
     eq(list(t.tmp.glob("mcp-interposer-*")), [], "what is left")
     s.sees("calls 30/30", gone=["goes back"])
