@@ -61,18 +61,13 @@ static bool add_session(struct listing *l, const struct check_report *report, in
     return more;
 }
 
-static bool goes_on(void *ctx)
-{
-    return tool_goes_on(ctx);
-}
-
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
     if (rows_is_late(r, s->id, 0))
         return false;
-    struct checking_limit limit = {INT64_MAX, goes_on, r->c};
+    struct checking_limit limit = {INT64_MAX, tool_goes_on, r->c};
     struct check_report report;
     check_open(&report);
     report.of_client = l->options.of_client;

@@ -4,11 +4,6 @@
 #include "base/units.h"
 #include "cli/frame/record_json.h"
 
-static bool goes_on(void *ctx)
-{
-    return tool_goes_on(ctx);
-}
-
 /* "files" "read_file": calls 12, failed 1, timed out 0, p50 1.00ms, p95 … */
 static void add_text(struct buf *b, const struct count *x, const struct tally_group *g)
 {
@@ -38,7 +33,7 @@ int tool_stats(struct tool_call *c)
         .by = by != NULL ? count_by_of(by) : COUNT_TOOL,
         .imported = tool_flag(c, "imported"),
         .filter = c->filter,
-        .goes_on = goes_on,
+        .goes_on = tool_goes_on,
         .ctx = c,
     };
     json_out_str(&c->j, "by", count_by_name(x.by));

@@ -50,8 +50,8 @@ const char *tool_text(struct tool_call *c, const char *name);
 int64_t tool_number(const struct tool_call *c, const char *name, int64_t otherwise);
 bool tool_flag(const struct tool_call *c, const char *name);
 
-/* Whether the client still waits. */
-bool tool_goes_on(const struct tool_call *c);
+/* Whether the client still waits for this struct tool_call: also as a callback. */
+bool tool_goes_on(void *call);
 /* Whether the page should end at the next session, because it has taken long. */
 bool tool_is_late(const struct tool_call *c);
 /* The session with this id. MI_EINVAL: none. */
