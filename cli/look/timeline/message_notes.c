@@ -2,6 +2,12 @@
 
 #include "cli/frame/session.h"
 
+/* An answer that was dropped gave no status to its request. */
+static bool has_status(const struct query_message *m)
+{
+    return session_is_answer(m) && m->action == ROW_FORWARDED;
+}
+
 const char *message_word(const struct query_message *m, enum out_style *ret_style)
 {
     static const enum out_style styles[KIND_UNKNOWN + 1] = {
@@ -9,7 +15,7 @@ const char *message_word(const struct query_message *m, enum out_style *ret_styl
         [KIND_NOISE] = OUT_YELLOW, [KIND_STDERR] = OUT_YELLOW,    [KIND_UNKNOWN] = OUT_RED,
     };
     *ret_style = styles[m->kind];
-    if (session_is_answer(m)) {
+    if (has_status(m)) {
         enum call_status status = query_status(m);
         *ret_style = session_status_style(status);
         return call_status_name(status);
@@ -20,7 +26,7 @@ const char *message_word(const struct query_message *m, enum out_style *ret_styl
 /* The findings, except the one that WHAT shows. */
 static void add_findings(struct buf *b, const struct query_message *m)
 {
-    const char *shown = session_is_answer(m) ? call_status_name(query_status(m)) : "";
+    const char *shown = has_status(m) ? call_status_name(query_status(m)) : "";
     const char *gap = b->n > 0 ? ": " : "";
     for (struct slice rest = m->finding; rest.n > 0;) {
         const char *comma = memchr(rest.p, ',', rest.n);

@@ -7,7 +7,7 @@
 #include "cli/frame/out.h"
 #include "vault/query/reader.h"
 
-/* The column WHAT: the status of an answer, else the kind. */
+/* The column WHAT: the status that an answer gave to its request, else the kind. */
 const char *message_word(const struct query_message *m, enum out_style *ret_style);
 /* "refused: not-json", "by interposer, to 7"; nothing for an ordinary message. unanswered: an open request. */
 void message_notes(struct buf *b, const struct query_message *m, bool unanswered);

@@ -311,14 +311,14 @@ static void print_body(struct timeline *t, struct slice body)
 static void add_took(struct timeline *t, const struct query_message *m)
 {
     buf_clear(&t->text);
-    if (session_is_answer(m) && m->has_request)
+    if (session_ended_call(m))
         units_show_duration(&t->text, m->t_us - m->request_t_us);
 }
 
 /* METHOD and TOOK, only as wide as they are. */
 static void packed_columns(struct timeline *t, const struct query_message *m)
 {
-    bool answered = session_is_answer(m) && m->has_request;
+    bool answered = session_ended_call(m);
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
     struct slice method = method_text(t, m, true);
     add_text(t, method, layout_method_max(&t->layout, left(t), answered), style);
