@@ -1,9 +1,11 @@
 /* main.c - mcp-interposer-ship: finds the command, reads its settings and runs it. */
 #include "base/log.h"
 #include "cli/check/commands.h"
+#include "cli/diff/commands.h"
 #include "cli/export/commands.h"
 #include "cli/frame/session.h"
 #include "cli/look/commands.h"
+#include "cli/look/follow/commands.h"
 #include "cli/look/search/commands.h"
 #include "cli/run.h"
 #include "cli/ship/commands.h"
@@ -27,6 +29,9 @@ static const struct {
     {&command_stats, NULL},
     {&command_check, NULL},
     {&command_export, NULL},
+    {&command_tail, NULL},
+    {&command_tools, NULL},
+    {&command_diff, NULL},
 };
 
 static int run(const struct settings *s, char **argv)

@@ -9,6 +9,7 @@
 #include "cli/frame/pager.h"
 #include "cli/frame/recording.h"
 #include "cli/frame/reporting.h"
+#include "cli/frame/session.h"
 #include "cli/settings/config.h"
 
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static const struct opt table_of_options[] = {
     {'v', "verbose", NULL, NULL, "print the calls that are the same, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each call, and one for the sums"},
     REPORTING_OPTS,
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

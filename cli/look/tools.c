@@ -18,6 +18,7 @@
 static const struct opt table_of_options[] = {
     {0, "diff", NULL, NULL, "print the changes from the newest session with a different list"},
     {0, "json", NULL, NULL, "print one JSON object per line for each tool"},
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -45,8 +46,7 @@ static void session_line(struct out *o, const char *mark, const struct tool_list
 {
     char when[CLOCK_TEXT_MAX];
     clock_local_text(l->started_at_us, when);
-    out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->session_id, when,
-               l->tools.n);
+    out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->number, when, l->tools.n);
 }
 
 /* ---- the list ------------------------------------------------------------------------------- */

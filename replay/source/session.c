@@ -177,6 +177,7 @@ struct search {
     struct query *q;
     const char *name; /* NULL: any */
     int64_t before;   /* 0: any */
+    bool passed;      /* the session `before` */
     source_running_fn running;
     int64_t found; /* session id; 0: none yet */
     int status;
@@ -186,7 +187,7 @@ static bool on_candidate(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     struct request_counts l;
-    if (f->before != 0 && s->id >= f->before)
+    if (f->before != 0 && !query_is_older(f->q, s, f->before, &f->passed))
         return true;
     if (f->name != NULL && (s->name.p == NULL || !slice_is(s->name, f->name)))
         return true;
@@ -224,7 +225,7 @@ int source_pick(struct query *q, const char *name, int64_t before, source_runnin
                query_vault(q));
     if (name != NULL)
         buf_printf(error, ", with the name '%s'", name);
-    if (before != 0)
+    if (before != 0 && !query_is_store(q))
         buf_printf(error, ", before session %lld", (long long)before);
     buf_adds(error, "; see: mcp-interposer sessions");
     return MI_ENOENT;
@@ -261,6 +262,8 @@ static int add_probe(struct source *s, struct query_session of, struct slice com
 {
     struct request_counts l;
     struct query_session probe;
+    if (query_is_store(s->q)) /* its ids do not say which session is the one before */
+        return 0;
     int st = count_requests(s->q, of.id, &l);
     if (st < 0 || l.discovers > 0) /* it contains its own probe */
         return st;

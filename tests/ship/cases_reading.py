@@ -2,12 +2,18 @@
 import json
 import shlex
 import subprocess
+import sys
 
-from cases import case, sent
+from cases import ROOT, case, sent
 from cases_sending import moments
 from cluster import DEADLINE, Middle
 from fleet import shards, vaults_on
 from vaults import PROGRAM, Vault, environment, exchange, texts
+
+sys.path.append(str(ROOT / "tests/e2e"))
+
+import forms  # noqa: E402
+import lib  # noqa: E402
 
 REPORTS = """sessions
 sessions -n 2
@@ -48,6 +54,17 @@ export other -F csv
 export 2 -F otlp
 export 1 -F markdown
 export 2 -F html
+tail --once -n 30
+tail --once -n 500 --json
+tail --once --tool echo --session 2
+tail --once --failed
+tail --once --server nothing
+diff 1 2
+diff 1 2 --json
+diff 2
+diff other
+tools
+tools other --json
 show 99
 show nothing
 check nothing
@@ -99,13 +116,65 @@ def _(t):
         assert bool(ours[2]) == bool(theirs[2]), (line, ours[2], theirs[2])
 
 
+@case("tail follows a store: messages of a session that goes on, and of one that begins later")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    with_reader(t)
+    vault.record(texts(3))
+    live = vault.live()
+    t.cleanups.append(live.kill)
+    exchange(live, '{"jsonrpc": "2.0", "id": 1, "method": "ping"}')
+    sent(vault.to(url, "--once"))
+    tail = subprocess.Popen([PROGRAM, "tail", "--follow", "--json", "-n", "2", "--from", t.cluster.url("boss")], stdout=subprocess.PIPE,
+                            text=True, env=environment(t.folder))
+    t.cleanups.append(tail.kill)
+
+    def lines(until):
+        """The rows up to the one that is meant."""
+        found = []
+        while not found or not until(found[-1]):
+            line = tail.stdout.readline()
+            assert line, f"tail has ended, with {tail.wait()}"
+            found.append(json.loads(line))
+        return found
+    lines(lambda r: r["type"] == "message" and r["kind"] == "result" and r["rpc_id"] == 1)
+    exchange(live, '{"jsonrpc": "2.0", "id": 2, "method": "ping"}')
+    sent(vault.to(url, "--once"))
+    assert [r.get("rpc_id") for r in lines(lambda r: r.get("kind") == "result")] == [2, 2]
+    vault.record(texts(1), "--name", "later")
+    sent(vault.to(url, "--once"))
+    [begun] = lines(lambda r: True)
+    assert begun["type"] == "session" and begun["name"] == "later", begun
+    new = lines(lambda r: r["type"] == "session")
+    assert [r["kind"] for r in new if r["type"] == "message"] == ["request", "result"] * 2, new
+    tail.terminate()
+    assert tail.wait(DEADLINE) == 0
+
+
+@case("a call of a store is the same in every form, and as in the vault")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    with_reader(t)
+    live = lib.Test("forms")
+    t.cleanups.append(live.close)
+    forms.record(live, vault.path)
+    live.run("sessions", "--vault", vault.path)      # stores what the killed recorder had not
+    sent(vault.to(url, "--once"))
+
+    def run(*words):
+        status, out, error = read(t, "boss", words)
+        assert status == 0, (words, error)
+        return out
+    forms.walk(run, forms.truth(vault.rows(forms.TRUTH)), lib.eq)
+
+
 @case("a redaction and a session that goes on are seen through the store, too")
 def _(t):
     url, vault = t.device(), recorded(t, 700)        # more than a page of each kind
     with_reader(t)
     live = vault.live()
     t.cleanups.append(live.kill)
-    exchange(live, '{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    exchange(live, '{"jsonrpc": "2.0", "id": 1, "method": "ping"}')
     vault.redact("[h]éllo", "1", busy=True)
     assert vault.rows("SELECT 1 FROM leaves WHERE leaf LIKE '%redact%'"), "nothing was redacted"
     sent(vault.to(url, "--once"))

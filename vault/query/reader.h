@@ -152,6 +152,9 @@ MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, 
 /* The same of those that match. */
 MI_MUST int query_sessions_of(struct query *q, const struct filter *f, enum filter_time time,
                               int64_t limit, query_session_fn fn, void *ctx);
+/* Whether a session is older than the one with this id: for a callback of one of these functions, which pass on the newest
+ * first. *passed: false before the first. Ids of a vault alone tell it, as they ascend. */
+bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
 /* The session that `ref` names, by the first of these rules that applies: a number; `last`, as NULL: the newest with a
  * message, else the newest; the name of a server: the same of its sessions; a UID prefix (in any case). *ret is valid
  * until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */

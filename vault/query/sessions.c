@@ -55,6 +55,13 @@ int query_sessions_of(struct query *q, const struct filter *f, enum filter_time 
     return st;
 }
 
+bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed)
+{
+    bool older = *passed || (q->remote == NULL && s->id < id);
+    *passed = older || s->id == id;
+    return older;
+}
+
 static bool is_id(const char *ref, int64_t *ret)
 {
     int64_t id = 0;

@@ -36,6 +36,12 @@ int query_store_number(struct query *q, int64_t number, int64_t *ret)
     return MI_EINVAL;
 }
 
+void query_forget(struct query *q)
+{
+    if (q->remote != NULL)
+        remote_forget(q->remote);
+}
+
 int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
 {
     return checked(q, remote_body(q->remote, uid, seq, max, b));

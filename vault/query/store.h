@@ -10,6 +10,8 @@
 
 /* The session with this number, or 0. MI_EINVAL, with a sentence: several vaults have one. */
 MI_MUST int query_store_number(struct query *q, int64_t number, int64_t *ret);
+/* remote_forget(). Of a vault: nothing. */
+void query_forget(struct query *q);
 /* remote_body(), remote_search() */
 MI_MUST int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max,
                              struct buf *b);

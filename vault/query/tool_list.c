@@ -3,7 +3,7 @@
 #include "wire/json/text.h"
 
 struct candidate {
-    int64_t id, started_at_us;
+    int64_t id, number, started_at_us;
     char uid[32];
 };
 
@@ -11,6 +11,7 @@ struct reading {
     const char *server, *except_uid;
     enum tool_list_from from;
     int64_t before;
+    bool passed; /* the session `before` */
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
     /* the session being read: */
@@ -23,13 +24,14 @@ struct reading {
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct reading *l = ctx;
-    if (!slice_is(s->name, l->server) || (l->before != 0 && s->id >= l->before) ||
+    bool older = l->before == 0 || query_is_older(l->q, s, l->before, &l->passed);
+    if (!older || !slice_is(s->name, l->server) ||
         (l->except_uid != NULL && slice_is(s->uid, l->except_uid)) ||
         (l->from == TOOL_LIST_RECORDED && query_is_imported(s)) ||
         s->uid.n >= sizeof l->found[0].uid)
         return true;
     struct candidate *c = &l->found[l->n++];
-    *c = (struct candidate){.id = s->id, .started_at_us = s->started_at_us};
+    *c = (struct candidate){.id = s->id, .number = s->number, .started_at_us = s->started_at_us};
     memcpy(c->uid, s->uid.p, s->uid.n);
     return l->n < TOOL_LIST_SESSIONS;
 }
@@ -86,6 +88,8 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
         const struct candidate *c = &l.found[i];
         st = read_session(&l, c->id, c->started_at_us, c->uid, ret);
         found = st == 0;
+        if (found)
+            ret->number = c->number;
         if (st == MI_ENOENT)
             st = 0;
     }
@@ -96,9 +100,12 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
 int tool_list_of(struct query *q, const struct query_session *s, struct tool_list *ret)
 {
     struct reading l = {.q = q};
+    int64_t number = s->number;
     char uid[sizeof ret->uid] = {0};
     memcpy(uid, s->uid.p, size_min(s->uid.n, sizeof uid - 1));
     int st = read_session(&l, s->id, s->started_at_us, uid, ret);
+    if (st == 0)
+        ret->number = number;
     buf_close(&l.body);
     return st;
 }

@@ -17,14 +17,14 @@
 struct tool_list {
     struct tools tools;
     char uid[32];
-    int64_t session_id, started_at_us;
+    int64_t session_id, number, started_at_us; /* number: the session's, for people */
 };
 
 /* Which sessions are read: another server may have the same name where an imported session was recorded. */
 enum tool_list_from { TOOL_LIST_RECORDED, TOOL_LIST_RECORDED_OR_IMPORTED };
 
 /* The list of the newest session of this server that has one, except the session `except_uid` (NULL: none) and, unless
- * `before` is 0, sessions with id >= before. 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
+ * `before` is 0, that session and newer ones. 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
                            const char *except_uid, int64_t before, struct tool_list *ret);
 /* The list of this session. The same errors; MI_ENOENT: it has none. */

@@ -25,22 +25,33 @@ int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *sto
     return rc;
 }
 
+static void drop_page(struct page **p)
+{
+    page_drop(*p);
+    *p = NULL;
+}
+
+void remote_forget(struct remote *r)
+{
+    drop_page(&r->sessions[0]);
+    drop_page(&r->sessions[1]);
+    drop_page(&r->session);
+    drop_page(&r->summaries);
+    for (size_t i = 0; i < MI_COUNT(r->listed); i++)
+        drop_page(&r->listed[i]);
+    for (size_t i = 0; i < MI_COUNT(r->kept); i++)
+        drop_page(&r->kept[i].page);
+    for (size_t i = 0; i < MI_COUNT(r->calls); i++)
+        drop_page(&r->calls[i].page);
+    for (size_t i = 0; i < PAGES_BLOCKS; i++)
+        drop_page(&r->block[i].page);
+}
+
 void remote_free(struct remote *r)
 {
     if (r == NULL)
         return;
-    page_drop(r->sessions[0]);
-    page_drop(r->sessions[1]);
-    page_drop(r->session);
-    for (size_t i = 0; i < MI_COUNT(r->listed); i++)
-        page_drop(r->listed[i]);
-    page_drop(r->summaries);
-    for (size_t i = 0; i < MI_COUNT(r->kept); i++)
-        page_drop(r->kept[i].page);
-    for (size_t i = 0; i < MI_COUNT(r->calls); i++)
-        page_drop(r->calls[i].page);
-    for (size_t i = 0; i < PAGES_BLOCKS; i++)
-        page_drop(r->block[i].page);
+    remote_forget(r);
     r->store.close(r->store.ctx);
     intern_close(&r->uids);
     intern_close(&r->vaults);

@@ -103,6 +103,8 @@ struct remote;
  * SQLite's code. */
 MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
 void remote_free(struct remote *r); /* closes the store; NULL is fine */
+/* Forgets the rows that were read, but not the ids of sessions: what is asked next is read again. */
+void remote_forget(struct remote *r);
 
 /* The sessions with this id in their vaults: the id of one, and how many there are, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);

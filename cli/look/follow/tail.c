@@ -7,6 +7,7 @@
 #include "cli/look/follow/tail_page.h"
 #include "cli/look/follow/watch.h"
 #include "cli/settings/config.h"
+#include "vault/query/store.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 
 #define ROUNDS_MAX 2    /* pages of each session before new sessions are looked for */
 #define REFRESH_MS 1000 /* of the line with the open calls */
+#define STORE_MS 2000   /* between two questions to a store, which tells no changes */
+#define STORE_NEW 64    /* the newest sessions of a store, among which new ones are looked for */
 #define RUN_MAX 64      /* past messages that are read together */
 #define PRINTED_MAX ((size_t)32 << 10)
 
@@ -27,6 +30,7 @@ static const struct opt table_of_options[] = {
     FILTER_SESSION_OPT,
     {0, "json", NULL, NULL,
      "print one JSON object per line for each message and event, including bodies"},
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -36,7 +40,8 @@ static const char about[] =
     "Each line is a message or an event, as in `show`, after the time of day, the\n"
     "number of the session and its server. On a terminal the last line lists the\n"
     "pending calls and how long they have been pending. A narrow terminal gets fewer\n"
-    "columns; in a pipe nothing is truncated.\n";
+    "columns; in a pipe nothing is truncated.\n"
+    "A store (--from) is asked every 2 seconds.\n";
 /* clang-format on */
 
 struct tail {
@@ -48,7 +53,8 @@ struct tail {
     struct followed live;
     bool said_left_out;                /* that there are more running sessions */
     const struct followed_session *of; /* the session that is being read */
-    int64_t newest;                    /* the highest session id seen */
+    int64_t newest;                    /* the highest session id that was announced */
+    int64_t seen;                      /* the highest session id */
     int64_t version;
     int status;
 };
@@ -161,34 +167,47 @@ static bool read_all(struct tail *t)
     return !some;
 }
 
+/* A vault's newest sessions are followed, of a store those that were found first. *ret NULL: not this one. */
+static int add_live(struct tail *t, const struct query_session *s, struct followed_session **ret)
+{
+    if (!query_is_store(t->q) || t->live.n < FOLLOWED_MAX)
+        return followed_add(&t->live, s, ret);
+    t->live.left_out = true;
+    return 0;
+}
+
+/* In a store a session that has not been read yet gets a higher id, whichever place it has among the others. */
 static bool on_new_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
     if (s->id <= t->newest)
-        return false;
+        return query_is_store(t->q);
+    t->seen = s->id > t->seen ? s->id : t->seen;
     struct filter f = t->filter;
     f.client = s->client_name.p != NULL ? f.client : NULL;
     if (filter_session(&f, FILTER_HOLDS, s))
-        t->status = followed_add(&t->live, s, NULL);
+        t->status = add_live(t, s, NULL);
     return t->status == 0;
 }
 
 static void find_new(struct tail *t)
 {
+    bool store = query_is_store(t->q);
     int64_t newest = 0;
-    t->status = query_newest(t->q, &newest);
-    if (t->status < 0 || newest <= t->newest)
+    if (!store)
+        t->status = query_newest(t->q, &newest);
+    if (t->status < 0 || (!store && newest <= t->newest))
         return;
-    int st = query_sessions(t->q, 0, on_new_session, t);
+    int st = query_sessions(t->q, store ? STORE_NEW : 0, on_new_session, t);
     t->status = t->status == 0 ? st : t->status;
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         if (t->live.session[i]->s.id <= t->newest)
             continue;
         set_session(t, t->live.session[i]);
         if (!filter_has_call(&t->filter))
-            t->status = tail_page_session(&t->page, &t->of->s, "started");
+            t->status = tail_page_session(&t->page, &t->of->s, false);
     }
-    t->newest = newest;
+    t->newest = t->seen;
 }
 
 /* Marks sessions whose end is recorded: a read after this returns all their rows. */
@@ -211,7 +230,7 @@ static void drop_ended(struct tail *t)
         if (s->ended && !s->unwanted && !filter_has_call(&t->filter) && knows_client(t, i) &&
             load_row(t, s->s.id, &now)) {
             set_session(t, s);
-            t->status = tail_page_session(&t->page, &now, "ended");
+            t->status = tail_page_session(&t->page, &now, true);
         }
         followed_drop(&t->live, i);
     }
@@ -222,8 +241,9 @@ static void drop_ended(struct tail *t)
 static bool poll_vault(struct tail *t)
 {
     int64_t version = t->version;
+    query_forget(t->q);
     t->status = query_version(t->q, &version);
-    if (t->status < 0 || version == t->version)
+    if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
     find_new(t);
     find_ended(t);
@@ -253,7 +273,7 @@ static int follow_from_end(struct tail *t, const struct query_session *s, int64_
     int st = known ? query_last(t->q, s->id, &seq, &event) : 0;
     struct followed_session *added = NULL;
     if (st == 0)
-        st = followed_add(&t->live, s, &added);
+        st = add_live(t, s, &added);
     if (st < 0 || added == NULL)
         return st;
     added->seq = *ret_seq = seq;
@@ -274,8 +294,7 @@ static bool on_old_session(void *ctx, const struct query_session *s)
     enum session_state state = session_state_of(t->q, s);
     bool is_open = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
     int64_t seq = INT64_MAX, event = INT64_MAX;
-    if (t->newest == 0)
-        t->newest = s->id;
+    t->newest = t->seen = s->id > t->seen ? s->id : t->seen;
     struct filter f = t->filter;
     f.client = is_open && s->client_name.p == NULL ? NULL : f.client;
     if (!filter_session(&f, FILTER_HOLDS, s))
@@ -348,11 +367,14 @@ static void follow(struct tail *t)
     while (t->status == 0 && !out_ended(&t->page.out) && r == WATCH_LOOK) {
         bool done = poll_vault(t);
         if (t->live.left_out && !t->said_left_out)
-            log_warn("only the newest %d running sessions are followed", FOLLOWED_MAX);
+            log_warn("only %d running sessions are followed", FOLLOWED_MAX);
         t->said_left_out = t->live.left_out;
         tail_page_show_open(&t->page, &t->live);
         if (t->status == 0)
-            r = watch_wait(&w, !done ? 0 : t->page.open_shown ? REFRESH_MS : WATCH_IDLE_MS);
+            r = query_is_store(t->q) ? watch_pause(&w, done ? STORE_MS : 0)
+                                     : watch_wait(&w, !done                ? 0
+                                                      : t->page.open_shown ? REFRESH_MS
+                                                                           : WATCH_IDLE_MS);
     }
     watch_close(&w);
     tail_page_hide_open(&t->page);
@@ -432,7 +454,7 @@ static int run(const struct settings *s)
     int status = session_vault_open(s, &q);
     if (status != EXIT_FINE)
         return status;
-    bool ready = query_is_stored(q) || !follows(s);
+    bool ready = query_is_stored(q) || query_is_store(q) || !follows(s);
     if (!ready && !settings_on(s, "json"))
         session_none(q, "no message");
     if (ready || wait_for_vault(s, &q, &status))

@@ -85,10 +85,10 @@ int tail_page_event(struct tail_page *p, const struct query_event *e)
     return keep_line(p, e->t_us, from);
 }
 
-int tail_page_session(struct tail_page *p, const struct query_session *now, const char *what)
+int tail_page_session(struct tail_page *p, const struct query_session *now, bool ended)
 {
     size_t from = p->page.b.n;
-    int64_t t_us = now->ended_at_us != 0 ? now->ended_at_us - now->started_at_us : 0;
+    int64_t t_us = ended ? now->ended_at_us - now->started_at_us : 0;
     if (p->json) {
         struct session_view v;
         int st = session_look(p->q, now, false, &v);
@@ -98,9 +98,9 @@ int tail_page_session(struct tail_page *p, const struct query_session *now, cons
         buf_addc(&p->page.b, '\n');
         session_close(&v);
     } else {
-        struct query_event e = {.t_us = t_us, .kind = slice_of(what)};
+        struct query_event e = {.t_us = t_us, .kind = slice_of(ended ? "ended" : "started")};
         buf_clear(&p->text);
-        if (now->ended_at_us != 0)
+        if (ended)
             session_end_text(&p->text, now, SESSION_ENDED);
         e.detail = buf_slice(&p->text);
         timeline_event(&p->timeline, &e);

@@ -40,9 +40,8 @@ MI_MUST int tail_page_close(struct tail_page *p);
 void tail_page_of(struct tail_page *p, const struct query_session *s);
 MI_MUST int tail_page_message(struct tail_page *p, const struct query_message *m);
 MI_MUST int tail_page_event(struct tail_page *p, const struct query_event *e);
-/* A line for the start or the end of the session: `what` is "started" or "ended". */
-MI_MUST int tail_page_session(struct tail_page *p, const struct query_session *now,
-                              const char *what);
+/* A line for the start or the end of the session. */
+MI_MUST int tail_page_session(struct tail_page *p, const struct query_session *now, bool ended);
 
 /* The column titles, before all lines. */
 void tail_page_titles(struct tail_page *p);

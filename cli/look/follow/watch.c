@@ -85,6 +85,11 @@ static int64_t pause_ms(const struct watch *w, int64_t took_us)
     return (gap_us - (clock_mono_us() - w->last_us)) / 1000;
 }
 
+enum watch_result watch_pause(const struct watch *w, int ms)
+{
+    return wait_for(w, ms, NULL);
+}
+
 enum watch_result watch_wait(struct watch *w, int max_ms)
 {
     bool written = false;

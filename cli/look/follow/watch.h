@@ -40,6 +40,8 @@ enum watch_result {
 void watch_open(struct watch *w, const char *vault);
 void watch_close(struct watch *w);
 bool watch_is_stopped(void); /* SIGINT or SIGTERM has arrived */
+/* Waits this long, or for the end: for what tells no changes. */
+enum watch_result watch_pause(const struct watch *w, int ms);
 /* max_ms 0: poll again after the pause. */
 enum watch_result watch_wait(struct watch *w, int max_ms);
 

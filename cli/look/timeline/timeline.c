@@ -191,7 +191,7 @@ static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char
         add_cell(t, time_of_day(t, t_us), l->time, false, OUT_DIM);
         add_gap(t, l->gap);
         if (l->session > 0) {
-            add_number(t, t->session->id, l->session);
+            add_number(t, t->session->number, l->session);
             add_gap(t, 1);
         }
         add_cell(t, t->session->name, l->server, false, OUT_CYAN);
