@@ -143,7 +143,7 @@ def of_session(row):
 
 
 def of_group(row):
-    return [row[x] for x in ("calls", "errors", "timeouts", "cancelled", "interrupted", "open", "max_us")]
+    return [row.get(x) for x in ("calls", "errors", "timeouts", "cancelled", "interrupted", "open", "max_us")]
 
 
 def wanted_groups(calls):
@@ -157,6 +157,20 @@ def wanted_groups(calls):
             if status not in ("cancelled", "interrupted", "open"):
                 g[6] = max(g[6] or 0, took)
     return groups
+
+
+def walk_mcp(run, calls, eq):
+    """The same of the tools of `mcp`. run(input): what `mcp` answers to these lines."""
+    asked = [("list_sessions", {}), ("list_calls", {"limit": 100}), ("stats", {})]
+    lines = [request(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}),
+             note("notifications/initialized"),
+             *(request(i + 1, "tools/call", {"name": name, "arguments": given}) for i, (name, given) in enumerate(asked))]
+    sessions, listed, stats = (json.loads(line)["result"]["structuredContent"] for line in run(b"\n".join(lines) + b"\n").splitlines()[1:])
+    client = {seq: c for seq, c in calls.items() if c[0] == CLIENT}
+    [row] = sessions["sessions"]
+    eq((row["calls"], of_session(row)), (len(client), {status: sum(c[3] == status for c in client.values()) for status in WORDS}), "list_sessions")
+    eq({c["seq"]: (CLIENT, c.get("method"), c.get("target"), c["status"], c.get("duration_us")) for c in listed["calls"]}, client, "list_calls")
+    eq({r["tool"]: of_group(r) for r in stats["groups"]}, wanted_groups(calls), "the tool stats")
 
 
 def walk(run, calls, eq):
