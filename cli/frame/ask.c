@@ -1,8 +1,11 @@
 #include "cli/frame/ask.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <termios.h>
 #include <unistd.h>
 
 bool ask_possible(void)
@@ -23,4 +26,54 @@ bool ask_yes(const char *question)
     bool yes = n > 0 && (strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0);
     free(line);
     return yes;
+}
+
+#define SECRET_MAX ((size_t)64 << 10) /* bytes */
+
+static volatile sig_atomic_t arrived; /* a signal; 0: none */
+
+static void on_signal(int number)
+{
+    arrived = number;
+}
+
+static void read_line(struct buf *to)
+{
+    size_t from = to->n;
+    char c;
+    while (arrived == 0 && to->n - from < SECRET_MAX) {
+        ssize_t n = read(STDIN_FILENO, &c, 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0 || c == '\n')
+            break;
+        buf_addc(to, c);
+    }
+}
+
+bool ask_secret(const char *question, struct buf *ret)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction a = {.sa_handler = on_signal}, before[MI_COUNT(signals)];
+    struct termios shown, hidden;
+    size_t from = ret->n;
+    if (tcgetattr(STDIN_FILENO, &shown) != 0)
+        return false;
+    arrived = 0;
+    for (size_t i = 0; i < MI_COUNT(signals); i++)
+        sigaction(signals[i], &a, &before[i]);
+    hidden = shown;
+    hidden.c_lflag &= ~(tcflag_t)ECHO;
+    bool is_hidden = tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
+    if (is_hidden) {
+        fputs(question, stderr);
+        read_line(ret);
+        fputc('\n', stderr);
+        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+    }
+    for (size_t i = 0; i < MI_COUNT(signals); i++)
+        sigaction(signals[i], &before[i], NULL);
+    if (arrived != 0)
+        raise(arrived);
+    return is_hidden && ret->n > from;
 }

@@ -1,14 +1,17 @@
-/* ask.h - asks the person at the terminal before something is removed.
+/* ask.h - asks the person at the terminal: before something is removed, and for a secret.
  *
  * Blocks    until a line is entered. */
 #ifndef MI_CLI_FRAME_ASK_H
 #define MI_CLI_FRAME_ASK_H
 
-#include "base/base.h"
+#include "base/buf.h"
 
 /* Somebody can read the question and answer it: stdin and stderr are terminals. */
 bool ask_possible(void);
 /* Writes the question and `[y/N]` to stderr, and reads a line of stdin. true: it is `y` or `yes`. */
 bool ask_yes(const char *question);
+/* Writes the question to stderr, and appends a line of the terminal, which it does not show, without its end. A signal has its
+ * effect after the terminal is as it was. false: nothing was entered. */
+MI_MUST bool ask_secret(const char *question, struct buf *ret);
 
 #endif

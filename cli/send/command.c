@@ -2,6 +2,8 @@
 #include "cli/send/commands.h"
 
 #include "base/log.h"
+#include "base/text.h"
+#include "cli/frame/ask.h"
 #include "cli/send/exchange.h"
 #include "cli/send/origin.h"
 #include "wire/json/text.h"
@@ -42,6 +44,8 @@ static const char about[] =
     "Exit status: 0 a result; 1 an error, a tool's error or no answer; 2 usage error;\n"
     "3 failure.\n";
 /* clang-format on */
+
+#define RECORDED_SHOWN 300 /* bytes of a recorded value in a question */
 
 struct sending {
     const struct settings *s;
@@ -121,6 +125,46 @@ static int fail(struct sending *x)
     return EXIT_TROUBLE;
 }
 
+/* ---- secrets that were not recorded ---- */
+
+struct asking {
+    struct given_list *sets;
+    struct buf *error;
+    int status; /* MI_EINVAL or MI_ENOMEM: the answer cannot be sent */
+};
+
+/* A mark in the name of a member, which is in the pointer then, cannot be replaced; nor does anybody type a text that was truncated. */
+static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
+{
+    struct asking *a = ctx;
+    struct buf question = {0}, value = {0};
+    if (a->status < 0 || marks != MARKS_SECRET || marks_of(pointer) != MARKS_NONE)
+        return;
+    buf_adds(&question, "The secret at ");
+    text_visible(&question, pointer);
+    buf_adds(&question, " was not recorded (\"");
+    text_visible(&question, text_head(raw, RECORDED_SHOWN));
+    buf_adds(&question, "\"). Its value: ");
+    if (ask_secret(buf_str(&question), &value))
+        a->status = given_add_text(a->sets, pointer, &value, a->error);
+    buf_close(&question);
+    buf_close(&value);
+}
+
+/* Asks at the terminal for each secret that neither the recording nor --set has. */
+static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
+{
+    struct asking a = {&x->sets, error, 0};
+    size_t given = x->sets.n;
+    if (!ask_possible())
+        return 0;
+    int st = outgoing_secrets(buf_slice(params), &x->sets, on_secret, &a);
+    st = st == 0 ? a.status : st;
+    if (st == 0 && x->sets.n > given)
+        st = outgoing_set(params, &x->sets, (struct json_value){0}, error);
+    return st;
+}
+
 /* A recorded request: copies it, and names what it lacks before anything is started. */
 static int take_recorded(struct sending *x)
 {
@@ -144,6 +188,8 @@ static int take_recorded(struct sending *x)
     buf_slice_add(&params, buf_slice(&x->request.params));
     if (st == 0)
         st = outgoing_set(&params, &x->sets, (struct json_value){0}, &error);
+    if (st == 0 && !settings_on(x->s, "edit"))
+        st = ask_secrets(x, &params, &error);
     if (st == MI_EINVAL)
         status = settings_usage(x->s, "--set: %s", buf_str(&error));
     else if (st == 0 && !settings_on(x->s, "edit"))

@@ -251,6 +251,15 @@ static void add_name(struct buf *b, const struct rpc *m)
     buf_close(&plain);
 }
 
+/* Whether a value was typed that the terminal did not show. */
+static bool has_typed_secret(const struct exchange *x)
+{
+    size_t i = 0;
+    while (i < x->sets->n && x->sets->list[i].place.n == 0)
+        i++;
+    return i < x->sets->n;
+}
+
 static int confirm(const struct exchange *x, const struct rpc *m)
 {
     const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
@@ -266,7 +275,9 @@ static int confirm(const struct exchange *x, const struct rpc *m)
                                 is_call ? "the tool is not marked read-only"
                                         : "the method is not known to be read-only");
     } else {
-        struct slice args = is_call ? m->arguments.text : m->params.text;
+        struct slice args = has_typed_secret(x) ? slice_of("(with the secrets that you have typed)")
+                            : is_call           ? m->arguments.text
+                                                : m->params.text;
         struct slice head = text_head(args.p != NULL ? args : slice_of(""), SHOWN_MAX);
         buf_addc(&what, ' ');
         text_visible(&what, head);

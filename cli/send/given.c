@@ -155,10 +155,30 @@ int given_add(struct given_list *l, const char *word, bool pointers, struct buf 
     return st;
 }
 
+int given_add_text(struct given_list *l, struct slice pointer, struct buf *value, struct buf *error)
+{
+    struct given g = {.value = *value};
+    *value = (struct buf){0};
+    buf_slice_add(&g.place, pointer);
+    g.name = buf_slice(&g.place);
+    int st = g.place.failed || g.value.failed ? MI_ENOMEM : check_value(&g, error);
+    if (st == 0 && !GROW(l->list, l->n, l->cap))
+        st = MI_ENOMEM;
+    if (st == 0) {
+        l->list[l->n++] = g;
+        return 0;
+    }
+    buf_close(&g.value);
+    buf_close(&g.place);
+    return st;
+}
+
 void given_close(struct given_list *l)
 {
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
         buf_close(&l->list[i].value);
+        buf_close(&l->list[i].place);
+    }
     free(l->list);
     *l = (struct given_list){0};
 }

@@ -13,7 +13,8 @@
 #define GIVEN_MAX ((size_t)16 << 20) /* bytes of a value */
 
 struct given {
-    struct slice name; /* borrowed; of an argument, or a JSON Pointer */
+    struct slice name; /* borrowed, also from `place`; of an argument, or a JSON Pointer */
+    struct buf place;  /* owned; the pointer of a value that was asked for */
     bool is_json;      /* the value is JSON; else UTF-8 text */
     struct buf value;  /* owned */
 };
@@ -28,6 +29,9 @@ struct given_list {
 bool given_is_pair(const char *word);
 /* Reads a word; with `pointers` NAME must be a JSON Pointer. 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add(struct given_list *l, const char *word, bool pointers, struct buf *error);
+/* Adds text for the place `pointer`, which is copied; the list owns `value` in any case. 0, MI_EINVAL or MI_ENOMEM. */
+MI_MUST int given_add_text(struct given_list *l, struct slice pointer, struct buf *value,
+                           struct buf *error);
 void given_close(struct given_list *l);
 
 #endif

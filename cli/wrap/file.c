@@ -79,7 +79,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
     else
         server_row_add(&k->w->table, &row);
     buf_close(&wraps);
-    if (v->state == WRAP_ODD && k->w->verb != WRAP_VERB_UNWRAP)
+    if (v->state == WRAP_ODD && !v->is_mcp && k->w->verb != WRAP_VERB_UNWRAP)
         log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
 }
 
@@ -280,7 +280,8 @@ static void drop_backups(struct work *k, struct slice text)
     struct buf kept = {0};
     backup_drop(k->w->backups, k->file.path, text, &kept);
     if (kept.n > 0)
-        log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s",
+        log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s "
+                 "(delete it when you do not need it: it may contain secrets)",
                  k->where->path, buf_str(&kept));
     buf_close(&kept);
 }

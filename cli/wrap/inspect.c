@@ -46,8 +46,10 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
     int next = from;
     v->state = WRAP_ODD;
     v->why = "it runs the interposer, but not as a proxy";
-    if (from == 1 && (argc < 2 || argv[1][0] != '-'))
-        return; /* another command */
+    if (from == 1 && (argc < 2 || argv[1][0] != '-')) {
+        v->is_mcp = argc >= 2 && strcmp(argv[1], "mcp") == 0;
+        return;
+    }
     opt_open(&set, command_proxy.table);
     if (opt_parse(&set, argc, argv, from, NULL, &next) < 0) {
         v->why = "it runs the interposer with unknown options";

@@ -20,6 +20,7 @@ struct wrap_view {
     const char *why;    /* of WRAP_ODD: the reason; else NULL */
     struct buf command; /* owned; the value of `command` */
     bool ours;          /* it starts the interposer: WRAP_WRAPPED, or WRAP_ODD */
+    bool is_mcp;        /* of WRAP_ODD: it is the interposer's own MCP server, `mcp` */
     size_t launch;      /* if ours: number of args before those of the interposer (launch.h) */
     size_t own;         /* of WRAP_WRAPPED: number of args before the server's command */
     bool dashes;        /* those args end with `--` */

@@ -471,11 +471,13 @@ def _(t):
 def _(t):
     text = json.dumps({"mcpServers": {
         "split": {"command": "npx -y thing"}, "ours": {"command": "mcp-interposer", "args": ["replay", "1"]},
+        "recordings": {"command": "mcp-interposer", "args": ["mcp"]},
         "good": {"command": "good"}}}, indent=1)
     path = config(t, ".claude.json", text)
     r = run(t, "wrap", stderr=None)
     check(b"server 'split' is not changed: its command contains blanks; move the arguments to `args`" in r.stderr
           and b"server 'ours' is not changed: it runs the interposer, but not as a proxy" in r.stderr, f"{r.stderr!r}")
+    check(b"recordings" not in r.stderr and '"args": ["mcp"]' in json.dumps(json.loads(path.read_text())), f"our own MCP server: {r.stderr!r}")
     servers = json.loads(path.read_text())["mcpServers"]
     eq((servers["split"], servers["ours"]["args"]), ({"command": "npx -y thing"}, ["replay", "1"]), "what is odd")
     eq(servers["good"]["args"][-1], "good", "what is good")
@@ -525,7 +527,7 @@ def _(t):
     tree["mcpServers"]["b"] = dict(reversed(tree["mcpServers"]["b"].items()))
     path.write_text(json.dumps(tree, indent=4))
     r = run(t, "unwrap", stderr=None)
-    check(b"the file has changed since it was wrapped; its backup is kept" in r.stderr, f"{r.stderr!r}")
+    check(b"the file has changed since it was wrapped; its backup is kept" in r.stderr and b"it may contain secrets" in r.stderr, f"{r.stderr!r}")
     old["numStartups"] = 5
     old["mcpServers"]["b"]["args"] = []  # nothing records that it had none
     eq(json.loads(path.read_text()), old, "what is in it")

@@ -478,6 +478,45 @@ def _(t):
     s.refused("/text must be of type")
 
 
+def typed(t, *lines):
+    """For Sent: a terminal on which these lines are typed, one when each secret is asked for; what is sent is agreed to."""
+    def run(*args):
+        master, slave = os.openpty()
+        p = subprocess.Popen([lib.PROGRAM, args[0], "--vault", str(t.vault), *(str(a) for a in args[1:])], stdin=slave, stdout=slave, stderr=slave,
+                             env=t.environ({"TERM": "dumb"}))
+        os.close(slave)
+        said, left = b"", list(lines)
+        while True:
+            try:
+                said += os.read(master, 65536)
+            except OSError:     # it has ended
+                break
+            if said.endswith(b"Its value: "):
+                os.write(master, left.pop(0).encode() + b"\n")
+            elif said.endswith(b"[y/N] "):
+                os.write(master, b"y\n")
+        os.close(master)
+        p.wait(20 * lib.PATIENCE)
+        eq(left, [], f"lines that were not asked for; {said[-500:]!r}")
+        return said.decode()
+    return run
+
+
+@case("on a terminal a secret is asked for, and not shown; nothing entered is an error")
+def _(t):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    record(t, *HELLO, call(1, "put", path="/x", key=secret, token=secret))
+    lib.settle()
+    s = Sent(t, "--seq", 4, "--session", 2, "--set", "/arguments/token=mine", server=False, run=typed(t, secret))
+    eq(s.last()["arguments"], {"path": "/x", "key": secret, "token": "mine"}, "what was sent")
+    check(re.search(r'The secret at /arguments/key was not recorded \("\[redacted:[^"]*"\)\. Its value: \r?\n', s.out), s.out)
+    check("tools/call put (with the secrets that you have typed)" in s.out, s.out)
+    eq(s.out.split("Send it?")[0].count(secret), 0, f"the secret on the terminal: {s.out}")
+    s = Sent(t, "--seq", 4, "--session", 2, server=False, run=typed(t, secret, ""))
+    eq(s.asked, [], "nothing is started")
+    check("the secret at /arguments/token was not recorded" in s.out and "at /arguments/key was not" not in s.out.split("token")[-1], s.out)
+
+
 @case("--edit: an empty file cancels; a syntax error is shown; a secret must still be given")
 def _(t):
     record(t, *HELLO, call(1, text="one"), call(2, "put", path="/x", key="ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"))
