@@ -11,8 +11,8 @@ CALLS = 3000 if lib.SLOW == 1 else 300
 
 
 def complain(p):
-    """What an interposer says of errors and warnings."""
-    return p.own_lines("(warn|error)")
+    """What an interposer says of errors and warnings. On a busy machine its recorder may need more than a second after the end."""
+    return [x for x in p.own_lines("(warn|error)") if "the recorder process continues" not in str(x)]
 
 
 def sound(t, sessions):

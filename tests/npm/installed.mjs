@@ -76,7 +76,7 @@ async function npxCases(registry) {
     await callOnce(entry().command, entry().args); // the next day, without a network
     const list = await run("npx", [...NPX, "wrap", "--list", "--json"]);
     same(JSON.parse(list.stdout).state, "wrapped", "the state");
-    has((await run("npx", [...NPX, "doctor"], { status: null })).stdout, "1 wrapped server");
+    has((await run("npx", [...NPX, "doctor", "-v"], { status: null })).stdout, "1 wrapped server");
     await run("npx", [...NPX, "unwrap"]);
     same(readFileSync(configFile, "utf8"), original, "the file");
   });
