@@ -168,7 +168,6 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
 /* A recorded request: copies it, and names what it lacks before anything is started. */
 static int take_recorded(struct sending *x)
 {
-    struct exchange view = {.s = x->s, .sets = &x->sets};
     struct buf params = {0}, error = {0};
     struct rpc m;
     int status = origin_find(x->s, &x->peer.talk, settings_number(x->s, "seq"), &x->item);
@@ -193,7 +192,7 @@ static int take_recorded(struct sending *x)
     if (st == MI_EINVAL)
         status = settings_usage(x->s, "--set: %s", buf_str(&error));
     else if (st == 0 && !settings_on(x->s, "edit"))
-        status = exchange_check_secrets(&view, buf_slice(&params));
+        status = outgoing_refuse_secrets(buf_slice(&params), &x->sets);
     buf_close(&params);
     buf_close(&error);
     if (st != MI_ENOMEM)

@@ -33,35 +33,6 @@ static int fail(const struct exchange *x)
     return EXIT_TROUBLE;
 }
 
-/* ---- secrets ---- */
-
-static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
-{
-    struct buf p = {0}, text = {0};
-    int *n = ctx;
-    text_visible(&p, pointer);
-    text_visible(&text, text_head(raw, SHOWN_MAX));
-    if (marks == MARKS_SECRET)
-        log_error("the secret at %s was not recorded (\"%s\"): give it with --set %s=VALUE, where "
-                  "VALUE may be @FILE or env:NAME",
-                  buf_str(&p), buf_str(&text), buf_str(&p));
-    else
-        log_error("the text at %s was truncated in the recording: give it with --set %s=VALUE, "
-                  "where VALUE may be @FILE, or record with --record full",
-                  buf_str(&p), buf_str(&p));
-    buf_close(&p);
-    buf_close(&text);
-    ++*n;
-}
-
-int exchange_check_secrets(const struct exchange *x, struct slice params)
-{
-    int n = 0;
-    if (outgoing_secrets(params, x->sets, on_secret, &n) < 0)
-        return no_memory();
-    return n > 0 ? EXIT_USAGE : EXIT_FINE;
-}
-
 /* ---- the tool ---- */
 
 static struct tool *find_tool(const struct exchange *x, struct slice name)
@@ -229,7 +200,7 @@ static int make_request(const struct exchange *x)
     if (status == EXIT_FINE && settings_on(x->s, "edit"))
         status = edit(x);
     if (status == EXIT_FINE && !typed)
-        status = exchange_check_secrets(x, buf_slice(&x->request->params));
+        status = outgoing_refuse_secrets(buf_slice(&x->request->params), x->sets);
     t = called_tool(x); /* --set and --edit can change the name */
     if (status == EXIT_FINE && typed && !unchecked && t != NULL)
         status = check_arguments(x, t);

@@ -24,8 +24,6 @@ struct exchange {
     bool refused;           /* set by exchange_run(): the request was not sent */
 };
 
-/* Reports each secret that the request needs and neither the recording nor `sets` has. EXIT_FINE: none. */
-int exchange_check_secrets(const struct exchange *x, struct slice params);
 int exchange_run(struct exchange *x);
 
 #endif

@@ -1,8 +1,10 @@
 #include "cli/send/outgoing.h"
 
 #include "base/json_out.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/send/typing.h"
+#include "cli/settings/command.h"
 #include "wire/json/pointer.h"
 #include "wire/json/set.h"
 #include "wire/json/text.h"
@@ -259,6 +261,37 @@ int outgoing_secrets(struct slice params, const struct given_list *sets, secrets
     struct remaining r = {sets, fn, ctx};
     return params.n == 0 ? 0
                          : secrets_each((struct json_value){JSON_OBJECT, params}, on_secret, &r);
+}
+
+#define TEXT_MAX 300
+
+static void report_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
+{
+    struct buf p = {0}, text = {0};
+    int *n = ctx;
+    text_visible(&p, pointer);
+    text_visible(&text, text_head(raw, TEXT_MAX));
+    if (marks == MARKS_SECRET)
+        log_error("the secret at %s was not recorded (\"%s\"): give it with --set %s=VALUE, where "
+                  "VALUE may be @FILE or env:NAME",
+                  buf_str(&p), buf_str(&text), buf_str(&p));
+    else
+        log_error("the text at %s was truncated in the recording: give it with --set %s=VALUE, "
+                  "where VALUE may be @FILE, or record with --record full",
+                  buf_str(&p), buf_str(&p));
+    buf_close(&p);
+    buf_close(&text);
+    ++*n;
+}
+
+int outgoing_refuse_secrets(struct slice params, const struct given_list *sets)
+{
+    int n = 0;
+    if (outgoing_secrets(params, sets, report_secret, &n) < 0) {
+        log_error("out of memory");
+        return EXIT_TROUBLE;
+    }
+    return n > 0 ? EXIT_USAGE : EXIT_FINE;
 }
 
 void outgoing_message(const struct outgoing *r, struct buf *b)

@@ -2,7 +2,7 @@
  *
  * Owns      its texts; outgoing_close() frees them.
  * Errors    MI_EINVAL with a sentence in `error`; MI_ENOMEM.
- * Blocks    never. Pure. */
+ * Blocks    never. Pure, except outgoing_refuse_secrets(). */
 #ifndef MI_CLI_SEND_OUTGOING_H
 #define MI_CLI_SEND_OUTGOING_H
 
@@ -44,6 +44,8 @@ MI_MUST int outgoing_set(struct buf *params, const struct given_list *sets,
 /* Reports the marks of the sanitizer in params, except in values that `sets` gives. */
 MI_MUST int outgoing_secrets(struct slice params, const struct given_list *sets, secrets_fn fn,
                              void *ctx);
+/* The same, with a line on stderr for each. EXIT_FINE: there is none. */
+MI_MUST int outgoing_refuse_secrets(struct slice params, const struct given_list *sets);
 /* The whole message, with the id 0. */
 void outgoing_message(const struct outgoing *r, struct buf *b);
 
