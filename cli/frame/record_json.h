@@ -3,7 +3,8 @@
  * Rules     a column is a member of the same name; NULL is null. `command`, `rpc_id`, `body` and `detail`
  *           hold JSON text: they become JSON values, or strings when they are not valid JSON, or deeper than JSON_TREE_DEPTH.
  *           Control characters and bidirectional overrides are escaped, also inside such values.
- *           With json_out.max_text, as `mcp` sets it, all texts are cut, these values are texts, and there are no nulls.
+ *           If json_out.max_text is set (`mcp` sets it), long texts are cut, JSON values are written as strings, and members that
+ *           would be null are left out.
  * Owns      nothing; everything is appended to a buffer of the caller, whose `failed` reports errors.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_RECORD_JSON_H

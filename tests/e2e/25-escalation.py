@@ -204,7 +204,7 @@ tool: "not in the front matter" \x1b[31m
     rows = [json.loads(x) for x in says(t, "list", "--json").splitlines()]
     eq(rows[2], {"type": "escalation", "file": names[0], "cause": "hang", "server": "files", "tool": "read", "method": None, "session": "UID", "seq": 7,
                  "first_at": "2026-01-01T00:00:00.000Z", "last_at": "2026-01-01T00:00:09.000Z", "count": 3, "action": None}, "JSON")
-    eq((rows[1]["tool"], rows[1]["count"]), (None, None), "what is not there, and what is no number")
+    eq((rows[1]["tool"], rows[1]["count"]), (None, None), "a missing key, and a count that is not a number")
     check("\x1b" not in says(t, "list") + says(t, "show"), "control characters")
     check("# crash\n" in says(t, "show") and "# hang\n" in says(t, "show", "20260101"), "show")
     for args, status in ((["show", "20260102"], 3), (["show", "x"], 3), (["done"], 2), (["done", "--all", "last"], 2), (["done", "20260102"], 3)):

@@ -588,7 +588,7 @@ def _(t):
     s.quit()
 
 
-@case("ui: unknown keys say so; pasted text and unknown sequences are no keys, but a question takes the text")
+@case("ui: an unknown key points to the help; pasted text is ignored, except in a prompt; an unknown escape sequence does nothing")
 def _(t):
     small(t)
     s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))

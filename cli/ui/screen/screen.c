@@ -328,7 +328,7 @@ static bool is_pasted(void)
     return screen.pasting;
 }
 
-/* Whether it is no key: the end of a pasted text, a resize, a sequence that curses does not know. */
+/* The input that curses reports although nobody pressed a key: the end of a paste, a resize, an unknown escape sequence. */
 static bool is_no_key(int kind, wint_t c)
 {
     if (kind == OK && c == PRESS_ESCAPE) {
