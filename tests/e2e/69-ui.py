@@ -598,8 +598,7 @@ def _(t):
     s.tmux("set-buffer", "Q\nc and more\n")
     s.tmux("paste-buffer", "-p")
     s.sees("pasted text is ignored")
-    s.type("\033[?64;1;2c\033]11;rgb:ff/ff/ff\033\\\033P1+r\033\\")  # a terminal answers
-    s.keys("f")
+    s.type("\033[?64;1;2c\033]11;rgb:ff/ff/ff\033\\\033P1+r\033\\f")  # a terminal answers, and a key comes with its answers
     s.sees("filter:", gone=["is kept"])
     s.tmux("set-buffer", "tool:read_file\ncontent")
     s.tmux("paste-buffer", "-p")

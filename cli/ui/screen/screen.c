@@ -6,6 +6,7 @@
 #include "base/write_all.h"
 #include "cli/ui/screen/paint.h"
 #include "cli/ui/screen/rescue.h"
+#include "cli/ui/screen/sequence.h"
 
 #include <curses.h>
 #include <langinfo.h>
@@ -27,12 +28,12 @@ static struct {
     size_t cursor_x, cursor_y;
     bool pasting;
     int64_t pasted_us; /* when its last character was read */
+    struct sequence sequence;
 } screen;
 
 #define KEY_PASTE (KEY_MAX + 1)
 #define KEY_PASTE_END (KEY_MAX + 2)
 #define PASTE_PAUSE_US 1000000 /* the end of a pasted text may be lost */
-#define SEQUENCE_MAX 4096      /* bytes of a sequence that is skipped */
 
 /* ---- opening ---- */
 
@@ -290,31 +291,18 @@ static void read_mouse(struct press *ret)
         ret->key = PRESS_CLICK;
 }
 
-/* Skips to the end of a sequence: a byte from `first` to `last`. */
-static void skip_to(wint_t first, wint_t last)
+/* After an Esc, which curses reports at once if what follows is no key that it knows. A person does not type so fast. false:
+ * it was the key Esc. */
+static bool begins_sequence(void)
 {
     wint_t c;
-    for (int i = 0; i < SEQUENCE_MAX && get_wch(&c) == OK && (c < first || c > last); i++)
-        continue;
-}
-
-/* After an Esc: skips the rest of a sequence that curses does not know, such as a key with modifiers or an answer of the
- * terminal. Nobody types so fast. false: it was the key Esc. */
-static bool skip_sequence(void)
-{
-    wint_t c, next;
     int kind = get_wch(&c);
     if (kind == KEY_CODE_YES)
         ungetch((int)c);
     if (kind != OK)
         return false;
-    if (strchr("[O]P_^X", (int)c) != NULL && c != 0 && (kind = get_wch(&next)) == OK) {
-        if (c == '[' && (next < '@' || next > '~'))
-            skip_to('@', '~');
-        else if (c != '[' && c != 'O')
-            skip_to('\a', '\a');
+    if (sequence_begin(&screen.sequence, c, clock_mono_us()))
         return true;
-    }
     unget_wch((wchar_t)c);
     return false;
 }
@@ -328,13 +316,15 @@ static bool is_pasted(void)
     return screen.pasting;
 }
 
-/* The input that curses reports although nobody pressed a key: the end of a paste, a resize, an unknown escape sequence. */
+/* The input that curses reports although nobody pressed a key: the ends of a paste, a resize, an escape sequence. */
 static bool is_no_key(int kind, wint_t c)
 {
+    if (kind == OK && sequence_takes(&screen.sequence, c, clock_mono_us()))
+        return true;
     if (kind == OK && c == PRESS_ESCAPE) {
-        bool skipped = skip_sequence();
-        screen.pasting &= skipped; /* terminals paste no Esc: the end was lost */
-        return skipped;
+        bool begun = begins_sequence();
+        screen.pasting &= begun; /* terminals paste no Esc: the end was lost */
+        return begun;
     }
     if (kind == OK)
         return false;
