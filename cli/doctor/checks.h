@@ -23,7 +23,7 @@ void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...) MI_F
 void doctor_note(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
 void doctor_found(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
     MI_FORMAT(4, 5);
-/* Prints what is fine, or how many checks are. */
+/* Prints the checks that are ok, or how many there are. */
 void doctor_end(struct doctor *d);
 
 #endif

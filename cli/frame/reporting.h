@@ -46,7 +46,7 @@ void reporting_end_row(struct reporting *r);
 
 struct reporting_cell {
     const char *text; /* our own */
-    size_t width;     /* with the blanks behind it */
+    size_t width;     /* of the column, in which the text is padded with blanks */
     enum out_style style;
 };
 

@@ -196,8 +196,9 @@ struct list_row {
     const struct query_event *event; /* NULL: a call or message */
 };
 size_t list_n(const struct ui *u);
-size_t list_calls(const struct ui *u, size_t place); /* rows before this place that are no events */
-size_t list_find(const struct ui *u, int64_t seq);   /* the place of a call or message */
+/* How many calls are before this place: its rows without events. */
+size_t list_calls(const struct ui *u, size_t place);
+size_t list_find(const struct ui *u, int64_t seq); /* the place of a call or message */
 struct list_row list_at(const struct ui *u, size_t place);
 size_t list_place(const struct ui *u);                        /* of the selected row */
 bool list_selected(const struct ui *u, struct list_row *ret); /* false: none */

@@ -651,7 +651,7 @@ def _(t):
         check("PROTOCOL" not in lines[0], f"a column without a value in {columns} columns: {lines[0]}")
 
 
-@case("sessions on 80 columns: what is said behind the end is not cut")
+@case("sessions on 80 columns: the text after the end reason is not cut")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1, name="a-server-with-a-long-name", client_name="a client", client_version="1.0", ended_at_us=1795256138000000,

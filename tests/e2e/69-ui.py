@@ -197,7 +197,7 @@ def _(t):
 
 # --- views --------------------------------------------------------------------------------------------
 
-@case("ui: a view is closed to the one below it: help over a comparison, twice the same view")
+@case("ui: closing a view shows the one below it: help over a comparison, the same view twice")
 def _(t):
     small(t)
     s = Screen(t, "ui", "--vault", t.vault, "files", size=(100, 30))

@@ -309,7 +309,7 @@ def _(t):
     check(re.fullmatch(r'\\x1b\[31m"text": "x{200,}…', lines[1]), f"a long line of stderr: {lines[1]}")
 
 
-@case("html: what failed is what model/status says, with its error; an event is a sentence, and its detail a click away")
+@case("html: calls failed as model/status says, and show their error; events are sentences, with their detail on a click")
 def _(t):
     session(t, names=["tool"])
     head, *items = data_of(export(t, "html"))

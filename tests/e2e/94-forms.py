@@ -15,7 +15,7 @@ def _(t):
     forms.walk(lambda *words: t.run(*words, "--vault", t.vault, env={"LC_ALL": "C.UTF-8"}).stdout.decode(), calls, eq)
 
 
-@case("a call is the same in the recording that a cassette becomes")
+@case("an imported cassette has the same calls")
 def _(t):
     forms.record(t)
     cassette, other = t.tmp / "a.jsonl", t.tmp / "other"

@@ -151,7 +151,7 @@ static int add_sql(struct db *d, const char *sql, struct buf *ret)
     return ret->failed ? MI_ENOMEM : 0;
 }
 
-/* Its place among those that are kept. NULL: it is not there. */
+/* The kept statement with this text. NULL: none. */
 static sqlite3_stmt **find_kept(struct db *d, const char *sql)
 {
     for (size_t i = 0; i < DB_KEPT; i++)

@@ -124,7 +124,7 @@ static int add_notes(struct detail *d)
     return st == MI_EFULL ? 0 : st;
 }
 
-/* Has rows of head.c. */
+/* The parts that head.c makes. */
 static bool is_about(const struct part *p)
 {
     return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;

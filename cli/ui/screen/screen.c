@@ -41,7 +41,7 @@ static struct {
 static void mark_pasted(bool on)
 {
     int st = write_all(STDOUT_FILENO, slice_of(on ? "\033[?2004h" : "\033[?2004l"));
-    (void)st; /* then it is not enclosed */
+    (void)st; /* without it, pasted text is read as keys */
 }
 
 static void on_resize(int number)
