@@ -29,13 +29,9 @@ static void add_length(struct record *r, uint64_t rest)
 {
     uint8_t length[10];
     size_t n = 0;
-    do {
-        length[n] = rest & 0x7F;
-        rest >>= 7;
-        if (rest > 0)
-            length[n] |= 0x80;
-        n++;
-    } while (rest > 0);
+    for (; rest > 0x7F; rest >>= 7)
+        length[n++] = 0x80 | (rest & 0x7F);
+    length[n++] = (uint8_t)rest;
     add(r, length, n);
 }
 

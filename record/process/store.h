@@ -21,7 +21,7 @@
 #include "journal/ring.h"
 #include "vault/store/call_fill.h"
 
-#define STORE_ROWS 512 /* entries of a transaction; messages among them fit into ROW_BATCH_ROWS */
+#define STORE_ROWS 1024 /* entries of a transaction; messages among them fit into ROW_BATCH_ROWS */
 #define STORE_BYTES                                                                                \
     ((size_t)1 << 20)         /* bytes of a transaction; it ends after the entry that exceeds it */
 #define STORE_WAIT_US 20000   /* for the lock, at each try */

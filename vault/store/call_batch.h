@@ -18,7 +18,7 @@
 
 #include <sqlite3.h>
 
-#define CALL_BATCH_MAX 512 /* messages in a batch */
+#define CALL_BATCH_MAX 1024 /* messages in a batch */
 #define CALL_KEPT_MAX 256  /* open calls that are kept */
 #define CALL_KEPT_TEXT 96  /* bytes of their texts; a call with longer ones is not kept */
 

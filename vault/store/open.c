@@ -13,14 +13,22 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Columns of `messages`: all of them, and those in which usual rows have values of their own (vault/store/row_batch.h). */
-#define OWN_OWN 1
-#define OWN_SAME 0
-#define OWN_RARE 0
-#define OWN(name, type, null, since, evidence, cassette, store, json, journal, usual)              \
-    FIELD_IF(OWN_##usual)(", " #name)
-#define COLUMNS "id, session_id" MESSAGE_FIELDS(FIELD_NAME) ", salt, commitment"
-#define OWN_COLUMNS "id" MESSAGE_FIELDS(OWN) ", salt, commitment"
+/* Columns of `messages` in the order of the table: SQLite then copies no value from the SELECT to the INSERT. */
+#define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
+#define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
+#define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
+/* The same of usual rows (vault/store/row_batch.h), where constants replace the columns that are equal in all of them. */
+#define SAME_origin "'" ROW_BATCH_ORIGIN "'"
+#define SAME_action "'" ROW_BATCH_ACTION "'"
+#define SAME_redactions "0"
+#define USUAL_OWN(name) ", " #name
+#define USUAL_SAME(name) ", " SAME_##name
+#define USUAL_RARE(name) ", NULL"
+#define USUAL_FIRST(name, type, null, since, evidence, cassette, store, json, journal, usual)      \
+    FIELD_IF(SCHEMA_FIRST_##since)(USUAL_##usual(name))
+#define USUAL_LAST(name, type, null, since, evidence, cassette, store, json, journal, usual)       \
+    FIELD_IF(SCHEMA_LAST_##since)(USUAL_##usual(name))
+#define USUAL "id, ?1" MESSAGE_FIELDS(USUAL_FIRST) ", salt, commitment" MESSAGE_FIELDS(USUAL_LAST)
 
 #define PARAMETER(name, type, null) ",?"
 /* Of the fields of a session, those that are known at its start. */
@@ -46,10 +54,8 @@ static const char *const sql[Q_COUNT] = {
     [Q_COMMIT] = "COMMIT",
     [Q_ROWS] =
         "INSERT OR IGNORE INTO messages (" COLUMNS ") SELECT " COLUMNS " FROM " ROW_BATCH_TABLE,
-    [Q_ROWS_USUAL] = "INSERT OR IGNORE INTO messages (" OWN_COLUMNS
-                     ", session_id, origin, action, redactions) SELECT " OWN_COLUMNS
-                     ", ?1, '" ROW_BATCH_ORIGIN "', '" ROW_BATCH_ACTION "', 0"
-                     " FROM " ROW_BATCH_TABLE,
+    [Q_ROWS_USUAL] =
+        "INSERT OR IGNORE INTO messages (" COLUMNS ") SELECT " USUAL " FROM " ROW_BATCH_TABLE,
     [Q_RULES] = "UPDATE messages SET finding = coalesce(finding || ',', '') || ?2 WHERE id = ?1"
                 " RETURNING t_us",
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail, place, salt, commitment)"

@@ -15,7 +15,7 @@
 
 #include <sqlite3.h>
 
-#define ROW_BATCH_ROWS 512
+#define ROW_BATCH_ROWS 1024
 #define ROW_BATCH_BYTES ((size_t)512 << 10)
 #define ROW_BATCH_ROW_MAX                                                                          \
     ((size_t)128 << 10) /* bytes of a row's texts that fit while the batch is not full */

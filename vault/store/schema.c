@@ -16,24 +16,18 @@
 #define SQL_ZERO
 #define SQL_MINUS_ONE
 #define SQL_UNLESS(flag)
-#define FIRST_1 1 /* by the version that added it: is it before the columns of evidence? */
-#define FIRST_2 1
-#define FIRST_4 0
-#define ADDED_1 0 /* is it an addition of version 4? */
-#define ADDED_2 0
-#define ADDED_4 1
 /* Some tables of fields have nothing behind `null`. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) SQL_##null
-#define FIRST(name, type, null, since, ...) FIELD_IF(FIRST_##since)(COLUMN(name, type, null, 0))
-#define LAST(name, type, null, since, ...) FIELD_IF(ADDED_##since)(COLUMN(name, type, null, 0))
+#define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(COLUMN(name, type, null, 0))
+#define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(COLUMN(name, type, null, 0))
 #define UNKEYED(name, type, null, since, evidence, cassette, store, ...)                           \
     FIELD_IF(FIELD_FIRST_##store)(COLUMN(name, type, null, 0))
 #define ADD(table, name, type) "ALTER TABLE " table " ADD COLUMN " #name COLUMN_TYPE(type) ";"
 #define ADD_TO_SESSIONS(name, type, null, since, ...)                                              \
-    FIELD_IF(ADDED_##since)(ADD("sessions", name, type))
+    FIELD_IF(SCHEMA_LAST_##since)(ADD("sessions", name, type))
 #define ADD_TO_MESSAGES(name, type, null, since, ...)                                              \
-    FIELD_IF(ADDED_##since)(ADD("messages", name, type))
+    FIELD_IF(SCHEMA_LAST_##since)(ADD("messages", name, type))
 
 /* Which processes a session has (vault/store/running.h). */
 #define RUNNING                                                                                    \

@@ -17,6 +17,14 @@
 #define SCHEMA_RUNNING 2  /* the first version with the table `running` */
 #define SCHEMA_EVIDENCE 3 /* the first version with evidence (docs/evidence.md) */
 #define SCHEMA_CALLS 4    /* the first version with the table `calls` */
+/* Of a field, by the version that added it (model/records.h): is its column before those of evidence, or behind them? The
+ * latter are the additions of version 4. */
+#define SCHEMA_FIRST_1 1
+#define SCHEMA_FIRST_2 1
+#define SCHEMA_FIRST_4 0
+#define SCHEMA_LAST_1 0
+#define SCHEMA_LAST_2 0
+#define SCHEMA_LAST_4 1
 /* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, so that no further
  * index is needed. */
 #define SCHEMA_SEQ_BITS 36

@@ -25,14 +25,9 @@ struct slice json_string_raw(struct json_value v)
     return (struct slice){v.text.p + 1, v.text.n - 2};
 }
 
-bool json_key_is(struct slice raw, const char *text)
+bool json_key_is_escaped(struct slice raw, const char *text, size_t n)
 {
-    size_t n = strlen(text);
-    if (raw.p == NULL)
-        return false;
-    if (raw.n == n) /* an escaped name would be longer than `text` */
-        return memcmp(raw.p, text, n) == 0 && memchr(raw.p, '\\', n) == NULL;
-    if (raw.n < n || memchr(raw.p, '\\', raw.n) == NULL)
+    if (memchr(raw.p, '\\', raw.n) == NULL)
         return false;
     const char *p = raw.p;
     const char *end = raw.p + raw.n;

@@ -16,8 +16,18 @@
 void json_unescape(struct buf *b, struct slice raw);
 /* A string value without its quotes, escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
-/* Is the unescaped text exactly this? {NULL, 0} equals nothing. */
-bool json_key_is(struct slice raw, const char *text);
+/* The same as json_key_is() for a text with escapes; an escaped text is longer than what it means. */
+bool json_key_is_escaped(struct slice raw, const char *text, size_t n);
+/* Is the unescaped text exactly this? {NULL, 0} equals nothing. Inline, so that the compiler knows
+ * the length of a constant. */
+static inline bool json_key_is(struct slice raw, const char *text)
+{
+    size_t n = strlen(text);
+    if (raw.n <= n)
+        return raw.n == n && raw.p != NULL && memcmp(raw.p, text, n) == 0 &&
+               memchr(text, '\\', n) == NULL;
+    return json_key_is_escaped(raw, text, n);
+}
 
 /* Iterates over an object or array. json_walk_peek() returns the start of the next value without searching for its
  * end, so reading only the head of a long value is cheap; json_walk_next() advances past the value. false: no more
