@@ -127,8 +127,7 @@ static void check_database(struct doctor *d, bool quick)
     } else if (st < 0) {
         doctor_found(d, "database",
                      "copy the vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
-                     "%s/interposer.db cannot be read: %s", d->vault,
-                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+                     "%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     } else {
         check_schema(d, &h);
         check_size(d, &h);

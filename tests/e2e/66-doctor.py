@@ -148,7 +148,7 @@ def _(t):
     check("integrity" in got and ".recover" in got["integrity"][0][1], got)
     (t.vault / "interposer.db").write_bytes(b"no database" * 1000)
     got = bad(doctor(t, status=1))
-    check("cannot be read: file is not a database" in got["database"][0][0], got)
+    check("interposer.db: file is not a database" in got["database"][0][0], got)
 
 
 @case("doctor: escalations of the last day, with their path")

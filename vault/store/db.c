@@ -3,6 +3,7 @@
 #include "vault/store/columns.h"
 #include "vault/store/failure.h"
 #include "vault/store/read_only.h"
+#include "vault/store/schema.h"
 
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 
 int db_complain(struct db *d, const char *why)
 {
+    d->locked = false;
     buf_clear(d->error);
     buf_printf(d->error, "cannot %s %s: %s", d->kind->can_not, buf_str(&d->file), why);
     return MI_ESTORE;
@@ -21,8 +23,10 @@ int db_fail(struct db *d)
     if (rc == SQLITE_NOMEM)
         return MI_ENOMEM;
     bool changed = rc == SQLITE_BUSY && !d->shared;
-    return db_complain(d, changed ? "it was changed meanwhile; run the command again"
-                                  : failure_text(d->db));
+    int st = db_complain(d, changed ? "it was changed meanwhile; run the command again"
+                                    : failure_text(d->db));
+    d->locked = rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
+    return st;
 }
 
 int db_damaged(struct db *d)
@@ -242,6 +246,11 @@ int db_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, si
     *ret = has ? sqlite3_column_int64(q, 0) : 0;
     st = db_done(d, q, rc);
     return st == 0 && !has ? MI_ENOENT : st;
+}
+
+int db_has_table(struct db *d, const char *table, bool *ret)
+{
+    return schema_has_table(d->db, table, ret) == 0 ? 0 : db_fail(d);
 }
 
 /* ---- transactions ---- */

@@ -1,8 +1,5 @@
 #include "vault/unsent/cursors.h"
 
-#include "vault/store/failure.h"
-#include "vault/store/read_only.h"
-#include "vault/store/schema.h"
 #include "vault/unsent/state.h"
 
 int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
@@ -53,9 +50,12 @@ int cursors_next(struct unsent *u, struct slice url, int64_t after, struct curso
 
 /* ---- what is missing ---- */
 
-static int read_lag(sqlite3 *db, struct slice url, struct target_lag *ret)
-{
-    static const char sql[] =
+enum lag_query { LAG_TARGETS, LAG_OF_TARGET, LAG_QUERIES };
+
+static const char *const lag_sql[LAG_QUERIES] = {
+    [LAG_TARGETS] = "SELECT target, tried_at_us, ifnull(sent_at_us, 0), leaves, error"
+                    " FROM ship_targets ORDER BY target",
+    [LAG_OF_TARGET] =
         "WITH late AS (SELECT s.id, s.started_at_us, s.ended_at_us, ifnull(c.seq, 0) AS seq,"
         " ifnull(c.event, 0) AS event"
         " FROM sessions s LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
@@ -70,66 +70,62 @@ static int read_lag(sqlite3 *db, struct slice url, struct target_lag *ret)
         " FROM events e WHERE e.session_id = late.id AND e.id > late.event)),"
         " count(*), ifnull(sum(bytes), 0), ifnull(min(at_us), 0),"
         " (SELECT count(*) FROM late JOIN events e ON e.session_id = late.id AND e.id > late.event)"
-        " FROM late_rows";
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
-    if (rc == SQLITE_OK) {
-        connect_bind(q, 1, url);
-        rc = sqlite3_step(q);
-    }
-    if (rc == SQLITE_ROW)
-        *ret = (struct target_lag){.sessions = sqlite3_column_int64(q, 0),
-                                   .messages = sqlite3_column_int64(q, 1),
-                                   .bytes = sqlite3_column_int64(q, 2),
-                                   .oldest_at_us = sqlite3_column_int64(q, 3),
-                                   .events = sqlite3_column_int64(q, 4)};
-    sqlite3_finalize(q);
-    return rc == SQLITE_ROW ? 0 : failure_keep(db);
+        " FROM late_rows",
+};
+
+static const struct db_kind lag_reader = {
+    .wait_ms = UNSENT_WAIT_MS, .sql = lag_sql, .n = LAG_QUERIES, .can_not = "read"};
+
+static int read_lag(struct db *d, struct slice url, struct target_lag *ret)
+{
+    sqlite3_stmt *q;
+    int st = db_ask(d, LAG_OF_TARGET, &q, DB_WITH(db_text(url)));
+    if (st < 0)
+        return st;
+    int rc = sqlite3_step(q);
+    *ret = (struct target_lag){.sessions = sqlite3_column_int64(q, 0),
+                               .messages = sqlite3_column_int64(q, 1),
+                               .bytes = sqlite3_column_int64(q, 2),
+                               .oldest_at_us = sqlite3_column_int64(q, 3),
+                               .events = sqlite3_column_int64(q, 4)};
+    return db_done(d, q, rc);
 }
 
-static int read_targets(sqlite3 *db, target_fn fn, void *ctx)
+static int read_targets(struct db *d, target_fn fn, void *ctx)
 {
-    static const char sql[] = "SELECT target, tried_at_us, ifnull(sent_at_us, 0), leaves, error"
-                              " FROM ship_targets ORDER BY target";
-    sqlite3_stmt *q = NULL;
+    sqlite3_stmt *q;
     struct target_lag lag;
     bool has;
-    int st = schema_has_table(db, "ship_targets", &has);
+    int st = db_has_table(d, "ship_targets", &has);
+    if (st == 0 && has)
+        st = db_ask(d, LAG_TARGETS, &q, NULL, 0);
     if (st < 0 || !has)
         return st;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
-    while (st == 0 && rc != SQLITE_DONE) {
-        rc = rc == SQLITE_OK || rc == SQLITE_ROW ? sqlite3_step(q) : rc;
-        if (rc == SQLITE_DONE)
-            break;
-        if (rc != SQLITE_ROW) {
-            st = failure_keep(db);
-            break;
-        }
+    int rc = SQLITE_DONE;
+    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         struct target_state t = {.url = connect_column(q, 0),
                                  .tried_at_us = sqlite3_column_int64(q, 1),
                                  .sent_at_us = sqlite3_column_int64(q, 2),
                                  .leaves = sqlite3_column_int64(q, 3)};
         if (sqlite3_column_type(q, 4) != SQLITE_NULL)
             t.error = connect_column(q, 4);
-        st = read_lag(db, t.url, &lag);
+        st = read_lag(d, t.url, &lag);
         if (st == 0)
             st = fn(ctx, &t, &lag);
     }
-    sqlite3_finalize(q);
-    return st;
+    int ended = db_done(d, q, rc);
+    return st == 0 ? ended : st;
 }
 
 int cursors_read(const char *vault, target_fn fn, void *ctx, struct buf *error)
 {
     char path[PATH_MAX];
-    sqlite3 *db = NULL;
+    struct db d;
     if (!connect_path(vault, path))
         return 0;
-    int rc = read_only_open(&db, path, UNSENT_WAIT_MS, NULL);
-    int st = rc == SQLITE_OK ? read_targets(db, fn, ctx) : MI_ESTORE;
-    if (st == MI_ESTORE)
-        buf_printf(error, "cannot read %s: %s", path, failure_text(db));
-    sqlite3_close(db);
+    int st = db_open(&d, &lag_reader, path, error);
+    if (st == 0)
+        st = read_targets(&d, fn, ctx);
+    db_close(&d);
     return st;
 }

@@ -1,10 +1,9 @@
 #include "vault/upkeep/health.h"
 
 #include "evidence/tree.h"
-#include "vault/store/failure.h"
+#include "vault/store/db.h"
 #include "vault/store/layout.h"
 #include "vault/store/ledger.h"
-#include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
 #include <limits.h>
@@ -14,25 +13,42 @@
 #define BUSY_MS 2000
 #define SQLITE_LEAST 3037000 /* STRICT tables */
 
-static int fail(sqlite3 *db, struct buf *error)
-{
-    buf_clear(error);
-    buf_adds(error, failure_text(db));
-    return MI_ESTORE;
-}
+enum health_query {
+    H_PAGE_SIZE,
+    H_UNUSED_PAGES,
+    H_IS_WAL,
+    H_SESSIONS,
+    H_GAPS,
+    H_UNFILLED,
+    H_INTEGRITY,
+    H_CHECKPOINT,
+    HEALTH_QUERIES
+};
 
-static int connect_to(const char *vault, sqlite3 **ret, char path[PATH_MAX], struct buf *error)
+static const char *const sql[HEALTH_QUERIES] = {
+    [H_PAGE_SIZE] = "PRAGMA page_size",
+    [H_UNUSED_PAGES] = "PRAGMA freelist_count",
+    [H_IS_WAL] = "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
+    /* count(*) would be one step, whose work no budget bounds */
+    [H_SESSIONS] = "SELECT count(id) FROM sessions",
+    [H_GAPS] = "SELECT count(*) FROM events WHERE kind = 'gap'",
+    [H_UNFILLED] = "SELECT count(*) FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL",
+    [H_INTEGRITY] = "PRAGMA integrity_check(3)",
+    [H_CHECKPOINT] = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1",
+};
+
+static const struct db_kind reader = {
+    .wait_ms = BUSY_MS, .sql = sql, .n = HEALTH_QUERIES, .can_not = "read"};
+
+/* *ret_version: of the schema. *d is closed with db_close() in any case. */
+static int connect_to(const char *vault, struct db *d, int64_t *ret_version, struct buf *error)
 {
-    *ret = NULL;
+    char path[PATH_MAX];
+    *d = (struct db){.kind = &reader};
     if (!connect_path(vault, path))
         return MI_ENOENT;
-    int rc = read_only_open(ret, path, BUSY_MS, NULL);
-    return rc == SQLITE_OK ? 0 : fail(*ret, error);
-}
-
-static int ask_number(sqlite3 *db, const char *sql, int64_t *ret, struct buf *error)
-{
-    return connect_number(db, sql, 0, ret) == SQLITE_OK ? 0 : fail(db, error);
+    int st = db_open(d, &reader, path, error);
+    return st == 0 && schema_version(d->db, ret_version) < 0 ? db_fail(d) : st;
 }
 
 static int64_t file_bytes(const char *path, const char *more)
@@ -45,48 +61,40 @@ static int64_t file_bytes(const char *path, const char *more)
 
 int health_look(const char *vault, struct health *ret, struct buf *error)
 {
-    sqlite3 *db;
-    char path[PATH_MAX];
+    struct db d;
     struct health h = {0};
     int64_t page = 0, unused = 0, wal = 0;
-    int st = connect_to(vault, &db, path, error);
-    if (st == 0 && schema_version(db, &h.version) < 0)
-        st = fail(db, error);
+    int st = connect_to(vault, &d, &h.version, error);
     if (st == 0)
-        st = ask_number(db, "PRAGMA page_size", &page, error);
+        st = db_number(&d, H_PAGE_SIZE, &page, NULL, 0);
     if (st == 0)
-        st = ask_number(db, "PRAGMA freelist_count", &unused, error);
+        st = db_number(&d, H_UNUSED_PAGES, &unused, NULL, 0);
     if (st == 0)
-        st = ask_number(db, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &wal, error);
+        st = db_number(&d, H_IS_WAL, &wal, NULL, 0);
     if (st == 0 && h.version > 0)
-        /* count(*) would be one step, whose work no budget bounds */
-        st = ask_number(db, "SELECT count(id) FROM sessions", &h.sessions, error);
+        st = db_number(&d, H_SESSIONS, &h.sessions, NULL, 0);
     if (st == 0 && h.version > 0)
-        st = ask_number(db, "SELECT count(*) FROM events WHERE kind = 'gap'", &h.gaps, error);
-    sqlite3_close(db);
-    if (st < 0)
-        return st;
-    h.db_bytes = file_bytes(path, "");
-    h.wal_bytes = file_bytes(path, "-wal");
-    h.free_bytes = unused * page;
-    h.journal_is_wal = wal != 0;
-    *ret = h;
-    return 0;
+        st = db_number(&d, H_GAPS, &h.gaps, NULL, 0);
+    if (st == 0) {
+        h.db_bytes = file_bytes(buf_str(&d.file), "");
+        h.wal_bytes = file_bytes(buf_str(&d.file), "-wal");
+        h.free_bytes = unused * page;
+        h.journal_is_wal = wal != 0;
+        *ret = h;
+    }
+    db_close(&d);
+    return st;
 }
 
 int64_t health_unfilled(const char *vault)
 {
-    static const char unfilled[] =
-        "SELECT count(*) FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL";
-    sqlite3 *db;
-    char path[PATH_MAX];
+    struct db d;
     struct buf error = {0};
     int64_t version = 0, n = 0;
-    int st = connect_to(vault, &db, path, &error);
-    if (st == 0 && schema_version(db, &version) == 0 && version >= SCHEMA_CALLS &&
-        version <= SCHEMA_VERSION)
-        st = ask_number(db, unfilled, &n, &error);
-    sqlite3_close(db);
+    int st = connect_to(vault, &d, &version, &error);
+    if (st == 0 && version >= SCHEMA_CALLS && version <= SCHEMA_VERSION)
+        st = db_number(&d, H_UNFILLED, &n, NULL, 0);
+    db_close(&d);
     buf_close(&error);
     return st == 0 ? n : 0;
 }
@@ -112,29 +120,27 @@ static void add_fault(void *ctx, const struct layout_fault *f)
 
 int health_check(const char *vault, struct buf *error)
 {
-    sqlite3 *db;
+    struct db d;
     sqlite3_stmt *q = NULL;
-    char path[PATH_MAX];
+    int64_t version;
     struct faults faults = {.error = error};
-    int st = connect_to(vault, &db, path, error);
-    if (st == 0 && layout_compare(db, add_fault, &faults) < 0)
-        st = fail(db, error);
+    int st = connect_to(vault, &d, &version, error);
+    if (st == 0 && layout_compare(d.db, add_fault, &faults) < 0)
+        st = db_fail(&d);
     /* The check computes constraints of the tables: only if they are those of this program. */
-    bool check = st == 0 && !faults.deceives;
-    if (check && sqlite3_prepare_v2(db, "PRAGMA integrity_check(3)", -1, &q, NULL) != SQLITE_OK)
-        st = fail(db, error);
+    if (st == 0 && !faults.deceives)
+        st = db_ask(&d, H_INTEGRITY, &q, NULL, 0);
     int rc = SQLITE_DONE;
-    while (check && st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(q, 0);
-        if (text == NULL || strcmp(text, "ok") == 0)
+    while (q != NULL && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        struct slice text = connect_column(q, 0);
+        if (text.p == NULL || slice_is(text, "ok"))
             continue;
         buf_adds(error, error->n > 0 ? "; " : "");
-        buf_adds(error, text);
+        buf_slice_add(error, text);
     }
-    if (st == 0 && rc != SQLITE_DONE)
-        st = fail(db, error);
-    sqlite3_finalize(q);
-    sqlite3_close(db);
+    if (st == 0)
+        st = db_done(&d, q, rc);
+    db_close(&d);
     return st == 0 && error->n > 0 ? MI_ESTORE : st;
 }
 
@@ -152,35 +158,37 @@ static int count_seal(void *ctx, int64_t n, struct slice text)
     return st == MI_ENOMEM ? st : 0; /* `audit verify` reports a damaged log */
 }
 
+/* The last checkpoint; without one, nothing is changed. */
+static int read_checkpoint(struct db *d, int64_t *size, struct buf *note)
+{
+    sqlite3_stmt *q;
+    int st = db_ask(d, H_CHECKPOINT, &q, NULL, 0);
+    if (st < 0)
+        return st;
+    int rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW) {
+        *size = sqlite3_column_int64(q, 0);
+        buf_slice_add(note, connect_column(q, 1));
+    }
+    return db_done(d, q, rc);
+}
+
 int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned, struct buf *note,
                   struct buf *error)
 {
-    static const char last[] = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1";
-    sqlite3 *db;
-    sqlite3_stmt *q = NULL;
-    char path[PATH_MAX];
+    struct db d;
     int64_t version = 0, size = 0;
     struct seals seals = {.before_us = before_us};
-    int st = connect_to(vault, &db, path, error);
-    if (st == 0 && schema_version(db, &version) < 0)
-        st = fail(db, error);
+    int st = connect_to(vault, &d, &version, error);
     if (st == 0 && (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION))
         st = MI_ENOENT;
-    if (st == 0 && sqlite3_prepare_v2(db, last, -1, &q, NULL) != SQLITE_OK)
-        st = fail(db, error);
-    int rc = st == 0 ? sqlite3_step(q) : SQLITE_DONE;
-    if (rc == SQLITE_ROW) {
-        size = sqlite3_column_int64(q, 0);
-        buf_slice_add(note, connect_column(q, 1));
-    } else if (rc != SQLITE_DONE) {
-        st = fail(db, error);
-    }
-    sqlite3_finalize(q);
     if (st == 0)
-        st = ledger_read(db, size, count_seal, &seals);
-    if (st == MI_ESTORE && error->n == 0)
-        st = fail(db, error);
-    sqlite3_close(db);
+        st = read_checkpoint(&d, &size, note);
+    if (st == 0) {
+        st = ledger_read(d.db, size, count_seal, &seals);
+        st = st == MI_ESTORE ? db_fail(&d) : st;
+    }
+    db_close(&d);
     if (st == 0)
         *ret_unsigned = seals.n;
     return note->failed ? MI_ENOMEM : st;
@@ -213,18 +221,18 @@ static int take_leaf(void *ctx, int64_t n, struct slice text)
 
 int health_log(const char *vault, struct health_log *log, struct buf *error)
 {
-    sqlite3 *db;
-    char path[PATH_MAX];
+    struct db d;
+    int64_t version;
     bool has = false;
     struct log_reading r = {.log = log};
-    int st = connect_to(vault, &db, path, error);
-    if (st == 0 && schema_has_table(db, "leaves", &has) < 0)
-        st = fail(db, error);
-    if (st == 0 && has)
-        st = ledger_read(db, 0, take_leaf, &r);
-    if (st == MI_ESTORE && error->n == 0)
-        st = fail(db, error);
-    sqlite3_close(db);
+    int st = connect_to(vault, &d, &version, error);
+    if (st == 0)
+        st = db_has_table(&d, "leaves", &has);
+    if (st == 0 && has) {
+        st = ledger_read(d.db, 0, take_leaf, &r);
+        st = st == MI_ESTORE ? db_fail(&d) : st;
+    }
+    db_close(&d);
     return st < 0 ? st : 0;
 }
 

@@ -1,113 +1,115 @@
 #include "vault/upkeep/prune/database.h"
 
-#include "vault/store/connect.h"
-#include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-int prune_fail(struct prune *p, struct buf *error)
-{
-    int rc = failure_code(p->db) & 0xFF;
-    if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
-        return MI_EFULL;
-    buf_clear(error);
-    buf_printf(error, "cannot change %s/" VAULT_DB ": %s", p->dir.path, failure_text(p->db));
-    return MI_ESTORE;
-}
+#define OF_SESSION "BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
+#define NEXT_MESSAGES "IN (SELECT id FROM messages WHERE id " OF_SESSION " ORDER BY id LIMIT ?2)"
+#define TEXTS "rpc_id, method, target, body, finding"
 
-int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret)
-{
-    return connect_number(p->db, sql, arg, ret) == SQLITE_OK ? 0 : failure_keep(p->db);
-}
+static const char *const sql[PRUNE_QUERIES] = {
+    [P_PAGES] = "PRAGMA page_count",
+    [P_UNUSED_PAGES] = "PRAGMA freelist_count",
+    [P_PAGE_SIZE] = "PRAGMA page_size",
+    [P_DATA_VERSION] = "PRAGMA data_version",
+    /* All sessions, oldest first, and whether each may be removed: not the last ?1, not a running one. A session without a
+     * recorded end that is not running ended with its last message. */
+    [P_SESSIONS] =
+        "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
+        "m.t_us"
+        " FROM messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735"
+        " ORDER BY m.id DESC LIMIT 1), 0)), s.ended_at_us IS NULL,"
+        " s.id < (SELECT min(id) FROM (SELECT id FROM sessions ORDER BY id DESC LIMIT ?1)),"
+        " s.id IN (SELECT session_id FROM running) FROM sessions s ORDER BY s.id",
+    [P_SENT] =
+        "SELECT 1 FROM shipped s JOIN ship_targets t ON t.target = s.target"
+        " WHERE s.target = ?1 AND session_id = ?2 AND complete AND at_us + ?3 <= t.sent_at_us",
+    [P_UID] = "SELECT uid FROM sessions WHERE id = ?1",
+    [P_HAS_UID] = "SELECT 1 FROM sessions WHERE uid = ?1",
+    [P_SIZE_MESSAGES] = "SELECT id, " TEXTS ", salt, commitment FROM messages WHERE id " OF_SESSION,
+    [P_SIZE_MESSAGES_BEFORE_EVIDENCE] = "SELECT id, " TEXTS " FROM messages WHERE id " OF_SESSION,
+    [P_SIZE_EVENTS] = "SELECT * FROM events WHERE session_id = ?1",
+    [P_SIZE_REPLACED] = "SELECT * FROM replaced WHERE session_id = ?1",
+    [P_SIZE_SESSIONS] = "SELECT * FROM sessions WHERE id = ?1",
+    [P_SIZE_CALLS] = "SELECT * FROM calls WHERE id " OF_SESSION,
+    [P_REMOVE_NEXT_CALLS] = "DELETE FROM calls WHERE id " NEXT_MESSAGES,
+    [P_REMOVE_NEXT_MESSAGES] = "DELETE FROM messages WHERE id " NEXT_MESSAGES,
+    [P_REMOVE_EVENTS] = "DELETE FROM events WHERE session_id = ?1",
+    [P_REMOVE_REPLACED] = "DELETE FROM replaced WHERE session_id = ?1",
+    [P_REMOVE_SHIPPED] = "DELETE FROM shipped WHERE session_id = ?1",
+    [P_REMOVE_CALLS] = "DELETE FROM calls WHERE id " OF_SESSION,
+    [P_REMOVE_SESSION] = "DELETE FROM sessions WHERE id = ?1",
+    [P_REMOVE_ESCALATION] = "DELETE FROM escalations WHERE file = ?1",
+};
 
-int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t *ret_n)
+static const struct db_kind pruning = {
+    .writes = true,
+    .wait_ms = PRUNE_WAIT_MS,
+    /* no checkpoints: they would delay running proxies, which do their own */
+    .settings = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
+                " PRAGMA cache_size = -2048",
+    .sql = sql,
+    .n = PRUNE_QUERIES,
+    .can_not = "change",
+};
+
+int prune_status(const struct prune *p, int st)
 {
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(p->db, sql, -1, &q, NULL);
-    if (rc == SQLITE_OK) {
-        sqlite3_bind_int64(q, 1, a);
-        if (sqlite3_bind_parameter_count(q) > 1)
-            sqlite3_bind_int64(q, 2, b);
-        rc = sqlite3_step(q);
-    }
-    sqlite3_finalize(q);
-    if (rc == SQLITE_DONE && ret_n != NULL)
-        *ret_n = sqlite3_changes(p->db);
-    return rc == SQLITE_DONE ? 0 : failure_keep(p->db);
+    return st == MI_ESTORE && p->d.locked ? MI_EFULL : st;
 }
 
 #define SENT_US ((int64_t)3600 * 1000000)
 
-static int prepare_sent(struct prune *p)
-{
-    static const char sql[] =
-        "SELECT 1 FROM shipped s JOIN ship_targets t ON t.target = s.target"
-        " WHERE s.target = ?1 AND session_id = ?2 AND complete AND at_us + ?3 <= t.sent_at_us";
-    bool has;
-    if (schema_has_table(p->db, "shipped", &has) < 0 ||
-        (has && sqlite3_prepare_v2(p->db, sql, -1, &p->sent, NULL) != SQLITE_OK))
-        return failure_keep(p->db);
-    return 0;
-}
-
 int prune_is_sent(struct prune *p, int64_t id, bool *ret)
 {
+    bool has;
+    int64_t sent;
     *ret = p->rule.target == NULL;
     if (*ret)
         return 0;
-    if (p->sent == NULL && prepare_sent(p) < 0)
-        return MI_ESTORE;
-    if (p->sent == NULL) /* nothing was ever sent */
-        return 0;
-    sqlite3_bind_text(p->sent, 1, p->rule.target, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(p->sent, 2, id);
-    sqlite3_bind_int64(p->sent, 3, SENT_US);
-    int rc = sqlite3_step(p->sent);
-    sqlite3_reset(p->sent);
-    *ret = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(p->db);
+    int st = db_has_table(&p->d, "shipped", &has);
+    if (st < 0 || !has) /* nothing was ever sent */
+        return st;
+    st = db_number(&p->d, P_SENT, &sent,
+                   DB_WITH(db_text(slice_of(p->rule.target)), db_int(id), db_int(SENT_US)));
+    *ret = st == 0;
+    return st == MI_ENOENT ? 0 : st;
 }
 
 int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
 {
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(p->db, "SELECT uid FROM sessions WHERE id = ?1", -1, &q, NULL);
+    sqlite3_stmt *q;
     ret[0] = '\0';
-    if (rc == SQLITE_OK) {
-        sqlite3_bind_int64(q, 1, id);
-        rc = sqlite3_step(q);
-    }
+    int st = db_ask(&p->d, P_UID, &q, DB_WITH(db_int(id)));
+    if (st < 0)
+        return st;
+    int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW) {
         struct slice uid = connect_column(q, 0);
         snprintf(ret, UID_LEN + 1, "%.*s", (int)size_min(uid.n, UID_LEN), uid.p);
     }
-    sqlite3_finalize(q);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(p->db);
+    return db_done(&p->d, q, rc);
 }
 
-int prune_connect(struct prune *p, struct buf *error)
+int prune_connect(struct prune *p)
 {
     char path[PATH_MAX];
-    int64_t version;
     if (!connect_path(p->dir.path, path)) {
-        buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",
+        buf_printf(p->d.error, "nothing has been recorded in %s; choose another vault with --vault",
                    p->dir.path);
         return MI_ENOENT;
     }
-    /* no checkpoints: they would delay running proxies, which do their own */
-    static const char settings[] = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
-                                   " PRAGMA cache_size = -2048";
-    if (connect_open(&p->db, path, NULL, SQLITE_OPEN_READWRITE, PRUNE_WAIT_MS) != SQLITE_OK ||
-        sqlite3_exec(p->db, settings, NULL, NULL, NULL) != SQLITE_OK ||
-        schema_version(p->db, &version) < 0)
-        return prune_fail(p, error);
-    p->schema = version;
-    if (version >= SCHEMA_RUNNING && version <= SCHEMA_VERSION)
-        return 0;
-    buf_printf(error, "%s/" VAULT_DB " was made by %s mcp-interposer; %s", p->dir.path,
-               version > SCHEMA_VERSION ? "a newer" : "an older",
-               version > SCHEMA_VERSION ? "use that version" : "start a proxy once to upgrade it");
+    int st = db_open(&p->d, &pruning, path, p->d.error);
+    if (st == 0 && schema_version(p->d.db, &p->schema) < 0)
+        st = db_fail(&p->d);
+    if (st < 0 || (p->schema >= SCHEMA_RUNNING && p->schema <= SCHEMA_VERSION))
+        return st;
+    buf_printf(p->d.error, "%s/" VAULT_DB " was made by %s mcp-interposer; %s", p->dir.path,
+               p->schema > SCHEMA_VERSION ? "a newer" : "an older",
+               p->schema > SCHEMA_VERSION ? "use that version"
+                                          : "start a proxy once to upgrade it");
     return MI_ESTORE;
 }

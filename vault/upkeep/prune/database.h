@@ -1,5 +1,6 @@
-/* database.h - the database connection of a prune run.
+/* database.h - the database connection of a prune run, and its statements.
  *
+ * Errors    those of vault/store/db.h; the sentence is in p->d.error.
  * Blocks    up to PRUNE_WAIT_MS for a locked database. */
 #ifndef MI_VAULT_UPKEEP_PRUNE_DATABASE_H
 #define MI_VAULT_UPKEEP_PRUNE_DATABASE_H
@@ -7,14 +8,38 @@
 #include "journal/uid.h"
 #include "vault/upkeep/prune/state.h"
 
-/* 0, MI_ENOENT (no database) or MI_ESTORE with a sentence in error, or MI_EFULL (locked). */
-MI_MUST int prune_connect(struct prune *p, struct buf *error);
-/* MI_EFULL (locked), or MI_ESTORE with SQLite's message. */
-int prune_fail(struct prune *p, struct buf *error);
-/* Runs a query that returns one number; `arg` is bound to ?1. */
-MI_MUST int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret);
-/* Runs a statement; a and b are bound to ?1 and ?2. *ret_n (NULL is fine): the number of changed rows. */
-MI_MUST int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t *ret_n);
+enum prune_query {
+    P_PAGES,
+    P_UNUSED_PAGES,
+    P_PAGE_SIZE,
+    P_DATA_VERSION,
+    /* of the plan */
+    P_SESSIONS,
+    P_SENT,
+    P_UID,
+    P_HAS_UID,
+    P_SIZE_MESSAGES, /* rows of a session, ?1, as prune_size_session() counts them */
+    P_SIZE_MESSAGES_BEFORE_EVIDENCE,
+    P_SIZE_EVENTS,
+    P_SIZE_REPLACED,
+    P_SIZE_SESSIONS,
+    P_SIZE_CALLS,
+    /* removals; ?1: the session, ?2: how many rows */
+    P_REMOVE_NEXT_CALLS, /* of the messages that P_REMOVE_NEXT_MESSAGES removes */
+    P_REMOVE_NEXT_MESSAGES,
+    P_REMOVE_EVENTS,
+    P_REMOVE_REPLACED,
+    P_REMOVE_SHIPPED,
+    P_REMOVE_CALLS,
+    P_REMOVE_SESSION,
+    P_REMOVE_ESCALATION, /* ?1: the name of its file */
+    PRUNE_QUERIES
+};
+
+/* 0, MI_ENOENT (no database), MI_ESTORE or MI_ENOMEM. */
+MI_MUST int prune_connect(struct prune *p);
+/* The status of a public function: MI_EFULL in place of MI_ESTORE if another process held the lock. */
+int prune_status(const struct prune *p, int st);
 /* Whether the session may be removed: without a target, or if the target still had all of it an hour after it was sent.
  * After a failover the target may lack what it had received just before, and a shipper then changes the rows of
  * `shipped`. */

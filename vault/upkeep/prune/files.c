@@ -3,7 +3,6 @@
 #include "base/grow.h"
 #include "base/os/file.h"
 #include "vault/store/aside.h"
-#include "vault/store/failure.h"
 #include "vault/upkeep/prune/database.h"
 
 #include <dirent.h>
@@ -63,18 +62,13 @@ static int is_escalation(struct prune *p, const char *name, const struct stat *s
 static int is_left_body(struct prune *p, const char *name, const struct stat *st,
                         int64_t *ret_until)
 {
-    sqlite3_stmt *q = NULL;
+    int64_t has;
+    *ret_until = 0;
     if (strlen(name) != UID_LEN || changed_us(st) >= p->now_us - DAY_US ||
         aside_count(p->dir.fd, NULL) > 0)
         return 0;
-    int rc = sqlite3_prepare_v2(p->db, "SELECT 1 FROM sessions WHERE uid = ?1", -1, &q, NULL);
-    if (rc == SQLITE_OK) {
-        sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC);
-        rc = sqlite3_step(q);
-    }
-    sqlite3_finalize(q);
-    *ret_until = 0;
-    return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? 1 : failure_keep(p->db);
+    int found = db_number(&p->d, P_HAS_UID, &has, DB_WITH(db_text(slice_of(name))));
+    return found == MI_ENOENT ? 1 : found;
 }
 
 static int by_time(const void *a, const void *b)

@@ -2,7 +2,6 @@
 
 #include "base/grow.h"
 #include "base/search.h"
-#include "vault/store/failure.h"
 #include "vault/upkeep/prune/database.h"
 #include "vault/upkeep/prune/files.h"
 #include "vault/upkeep/prune/size.h"
@@ -24,24 +23,15 @@ struct candidates {
 
 /* ---- sessions ---- */
 
-/* All sessions, oldest first, and whether each may be removed: not the last ?1, not a running one. A session without a
- * recorded end that is not running ended with its last message. */
-static const char all_sessions[] =
-    "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
-    "m.t_us"
-    " FROM messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735"
-    " ORDER BY m.id DESC LIMIT 1), 0)), s.ended_at_us IS NULL,"
-    " s.id < (SELECT min(id) FROM (SELECT id FROM sessions ORDER BY id DESC LIMIT ?1)),"
-    " s.id IN (SELECT session_id FROM running) FROM sessions s ORDER BY s.id";
-
 static int read_candidates(struct prune *p, struct candidates *l)
 {
-    sqlite3_stmt *q = NULL;
+    sqlite3_stmt *q;
     bool grows = true; /* in a damaged file, a row may come again and again */
-    int rc = sqlite3_prepare_v2(p->db, all_sessions, -1, &q, NULL);
-    if (rc != SQLITE_OK)
-        return failure_keep(p->db);
-    sqlite3_bind_int64(q, 1, p->rule.keep_last > 0 ? p->rule.keep_last : 1);
+    int st = db_ask(&p->d, P_SESSIONS, &q,
+                    DB_WITH(db_int(p->rule.keep_last > 0 ? p->rule.keep_last : 1)));
+    if (st < 0)
+        return st;
+    int rc = SQLITE_DONE;
     while (grows && (rc = sqlite3_step(q)) == SQLITE_ROW && GROW(l->c, l->n, l->cap)) {
         struct candidate *c = &l->c[l->n++];
         *c = (struct candidate){.id = sqlite3_column_int64(q, 0),
@@ -53,16 +43,16 @@ static int read_candidates(struct prune *p, struct candidates *l)
         c->removable = sqlite3_column_int(q, 4) != 0 && !recent && !c->running;
         grows = l->n == 1 || c->id > c[-1].id;
     }
-    sqlite3_finalize(q);
+    st = db_done(&p->d, q, rc);
     if (!grows)
-        return failure_keep(p->db);
+        return db_damaged(&p->d);
     int64_t since_us = INT64_MAX;
     for (size_t i = l->n; i-- > 0;) {
         if (l->c[i].started_us < since_us)
             since_us = l->c[i].started_us;
         l->c[i].since_us = since_us;
     }
-    return rc == SQLITE_DONE ? 0 : rc == SQLITE_ROW ? MI_ENOMEM : failure_keep(p->db);
+    return st == 0 && rc == SQLITE_ROW ? MI_ENOMEM : st;
 }
 
 /* Plans the removal of a session, with its large bodies, unless it has to be sent first. *bytes: what it frees is added. */
@@ -89,15 +79,14 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 }
 
 /* Plans the session of the rule, if it exists. */
-static int plan_the_session(struct prune *p, struct candidates *l, int64_t *bytes,
-                            struct buf *error)
+static int plan_the_session(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     size_t i = SEARCH_INT64(l->c, l->n, id, p->rule.session);
     if (i == l->n || l->c[i].id != p->rule.session)
         return 0;
     if (!l->c[i].running)
         return plan_session(p, &l->c[i], bytes);
-    buf_printf(error,
+    buf_printf(p->d.error,
                "session %lld is running, or processes of its server are; end it first, or see: "
                "mcp-interposer reap",
                (long long)p->rule.session);
@@ -211,7 +200,7 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-int prune_make_plan(struct prune *p, struct buf *error)
+int prune_make_plan(struct prune *p)
 {
     struct candidates l = {.c = NULL};
     int64_t freed = 0;
@@ -221,8 +210,7 @@ int prune_make_plan(struct prune *p, struct buf *error)
     if (st == 0)
         st = prune_files_find(p, &freed);
     if (st == 0)
-        st = p->rule.session != 0 ? plan_the_session(p, &l, &freed, error)
-                                  : plan_by_rules(p, &l, &freed);
+        st = p->rule.session != 0 ? plan_the_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
     p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
     if (p->n > 1) /* those that are old may be newer than those that were removed for their size */
@@ -231,5 +219,5 @@ int prune_make_plan(struct prune *p, struct buf *error)
     p->plan.file_bytes = sum_planned(&p->bodies, &p->plan.bodies) +
                          sum_planned(&p->logs, &p->plan.logs) +
                          sum_planned(&p->escalations, &p->plan.escalations);
-    return st == MI_ESTORE ? prune_fail(p, error) : st;
+    return st;
 }

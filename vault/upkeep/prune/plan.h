@@ -4,7 +4,7 @@
 
 #include "vault/upkeep/prune/state.h"
 
-/* 0; MI_ESTORE (with a sentence in error), MI_EFULL (locked) or MI_ENOMEM. */
-MI_MUST int prune_make_plan(struct prune *p, struct buf *error);
+/* 0, MI_EBUSY or MI_ESTORE (with a sentence in p->d.error), or MI_ENOMEM. */
+MI_MUST int prune_make_plan(struct prune *p);
 
 #endif

@@ -1,7 +1,6 @@
 #include "vault/upkeep/prune/size.h"
 
 #include "vault/search/index.h"
-#include "vault/store/failure.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/prune/database.h"
 
@@ -33,11 +32,11 @@ static int64_t folder_bytes(int dir_fd, const char *name)
 int prune_size_vault(struct prune *p, int64_t *ret)
 {
     int64_t pages = 0, unused = 0, size = 0;
-    int st = prune_number(p, "PRAGMA page_count", 0, &pages);
+    int st = db_number(&p->d, P_PAGES, &pages, NULL, 0);
     if (st == 0)
-        st = prune_number(p, "PRAGMA freelist_count", 0, &unused);
+        st = db_number(&p->d, P_UNUSED_PAGES, &unused, NULL, 0);
     if (st == 0)
-        st = prune_number(p, "PRAGMA page_size", 0, &size);
+        st = db_number(&p->d, P_PAGE_SIZE, &size, NULL, 0);
     *ret = (pages - unused) * size + folder_bytes(p->dir.fd, VAULT_BODIES) +
            folder_bytes(p->dir.fd, VAULT_LOGS) + folder_bytes(p->dir.fd, VAULT_ESCALATIONS) +
            folder_bytes(p->dir.fd, VAULT_SEARCH);
@@ -46,23 +45,16 @@ int prune_size_vault(struct prune *p, int64_t *ret)
 
 /* ---- a session ---- */
 
-#define MESSAGES(columns)                                                                          \
-    "SELECT id, " columns " FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
-#define CALLS "SELECT * FROM calls WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
-#define TEXTS "rpc_id, method, target, body, finding"
-
 /* Tables with rows of sessions; an older vault does not have all of them. Of messages, the columns whose size differs much
  * are read: that takes half the time. `others`: bytes of the other columns. */
 static const struct {
     const char *name;
     int others;
-    const char *rows, *rows_before_evidence;
-} tables[PRUNE_TABLES] = {
-    {"messages", 50, MESSAGES(TEXTS ", salt, commitment"), MESSAGES(TEXTS)},
-    {"events", 0, "SELECT * FROM events WHERE session_id = ?1", NULL},
-    {"replaced", 0, "SELECT * FROM replaced WHERE session_id = ?1", NULL},
-    {"sessions", 0, "SELECT * FROM sessions WHERE id = ?1", NULL},
-    {"calls", 0, CALLS, NULL},
+    enum prune_query rows;
+} tables[] = {
+    {"messages", 50, P_SIZE_MESSAGES}, {"events", 0, P_SIZE_EVENTS},
+    {"replaced", 0, P_SIZE_REPLACED},  {"sessions", 0, P_SIZE_SESSIONS},
+    {"calls", 0, P_SIZE_CALLS},
 };
 
 /* The bytes of a record: the type of each column, then the values. A number has as many bytes as it needs; the first column
@@ -112,31 +104,28 @@ static int64_t pages_add(struct prune_pages *x, int64_t page, int64_t row)
 static int table_pages(struct prune *p, size_t i, int64_t id, int64_t *pages)
 {
     struct prune_pages *filled = &p->pages[i == 0];
-    bool has = p->rows[i] != NULL;
-    if (!has && schema_has_table(p->db, tables[i].name, &has) < 0)
-        return MI_ESTORE;
-    if (!has)
-        return 0;
-    const char *sql = p->schema < SCHEMA_EVIDENCE && tables[i].rows_before_evidence != NULL
-                          ? tables[i].rows_before_evidence
-                          : tables[i].rows;
-    if (p->rows[i] == NULL && sqlite3_prepare_v2(p->db, sql, -1, &p->rows[i], NULL) != SQLITE_OK)
-        return failure_keep(p->db);
-    sqlite3_bind_int64(p->rows[i], 1, id);
+    enum prune_query rows =
+        i == 0 && p->schema < SCHEMA_EVIDENCE ? P_SIZE_MESSAGES_BEFORE_EVIDENCE : tables[i].rows;
+    sqlite3_stmt *q;
+    bool has;
+    int st = db_has_table(&p->d, tables[i].name, &has);
+    if (st == 0 && has)
+        st = db_ask(&p->d, rows, &q, DB_WITH(db_int(id)));
+    if (st < 0 || !has)
+        return st;
     int rc;
-    while ((rc = sqlite3_step(p->rows[i])) == SQLITE_ROW) {
-        *pages += pages_add(filled, p->page_size, tables[i].others + record_bytes(p->rows[i]));
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+        *pages += pages_add(filled, p->page_size, tables[i].others + record_bytes(q));
         p->plan.messages += i == 0;
     }
-    sqlite3_reset(p->rows[i]);
-    return rc == SQLITE_DONE ? 0 : failure_keep(p->db);
+    return db_done(&p->d, q, rc);
 }
 
 int prune_size_session(struct prune *p, int64_t id, int64_t *ret)
 {
     int64_t pages = 0, file = search_file_of(NULL, id) + 1, index = 0;
-    int st = p->page_size == 0 ? prune_number(p, "PRAGMA page_size", 0, &p->page_size) : 0;
-    for (size_t i = 0; st == 0 && i < PRUNE_TABLES; i++)
+    int st = p->page_size == 0 ? db_number(&p->d, P_PAGE_SIZE, &p->page_size, NULL, 0) : 0;
+    for (size_t i = 0; st == 0 && i < MI_COUNT(tables); i++)
         st = table_pages(p, i, id, &pages);
     if (st < 0)
         return st;

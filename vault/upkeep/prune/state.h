@@ -2,10 +2,9 @@
 #ifndef MI_VAULT_UPKEEP_PRUNE_STATE_H
 #define MI_VAULT_UPKEEP_PRUNE_STATE_H
 
+#include "vault/store/db.h"
 #include "vault/store/dir.h"
 #include "vault/upkeep/prune/remove.h"
-
-#include <sqlite3.h>
 
 /* A file that may be removed. */
 struct prune_file {
@@ -22,18 +21,14 @@ struct prune_files {
     size_t planned, at; /* at: the next one that is removed */
 };
 
-#define PRUNE_TABLES 5 /* with rows of sessions */
-
 /* Leaf pages of a table, filled with one row after the other (size.h). */
 struct prune_pages {
     int64_t free; /* bytes of the last page */
 };
 
 struct prune {
-    sqlite3 *db;                      /* owned */
-    sqlite3_stmt *sent;               /* owned; prune_is_sent(); NULL: not prepared */
-    sqlite3_stmt *rows[PRUNE_TABLES]; /* owned; prune_size_session(); NULL: not prepared */
-    struct vault_dir dir;             /* owned */
+    struct db d;          /* owned; d.error is the caller's, of this call */
+    struct vault_dir dir; /* owned */
     struct retention rule;
     int64_t now_us;
     int64_t schema;   /* its version */
