@@ -61,6 +61,10 @@ static const struct record_field calls[] = {CALL_FIELDS(DESCRIBE)};
 #define RECORD struct problem_record
 #define DESCRIBE_PROBLEM(name, type, null) DESCRIBE(name, type, null, 0, NO, NO, NO, NO, NO)
 static const struct record_field problems[] = {PROBLEM_FIELDS(DESCRIBE_PROBLEM)};
+#undef RECORD
+#define RECORD struct escalation_head
+#define DESCRIBE_HEAD(name, type, null, shown) DESCRIBE(name, type, null, 0, NO, NO, NO, shown, NO)
+static const struct record_field heads[] = {ESCALATION_HEAD_FIELDS(DESCRIBE_HEAD)};
 
 const struct record_fields fields_of_session = {sessions, MI_COUNT(sessions)};
 const struct record_fields fields_of_update = {updates, MI_COUNT(updates)};
@@ -68,6 +72,7 @@ const struct record_fields fields_of_message = {messages, MI_COUNT(messages)};
 const struct record_fields fields_of_event = {events, MI_COUNT(events)};
 const struct record_fields fields_of_call = {calls, MI_COUNT(calls)};
 const struct record_fields fields_of_problem = {problems, MI_COUNT(problems)};
+const struct record_fields fields_of_escalation_head = {heads, MI_COUNT(heads)};
 
 /* Words are read and set as numbers. */
 _Static_assert(sizeof(enum row_kind) == sizeof(unsigned), "an enum is an unsigned int");

@@ -56,6 +56,9 @@ struct call_record {
 struct problem_record {
     PROBLEM_FIELDS(FIELD_MEMBER)
 };
+struct escalation_head {
+    ESCALATION_HEAD_FIELDS(FIELD_MEMBER)
+};
 
 /* ---- tables of fields ---- */
 
@@ -91,15 +94,17 @@ struct record_fields {
     size_t n;
 };
 extern const struct record_fields fields_of_session, fields_of_message, fields_of_event,
-    fields_of_call, fields_of_problem;
+    fields_of_call, fields_of_problem, fields_of_escalation_head;
 extern const struct record_fields fields_of_update; /* of struct update_record */
 
 /* Their places in these lists. */
 /* clang-format off */
 #define FIELD_AT_MESSAGE(name, ...) MESSAGE_AT_##name,
+#define FIELD_AT_ESCALATION_HEAD(name, ...) ESCALATION_HEAD_AT_##name,
 #define FIELD_AT_UPDATE(name, type, null, since, evidence, cassette, store, json, journal)         \
     FIELD_IF(FIELD_UPDATE_##journal)(UPDATE_AT_##name,)
 enum { MESSAGE_FIELDS(FIELD_AT_MESSAGE) FIELDS_OF_MESSAGE };
+enum { ESCALATION_HEAD_FIELDS(FIELD_AT_ESCALATION_HEAD) FIELDS_OF_ESCALATION_HEAD };
 enum { SESSION_FIELDS(FIELD_AT_UPDATE) FIELDS_OF_UPDATE };
 /* clang-format on */
 

@@ -176,6 +176,22 @@
     FIELD(first_at_us, TIME,                                      NOT_NULL) \
     FIELD(last_at_us,  TIME,                                      NOT_NULL) \
     FIELD(count,       NUMBER,                                    NOT_NULL)
+
+/* The front matter of its file, in this order (model/escalation_head.h). Texts are sanitized. NO_TEXT and ZERO: there is no such
+ * line. Times are UTC, as text. json: member of `escalations list --json`. */
+#define ESCALATION_HEAD_FIELDS(FIELD)                                              \
+    /*    name        type                                       NULL      json */ \
+    FIELD(cause,      WORD(escalation_cause, escalation_causes), NOT_NULL, YES)    \
+    FIELD(server,     TEXT,                                      NOT_NULL, YES)    \
+    FIELD(tool,       TEXT,                                      NO_TEXT,  YES)    \
+    FIELD(method,     TEXT,                                      NO_TEXT,  YES)    \
+    FIELD(session,    TEXT,                                      NOT_NULL, YES)    \
+    FIELD(seq,        NUMBER,                                    ZERO,     YES)    \
+    FIELD(first_at,   TEXT,                                      NOT_NULL, YES)    \
+    FIELD(last_at,    TEXT,                                      NOT_NULL, YES)    \
+    FIELD(count,      NUMBER,                                    ZERO,     YES)    \
+    FIELD(action,     TEXT,                                      NO_TEXT,  YES)    \
+    FIELD(interposer, TEXT,                                      NOT_NULL, NO)
 /* clang-format on */
 
 /* Choosing fields at compile time: FIELD_IF(FIELD_OPEN_##evidence)(text) is the text of a field with OPEN, and nothing for any

@@ -56,6 +56,7 @@ const struct value_words escalation_causes = {
         [ESCALATION_RECORD_ERROR] = W("record-error"),
         [ESCALATION_CRASH] = W("crash"),
         [ESCALATION_TIMEOUT] = W("timeout"),
+        [ESCALATION_EVIDENCE] = W("evidence"),
     },
 };
 

@@ -99,6 +99,13 @@ void members_of_call(struct json_out *j, const struct query_call *c)
     add_fields(j, &fields_of_call, c, c->started_at_us - c->t_us);
 }
 
+void members_of_escalation(struct json_out *j, const char *file, const struct escalation_head *h)
+{
+    json_out_str(j, "type", "escalation");
+    json_out_str(j, "file", file);
+    add_fields(j, &fields_of_escalation_head, h, 0);
+}
+
 void members_of_group(struct json_out *j, const struct count *c, const struct tally_group *g)
 {
     static const struct {

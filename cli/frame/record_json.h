@@ -24,6 +24,8 @@ void members_of_event(struct json_out *j, const struct query_session *s,
                       const struct query_event *e);
 void members_of_call(struct json_out *j, const struct query_call *c);
 void members_of_group(struct json_out *j, const struct count *c, const struct tally_group *g);
+/* `file`: its name in `Escalations`. */
+void members_of_escalation(struct json_out *j, const char *file, const struct escalation_head *h);
 
 /* Each adds one object without a newline. */
 void record_json_session(struct buf *b, const struct query_session *s,

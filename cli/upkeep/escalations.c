@@ -4,18 +4,18 @@
 #include "base/grow.h"
 #include "base/json_out.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "cli/frame/input.h"
 #include "cli/frame/pager.h"
+#include "cli/frame/record_json.h"
 #include "cli/frame/table.h"
 #include "cli/settings/config.h"
+#include "model/escalation_head.h"
 #include "vault/store/dir.h"
-#include "wire/json/scan.h"
-#include "wire/json/text.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,70 +138,30 @@ static int read_file(const struct folder *f, const char *name, struct buf *b)
 
 /* ---- list ---- */
 
-/* A value of the front matter, as text; "": there is none. */
-static struct slice value_of_key(struct slice text, const char *key, struct buf *b)
+static void print_json(struct out *o, const char *name, const struct escalation_head *h)
 {
-    size_t n = strlen(key);
-    bool inside = false;
-    buf_clear(b);
-    while (text.n > 0) {
-        const char *end = memchr(text.p, '\n', text.n);
-        struct slice line = {text.p, end != NULL ? (size_t)(end - text.p) : text.n};
-        text.p += size_min(line.n + 1, text.n);
-        text.n -= size_min(line.n + 1, text.n);
-        if (slice_is(line, "---") && inside)
-            break;
-        inside = true;
-        if (line.n < n + 2 || memcmp(line.p, key, n) != 0 || memcmp(line.p + n, ": ", 2) != 0)
-            continue;
-        struct slice value = {line.p + n + 2, line.n - n - 2};
-        struct json_scan scan;
-        if (json_scan(value, NULL, NULL, &scan) == 0 && scan.type == JSON_STRING)
-            json_unescape(b, json_string_raw((struct json_value){JSON_STRING, scan.root}));
-        else
-            buf_slice_add(b, value);
-        break;
-    }
-    return buf_slice(b);
-}
-
-static void print_json(struct out *o, const char *name, struct slice text)
-{
-    static const char *const keys[] = {"cause", "server",   "tool",    "method", "session",
-                                       "seq",   "first_at", "last_at", "count",  "action"};
     struct json_out j = json_out_to(&o->b);
-    struct buf b = {0};
-    int64_t n;
     json_out_object(&j, NULL);
-    json_out_str(&j, "type", "escalation");
-    json_out_str(&j, "file", name);
-    for (size_t i = 0; i < MI_COUNT(keys); i++) {
-        struct slice value = value_of_key(text, keys[i], &b);
-        bool is_number = strcmp(keys[i], "seq") == 0 || strcmp(keys[i], "count") == 0;
-        struct json_scan scan;
-        if (is_number && json_scan(value, NULL, NULL, &scan) == 0 && scan.type == JSON_NUMBER &&
-            json_int((struct json_value){JSON_NUMBER, scan.root}, &n))
-            json_out_int(&j, keys[i], n);
-        else
-            json_out_text(&j, keys[i], value.n > 0 && !is_number ? value : (struct slice){0});
-    }
+    members_of_escalation(&j, name, h);
     json_out_end(&j);
     out_end_line(o);
-    o->b.failed |= b.failed;
-    buf_close(&b);
 }
 
-static void add_row(struct table *t, const char *name, struct slice text)
+static void add_cell(struct table *t, struct slice text)
 {
-    static const char *const keys[] = {"count", "last_at", "server", "tool"};
-    struct buf b = {0};
+    table_add(t, text.n > 0 ? text : slice_of("-"), OUT_PLAIN);
+}
+
+static void add_row(struct table *t, const char *name, const struct escalation_head *h)
+{
+    char count[24] = "";
+    if (h->count != 0)
+        snprintf(count, sizeof count, "%" PRId64, h->count);
     table_add(t, (struct slice){name, strlen(name) - 3}, OUT_BOLD);
-    for (size_t i = 0; i < MI_COUNT(keys); i++) {
-        struct slice value = value_of_key(text, keys[i], &b);
-        table_add(t, value.n > 0 ? value : slice_of("-"), OUT_PLAIN);
-    }
-    t->failed |= b.failed;
-    buf_close(&b);
+    add_cell(t, slice_of(count));
+    add_cell(t, h->last_at);
+    add_cell(t, h->server);
+    add_cell(t, h->tool);
 }
 
 static int list(const struct settings *s)
@@ -219,13 +179,17 @@ static int list(const struct settings *s)
     out_open(&o);
     table_open(&t, columns, MI_COUNT(columns));
     for (size_t i = f.n; status == EXIT_FINE && i-- > 0;) {
-        struct buf text = {0};
-        status = read_file(&f, f.name[i].text, &text);
+        struct buf file = {0}, texts = {0};
+        struct escalation_head head;
+        status = read_file(&f, f.name[i].text, &file);
+        escalation_head_read(buf_slice(&file), &texts, &head);
         if (status == EXIT_FINE && json)
-            print_json(&o, f.name[i].text, buf_slice(&text));
+            print_json(&o, f.name[i].text, &head);
         else if (status == EXIT_FINE)
-            add_row(&t, f.name[i].text, buf_slice(&text));
-        buf_close(&text);
+            add_row(&t, f.name[i].text, &head);
+        o.b.failed |= texts.failed;
+        buf_close(&file);
+        buf_close(&texts);
     }
     if (status == EXIT_FINE && !json && f.n > 0)
         fine = table_print(&t, &o);
@@ -243,12 +207,8 @@ static int list(const struct settings *s)
 static void print_lines(struct out *o, struct slice text)
 {
     while (text.n > 0) {
-        const char *end = memchr(text.p, '\n', text.n);
-        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
-        out_text(o, (struct slice){text.p, n});
+        out_text(o, slice_line(&text));
         out_end_line(o);
-        text.p += size_min(n + 1, text.n);
-        text.n -= size_min(n + 1, text.n);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/os/file.h"
 #include "base/write_all.h"
 #include "journal/uid.h"
+#include "model/escalation_head.h"
 #include "record/process/escalation_text.h"
 #include "vault/store/dir.h"
 
@@ -118,38 +119,17 @@ bool escalation_lock(int dir)
 
 /* ---- the count in a file -------------------------------------------------------------------- */
 
-/* Replaces the value of a line `key: value` of the front matter. false: there is no such line. */
-static bool set_value(struct buf *file, const char *key, const char *value)
-{
-    char start[32];
-    size_t n = (size_t)snprintf(start, sizeof start, "\n%s: ", key);
-    const char *end = file->n > 3 ? memmem(file->p + 3, file->n - 3, "\n---\n", 5) : NULL;
-    const char *at = end != NULL ? memmem(file->p, (size_t)(end - file->p), start, n) : NULL;
-    if (at == NULL || !slice_begins(buf_slice(file), "---\n"))
-        return false;
-    const char *eol = memchr(at + n, '\n', (size_t)(end + 1 - at) - n);
-    struct buf changed = {0};
-    buf_add(&changed, file->p, (size_t)(at + n - file->p));
-    buf_adds(&changed, value);
-    buf_add(&changed, eol, (size_t)(file->p + file->n - eol));
-    buf_close(file);
-    *file = changed;
-    return true;
-}
-
 /* Replaces the file by a copy with a new count. MI_ENOENT: the file was removed or was not made by this program. */
 int escalation_update_file(int dir, const char *name, const struct escalation_row *row)
 {
     struct buf file = {0};
-    char temporary[ESCALATION_FILE_MAX], number[24], last_at[CLOCK_TEXT_MAX + 2],
-        utc[CLOCK_TEXT_MAX];
+    char temporary[ESCALATION_FILE_MAX], utc[CLOCK_TEXT_MAX];
     clock_utc_text(row->last_at_us, utc);
-    snprintf(last_at, sizeof last_at, "\"%s\"", utc);
-    snprintf(number, sizeof number, "%lld", (long long)row->count);
-    int st = read_all(dir, name, &file) < 0 || !set_value(&file, "count", number) ||
-                     !set_value(&file, "last_at", last_at)
-                 ? MI_ENOENT
-                 : 0;
+    struct escalation_head h = {.count = row->count, .last_at = slice_of(utc)};
+    bool known = read_all(dir, name, &file) == 0 &&
+                 escalation_head_set(&file, ESCALATION_HEAD_AT_count, &h) &&
+                 escalation_head_set(&file, ESCALATION_HEAD_AT_last_at, &h);
+    int st = known ? 0 : MI_ENOENT;
     if (file.failed)
         st = MI_ENOMEM;
     if (st == 0)

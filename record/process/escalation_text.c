@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "model/escalation_head.h"
 #include "redact/sanitizer.h"
 
-#define VALUE_MAX 256          /* characters of a value in the front matter */
 #define NAME_BYTES 1024        /* of a name in the database */
 #define LONG ((size_t)1 << 20) /* of a longer text only the size is shown */
 
@@ -33,6 +33,10 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "The server is alive, but the client has got an error instead of its answer. If such calls "
         "are just slow, give them more time: `--timeout tool:NAME=5m`. If not, the server may be "
         "waiting for something that never arrives.",
+    [ESCALATION_EVIDENCE] =
+        "Find out who or what has written to this vault since its last checkpoint, and whether it "
+        "was restored from a copy or begun anew. `mcp-interposer audit verify`, with the "
+        "checkpoints that were anchored, says what does not agree.",
 };
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -87,20 +91,6 @@ static void add_sanitized(struct buf *b, struct text t)
         b->failed = true;
     else
         buf_slice_add(b, n > 0 ? buf_slice(&clean) : t.s);
-    buf_close(&clean);
-}
-
-/* A value of the front matter: a JSON string, which is also a valid YAML string. */
-static void add_value(struct buf *b, const char *key, struct slice text)
-{
-    struct buf clean = {0};
-    if (text.p == NULL)
-        return;
-    add_sanitized(&clean, plain(text));
-    buf_printf(b, "%s: ", key);
-    text_json_truncated(b, buf_slice(&clean), VALUE_MAX);
-    buf_addc(b, '\n');
-    b->failed |= clean.failed;
     buf_close(&clean);
 }
 
@@ -179,30 +169,33 @@ static struct slice text_of(const char *s)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static void add_time(struct buf *b, const char *key, int64_t wall_us)
-{
-    char text[CLOCK_TEXT_MAX];
-    clock_utc_text(wall_us, text);
-    buf_printf(b, "%s: \"%s\"\n", key, text);
-}
-
 static void add_front_matter(struct buf *b, const struct escalation *e)
 {
-    buf_adds(b, "---\n");
-    buf_printf(b, "cause: %s\n", escalation_cause_name(e->cause));
-    add_value(b, "server", text_of(e->server));
-    if (e->tool.n > 0)
-        add_value(b, "tool", e->tool);
-    if (e->method.n > 0)
-        add_value(b, "method", e->method);
-    add_value(b, "session", text_of(e->session));
-    if (e->seq != 0)
-        buf_printf(b, "seq: %llu\n", (unsigned long long)e->seq);
-    add_time(b, "first_at", e->at_us);
-    add_time(b, "last_at", e->at_us);
-    buf_adds(b, "count: 1\n");
-    add_value(b, "action", text_of(e->action));
-    buf_adds(b, "interposer: \"" MI_VERSION "\"\n---\n\n");
+    struct escalation_head h = {.cause = e->cause,
+                                .server = text_of(e->server),
+                                .tool = e->tool,
+                                .method = e->method,
+                                .session = text_of(e->session),
+                                .seq = (int64_t)e->seq,
+                                .count = 1,
+                                .action = text_of(e->action)};
+    struct buf clean[FIELDS_OF_ESCALATION_HEAD] = {{0}};
+    for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {
+        const struct record_field *f = &fields_of_escalation_head.list[i];
+        if (!field_is_text(f) || field_text(f, &h)->p == NULL)
+            continue;
+        add_sanitized(&clean[i], plain(*field_text(f, &h)));
+        *field_text(f, &h) = buf_slice(&clean[i]);
+        b->failed |= clean[i].failed;
+    }
+    char at[CLOCK_TEXT_MAX];
+    clock_utc_text(e->at_us, at);
+    h.first_at = h.last_at = slice_of(at);
+    h.interposer = slice_of(MI_VERSION);
+    escalation_head_add(b, &h);
+    buf_addc(b, '\n');
+    for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++)
+        buf_close(&clean[i]);
 }
 
 static void add_call(struct buf *b, const struct escalation *e)
@@ -233,7 +226,7 @@ static void add_look(struct buf *b, const struct escalation *e)
     buf_adds(b, hints[e->cause]);
     buf_adds(b, "\n\n");
     add_prose(b, e->look);
-    if (e->session != NULL) {
+    if (text_of(e->session).n > 0) {
         struct buf line = {0};
         buf_adds(b, "To see the whole session, message by message:\n\n");
         buf_printf(&line, "mcp-interposer show %s", e->session);

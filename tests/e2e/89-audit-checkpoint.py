@@ -3,6 +3,7 @@
 import base64
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -299,6 +300,14 @@ def _(t):
         for n, leaf in enumerate(log):
             change(t, "INSERT INTO leaves VALUES (?, ?)", n, leaf)
     checkpoint(t)
+    # one file an hour
+    (path,) = (t.vault / "Escalations").iterdir()
+    (row,) = [json.loads(x) for x in ok(t.run("escalations", "list", "--json", "--vault", t.vault)).splitlines()]
+    check(re.fullmatch(r"[0-9T.]+Z-evidence\.md", path.name) and row["file"] == path.name, path.name)
+    eq((row["cause"], row["server"], row["session"], row["count"], row["action"]), ("evidence", None, None, 1, "not signed"), "its row")
+    text = path.read_text()
+    for part in ('server: ""\nsession: ""\n', "The log of this vault is not signed:", "does not continue its checkpoint of 6 leaves", "audit verify"):
+        check(part in text, lambda: f"{part!r} is not in the file:\n{text}")
 
 
 @case("audit key rotate: the log states the succession, in every vault; a lost key is named")

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 static const struct record_fields *const records[] = {
-    &fields_of_session, &fields_of_message, &fields_of_call, &fields_of_event, &fields_of_problem};
+    &fields_of_session, &fields_of_message, &fields_of_call,
+    &fields_of_event,   &fields_of_problem, &fields_of_escalation_head};
 
 /* As large as any record. */
 union record {
@@ -17,6 +18,7 @@ union record {
     struct event_record event;
     struct call_record call;
     struct problem_record problem;
+    struct escalation_head head;
 };
 
 /* A value of a field, which is another one for each i. */

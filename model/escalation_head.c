@@ -1,0 +1,116 @@
+#include "model/escalation_head.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+
+#define LIMIT "---\n"
+
+static void add_value(struct buf *b, const struct record_field *f, struct cell v)
+{
+    if (v.type == CELL_INT)
+        buf_int(b, v.number);
+    else if (f->type == VALUE_WORD)
+        buf_slice_add(b, v.text);
+    else
+        text_json_truncated(b, v.text, ESCALATION_HEAD_TEXT_MAX);
+}
+
+void escalation_head_add(struct buf *b, const struct escalation_head *h)
+{
+    buf_adds(b, LIMIT);
+    for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {
+        const struct record_field *f = &fields_of_escalation_head.list[i];
+        struct cell v = field_get(f, h);
+        if (v.type == CELL_NULL || (f->null == VALUE_NO_TEXT && v.text.n == 0))
+            continue;
+        buf_printf(b, "%s: ", f->name);
+        add_value(b, f, v);
+        buf_addc(b, '\n');
+    }
+    buf_adds(b, LIMIT);
+}
+
+/* ---- reading ---- */
+
+/* `texts` has room for the value. */
+static struct cell read_value(const struct record_field *f, struct slice value, struct buf *texts)
+{
+    struct json_scan scan;
+    bool valid = json_scan(value, NULL, NULL, &scan) == 0;
+    if (f->type == VALUE_NUMBER) {
+        struct cell n = {.type = CELL_INT};
+        bool fits = valid && scan.type == JSON_NUMBER &&
+                    json_int((struct json_value){JSON_NUMBER, scan.root}, &n.number);
+        return fits ? n : (struct cell){.type = CELL_NULL};
+    }
+    size_t at = texts->n;
+    if (valid && scan.type == JSON_STRING)
+        json_unescape(texts, json_string_raw((struct json_value){JSON_STRING, scan.root}));
+    else
+        buf_slice_add(texts, value);
+    struct slice text = {texts->p + at, texts->n - at};
+    return (struct cell){text.n > 0 ? CELL_TEXT : CELL_NULL, 0, text};
+}
+
+/* The field of a line, and its value; FIELDS_OF_ESCALATION_HEAD: none. */
+static size_t field_of_line(struct slice line, struct slice *ret_value)
+{
+    for (size_t i = 0; i < FIELDS_OF_ESCALATION_HEAD; i++) {
+        const char *name = fields_of_escalation_head.list[i].name;
+        size_t n = strlen(name);
+        if (line.n < n + 2 || memcmp(line.p, name, n) != 0 || memcmp(line.p + n, ": ", 2) != 0)
+            continue;
+        *ret_value = (struct slice){line.p + n + 2, line.n - n - 2};
+        return i;
+    }
+    return FIELDS_OF_ESCALATION_HEAD;
+}
+
+/* The lines between the two `---`; {NULL, 0}: it has none. */
+static struct slice lines_of_head(struct slice file)
+{
+    const size_t n = sizeof LIMIT - 1;
+    const char *end = slice_begins(file, LIMIT)
+                          ? memmem(file.p + n - 1, file.n - n + 1, "\n" LIMIT, n + 1)
+                          : NULL;
+    return end != NULL ? (struct slice){file.p + n, (size_t)(end + 1 - (file.p + n))}
+                       : (struct slice){0};
+}
+
+void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret)
+{
+    struct slice rest = lines_of_head(file);
+    bool seen[FIELDS_OF_ESCALATION_HEAD + 1] = {false};
+    *ret = (struct escalation_head){.cause = ESCALATION_CAUSE_UNKNOWN};
+    buf_clear(texts);
+    if (!buf_reserve(texts, rest.n)) /* no value is longer than its line: texts do not move */
+        return;
+    while (rest.n > 0) {
+        struct slice value, line = slice_line(&rest);
+        size_t i = field_of_line(line, &value);
+        if (i < FIELDS_OF_ESCALATION_HEAD && !seen[i])
+            field_set(&fields_of_escalation_head.list[i], ret,
+                      read_value(&fields_of_escalation_head.list[i], value, texts));
+        seen[i] = true;
+    }
+}
+
+bool escalation_head_set(struct buf *file, size_t field, const struct escalation_head *h)
+{
+    const struct record_field *f = &fields_of_escalation_head.list[field];
+    struct slice rest = lines_of_head(buf_slice(file)), value = {0};
+    bool found = false;
+    while (rest.n > 0 && !found) {
+        struct slice line = slice_line(&rest);
+        found = field_of_line(line, &value) == field;
+    }
+    if (!found)
+        return false;
+    struct buf changed = {0};
+    buf_add(&changed, file->p, (size_t)(value.p - file->p));
+    add_value(&changed, f, field_get(f, h));
+    buf_add(&changed, value.p + value.n, (size_t)(file->p + file->n - (value.p + value.n)));
+    buf_close(file);
+    *file = changed;
+    return true;
+}

@@ -1,0 +1,23 @@
+/* escalation_head.h - the front matter of an escalation's file, in `Escalations` of the vault.
+ *
+ * Form      between two lines `---` a line `key: value` for each field of ESCALATION_HEAD_FIELDS (model/records.h) that is
+ *           known: flat YAML. A text is a JSON string, a word and a number are written as they are.
+ * Input     a file may have been changed by people: any bytes can be read.
+ * Blocks    never. Pure. */
+#ifndef MI_MODEL_ESCALATION_HEAD_H
+#define MI_MODEL_ESCALATION_HEAD_H
+
+#include "base/buf.h"
+#include "model/fields.h"
+
+#define ESCALATION_HEAD_TEXT_MAX 256 /* characters of a text; a longer one is truncated */
+
+/* Appends it, with both lines `---`. Texts must be sanitized. */
+void escalation_head_add(struct buf *b, const struct escalation_head *h);
+/* Reads that of a file. What the file does not have is NULL. Texts are in `texts`, which is cleared first; its `failed`
+ * reports errors. */
+void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret);
+/* Replaces the value of one field (ESCALATION_HEAD_AT_count and others) in a file. false: it has no such line. */
+MI_MUST bool escalation_head_set(struct buf *file, size_t field, const struct escalation_head *h);
+
+#endif
