@@ -244,6 +244,17 @@ void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns)
     }
 }
 
+void text_sentence(struct buf *b, struct slice clause)
+{
+    if (clause.n == 0)
+        return;
+    char c = clause.p[0];
+    buf_addc(b, c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c);
+    buf_add(b, clause.p + 1, clause.n - 1);
+    if (clause.p[clause.n - 1] != '.')
+        buf_addc(b, '.');
+}
+
 struct slice text_head(struct slice s, size_t max)
 {
     if (s.n <= max)

@@ -104,6 +104,8 @@ void text_xml(struct buf *b, struct slice text);
 /* Appends words, visible text, in lines of at most `columns` that begin at column `indent`, where the first one begins. Words are
  * separated by single blanks; a longer word is not broken. */
 void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns);
+/* A clause as a sentence: with a capital letter and a full stop. */
+void text_sentence(struct buf *b, struct slice clause);
 /* The longest prefix of at most max bytes that does not split a character. */
 struct slice text_head(struct slice s, size_t max);
 

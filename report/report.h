@@ -20,7 +20,8 @@ enum report_level { REPORT_NOTE, REPORT_WARNING, REPORT_ERROR, REPORT_LEVELS };
 /* What can be found. The texts are static. */
 struct report_rule {
     const char *name;    /* a word, such as "changed"; NULL: nothing was found */
-    const char *meaning; /* a sentence */
+    const char *meaning; /* a sentence, or a clause */
+    const char *help;    /* sentences: the usual cause, and what to do */
     enum report_level level;
 };
 

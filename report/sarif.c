@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "base/json_out.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -119,14 +120,26 @@ void report_add_sarif(struct report *r)
     json_out_end(&j);
 }
 
+static void add_description(struct json_out *j, const char *name, const char *text)
+{
+    struct buf b = {0};
+    text_sentence(&b, slice_of(text));
+    json_out_object(j, name);
+    json_out_text(j, "text", buf_slice(&b));
+    json_out_end(j);
+    j->b->failed |= b.failed;
+    buf_close(&b);
+}
+
+/* With all that GitHub's code scanning shows of a rule. */
 static void add_rule(struct json_out *j, const struct report_rule *rule)
 {
     json_out_space(j, "\n");
     json_out_object(j, NULL);
     json_out_str(j, "id", rule->name);
-    json_out_object(j, "shortDescription");
-    json_out_str(j, "text", rule->meaning);
-    json_out_end(j);
+    add_description(j, "shortDescription", rule->meaning);
+    add_description(j, "fullDescription", rule->meaning);
+    add_description(j, "help", rule->help);
     json_out_object(j, "defaultConfiguration");
     json_out_str(j, "level", level_name(rule->level));
     json_out_end(j);

@@ -72,6 +72,7 @@ typedef uint64_t findings; /* a set: FINDING(FIND_CRLF) | … */
 
 const char *finding_name(enum finding f);    /* "crlf" */
 const char *finding_meaning(enum finding f); /* one sentence */
+const char *finding_remedy(enum finding f);  /* sentences: the usual cause, and what to do */
 enum severity finding_severity(enum finding f);
 
 #endif

@@ -109,8 +109,11 @@ static void json_vault(struct outcome *r, const struct audit_vault *v, const cha
 static void add_wrong_case(struct report *r, struct report_case *c, const struct audit_wrong *w)
 {
     c->outcome = REPORT_FAILED;
-    c->rule =
-        (struct report_rule){audit_kind_name(w->kind), audit_kind_implies(w->kind), REPORT_ERROR};
+    c->rule = (struct report_rule){
+        audit_kind_name(w->kind), audit_kind_implies(w->kind),
+        "Compare the vault with a copy that is older than the change, and with the checkpoints "
+        "that were anchored. docs/evidence.md says what each kind of change means.",
+        REPORT_ERROR};
     add_clause(&c->message, w);
     report_add(r);
 }
@@ -132,7 +135,10 @@ static void add_session_case(struct report *r, const struct audit_session *s)
     c->outcome = audit_status_fails(s->status) ? REPORT_FAILED
                  : skipped                     ? REPORT_SKIPPED
                                                : REPORT_PASSED;
-    c->rule = (struct report_rule){status, "The session is not whole.", REPORT_WARNING};
+    c->rule = (struct report_rule){status, "The session is not whole.",
+                                   "The message says what is missing. A session stays incomplete "
+                                   "if its proxy and its recorder were killed.",
+                                   REPORT_WARNING};
     buf_adds(&c->message, s->why[0] != '\0' ? s->why : status);
     report_add(r);
 }

@@ -137,6 +137,7 @@ static bool list(struct check_report *r, struct check_recording *x, const struct
     *f = (struct check_finding){
         .name = info->name,
         .meaning = info->meaning,
+        .remedy = info->remedy,
         .severity = info->severity,
         .seq = m->seq,
         .from_client = m->direction == ROW_C2S,

@@ -17,7 +17,7 @@ struct check_text { /* in check_report.text */
 };
 
 struct check_finding {
-    const char *name, *meaning; /* static */
+    const char *name, *meaning, *remedy; /* static */
     enum severity severity;
     int64_t seq;
     bool from_client, fails;

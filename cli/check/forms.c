@@ -157,7 +157,7 @@ static void add_result(const struct check_report *r, const struct check_recordin
 {
     struct report_case *c = report_new(report);
     c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
-    c->rule = (struct report_rule){f->name, f->meaning, levels[f->severity]};
+    c->rule = (struct report_rule){f->name, f->meaning, f->remedy, levels[f->severity]};
     c->place.seq = f->seq;
     *(x->session_id == 0 ? &c->place.file : &c->place.session) = check_slice(r, x->name);
     buf_printf(&c->name, "Message %lld, of the %s", (long long)f->seq, check_sender(f));
@@ -171,12 +171,12 @@ static void add_rules(struct report *report)
     for (int i = 0; i < FIND_COUNT; i++) {
         enum finding f = (enum finding)i;
         report_rule(report, &(struct report_rule){finding_name(f), finding_meaning(f),
-                                                  levels[finding_severity(f)]});
+                                                  finding_remedy(f), levels[finding_severity(f)]});
     }
     for (int i = 0; i < RULE_COUNT; i++) {
         enum rule x = (enum rule)i;
-        report_rule(report,
-                    &(struct report_rule){rule_name(x), rule_meaning(x), levels[rule_severity(x)]});
+        report_rule(report, &(struct report_rule){rule_name(x), rule_meaning(x), rule_remedy(x),
+                                                  levels[rule_severity(x)]});
     }
 }
 

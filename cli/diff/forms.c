@@ -173,10 +173,21 @@ static void add_details(const struct out *o, const struct result *r, struct buf 
 
 static const struct report_rule rules[RESULT_CHANGES] = {
     [RESULT_CHANGED] = {"changed", "The call has other arguments or another outcome.",
+                        "The message names each place that differs. `--ignore POINTER` leaves out "
+                        "a value that differs each time.",
                         REPORT_ERROR},
-    [RESULT_MOVED] = {"moved", "The call was made at another point.", REPORT_WARNING},
-    [RESULT_MISSING] = {"missing", "The call is only in the first recording.", REPORT_ERROR},
-    [RESULT_ADDED] = {"added", "The call is only in the second recording.", REPORT_WARNING},
+    [RESULT_MOVED] = {"moved", "The call was made at another point.",
+                      "The client made the same calls in another order. That is normal for calls "
+                      "that do not wait for each other.",
+                      REPORT_WARNING},
+    [RESULT_MISSING] = {"missing", "The call is only in the first recording.",
+                        "The client did not make the call the second time, or with other "
+                        "arguments: then there is an added call, too.",
+                        REPORT_ERROR},
+    [RESULT_ADDED] = {"added", "The call is only in the second recording.",
+                      "The client made a call that it did not make the first time, or with other "
+                      "arguments: then there is a missing call, too.",
+                      REPORT_WARNING},
 };
 
 void diff_case_of_sessions(struct report *report, const struct diff *d,
@@ -185,6 +196,8 @@ void diff_case_of_sessions(struct report *report, const struct diff *d,
     struct report_case *c = report_new(report);
     struct diff_fact f;
     c->rule = (struct report_rule){"session", "The sessions differ in more than their calls.",
+                                   "The message names what differs: another client, server or "
+                                   "revision of the protocol can explain other calls.",
                                    REPORT_ERROR};
     c->place = place[DIFF_B];
     buf_adds(&c->name, "session");

@@ -41,6 +41,7 @@ static void put_case(struct report *r, enum report_outcome outcome, const char *
     struct report_case *c = report_new(r);
     c->outcome = outcome;
     c->rule = (struct report_rule){check, "A check of the vault, this machine or a client.",
+                                   "The message says what to do.",
                                    outcome == REPORT_FAILED ? REPORT_ERROR : REPORT_NOTE};
     buf_adds(&c->name, check);
     buf_adds(&c->message, text);

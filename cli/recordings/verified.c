@@ -106,14 +106,25 @@ void verified_json(const struct verified *v, struct slice recording, int64_t las
 /* ---- text and cases ---- */
 
 static const struct report_rule rules[VERIFY_VERDICTS] = {
-    [VERIFY_MATCH] = {NULL, NULL, REPORT_NOTE},
-    [VERIFY_CHANGED] = {"changed", "The answer differs from the recorded one.", REPORT_ERROR},
+    [VERIFY_MATCH] = {NULL, NULL, NULL, REPORT_NOTE},
+    [VERIFY_CHANGED] = {"changed", "The answer differs from the recorded one.",
+                        "If the change is intended, record the session again. `--ignore POINTER` "
+                        "leaves out a value that differs each time.",
+                        REPORT_ERROR},
     [VERIFY_SCHEMA] = {"schema-changed", "A schema of a tool differs from the recorded one.",
+                       "If the change is intended, record the session again. Clients that know the "
+                       "old schema may send arguments that the server rejects now.",
                        REPORT_ERROR},
     [VERIFY_GONE] = {"gone", "The tool, prompt, resource or method does not exist any more.",
+                     "If it was removed on purpose, record the session again. Clients that use it "
+                     "get an error.",
                      REPORT_ERROR},
-    [VERIFY_SILENT] = {"no-answer", "The server did not answer.", REPORT_ERROR},
-    [VERIFY_SKIPPED] = {"skipped", "The request was not sent.", REPORT_NOTE},
+    [VERIFY_SILENT] = {"no-answer", "The server did not answer.",
+                       "The message says how. If the deadline passed, give the server more time "
+                       "with `--timeout`. If the server exited, its stderr may say why.",
+                       REPORT_ERROR},
+    [VERIFY_SKIPPED] = {"skipped", "The request was not sent.",
+                        "The message says why, and what to do.", REPORT_NOTE},
 };
 
 static void add_value(struct buf *b, struct slice value)

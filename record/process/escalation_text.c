@@ -124,20 +124,6 @@ static void add_prose(struct buf *b, struct slice text)
     buf_close(&visible);
 }
 
-/* Turns an error text into a sentence: with a capital letter and a full stop. */
-static void add_sentence(struct buf *b, struct slice text)
-{
-    struct buf s = {0};
-    buf_slice_add(&s, text);
-    if (s.n > 0 && s.p[0] >= 'a' && s.p[0] <= 'z')
-        s.p[0] = (char)(s.p[0] - 'a' + 'A');
-    if (s.n > 0 && s.p[s.n - 1] != '.')
-        buf_addc(&s, '.');
-    add_prose(b, buf_slice(&s));
-    b->failed |= s.failed;
-    buf_close(&s);
-}
-
 /* An indented code line: no character in it can end it or be rendered as markup. */
 static void add_code(struct buf *b, struct text text)
 {
@@ -261,7 +247,11 @@ static void add_body(struct buf *b, const struct escalation *e)
     buf_printf(b, "# %s\n\n", escalation_cause_name(e->cause));
     if (e->happened.n > 0) {
         buf_adds(b, "## What happened\n\n");
-        add_sentence(b, e->happened);
+        struct buf sentence = {0};
+        text_sentence(&sentence, e->happened);
+        add_prose(b, buf_slice(&sentence));
+        b->failed |= sentence.failed;
+        buf_close(&sentence);
     }
     add_call(b, e);
     if (e->done.n > 0) {

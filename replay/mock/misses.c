@@ -174,11 +174,16 @@ static struct report_case *new_case(struct misses *r, struct slice method, struc
     return c;
 }
 
+static const char help[] =
+    "The client does not do what was recorded. The message names the nearest recorded request, and "
+    "the option that accepts the difference. If the change is intended, record the session again.";
+
 static void put_miss(struct misses *r, const struct miss *f, struct slice sentence)
 {
     struct report_case *c = new_case(r, f->method, f->target, f->nearest_seq);
     c->outcome = is_failure(f) ? REPORT_FAILED : REPORT_PASSED;
-    c->rule = (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, REPORT_ERROR};
+    c->rule =
+        (struct report_rule){miss_kind_name(f->kind), kinds[f->kind].sentence, help, REPORT_ERROR};
     buf_slice_add(&c->message, sentence);
     report_add(&r->report);
 }
@@ -190,8 +195,8 @@ static void put_request_case(struct misses *r, const struct misses_request *q, b
     buf_printf(&c->name, " (seq %llu)", (unsigned long long)q->seq);
     if (!q->asked && q->needed) {
         c->outcome = strict ? REPORT_FAILED : REPORT_SKIPPED;
-        c->rule =
-            (struct report_rule){"never-asked", "recorded, but never requested", REPORT_ERROR};
+        c->rule = (struct report_rule){"never-asked", "recorded, but never requested", help,
+                                       REPORT_ERROR};
         buf_adds(&c->message, strict ? c->rule.meaning : "");
     }
     report_add(&r->report);

@@ -3,90 +3,143 @@
 static const struct {
     const char *name;
     enum severity severity;
-    const char *meaning;
+    const char *meaning, *remedy;
 } table[RULE_COUNT] = {
-    [RULE_REQUEST_BEFORE_INITIALIZE] = {"request-before-initialize", SEVERITY_WARNING,
-                                        "The request came before initialize was answered."},
+    [RULE_REQUEST_BEFORE_INITIALIZE] =
+        {"request-before-initialize", SEVERITY_WARNING,
+         "The request came before initialize was answered.",
+         "A client that does not wait. Some servers exit, others never answer."},
     [RULE_REQUEST_BEFORE_INITIALIZED] =
         {"request-before-initialized", SEVERITY_WARNING,
-         "The client sends requests although it has not sent notifications/initialized."},
+         "The client sends requests although it has not sent notifications/initialized.",
+         "Clients that omit it. A strict server never answers then: check this first when a "
+         "session hangs. The deadline error mentions it too."},
     [RULE_BARE_INITIALIZED] = {"bare-initialized", SEVERITY_ERROR,
-                               "The name of the notification must be notifications/initialized."},
+                               "The name of the notification must be notifications/initialized.",
+                               "Hand-written clients. The name is `notifications/initialized`."},
     [RULE_SECOND_INITIALIZE] = {"second-initialize", SEVERITY_ERROR,
-                                "The connection is already initialized."},
+                                "The connection is already initialized.",
+                                "A client that reconnects without starting a new process."},
     [RULE_EARLY_SERVER_REQUEST] =
         {"early-server-request", SEVERITY_WARNING,
-         "The server sent this request before the client sent notifications/initialized."},
-    [RULE_EARLY_SERVER_MESSAGE] = {"early-server-message", SEVERITY_WARNING,
-                                   "The server sent this message before it answered initialize."},
-    [RULE_UNKNOWN_REVISION] = {"unknown-revision", SEVERITY_NOTE,
-                               "A revision of the protocol that the interposer does not know."},
-    [RULE_UNKNOWN_METHOD] = {"unknown-method", SEVERITY_NOTE,
-                             "No revision of MCP has this method."},
+         "The server sent this request before the client sent notifications/initialized.",
+         "A server that lists roots at once. Wait for the notification."},
+    [RULE_EARLY_SERVER_MESSAGE] =
+        {"early-server-message", SEVERITY_WARNING,
+         "The server sent this message before it answered initialize.",
+         "A server that logs through the protocol while it starts. Some clients end the session."},
+    [RULE_UNKNOWN_REVISION] =
+        {"unknown-revision", SEVERITY_NOTE,
+         "A revision of the protocol that the interposer does not know.",
+         "A newer protocol. Rules that depend on the revision are not checked."},
+    [RULE_UNKNOWN_METHOD] =
+        {"unknown-method", SEVERITY_NOTE, "No revision of MCP has this method.",
+         "An extension; or a spelling mistake, or a list sent as a made-up notification."},
     [RULE_LSP_METHOD] = {"lsp-method", SEVERITY_NOTE,
-                         "A method of the Language Server Protocol, which MCP does not have."},
-    [RULE_OTHER_REVISION] = {"other-revision", SEVERITY_WARNING,
-                             "The negotiated revision does not have this method."},
+                         "A method of the Language Server Protocol, which MCP does not have.",
+                         "Habits from LSP. MCP ends a session by closing stdin and cancels with "
+                         "`notifications/cancelled`. The interposer respects them: a server that "
+                         "exits after `shutdown` or `exit` is not restarted, and silence after "
+                         "`$/cancelRequest` is not a hang."},
+    [RULE_OTHER_REVISION] =
+        {"other-revision", SEVERITY_WARNING, "The negotiated revision does not have this method.",
+         "A peer that ignores the revision: `ping` in 2026-07-28, tasks in 2025-06-18."},
     [RULE_WRONG_DIRECTION] = {"wrong-direction", SEVERITY_ERROR,
-                              "Only the other side may send this method."},
-    [RULE_UNDECLARED_CAPABILITY] = {"undeclared-capability", SEVERITY_ERROR,
-                                    "The method needs a capability that was not declared."},
+                              "Only the other side may send this method.",
+                              "Client and server mixed up, or a library that serves both."},
+    [RULE_UNDECLARED_CAPABILITY] =
+        {"undeclared-capability", SEVERITY_ERROR,
+         "The method needs a capability that was not declared.",
+         "A server that notifies without `listChanged` or `logging`; a client that asks without "
+         "checking. Rejected from 2025-06-18 on, where it is a MUST."},
     [RULE_INVALID_PARAMS] = {"invalid-params", SEVERITY_ERROR,
-                             "A member of params is missing or has a wrong type."},
+                             "A member of params is missing or has a wrong type.",
+                             "Hand-written messages. The error of `--validate protocol`, the line "
+                             "on stderr and `check` name the member."},
     [RULE_INVALID_RESULT] = {"invalid-result", SEVERITY_ERROR,
-                             "A member of the result is missing or has a wrong type."},
-    [RULE_REPEATED_ID] = {"repeated-id", SEVERITY_ERROR,
-                          "The id was used before in this session, by a request that is finished."},
+                             "A member of the result is missing or has a wrong type.",
+                             "Handlers that return something other than the members of the result, "
+                             "including `nextCursor: null`."},
+    [RULE_REPEATED_ID] =
+        {"repeated-id", SEVERITY_ERROR,
+         "The id was used before in this session, by a request that is finished.",
+         "A client that restarts its counter. Late answers can be mistaken for others."},
     [RULE_REUSED_TOKEN] = {"reused-token", SEVERITY_ERROR,
-                           "Another pending request has this progress token."},
-    [RULE_PROGRESS_NOT_INCREASING] =
-        {"progress-not-increasing", SEVERITY_ERROR,
-         "The progress is not greater than the value reported before."},
-    [RULE_STRAY_PROGRESS] = {"stray-progress", SEVERITY_ERROR,
-                             "No pending request has this progress token."},
-    [RULE_REPEATED_CURSOR] = {"repeated-cursor", SEVERITY_ERROR,
-                              "nextCursor is the cursor of this page: a client would loop."},
+                           "Another pending request has this progress token.",
+                           "A constant token. Progress cannot be told apart."},
+    [RULE_PROGRESS_NOT_INCREASING] = {"progress-not-increasing", SEVERITY_ERROR,
+                                      "The progress is not greater than the value reported before.",
+                                      "A server that reports a state instead of a count."},
+    [RULE_STRAY_PROGRESS] =
+        {"stray-progress", SEVERITY_ERROR, "No pending request has this progress token.",
+         "Progress after the answer, or an invented token. Some clients close the connection "
+         "because of it. If exactly one request is pending and has no token, the notification "
+         "extends its deadline like progress of its own."},
+    [RULE_REPEATED_CURSOR] =
+        {"repeated-cursor", SEVERITY_ERROR,
+         "nextCursor is the cursor of this page: a client would loop.",
+         "A server that does not advance. A client that reads all pages loops."},
     [RULE_ANSWER_AS_NOTIFICATION] =
         {"answer-as-notification", SEVERITY_WARNING,
-         "An unknown notification directly after an error: it seems to be the answer."},
+         "An unknown notification directly after an error: it seems to be the answer.",
+         "A server that answers `tools/list` with an error and sends the list as "
+         "`notifications/tools/list`. No client looks there: answer the request."},
     [RULE_RESERVED_ERROR_CODE] = {"reserved-error-code", SEVERITY_ERROR,
-                                  "The negotiated revision does not have this error code."},
-    [RULE_SERVER_REQUEST] = {"server-request", SEVERITY_ERROR,
-                             "In revision 2026-07-28 the server sends no requests."},
+                                  "The negotiated revision does not have this error code.",
+                                  "Codes of another revision, or of its drafts."},
+    [RULE_SERVER_REQUEST] =
+        {"server-request", SEVERITY_ERROR, "In revision 2026-07-28 the server sends no requests.",
+         "In this revision a server asks inside a result, with `input_required`."},
     [RULE_CLIENT_ANSWER] = {"client-answer", SEVERITY_ERROR,
-                            "In revision 2026-07-28 the client sends no answers."},
+                            "In revision 2026-07-28 the client sends no answers.",
+                            "A client that answers what was no request."},
     [RULE_MISSING_META] = {"missing-meta", SEVERITY_ERROR,
-                           "params._meta lacks the protocol version or the client's capabilities."},
-    [RULE_MISSING_RESULT_TYPE] = {"missing-result-type", SEVERITY_ERROR,
-                                  "The result has no resultType."},
+                           "params._meta lacks the protocol version or the client's capabilities.",
+                           "Every request carries both. A server must answer -32602."},
+    [RULE_MISSING_RESULT_TYPE] =
+        {"missing-result-type", SEVERITY_ERROR, "The result has no resultType.",
+         "A server of an older revision with a new version string. Clients assume `complete`."},
     [RULE_UNKNOWN_RESULT_TYPE] = {"unknown-result-type", SEVERITY_ERROR,
-                                  "The resultType is not complete, input_required or task."},
+                                  "The resultType is not complete, input_required or task.",
+                                  "An extension that was not negotiated."},
     [RULE_MISSING_CACHE_FIELDS] = {"missing-cache-fields", SEVERITY_ERROR,
-                                   "The result lacks ttlMs or cacheScope."},
+                                   "The result lacks ttlMs or cacheScope.",
+                                   "A server of an older revision with a new version string."},
     [RULE_MISPLACED_INPUT_REQUIRED] =
         {"misplaced-input-required", SEVERITY_ERROR,
-         "input_required for a method that does not allow it, or without input requests."},
+         "input_required for a method that does not allow it, or without input requests.",
+         "The client cannot continue."},
     [RULE_BAD_RETRY] =
         {"bad-retry", SEVERITY_ERROR,
-         "A retry with the id of the first attempt, or with an unknown requestState."},
+         "A retry with the id of the first attempt, or with an unknown requestState.",
+         "A client that treats the retry as the same request, or changes the state."},
     [RULE_NO_SUBSCRIPTION] = {"no-subscription", SEVERITY_ERROR,
-                              "The notification names no open subscription."},
+                              "The notification names no open subscription.",
+                              "In this revision notifications require a `subscriptions/listen`."},
     [RULE_UNASKED_NOTIFICATION] = {"unasked-notification", SEVERITY_ERROR,
                                    "The notification came before its stream was acknowledged, or "
-                                   "is of a kind that was not requested."},
+                                   "is of a kind that was not requested.",
+                                   "A server that sends everything to everybody."},
     [RULE_UNASKED_LOG] = {"unasked-log", SEVERITY_ERROR,
-                          "A log message, although no pending request asked for log messages."},
+                          "A log message, although no pending request asked for log messages.",
+                          "A server of an older revision with a new version string."},
     [RULE_UNKNOWN_TOOL] = {"unknown-tool", SEVERITY_ERROR,
-                           "The server's list of tools has no tool with this name."},
-    [RULE_INVALID_ARGUMENTS] = {"invalid-arguments", SEVERITY_ERROR,
-                                "The arguments do not match the tool's inputSchema."},
+                           "The server's list of tools has no tool with this name.",
+                           "A model that invents names, or a client with an old list."},
+    [RULE_INVALID_ARGUMENTS] =
+        {"invalid-arguments", SEVERITY_ERROR, "The arguments do not match the tool's inputSchema.",
+         "A model that guesses, or a schema that does not describe what the tool accepts."},
     [RULE_INVALID_STRUCTURED_CONTENT] = {"invalid-structured-content", SEVERITY_ERROR,
-                                         "The result does not match the tool's outputSchema."},
+                                         "The result does not match the tool's outputSchema.",
+                                         "The tool. Strict clients reject the result."},
     [RULE_TOOL_CHANGED] = {"tool-changed", SEVERITY_NOTE,
-                           "The list of tools differs from the list of the previous session."},
+                           "The list of tools differs from the list of the previous session.",
+                           "An update of the server, intended or not: a model acts on these "
+                           "descriptions. `mcp-interposer tools NAME --diff` shows the change."},
     [RULE_SCHEMA_NOT_CHECKED] = {"schema-not-checked", SEVERITY_NOTE,
                                  "The arguments or the result were not compared with the tool's "
-                                 "schema, because that exceeds a limit."},
+                                 "schema, because that exceeds a limit.",
+                                 "A very large schema or value, or a hostile server."},
 };
 
 const char *rule_name(enum rule r)
@@ -97,6 +150,11 @@ const char *rule_name(enum rule r)
 const char *rule_meaning(enum rule r)
 {
     return table[r].meaning;
+}
+
+const char *rule_remedy(enum rule r)
+{
+    return table[r].remedy;
 }
 
 enum severity rule_severity(enum rule r)
@@ -138,15 +196,15 @@ bool finding_by_name(struct slice name, struct finding_info *ret)
         enum finding e = (enum finding)f;
         if (!slice_is(name, finding_name(e)))
             continue;
-        *ret = (struct finding_info){finding_name(e), finding_meaning(e), finding_severity(e),
-                                     FINDING(f), 0};
+        *ret = (struct finding_info){finding_name(e),     finding_meaning(e), finding_remedy(e),
+                                     finding_severity(e), FINDING(f),         0};
         return true;
     }
     for (int r = 0; r < RULE_COUNT; r++) {
         if (!slice_is(name, table[r].name))
             continue;
-        *ret =
-            (struct finding_info){table[r].name, table[r].meaning, table[r].severity, 0, RULE(r)};
+        *ret = (struct finding_info){
+            table[r].name, table[r].meaning, table[r].remedy, table[r].severity, 0, RULE(r)};
         return true;
     }
     return false;

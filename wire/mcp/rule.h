@@ -59,6 +59,7 @@ typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
 
 const char *rule_name(enum rule r);    /* "unknown-method" */
 const char *rule_meaning(enum rule r); /* one sentence */
+const char *rule_remedy(enum rule r);  /* sentences: the usual cause, and what to do */
 enum severity rule_severity(enum rule r);
 /* The rules of the set that are a MUST in the specification, which have the severity error. */
 breaches rules_of_musts(breaches set);
@@ -67,7 +68,7 @@ breaches rules_of_musts(breaches set);
 void finding_list(struct buf *b, findings set, breaches broken);
 
 struct finding_info {
-    const char *name, *meaning;
+    const char *name, *meaning, *remedy;
     enum severity severity;
     findings finding; /* one bit, or 0 for a rule */
     breaches rule;    /* one bit, or 0 for a finding */

@@ -110,8 +110,8 @@ static struct json_value result(struct slice sarif, size_t at)
 static void test_report_sarif_lists_what_was_found_with_its_place(void **state)
 {
     (void)state;
-    const struct report_rule gone = {"gone", "It is gone.", REPORT_ERROR};
-    const struct report_rule note = {"note", "A note.", REPORT_NOTE};
+    const struct report_rule gone = {"gone", "It is gone.", "Look.", REPORT_ERROR};
+    const struct report_rule note = {"note", "a note", "Do nothing.", REPORT_NOTE};
     const struct some cases[] = {
         {.outcome = REPORT_PASSED, .rule = gone},
         {.outcome = REPORT_SKIPPED, .rule = gone},
@@ -142,7 +142,7 @@ static void test_report_sarif_lists_what_was_found_with_its_place(void **state)
         "c.jsonl\"},"
         "\"region\":{\"startLine\":8}},\"logicalLocations\":[{\"kind\":\"message\",\"name\":\"7\"}]"
         "}]}",
-        "{\"ruleId\":\"note\",\"level\":\"note\",\"message\":{\"text\":\"two: A note.\"},"
+        "{\"ruleId\":\"note\",\"level\":\"note\",\"message\":{\"text\":\"two: a note\"},"
         "\"locations\":[{\"logicalLocations\":[{\"kind\":\"message\",\"name\":\"8\","
         "\"fullyQualifiedName\":\"UID/8\"}]}]}",
         "{\"ruleId\":\"gone\",\"level\":\"error\",\"message\":{\"text\":\"three: It is gone.\"},"
@@ -152,7 +152,10 @@ static void test_report_sarif_lists_what_was_found_with_its_place(void **state)
         assert_true(slice_is(result(buf_slice(&b), i).text, want[i]));
     assert_int_equal(result(buf_slice(&b), MI_COUNT(want)).type, JSON_NONE);
     const char *first = strstr(buf_str(&b), "\"id\":\"gone\"");
-    find(buf_str(&b), "\"rules\":[\n{\"id\":\"note\",");
+    find(buf_str(&b),
+         "\"rules\":[\n{\"id\":\"note\",\"shortDescription\":{\"text\":\"A note.\"},"
+         "\"fullDescription\":{\"text\":\"A note.\"},\"help\":{\"text\":\"Do nothing.\"},"
+         "\"defaultConfiguration\":{\"level\":\"note\"}},\n");
     assert_non_null(first);
     assert_null(strstr(first + 1, "\"id\":\"gone\"")); /* each rule once */
     buf_close(&b);

@@ -83,6 +83,11 @@ static const char *name_of(int i)
 {
     return i < FIND_COUNT ? finding_name((enum finding)i) : rule_name((enum rule)(i - FIND_COUNT));
 }
+static const char *remedy_of(int i)
+{
+    return i < FIND_COUNT ? finding_remedy((enum finding)i)
+                          : rule_remedy((enum rule)(i - FIND_COUNT));
+}
 #define NAMES (FIND_COUNT + RULE_COUNT)
 
 static void test_finding_each_name_has_one_row_in_the_document(void **state)
@@ -109,11 +114,18 @@ static void test_finding_each_name_has_one_row_in_the_document(void **state)
         rows[found]++;
         /* meaning, action, cause: none is empty */
         int cells = 0;
-        char *save = NULL;
-        for (char *c = strtok_r(end + 1, "|\n", &save); c != NULL; c = strtok_r(NULL, "|\n", &save))
+        char *save = NULL, *remedy = NULL;
+        for (char *c = strtok_r(end + 1, "|\n", &save); c != NULL;
+             c = strtok_r(NULL, "|\n", &save)) {
             cells += strlen(c) > 5;
+            remedy = c;
+        }
         if (cells != 3)
             fail_msg("the row of %s in %s has not three full cells", name, DOC);
+        size_t n = strlen(remedy);
+        struct slice cell = {remedy + 1, n - 2}; /* without the blanks */
+        if (!slice_is(cell, remedy_of(found)))
+            fail_msg("%s in %s: %.*s\n%s", name, DOC, (int)cell.n, cell.p, remedy_of(found));
     }
     assert_int_equal(ferror(f), 0);
     fclose(f);
