@@ -34,7 +34,7 @@ ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -DMI_VERSION='"$(VERSION)"' -I. $(WARN) -f
 ALL_LDFLAGS := $(HARDEN_LDFLAGS) -Wl,--as-needed $(LDFLAGS)
 LIBS        := -lev -lsqlite3 -lpcre2-8 -lyaml -lseccomp -lncursesw -ltinfo -lsodium -lnettle -lm
 
-ROOMS   := base report wire evidence redact model journal vault record proxy replay cli
+ROOMS   := base report wire evidence redact model journal vault record peer proxy replay cli
 # The folder below base/os/ that has the code for this system.
 SYSTEM  := $(shell uname -s | tr A-Z a-z)
 ifeq ($(wildcard base/os/$(SYSTEM)),)

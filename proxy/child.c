@@ -128,71 +128,17 @@ void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const s
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-enum { IN_R, IN_W, OUT_R, OUT_W, ERR_R, ERR_W, FD_COUNT };
-
-static int make_pipes(int fd[FD_COUNT])
+int child_start(struct child *c, char *const argv[], struct process_pipes *ret)
 {
-    for (int i = 0; i < FD_COUNT; i++)
-        fd[i] = -1;
-    for (int i = 0; i < FD_COUNT; i += 2)
-        if (pipe_open(fd + i, 0) < 0)
-            return MI_EIO;
-    static const int ours[] = {IN_W, OUT_R, ERR_R};
-    for (size_t i = 0; i < MI_COUNT(ours); i++)
-        if (fcntl(fd[ours[i]], F_SETFL, O_NONBLOCK) != 0)
-            return MI_EIO;
-    return 0;
-}
-
-static void close_pipes(int fd[FD_COUNT], bool all)
-{
-    static const bool theirs[FD_COUNT] = {[IN_R] = true, [OUT_W] = true, [ERR_W] = true};
-    int e = errno;
-    for (int i = 0; i < FD_COUNT; i++)
-        if (fd[i] >= 0 && (all || theirs[i]))
-            close(fd[i]);
-    errno = e;
-}
-
-struct server {
-    int fd[FD_COUNT];
-    pid_t parent;
-};
-
-static int prepare_server(const void *ctx)
-{
-    const struct server *s = ctx;
-    const struct sigaction dfl = {.sa_handler = SIG_DFL};
-    setpgid(0, 0);
-    if (!process_die_with(s->parent))
-        return ESRCH;
-    if (dup2(s->fd[IN_R], 0) < 0 || dup2(s->fd[OUT_W], 1) < 0 || dup2(s->fd[ERR_W], 2) < 0)
-        return errno;
-    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
-    for (size_t i = 0; i < MI_COUNT(ours); i++) {
-        struct sigaction now;
-        /* SIGPIPE and SIGXFSZ are ignored by us; others that are ignored (nohup) stay ignored */
-        if (i < 2 || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
-            sigaction(ours[i], &dfl, NULL);
-    }
-    return 0;
-}
-
-int child_start(struct child *c, char *const argv[], struct child_pipes *ret)
-{
-    struct server s = {.parent = getpid()};
+    struct process_start how = {.argv = argv, .mask = &c->mask, .own_stderr = true};
     pid_t pid;
-    if (make_pipes(s.fd) < 0 || spawn(argv, &c->mask, prepare_server, &s, &pid) < 0) {
-        close_pipes(s.fd, true);
+    if (process_start_server(&how, &pid, ret) < 0)
         return MI_EIO;
-    }
-    close_pipes(s.fd, false);
     c->pid = c->group = pid;
     c->reaped = c->output_ended = false;
     ev_child_set(&c->exit_watch, pid, 0);
     ev_child_start(c->loop, &c->exit_watch);
     child_move(c, CHILD_RUNNING);
-    *ret = (struct child_pipes){.in = s.fd[IN_W], .out = s.fd[OUT_R], .err = s.fd[ERR_R]};
     return 0;
 }
 

@@ -11,7 +11,7 @@
 #ifndef MI_PROXY_CHILD_H
 #define MI_PROXY_CHILD_H
 
-#include "base/base.h"
+#include "peer/process.h"
 
 #include <ev.h>
 #include <signal.h>
@@ -47,14 +47,10 @@ struct child {
     void *data;
 };
 
-struct child_pipes {
-    int in, out, err; /* ours, non-blocking: to its stdin, from its stdout and stderr */
-};
-
 /* mask: signals blocked in the process, as they were when this program was started. */
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
 /* Starts argv[0], searched in PATH. MI_EIO with errno set: it could not be started. */
-MI_MUST int child_start(struct child *c, char *const argv[], struct child_pipes *ret);
+MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipes *ret);
 void child_stop(struct child *c); /* SIGTERM at half the grace, SIGKILL at the grace */
 /* SIGTERM now, SIGKILL after half the grace. */
 void child_kill(struct child *c);

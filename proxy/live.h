@@ -65,8 +65,8 @@ struct proxy {
 /* ---- server_process.c ---- */
 
 /* Starts a process. MI_EIO: it is logged, and exit_status and start_error say why. */
-MI_MUST int server_process_start(struct proxy *p, struct child_pipes *ret);
-void server_process_connect(struct proxy *p, struct child_pipes pipes);
+MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
+void server_process_connect(struct proxy *p, struct process_pipes pipes);
 /* Appends how the last process ended: a sentence without a full stop. */
 void server_process_end_text(const struct proxy *p, struct buf *b);
 /* The bytes that the server has read, of the repeated handshake and of its outbox, as pending.written_at counts them;

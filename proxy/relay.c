@@ -49,11 +49,20 @@ static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
 
 static void set_reading(struct relay *r)
 {
-    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->paced && !r->full && !r->starved;
+    bool on = r->in.fd >= 0 && r->stops == 0;
     if (on && !ev_is_active(&r->read_watch))
         r->read_at = ev_now(r->loop);
     watch(r, &r->read_watch, on);
     watch_line(r);
+}
+
+void relay_pause(struct relay *r, enum relay_stop why, bool on)
+{
+    unsigned stops = on ? r->stops | why : r->stops & ~(unsigned)why;
+    if (stops == r->stops)
+        return;
+    r->stops = stops;
+    set_reading(r);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -101,14 +110,13 @@ static char *read_buffer(struct relay *r, size_t *ret_n)
 
 static void set_starved(struct relay *r, bool starved)
 {
-    if (starved && !r->starved) {
+    if (starved && !(r->stops & RELAY_STARVED)) {
         r->starved_at = ev_now(r->loop);
         ev_timer_again(r->loop, &r->starved_timer);
     } else if (!starved) {
         ev_timer_stop(r->loop, &r->starved_timer);
     }
-    r->starved = starved;
-    set_reading(r);
+    relay_pause(r, RELAY_STARVED, starved);
 }
 
 static void on_starved(struct ev_loop *loop, ev_timer *w, int revents)
@@ -130,7 +138,7 @@ static void on_starved(struct ev_loop *loop, ev_timer *w, int revents)
 static void read_lines(struct relay *r)
 {
     size_t turn = 0;
-    while (!r->ended) {
+    while (!relay_has_ended(r)) {
         size_t n;
         char *p = read_buffer(r, &n);
         if (p == NULL) {
@@ -163,10 +171,8 @@ static void read_turn(struct relay *r)
 {
     read_lines(r);
     watch_line(r);
-    if (outbox_bytes(r->box) >= RELAY_HIGH && !r->full) {
-        r->full = true;
-        set_reading(r);
-    }
+    if (outbox_bytes(r->box) >= RELAY_HIGH)
+        relay_pause(r, RELAY_FULL, true);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -178,7 +184,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 void relay_read_available(struct relay *r)
 {
     struct pollfd input = {.fd = r->in.fd, .events = POLLIN};
-    if (r->in.fd >= 0 && !r->ended && !r->held && poll(&input, 1, 0) == 1)
+    if (r->in.fd >= 0 && !(r->stops & (RELAY_HELD | RELAY_ENDED)) && poll(&input, 1, 0) == 1)
         read_turn(r);
 }
 
@@ -237,7 +243,7 @@ void relay_close(struct relay *r)
 void relay_read_from(struct relay *r, struct stream in)
 {
     r->in = in;
-    r->ended = false;
+    r->stops &= ~(unsigned)RELAY_ENDED;
     ev_io_set(&r->read_watch, in.fd, EV_READ);
     set_reading(r);
 }
@@ -254,8 +260,8 @@ void relay_write_to(struct relay *r, struct stream out)
 
 void relay_stop_reading(struct relay *r)
 {
-    r->ended = true;
     r->reported = false;
+    relay_pause(r, RELAY_ENDED, true);
     set_starved(r, false);
     stream_close(&r->in);
 }
@@ -301,21 +307,10 @@ void relay_end_priority(struct relay *r)
     r->priority_complete = true;
 }
 
-void relay_hold(struct relay *r, bool hold)
-{
-    r->held = hold;
-    set_reading(r);
-}
-
-void relay_pace(struct relay *r, bool paced)
-{
-    r->paced = paced;
-    set_reading(r);
-}
-
 bool relay_is_paused(const struct relay *r)
 {
-    return r->in.fd >= 0 && !r->ended && (r->held || r->full || r->starved);
+    return r->in.fd >= 0 && !relay_has_ended(r) &&
+           (r->stops & (RELAY_HELD | RELAY_FULL | RELAY_STARVED)) != 0;
 }
 
 void relay_flush(struct relay *r)
@@ -334,8 +329,6 @@ void relay_flush(struct relay *r)
         fail_writing(r);
     else
         watch(r, &r->write_watch, st == 1);
-    if (r->full && outbox_bytes(r->box) <= RELAY_LOW) {
-        r->full = false;
-        set_reading(r);
-    }
+    if (outbox_bytes(r->box) <= RELAY_LOW)
+        relay_pause(r, RELAY_FULL, false);
 }

@@ -37,6 +37,15 @@ struct relay_calls {
     void (*no_memory)(struct relay *); /* nothing could be read for RELAY_STARVED_S; once */
 };
 
+/* Reasons not to read. */
+enum relay_stop {
+    RELAY_HELD = 1,    /* the owner does not want to read */
+    RELAY_PACED = 2,   /* the same, but relay_read_available() reads */
+    RELAY_FULL = 4,    /* too many bytes are unsent */
+    RELAY_STARVED = 8, /* there is no memory to read into */
+    RELAY_ENDED = 16,  /* for good */
+};
+
 struct relay {
     struct ev_loop *loop; /* borrowed */
     const struct relay_calls *calls;
@@ -58,11 +67,7 @@ struct relay {
     bool reported;          /* the incomplete line has been reported */
     ev_timer starved_timer; /* active while the relay is starved */
     ev_tstamp starved_at;   /* when it began to be starved */
-    bool ended;             /* nothing more is read */
-    bool held;              /* reading pauses: relay_hold() */
-    bool paced;             /* reading pauses: relay_pace() */
-    bool full;              /* reading pauses: too many bytes are unsent */
-    bool starved;           /* reading pauses: there is no memory to read into */
+    unsigned stops;         /* why nothing is read: enum relay_stop; 0: it is read */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
@@ -84,9 +89,12 @@ void relay_end_priority(struct relay *r);
 /* Reads what is available now, at most RELAY_TURN bytes, even if too many are unsent; nothing while the relay is held.
  * Used before reading stops, and before a deadline is believed. */
 void relay_read_available(struct relay *r);
-void relay_hold(struct relay *r, bool hold);
-/* While it is paced, only relay_read_available() reads. */
-void relay_pace(struct relay *r, bool paced);
+/* Sets or ends RELAY_HELD or RELAY_PACED. */
+void relay_pause(struct relay *r, enum relay_stop why, bool on);
+static inline bool relay_has_ended(const struct relay *r) /* nothing more is read */
+{
+    return (r->stops & RELAY_ENDED) != 0;
+}
 /* The peer may have sent something, but is not read now. */
 bool relay_is_paused(const struct relay *r);
 /* Writes the released bytes. Called at the end of a turn, and when `out` is writable. */

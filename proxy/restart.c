@@ -8,6 +8,7 @@
 #include "proxy/session/request.h"
 #include "proxy/session/resend.h"
 #include "wire/json/text.h"
+#include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
 
 #include <stdio.h>
@@ -73,12 +74,7 @@ static void cancel_server_requests(struct proxy *p)
     for (struct pending *q = t->open[ROW_S2C].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
         buf_clear(&b);
-        struct json_out j = json_out_to(&b);
-        rpc_out_notification(&j, "notifications/cancelled");
-        json_out_object(&j, "params");
-        json_out_raw(&j, "requestId", q->id);
-        json_out_str(&j, "reason", "the server was restarted");
-        rpc_out_end(&j);
+        own_cancelled(&b, q->id, "the server was restarted");
         q->process_gone = true;
         if (!b.failed)
             (void)message_send(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
@@ -210,7 +206,7 @@ static void no_memory(struct proxy *p)
 
 enum server_event restart_start(struct proxy *p)
 {
-    struct child_pipes pipes;
+    struct process_pipes pipes;
     struct buf b = {0};
     enum server_event e = SERVER_EV_STARTED;
     if (server_process_start(p, &pipes) < 0)

@@ -242,7 +242,7 @@ static void run_loop(struct proxy *p)
         relay_close(&p->relay[i]);
 }
 
-static void run(struct proxy *p, struct stream in, struct stream out, struct child_pipes pipes)
+static void run(struct proxy *p, struct stream in, struct stream out, struct process_pipes pipes)
 {
     server_event(p, SERVER_EV_STARTED);
     if (isatty(in.fd)) /* a client uses pipes */
@@ -342,7 +342,7 @@ int proxy_run(const struct proxy_config *cfg)
 {
     struct proxy p = {.cfg = cfg, .exit_status = PROXY_FAILED};
     struct stream in, out;
-    struct child_pipes pipes;
+    struct process_pipes pipes;
     sigset_t none, inherited;
     signal(SIGPIPE, SIG_IGN);
     /* A client may have blocked what we must hear; its server gets its mask back. */

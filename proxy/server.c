@@ -164,12 +164,12 @@ static bool waits_for_recorder(const struct proxy *p, enum row_direction dir)
 
 void server_hold_reading(struct proxy *p)
 {
-    relay_hold(&p->relay[ROW_C2S], waits_for_recorder(p, ROW_C2S) ||
-                                       traffic_must_wait(&p->traffic) ||
-                                       server_state_holds_client(&p->machine));
-    relay_pace(&p->relay[ROW_C2S], p->pacing);
-    relay_hold(&p->relay[ROW_S2C], waits_for_recorder(p, ROW_S2C));
-    relay_hold(&p->server_stderr, p->holding);
+    relay_pause(&p->relay[ROW_C2S], RELAY_HELD,
+                waits_for_recorder(p, ROW_C2S) || traffic_must_wait(&p->traffic) ||
+                    server_state_holds_client(&p->machine));
+    relay_pause(&p->relay[ROW_C2S], RELAY_PACED, p->pacing);
+    relay_pause(&p->relay[ROW_S2C], RELAY_HELD, waits_for_recorder(p, ROW_S2C));
+    relay_pause(&p->server_stderr, RELAY_HELD, p->holding);
 }
 
 static void set_state_timer(struct proxy *p, int64_t now_us)
@@ -391,7 +391,7 @@ static bool on_server_last_output(struct child *c)
 static void on_server_finished(struct child *c)
 {
     struct proxy *p = c->data;
-    for (int i = 0; i < LAST_READS && !p->server_stderr.ended; i++)
+    for (int i = 0; i < LAST_READS && !relay_has_ended(&p->server_stderr); i++)
         relay_read_available(&p->server_stderr); /* often has the reason */
     server_event(p, SERVER_EV_EXITED);           /* a launcher: no other process has its output */
     server_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED

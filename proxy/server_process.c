@@ -72,7 +72,7 @@ static void note_spawn(struct proxy *p)
     journal_event(p->journal, "spawn", detail);
 }
 
-int server_process_start(struct proxy *p, struct child_pipes *ret)
+int server_process_start(struct proxy *p, struct process_pipes *ret)
 {
     if (child_start(&p->child, p->cfg->argv, ret) < 0) {
         int e = errno;
@@ -84,7 +84,7 @@ int server_process_start(struct proxy *p, struct child_pipes *ret)
     return 0;
 }
 
-void server_process_connect(struct proxy *p, struct child_pipes pipes)
+void server_process_connect(struct proxy *p, struct process_pipes pipes)
 {
     incidents_new_process(&p->incidents);
     silence_new_process(p);

@@ -145,7 +145,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
         watch_reading(p);
         watch_deadlines(p);
         server_check_answers(p);
-        if (p->relay[ROW_C2S].ended && !p->relay[ROW_C2S].muted &&
+        if (relay_has_ended(&p->relay[ROW_C2S]) && !p->relay[ROW_C2S].muted &&
             p->relay[ROW_C2S].priority == NULL && outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_out(&p->relay[ROW_C2S]);
     }

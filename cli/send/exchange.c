@@ -17,6 +17,7 @@
 #include "cli/send/typing.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
+#include "wire/mcp/own.h"
 
 #define SHOWN_MAX 300 /* bytes of the arguments in a question */
 
@@ -120,8 +121,8 @@ static int make_typed(const struct exchange *x, const struct tool *t)
         if (typing_is_unknown(schema, words->list[i].name))
             return unknown_argument(schema, words->list[i].name);
     if (slice_is(buf_slice(&x->request->method), "initialize"))
-        peer_initialize(&x->request->params,
-                        x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
+        own_initialize_params(&x->request->params,
+                              x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
     return outgoing_make(x->request, schema, buf_slice(&x->peer->meta)) < 0 ? no_memory()
                                                                             : EXIT_FINE;
 }

@@ -1,7 +1,7 @@
 /* interrupt.h - SIGINT, SIGTERM and SIGHUP while a server works: the request is cancelled, the server is ended, and then
  * this program ends by the signal.
  *
- * The first signal ends a wait for the server (LIVE_INTERRUPTED, replay/live/live.h); a second one ends the program at once.
+ * The first signal ends a wait for the server (LIVE_INTERRUPTED, peer/live.h); a second one ends the program at once.
  * Owns      the handlers of these signals.
  * Blocks    never. */
 #ifndef MI_CLI_SEND_INTERRUPT_H

@@ -6,7 +6,11 @@
 #include "cli/frame/proxied.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
+#include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define GRACE_US (INT64_C(20) * 1000000) /* more than the proxy gives its server */
 
@@ -47,37 +51,6 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
 }
 
 /* ---- greeting ---- */
-
-static void add_client(struct json_out *j, const char *name)
-{
-    json_out_object(j, name);
-    json_out_str(j, "name", "mcp-interposer");
-    json_out_str(j, "version", MI_VERSION);
-    json_out_end(j);
-}
-
-void peer_initialize(struct buf *b, enum revision revision)
-{
-    struct json_out j = json_out_to(b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "protocolVersion", revision_name(revision));
-    json_out_object(&j, "capabilities");
-    json_out_end(&j);
-    add_client(&j, "clientInfo");
-    json_out_end(&j);
-}
-
-static void make_meta(struct buf *b)
-{
-    struct json_out j = json_out_to(b);
-    buf_clear(b);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "io.modelcontextprotocol/protocolVersion", revision_name(REV_2026_07_28));
-    add_client(&j, "io.modelcontextprotocol/clientInfo");
-    json_out_object(&j, "io.modelcontextprotocol/clientCapabilities");
-    json_out_end(&j);
-    json_out_end(&j);
-}
 
 /* Sends a request that is not in the recording. params: JSON. */
 static int ask(struct peer *p, const char *method, struct slice params, struct rpc *ret,
@@ -132,7 +105,7 @@ static int choose_initialize(struct peer *p, uint32_t before, enum revision revi
     if (found && revision == REV_COUNT)
         buf_slice_add(b, m.params.text);
     else
-        peer_initialize(b, revision != REV_COUNT ? revision : REV_2025_11_25);
+        own_initialize_params(b, revision != REV_COUNT ? revision : REV_2025_11_25);
     return b->failed ? talk_no_memory(&p->talk) : 0;
 }
 
@@ -141,10 +114,13 @@ static int say_initialized(struct peer *p, uint32_t before)
     struct rpc m;
     bool found = false;
     int st = find_recorded(&p->talk, before, "notifications/initialized", &m, &found);
-    struct slice own = slice_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    struct buf own = {0};
     if (st < 0)
         return st;
-    return talk_notify(&p->talk, found ? m.text : own) < 0 ? talk_no_memory(&p->talk) : 0;
+    own_initialized(&own);
+    bool sent = !own.failed && talk_notify(&p->talk, found ? m.text : buf_slice(&own)) == 0;
+    buf_close(&own);
+    return sent ? 0 : talk_no_memory(&p->talk);
 }
 
 /* Whether the server, which has rejected initialize, speaks 2026-07-28: then p->meta is set. */
@@ -153,7 +129,8 @@ static int try_modern(struct peer *p)
     struct buf params = {0};
     struct rpc m;
     bool answered = false;
-    make_meta(&p->meta);
+    buf_clear(&p->meta);
+    own_meta(&p->meta);
     buf_adds(&params, "{\"_meta\":");
     buf_slice_add(&params, buf_slice(&p->meta));
     buf_addc(&params, '}');
@@ -187,7 +164,7 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
     *ret = PEER_READY;
     if (revision == REV_2026_07_28) {
         if (p->meta.n == 0)
-            make_meta(&p->meta);
+            own_meta(&p->meta);
         return p->meta.failed ? talk_no_memory(&p->talk) : 0;
     }
     int st = initialize(p, before, revision, ret, ret_answer);
@@ -226,11 +203,9 @@ void peer_cancel(struct peer *p)
 {
     struct buf b = {0};
     struct slice line;
-    struct json_out j = json_out_to(&b);
-    rpc_out_notification(&j, "notifications/cancelled");
-    json_out_object(&j, "params");
-    json_out_int(&j, "requestId", p->talk.next_id);
-    rpc_out_end(&j);
+    char id[24];
+    int n = snprintf(id, sizeof id, "%" PRId64, p->talk.next_id);
+    own_cancelled(&b, (struct slice){id, (size_t)n}, NULL);
     if (!b.failed && live_send(p->live, buf_slice(&b)) == 0)
         p->talk.ended = live_recv(p->live, clock_mono_us(), &line) == LIVE_ENDED; /* writes it */
     buf_close(&b);

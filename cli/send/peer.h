@@ -41,8 +41,6 @@ MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *ar
  * revision: to begin with; REV_COUNT: not chosen. *ret_answer: of PEER_REFUSED. */
 MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
                        enum peer_greeting *ret, struct rpc *ret_answer);
-/* The params of an initialize of our own. */
-void peer_initialize(struct buf *b, enum revision revision);
 /* *ret_last, *ret_answered: the last answer, as in talk_ask_tools(). */
 MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
 /* Tells the server that the answer to the last request is no longer wanted. */

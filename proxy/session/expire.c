@@ -6,6 +6,7 @@
 #include "proxy/session/odd.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
+#include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
 
 int64_t expire_next_us(struct traffic *t)
@@ -26,18 +27,15 @@ int64_t expire_next_us(struct traffic *t)
 static void cancel_at_server(struct traffic *t, const struct pending *p)
 {
     struct buf b = {0};
-    struct json_out j = json_out_to(&b);
     if (json_key_is(p->method, "tasks/result")) {
+        struct json_out j = json_out_to(&b);
         handshake_request(&t->handshake, &j, "tasks/cancel");
         json_out_object(&j, "params");
         json_out_quoted(&j, "taskId", p->target);
+        rpc_out_end(&j);
     } else {
-        rpc_out_notification(&j, "notifications/cancelled");
-        json_out_object(&j, "params");
-        json_out_raw(&j, "requestId", p->id);
-        json_out_str(&j, "reason", "the deadline passed");
+        own_cancelled(&b, p->id, "the deadline passed");
     }
-    rpc_out_end(&j);
     if (b.failed || message_send(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
         log_warn("out of memory, cannot send a cancellation to the server: server=%s", t->server);
     buf_close(&b);

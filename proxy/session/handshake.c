@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
+#include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
 
 #include <stdio.h>
@@ -236,9 +237,7 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
     if (*at == 0) {
         *at = 1;
         if (h->initialized) {
-            struct json_out j = json_out_to(b);
-            rpc_out_notification(&j, "notifications/initialized");
-            json_out_end(&j);
+            own_initialized(b);
             return true;
         }
     }

@@ -4,6 +4,7 @@
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 #include "wire/mcp/answer_flaw.h"
+#include "wire/mcp/own.h"
 #include "wire/rpc_id.h"
 #include "wire/rpc_out.h"
 
@@ -187,17 +188,10 @@ static int ask_page(struct talk *t, struct slice meta, struct slice cursor, stru
                     bool *ret_answered)
 {
     buf_clear(&t->line);
-    struct json_out j = json_out_to(&t->line);
-    json_out_object(&j, NULL);
-    json_out_str(&j, "jsonrpc", "2.0");
-    json_out_int(&j, "id", ++t->next_id);
-    json_out_str(&j, "method", "tools/list");
-    json_out_object(&j, "params");
-    if (meta.p != NULL)
-        json_out_raw(&j, "_meta", meta);
-    if (cursor.n > 0)
-        json_out_raw(&j, "cursor", cursor);
-    rpc_out_end(&j);
+    char id[24];
+    int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
+    own_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
+                   cursor.n > 0 ? cursor : (struct slice){0});
     int st = t->line.failed ? talk_no_memory(t) : send_line(t, slice_of("tools/list"));
     return st < 0 ? st : await(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }

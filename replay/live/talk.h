@@ -7,7 +7,7 @@
 #ifndef MI_REPLAY_LIVE_TALK_H
 #define MI_REPLAY_LIVE_TALK_H
 
-#include "replay/live/live.h"
+#include "peer/live.h"
 #include "replay/source/recording.h"
 
 #define TALK_NONE UINT32_MAX

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
-#include "wire/rpc_out.h"
+#include "wire/mcp/own.h"
 
 #define TOOL_PAGES_MAX 100
 
@@ -50,14 +50,7 @@ static int catch_up(struct conversation *s)
 static int ask_tools(struct forward *f, struct slice meta, struct slice cursor)
 {
     struct buf b = {0};
-    struct json_out j = json_out_to(&b);
-    rpc_out_request(&j, slice_of("0"), "tools/list");
-    json_out_object(&j, "params");
-    if (cursor.p != NULL)
-        json_out_raw(&j, "cursor", cursor);
-    if (meta.p != NULL)
-        json_out_raw(&j, "_meta", meta);
-    rpc_out_end(&j);
+    own_tools_list(&b, slice_of("0"), meta, cursor);
     f->phase = FORWARD_LEARNING;
     f->pages++;
     int st = b.failed ? MI_ENOMEM : forward_send_own(f, buf_slice(&b));
@@ -142,9 +135,7 @@ static int greeted(struct conversation *s, const struct rpc *answer)
         log_warn("the live server uses another revision than the recorded one: recorded=%s "
                  "live=%.*s",
                  recorded, (int)size_min(version.n, 32), version.p);
-    struct json_out j = json_out_to(&b);
-    rpc_out_notification(&j, "notifications/initialized");
-    rpc_out_end(&j);
+    own_initialized(&b);
     int st = b.failed ? MI_ENOMEM : f->calls->send(f->ctx, buf_slice(&b));
     buf_close(&b);
     return st < 0 ? st : after_greeting(s, (struct slice){0});

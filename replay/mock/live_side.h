@@ -7,7 +7,7 @@
 #ifndef MI_REPLAY_MOCK_LIVE_SIDE_H
 #define MI_REPLAY_MOCK_LIVE_SIDE_H
 
-#include "replay/live/live.h"
+#include "peer/live.h"
 #include "replay/mock/forward.h"
 
 #include <ev.h>

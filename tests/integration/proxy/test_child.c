@@ -17,7 +17,7 @@
 struct fixture {
     struct ev_loop *loop;
     struct child c;
-    struct child_pipes pipes;
+    struct process_pipes pipes;
     struct buf log; /* calls that were made: x exit, T and K signals, f finished */
 };
 

@@ -224,7 +224,7 @@ static void test_relay_end_is_reported_once_after_the_last_line(void **state)
     assert_string_equal(buf_str(&f->log), "le");
     take(f, 100);
     assert_string_equal(buf_str(&f->got), "one\ntwo\n");
-    assert_true(f->r.ended);
+    assert_true(relay_has_ended(&f->r));
 }
 
 static void test_relay_end_after_a_newline_has_no_last_line(void **state)
@@ -277,18 +277,18 @@ static void test_relay_reading_pauses_while_too_much_is_unsent(void **state)
 {
     struct fixture *f = *state;
     size_t in = put_until_full(f, 999);
-    assert_true(f->r.full);
+    assert_true(f->r.stops & RELAY_FULL);
     assert_false(ev_is_active(&f->r.read_watch));
     assert_in_range(outbox_bytes(&f->box), RELAY_HIGH, RELAY_HIGH + RELAY_TURN + LINE_CHUNK);
     uint64_t read_before = f->bytes;
     /* until RELAY_LOW */
     while (outbox_bytes(&f->box) > RELAY_LOW) {
         assert_int_equal(f->bytes, read_before);
-        assert_true(f->r.full);
+        assert_true(f->r.stops & RELAY_FULL);
         take(f, 4096);
         turn(f);
     }
-    assert_false(f->r.full);
+    assert_false(f->r.stops & RELAY_FULL);
     int64_t until = clock_mono_us() + 20000000;
     while (f->got.n < in) {
         take(f, 4096);
@@ -301,13 +301,13 @@ static void test_relay_reading_pauses_while_too_much_is_unsent(void **state)
 static void test_relay_held_reads_nothing_until_released(void **state)
 {
     struct fixture *f = *state;
-    relay_hold(&f->r, true);
+    relay_pause(&f->r, RELAY_HELD, true);
     put(f, "one\n", 4);
     for (int i = 0; i < 5; i++)
         turn(f);
     assert_int_equal(f->bytes, 0);
-    relay_hold(&f->r, true);
-    relay_hold(&f->r, false);
+    relay_pause(&f->r, RELAY_HELD, true);
+    relay_pause(&f->r, RELAY_HELD, false);
     through(f, "two\n", 4);
     take(f, 100);
     while (f->got.n < 8) {
@@ -320,7 +320,7 @@ static void test_relay_held_reads_nothing_until_released(void **state)
 static void test_relay_paced_reads_only_when_told(void **state)
 {
     struct fixture *f = *state;
-    relay_pace(&f->r, true);
+    relay_pause(&f->r, RELAY_PACED, true);
     put(f, "one\n", 4);
     for (int i = 0; i < 5; i++)
         turn(f);
@@ -329,7 +329,7 @@ static void test_relay_paced_reads_only_when_told(void **state)
     relay_read_available(&f->r);
     assert_int_equal(f->lines, 1);
     put(f, "two\n", 4);
-    relay_pace(&f->r, false);
+    relay_pause(&f->r, RELAY_PACED, false);
     int64_t until = clock_mono_us() + 20000000;
     while (f->lines < 2 && clock_mono_us() < until)
         turn(f);
@@ -444,7 +444,7 @@ static void test_relay_stopped_reads_and_reports_nothing(void **state)
     struct fixture *f = *state;
     put(f, "one\n", 4);
     relay_stop_reading(&f->r);
-    assert_true(f->r.ended);
+    assert_true(relay_has_ended(&f->r));
     assert_int_equal(write(f->in_w, "x", 1), -1); /* there is no reader */
     for (int i = 0; i < 5; i++)
         turn(f);
@@ -529,14 +529,14 @@ static void test_relay_unfinished_line_is_not_reported_while_held(void **state)
     f->r.unfinished_s = 0.01;
     put(f, "one", 3);
     turn(f);
-    relay_hold(&f->r, true);
+    relay_pause(&f->r, RELAY_HELD, true);
     put(f, "\n", 1);
     for (int i = 0; i < 20; i++) {
         usleep(2000);
         turn(f);
     }
     assert_string_equal(buf_str(&f->log), "");
-    relay_hold(&f->r, false);
+    relay_pause(&f->r, RELAY_HELD, false);
     int64_t until = clock_mono_us() + 20000000;
     while (f->lines == 0 && clock_mono_us() < until)
         turn(f);
@@ -550,7 +550,7 @@ static void test_relay_unfinished_line_is_not_read_while_too_much_is_unsent(void
     struct fixture *f = *state;
     f->r.unfinished_s = 0.01;
     put_until_full(f, 499);
-    assert_true(f->r.full);
+    assert_true(f->r.stops & RELAY_FULL);
     uint64_t read_before = f->bytes;
     assert_true(line_partial(&f->r.lines) > 0);
     assert_false(ev_is_active(&f->r.unfinished_timer)); /* no wake-ups when idle */
@@ -561,11 +561,11 @@ static void test_relay_unfinished_line_is_not_read_while_too_much_is_unsent(void
     assert_int_equal(f->bytes, read_before);
     assert_string_equal(buf_str(&f->log), "");
     int64_t until = clock_mono_us() + 20000000;
-    while (f->r.full && clock_mono_us() < until) {
+    while (f->r.stops & RELAY_FULL && clock_mono_us() < until) {
         take(f, 4096);
         turn(f);
     }
-    assert_false(f->r.full); /* the peer reads, and the rest of the line is read */
+    assert_false(f->r.stops & RELAY_FULL); /* the peer reads, and the rest of the line is read */
 }
 
 /* This process was stopped: the newline has come, and the timer fires first. */

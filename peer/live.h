@@ -8,8 +8,8 @@
  *           LIVE_EXIT_FOLLOWS_US.
  * Errors    a server that has ended is LIVE_ENDED, not a failure.
  * Blocks    live_recv() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
-#ifndef MI_REPLAY_LIVE_LIVE_H
-#define MI_REPLAY_LIVE_LIVE_H
+#ifndef MI_PEER_LIVE_H
+#define MI_PEER_LIVE_H
 
 #include "base/buf.h"
 

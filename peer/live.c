@@ -1,16 +1,13 @@
-#include "replay/live/live.h"
+#include "peer/live.h"
 
 #include "base/clock.h"
-#include "base/os/pipe.h"
-#include "base/os/process.h"
 #include "base/os/signals.h"
-#include "base/os/spawn.h"
 #include "base/text.h"
-#include "replay/live/lines.h"
+#include "peer/lines.h"
+#include "peer/process.h"
 #include "wire/line.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -41,46 +38,11 @@ struct live {
 
 /* ---- starting ---- */
 
-struct server {
-    int in[2], out[2]; /* pipes */
-    pid_t parent;
-    const char *dir; /* NULL: that of the parent */
-};
-
-static int prepare_server(const void *ctx)
-{
-    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP};
-    const struct server *s = ctx;
-    for (size_t i = 0; i < MI_COUNT(ours); i++)
-        (void)signal(ours[i], SIG_DFL);
-    (void)setpgid(0, 0);
-    if (!process_die_with(s->parent))
-        return ESRCH;
-    if (s->dir != NULL && chdir(s->dir) != 0)
-        return errno;
-    return dup2(s->in[0], STDIN_FILENO) < 0 || dup2(s->out[1], STDOUT_FILENO) < 0 ? errno : 0;
-}
-
 static void close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
-}
-
-static int start(struct live *l, char *const *argv, const char *dir)
-{
-    struct server s = {{-1, -1}, {-1, -1}, getpid(), dir};
-    bool started = pipe_open(s.in, 0) == 0 && pipe_open(s.out, 0) == 0 &&
-                   spawn(argv, NULL, prepare_server, &s, &l->pid) == 0;
-    int e = errno;
-    close_fd(&s.in[0]);
-    close_fd(&s.out[1]);
-    l->group = l->pid;
-    l->in = s.in[1]; /* live_close() closes them, also after an error */
-    l->out = s.out[0];
-    errno = e;
-    return started ? 0 : MI_EIO;
 }
 
 int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error)
@@ -92,8 +54,9 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
     (void)sigprocmask(SIG_BLOCK, NULL, &l->mask);
     line_open(&l->lines, LIVE_LINE_MAX);
     lines_open(&l->read, LIVE_LINE_MAX);
-    if (start(l, argv, dir) < 0 || fcntl(l->in, F_SETFL, O_NONBLOCK) != 0 ||
-        fcntl(l->out, F_SETFL, O_NONBLOCK) != 0) {
+    struct process_start how = {.argv = argv, .dir = dir};
+    struct process_pipes pipes;
+    if (process_start_server(&how, &l->pid, &pipes) < 0) {
         buf_clear(error);
         buf_adds(error, "cannot start ");
         text_visible(error, slice_of(argv[0]));
@@ -101,6 +64,9 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
         (void)live_close(l, 0);
         return MI_EIO;
     }
+    l->group = l->pid;
+    l->in = pipes.in;
+    l->out = pipes.out;
     *ret = l;
     return 0;
 }

@@ -1,5 +1,5 @@
 /* A live server: lines go both ways without a deadlock, deadlines are kept, and the server is stopped. */
-#include "replay/live/live.h"
+#include "peer/live.h"
 
 #include "base/clock.h"
 

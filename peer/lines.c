@@ -1,4 +1,4 @@
-#include "replay/live/lines.h"
+#include "peer/lines.h"
 
 #include "wire/rpc_id.h"
 #include "wire/rpc_out.h"

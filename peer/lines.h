@@ -5,8 +5,8 @@
  * Owns      the lines that wait, and the results.
  * Lifetime  a result is valid until the next call.
  * Blocks    never. Pure: the caller has the clock. */
-#ifndef MI_REPLAY_LIVE_LINES_H
-#define MI_REPLAY_LIVE_LINES_H
+#ifndef MI_PEER_LINES_H
+#define MI_PEER_LINES_H
 
 #include "wire/server_lines.h"
 

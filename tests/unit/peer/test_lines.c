@@ -1,5 +1,5 @@
 /* Lines of a live server: what the proxy would forward, and when errors take the place of answers. */
-#include "replay/live/lines.h"
+#include "peer/lines.h"
 
 #include "tests/support/unit.h"
 

@@ -1,0 +1,23 @@
+/* own.h - messages of MCP that this program sends in its own name.
+ *
+ * Each is appended as JSON: a whole message, as one line without its newline, or the value of a member. Ids are JSON text.
+ * Owns      nothing; b->failed reports a lack of memory.
+ * Blocks    never. Pure.
+ * Source    mcp-wire.md 2 (handshake) and 5. */
+#ifndef MI_WIRE_MCP_OWN_H
+#define MI_WIRE_MCP_OWN_H
+
+#include "base/buf.h"
+#include "wire/mcp/method.h"
+
+/* The params of an initialize. */
+void own_initialize_params(struct buf *b, enum revision revision);
+void own_initialized(struct buf *b);
+/* `_meta` of requests of 2026-07-28. */
+void own_meta(struct buf *b);
+/* A page of the tools. meta: `_meta` as JSON, {NULL, 0}: none; cursor: JSON, {NULL, 0}: the first page. */
+void own_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor);
+/* reason: NULL: none. */
+void own_cancelled(struct buf *b, struct slice id, const char *reason);
+
+#endif
