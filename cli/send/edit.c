@@ -118,8 +118,11 @@ static bool run_editor(const char *path)
     }
     free(script);
     free(file);
-    if (status != 0)
-        log_error("the editor '%s' failed; set EDITOR to another one", editor());
+    if (status > 0 && WIFEXITED(status) && WEXITSTATUS(status) < 126)
+        log_error("nothing was sent: the editor '%s' exited with status %d", editor(),
+                  WEXITSTATUS(status));
+    else if (status != 0)
+        log_error("nothing was sent: the editor '%s' failed; set EDITOR to another one", editor());
     return status == 0;
 }
 
@@ -164,7 +167,10 @@ static bool is_object(const struct buf *b)
 enum edit_result edit_object(struct buf *text)
 {
     struct place p = {0};
+    struct buf before = {0};
     make_pretty(text);
+    buf_slice_add(&before, buf_slice(text));
+    text->failed |= before.failed;
     bool good = !text->failed && make_place(&p) && write_text(&p, buf_slice(text));
     if (!good)
         log_error("cannot write a file for the editor: %s", strerror(errno));
@@ -178,6 +184,11 @@ enum edit_result edit_object(struct buf *text)
             break;
         good = ask_possible() && ask_yes("Edit it again?");
     }
+    bool same = slice_eq(buf_slice(text), buf_slice(&before));
     remove_place(&p);
-    return !good ? EDIT_FAILED : is_empty(text) ? EDIT_CANCELLED : EDIT_DONE;
+    buf_close(&before);
+    return !good            ? EDIT_FAILED
+           : is_empty(text) ? EDIT_CANCELLED
+           : same           ? EDIT_UNCHANGED
+                            : EDIT_DONE;
 }

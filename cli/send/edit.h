@@ -11,6 +11,7 @@
 enum edit_result {
     EDIT_DONE,
     EDIT_CANCELLED, /* the file is empty */
+    EDIT_UNCHANGED, /* the file is as it was, as after `:q!` */
     EDIT_FAILED,    /* reported on stderr */
 };
 

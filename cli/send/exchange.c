@@ -149,6 +149,9 @@ static int edit(const struct exchange *x)
     case EDIT_CANCELLED:
         log_note("nothing was sent: the file is empty");
         return EXIT_FOUND;
+    case EDIT_UNCHANGED:
+        log_note("nothing was sent: the file was not changed; without --edit it is sent as it is");
+        return EXIT_FOUND;
     case EDIT_FAILED:
         break;
     }

@@ -15,8 +15,8 @@ void beside_close(struct ui *u)
     c->pair = NULL;
     for (int side = 0; side < 2; side++) {
         struct beside_call *call = &c->call[side];
-        buf_close(&call->request);
-        buf_close(&call->answer);
+        buf_close(&call->text[0]);
+        buf_close(&call->text[1]);
         *call = (struct beside_call){0};
     }
 }
@@ -34,31 +34,46 @@ static struct slice content_of(struct slice body)
     return m.kind == RPC_REQUEST || m.kind == RPC_NOTIFICATION ? slice_of("{}") : body;
 }
 
+static void keep_text(struct beside_call *call, size_t which, const struct detail_message *m)
+{
+    bool is_long = m->is_beginning || m->body.n > PAIR_TEXT_MAX;
+    if (!is_long)
+        buf_slice_add(&call->text[which], content_of(m->body));
+    call->size[which] = m->is_beginning ? (size_t)m->size
+                        : is_long       ? m->body.n
+                                        : call->text[which].n;
+}
+
 /* Copies the call in the detail. false: memory is short. */
 static bool keep(const struct shown *s, struct beside_call *call)
 {
     call->session = s->session;
     call->seq = s->seq;
-    buf_slice_add(&call->request, content_of(s->message[0].body));
+    keep_text(call, 0, &s->message[0]);
     for (size_t i = 1; i < s->subject.messages_n; i++)
         if (s->message[i].seq == s->answer)
-            buf_slice_add(&call->answer, content_of(s->message[i].body));
-    return !call->request.failed && !call->answer.failed;
-}
-
-static struct slice text_of(const struct buf *b)
-{
-    return b->n > 0 ? buf_slice(b) : (struct slice){0};
+            keep_text(call, 1, &s->message[i]);
+    return !call->text[0].failed && !call->text[1].failed;
 }
 
 static int open_pair(struct beside *c)
 {
-    const struct beside_call *left = &c->call[0], *right = &c->call[1];
+    static const char *const titles[] = {"request", "answer"};
     int st = pair_open(&c->pair);
-    if (st == 0)
-        st = pair_add(c->pair, "request", text_of(&left->request), text_of(&right->request));
-    if (st == 0 && (left->answer.n > 0 || right->answer.n > 0))
-        st = pair_add(c->pair, "answer", text_of(&left->answer), text_of(&right->answer));
+    for (size_t i = 0; i < MI_COUNT(titles) && st == 0; i++) {
+        struct slice text[2];
+        size_t size[2];
+        bool kept = true;
+        for (int side = 0; side < 2; side++) {
+            const struct beside_call *call = &c->call[side];
+            text[side] = call->size[i] > 0 ? buf_slice(&call->text[i]) : (struct slice){0};
+            size[side] = call->size[i];
+            kept &= text[side].n == size[side];
+        }
+        if (size[0] > 0 || size[1] > 0)
+            st = kept ? pair_add(c->pair, titles[i], text[0], text[1])
+                      : pair_add_sizes(c->pair, titles[i], size);
+    }
     c->top = c->from = 0;
     c->found = SIZE_MAX;
     return st;
@@ -92,9 +107,7 @@ void beside_selected(struct ui *u)
         return;
     }
     beside_close(u);
-    ui_complain(u, st == MI_EFULL    ? "too long to be compared here; use the command diff"
-                   : st == MI_EINVAL ? "only JSON can be compared"
-                                     : "this cannot be compared");
+    ui_complain(u, st == MI_EINVAL ? "only JSON can be compared" : "this cannot be compared");
 }
 
 /* ---- keys ---- */

@@ -84,7 +84,7 @@ static void vault_line(struct ui *u)
     cells_adds(&u->cells, CELLS_TITLE, " mcp-interposer");
     if (u->file == NULL)
         cells_addf(&u->cells, CELLS_DIM, "  %zu%s session%s", u->sessions.n,
-                   u->sessions.complete ? "" : "+", u->sessions.n == 1 ? "" : "s");
+                   feed_knows_sessions(u) ? "" : "+", u->sessions.n == 1 ? "" : "s");
     if (live > 0)
         cells_addf(&u->cells, CELLS_GOOD, "  %zu live", live);
     if (u->filtered) {

@@ -107,11 +107,14 @@ int draw_sessions(struct ui *u, const struct area *a)
     at = at < n ? at : 0;
     size_t top = cursor_top(&u->session_cursor, n, at, height);
     draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
-                 n, u->sessions.complete ? "" : "+");
+                 n, feed_knows_sessions(u) ? "" : "+");
     session_cells(u, a, NULL);
     draw_line(u, a, 1, SCREEN_NORMAL);
     if (n == 0)
-        empty_line(u, a, LIST_HEAD, u->filtered ? " none matches" : " nothing is recorded yet");
+        empty_line(u, a, LIST_HEAD,
+                   !feed_knows_sessions(u) ? " reading..."
+                   : u->filtered           ? " none matches"
+                                           : " nothing is recorded yet");
     for (size_t i = 0; i < height && top + i < n; i++) {
         const struct session_row *r;
         int st = sessions_get(&u->sessions, u->q, u->sessions.id[top + i], &r);
@@ -347,10 +350,12 @@ int draw_list(struct ui *u, const struct area *a)
     list_titles(u, a, &c);
     if (n == 0)
         empty_line(u, a, LIST_HEAD,
-                   ui_session(u) == NULL  ? ""
-                   : u->listing.first > 1 ? " reading..."
-                   : u->narrowed          ? " nothing matches"
-                                          : " none yet");
+                   ui_session(u) == NULL                           ? ""
+                   : u->listing.first > 1                          ? " reading..."
+                   : !u->narrowed                                  ? " none yet"
+                   : u->sessions.n > 0 && u->mode == LISTING_CALLS ? " no call matches; m: messages"
+                   : u->sessions.n > 0 || feed_knows_sessions(u)   ? " nothing matches"
+                                                                   : " none here; reading...");
     for (size_t i = 0; i < height && top + i < n; i++) {
         struct list_row row = list_at(u, top + i);
         const struct row_copy *copy;

@@ -1,6 +1,7 @@
 /* feed.c - reads sessions and messages from the vault in parts, and filters them. */
 #include "cli/ui/ui.h"
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "cli/frame/session.h"
 #include "cli/ui/words.h"
@@ -9,35 +10,173 @@
 
 #define TEXT_PART 200 /* messages of a part whose bodies are searched */
 
-/* ---- the filter ---- */
-
+/* Of those that may have a match, narrow.c finds those that have one. */
 static bool takes_session(void *ctx, const struct query_session *s)
 {
-    const struct ui *u = ctx;
-    return !u->filtered || question_matches_session(&u->question, s);
+    struct ui *u = ctx;
+    if (u->filtered && !question_matches_session(&u->question, s))
+        return false;
+    if (u->narrowed)
+        narrow_add(u, s->id);
+    return !u->narrowed;
 }
 
-/* 0, or the error of session_body(). */
-static int has_text(struct ui *u, const struct query_message *m, bool *ret)
+/* ---- the list ---- */
+
+struct part {
+    struct ui *u;
+    enum listing_end end;
+    int64_t until_us, seq; /* seq: of the last message that is read */
+    int64_t *ended;        /* owned; requests before the part that its messages belong to */
+    size_t ended_n, ended_cap;
+    int status;
+};
+
+static bool on_message(void *ctx, const struct query_message *m)
 {
-    const char *error;
-    struct slice at, body, uid = ui_session(u)->uid;
-    int st = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
+    struct part *p = ctx;
+    bool match;
+    p->status = narrow_matches(p->u, ui_session(p->u), m, &match);
+    if (p->status == 0)
+        p->status = listing_message(&p->u->listing, m, match, p->end);
+    if (p->status == 0 && p->end == LISTING_NEWER && m->request_seq > 0) {
+        p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
+        if (p->status == 0)
+            p->ended[p->ended_n++] = m->request_seq;
+    }
+    bool late = clock_mono_us() > p->until_us;
+    p->seq = late ? m->seq : p->seq;
+    return p->status == 0 && !late;
+}
+
+static bool on_call(void *ctx, const struct query_call *c)
+{
+    struct part *p = ctx;
+    p->status = listing_call(&p->u->listing, c, p->end);
+    events_call(p->u, c);
+    return p->status == 0;
+}
+
+static bool on_changed(void *ctx, const struct query_call *c)
+{
+    struct part *p = ctx;
+    p->status = listing_changed(&p->u->listing, c);
+    return p->status == 0;
+}
+
+/* The calls that began among these messages. */
+static int read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
+{
+    struct filter session = FILTER_ANY;
+    int64_t id = ui_session(p->u)->id;
+    struct call_question x = {.filter = &session,
+                              .side = CALLS_OF_PEERS,
+                              .newest_first = p->end == LISTING_OLDER,
+                              .from = query_call_id(id, from),
+                              .up_to = query_call_id(id, to)};
+    session.session_id = id;
+    int st = query_calls_of(p->u->q, &x, fn, p);
+    return st == 0 ? p->status : st;
+}
+
+static int64_t part_size(const struct ui *u)
+{
+    return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
+}
+
+/* Reads those up to p->seq. */
+static int read_messages(struct part *p, int64_t from, int64_t to)
+{
+    struct ui *u = p->u;
+    bool back = p->end == LISTING_OLDER;
+    p->until_us = clock_mono_us() + STEP_US;
+    p->seq = back ? from : to;
+    if (back && !u->narrowed) /* nobody looks at them */
+        return 0;
+    int st = query_rows(u->q, ui_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
+                        u->narrowed && u->question.terms.n > 0, on_message, p);
+    return st == 0 ? p->status : st;
+}
+
+static int read_older(struct ui *u)
+{
+    struct part p = {.u = u, .end = LISTING_OLDER};
+    int64_t to = u->listing.first - 1, from = to - part_size(u) + 1;
+    from = from < 1 ? 1 : from;
+    if (to < 1 || u->listing_full)
+        return 0;
+    int st = read_messages(&p, from, to);
+    if (st == 0)
+        st = read_calls(&p, p.seq, to, on_call);
+    u->listing_full = st == MI_EFULL;
+    if (st == 0 || st == MI_EFULL)
+        listing_added(&u->listing, p.seq, u->listing.last);
+    return st == MI_EFULL ? 0 : st;
+}
+
+static int read_newer(struct ui *u, bool *ret_more)
+{
+    struct part p = {.u = u, .end = LISTING_NEWER};
+    int64_t last = 0, t_us, from = u->listing.last + 1;
+    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
+    int64_t to = last - from < part_size(u) ? last : from + part_size(u) - 1;
+    *ret_more = false;
+    if (st < 0 || last < from)
+        return st;
+    st = read_messages(&p, from, to);
+    *ret_more = p.seq < last;
+    if (st == 0)
+        st = read_calls(&p, from, p.seq, on_call);
+    for (size_t i = 0; st == 0 && i < p.ended_n; i++)
+        if (p.ended[i] < from)
+            st = read_calls(&p, p.ended[i], p.ended[i], on_changed);
+    free(p.ended);
+    st = st == MI_EFULL ? 0 : st;
+    if (st == 0)
+        listing_added(&u->listing, u->listing.first, p.seq);
+    return st;
+}
+
+static int feed_list(struct ui *u)
+{
+    int64_t last = 0, t_us, key = u->list_cursor.key;
+    bool follows = u->list_cursor.follows || key == 0;
+    listing_close(&u->listing);
+    u->listing_full = false;
+    u->dirty = true;
+    if (ui_session(u) == NULL)
+        return 0;
+    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
+    listing_open(&u->listing, u->mode, !u->narrowed, last);
+    events_again(u);
+    u->list_cursor = (struct cursor){
+        .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
+    return st == 0 ? read_older(u) : st;
+}
+
+int feed_choose(struct ui *u, int64_t id)
+{
+    struct page_row *page = NULL;
+    if (ui_session(u) != NULL && ui_session(u)->id == id && id != 0)
+        return 0;
+    int st = id != 0 ? page_sessions(u->q, NULL, id, id, 1, &page) : 0;
     if (st < 0)
         return st;
-    st = search_terms_find(&u->question.terms, search_text(m->kind, body, &u->searched), &at);
-    *ret = st == 0;
-    return st == MI_ENOENT ? 0 : st;
+    page_free(u->session);
+    u->seek.on = false;
+    u->session = page;
+    u->session_cursor.key = id;
+    u->list_cursor = (struct cursor){.height = u->list_cursor.height};
+    events_close(u);
+    if (page != NULL) {
+        u->state = session_state_of(u->q, &page->session);
+        st = row_cache_of(&u->rows, id);
+        st = st == 0 ? events_read(u) : st;
+    }
+    return st == 0 ? feed_list(u) : st;
 }
 
-static int matches(struct ui *u, const struct query_message *m, bool *ret)
-{
-    *ret = true;
-    if (!u->narrowed)
-        return 0;
-    *ret = question_matches(&u->question, ui_session(u)->started_at_us, m);
-    return *ret && u->question.terms.n > 0 ? has_text(u, m, ret) : 0;
-}
+/* ---- the filter ---- */
 
 static void drop_filter(struct ui *u)
 {
@@ -46,18 +185,52 @@ static void drop_filter(struct ui *u)
     u->filter[0] = '\0';
 }
 
+/* Chooses the newest session of the list, if none is chosen, or no call of the chosen one matches. */
+static int choose_matching(struct ui *u)
+{
+    const struct query_session *s = ui_session(u);
+    bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_n(u) > 0);
+    if (matches || u->sessions.n == 0 ||
+        (s != NULL && sessions_place(&u->sessions, s->id) < u->sessions.n))
+        return 0;
+    return feed_choose(u, u->sessions.id[0]);
+}
+
+/* The chosen session stays on the screen, unless it cannot match. */
 static int read_lists(struct ui *u)
 {
-    int64_t id = ui_session(u) != NULL ? ui_session(u)->id : 0;
+    const struct query_session *s = ui_session(u);
+    int64_t id = s != NULL ? s->id : INT64_MAX, until_us = clock_mono_us() + STEP_US;
+    bool matches = s != NULL && (!u->filtered || question_matches_session(&u->question, s));
     sessions_close(&u->sessions);
+    narrow_close(u);
     sessions_open(&u->sessions, takes_session, u);
+    if (matches && u->narrowed) /* it is looked at first */
+        narrow_add(u, id);
     int st = sessions_older(&u->sessions, u->q);
-    while (st == 0 && !u->sessions.complete &&
-           (u->sessions.n == 0 || (id != 0 && id < u->sessions.oldest)))
+    while (st == 0 && !u->sessions.complete && id < u->sessions.oldest &&
+           clock_mono_us() < until_us)
         st = sessions_older(&u->sessions, u->q);
-    if (st == 0 && (id == 0 || sessions_place(&u->sessions, id) == u->sessions.n))
-        return feed_choose(u, u->sessions.n > 0 ? u->sessions.id[0] : 0);
-    return st == 0 ? feed_list(u) : st;
+    if (st == 0)
+        st = s == NULL || matches ? feed_list(u) : feed_choose(u, 0);
+    return st == 0 ? choose_matching(u) : st;
+}
+
+int feed_mode(struct ui *u, enum listing_mode mode)
+{
+    u->mode = mode;
+    return u->narrowed ? read_lists(u) : feed_list(u);
+}
+
+bool feed_knows_sessions(const struct ui *u)
+{
+    return u->sessions.complete && !narrow_more(u);
+}
+
+int feed_more_sessions(struct ui *u)
+{
+    u->stale = true;
+    return narrow_more(u) ? narrow_step(u) : sessions_older(&u->sessions, u->q);
 }
 
 /* false: the filter is invalid. */
@@ -100,168 +273,28 @@ int feed_filter(struct ui *u, const char *text)
     return same ? MI_EINVAL : read_lists(u);
 }
 
-/* ---- the list ---- */
-
-struct part {
-    struct ui *u;
-    enum listing_end end;
-    int64_t *ended; /* owned; requests before the part that its messages belong to */
-    size_t ended_n, ended_cap;
-    int status;
-};
-
-static bool on_message(void *ctx, const struct query_message *m)
-{
-    struct part *p = ctx;
-    bool match;
-    p->status = matches(p->u, m, &match);
-    if (p->status == 0)
-        p->status = listing_message(&p->u->listing, m, match, p->end);
-    if (p->status == 0 && p->end == LISTING_NEWER && m->request_seq > 0) {
-        p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
-        if (p->status == 0)
-            p->ended[p->ended_n++] = m->request_seq;
-    }
-    return p->status == 0;
-}
-
-static bool on_call(void *ctx, const struct query_call *c)
-{
-    struct part *p = ctx;
-    p->status = listing_call(&p->u->listing, c, p->end);
-    events_call(p->u, c);
-    return p->status == 0;
-}
-
-static bool on_changed(void *ctx, const struct query_call *c)
-{
-    struct part *p = ctx;
-    p->status = listing_changed(&p->u->listing, c);
-    return p->status == 0;
-}
-
-/* The calls that began among these messages. */
-static int read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
-{
-    struct filter session = FILTER_ANY;
-    int64_t id = ui_session(p->u)->id;
-    struct call_question x = {.filter = &session,
-                              .side = CALLS_OF_PEERS,
-                              .newest_first = p->end == LISTING_OLDER,
-                              .from = query_call_id(id, from),
-                              .up_to = query_call_id(id, to)};
-    session.session_id = id;
-    int st = query_calls_of(p->u->q, &x, fn, p);
-    return st == 0 ? p->status : st;
-}
-
-static int64_t part_size(const struct ui *u)
-{
-    return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
-}
-
-static int read_messages(struct part *p, int64_t from, int64_t to)
-{
-    struct ui *u = p->u;
-    bool back = p->end == LISTING_OLDER;
-    if (back && !u->narrowed) /* nobody looks at them */
-        return 0;
-    int st = query_rows(u->q, ui_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
-                        u->narrowed && u->question.terms.n > 0, on_message, p);
-    return st == 0 ? p->status : st;
-}
-
-static int read_older(struct ui *u)
-{
-    struct part p = {.u = u, .end = LISTING_OLDER};
-    int64_t to = u->listing.first - 1, from = to - part_size(u) + 1;
-    from = from < 1 ? 1 : from;
-    if (to < 1 || u->listing_full)
-        return 0;
-    int st = read_messages(&p, from, to);
-    if (st == 0)
-        st = read_calls(&p, from, to, on_call);
-    u->listing_full = st == MI_EFULL;
-    if (st == 0 || st == MI_EFULL)
-        listing_added(&u->listing, from, u->listing.last);
-    return st == MI_EFULL ? 0 : st;
-}
-
-static int read_newer(struct ui *u, bool *ret_more)
-{
-    struct part p = {.u = u, .end = LISTING_NEWER};
-    int64_t last = 0, t_us, from = u->listing.last + 1;
-    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
-    int64_t to = last - from < part_size(u) ? last : from + part_size(u) - 1;
-    *ret_more = to < last;
-    if (st < 0 || last < from)
-        return st;
-    st = read_messages(&p, from, to);
-    if (st == 0)
-        st = read_calls(&p, from, to, on_call);
-    for (size_t i = 0; st == 0 && i < p.ended_n; i++)
-        if (p.ended[i] < from)
-            st = read_calls(&p, p.ended[i], p.ended[i], on_changed);
-    free(p.ended);
-    st = st == MI_EFULL ? 0 : st;
-    if (st == 0)
-        listing_added(&u->listing, u->listing.first, to);
-    return st;
-}
-
-int feed_list(struct ui *u)
-{
-    int64_t last = 0, t_us, key = u->list_cursor.key;
-    bool follows = u->list_cursor.follows || key == 0;
-    listing_close(&u->listing);
-    u->listing_full = false;
-    u->dirty = true;
-    if (ui_session(u) == NULL)
-        return 0;
-    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
-    listing_open(&u->listing, u->mode, !u->narrowed, last);
-    events_again(u);
-    u->list_cursor = (struct cursor){
-        .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
-    return st == 0 ? read_older(u) : st;
-}
-
-int feed_choose(struct ui *u, int64_t id)
-{
-    struct page_row *page = NULL;
-    if (ui_session(u) != NULL && ui_session(u)->id == id && id != 0)
-        return 0;
-    int st = id != 0 ? page_sessions(u->q, NULL, id, id, 1, &page) : 0;
-    if (st < 0)
-        return st;
-    page_free(u->session);
-    u->seek.on = false;
-    u->session = page;
-    u->session_cursor.key = id;
-    u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    events_close(u);
-    if (page != NULL) {
-        u->state = session_state_of(u->q, &page->session);
-        st = row_cache_of(&u->rows, id);
-        st = st == 0 ? events_read(u) : st;
-    }
-    return st == 0 ? feed_list(u) : st;
-}
-
 /* ---- in between ---- */
+
+static bool lists_whole(const struct ui *u)
+{
+    return ui_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
+}
 
 int feed_step(struct ui *u, bool *ret_more)
 {
+    int64_t until_us = clock_mono_us() + STEP_US;
     int st = 0;
-    if (ui_session(u) != NULL && u->listing.first > 1 && !u->listing_full) {
+    if (!lists_whole(u)) {
         st = read_older(u);
         u->stale = true;
-    } else if (!u->sessions.complete) {
-        st = sessions_older(&u->sessions, u->q);
-        u->stale = true;
     }
-    *ret_more = (ui_session(u) != NULL && u->listing.first > 1 && !u->listing_full) ||
-                !u->sessions.complete;
+    /* With a filter both go on, as the chosen session may have nothing that matches. */
+    if (lists_whole(u) || u->narrowed)
+        do
+            st = st == 0 && !feed_knows_sessions(u) ? feed_more_sessions(u) : st;
+        while (st == 0 && !feed_knows_sessions(u) && clock_mono_us() < until_us);
+    st = st == 0 ? choose_matching(u) : st;
+    *ret_more = !lists_whole(u) || !feed_knows_sessions(u);
     if (st == 0 && !*ret_more) {
         st = sessions_count(&u->sessions, u->q, ret_more);
         u->stale |= *ret_more;
@@ -291,9 +324,10 @@ int feed_changes(struct ui *u, bool *ret_more)
         return st;
     u->dirty = true;
     st = sessions_changed(&u->sessions, u->q);
-    if (st == 0 && ui_session(u) == NULL && u->sessions.n > 0)
-        st = feed_choose(u, u->sessions.id[0]);
-    else if (st == 0 && ui_session(u) != NULL && u->state != SESSION_ENDED)
+    narrow_again(u);
+    if (st == 0)
+        st = choose_matching(u);
+    if (st == 0 && ui_session(u) != NULL && u->state != SESSION_ENDED)
         st = reload_session(u);
     if (st == 0 && ui_session(u) != NULL)
         st = events_read(u);

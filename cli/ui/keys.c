@@ -54,7 +54,7 @@ static const struct keys_row rows[] = {
     {ACTION_BESIDE, {'c'}, "c", "compare two calls: c on each of them"},
     {ACTION_DIFF, {'d'}, "d", "compare the session with another recording"},
     {ACTION_SEND, {'r'}, "r", "send the request again, to a new server"},
-    {ACTION_SEND_EDITED, {'R'}, "R", "edit the request, then send it"},
+    {ACTION_SEND_EDITED, {'R'}, "R", "edit the request; send it if it changed"},
     {ACTION_REPAINT, {PRESS_CTRL('l')}, "^L", "draw the screen again"},
     {ACTION_HELP, {'?'}, "?", "this page"},
     {ACTION_LEAVE, {'q'}, "q", "one step back; at the first, quit"},

@@ -182,11 +182,10 @@ static int main_mouse(struct ui *u, const struct press *p)
 
 static int change_mode(struct ui *u)
 {
-    u->mode = u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS;
     show_close(u);
     if (u->focus == PANE_SESSIONS)
         u->focus = PANE_LIST;
-    return feed_list(u);
+    return feed_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
 }
 
 static void go_part(struct ui *u, bool forward)

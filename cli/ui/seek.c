@@ -1,6 +1,7 @@
 /* seek.c - looks for the next row of the list that contains a text, or that failed. */
 #include "cli/ui/ui.h"
 
+#include "base/clock.h"
 #include "cli/frame/session.h"
 #include "cli/ui/text/find.h"
 
@@ -61,8 +62,9 @@ static bool is_failed(const struct query_message *m)
 
 struct looking {
     struct ui *u;
-    int64_t found; /* seq of the row; 0: none yet */
-    int status;    /* an error that ends the reading */
+    int64_t until_us, seq; /* seq: of the message that was looked at last */
+    int64_t found;         /* seq of the row; 0: none yet */
+    int status;            /* an error that ends the reading */
 };
 
 /* Rows on the wrong side of the start are left for the end of the search. */
@@ -82,19 +84,20 @@ static bool on_message(void *ctx, const struct query_message *m)
     int64_t seq = m->seq;
     if (u->mode == LISTING_CALLS && m->kind != KIND_REQUEST)
         seq = m->request_seq;
+    l->seq = m->seq;
     if (seq <= 0 || !is_candidate(u, seq))
         return true;
-    bool hit = false;
+    bool hit = false, late = clock_mono_us() > l->until_us;
     if (u->seek.what == SEEK_TEXT)
         l->status = contains(u, m, &hit);
     else
         hit = is_failed(m);
     if (!hit)
-        return l->status == 0;
+        return l->status == 0 && !late;
     /* Backwards, the end of an earlier call may come before that of a later one. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
-    return true;
+    return !late;
 }
 
 static void finish(struct ui *u, int64_t found)
@@ -144,9 +147,12 @@ static int next_session(struct ui *u)
     int64_t t_us;
     size_t at = sessions_place(&u->sessions, k->session), n = u->sessions.n;
     int st = 0;
-    if (k->forward && at + 1 >= n && !u->sessions.complete)
-        st = sessions_older(&u->sessions, u->q);
-    n = u->sessions.n;
+    if (k->forward && at + 1 >= n && !feed_knows_sessions(u)) {
+        st = feed_more_sessions(u);
+        n = u->sessions.n;
+        if (st < 0 || at + 1 >= n) /* continued in the next step */
+            return st;
+    }
     bool ends = k->forward ? at + 1 >= n : at == 0;
     if (st < 0 || n == 0 || (k->wrapped && (ends || k->session == k->origin))) {
         finish(u, 0);
@@ -184,7 +190,7 @@ int seek_step(struct ui *u)
     struct seek *k = &u->seek;
     if (asks_for_calls(u))
         return failed_step(u);
-    struct looking l = {.u = u};
+    struct looking l = {.u = u, .until_us = clock_mono_us() + STEP_US};
     int64_t last = u->listing.last;
     if (k->forward ? k->at > last : k->at < 1) {
         if (k->wrapped || last == 0) {
@@ -196,11 +202,12 @@ int seek_step(struct ui *u)
     }
     int64_t from = k->forward ? k->at : k->at - PART + 1,
             to = k->forward ? k->at + PART - 1 : k->at;
+    l.seq = k->forward ? to : from;
     int st =
         query_rows(u->q, ui_session(u)->id, from, to, k->forward ? QUERY_FORWARD : QUERY_BACKWARD,
                    k->what == SEEK_TEXT, on_message, &l);
     st = st == 0 ? l.status : st;
-    k->at = k->forward ? to + 1 : from - 1;
+    k->at = k->forward ? l.seq + 1 : l.seq - 1;
     if (st == 0 && l.found != 0)
         finish(u, l.found);
     return st;

@@ -8,7 +8,8 @@
 #define SCAN_MAX 2000 /* messages after a request in which its answer and stderr are looked for */
 #define BEFORE 50     /* messages before it, for stderr */
 #define AFTER 20      /* messages after its answer, for stderr */
-#define BODY_MAX ((size_t)64 << 20)
+/* Bytes of large bodies that are read for a call: no key takes more than 50 ms then, not even a search in them. */
+#define LARGE_MAX ((size_t)4 << 20)
 #define EVENT_PAGES 8
 
 void show_close(struct ui *u)
@@ -69,12 +70,14 @@ static int add_message(struct ui *u, int64_t seq)
     int st = i < SHOWN_MESSAGES ? keep_row(u, seq, &m) : MI_ENOENT;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    st = session_body(u->q, ui_session(u)->uid, m, BODY_MAX, &s->large[i], &body, &error);
+    size_t most = LARGE_MAX - size_min(s->large_n, LARGE_MAX);
+    st = session_body(u->q, ui_session(u)->uid, m, most, &s->large[i], &body, &error);
     if (st < 0)
         return st;
-    if (m->is_large && m->body_length > (int64_t)BODY_MAX) {
+    s->large_n += m->is_large ? body.n : 0;
+    if (most == 0 && m->is_large) {
         body = (struct slice){0};
-        error = "it is larger than 64 MiB; `show --seq` prints it";
+        error = "the messages of this call are very large; `show --seq` prints this one";
     }
     s->message[i] = (struct detail_message){
         .seq = m->seq,
@@ -90,6 +93,7 @@ static int add_message(struct ui *u, int64_t seq)
         .size = m->size,
         .redactions = m->redactions,
         .body = body,
+        .is_beginning = m->is_large && (int64_t)body.n < m->body_length,
         .body_error = error,
     };
     s->subject.messages_n++;

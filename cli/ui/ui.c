@@ -138,9 +138,7 @@ static int choose(struct ui *u, const char *ref)
     st = query_session(u->q, ref, &s);
     if (st < 0)
         return st;
-    while (st == 0 && !u->sessions.complete && s.id < u->sessions.oldest)
-        st = sessions_older(&u->sessions, u->q);
-    st = st == 0 ? feed_choose(u, s.id) : st;
+    st = feed_choose(u, s.id);
     u->focus = ref != NULL ? PANE_LIST : PANE_SESSIONS;
     return st;
 }
@@ -153,6 +151,7 @@ static void ui_close(struct ui *u)
     beside_close(u);
     tool_list_close(&u->tools);
     sessions_close(&u->sessions);
+    narrow_close(u);
     page_free(u->session);
     listing_close(&u->listing);
     events_close(u);

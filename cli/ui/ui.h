@@ -91,6 +91,7 @@ struct shown {
     struct page_row *row;         /* owned: the rows of the messages, of stderr, of events */
     struct detail_message message[SHOWN_MESSAGES];
     struct buf large[SHOWN_MESSAGES]; /* owned: large bodies */
+    size_t large_n;                   /* bytes of them */
     struct detail_line line[SHOWN_LINES];
     struct detail_subject subject;
     struct schema_notes notes;
@@ -101,8 +102,9 @@ struct shown {
 
 /* A copy of a call, or of one message, that is compared with another one. */
 struct beside_call {
-    int64_t session, seq;       /* seq 0: none */
-    struct buf request, answer; /* owned; JSON: params, result or error; empty: none */
+    int64_t session, seq; /* seq 0: none */
+    struct buf text[2]; /* owned; of the request and the answer: JSON of params, result or error */
+    size_t size[2];     /* of each; 0: none. A text of more than PAIR_TEXT_MAX is not kept */
 };
 
 /* Two calls side by side. */
@@ -122,6 +124,17 @@ struct events {
     int64_t before[EVENTS_MAX];       /* the first call after it that was read; INT64_MAX: none */
     size_t n;
     int64_t last; /* the id of the last event that was read */
+};
+
+/* Sessions that were not found to have a match. */
+struct narrow_session {
+    int64_t id, next; /* the first message that was not looked at */
+};
+struct narrow {
+    struct narrow_session
+        *s; /* owned; those before `at` were looked at, and may get more messages */
+    size_t n, cap, at;
+    bool failed; /* there was no memory for one */
 };
 
 struct ui {
@@ -157,6 +170,7 @@ struct ui {
     char words_text[PROMPT_MAX + 1]; /* the filter, cut into words */
     char *words[SEARCH_TERMS_MAX + QUESTION_FIELDS + 1];
     struct buf large, searched; /* owned; scratch of the filter */
+    struct narrow narrow;       /* if it is about messages */
 
     struct shown shown;
     char search[PROMPT_MAX + 1]; /* the last one; "": none */
@@ -231,14 +245,30 @@ void move_top(size_t *top, enum motion m, int by, size_t page);
 /* ---- feed.c: reads the vault ---- */
 /* Makes a session the chosen one, and reads the end of its messages. 0: none. */
 MI_MUST int feed_choose(struct ui *u, int64_t id);
-/* Reads the list of the chosen session anew: the mode or the filter has changed. */
-MI_MUST int feed_list(struct ui *u);
 /* A step of the work that is not urgent. *ret_more: there is more. */
 MI_MUST int feed_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since. *ret_more: call again. */
 MI_MUST int feed_changes(struct ui *u, bool *ret_more);
+#define STEP_US 8000 /* after which a step of work ends */
+/* Whether the lists show calls, or all messages. */
+MI_MUST int feed_mode(struct ui *u, enum listing_mode mode);
+/* Whether the list of sessions is complete; feed_more_sessions() is a step towards that. */
+bool feed_knows_sessions(const struct ui *u);
+MI_MUST int feed_more_sessions(struct ui *u);
 /* Sets the filter and reads the lists again. MI_EINVAL: it is invalid, as the message says, and the one before stays. */
 MI_MUST int feed_filter(struct ui *u, const char *text);
+
+/* ---- narrow.c: the sessions that a filter of messages leaves in the list ---- */
+/* Another session in which a match is to be looked for. */
+void narrow_add(struct ui *u, int64_t id);
+bool narrow_more(const struct ui *u); /* there is something to look at */
+/* Looks at a part of a session; adds it to the list if it has a match. */
+MI_MUST int narrow_step(struct ui *u);
+void narrow_again(struct ui *u); /* messages were added */
+void narrow_close(struct ui *u);
+/* Whether a message of this session matches the filter. */
+MI_MUST int narrow_matches(struct ui *u, const struct query_session *s,
+                           const struct query_message *m, bool *ret);
 
 /* ---- seek.c ---- */
 /* Begins to look for a row from the selected one on; seek_step() continues. */

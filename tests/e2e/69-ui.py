@@ -80,6 +80,11 @@ class Screen:
         check("-icanon" not in text, f"the terminal was not restored:\n{text}")
 
 
+def cpu_ms(pid):
+    """CPU time of the program's only thread."""
+    return int(open(f"/proc/{pid}/schedstat", encoding="ascii").read().split()[0]) / 1e6
+
+
 def request(db, session, seq, tool, arguments=None, **more):
     body = {"jsonrpc": "2.0", "id": seq, "method": "tools/call", "params": {"name": tool, "arguments": arguments or {}}}
     add_message(db, session, seq, kind="request", rpc_id=str(seq), method="tools/call", target=tool, body=json.dumps(body), **more)
@@ -367,6 +372,60 @@ def _(t):
     s.type("no such text")
     s.keys("Enter")
     s.sees("'no such text' was not found")
+    s.quit()
+
+
+@case("ui: a filter of calls narrows the list of sessions, and the chosen session follows")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        for session in range(1, 301):
+            add_session(db, session, name=f"s{session}", started_at_us=START + session * 10**8, ended_at_us=START + session * 10**8 + 1, end_reason="client-closed", exit_status=0)
+            request(db, session, 1, "special" if session == 5 else "usual", {"word": "needle" if session in (7, 150) else "hay"}, t_us=0)
+            answer(db, session, 2, 1, "fine", t_us=3 * 10**6 if session == 9 else 100, kind="error" if session in (3, 290) else "result")
+        add_message(db, 11, 3, kind="notification", method="notifications/odd", body='{"jsonrpc":"2.0","method":"notifications/odd"}')
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, size=(80, 24))
+    s.sees("sessions 1/300 ")
+
+    def narrow(text, *wanted, gone=()):
+        s.keys("f", "C-u")
+        s.type(text)
+        s.keys("Enter")
+        return s.sees(f"filter: {re.escape(text)}", *wanted, gone=["nothing matches", "none matches", *gone])
+
+    narrow("status:error", "sessions 1/2 ", "s290 ", "s3 ", "calls 1/1 that match", gone=["s289 "])
+    s.keys("Down")
+    s.sees("sessions 2/2 ", "call 1 |calls 1/1 that match", "s3  client-closed|s3 ")
+    narrow("status:failed", "sessions 2/2 ")  # the chosen session stays
+    narrow("took:>1s", "sessions 1/1 ", "s9 ")
+    narrow("tool:special", "sessions 1/1 ", "s5 ")
+    narrow("needle", "sessions 1/2 ", "s150 ", "s7 ")
+    narrow("needle server:s7", "sessions 1/1 ", "s7 ")
+    s.keys("f", "C-u")
+    s.type("notifications/odd")
+    s.keys("Enter")
+    s.sees("none matches", "filter: notifications/odd", gone=["sessions [0-9]"])
+    s.keys("m")  # as a message it matches
+    s.sees("s11 ", "messages 1/1 that match", gone=["none matches"])
+    s.keys("Escape", "Escape")
+    s.sees("300 sessions", gone=["filter:"])
+    s.keys("m")
+    s.sees("calls ")
+    # what a running session gets later
+    p = t.proxy("--name", "live")
+    p.initialize()
+    s.sees("301 sessions")
+    s.keys("f", "C-u")
+    s.type("method:tools/call status:tool-error")
+    s.keys("Enter")
+    s.sees("nothing matches", gone=["reading"])
+    p.client.send(call(10, "late"))
+    p.server.recv()
+    p.server.send(json.dumps({"jsonrpc": "2.0", "id": 10, "result": {"isError": True, "content": []}}).encode())
+    p.client.recv()
+    s.sees("calls 1/1 that match", "late", "1 session ", gone=["nothing matches"])
+    p.end()
     s.quit()
 
 
@@ -781,7 +840,7 @@ def _(t):
         s = Screen(t, "ui", "--vault", t.vault, size=(200, 60), env=env)
         s.sees("calls 2/2")
         s.keys("Tab")
-        s.sees("call 4 ", '"text": "xxxxxx')
+        s.sees("call 4 ", "result, the first 256 KiB", "  xxxxxx")
         s.keys("Tab", "G")
         s.sees(r"call 4 ")
         s.keys("Escape", "Up")
@@ -880,6 +939,41 @@ def _(t):
     s.sees("no more differences")
     s.keys("-")
     s.sees("93 equal lines")
+    s.quit()
+
+
+@case("ui: calls of 2,000 lines are compared; of what is too large the sizes are shown; no key takes long", limit=120)
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        add_session(db, 1, name="files", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
+        for seq, changed, size in ((1, 7, 1), (3, 1500, 1), (5, 0, 3_000_000), (7, 0, 3_000_001)):
+            request(db, 1, seq, "count", {"size": size})
+            value = {"rows": [{"n": -1 if i == changed else i, "text": "y" * 40} for i in range(2000)]} if size == 1 else {"content": [{"type": "text", "text": "z" * size}]}
+            answer(db, 1, seq + 1, seq, "x", body=json.dumps({"jsonrpc": "2.0", "id": seq, "result": value}))
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))
+    s.sees("calls 4/4", "result, the first 256 KiB")
+    pid = s.pid()
+
+    def press(key, *wanted, gone=()):
+        before = cpu_ms(pid)
+        s.keys(key)
+        s.sees(*wanted, gone=gone)
+        used = cpu_ms(pid) - before
+        print(f"   {key}: {used:.0f} ms of CPU time")
+        check(used < 150 or lib.SIZES_MEAN_NOTHING, f"{key} takes {used} ms")
+
+    press("g", "calls 1/4")
+    press("c", "1 is kept")
+    press("j", "calls 2/4")
+    press("c", "2 differences", r"~ +\"n\": -1")
+    press("n", r"~ +\"n\": -1")
+    press("Escape", "calls 2/4")
+    press("j", "calls 3/4", "result, the first 256 KiB")
+    press("c", "5 is kept")
+    press("j", "calls 4/4")
+    press("c", "1 difference", "answer +.answer", r"not compared: 30000[0-9]{2} bytes", r"~ +\"size\": 3000000")
     s.quit()
 
 

@@ -517,28 +517,31 @@ def _(t):
     check("the secret at /arguments/token was not recorded" in s.out and "at /arguments/key was not" not in s.out.split("token")[-1], s.out)
 
 
-@case("--edit: an empty file cancels; a syntax error is shown; a secret must still be given")
+@case("--edit: a file that is empty or as it was is not sent; a syntax error is shown; a secret must still be given")
 def _(t):
     record(t, *HELLO, call(1, text="one"), call(2, "put", path="/x", key="ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"))
     Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, ': >"$2"'), status=1).refused("nothing was sent: the file is empty")
     Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, 'sed -i s/:/=/ "$2"'), status=3).refused("error: line 2: ")
     Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, 'echo 1 >"$2"'), status=3).refused("must be an object")
-    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, "exit 1"), status=3).refused("failed; set EDITOR")
-    Sent(t, "--seq", 6, "--session", 2, "-e", server=False, env=editor(t, ":"), status=2).refused("the secret at /arguments/key was not recorded")
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, "exit 1"), status=3).refused("exited with status 1")
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env={"EDITOR": "no-such-editor", "VISUAL": None}, status=3).refused("failed; set EDITOR")
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, ":"), status=1).refused("nothing was sent: the file was not changed")
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, 'sed -i s/one/two/ "$2"; exit 1'), status=3).refused("exited with status 1")
+    Sent(t, "--seq", 6, "--session", 2, "-e", server=False, env=editor(t, 'sed -i s:/x:/y: "$2"'), status=2).refused("the secret at /arguments/key was not recorded")
     s = Sent(t, "--seq", 6, "--session", 2, "-e", "--yes", server=False, env=editor(t, 'sed -i "s/.redacted:[^\\"]*/new/" "$2"'))
     eq(s.last()["arguments"], {"path": "/x", "key": "new"}, "a secret given in the editor")
 
 
 @case("--edit: on a terminal a syntax error can be corrected")
 def _(t):
-    env = editor(t, f'if [ -e {t.tmp}/again ]; then sed -i s/=/:/ "$2"; else sed -i s/:/=/ "$2"; fi; touch {t.tmp}/again')
+    env = editor(t, f'if [ -e {t.tmp}/again ]; then sed -i "s/=/:/; s/a\\"/b\\"/" "$2"; else sed -i s/:/=/ "$2"; fi; touch {t.tmp}/again')
     os.environ.update({"EDITOR": env["EDITOR"]})
     try:
         s = Sent(t, "echo", "text=a", "-e", run=lambda *a: answer(t, "y\n", 0, *map(str, a)))
     finally:
         del os.environ["EDITOR"]
     check("line 2: " in s.out and "Edit it again? [y/N] " in s.out, s.out)
-    eq(s.last(), {"name": "echo", "arguments": {"text": "a"}}, "what is sent")
+    eq(s.last(), {"name": "echo", "arguments": {"text": "b"}}, "what is sent")
 
 
 # --- the server while it works --------------------------------------------------------------------

@@ -43,6 +43,7 @@ struct detail_message {
     int64_t size;                    /* in bytes, as received */
     int64_t redactions;
     struct slice body;      /* {NULL, 0}: missing */
+    bool is_beginning;      /* the body is only the beginning of what was recorded */
     const char *body_error; /* why it is missing; NULL: it was not recorded */
 };
 

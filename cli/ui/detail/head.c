@@ -212,6 +212,10 @@ static void title_of_message(const struct detail *d, const struct detail_message
     units_show_duration(&text, m->t_us);
     buf_adds(&text, "  ");
     units_show_size(&text, m->size);
+    if (m->is_beginning) {
+        buf_adds(&text, ", the first ");
+        units_show_size(&text, (int64_t)m->body.n);
+    }
     cells_adds(c, CELLS_DIM, buf_str(&text));
     c->failed |= text.failed;
     buf_close(&text);

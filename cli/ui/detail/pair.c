@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define NO_LINE UINT32_MAX
-#define WORK_MAX 20000000 /* names that are compared in one section */
 
 enum pair_mark {
     PAIR_EQUAL,
@@ -16,7 +15,8 @@ enum pair_mark {
     PAIR_REMOVED, /* only on the left */
     PAIR_ADDED,   /* only on the right */
     PAIR_TITLE,
-    PAIR_GAP, /* stands for equal lines that are not shown */
+    PAIR_SIZES, /* of a section that was not compared */
+    PAIR_GAP,   /* stands for equal lines that are not shown */
 };
 
 struct pair_row {
@@ -27,6 +27,7 @@ struct pair_row {
 struct section {
     const char *title;
     struct view view[2];
+    size_t size[2]; /* bytes of the values */
 };
 
 struct pair {
@@ -46,14 +47,13 @@ struct aligning {
     struct pair *p;
     struct json_tree tree[2];
     uint32_t *lines[2]; /* owned; that each node takes */
-    size_t work;
     int st;
 };
 
 static void add_row(struct aligning *a, uint32_t left, uint32_t right, enum pair_mark mark)
 {
     struct pair *p = a->p;
-    if (p->n == PAIR_ROWS_MAX)
+    if (p->n >= PAIR_ROWS_MAX && mark < PAIR_TITLE)
         a->st = MI_EFULL;
     if (a->st < 0)
         return;
@@ -91,79 +91,95 @@ static const struct json_node *node_at(const struct aligning *a, int side, uint3
     return &a->tree[side].node[i];
 }
 
-/* The member on the right with the name of the one on the left; `next` is likely to be it. *ret_line: its first line. 0:
- * none. */
-static uint32_t partner(struct aligning *a, uint32_t left, uint32_t object, uint32_t next,
-                        uint32_t next_line, uint32_t *ret_line)
+/* A member of the object on the right. */
+struct member {
+    struct slice key;
+    uint32_t node, line; /* its first line */
+    bool taken;
+};
+
+struct members {
+    struct member *member;        /* owned; in their order */
+    const struct member **sorted; /* owned; by name; NULL: not needed yet */
+    size_t n;
+};
+
+static int compare_keys(struct slice a, struct slice b)
 {
-    struct slice key = node_at(a, 0, left)->key;
-    *ret_line = next_line;
-    if (next != 0 && slice_eq(node_at(a, 1, next)->key, key))
-        return next;
-    uint32_t line = *ret_line = 0;
-    for (uint32_t i = object; i != 0 && a->st == 0; i = node_at(a, 1, i)->next) {
-        if (++a->work > WORK_MAX)
-            a->st = MI_EFULL;
-        *ret_line = line;
-        if (slice_eq(node_at(a, 1, i)->key, key))
-            return i;
+    int c = memcmp(a.p, b.p, size_min(a.n, b.n));
+    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct member *x = *(const struct member *const *)a;
+    const struct member *y = *(const struct member *const *)b;
+    int c = compare_keys(x->key, y->key);
+    return c != 0 ? c : (x > y) - (x < y);
+}
+
+static int read_members(const struct aligning *a, uint32_t object, uint32_t line, struct members *m)
+{
+    *m = (struct members){.member = calloc(node_at(a, 1, object)->count + 1, sizeof *m->member)};
+    if (m->member == NULL)
+        return MI_ENOMEM;
+    line++;
+    for (uint32_t i = node_at(a, 1, object)->child; i != 0; i = node_at(a, 1, i)->next) {
+        m->member[m->n++] = (struct member){node_at(a, 1, i)->key, i, line, false};
         line += a->lines[1][i];
     }
     return 0;
 }
 
-static void align(struct aligning *a, const uint32_t node[2], const uint32_t line[2]);
-
-/* Members of the right that were not taken. */
-static void add_rest(struct aligning *a, uint32_t first, uint32_t line, const bool *taken)
+/* The index of the first one with this name, n: none, or memory is short. `likely` is tried first. */
+static size_t find_member(struct members *m, struct slice key, size_t likely)
 {
-    size_t k = 0;
-    for (uint32_t i = first; i != 0; i = node_at(a, 1, i)->next, k++) {
-        if (!taken[k])
-            add_right(a, i, line);
-        line += a->lines[1][i];
+    if (likely < m->n && slice_eq(m->member[likely].key, key))
+        return likely;
+    if (m->sorted == NULL) {
+        m->sorted = malloc((m->n + 1) * sizeof *m->sorted);
+        for (size_t i = 0; m->sorted != NULL && i < m->n; i++)
+            m->sorted[i] = &m->member[i];
+        if (m->sorted != NULL)
+            qsort(m->sorted, m->n, sizeof *m->sorted, by_key);
     }
+    size_t from = 0, to = m->sorted != NULL ? m->n : 0, end = to;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (compare_keys(m->sorted[middle]->key, key) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    bool found = from < end && slice_eq(m->sorted[from]->key, key);
+    return found ? (size_t)(m->sorted[from] - m->member) : m->n;
 }
 
-static size_t index_of(const struct aligning *a, uint32_t first, uint32_t node)
-{
-    size_t k = 0;
-    for (uint32_t i = first; i != node; i = node_at(a, 1, i)->next)
-        k++;
-    return k;
-}
+static void align(struct aligning *a, const uint32_t node[2], const uint32_t line[2]);
 
 static void align_members(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
-    uint32_t first = node_at(a, 1, node[1])->child, next = first, next_line = line[1] + 1;
-    uint32_t at = line[0] + 1, other_line;
-    bool *taken = calloc(node_at(a, 1, node[1])->count + 1, sizeof *taken);
-    if (taken == NULL) {
-        a->st = MI_ENOMEM;
-        return;
-    }
-    size_t next_index = 0;
+    struct members m;
+    uint32_t at = line[0] + 1;
+    size_t next = 0;
+    a->st = read_members(a, node[1], line[1], &m);
     for (uint32_t i = node_at(a, 0, node[0])->child; i != 0 && a->st == 0;
          i = node_at(a, 0, i)->next) {
-        uint32_t other = partner(a, i, first, next, next_line, &other_line);
-        bool in_order = other != 0 && other == next;
-        if (other != 0 && !in_order)
-            other_line += line[1] + 1;
-        size_t k = other == 0 ? 0 : in_order ? next_index : index_of(a, first, other);
-        if (other == 0 || taken[k]) { /* a duplicate name has no partner */
+        size_t k = find_member(&m, node_at(a, 0, i)->key, next);
+        if (k == m.n || m.member[k].taken) { /* a duplicate name has no partner */
             add_left(a, i, at);
         } else {
-            taken[k] = true;
-            align(a, (uint32_t[]){i, other}, (uint32_t[]){at, other_line});
-            next = node_at(a, 1, other)->next;
-            next_line = other_line + a->lines[1][other];
-            next_index = k + 1;
+            m.member[k].taken = true;
+            align(a, (uint32_t[]){i, m.member[k].node}, (uint32_t[]){at, m.member[k].line});
+            next = k + 1;
         }
         at += a->lines[0][i];
     }
-    if (a->st == 0)
-        add_rest(a, first, line[1] + 1, taken);
-    free(taken);
+    for (size_t k = 0; k < m.n && a->st == 0; k++)
+        if (!m.member[k].taken)
+            add_right(a, m.member[k].node, m.member[k].line);
+    free(m.member);
+    free(m.sorted);
 }
 
 static void align_elements(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
@@ -224,45 +240,78 @@ static int count_lines(const struct json_tree *t, uint32_t **ret)
 static int read_value(struct aligning *a, int side, struct slice text)
 {
     struct json_scan scan;
+    if (text.n > PAIR_TEXT_MAX)
+        return MI_EFULL;
     if (json_scan(text, NULL, NULL, &scan) < 0)
         return MI_EINVAL;
     int st = json_tree_open(&a->tree[side], text);
     return st < 0 ? st : count_lines(&a->tree[side], &a->lines[side]);
 }
 
-int pair_add(struct pair *p, const char *title, struct slice left, struct slice right)
+/* Adds the rows of a section. MI_EFULL: a limit is exceeded. */
+static int add_values(struct pair *p, const struct slice text[2])
 {
-    struct slice text[2] = {left, right};
     struct aligning a = {.p = p};
-    size_t before = p->n;
-    if (p->sections_n == PAIR_SECTIONS_MAX)
-        return MI_EFULL;
     for (int side = 0; side < 2 && a.st == 0; side++)
         if (text[side].p != NULL)
             a.st = read_value(&a, side, text[side]);
-    add_row(&a, NO_LINE, NO_LINE, PAIR_TITLE);
-    if (a.st == 0 && left.p != NULL && right.p != NULL)
+    if (a.st == 0 && text[0].p != NULL && text[1].p != NULL)
         align(&a, (uint32_t[]){0, 0}, (uint32_t[]){0, 0});
-    else if (a.st == 0 && left.p != NULL)
+    else if (a.st == 0 && text[0].p != NULL)
         add_left(&a, 0, 0);
-    else if (a.st == 0 && right.p != NULL)
+    else if (a.st == 0 && text[1].p != NULL)
         add_right(&a, 0, 0);
     for (int side = 0; side < 2; side++) {
         json_tree_close(&a.tree[side]);
         free(a.lines[side]);
     }
-    if (a.st == 0) {
+    return a.st;
+}
+
+static int add_row_of(struct pair *p, enum pair_mark mark)
+{
+    struct aligning a = {.p = p};
+    add_row(&a, NO_LINE, NO_LINE, mark);
+    return a.st;
+}
+
+static int add_section(struct pair *p, const char *title, const struct slice text[2],
+                       const size_t size[2])
+{
+    size_t before = p->n;
+    if (p->sections_n == PAIR_SECTIONS_MAX)
+        return MI_EFULL;
+    int st = add_row_of(p, PAIR_TITLE);
+    if (st == 0)
+        st = text != NULL ? add_values(p, text) : MI_EFULL;
+    if (st == MI_EFULL) {
+        p->n = before;
+        st = add_row_of(p, PAIR_TITLE);
+        st = st == 0 ? add_row_of(p, PAIR_SIZES) : st;
+    }
+    if (st == 0) {
         struct section *s = &p->section[p->sections_n++];
         s->title = title;
         for (int side = 0; side < 2; side++) {
-            view_open(&s->view[side], VIEW_JSON, text[side]);
+            s->size[side] = size[side];
+            view_open(&s->view[side], VIEW_JSON, text != NULL ? text[side] : (struct slice){0});
             s->view[side].fixed = true;
         }
-        a.st = pair_show(p, p->all);
+        st = pair_show(p, p->all);
     }
-    if (a.st < 0)
+    if (st < 0)
         p->n = before;
-    return a.st;
+    return st;
+}
+
+int pair_add(struct pair *p, const char *title, struct slice left, struct slice right)
+{
+    return add_section(p, title, (struct slice[]){left, right}, (size_t[]){left.n, right.n});
+}
+
+int pair_add_sizes(struct pair *p, const char *title, const size_t size[2])
+{
+    return add_section(p, title, NULL, size);
 }
 
 int pair_open(struct pair **ret)
@@ -381,6 +430,8 @@ void pair_line(struct pair *p, size_t row, enum pair_side side, size_t from, siz
     struct section *s = &p->section[r->section];
     if (r->mark == PAIR_TITLE) {
         cells_adds(c, CELLS_TITLE, s->title);
+    } else if (r->mark == PAIR_SIZES) {
+        cells_addf(c, CELLS_NOTE, "  not compared: %zu bytes", s->size[side]);
     } else if (r->mark == PAIR_GAP) {
         cells_addf(c, CELLS_FOLD, "  %s %u equal lines", ascii ? "..." : "⋯", r->line[0]);
     } else if (r->line[side] != NO_LINE && view_seek(&s->view[side], r->line[side], &place)) {

@@ -4,7 +4,8 @@
  *           side has stand alone. The order of members, white space and the spelling of strings and numbers make no
  *           difference.
  * Sections  a pair has one for each pair_add(), such as the params and the results. A section begins with a title.
- * Limits    PAIR_ROWS_MAX rows, and those of wire/json/tree.h for each value.
+ * Limits    PAIR_TEXT_MAX bytes and those of wire/json/tree.h for each value, and PAIR_ROWS_MAX rows. What exceeds them is not
+ *           compared, and its section says so: at most some 10 ms and 10 MB are used for one.
  * Owns      the rows, 12 bytes each, and the index of both texts. The texts are borrowed until pair_close().
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_DETAIL_PAIR_H
@@ -12,6 +13,7 @@
 
 #include "cli/ui/text/cells.h"
 
+#define PAIR_TEXT_MAX ((size_t)1 << 20)
 #define PAIR_ROWS_MAX ((size_t)1 << 18)
 #define PAIR_SECTIONS_MAX 4
 #define PAIR_CONTEXT 3 /* equal lines around a difference */
@@ -21,9 +23,11 @@ struct pair;
 
 MI_MUST int pair_open(struct pair **ret);
 void pair_close(struct pair *p); /* NULL is fine */
-/* Adds a section. A value is JSON, or {NULL, 0}: missing. title: static. 0; MI_EINVAL: not valid JSON; MI_EFULL: a limit is
- * exceeded; MI_ENOMEM. */
+/* Adds a section. A value is JSON, or {NULL, 0}: missing. title: static. 0; MI_EINVAL: not valid JSON; MI_EFULL: there are
+ * PAIR_SECTIONS_MAX; MI_ENOMEM. */
 MI_MUST int pair_add(struct pair *p, const char *title, struct slice left, struct slice right);
+/* The same of values of which only the sizes are known: they are not compared. */
+MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[2]);
 /* Shows all lines, or only differences with PAIR_CONTEXT lines around them (the default). Row numbers change. MI_ENOMEM. */
 MI_MUST int pair_show(struct pair *p, bool all);
 

@@ -24,7 +24,7 @@ struct head_rows {
     bool failed;
 };
 
-#define PART_TITLE 32
+#define PART_TITLE 48
 #define PART_POINTER 64
 
 enum part_kind {

@@ -1,14 +1,42 @@
 /* values.c - the values of a call, without the messages around them: what it was asked and what it answered. */
 #include "cli/ui/detail/parts.h"
 
+#include "base/text.h"
+#include "cli/ui/detail/token.h"
 #include "wire/json/text.h"
 #include "wire/rpc.h"
 
 #include <stdio.h>
 
-static void open_value(struct detail *d, size_t message, struct json_value v, const char *pointer,
-                       const char *title)
+/* A value whose end may be missing, because only the beginning of its message is searched. */
+struct found {
+    struct json_value v;
+    bool cut;
+};
+
+/* The beginning of a string that is written so, without half an escape or character. */
+static struct slice beginning(struct slice raw)
 {
+    struct slice s = text_head(raw, DETAIL_TEXT_MAX);
+    size_t i = 1;
+    while (i < 5 && i < s.n && s.p[s.n - i] != '\\')
+        i++;
+    if (i < s.n && s.p[s.n - i] == '\\')
+        s.n -= i;
+    while (s.n > 0 && s.p[s.n - 1] == '\\')
+        s.n--;
+    const char *last = s.n >= 6 ? s.p + s.n - 6 : NULL; /* \uD83D: the first half of a character */
+    if (last != NULL && memcmp(last, "\\u", 2) == 0 && strchr("dD", last[2]) != NULL &&
+        strchr("89abAB", last[3]) != NULL)
+        s.n -= 6;
+    return s;
+}
+
+static void open_found(struct detail *d, size_t message, const struct found *found,
+                       const char *pointer, const char *title)
+{
+    struct json_value v = found->v;
+    bool cut = found->cut, text = v.type == JSON_STRING;
     if (v.type == JSON_NONE || d->n == d->cap)
         return;
     struct part *p = detail_add(d, PART_VALUE);
@@ -16,15 +44,29 @@ static void open_value(struct detail *d, size_t message, struct json_value v, co
     p->has_view = true;
     p->from = (size_t)(v.text.p - d->s.message[message].body.p);
     p->to = p->from + v.text.n;
-    snprintf(p->pointer, sizeof p->pointer, "%s", pointer);
-    snprintf(p->title, sizeof p->title, "%s", title);
-    bool text = v.type == JSON_STRING && v.text.n <= DETAIL_TEXT_MAX;
-    if (text)
-        json_unescape(&p->text, json_string_raw(v));
+    if (text) {
+        struct slice raw = cut ? (struct slice){v.text.p + 1, v.text.n - 1} : json_string_raw(v);
+        cut |= raw.n > DETAIL_TEXT_MAX;
+        raw = cut ? beginning(raw) : raw;
+        p->to = cut ? p->from + 1 + raw.n : p->to;
+        json_unescape(&p->text, raw);
+    }
     p->rows.failed |= p->text.failed;
+    snprintf(p->pointer, sizeof p->pointer, "%s", pointer);
+    if (cut)
+        snprintf(p->title, sizeof p->title, "%.20s, the first %u KiB", title,
+                 (unsigned)((p->to - p->from) >> 10));
+    else
+        snprintf(p->title, sizeof p->title, "%s", title);
     struct slice s = text ? buf_slice(&p->text) : v.text;
-    view_open(&p->view, !text || view_is_json(s) ? VIEW_JSON : VIEW_TEXT, s);
+    view_open(&p->view, !text || (!cut && view_is_json(s)) ? VIEW_JSON : VIEW_TEXT, s);
     view_overview(&p->view);
+}
+
+static void open_value(struct detail *d, size_t message, struct json_value v, const char *pointer,
+                       const char *title)
+{
+    open_found(d, message, &(struct found){v, false}, pointer, title);
 }
 
 /* The texts of a tool's result as text, its other contents as JSON. */
@@ -44,10 +86,66 @@ static void open_contents(struct detail *d, size_t message, const struct rpc *m)
     open_value(d, message, m->structured, "/result/structuredContent", "structured result");
 }
 
+/* ---- of a long message: what begins in its first DETAIL_VALUES_MAX bytes ---- */
+
+static bool is_long(const struct detail *d, size_t message)
+{
+    return d->s.message[message].body.n > DETAIL_VALUES_MAX;
+}
+
+static enum json_type type_at(struct slice s, size_t at)
+{
+    return s.p[at] == '"'   ? JSON_STRING
+           : s.p[at] == '{' ? JSON_OBJECT
+           : s.p[at] == '[' ? JSON_ARRAY
+                            : JSON_NUMBER; /* or a word */
+}
+
+/* false: there is no such value. */
+static bool open_place(struct detail *d, size_t message, const char *pointer, const char *title)
+{
+    struct slice head = {d->s.message[message].body.p, DETAIL_VALUES_MAX};
+    struct view v;
+    size_t at, children;
+    view_open(&v, VIEW_JSON, head);
+    bool found = view_pointer(&v, slice_of(pointer), &at);
+    view_close(&v);
+    if (!found || at >= head.n)
+        return false;
+    size_t end = token_skip(head, at, &children);
+    struct found value = {{type_at(head, at), {head.p + at, end - at}}, end == head.n};
+    open_found(d, message, &value, pointer, title);
+    return true;
+}
+
+static void open_long_answer(struct detail *d, size_t message)
+{
+    const char *title = call_status_failed(d->s.status) ? "error" : "result";
+    char pointer[PART_POINTER];
+    size_t i = 0;
+    bool more = true;
+    for (; more && i < DETAIL_CONTENTS_MAX; i++) {
+        snprintf(pointer, sizeof pointer, "/result/content/%zu/text", i);
+        more = open_place(d, message, pointer, title);
+        pointer[strlen(pointer) - strlen("/text")] = '\0';
+        more = more || open_place(d, message, pointer, title);
+    }
+    bool contents = i > 1;
+    contents |= open_place(d, message, "/result/structuredContent", "structured result");
+    if (!contents && !open_place(d, message, "/result", title)) {
+        (void)open_place(d, message, "/error/message", title);
+        (void)open_place(d, message, "/error/data", "error data");
+    }
+}
+
+/* ---- the parts ---- */
+
 static void open_answer(struct detail *d, size_t message, const struct rpc *m)
 {
     char title[PART_TITLE] = "error";
-    if (m->error.type == JSON_OBJECT) {
+    if (is_long(d, message)) {
+        open_long_answer(d, message);
+    } else if (m->error.type == JSON_OBJECT) {
         if (m->error_code.type == JSON_NUMBER)
             snprintf(title, sizeof title, "error %.*s", (int)size_min(m->error_code.text.n, 20),
                      m->error_code.text.p);
@@ -60,31 +158,42 @@ static void open_answer(struct detail *d, size_t message, const struct rpc *m)
     }
 }
 
-/* false: the message is not one, or is too long to be searched for values. */
+/* false: it is not a message that can be read. */
 static bool read_message(const struct detail *d, size_t i, struct rpc *ret)
 {
     struct slice body = d->s.message[i].body;
-    return body.p != NULL && body.n <= DETAIL_VALUES_MAX && rpc_read(body, ret) == 0;
+    return body.p != NULL && (is_long(d, i) || rpc_read(body, ret) == 0);
+}
+
+static void open_request(struct detail *d)
+{
+    struct rpc request;
+    if (d->s.messages_n == 0 || !read_message(d, 0, &request))
+        return;
+    if (is_long(d, 0)) {
+        if (!open_place(d, 0, "/params/arguments", "arguments"))
+            (void)open_place(d, 0, "/params", "params");
+    } else if (request.arguments.type != JSON_NONE) {
+        open_value(d, 0, request.arguments, "/params/arguments", "arguments");
+    } else {
+        open_value(d, 0, request.params, "/params", "params");
+    }
 }
 
 void values_open(struct detail *d)
 {
-    struct rpc request, answer;
+    struct rpc answer;
     size_t at = 1;
     while (at < d->s.messages_n && d->s.message[at].kind != KIND_RESULT &&
            d->s.message[at].kind != KIND_ERROR)
         at++;
     bool answered = at < d->s.messages_n && read_message(d, at, &answer);
-    bool failed =
-        answered && (answer.error.type == JSON_OBJECT || answer.is_error.type == JSON_TRUE);
+    bool failed = answered && (is_long(d, at) ? call_status_failed(d->s.status)
+                                              : answer.error.type == JSON_OBJECT ||
+                                                    answer.is_error.type == JSON_TRUE);
     if (failed)
         open_answer(d, at, &answer);
-    if (d->s.messages_n > 0 && read_message(d, 0, &request)) {
-        if (request.arguments.type != JSON_NONE)
-            open_value(d, 0, request.arguments, "/params/arguments", "arguments");
-        else
-            open_value(d, 0, request.params, "/params", "params");
-    }
+    open_request(d);
     if (answered && !failed)
         open_answer(d, at, &answer);
 }

@@ -23,13 +23,39 @@ static bool takes(const struct sessions *l, const struct query_session *s)
     return l->takes == NULL || l->takes(l->ctx, s);
 }
 
+/* Where a session is, or belongs. */
+static size_t place_of(const struct sessions *l, int64_t id)
+{
+    size_t from = 0, to = l->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (l->id[middle] > id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static int add_id(struct sessions *l, int64_t id)
+{
+    size_t at = place_of(l, id);
+    if (at < l->n && l->id[at] == id)
+        return 0;
+    if (!GROW(l->id, l->n, l->cap))
+        return MI_ENOMEM;
+    memmove(&l->id[at + 1], &l->id[at], (l->n++ - at) * sizeof l->id[0]);
+    l->id[at] = id;
+    return 0;
+}
+
 /* Sessions without an end may be live: their rows are read at once, so that the live ones can be counted. */
 static int read_unended(struct sessions *l, struct query *q, const struct page_row *page)
 {
     const struct session_row *row;
     int st = 0;
     for (; st == 0 && page != NULL; page = page->next)
-        if (page->session.ended_at_us == 0 && takes(l, &page->session))
+        if (page->session.ended_at_us == 0 && sessions_place(l, page->session.id) < l->n)
             st = sessions_get(l, q, page->session.id, &row);
     return st == MI_ENOENT ? 0 : st;
 }
@@ -42,12 +68,8 @@ int sessions_older(struct sessions *l, struct query *q)
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
         l->oldest = p->session.id;
         l->newest = l->newest == 0 ? p->session.id : l->newest;
-        if (!takes(l, &p->session))
-            continue;
-        if (!GROW(l->id, l->n, l->cap))
-            st = MI_ENOMEM;
-        else
-            l->id[l->n++] = p->session.id;
+        if (takes(l, &p->session))
+            st = add_id(l, p->session.id);
     }
     l->complete = st == 0 && n < SESSIONS_PAGE;
     if (st == 0)
@@ -56,27 +78,12 @@ int sessions_older(struct sessions *l, struct query *q)
     return st;
 }
 
-static int add_newest(struct sessions *l, int64_t id)
+int sessions_add(struct sessions *l, struct query *q, int64_t id)
 {
-    if (!GROW(l->id, l->n, l->cap))
-        return MI_ENOMEM;
-    memmove(&l->id[1], &l->id[0], l->n * sizeof l->id[0]);
-    l->id[0] = id;
-    l->n++;
-    return 0;
-}
-
-/* The page is newest first: reversed, so that the ids are added in order. */
-static struct page_row *reversed(struct page_row *page)
-{
-    struct page_row *first = NULL;
-    while (page != NULL) {
-        struct page_row *next = page->next;
-        page->next = first;
-        first = page;
-        page = next;
-    }
-    return first;
+    const struct session_row *row; /* read at once, as it may be live */
+    int st = add_id(l, id);
+    st = st == 0 ? sessions_get(l, q, id, &row) : st;
+    return st == MI_ENOENT ? 0 : st;
 }
 
 /* Reads the rows of sessions that had not ended again. */
@@ -104,12 +111,12 @@ int sessions_changed(struct sessions *l, struct query *q)
     if (st < 0 || newest <= l->newest)
         return st;
     st = page_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, &page);
-    page = reversed(page);
+    bool first = l->oldest == INT64_MAX;
+    l->newest = st == 0 && page != NULL ? page->session.id : l->newest;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
-        l->newest = p->session.id;
-        l->oldest = l->oldest == INT64_MAX ? p->session.id : l->oldest;
+        l->oldest = first ? p->session.id : l->oldest;
         if (takes(l, &p->session))
-            st = add_newest(l, p->session.id);
+            st = add_id(l, p->session.id);
     }
     if (st == 0)
         st = read_unended(l, q, page);
@@ -162,15 +169,8 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
 
 size_t sessions_place(const struct sessions *l, int64_t id)
 {
-    size_t from = 0, to = l->n;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (l->id[middle] > id)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < l->n && l->id[from] == id ? from : l->n;
+    size_t at = place_of(l, id);
+    return at < l->n && l->id[at] == id ? at : l->n;
 }
 
 int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct session_row **ret)

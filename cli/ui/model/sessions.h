@@ -29,7 +29,7 @@ struct session_row {
     bool stale;
 };
 
-/* Whether a session is in the list. */
+/* Whether a session is in the list; asked once for each. A session that is not may be added later. */
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
@@ -48,6 +48,8 @@ void sessions_close(struct sessions *l);
 MI_MUST int sessions_older(struct sessions *l, struct query *q);
 /* Adds the sessions that were recorded since, and reads the rows of sessions that had not ended again. */
 MI_MUST int sessions_changed(struct sessions *l, struct query *q);
+/* Adds a session that was not taken, unless it is in the list. */
+MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
 /* Counts failed calls of the rows that were read, a part at a time. *ret_more: call again. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* The place of a session; n: it is not in the list. */

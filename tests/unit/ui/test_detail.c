@@ -373,6 +373,60 @@ static void test_detail_values_of_a_call_are_folded_searched_and_copied(void **s
     detail_close(u.d);
 }
 
+/* An escape is not cut, wherever the shown beginning of a long text ends. */
+static void test_detail_beginning_of_a_long_content_is_shown(void **state)
+{
+    (void)state;
+    static const char escape[] = "\\ud83d\\ude00", character[] = "\xF0\x9F\x98\x80";
+    static const struct {
+        size_t
+            bytes; /* of the text; a message of more than DETAIL_VALUES_MAX is not read to its end */
+        enum row_kind kind;
+        enum call_status status;
+        const char *before, *after, *title, *pointer;
+    } samples[] = {
+        {DETAIL_TEXT_MAX + 100, KIND_RESULT, CALL_OK, "{\"result\":{\"content\":[{\"text\":\"",
+         "\"}]}}", "- result, the first 25", "/result/content/0/text"},
+        {DETAIL_VALUES_MAX + 100, KIND_RESULT, CALL_OK,
+         "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"", "\"}]}}",
+         "- result, the first 25", "/result/content/0/text"},
+        {DETAIL_VALUES_MAX + 100, KIND_RESULT, CALL_TOOL_ERROR,
+         "{\"result\":{\"isError\":true,\"content\":[{\"text\":\"", "\"}]}}",
+         "- error, the first 25", "/result/content/0/text"},
+        {DETAIL_VALUES_MAX + 100, KIND_ERROR, CALL_ERROR, "{\"error\":{\"code\":1,\"message\":\"",
+         "\"}}", "- error, the first 25", "/error/message"},
+    };
+    for (size_t i = 0; i < MI_COUNT(samples); i++)
+        for (size_t pad = 0; pad < strlen(escape); pad++) {
+            struct call_doc u;
+            struct buf answer = {0}, value = {0}, pointer = {0};
+            struct cells c = {0};
+            size_t line = 0, n = pad;
+            buf_adds(&answer, samples[i].before);
+            for (size_t k = 0; k < pad; k++)
+                buf_addc(&answer, 'x');
+            while (answer.n < samples[i].bytes)
+                buf_adds(&answer, escape);
+            buf_adds(&answer, samples[i].after);
+            call_doc(&u, samples[i].kind, samples[i].status, buf_str(&answer));
+            while (strncmp(unit_line(u.d, line, &c), samples[i].title, strlen(samples[i].title)) !=
+                   0)
+                line++;
+            assert_int_equal(detail_copy(u.d, line, DETAIL_COPY_VALUE, &value), 0);
+            assert_int_equal(detail_copy(u.d, line, DETAIL_COPY_POINTER, &pointer), 0);
+            assert_string_equal(buf_str(&pointer), samples[i].pointer);
+            assert_true(value.n > DETAIL_TEXT_MAX / 3 - 100 && value.n <= DETAIL_TEXT_MAX);
+            for (; n < value.n; n += strlen(character))
+                assert_memory_equal(value.p + n, character, strlen(character));
+            assert_int_equal(n, value.n);
+            detail_close(u.d);
+            cells_close(&c);
+            buf_close(&answer);
+            buf_close(&value);
+            buf_close(&pointer);
+        }
+}
+
 static void test_detail_call_has_all_parts(void **state)
 {
     (void)state;
@@ -585,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_detail_of_long_json_begins_with_an_overview),
         cmocka_unit_test(test_detail_call_begins_with_what_was_asked_and_answered),
         cmocka_unit_test(test_detail_values_of_a_call_are_folded_searched_and_copied),
+        cmocka_unit_test(test_detail_beginning_of_a_long_content_is_shown),
         cmocka_unit_test(test_detail_call_has_all_parts),
         cmocka_unit_test(test_detail_open_call_waits),
         cmocka_unit_test(test_detail_search_unfolds_and_wraps),

@@ -1,0 +1,148 @@
+/* narrow.c - which messages match the filter, and which sessions it leaves in the list: those that have one. */
+#include "cli/ui/ui.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "cli/frame/session.h"
+
+#include <stdlib.h>
+
+#define PART 5000     /* messages of a session that are looked at together */
+#define TEXT_PART 200 /* the same, if their bodies are read */
+
+void narrow_close(struct ui *u)
+{
+    free(u->narrow.s);
+    u->narrow = (struct narrow){0};
+}
+
+void narrow_add(struct ui *u, int64_t id)
+{
+    struct narrow *w = &u->narrow;
+    if (GROW(w->s, w->n, w->cap))
+        w->s[w->n++] = (struct narrow_session){.id = id, .next = 1};
+    else
+        w->failed = true;
+}
+
+bool narrow_more(const struct ui *u)
+{
+    return u->narrow.failed || u->narrow.at < u->narrow.n;
+}
+
+void narrow_again(struct ui *u)
+{
+    u->narrow.at = 0;
+}
+
+/* ---- one message ---- */
+
+/* 0, or the error of session_body(). */
+static int has_text(struct ui *u, struct slice uid, const struct query_message *m, bool *ret)
+{
+    const char *error;
+    struct slice at, body;
+    int st = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
+    if (st < 0)
+        return st;
+    st = search_terms_find(&u->question.terms, search_text(m->kind, body, &u->searched), &at);
+    *ret = st == 0;
+    return st == MI_ENOENT ? 0 : st;
+}
+
+int narrow_matches(struct ui *u, const struct query_session *s, const struct query_message *m,
+                   bool *ret)
+{
+    *ret = !u->narrowed || question_matches(&u->question, s->started_at_us, m);
+    return *ret && u->narrowed && u->question.terms.n > 0 ? has_text(u, s->uid, m, ret) : 0;
+}
+
+/* ---- one session ---- */
+
+struct looking {
+    struct ui *u;
+    const struct query_session *s;
+    int64_t until_us, seq; /* seq: of the message that was looked at last */
+    bool found;
+    int status;
+};
+
+/* A message that matches is in the list of calls, too, if it begins or ends one. */
+static bool in_list(const struct ui *u, const struct query_message *m)
+{
+    return u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_is_answer(m);
+}
+
+static bool on_text(void *ctx, const struct query_message *m)
+{
+    struct looking *l = ctx;
+    l->seq = m->seq;
+    if (in_list(l->u, m))
+        l->status = narrow_matches(l->u, l->s, m, &l->found);
+    return l->status == 0 && !l->found && clock_mono_us() < l->until_us;
+}
+
+static int look_at_texts(struct looking *l, int64_t from, int64_t to)
+{
+    l->seq = to;
+    int st = query_rows(l->u->q, l->s->id, from, to, QUERY_FORWARD, true, on_text, l);
+    return st == 0 ? l->status : st;
+}
+
+static int look_at_fields(struct looking *l, int64_t from, int64_t to)
+{
+    struct filter f = l->u->question.filter;
+    struct message_question x = {&f, l->s->id, l->s->started_at_us, from, to};
+    int64_t seq;
+    size_t n = 0;
+    if (l->u->mode == LISTING_CALLS)
+        f.kinds = 1u << KIND_REQUEST | 1u << KIND_RESULT | 1u << KIND_ERROR;
+    int st = query_matching(l->u->q, &x, 1, &seq, &n);
+    l->found = n > 0;
+    l->seq = to;
+    return st;
+}
+
+/* Looks at a part of the session. *ret_done: it needs not be looked at again. *ret_end: it has no other messages yet. */
+static int look_at(struct ui *u, struct narrow_session *x, const struct query_session *s,
+                   bool *ret_done, bool *ret_end)
+{
+    struct looking l = {.u = u, .s = s, .until_us = clock_mono_us() + STEP_US};
+    bool texts = u->question.terms.n > 0;
+    int64_t last, t_us, to = x->next + (texts ? TEXT_PART : PART) - 1;
+    int st = query_last_message(u->q, s->id, &last, &t_us);
+    to = to < last ? to : last;
+    if (st == 0 && x->next <= to) {
+        st = texts ? look_at_texts(&l, x->next, to) : look_at_fields(&l, x->next, to);
+        x->next = l.seq + 1;
+    }
+    if (st == 0 && l.found)
+        st = sessions_add(&u->sessions, u->q, s->id);
+    *ret_end = x->next > last;
+    enum session_state state = *ret_end && !l.found ? session_state_of(u->q, s) : SESSION_LIVE;
+    *ret_done = l.found || state == SESSION_ENDED || state == SESSION_DIED;
+    return st;
+}
+
+int narrow_step(struct ui *u)
+{
+    struct narrow *w = &u->narrow;
+    struct page_row *page = NULL;
+    bool done = true, end = true;
+    if (w->failed)
+        return MI_ENOMEM;
+    if (w->at == w->n)
+        return 0;
+    struct narrow_session *x = &w->s[w->at];
+    int st = page_sessions(u->q, NULL, x->id, x->id, 1, &page);
+    if (st == 0 && page != NULL)
+        st = look_at(u, x, &page->session, &done, &end);
+    page_free(page);
+    if (st < 0)
+        return st;
+    if (done)
+        memmove(x, x + 1, (--w->n - w->at) * sizeof *x);
+    else if (end)
+        w->at++;
+    return 0;
+}
