@@ -124,13 +124,40 @@ static void add_json_char(struct buf *b, const char *p, size_t len)
         add_json_code(b, p, len);
 }
 
-/* The number of leading bytes of s, at most max, that are unescaped in a JSON string and one character each. */
-static size_t plain_run(struct slice s, size_t max)
+/* Eight bytes at a time: the highest bit of a byte of `odd` is set if a byte of the text is not plain; it may also be set of a
+ * byte before which there is such a one. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
+#define HIGH EACH(0x80)
+
+static uint64_t odd_below(uint64_t w, unsigned char least)
+{
+    return (w - EACH(least)) & ~w;
+}
+
+static bool is_plain_word(uint64_t w, char a, char b)
+{
+    uint64_t odd = w | odd_below(w, 0x20) | odd_below(w ^ EACH(0x7F), 1) |
+                   odd_below(w ^ EACH(a), 1) | odd_below(w ^ EACH(b), 1);
+    return (odd & HIGH) == 0;
+}
+
+size_t text_plain_run(struct slice s, char a, char b)
 {
     size_t n = 0;
-    while (n < s.n && n < max && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\')
+    for (uint64_t w; s.n - n >= sizeof w; n += sizeof w) {
+        memcpy(&w, s.p + n, sizeof w);
+        if (!is_plain_word(w, a, b))
+            break;
+    }
+    while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != a && s.p[n] != b)
         n++;
     return n;
+}
+
+/* The number of leading bytes of s, at most max, that are unescaped in a JSON string and one character each. */
+static size_t json_run(struct slice s, size_t max)
+{
+    return text_plain_run((struct slice){s.p, size_min(s.n, max)}, '"', '\\');
 }
 
 void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
@@ -139,7 +166,7 @@ void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
     buf_addc(b, '"');
     for (size_t i = 0; i < s.n;) {
         size_t max = max_chars - size_min(chars, max_chars);
-        size_t run = plain_run((struct slice){s.p + i, s.n - i}, max);
+        size_t run = json_run((struct slice){s.p + i, s.n - i}, max);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;
@@ -159,12 +186,11 @@ void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
 void text_json_visible(struct buf *b, struct slice valid)
 {
     size_t from = 0; /* start of the unchanged run */
-    for (size_t i = 0; i < valid.n;) {
+    for (size_t i = 0;;) {
+        i += text_plain_run((struct slice){valid.p + i, valid.n - i}, 0, 0);
+        if (i == valid.n)
+            break;
         unsigned char c = (unsigned char)valid.p[i];
-        if (c >= 0x20 && c < 0x7F) { /* the common case */
-            i++;
-            continue;
-        }
         size_t len = c < 0x20 ? 1 : text_utf8_len(valid.p + i, valid.n - i);
         bool space = c < 0x20; /* in valid JSON only outside strings */
         if (space || (len > 0 && controls_terminal(text_utf8_code(valid.p + i, len)))) {
@@ -186,7 +212,7 @@ void text_json_head(struct buf *b, struct slice s, size_t max_chars)
     size_t chars = 0;
     buf_addc(b, '"');
     while (i < s.n && chars < max_chars) {
-        size_t run = plain_run((struct slice){s.p + i, s.n - i}, max_chars - chars);
+        size_t run = json_run((struct slice){s.p + i, s.n - i}, max_chars - chars);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;

@@ -78,6 +78,8 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
     return c;
 }
 
+/* The number of leading bytes that are printable ASCII characters (RFC 20: 0x20 to 0x7E), and not a or b; 0: only the former. */
+size_t text_plain_run(struct slice s, char a, char b);
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);
 /* Writes what stands for a character that is not shown, without a NUL: \n, \t, \r, \xHH or \u{HHHH}. Returns its

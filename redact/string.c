@@ -236,11 +236,11 @@ static size_t truncate_at(const struct redact *r, size_t first, struct slice s)
     size_t i = 0, chars = 0, e = first;
     while (i < s.n) {
         size_t next = e < r->edit_n ? size_min(r->edit[e].from, s.n) : s.n;
-        while (i < next && chars < REDACT_CONTENT_HEAD && (unsigned char)s.p[i] < 0x80 &&
-               s.p[i] != '[') {
-            i++;
-            chars++;
-        }
+        size_t most = size_min(next - size_min(i, next),
+                               REDACT_CONTENT_HEAD - size_min(chars, REDACT_CONTENT_HEAD));
+        size_t run = text_plain_run((struct slice){s.p + i, most}, '[', 0);
+        i += run;
+        chars += run;
         if (i == s.n || chars >= REDACT_CONTENT_HEAD)
             return i;
         size_t mark = s.p[i] == '[' ? edit_mark_len((struct slice){s.p + i, s.n - i}) : 0;

@@ -146,9 +146,18 @@ static size_t char_len(const char *p)
 struct slice json_string_head(const char *quote, size_t max)
 {
     struct slice head = {quote + 1, 0};
-    while (head.p[head.n] != '"' && char_len(head.p + head.n) <= max - head.n)
+    const char *end = NULL; /* the next quotation mark, maybe of an escape; or `max` bytes */
+    for (;;) {
+        const char *at = head.p + head.n;
+        if (end == NULL || end < at) {
+            end = memchr(at, '"', max - head.n);
+            end = end != NULL ? end : at + (max - head.n);
+        }
+        head.n += text_plain_run((struct slice){at, (size_t)(end - at)}, '\\', 0);
+        if (head.n == max || head.p[head.n] == '"' || char_len(head.p + head.n) > max - head.n)
+            return head;
         head.n += char_len(head.p + head.n);
-    return head;
+    }
 }
 
 struct json_value json_get(struct json_value object, const char *name)

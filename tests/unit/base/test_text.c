@@ -197,6 +197,30 @@ static void test_text_of_random_bytes_is_valid_and_visible(void **state)
     }
 }
 
+static bool is_plain(char c, char a, char b)
+{
+    return c >= 0x20 && c < 0x7F && c != a && c != b;
+}
+
+/* Each byte, at each place of texts of each length. */
+static void test_text_plain_run_ends_at_each_byte_that_is_not_plain(void **state)
+{
+    (void)state;
+    static const char stops[][2] = {{0, 0}, {'"', '\\'}, {'[', 0}};
+    char text[20];
+    for (size_t n = 0; n <= sizeof text; n++)
+        for (size_t at = 0; at < n; at++)
+            for (int byte = 0; byte < 256; byte++)
+                for (size_t i = 0; i < MI_COUNT(stops); i++) {
+                    memset(text, byte & 1 ? ' ' : '~', sizeof text);
+                    text[at] = (char)byte;
+                    size_t want = is_plain((char)byte, stops[i][0], stops[i][1]) ? n : at;
+                    assert_int_equal(
+                        text_plain_run((struct slice){text, n}, stops[i][0], stops[i][1]), want);
+                }
+    assert_int_equal(text_plain_run((struct slice){0}, 0, 0), 0);
+}
+
 static void test_text_json_truncated_counts_characters(void **state)
 {
     (void)state;
@@ -310,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_text_json_is_a_json_string_on_one_visible_line),
         cmocka_unit_test(test_text_of_random_bytes_is_valid_and_visible),
         cmocka_unit_test(test_text_json_truncated_counts_characters),
+        cmocka_unit_test(test_text_plain_run_ends_at_each_byte_that_is_not_plain),
         cmocka_unit_test(test_text_json_visible_keeps_the_value_and_fits_on_one_line),
         cmocka_unit_test(test_text_head_does_not_split_a_character),
         cmocka_unit_test(test_text_chars_counts_bytes_that_start_a_character),
