@@ -21,13 +21,18 @@ static bool is_answer(const struct call_message *m)
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
 }
 
+bool call_answer_ends(enum row_kind kind, enum row_action action)
+{
+    return (kind == KIND_RESULT || kind == KIND_ERROR) && action == ROW_FORWARDED;
+}
+
 bool call_ends(const struct call *c, const struct call_message *m)
 {
     bool own = c->origin == ROW_INTERPOSER;
     if (c->closing_seq != 0 || m->seq <= c->seq || m->direction == ROW_DIRECTION_UNKNOWN)
         return false;
     if (is_answer(m))
-        return m->direction != c->direction && (own || m->action == ROW_FORWARDED);
+        return m->direction != c->direction && (own || call_answer_ends(m->kind, m->action));
     return m->kind == KIND_NOTIFICATION && m->direction == c->direction && !own &&
            m->origin == ROW_PEER && m->action == ROW_FORWARDED;
 }

@@ -57,6 +57,8 @@ struct call {
 
 /* ---- one call ---- */
 
+/* Whether an answer to a peer's request ends it, unless something else has before: not a late one, which was dropped. */
+bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool call_ends(const struct call *c, const struct call_message *m);
 void call_end(struct call *c, const struct call_message *m); /* if call_ends() */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/frame/event_words.h"
 #include "cli/frame/pretty.h"
 #include "wire/json/scan.h"
 
@@ -278,10 +279,10 @@ static bool on_event(void *ctx, const struct query_event *e)
     n->has_events = true;
     buf_printf(&x->b, "- %.3f s ", (double)e->t_us / 1e6);
     add_plain(x, e->kind);
-    if (e->detail.p != NULL) {
-        buf_adds(&x->b, " ");
-        add_plain(x, text_head(e->detail, BODY_CHARS));
-    }
+    buf_adds(&x->b, ": ");
+    buf_clear(&x->text);
+    event_words(&x->text, e->kind, e->detail);
+    add_plain(x, text_head(buf_slice(&x->text), BODY_CHARS));
     buf_addc(&x->b, '\n');
     return export_flush(x);
 }

@@ -118,23 +118,7 @@ static struct json_value object_of(struct slice detail)
     return (struct json_value){scan.type, scan.root};
 }
 
-void event_words(struct buf *b, struct slice kind, struct slice detail)
-{
-    struct json_value members = object_of(detail);
-    size_t from = b->n;
-    for (size_t i = 0; i < MI_COUNT(events); i++) {
-        const char *member = events[i].member;
-        if (!slice_is(kind, events[i].kind) ||
-            (member != NULL && !slice_is(text_of(json_get(members, member)), events[i].value)))
-            continue;
-        if (add_words(b, events[i].words, members))
-            return;
-        b->n = from;
-    }
-    event_members(b, detail);
-}
-
-void event_members(struct buf *b, struct slice detail)
+static void add_members(struct buf *b, struct slice detail)
 {
     struct json_value members = object_of(detail), v;
     struct slice key;
@@ -151,4 +135,20 @@ void event_members(struct buf *b, struct slice detail)
         buf_slice_add(b, text_of(v));
         gap = " ";
     }
+}
+
+void event_words(struct buf *b, struct slice kind, struct slice detail)
+{
+    struct json_value members = object_of(detail);
+    size_t from = b->n;
+    for (size_t i = 0; i < MI_COUNT(events); i++) {
+        const char *member = events[i].member;
+        if (!slice_is(kind, events[i].kind) ||
+            (member != NULL && !slice_is(text_of(json_get(members, member)), events[i].value)))
+            continue;
+        if (add_words(b, events[i].words, members))
+            return;
+        b->n = from;
+    }
+    add_members(b, detail);
 }

@@ -72,7 +72,7 @@ void members_of_message(struct json_out *j, const struct query_session *s,
     json_out_str(j, "type", "message");
     json_out_int(j, "session_id", s->number);
     add_fields(j, &fields_of_message, m, s->started_at_us);
-    if (session_ended_call(m)) {
+    if (query_ended_call(m)) {
         json_out_text(j, "request_method", m->request_method);
         json_out_text(j, "request_target", m->request_target);
         json_out_str(j, "status", call_status_name(query_status(m)));

@@ -264,11 +264,6 @@ bool session_is_answer(const struct query_message *m)
     return query_is_answer(m);
 }
 
-bool session_ended_call(const struct query_message *m)
-{
-    return session_is_answer(m) && m->has_request && m->action == ROW_FORWARDED;
-}
-
 struct slice session_method(const struct query_message *m)
 {
     return query_method(m);

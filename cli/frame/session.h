@@ -94,8 +94,6 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 MI_MUST int session_body(struct query *q, struct slice uid, const struct query_message *m,
                          size_t max, struct buf *b, struct slice *ret, const char **ret_error);
 bool session_is_answer(const struct query_message *m); /* a result or an error */
-/* Whether it is the answer that ended its request: not a late one, which was dropped. */
-bool session_ended_call(const struct query_message *m);
 /* query_status() of an answer, CALL_REFUSED of a refused message, CALL_UNKNOWN of any other. */
 enum call_status session_status(const struct query_message *m);
 /* Green: ok; red: it failed; yellow: neither. */

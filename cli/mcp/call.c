@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/check/checking.h"
+#include "cli/frame/event_words.h"
 #include "cli/frame/preview.h"
 #include "cli/frame/record_json.h"
 #include "cli/mcp/findings.h"
@@ -154,7 +155,9 @@ static bool on_event(void *ctx, const struct query_event *e)
     json_out_object(&r->related, NULL);
     members_of_event(&r->related, &r->session, e);
     json_out_end(&r->related);
-    add_line(r, e->t_us, e->kind, (struct slice){0}, e->detail);
+    buf_clear(&r->brief);
+    event_words(&r->brief, e->kind, e->detail);
+    add_line(r, e->t_us, e->kind, (struct slice){0}, buf_slice(&r->brief));
     return true;
 }
 

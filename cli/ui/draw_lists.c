@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/frame/event_words.h"
 #include "cli/look/timeline/message_notes.h"
 #include "cli/ui/gauge/gauge.h"
 
@@ -283,7 +284,6 @@ static void message_cells(struct ui *u, const struct area *a, const struct colum
     const struct query_message *m = &copy->m;
     enum out_style out;
     const char *word = message_word(m, &out);
-    bool took = session_is_answer(m) && m->has_request;
     size_t width = a->width > c->took ? a->width - c->took : 0;
     cells_begin(&u->cells, 0, width, u->ascii);
     lead(u, c, m);
@@ -301,7 +301,7 @@ static void message_cells(struct ui *u, const struct area *a, const struct colum
     cells_add(&u->cells, CELLS_DIM, copy->preview);
     end_at(u, width);
     u->cells.width = a->width;
-    if (took)
+    if (query_ended_call(m))
         draw_duration(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
 }
 
@@ -314,7 +314,9 @@ static void event_cells(struct ui *u, const struct columns *c, const struct quer
     cells_blank(&u->cells, 1);
     cells_add(&u->cells, CELLS_WAIT, e->kind);
     cells_blank(&u->cells, 1);
-    cells_add(&u->cells, CELLS_DIM, e->detail);
+    buf_clear(&u->scratch);
+    event_words(&u->scratch, e->kind, e->detail);
+    cells_add(&u->cells, CELLS_DIM, buf_slice(&u->scratch));
 }
 
 static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n)

@@ -363,8 +363,8 @@ def _(t):
     check(any("sampling/createMessage" in x and "→  ok" in x for x in lines), "the client's answer")
     (err,) = lines_of(text, "stderr")
     check(err.endswith("←  stderr      a word on stderr"), err)
-    eq(lines[0].split()[1:], ["•", "spawn", f"pid={p.server.pid}"], "first event")
-    eq(lines[-1].split()[1:], ["•", "exit", "status=0"], "last event")
+    eq(lines[0].split()[1:], ["•", "spawn", *f"the server was started, process {p.server.pid}".split()], "first event")
+    eq(lines[-1].split()[1:], ["•", "exit", *"the server exited with status 0".split()], "last event")
 
 
 @case("a session has the same names in every command: id, UID, server, last")

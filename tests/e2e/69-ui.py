@@ -1004,8 +1004,9 @@ def _(t):
         for i, (status, tool) in enumerate(calls):
             request(db, 1, 2 * i + 1, tool, t_us=i * 10**7)
             answer(db, 1, 2 * i + 2, 2 * i + 1, "x", t_us=i * 10**7 + 5 * 10**6, **({"kind": "error", "origin": "interposer", "finding": status} if status != "ok" else {}))
+        answer(db, 1, 11, 1, "x", t_us=7770000, action="swallowed", finding="late-answer")
         events = [(0, "spawn", {"pid": 1}), (5, "asked", {"seq": 1, "post_mortem": {"name": "asked-1"}}),
-                  (6, "hang", {"seq": 1, "post_mortem": {"name": "hung-1"}}), (6, "exit", {"signal": 9}),
+                  (6, "hang", {"seq": 1, "waited_ms": 5000, "post_mortem": {"name": "hung-1"}}), (6, "exit", {"signal": 9}),
                   (15, "hang", {"seq": 99, "post_mortem": {"name": "hung-99"}}), (16, "exit", {"signal": 9}),
                   (22, "exit", {"status": 51}), (24, "exit", {"status": 52}), (26, "exit", {"status": 53}),
                   (35, "asked", {"seq": 7, "post_mortem": {"name": "asked-7"}}), (36, "alive", {"seq": 7, "because": "message"})]
@@ -1014,7 +1015,7 @@ def _(t):
         db.execute("COMMIT")
     s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
     s.keys("g")
-    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang .*hung-1", gone=["Silence", "asked-1", "event "])
+    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang the server hangs and is killed: it is silent, 5.00s", gone=["Silence", "asked-1", "event "])
     s.keys("j")
     s.sees("calls 1/5", "event ", "▾ hang", '"name": "hung-1"')
     s.keys("r")
@@ -1026,7 +1027,7 @@ def _(t):
     s.keys("j", "j")
     s.sees("calls 2/5", r"Hang", "hung-99")
     s.keys("j", "m")
-    s.sees("messages ", gone=["•"])
+    s.sees("messages ", "late-answer", "5.00s", gone=["•", "7.77s"])      # what was dropped ended no call
     s.keys("m")
     s.sees("calls 2/5", "event ", "hung-99")
     s.keys("j")

@@ -235,6 +235,20 @@ def _(t):
     check("12345678901234567890" in rest and '"f": 1.0' in rest, "a number has changed")
 
 
+@case("an event is the same sentence in every form for people")
+def _(t):
+    session(t, names=[])
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 10000000, 'restart', ?)", ('{"attempt":2,"delay_ms":500}',))
+    words = "the server is restarted after 500ms, attempt 2"
+    show = t.run("show", "--vault", t.vault).stdout.decode()
+    check(re.search(rf"10\.000 +. +restart +{words}$", show, re.M), show)
+    check(f"- 10.000 s restart: {words}\n" in export(t, "markdown"), "markdown")
+    eq([m["preview"] for m in data_of(export(t, "html"))[1:] if m.get("event") == "restart"], [words], "html")
+    full = t.run("show", "--vault", t.vault, "--bodies").stdout.decode()
+    check(re.search(rf"{words}\n    {{\"attempt\":2,\"delay_ms\":500}}$", full, re.M), full)
+
+
 @case("markdown: one call is not called calls")
 def _(t):
     t.proxy().initialize().end()

@@ -124,7 +124,7 @@ def make(t):
         ask(db, 1, 8, "slow", {})
         add_message(db, 1, 9, kind="error", direction="s2c", origin="interposer", request_seq=8, finding="timeout", error_code=-32001,
                     body='{"jsonrpc":"2.0","id":8,"error":{"code":-32001,"message":"no answer within 30s"}}')
-        db.execute("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 8500, 'hang', '{\"why\":\"silent\"}')")
+        db.execute("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 8500, 'hang', '{\"seq\":8,\"waited_ms\":500}')")
         ask(db, 1, 10, "slow", {"again": True})
         add_session(db, 2, name="mail", client_name="cli", started_at_us=BEGAN + 3600 * 10**6, ended_at_us=BEGAN + 3660 * 10**6)
         ask(db, 2, 1, "send", {"to": "x"})
@@ -203,7 +203,8 @@ def _(t):
     eq((got["status"], got["answer"]["origin"], got["answer"]["finding"]), ("timeout", "interposer", "timeout"), "a timeout")
     eq([(x["seq"], x["finding"], x["severity"], x["why"]) for x in got["findings"]], [(9, "timeout", "error", "no answer within 30s")], "why")
     check("deadline passed" in got["findings"][0]["meaning"] and 'finding: error: timeout of seq 9 from the server' in text, (got, text))
-    eq([(x["kind"], x["detail"]) for x in got["related"]], [("hang", '{"why":"silent"}')], "the event")
+    eq([(x["kind"], x["detail"]) for x in got["related"]], [("hang", '{"seq":8,"waited_ms":500}')], "the event")
+    check('"hang" "the server hangs and is killed: it is silent, 500ms after message 8"' in text, text)
     got, _ = m.call("get_call", session=1, seq=10)
     check(got["status"] == "open" and "answer" not in got and "duration_us" not in got, got)
     got, text = m.call("get_call", session=1, seq=2)

@@ -15,8 +15,7 @@
 
 #include "base/buf.h"
 #include "journal/running.h"
-#include "model/fields.h"
-#include "model/status.h"
+#include "model/calls.h"
 #include "vault/query/filter.h"
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
@@ -180,6 +179,11 @@ static inline enum call_status query_status(const struct query_message *m)
 static inline bool query_is_answer(const struct query_message *m)
 {
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
+}
+/* Whether it is the answer that ended its request. */
+static inline bool query_ended_call(const struct query_message *m)
+{
+    return m->has_request && call_answer_ends(m->kind, m->action);
 }
 
 /* The method and the target of a message; an answer has those of its request. */

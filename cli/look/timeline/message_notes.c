@@ -5,7 +5,7 @@
 /* An answer that was dropped gave no status to its request. */
 static bool has_status(const struct query_message *m)
 {
-    return session_is_answer(m) && m->action == ROW_FORWARDED;
+    return call_answer_ends(m->kind, m->action);
 }
 
 const char *message_word(const struct query_message *m, enum out_style *ret_style)

@@ -311,14 +311,14 @@ static void print_body(struct timeline *t, struct slice body)
 static void add_took(struct timeline *t, const struct query_message *m)
 {
     buf_clear(&t->text);
-    if (session_ended_call(m))
+    if (query_ended_call(m))
         units_show_duration(&t->text, m->t_us - m->request_t_us);
 }
 
 /* METHOD and TOOK, only as wide as they are. */
 static void packed_columns(struct timeline *t, const struct query_message *m)
 {
-    bool answered = session_ended_call(m);
+    bool answered = query_ended_call(m);
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
     struct slice method = method_text(t, m, true);
     add_text(t, method, layout_method_max(&t->layout, left(t), answered), style);
@@ -397,10 +397,9 @@ void timeline_event(struct timeline *t, const struct query_event *e)
     add_cell(t, e->kind, width, false, OUT_YELLOW);
     add_gap(t, 1);
     buf_clear(&t->text);
-    event_members(&t->text, e->detail);
-    if (t->bodies == BODIES_SHORT)
-        add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
-    else
-        out_text(o, buf_slice(&t->text));
+    event_words(&t->text, e->kind, e->detail);
+    add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     out_end_line(o);
+    if (t->bodies != BODIES_SHORT)
+        print_body(t, e->detail);
 }
