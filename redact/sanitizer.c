@@ -218,10 +218,11 @@ size_t redact_head(struct slice text, size_t chars)
     size_t i = 0;
     for (size_t n = 0; i < text.n && n < chars;) {
         struct slice rest = {text.p + i, text.n - i};
+        size_t run = text_plain_run((struct slice){rest.p, size_min(rest.n, chars - n)}, '[', 0);
         size_t mark = rest.p[0] == '[' ? edit_mark_len(rest) : 0;
-        size_t len = mark > 0 ? mark : text_utf8_len(rest.p, rest.n);
+        size_t len = run + mark > 0 ? run + mark : text_utf8_len(rest.p, rest.n);
         i += len > 0 ? len : 1;
-        n += mark > 0 ? mark : 1;
+        n += run > 0 ? run : mark > 0 ? mark : 1;
     }
     return i;
 }

@@ -115,8 +115,8 @@ def _(t):
     r = t.run("search", "nothing", "--vault", t.vault)
     eq((r.returncode, r.stdout, r.stderr), (1, b"", b""), "nothing")
     for args, says in (([], "nothing to search for"), ([""], "empty TEXT"), (["status:bad"], "expected status:failed|ok|tool-error|error|"),
-                       (["tools:echo"], "unknown field 'tools'; did you mean 'tool:echo'? Fields are server:, client:, tool:, "),
-                       (["is:failed"], "unknown field 'is'; Fields are server:, "), (["took:soon"], "expected took:>DURATION, such as took:>1s"),
+                       (["tools:echo"], "unknown field 'tools'; did you mean 'tool:echo'? The fields are server:, client:, tool:, "),
+                       (["is:failed"], "unknown field 'is'; the fields are server:, "), (["took:soon"], "expected took:>DURATION, such as took:>1s"),
                        (["x", "sever:mail"], "did you mean 'server:mail'?"), (["methods:ping"], "--exact searches this text"),
                        (["kind:"], "expected kind:request|"), (["tool:a", "tool:b"], "'tool:' is given twice"), (["-n", "x", "y"], "--limit")):
         check(says in fails(t, 2, "search", *args, "--vault", t.vault), f"{args}")

@@ -60,8 +60,8 @@ static int check_misspelt(const struct reading *r, const char *word)
     buf_printf(r->error, "'%s': unknown field '%s'; ", word, name);
     if (near.best != NULL)
         buf_printf(r->error, "did you mean '%s%s'? ", near.best, word + n);
-    buf_printf(r->error, "Fields are " FIELDS "; '%s %s' or --exact searches this text", name,
-               word + n + 1);
+    buf_printf(r->error, "%s fields are " FIELDS "; '%s %s' or --exact searches this text",
+               near.best != NULL ? "The" : "the", name, word + n + 1);
     return EXIT_USAGE;
 }
 
