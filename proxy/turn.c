@@ -118,36 +118,53 @@ static size_t incomplete(const struct proxy *p)
     return line_partial(&p->relay[ROW_C2S].lines) + line_partial(&p->relay[ROW_S2C].lines);
 }
 
-/* Messages are released to be written only when they are in the journal. */
+/* How much the recorder takes now. */
+static void ask_recorder(struct proxy *p, enum recorder_result published)
+{
+    p->holding = published == RECORDER_HOLD;
+    p->pacing = !p->holding && recorder_paces(p->recorder);
+    p->lagging = !p->holding && recorder_lags(p->recorder, incomplete(p));
+}
+
+/* What is in the journal may be written. */
+static void release_output(struct proxy *p)
+{
+    outbox_release(&p->handshake_box);
+    for (int i = 0; i < 2; i++) {
+        outbox_release(&p->traffic.out[i]);
+        relay_flush(&p->relay[i]);
+    }
+}
+
+/* The server sees the end of its input when it has got all that the client sent. */
+static void end_server_input(struct proxy *p)
+{
+    struct relay *to_server = &p->relay[ROW_C2S];
+    if (relay_has_ended(to_server) && !to_server->muted && to_server->priority == NULL &&
+        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
+        relay_close_out(to_server);
+}
+
 static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     server_check_requests(p);
     restart_send_next(p);
-    enum recorder_result result = recorder_publish(p->recorder);
-    if (result == RECORDER_FAILED) {
+    enum recorder_result published = recorder_publish(p->recorder);
+    if (published == RECORDER_FAILED) {
         stop_recording(p);
         return;
     }
-    p->holding = result == RECORDER_HOLD;
-    p->pacing = !p->holding && recorder_paces(p->recorder);
-    p->lagging = !p->holding && recorder_lags(p->recorder, incomplete(p));
+    ask_recorder(p, published);
     server_hold_reading(p);
-    if (p->holding) {
-        watch_reading(p);
-    } else {
-        outbox_release(&p->handshake_box);
-        for (int i = 0; i < 2; i++) {
-            outbox_release(&p->traffic.out[i]);
-            relay_flush(&p->relay[i]);
-        }
-        watch_reading(p);
+    if (!p->holding)
+        release_output(p);
+    watch_reading(p);
+    if (!p->holding) {
         watch_deadlines(p);
         server_check_answers(p);
-        if (relay_has_ended(&p->relay[ROW_C2S]) && !p->relay[ROW_C2S].muted &&
-            p->relay[ROW_C2S].priority == NULL && outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
-            relay_close_out(&p->relay[ROW_C2S]);
+        end_server_input(p);
     }
     server_check_flushed(p);
     watch_chunk(p);
