@@ -50,6 +50,11 @@ bool incidents_reason(const struct incidents *t, struct buf *b)
     return stderr_reason_text(&t->reason, b);
 }
 
+bool incidents_reason_is_final(const struct incidents *t)
+{
+    return stderr_reason_is_final(&t->reason);
+}
+
 /* Fills in the fields that do not depend on the cause. The recorder adds the server, the session and the command. */
 static void escalate(struct incidents *t, struct escalation *e, const struct incident_call *c)
 {

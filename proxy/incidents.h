@@ -44,6 +44,8 @@ void incidents_new_process(struct incidents *t);
 /* Appends why the current process ended, from its stderr; nothing if it has written no line, or with --record=minimal.
  * Returns whether that is an error message, and not only the last line. */
 bool incidents_reason(const struct incidents *t, struct buf *b);
+/* Whether the next process would end for the same reason. */
+bool incidents_reason_is_final(const struct incidents *t);
 
 /* A server was silent at a deadline: records an event `asked` or `hang`. question: seq of our request; 0: none. */
 void incidents_silence(struct incidents *t, const char *event, const struct incident_call *c,

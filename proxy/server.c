@@ -84,7 +84,7 @@ static void give_up(struct proxy *p, struct buf *why)
             server_name_of(p));
         return;
     }
-    if (p->machine.max_restarts == 0)
+    if (p->machine.max_restarts == 0 || p->machine.cannot_start)
         return;
     if (n > 0)
         buf_printf(
@@ -393,7 +393,9 @@ static void on_server_finished(struct child *c)
     struct proxy *p = c->data;
     for (int i = 0; i < LAST_READS && !relay_has_ended(&p->server_stderr); i++)
         relay_read_available(&p->server_stderr); /* often has the reason */
-    server_event(p, SERVER_EV_EXITED);           /* a launcher: no other process has its output */
+    p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
+                              incidents_reason_is_final(&p->incidents);
+    server_event(p, SERVER_EV_EXITED); /* a launcher: no other process has its output */
     server_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                     : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE
                                                             : SERVER_EV_FINISHED_CLEAN);

@@ -209,18 +209,23 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
 
 /* ---- restarts ------------------------------------------------------------------------------- */
 
-unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us)
+static unsigned recent(const struct restart_times *t, int64_t now_us)
 {
     unsigned n = 0;
-    for (uint64_t i = 0; i < s->restarts && i < SERVER_RESTARTS_MAX; i++)
-        n += now_us - s->restarts_us[i] < SERVER_RESTARTS_US;
+    for (uint64_t i = 0; i < t->n && i < SERVER_RESTARTS_MAX; i++)
+        n += now_us - t->at_us[i] < SERVER_RESTARTS_US;
     return n;
+}
+
+unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us)
+{
+    return recent(&s->restarts, now_us) + recent(&s->uncounted, now_us);
 }
 
 static bool restarts_left(const struct server_machine *s, int64_t now_us)
 {
-    return !s->handshake_lost &&
-           ((s->tried && s->forgives) || server_state_recent_restarts(s, now_us) < s->max_restarts);
+    return !s->handshake_lost && !s->cannot_start &&
+           ((s->tried && s->forgives) || recent(&s->restarts, now_us) < s->max_restarts);
 }
 
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us)
@@ -236,16 +241,16 @@ bool server_state_is_last(const struct server_machine *s, int64_t now_us)
 
 static void count_restart(struct server_machine *s, int64_t now_us)
 {
-    unsigned recent = server_state_recent_restarts(s, now_us);
+    unsigned n = recent(&s->restarts, now_us);
     s->backoff_us = SERVER_BACKOFF_US;
-    for (unsigned i = 0; i < recent && s->backoff_us < SERVER_BACKOFF_MAX_US; i++)
+    for (unsigned i = 0; i < n && s->backoff_us < SERVER_BACKOFF_MAX_US; i++)
         s->backoff_us *= 2;
     if (s->backoff_us > SERVER_BACKOFF_MAX_US)
         s->backoff_us = SERVER_BACKOFF_MAX_US;
     bool counts = !(s->tried && s->forgives);
     s->forgives = counts;
-    if (counts)
-        s->restarts_us[s->restarts++ % SERVER_RESTARTS_MAX] = now_us;
+    struct restart_times *t = counts ? &s->restarts : &s->uncounted;
+    t->at_us[t->n++ % SERVER_RESTARTS_MAX] = now_us;
 }
 
 /* ---- one event ------------------------------------------------------------------------------ */

@@ -138,19 +138,22 @@ struct server_machine {
     enum server_state state; /* written only by server_state_event() */
     enum server_cause cause;
     enum server_reason reason;
-    unsigned max_restarts;     /* within SERVER_RESTARTS_US; 0: never */
-    int64_t grace_us;          /* --grace */
-    int64_t initialize_us;     /* deadline of the repeated initialize */
-    bool handshake_lost;       /* initialize cannot be repeated: no restart */
-    bool tried;                /* a request that was sent again is pending */
-    bool forgives;             /* the next restart is not counted if `tried` */
+    unsigned max_restarts; /* within SERVER_RESTARTS_US; 0: never */
+    int64_t grace_us;      /* --grace */
+    int64_t initialize_us; /* deadline of the repeated initialize */
+    bool handshake_lost;   /* initialize cannot be repeated: no restart */
+    bool cannot_start; /* the process ended for a reason that the next one would have: no restart */
+    bool tried;        /* a request that was sent again is pending */
+    bool forgives;     /* the next restart is not counted if `tried` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
     int64_t
         due_us; /* of a state with has_due_time(): before it, TIMEOUT changes nothing; 0: never */
-    int64_t drain_since_us;                   /* in *DRAINING: when the client closed its output */
-    int64_t backoff_us;                       /* of the last restart */
-    int64_t restarts_us[SERVER_RESTARTS_MAX]; /* times of the last restarts, a ring */
-    uint64_t restarts;                        /* in total */
+    int64_t drain_since_us; /* in *DRAINING: when the client closed its output */
+    int64_t backoff_us;     /* of the last restart */
+    struct restart_times {
+        int64_t at_us[SERVER_RESTARTS_MAX]; /* of the last ones, a ring */
+        uint64_t n;                         /* in total */
+    } restarts, uncounted;
 };
 
 void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,
@@ -178,7 +181,7 @@ bool server_state_wants_requests(const struct server_machine *s);
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
 /* The process is being stopped, was killed or exited, and no restart follows. */
 bool server_state_is_last(const struct server_machine *s, int64_t now_us);
-/* Restarts within SERVER_RESTARTS_US. */
+/* Restarts within SERVER_RESTARTS_US, also those that are not counted. */
 unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us);
 /* The session ends because of the server, not because of the client or a signal. */
 bool server_state_ended_by_server(const struct server_machine *s);

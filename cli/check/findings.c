@@ -151,7 +151,8 @@ static bool list(struct check_report *r, struct check_recording *x, const struct
     return !r->text.failed;
 }
 
-static bool add(struct check_report *r, const struct subject *s, struct slice name)
+/* also: findings of the message that are not listed beside this one; --fail-on may name them. */
+static bool add(struct check_report *r, const struct subject *s, struct slice name, findings also)
 {
     struct check_recording *x = &r->recordings[r->n - 1];
     struct finding_info info;
@@ -159,8 +160,8 @@ static bool add(struct check_report *r, const struct subject *s, struct slice na
         return true; /* recorded by a newer version */
     if ((r->ignored_findings & info.finding) != 0 || (r->ignored_rules & info.rule) != 0)
         return true;
-    bool fails = (r->fail_findings & info.finding) != 0 || (r->fail_rules & info.rule) != 0 ||
-                 r->fail_severity[info.severity];
+    bool fails = (r->fail_findings & (info.finding | also)) != 0 ||
+                 (r->fail_rules & info.rule) != 0 || r->fail_severity[info.severity];
     x->count[info.severity]++;
     x->failing += fails;
     r->failing += fails;
@@ -186,14 +187,23 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     r->recordings[r->n - 1].messages++;
     if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
         return true;
-    while (next_word(&names, &word))
-        if (!slice_is(word, "own-request") && !add(r, &s, word))
+    /* one line, one fault: the finding that says most stands for the others */
+    bool cut = has(names, "cut-json"), not_json = cut || has(names, "not-json");
+    findings also = (cut ? FINDING(FIND_NOT_JSON) : 0) |
+                    (has(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
+    while (next_word(&names, &word)) {
+        bool is_cut = slice_is(word, "cut-json"), is_not_json = slice_is(word, "not-json");
+        if (slice_is(word, "own-request") || (is_not_json && cut) ||
+            (not_json && slice_is(word, "malformed-answer")))
+            continue;
+        if (!add(r, &s, word, is_cut || is_not_json ? also : 0))
             return false;
+    }
     for (int i = 0; i < RULE_COUNT; i++) {
         if ((broken & RULE(i)) == 0)
             continue;
         const char *name = rule_name((enum rule)i);
-        if (!has(m->finding, name) && !add(r, &s, slice_of(name)))
+        if (!has(m->finding, name) && !add(r, &s, slice_of(name), 0))
             return false;
     }
     return true;

@@ -275,15 +275,24 @@ static bool show_reading(const struct reading *r, struct buf *b)
     return reason.n > 0 && (is_reason(r->says) || r->says == STDERR_MAYBE);
 }
 
+static void read_lines(struct reading *reading, const struct stderr_reason *r)
+{
+    struct slice rest = buf_slice(&r->lines);
+    *reading = (struct reading){0};
+    while (rest.n > 0)
+        read_line(reading, slice_line(&rest));
+}
+
 bool stderr_reason_text(const struct stderr_reason *r, struct buf *b)
 {
-    struct reading reading = {0};
-    struct slice rest = buf_slice(&r->lines);
-    while (rest.n > 0) {
-        const char *end = memchr(rest.p, '\n', rest.n); /* each line has one */
-        size_t n = (size_t)(end - rest.p);
-        read_line(&reading, (struct slice){rest.p, n});
-        rest = (struct slice){end + 1, rest.n - n - 1};
-    }
+    struct reading reading;
+    read_lines(&reading, r);
     return show_reading(&reading, b);
+}
+
+bool stderr_reason_is_final(const struct stderr_reason *r)
+{
+    struct reading reading;
+    read_lines(&reading, r);
+    return stderr_rule_is_final(reading.rule);
 }

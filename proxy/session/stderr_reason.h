@@ -36,5 +36,7 @@ void stderr_reason_close(struct stderr_reason *r);
 /* Appends the reason on one line, without control characters; nothing if no line was written. Returns whether it is
  * an error message, and not only the last line. */
 bool stderr_reason_text(const struct stderr_reason *r, struct buf *b);
+/* Whether the next process would end for the same reason (stderr_rule.h). */
+bool stderr_reason_is_final(const struct stderr_reason *r);
 
 #endif

@@ -7,11 +7,16 @@ struct rule {
     const char *text;
     size_t n;
     enum stderr_says says;
+    bool final; /* the next process would end with the same error */
 };
 
 #define RULE(where, text, says)                                                                    \
     {                                                                                              \
-        where, text, sizeof(text) - 1, says                                                        \
+        where, text, sizeof(text) - 1, says, false                                                 \
+    }
+#define FINAL(where, text)                                                                         \
+    {                                                                                              \
+        where, text, sizeof(text) - 1, STDERR_REASON_TOP, true                                     \
     }
 
 /* The first rule that applies counts. */
@@ -157,6 +162,10 @@ static const struct rule npm_rules[] = {
     RULE(BEGINS, "Failed at the ", STDERR_DETAIL),
     RULE(BEGINS, "This is probably not a problem with npm", STDERR_DETAIL),
     RULE(BEGINS, " ", STDERR_DETAIL), /* a frame, or a command that npm proposes */
+    /* there is no such package, version or program */
+    FINAL(BEGINS, "404"),
+    FINAL(BEGINS, "notarget"),
+    FINAL(BEGINS, "could not determine executable to run"),
     RULE(BEGINS, "", STDERR_REASON_TOP),
 };
 
@@ -269,6 +278,12 @@ enum stderr_says stderr_rule(struct slice line, struct slice *ret_text, const vo
     for (size_t i = 0; r != NULL && r->says == STDERR_CAUSE && i < MI_COUNT(introductions); i++)
         (void)skip(ret_text, introductions[i]);
     return r != NULL ? r->says : STDERR_OTHER;
+}
+
+bool stderr_rule_is_final(const void *rule)
+{
+    const struct rule *r = rule;
+    return r != NULL && r->final;
 }
 
 unsigned stderr_rule_continues(struct slice reason)

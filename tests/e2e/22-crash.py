@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A server that crashes: errors for requests, requests that are resent, and the handshake with the new process."""
+import json
 import os
 import signal
 
 import lib
-from lib import check, eq, note, request
+from lib import case, check, eq, note, request
 from misbehave import D, Event, Notified, Received, Started, Wait, escalations, gone, handshake, ms, ok, row, timed_out, tool
 
 AGAIN = "spawn exit restart spawn exit"
@@ -144,7 +145,7 @@ row("the restart after that is not counted: --restarts 1 is enough", server=["re
     want={1: gone(words=["sent to two processes"]), 2: ok("3.1")}, escalated=["crash"])
 
 row("--restarts 1: the next crash ends the session", server=["resources/list=signal:9"], options=["--restarts", "1"],
-    play=[request(1, "resources/list"), Wait(1), tool(2, "signal:9")], want={1: gone(), 2: gone(words=["was restarted 1 time"])},
+    play=[request(1, "resources/list"), Wait(1), tool(2, "signal:9")], want={1: gone(), 2: gone(words=["was restarted 2 times"])},
     exit=137, ends=True, escalated=["crash", "crash-loop"])
 
 row("two reads that crash every server: each gets an error", server=["resources/list=signal:9", "prompts/list=signal:9"],
@@ -252,6 +253,16 @@ row("the same capabilities in another order do not end the session",
 row("no restart when initialize was too long to keep",
     init=handshake(capabilities={"experimental": {"x": {"y": "x" * 70000}}}),
     play=[tool(1, "signal:9")], want={1: gone()}, ends=True, exit=137, events="spawn exit")
+
+
+@case("npm's error about a package that does not exist: quoted to the client, and no restart")
+def _(t):
+    script = "read x; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - GET https://x/nope' >&2; exit 1"
+    r = t.run("proxy", "--vault", t.vault, "--", "sh", "-c", script, input=handshake()[0] + b"\n")
+    answer = json.loads(r.stdout)
+    eq((answer["error"]["code"], r.returncode), (-32000, 1), "code and status")
+    check("npm error 404 Not Found" in answer["error"]["message"], answer)
+    eq([x[0] for x in t.rows("SELECT kind FROM events ORDER BY id")], [b"spawn", b"exit"], "events")
 
 
 def backed_off(t, s):

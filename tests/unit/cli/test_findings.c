@@ -138,6 +138,29 @@ static void test_findings_already_recorded_violation_is_listed_once(void **state
     check_close(&r);
 }
 
+static void test_findings_one_stands_for_all_of_a_line_that_is_not_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *names, *listed, *fail_on;
+        size_t failing;
+    } rows[] = {
+        {"not-json,cut-json,malformed-answer", "cut-json", "not-json", 1},
+        {"not-json,malformed-answer", "not-json", "malformed-answer", 1},
+        {"not-json", "not-json", "malformed-answer", 0},
+        {"malformed-answer", "malformed-answer", "not-json", 0},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct check_report r;
+        open_with(&r, rows[i].fail_on, "");
+        add(&r, false, rows[i].names, 0, NULL);
+        assert_int_equal(r.recordings[0].n, 1);
+        assert_string_equal(r.recordings[0].findings[0].name, rows[i].listed);
+        assert_int_equal(r.failing, rows[i].failing);
+        check_close(&r);
+    }
+}
+
 static void test_findings_beyond_the_limit_are_counted(void **state)
 {
     (void)state;
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_findings_ignored_ones_are_not_counted),
         cmocka_unit_test(test_findings_of_the_other_side_are_omitted),
         cmocka_unit_test(test_findings_already_recorded_violation_is_listed_once),
+        cmocka_unit_test(test_findings_one_stands_for_all_of_a_line_that_is_not_json),
         cmocka_unit_test(test_findings_beyond_the_limit_are_counted),
         cmocka_unit_test(test_findings_text_has_place_subject_and_detail),
         cmocka_unit_test(test_findings_text_is_broken_between_words_on_a_terminal),

@@ -215,6 +215,29 @@ static void test_stderr_reason_keeps_a_bounded_number_of_bytes(void **state)
     stderr_reason_close(&r);
 }
 
+static void test_stderr_reason_is_final_if_the_next_process_would_have_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *lines;
+        bool final;
+    } rows[] = {
+        {"npm error code E404\nnpm error 404 Not Found - GET https://x\nnpm error 404\n", true},
+        {"npm ERR! notarget No matching version found for x@9.\n", true},
+        {"npm error network request to https://x failed, reason: connect ETIMEDOUT\n", false},
+        {"npm error 404 Not Found\nError: API_KEY is not set\n", false},
+        {"Error: 404\n", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct stderr_reason r = {0};
+        feed(&r, rows[i].lines);
+        if (stderr_reason_is_final(&r) != rows[i].final)
+            fail_msg("%s", rows[i].lines);
+        stderr_reason_close(&r);
+    }
+}
+
 /* Whatever a server writes: no byte beyond a line is read, and nothing grows. */
 static void test_stderr_reason_reads_any_bytes(void **state)
 {
@@ -271,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stderr_reason_samples),
+        cmocka_unit_test(test_stderr_reason_is_final_if_the_next_process_would_have_it),
         cmocka_unit_test(test_stderr_reason_no_line_gives_no_text),
         cmocka_unit_test(test_stderr_reason_is_forgotten_after_twenty_lines),
         cmocka_unit_test(test_stderr_reason_survives_long_stacks),
