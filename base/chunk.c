@@ -3,10 +3,26 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define CHUNK_SPARE_MIN ((size_t)128 << 10) /* for fewer bytes the large chunk is not used */
+
 static struct chunk *spare; /* owned; NULL: none */
+
+/* NULL: none, or it is too small, or too large for so few bytes. */
+static struct chunk *take_spare(size_t cap)
+{
+    struct chunk *c = spare;
+    if (c == NULL || c->cap < cap || cap < CHUNK_SPARE_MIN)
+        return NULL;
+    spare = NULL;
+    c->refs = 1;
+    return c;
+}
 
 struct chunk *chunk_new(size_t cap)
 {
+    struct chunk *large = take_spare(cap);
+    if (large != NULL)
+        return large;
     if (cap > SIZE_MAX / 2)
         return NULL;
     struct chunk *c = malloc(sizeof *c + cap);
@@ -22,10 +38,8 @@ int chunk_grow(struct chunk **c, size_t cap)
     assert((*c)->refs == 1);
     if (cap > SIZE_MAX / 2)
         return MI_ENOMEM;
-    if (cap >= CHUNK_LARGE && spare != NULL && spare->cap >= cap) {
-        struct chunk *large = spare;
-        spare = NULL;
-        large->refs = 1;
+    struct chunk *large = take_spare(cap);
+    if (large != NULL) {
         memcpy(large->data, (*c)->data, (*c)->cap);
         free(*c);
         *c = large;

@@ -41,7 +41,6 @@ struct proxy {
     struct running running;        /* the row of the running session, as the recorder has it */
     bool holding; /* at the end of the last turn the recorder let nothing through */
     bool pacing;  /* recorder_paces(): the client is not read */
-    bool lagging; /* recorder_lags(): long lines are not read */
 
     /* the session between client and server */
     struct traffic traffic;

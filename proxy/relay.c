@@ -1,5 +1,7 @@
 #include "proxy/relay.h"
 
+#include "base/os/pipe.h"
+
 #include <poll.h>
 #include <sys/ioctl.h>
 
@@ -9,6 +11,33 @@ static void watch(struct relay *r, ev_io *w, bool on)
         ev_io_start(r->loop, w);
     else if (!on && ev_is_active(w))
         ev_io_stop(r->loop, w);
+}
+
+/* ---- pipes for long lines ------------------------------------------------------------------ */
+
+static void widen(struct relay_width *w, const struct stream *s)
+{
+    if (!w->tried)
+        *w = (struct relay_width){.tried = true, .before = pipe_widen(s->fd, RELAY_WIDE)};
+}
+
+static void narrow(struct relay_width *w, const struct stream *s)
+{
+    if (w->before == 0 || s->fd < 0 || pipe_narrow(s->fd, w->before))
+        *w = (struct relay_width){0};
+    w->full = w->tried;
+}
+
+void relay_narrow(struct relay *r)
+{
+    narrow(&r->in_width, &r->in);
+    narrow(&r->out_width, &r->out);
+}
+
+bool relay_is_wide(const struct relay *r)
+{
+    const struct relay_width *in = &r->in_width, *out = &r->out_width;
+    return (in->tried && !in->full) || (out->tried && !out->full);
 }
 
 /* ---- incomplete lines --------------------------------------------------------------------- */
@@ -76,12 +105,35 @@ static void end_input(struct relay *r)
     r->calls->closed(r);
 }
 
+int64_t relay_waited_us(const struct relay *r)
+{
+    bool waits = (r->stops & RELAY_WAITS) != 0;
+    return waits ? (int64_t)((ev_now(r->loop) - r->waits_at) * 1e6) : 0;
+}
+
+static bool must_wait(struct relay *r, const struct line *line)
+{
+    if (r->calls->must_wait == NULL || !r->calls->must_wait(r, line->n, relay_waited_us(r))) {
+        relay_pause(r, RELAY_WAITS, false);
+        return false;
+    }
+    line_return(&r->lines, line);
+    r->waiting_n = line->n;
+    if ((r->stops & RELAY_WAITS) == 0)
+        r->waits_at = ev_now(r->loop);
+    relay_pause(r, RELAY_WAITS, true);
+    return true;
+}
+
+/* Stops at a line that must wait. */
 static void take_lines(struct relay *r)
 {
     for (;;) {
         struct line line;
         switch (line_next(&r->lines, &line)) {
         case LINE_READY:
+            if (must_wait(r, &line))
+                return;
             r->reported = false;
             r->calls->line(r, &line);
             break;
@@ -153,11 +205,16 @@ static void read_lines(struct relay *r)
             return;
         }
         r->read_at = ev_now(r->loop);
+        r->in_width.full = false;
         line_filled(&r->lines, (size_t)got);
         if (r->calls->read_bytes != NULL)
             r->calls->read_bytes(r, p, (size_t)got);
         take_lines(r);
+        if ((r->stops & RELAY_WAITS) != 0)
+            return;
         turn += (size_t)got;
+        if (line_partial(&r->lines) >= RELAY_WIDE_AT)
+            widen(&r->in_width, &r->in);
         if (r->in.shared || (size_t)got < n)
             return; /* most likely empty; reading a shared descriptor could block */
         if (turn >= RELAY_TURN && line_partial(&r->lines) < turn)
@@ -167,12 +224,25 @@ static void read_lines(struct relay *r)
     }
 }
 
-static void read_turn(struct relay *r)
+static void end_reading(struct relay *r)
 {
-    read_lines(r);
     watch_line(r);
     if (outbox_bytes(r->box) >= RELAY_HIGH)
         relay_pause(r, RELAY_FULL, true);
+}
+
+static void read_turn(struct relay *r)
+{
+    read_lines(r);
+    end_reading(r);
+}
+
+void relay_continue(struct relay *r)
+{
+    if ((r->stops & RELAY_WAITS) == 0 || (r->stops & RELAY_HELD) != 0)
+        return;
+    take_lines(r);
+    end_reading(r);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -184,7 +254,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 void relay_read_available(struct relay *r)
 {
     struct pollfd input = {.fd = r->in.fd, .events = POLLIN};
-    if (r->in.fd >= 0 && !(r->stops & (RELAY_HELD | RELAY_ENDED)) && poll(&input, 1, 0) == 1)
+    if (r->in.fd >= 0 && !(r->stops & (RELAY_HELD | RELAY_WAITS | RELAY_ENDED)) &&
+        poll(&input, 1, 0) == 1)
         read_turn(r);
 }
 
@@ -243,6 +314,7 @@ void relay_close(struct relay *r)
 void relay_read_from(struct relay *r, struct stream in)
 {
     r->in = in;
+    r->in_width = (struct relay_width){0};
     r->stops &= ~(unsigned)RELAY_ENDED;
     ev_io_set(&r->read_watch, in.fd, EV_READ);
     set_reading(r);
@@ -251,6 +323,7 @@ void relay_read_from(struct relay *r, struct stream in)
 void relay_write_to(struct relay *r, struct stream out)
 {
     r->out = out;
+    r->out_width = (struct relay_width){0};
     r->unread = 0;
     r->muted = false;
     ev_io_set(&r->write_watch, out.fd, EV_WRITE);
@@ -262,7 +335,9 @@ void relay_stop_reading(struct relay *r)
 {
     r->reported = false;
     relay_pause(r, RELAY_ENDED, true);
+    relay_pause(r, RELAY_WAITS, false);
     set_starved(r, false);
+    narrow(&r->in_width, &r->in);
     stream_close(&r->in);
 }
 
@@ -281,6 +356,7 @@ void relay_close_out(struct relay *r)
     watch(r, &r->closed_watch, false);
     if (r->out.fd >= 0)
         r->unread = bytes_never_read(r->out.fd);
+    narrow(&r->out_width, &r->out);
     stream_close(&r->out);
 }
 
@@ -309,15 +385,17 @@ void relay_end_priority(struct relay *r)
 
 bool relay_is_paused(const struct relay *r)
 {
-    return r->in.fd >= 0 && !relay_has_ended(r) &&
-           (r->stops & (RELAY_HELD | RELAY_FULL | RELAY_STARVED)) != 0;
+    return r->in.fd >= 0 && !relay_has_ended(r) && (r->stops & ~(unsigned)RELAY_PACED) != 0;
 }
 
 void relay_flush(struct relay *r)
 {
     if (r->out.fd < 0 || r->muted)
         return;
+    if (outbox_bytes(r->box) >= RELAY_WIDE_AT)
+        widen(&r->out_width, &r->out);
     int st = 0;
+    uint64_t before = r->box->written;
     if (r->priority != NULL) {
         st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
         if (st == 0 && r->priority_complete)
@@ -325,6 +403,7 @@ void relay_flush(struct relay *r)
     }
     if (r->priority == NULL)
         st = r->box->broken ? MI_EIO : outbox_flush(r->box, &r->out);
+    r->out_width.full = r->out_width.full && r->box->written == before;
     if (st < 0)
         fail_writing(r);
     else

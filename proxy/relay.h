@@ -1,9 +1,9 @@
 /* relay.h - one direction: reads lines from one peer, writes an outbox to the other.
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes are unsent
- * (from RELAY_HIGH down to RELAY_LOW) and while the relay is held or paced. A line that stays incomplete is reported once;
- * its timer is active only while a line is incomplete and more is read. Without memory to read into, reading pauses and is
- * tried again every RELAY_RETRY_S; after RELAY_STARVED_S that is reported.
+ * (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a complete line waits. A line that stays
+ * incomplete is reported once; its timer is active only while a line is incomplete and more is read. Without memory to read
+ * into, reading pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S that is reported.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -21,6 +21,10 @@
 #define RELAY_TURN ((size_t)256 << 10)
 #define RELAY_RETRY_S 0.02
 #define RELAY_STARVED_S 0.5
+/* While a long line is read or written, a pipe holds RELAY_WIDE bytes: fewer switches between processes. From RELAY_WIDE_AT
+ * bytes on; until relay_narrow(), because a user may have only some hundred such pipes. */
+#define RELAY_WIDE ((size_t)256 << 10)
+#define RELAY_WIDE_AT ((size_t)128 << 10)
 /* Time without a byte after which an incomplete line is reported. */
 #define RELAY_UNFINISHED_S 5.
 
@@ -35,6 +39,14 @@ struct relay_calls {
     void (*read_bytes)(struct relay *, const char *p, size_t n); /* may be NULL */
     void (*unfinished)(struct relay *, size_t n); /* n bytes of a line wait; may be NULL */
     void (*no_memory)(struct relay *); /* nothing could be read for RELAY_STARVED_S; once */
+    /* Whether a complete line of n bytes must wait, as it has for waited_us: relay_continue(). May be NULL. */
+    bool (*must_wait)(struct relay *, size_t n, int64_t waited_us);
+};
+
+struct relay_width {
+    bool tried;    /* the pipe was made wide, as far as that is possible */
+    bool full;     /* more is in it than it held before: narrowed after the next bytes */
+    size_t before; /* bytes that it held before; 0: as many as now */
 };
 
 /* Reasons not to read. */
@@ -43,7 +55,8 @@ enum relay_stop {
     RELAY_PACED = 2,   /* the same, but relay_read_available() reads */
     RELAY_FULL = 4,    /* too many bytes are unsent */
     RELAY_STARVED = 8, /* there is no memory to read into */
-    RELAY_ENDED = 16,  /* for good */
+    RELAY_WAITS = 16,  /* a complete line waits: relay_continue() */
+    RELAY_ENDED = 32,  /* for good */
 };
 
 struct relay {
@@ -51,6 +64,7 @@ struct relay {
     const struct relay_calls *calls;
     void *data;
     struct stream in, out;
+    struct relay_width in_width, out_width;
     struct line_reader lines;
     struct outbox *box; /* borrowed: written to `out` */
     struct outbox
@@ -68,6 +82,8 @@ struct relay {
     ev_timer starved_timer; /* active while the relay is starved */
     ev_tstamp starved_at;   /* when it began to be starved */
     unsigned stops;         /* why nothing is read: enum relay_stop; 0: it is read */
+    size_t waiting_n;       /* RELAY_WAITS: bytes of the line */
+    ev_tstamp waits_at;     /* RELAY_WAITS: since when */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
@@ -95,8 +111,16 @@ static inline bool relay_has_ended(const struct relay *r) /* nothing more is rea
 {
     return (r->stops & RELAY_ENDED) != 0;
 }
+/* Asks again whether the line that waits must wait. Does nothing if there is none, or the relay is held. */
+void relay_continue(struct relay *r);
+/* How long a line has waited. */
+int64_t relay_waited_us(const struct relay *r);
 /* The peer may have sent something, but is not read now. */
 bool relay_is_paused(const struct relay *r);
+/* The pipes hold as much as before a long line again, where that is possible now. */
+void relay_narrow(struct relay *r);
+/* Whether there is something to narrow. Not while nothing is read from a pipe that is too full for it. */
+bool relay_is_wide(const struct relay *r);
 /* Writes the released bytes. Called at the end of a turn, and when `out` is writable. */
 void relay_flush(struct relay *r);
 

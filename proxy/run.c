@@ -103,8 +103,15 @@ static void on_no_memory(struct relay *r)
     p->exit_status = PROXY_FAILED;
 }
 
+static bool line_must_wait(struct relay *r, size_t n, int64_t waited_us)
+{
+    struct proxy *p = r->data;
+    return recorder_lags(p->recorder, n, waited_us);
+}
+
 static const struct relay_calls client_calls = {
     .line = on_line,
+    .must_wait = line_must_wait,
     .too_long = on_too_long,
     .last_line = on_last_line,
     .closed = on_client_closed,
@@ -115,6 +122,7 @@ static const struct relay_calls client_calls = {
 
 static const struct relay_calls server_calls = {
     .line = on_line,
+    .must_wait = line_must_wait,
     .too_long = on_too_long,
     .last_line = on_last_line,
     .closed = on_server_closed_output,
@@ -285,7 +293,9 @@ static void on_stderr_text(void *owner, struct slice clean)
 
 static void on_record_changed(void *data)
 {
-    (void)data; /* the end of this turn tries again */
+    struct proxy *p = data;
+    for (int i = 0; i < 2; i++)
+        relay_continue(&p->relay[i]); /* the end of this turn publishes */
 }
 
 static void on_record_output(void *data, struct slice bytes)

@@ -157,18 +157,13 @@ static void carry_out(struct proxy *p, unsigned todo)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static bool waits_for_recorder(const struct proxy *p, enum row_direction dir)
-{
-    return p->holding || (p->lagging && line_partial(&p->relay[dir].lines) >= RECORDER_LONG / 2);
-}
-
 void server_hold_reading(struct proxy *p)
 {
     relay_pause(&p->relay[ROW_C2S], RELAY_HELD,
-                waits_for_recorder(p, ROW_C2S) || traffic_must_wait(&p->traffic) ||
+                p->holding || traffic_must_wait(&p->traffic) ||
                     server_state_holds_client(&p->machine));
     relay_pause(&p->relay[ROW_C2S], RELAY_PACED, p->pacing);
-    relay_pause(&p->relay[ROW_S2C], RELAY_HELD, waits_for_recorder(p, ROW_S2C));
+    relay_pause(&p->relay[ROW_S2C], RELAY_HELD, p->holding);
     relay_pause(&p->server_stderr, RELAY_HELD, p->holding);
 }
 

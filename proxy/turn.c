@@ -12,7 +12,8 @@
  * shorter one is taken for time in which the server did not answer. */
 #define TICK_US 1000000
 
-/* How long memory is kept for the next large line: getting it anew twice in a second takes a few milliseconds. */
+/* How long memory and wide pipes are kept for the next large line: getting them anew twice in a second takes a few
+ * milliseconds. */
 #define CHUNK_KEPT_S 0.5
 
 /* Answers that are in the journal are delivered; the server gets nothing more. */
@@ -101,21 +102,30 @@ static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
 
 static void on_chunk_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
-    (void)loop, (void)w, (void)revents;
+    (void)loop, (void)revents;
+    struct proxy *p = w->data;
     chunk_rest();
+    for (int i = 0; i < 2; i++)
+        relay_narrow(&p->relay[i]);
 }
 
 static void watch_chunk(struct proxy *p)
 {
-    if (!chunk_is_kept() || ev_is_active(&p->chunk_timer))
+    bool kept = chunk_is_kept() || relay_is_wide(&p->relay[0]) || relay_is_wide(&p->relay[1]);
+    if (!kept || ev_is_active(&p->chunk_timer))
         return;
     ev_timer_set(&p->chunk_timer, CHUNK_KEPT_S, 0.);
     ev_timer_start(p->loop, &p->chunk_timer);
 }
 
-static size_t incomplete(const struct proxy *p)
+/* Lines that wait for the recorder are handled when it is time to. */
+static void watch_waiting_lines(struct proxy *p)
 {
-    return line_partial(&p->relay[ROW_C2S].lines) + line_partial(&p->relay[ROW_S2C].lines);
+    for (int i = 0; i < 2; i++) {
+        const struct relay *r = &p->relay[i];
+        if ((r->stops & (RELAY_WAITS | RELAY_HELD)) == RELAY_WAITS)
+            recorder_lag_watch(p->recorder, r->waiting_n, relay_waited_us(r));
+    }
 }
 
 /* How much the recorder takes now. */
@@ -123,7 +133,6 @@ static void ask_recorder(struct proxy *p, enum recorder_result published)
 {
     p->holding = published == RECORDER_HOLD;
     p->pacing = !p->holding && recorder_paces(p->recorder);
-    p->lagging = !p->holding && recorder_lags(p->recorder, incomplete(p));
 }
 
 /* What is in the journal may be written. */
@@ -158,6 +167,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
     }
     ask_recorder(p, published);
     server_hold_reading(p);
+    watch_waiting_lines(p);
     if (!p->holding)
         release_output(p);
     watch_reading(p);
@@ -181,6 +191,6 @@ void turn_open(struct proxy *p)
     ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->deadline_timer, on_deadline);
     ev_init(&p->chunk_timer, on_chunk_timer);
-    p->turn_end.data = p->deadline_timer.data = p;
+    p->turn_end.data = p->deadline_timer.data = p->chunk_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
 }

@@ -39,9 +39,10 @@
 #include <ev.h>
 
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
-#define RECORDER_LAG_MAX ((size_t)24 << 20) /* unstored bytes and incomplete long lines together */
-#define RECORDER_LAG_US 1000000             /* longest time that a long line waits */
-#define RECORDER_LONG ((size_t)1 << 20)     /* bytes of a long line */
+#define RECORDER_LAG_MAX ((size_t)24 << 20)     /* unstored bytes and a long line together */
+#define RECORDER_LAG_US 1000000                 /* longest time that a long line waits */
+#define RECORDER_LAG_FULL_US 5000000            /* the same, while the journal has no room for it */
+#define RECORDER_LONG ((size_t)1 << 20)         /* bytes of a long line */
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
@@ -104,13 +105,17 @@ void recorder_escalate(struct recorder *r, const struct escalation *e);
 
 /* The end of a loop turn. */
 enum recorder_result recorder_publish(struct recorder *r);
-/* Whether the rest of a long line must not be read yet, because the unstored bytes and the `incomplete` bytes of lines
- * are more than RECORDER_LAG_MAX. True for at most RECORDER_LAG_US, and never while everything is stored or the recorder process
- * cannot store. `changed` is called when it is time to ask again. Call it after recorder_publish(). */
-bool recorder_lags(struct recorder *r, size_t incomplete);
+/* Whether a line of n bytes, which is complete, must wait before it is handled: it is a long one, and together with the
+ * unstored bytes more than RECORDER_LAG_MAX. It is read meanwhile, so that storing and reading do not wait for each
+ * other. False when it has waited for RECORDER_LAG_US (if it does not fit into the journal, RECORDER_LAG_FULL_US: that
+ * is better than RECORDER_HOLD, which copies it and stops everything), while everything is stored, and while the
+ * recorder process cannot store. */
+bool recorder_lags(struct recorder *r, size_t n, int64_t waited_us);
+/* A line waits: `changed` is called when it is time to ask again. Call it after recorder_publish(). */
+void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us);
 /* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True for at most
  * PACE_MAX_US after a message of the client. `changed` is called when the client may be read again. Call it after
- * recorder_publish(), before recorder_lags(). */
+ * recorder_publish(). */
 bool recorder_paces(struct recorder *r);
 /* Whether everything appended is in the journal; with sync_full, in the database. After RECORDER_FAILED: whether the
  * turn's bytes may still be sent. */

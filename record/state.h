@@ -54,7 +54,7 @@ struct recorder {
     void *data;
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
     int64_t paced_until_us; /* until when the client is not read, if much is not stored */
-    int64_t lags_since_us;  /* since when a long line waits; 0: none */
+    bool gave_up_lag;       /* a line has waited too long: others do not, until one need not */
     ev_timer rest_timer;    /* active while the journal has more memory than light traffic needs */
     uint64_t rest_end;      /* end of the last entry when rest_timer was started */
 };

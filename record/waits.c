@@ -14,42 +14,40 @@ static void on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
 
 void waits_pause(struct recorder *r, int64_t until_us)
 {
-    if (r->loop == NULL || (until_us != 0) == ev_is_active(&r->pause_timer))
-        return;
-    ev_timer_stop(r->loop, &r->pause_timer);
-    if (until_us == 0)
+    ev_timer *w = &r->pause_timer;
+    if (r->loop == NULL || (until_us == 0 && !ev_is_active(w)))
         return;
     int64_t left = until_us - clock_mono_us();
-    ev_timer_set(&r->pause_timer, (double)(left > 0 ? left : 0) / 1e6, 0.);
-    ev_timer_start(r->loop, &r->pause_timer);
+    double s = (double)(left > 0 ? left : 0) / 1e6;
+    if (until_us != 0 && ev_is_active(w) && ev_timer_remaining(r->loop, w) <= s)
+        return;
+    ev_timer_stop(r->loop, w);
+    if (until_us == 0)
+        return;
+    ev_timer_set(w, s, 0.);
+    ev_timer_start(r->loop, w);
 }
 
-static bool lags(const struct recorder *r, size_t incomplete)
+bool recorder_lags(struct recorder *r, size_t n, int64_t waited_us)
 {
+    if (n < RECORDER_LONG)
+        return false;
     size_t behind = r->has_ring ? ring_behind(&r->ring) : 0;
-    return behind > 0 && r->loop != NULL && r->worker.pid > 0 && incomplete >= RECORDER_LONG &&
-           behind + incomplete > RECORDER_LAG_MAX && trouble_of(r) == RING_FINE;
+    bool lags = behind > 0 && r->loop != NULL && r->worker.pid > 0 &&
+                behind + n > RECORDER_LAG_MAX && trouble_of(r) == RING_FINE;
+    r->gave_up_lag = lags && (r->gave_up_lag || waited_us >= RECORDER_LAG_US);
+    if (lags && behind + n > r->ring.limit)
+        return waited_us < RECORDER_LAG_FULL_US;
+    return lags && !r->gave_up_lag;
 }
 
-bool recorder_lags(struct recorder *r, size_t incomplete)
+void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us)
 {
-    if (!lags(r, incomplete)) {
-        r->lags_since_us = 0;
-        return false;
-    }
-    int64_t now = clock_mono_us();
-    if (r->lags_since_us == 0)
-        r->lags_since_us = now;
-    if (now - r->lags_since_us >= RECORDER_LAG_US)
-        return false; /* until it has caught up once */
+    int64_t left = 0; /* it may have changed before */
     ring_writer_waits(&r->ring, true);
-    if (!lags(r, incomplete)) { /* it has changed before */
-        ring_writer_waits(&r->ring, false);
-        r->lags_since_us = 0;
-        return false;
-    }
-    waits_pause(r, r->lags_since_us + RECORDER_LAG_US);
-    return true;
+    if (recorder_lags(r, n, waited_us))
+        left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;
+    waits_pause(r, clock_mono_us() + left);
 }
 
 bool recorder_paces(struct recorder *r)

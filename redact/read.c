@@ -78,11 +78,14 @@ struct slice read_between(const char *p, const char *behind, const char *end)
     }
     if (behind < end)
         return raw;
-    for (size_t i = 0; i < raw.n; i++) {
-        size_t need = raw.p[i] != '\\' ? 1 : i + 1 < raw.n && raw.p[i + 1] == 'u' ? 6 : 2;
-        if (need > raw.n - i)
-            raw.n = i;
-        i += need - 1;
+    p = raw.p;
+    while ((p = memchr(p, '\\', (size_t)(raw.p + raw.n - p))) != NULL) {
+        size_t left = (size_t)(raw.p + raw.n - p), need = left > 1 && p[1] == 'u' ? 6 : 2;
+        if (need > left) {
+            raw.n -= left;
+            break;
+        }
+        p += need;
     }
     return raw;
 }

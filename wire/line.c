@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#define LINE_PAGE 4096
+
 void line_open(struct line_reader *r, size_t max_len)
 {
     *r = (struct line_reader){.max_len = max_len};
@@ -14,6 +16,26 @@ void line_close(struct line_reader *r)
     r->head = r->scan = r->tail = 0;
 }
 
+static bool is_large(const struct line_reader *r)
+{
+    return r->chunk->cap >= CHUNK_LARGE;
+}
+
+/* Moves the partial line of a large chunk so that the next byte is read to the start of a page, as it begins a page of the
+ * pipe: from there a kernel copies up to three times as fast as to 1 to 31 bytes behind it (AMD Zen 3, `rep movsb`).
+ * It stays so as long as whole pages are read, also when the chunk grows. */
+static void align_tail(struct line_reader *r)
+{
+    char *at = r->chunk->data + r->head;
+    size_t n = LINE_PAGE - (uintptr_t)(r->chunk->data + r->tail) % LINE_PAGE;
+    if (n == LINE_PAGE || !is_large(r))
+        return;
+    memmove(at + n, at, r->tail - r->head);
+    r->head += n;
+    r->scan += n;
+    r->tail += n;
+}
+
 /* Makes room after the partial line [head, tail). A chunk without other holders is reused; otherwise it
  * stays with its holders, and the partial line moves to a new one. */
 static bool fresh_chunk(struct line_reader *r)
@@ -21,9 +43,10 @@ static bool fresh_chunk(struct line_reader *r)
     size_t part = r->tail - r->head;
     if (r->chunk->refs == 1 && part <= r->chunk->cap / 2) {
         memmove(r->chunk->data, r->chunk->data + r->head, part);
-    } else if (r->chunk->refs == 1 && r->head == 0) {
+    } else if (r->chunk->refs == 1 && r->head <= r->chunk->cap / 4) {
         if (chunk_grow(&r->chunk, r->chunk->cap * 2) < 0)
             return false;
+        align_tail(r);
         return true;
     } else {
         size_t cap = LINE_CHUNK;
@@ -39,6 +62,7 @@ static bool fresh_chunk(struct line_reader *r)
     r->scan -= r->head;
     r->head = 0;
     r->tail = part;
+    align_tail(r);
     return true;
 }
 
@@ -60,10 +84,13 @@ char *line_room(struct line_reader *r, size_t *ret_n)
     if (r->head == r->tail && r->chunk->refs == 1)
         r->head = r->scan = r->tail = 0;
     /* One byte stays free after the data, for the '\n' of a last line that has none. */
-    if (r->chunk->cap - r->tail <= 1 && !fresh_chunk(r))
+    if (r->chunk->cap - r->tail <= (is_large(r) ? LINE_PAGE : 1) && !fresh_chunk(r))
         return NULL;
+    char *to = r->chunk->data + r->tail;
     *ret_n = r->chunk->cap - r->tail - 1;
-    return r->chunk->data + r->tail;
+    if (is_large(r))
+        *ret_n -= (uintptr_t)(to + *ret_n) % LINE_PAGE;
+    return to;
 }
 
 void line_filled(struct line_reader *r, size_t n)
@@ -121,6 +148,12 @@ enum line_result line_give_up(struct line_reader *r, struct line *ret)
     if (line_partial(r) == 0 || r->skipping)
         return LINE_NEED_MORE;
     return too_long(r, NULL, ret);
+}
+
+void line_return(struct line_reader *r, const struct line *line)
+{
+    r->head = (size_t)(line->p - r->chunk->data);
+    r->scan = r->head + line->n;
 }
 
 size_t line_partial(const struct line_reader *r)

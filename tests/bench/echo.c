@@ -1,11 +1,12 @@
 /* echo.c - the bare server of the benchmark.
  *
- *     echo [--flood COUNT SIZE]
+ *     echo [--flood COUNT SIZE | --answer SIZE]
  *
- * Answers initialize, and each request of load.c with its own text (lines.h has the shapes). With
- * --flood it also sends COUNT notifications of SIZE bytes after notifications/initialized. It must not be
- * the slowest part of the chain, so it accepts only the spellings of load.c. It exits with status 1 at any
- * other line, which detects a changed byte of the envelope.
+ * Answers initialize, and each request of load.c with its own text (lines.h has the shapes), or with
+ * --answer with a text of its own, so that the answer has SIZE bytes. With --flood it also sends COUNT
+ * notifications of SIZE bytes after notifications/initialized. It must not be the slowest part of the
+ * chain, so it accepts only the spellings of load.c. It exits with status 1 at any other line, which
+ * detects a changed byte of the envelope.
  *
  * Owns    the input buffer, which grows to the longest line, and one output buffer.
  * Blocks  in read() and write(); the client reads while it writes. */
@@ -25,6 +26,8 @@
 
 static char out[256 << 10];
 static size_t out_len;
+static size_t answer_size; /* --answer; 0: as long as the request */
+static char *answer_text;  /* --answer: the longest text that is needed */
 
 static void die(const char *what, const char *line, size_t len)
 {
@@ -89,6 +92,10 @@ static void answer(char *line, size_t len)
 
     char *text = comma + LEN(REQUEST_TEXT);
     size_t text_len = (size_t)(end - text) - LEN(REQUEST_END);
+    if (answer_size > 0) {
+        text = answer_text;
+        text_len = answer_size - LEN(ANSWER_HEAD ANSWER_TEXT ANSWER_END) - (size_t)(comma - id);
+    }
     out_add(ANSWER_HEAD, LEN(ANSWER_HEAD));
     out_add(id, (size_t)(comma - id));
     out_add(ANSWER_TEXT, LEN(ANSWER_TEXT));
@@ -122,19 +129,36 @@ static void flood(size_t count, size_t size)
     free(line);
 }
 
+static bool set_answer(size_t size)
+{
+    if (size < ANSWER_MIN_SIZE || size > ANSWER_MAX_SIZE)
+        return false;
+    answer_size = size;
+    answer_text = malloc(size);
+    if (answer_text == NULL)
+        die("no memory", "", 0);
+    lines_fill(answer_text, size, false);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     size_t flood_n = 0;
     size_t flood_size = 0;
     bool usage_ok = argc == 1;
+    if (argc == 3 && strcmp(argv[1], "--answer") == 0)
+        usage_ok = set_answer(strtoul(argv[2], NULL, 10));
     if (argc == 4 && strcmp(argv[1], "--flood") == 0) {
         flood_n = strtoul(argv[2], NULL, 10);
         flood_size = strtoul(argv[3], NULL, 10);
         usage_ok = flood_n <= FLOOD_MAX && flood_size >= FLOOD_MIN_SIZE && flood_size <= COPY_MAX;
     }
     if (!usage_ok) {
-        fprintf(stderr, "usage: echo [--flood COUNT SIZE], SIZE from %zu to %zu\n", FLOOD_MIN_SIZE,
-                COPY_MAX);
+        fprintf(
+            stderr,
+            "usage: echo [--flood COUNT SIZE | --answer SIZE], SIZE from %zu to %zu, or from %zu "
+            "to %zu\n",
+            FLOOD_MIN_SIZE, COPY_MAX, ANSWER_MIN_SIZE, ANSWER_MAX_SIZE);
         return 2;
     }
 

@@ -7,13 +7,14 @@
  * echo. Three workloads:
  *
  *   requests   --count messages of --size bytes, at most --window of them unanswered (1: round
- *              trips one after the other). --seconds bounds the time as well.
+ *              trips one after the other). --seconds bounds the time as well. Answers are as long, or of
+ *              --answer bytes.
  *   --flood    waits for COUNT notifications of --size bytes (the server is echo --flood).
  *   --starts   starts COMMAND N times and measures from before the fork to the answer of
  *              initialize, then from the end of its stdin to its exit.
  *
  * A round trip starts when its request is ready to be written, so it includes waiting for a full pipe.
- * "mb_per_s" counts the bytes of one direction; the other direction carries the same number. "cpu_us" is the CPU time
+ * "mb_per_s" counts the bytes of one direction, of the one with the longer messages. "cpu_us" is the CPU time
  * of our processes (ours.h) for a message, until the last of them has exited; "pss_kb" their highest memory (--pss).
  *
  * Owns    the child: on a failure it is killed, and its output is shown.
@@ -50,15 +51,18 @@
     ((size_t)64 << 10) /* of longer answers only both ends of this length are compared */
 
 struct options {
-    size_t count;    /* requests measured */
-    size_t warm;     /* requests before those */
-    size_t size;     /* bytes of a message, its newline included */
+    size_t count; /* requests measured */
+    size_t warm;  /* requests before those */
+    size_t size;  /* bytes of a message, its newline included */
+    size_t
+        answer; /* bytes of an answer, likewise; COMMAND ends in echo --answer BYTES. 0: as its request */
     size_t window;   /* most requests unanswered */
     size_t flood;    /* notifications awaited; 0: another workload */
     size_t starts;   /* times to start; 0: another workload */
     double seconds;  /* stop sending after this long; 0: no limit */
     size_t pause_ms; /* before each request, with --window 1 */
     bool pin;        /* this process on the first core, the child on the second */
+    bool two;        /* this process and the child on the first two cores */
     bool socket;     /* socket pairs instead of pipes, as Node gives them */
     bool source;     /* texts look like source code: escapes and UTF-8 */
     bool distinct;   /* each text begins with the request's id: no two are equal */
@@ -148,20 +152,20 @@ static double times_us(double part)
     return (double)times.max_ns / 1e3;
 }
 
-/* The first or the second core this process may use. */
-static void pin_to(int which)
+/* n of the cores that this process may use, from the first (0) or the second (1) on. */
+static void pin_to(int which, int n)
 {
     static cpu_set_t allowed; /* read once: after pinning it has one core only */
-    cpu_set_t one;
-    CPU_ZERO(&one);
+    cpu_set_t some;
+    CPU_ZERO(&some);
     if (CPU_COUNT(&allowed) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) < 0)
         die("sched_getaffinity: %s", strerror(errno));
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && which-- == 0)
-            CPU_SET(cpu, &one);
-    if (CPU_COUNT(&one) != 1)
-        die("--pin needs two cores");
-    if (sched_setaffinity(0, sizeof one, &one) < 0)
+        if (CPU_ISSET(cpu, &allowed) && which-- <= 0 && n-- > 0)
+            CPU_SET(cpu, &some);
+    if (n > 0)
+        die("--pin and --two-cores need two cores");
+    if (sched_setaffinity(0, sizeof some, &some) < 0)
         die("sched_setaffinity: %s", strerror(errno));
 }
 
@@ -183,7 +187,7 @@ static void child_start(const struct options *o)
     if (pid == 0) {
         setpgid(0, 0);
         if (o->pin)
-            pin_to(1);
+            pin_to(1, 1);
         if (dup2(in[0], STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0)
             _exit(127);
         signal(SIGPIPE, SIG_DFL);
@@ -359,21 +363,6 @@ static void digits_set(char *at, size_t digits, uint64_t value)
         at[d] = (char)('0' + value % 10);
 }
 
-/* The text of a request: plain words, or source code as a JSON string. */
-static void text_fill(char *p, size_t n, bool source)
-{
-    static const char plain[] = "The quick brown fox jumps over the lazy dog and runs away. ";
-    static const char code[] =
-        "int main(void)\\n{\\n\\tprintf(\\\"h\xc3\xa9llo, %s\\\\n\\\", name);\\n"
-        "\\treturn strlen(name) > 0 ? 0 : 1; // done\\n}\\n\\n";
-    const char *unit = source ? code : plain;
-    size_t unit_len = source ? LEN(code) : LEN(plain);
-    size_t whole = source ? n - n % unit_len : n; /* do not split an escape */
-    memset(p, 'x', n);
-    for (size_t i = 0; i < whole; i++)
-        p[i] = unit[i % unit_len];
-}
-
 static void answer_check(const char *got, const char *want, size_t size)
 {
     size_t end = size < COMPARE_ALL ? size : COMPARE_ALL;
@@ -392,7 +381,7 @@ static struct traffic requests_run(const struct options *o)
     if (batch_max > o->window)
         batch_max = o->window;
     char *out = malloc(batch_max * o->size);
-    char *want = malloc(o->size);
+    char *want = malloc(o->answer);
     uint64_t *sent_ns = calloc(o->window, sizeof *sent_ns);
     if (out == NULL || want == NULL || sent_ns == NULL)
         die("no memory");
@@ -402,12 +391,13 @@ static struct traffic requests_run(const struct options *o)
     char *p = out;
     memcpy(p, REQUEST_HEAD, LEN(REQUEST_HEAD));
     memcpy(p + LEN(REQUEST_HEAD) + ID_DIGITS, REQUEST_TEXT, LEN(REQUEST_TEXT));
-    text_fill(p + LEN(REQUEST_HEAD REQUEST_TEXT) + ID_DIGITS, text_len, o->source);
+    lines_fill(p + LEN(REQUEST_HEAD REQUEST_TEXT) + ID_DIGITS, text_len, o->source);
     memcpy(p + o->size - LEN(REQUEST_END), REQUEST_END, LEN(REQUEST_END));
     memcpy(want, ANSWER_HEAD, LEN(ANSWER_HEAD));
     memcpy(want + LEN(ANSWER_HEAD) + ID_DIGITS, ANSWER_TEXT, LEN(ANSWER_TEXT));
-    text_fill(want + LEN(ANSWER_HEAD ANSWER_TEXT) + ID_DIGITS, text_len, o->source);
-    memcpy(want + o->size - LEN(ANSWER_END), ANSWER_END, LEN(ANSWER_END));
+    text_len = o->answer - ID_DIGITS - LEN(ANSWER_HEAD ANSWER_TEXT ANSWER_END);
+    lines_fill(want + LEN(ANSWER_HEAD ANSWER_TEXT) + ID_DIGITS, text_len, o->source);
+    memcpy(want + o->answer - LEN(ANSWER_END), ANSWER_END, LEN(ANSWER_END));
     for (size_t i = 1; i < batch_max; i++)
         memcpy(out + i * o->size, out, o->size);
 
@@ -455,13 +445,13 @@ static struct traffic requests_run(const struct options *o)
         if (!input_fill())
             die("the output ended after %zu answers", answered);
         last = now_ns();
-        while (input.tail - input.head >= o->size) {
+        while (input.tail - input.head >= o->answer) {
             digits_set(want + LEN(ANSWER_HEAD), ID_DIGITS, FIRST_ID + answered);
             if (o->distinct)
                 digits_set(want + LEN(ANSWER_HEAD ANSWER_TEXT) + ID_DIGITS, ID_DIGITS,
                            FIRST_ID + answered);
-            answer_check(input.buf + input.head, want, o->size);
-            input.head += o->size;
+            answer_check(input.buf + input.head, want, o->answer);
+            input.head += o->answer;
             times_add(last - sent_ns[answered % o->window]);
             if (++answered == o->warm) {
                 times_clear();
@@ -545,7 +535,8 @@ static void traffic_run(const struct options *o)
     printf("{\"workload\":\"%s\",\"size\":%zu,\"window\":%zu,\"messages\":%zu,"
            "\"elapsed_s\":%.6f,\"per_s\":%.1f,\"mb_per_s\":%.2f,",
            o->flood > 0 ? "flood" : "requests", o->size, o->window, t.measured, t.elapsed_s,
-           n / t.elapsed_s, n * (double)o->size / t.elapsed_s / 1e6);
+           n / t.elapsed_s,
+           n * (double)(o->answer > o->size ? o->answer : o->size) / t.elapsed_s / 1e6);
     if (o->flood == 0)
         printf("\"median_us\":%.2f,\"p99_us\":%.2f,\"p999_us\":%.2f,\"max_us\":%.2f,",
                times_us(0.5), times_us(0.99), times_us(0.999), (double)times.max_ns / 1e3);
@@ -558,6 +549,8 @@ static const char help[] =
     "  --count N      requests to measure (10000)\n"
     "  --warm N       requests before those (0)\n"
     "  --size BYTES   length of a message with its newline (300)\n"
+    "  --answer BYTES length of an answer (that of the request; COMMAND ends in echo --answer "
+    "BYTES)\n"
     "  --window N     most requests unanswered (1)\n"
     "  --seconds S    stop sending after S seconds\n"
     "  --flood N      wait for N notifications instead (COMMAND ends in echo --flood N SIZE)\n"
@@ -567,6 +560,7 @@ static const char help[] =
     "  --pause MS     wait before each request\n"
     "  --socket       socket pairs instead of pipes, as Node gives a child\n"
     "  --pin          this process on one core, COMMAND on another\n"
+    "  --two-cores    this process and COMMAND on two cores\n"
     "  --spin         ask again and again for an answer instead of sleeping\n"
     "  --pss          measure the memory of our processes meanwhile; implies --spin\n";
 
@@ -586,6 +580,7 @@ int main(int argc, char **argv)
         COUNT,
         WARM,
         SIZE,
+        ANSWER,
         WINDOW,
         SECONDS,
         FLOOD,
@@ -595,6 +590,7 @@ int main(int argc, char **argv)
         SOCKET,
         PAUSE,
         PIN,
+        TWO,
         PSS,
         SPIN,
         HELP
@@ -603,6 +599,7 @@ int main(int argc, char **argv)
         {"count", required_argument, NULL, COUNT},
         {"warm", required_argument, NULL, WARM},
         {"size", required_argument, NULL, SIZE},
+        {"answer", required_argument, NULL, ANSWER},
         {"window", required_argument, NULL, WINDOW},
         {"seconds", required_argument, NULL, SECONDS},
         {"flood", required_argument, NULL, FLOOD},
@@ -612,6 +609,7 @@ int main(int argc, char **argv)
         {"socket", no_argument, NULL, SOCKET},
         {"pause", required_argument, NULL, PAUSE},
         {"pin", no_argument, NULL, PIN},
+        {"two-cores", no_argument, NULL, TWO},
         {"pss", no_argument, NULL, PSS},
         {"spin", no_argument, NULL, SPIN},
         {"help", no_argument, NULL, HELP},
@@ -631,6 +629,9 @@ int main(int argc, char **argv)
             break;
         case SIZE:
             o.size = number("size", optarg, min_size, MAX_SIZE);
+            break;
+        case ANSWER:
+            o.answer = number("answer", optarg, ANSWER_MIN_SIZE, ANSWER_MAX_SIZE);
             break;
         case WINDOW:
             o.window = number("window", optarg, 1, MAX_WINDOW);
@@ -663,6 +664,9 @@ int main(int argc, char **argv)
         case PIN:
             o.pin = true;
             break;
+        case TWO:
+            o.two = true;
+            break;
         case SPIN:
             spin = true;
             break;
@@ -683,9 +687,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (!ours_watch())
         die("prctl: %s", strerror(errno));
+    if (o.answer > 0 && (o.source || o.distinct))
+        die("with --answer all texts are plain words");
+    if (o.answer == 0)
+        o.answer = o.size;
     if (o.pin)
-        pin_to(0);
-    input.cap = o.size + ((size_t)1 << 20);
+        pin_to(0, 1);
+    else if (o.two)
+        pin_to(0, 2);
+    input.cap = o.answer + ((size_t)1 << 20);
     input.buf = malloc(input.cap);
     if (input.buf == NULL)
         die("no memory");

@@ -11,6 +11,21 @@ int pipe_open(int fd[2], int flags)
     return pipe2(fd, O_CLOEXEC | flags) == 0 ? 0 : MI_EIO;
 }
 
+/* A user may have /proc/sys/fs/pipe-user-pages-soft pages in all pipes that are larger than the usual 64 KiB; see pipe(7)
+ * for what follows beyond that. */
+size_t pipe_widen(int fd, size_t n)
+{
+    int before = fcntl(fd, F_GETPIPE_SZ);
+    if (before < 0 || (size_t)before >= n || fcntl(fd, F_SETPIPE_SZ, (int)n) < 0)
+        return 0;
+    return (size_t)before;
+}
+
+bool pipe_narrow(int fd, size_t n)
+{
+    return fcntl(fd, F_SETPIPE_SZ, (int)n) >= 0 || errno != EBUSY;
+}
+
 /* ---- channels ------------------------------------------------------------------------------- */
 
 /* Room for one descriptor. */

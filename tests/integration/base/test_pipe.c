@@ -45,6 +45,27 @@ static void test_pipe_descriptors_are_not_inherited(void **state)
     close(fd[1]);
 }
 
+static void test_pipe_is_wide_until_it_is_narrowed(void **state)
+{
+    (void)state;
+    int fd[2];
+    char lots[8192] = {0};
+    assert_int_equal(pipe_open(fd, O_NONBLOCK), 0);
+    assert_int_equal(fcntl(fd[1], F_SETPIPE_SZ, 4096), 4096);
+    assert_int_equal(pipe_widen(fd[0], 65536), 4096);
+    assert_int_equal(fcntl(fd[1], F_GETPIPE_SZ), 65536);
+    assert_int_equal(pipe_widen(fd[0], 32768), 0); /* it holds more */
+    assert_int_equal(write(fd[1], lots, sizeof lots), sizeof lots);
+    assert_false(pipe_narrow(fd[0], 4096));
+    assert_int_equal(read(fd[0], lots, sizeof lots), sizeof lots);
+    assert_true(pipe_narrow(fd[0], 4096));
+    assert_int_equal(fcntl(fd[1], F_GETPIPE_SZ), 4096);
+    close(fd[0]);
+    close(fd[1]);
+    assert_int_equal(pipe_widen(end[0], 65536), 0); /* a socket */
+    assert_true(pipe_narrow(end[0], 4096));
+}
+
 static void test_channel_messages_keep_their_boundaries(void **state)
 {
     (void)state;
@@ -134,6 +155,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_pipe_descriptors_are_not_inherited),
+        T(test_pipe_is_wide_until_it_is_narrowed),
         T(test_channel_messages_keep_their_boundaries),
         T(test_channel_full_loses_messages_and_does_not_block),
         T(test_channel_tells_of_its_other_end),

@@ -36,7 +36,9 @@ struct fixture {
         log; /* calls that were made: line, Long, last, end, broken (a write failed), unfinished */
     uint64_t bytes; /* reported by read_bytes */
     size_t lines;
-    bool stage; /* add lines to the outbox */
+    bool stage;        /* add lines to the outbox */
+    bool waits;        /* lines of 10 bytes and more must wait */
+    int64_t waited_us; /* as told last */
 };
 
 static void forward(struct fixture *f, const struct line *line)
@@ -103,8 +105,16 @@ static void on_no_memory(struct relay *r)
     buf_addc(&f->log, 'm');
 }
 
-static const struct relay_calls calls = {on_line,         on_long,  on_last,       on_ended,
-                                         on_write_failed, on_bytes, on_unfinished, on_no_memory};
+static bool on_must_wait(struct relay *r, size_t n, int64_t waited_us)
+{
+    struct fixture *f = r->data;
+    f->waited_us = waited_us;
+    return f->waits && n >= 10;
+}
+
+static const struct relay_calls calls = {on_line,       on_long,         on_last,
+                                         on_ended,      on_write_failed, on_bytes,
+                                         on_unfinished, on_no_memory,    on_must_wait};
 
 static int set_up(void **state)
 {
@@ -133,6 +143,7 @@ static int tear_down(void **state)
     relay_close(&f->r);
     relay_close(&f->r);
     outbox_close(&f->box);
+    chunk_rest();
     if (f->in_w >= 0)
         close(f->in_w);
     if (f->out_r >= 0)
@@ -522,6 +533,104 @@ static void test_relay_growing_line_is_not_reported(void **state)
     assert_false(ev_is_active(&f->r.unfinished_timer));
 }
 
+static void test_relay_line_that_must_wait_is_handled_later_and_in_order(void **state)
+{
+    struct fixture *f = *state;
+    static const char text[] = "one\na longer line\nlast\n";
+    f->waits = true;
+    put(f, text, sizeof text - 1);
+    while ((f->r.stops & RELAY_WAITS) == 0)
+        turn(f);
+    assert_int_equal(f->lines, 1);
+    assert_int_equal(f->r.waiting_n, strlen("a longer line"));
+    assert_int_equal(f->waited_us, 0);
+    assert_true(relay_is_paused(&f->r));
+    put(f, "more\n", 5);
+    usleep(2000);
+    turn(f);
+    relay_read_available(&f->r); /* nothing more is read */
+    assert_int_equal(f->bytes, sizeof text - 1);
+    relay_continue(&f->r); /* it must still wait */
+    assert_in_range(f->waited_us, 1, 20000000);
+    f->waits = false;
+    relay_pause(&f->r, RELAY_HELD, true);
+    relay_continue(&f->r);
+    assert_int_equal(f->lines, 1);
+    relay_pause(&f->r, RELAY_HELD, false);
+    relay_continue(&f->r);
+    assert_int_equal(f->lines, 3);
+    assert_false(relay_is_paused(&f->r));
+    while (f->got.n < sizeof text - 1 + 5) {
+        turn(f);
+        take(f, 100);
+    }
+    assert_string_equal(buf_str(&f->got), "one\na longer line\nlast\nmore\n");
+    relay_continue(&f->r); /* nothing waits */
+    assert_int_equal(f->lines, 4);
+}
+
+static void test_relay_stopped_forgets_the_line_that_waits(void **state)
+{
+    struct fixture *f = *state;
+    f->waits = true;
+    put(f, "a longer line\n", 14);
+    while ((f->r.stops & RELAY_WAITS) == 0)
+        turn(f);
+    relay_stop_reading(&f->r);
+    relay_continue(&f->r);
+    assert_int_equal(f->lines, 0);
+    assert_false(f->r.stops & RELAY_WAITS);
+}
+
+static size_t pipe_size(int fd)
+{
+    int n = fcntl(fd, F_GETPIPE_SZ);
+    assert_true(n > 0);
+    return (size_t)n;
+}
+
+/* Reads n bytes of a line, and does not take what is written. */
+static void put_part(struct fixture *f, size_t n)
+{
+    char part[4096];
+    memset(part, 'x', sizeof part);
+    int64_t until = clock_mono_us() + 20000000;
+    for (size_t to = line_partial(&f->r.lines) + n, left = n; line_partial(&f->r.lines) < to;) {
+        left -= put(f, part, size_min(left, sizeof part));
+        turn(f);
+        assert_true(clock_mono_us() < until);
+    }
+}
+
+static void test_relay_pipes_are_wide_while_a_long_line_passes(void **state)
+{
+    struct fixture *f = *state;
+    size_t in = pipe_size(f->in_w), out = pipe_size(f->out_r);
+    put_part(f, RELAY_WIDE_AT / 2);
+    assert_int_equal(pipe_size(f->in_w), in);
+    assert_false(relay_is_wide(&f->r));
+    put_part(f, 3 * RELAY_WIDE_AT);
+    assert_int_equal(pipe_size(f->in_w), RELAY_WIDE);
+    assert_int_equal(pipe_size(f->out_r), out);
+    put(f, "\n", 1);
+    while (f->lines == 0)
+        turn(f);
+    assert_int_equal(pipe_size(f->out_r), RELAY_WIDE);
+    relay_narrow(&f->r);
+    assert_int_equal(pipe_size(f->in_w), in);
+    assert_int_equal(pipe_size(f->out_r), RELAY_WIDE); /* it is full */
+    turn(f);
+    assert_false(relay_is_wide(&f->r)); /* nobody need try again before something is read from it */
+    while (f->got.n <= 3 * RELAY_WIDE_AT + RELAY_WIDE_AT / 2) {
+        turn(f);
+        take(f, 4096);
+    }
+    assert_true(relay_is_wide(&f->r));
+    relay_narrow(&f->r);
+    assert_int_equal(pipe_size(f->out_r), out);
+    assert_false(relay_is_wide(&f->r));
+}
+
 /* A line that is not read may be complete. */
 static void test_relay_unfinished_line_is_not_reported_while_held(void **state)
 {
@@ -664,6 +773,9 @@ int main(void)
         T(test_relay_reading_pauses_while_too_much_is_unsent),
         T(test_relay_held_reads_nothing_until_released),
         T(test_relay_paced_reads_only_when_told),
+        T(test_relay_line_that_must_wait_is_handled_later_and_in_order),
+        T(test_relay_stopped_forgets_the_line_that_waits),
+        T(test_relay_pipes_are_wide_while_a_long_line_passes),
         T(test_relay_write_failure_is_reported_once),
         T(test_relay_closed_counts_bytes_never_read),
         T(test_relay_closed_reader_is_noticed_without_a_write),

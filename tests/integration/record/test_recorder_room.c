@@ -769,24 +769,44 @@ static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void
     orders->stores = false;
     add(f, 20 * MIB);
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
-    assert_false(recorder_lags(f->r, MIB / 2)); /* not a long line */
-    assert_false(recorder_lags(f->r, 3 * MIB));
-    assert_true(recorder_lags(f->r, 8 * MIB));
-    assert_true(recorder_lags(f->r, 8 * MIB));
+    assert_false(recorder_lags(f->r, MIB / 2, 0)); /* not a long line */
+    assert_false(recorder_lags(f->r, 3 * MIB, 0));
+    assert_true(recorder_lags(f->r, 8 * MIB, 0));
+    assert_true(recorder_lags(f->r, 8 * MIB, RECORDER_LAG_US - 1));
+    recorder_lag_watch(f->r, 8 * MIB, 0);
     orders->stores = true;
     int changed = f->changed;
     /* the proxy waits already: it is told when something is stored, however soon that is */
-    while (f->changed == changed || recorder_lags(f->r, 8 * MIB))
+    while (f->changed == changed || recorder_lags(f->r, 8 * MIB, 0))
         ev_run(f->loop, EVRUN_ONCE);
     assert_true(ring_is_stored(&f->r->ring));
-    assert_false(recorder_lags(f->r, 64 * MIB)); /* nothing to wait for */
+    assert_false(recorder_lags(f->r, 64 * MIB, 0)); /* nothing to wait for */
+    changed = f->changed;
+    recorder_lag_watch(f->r, 64 * MIB, 0); /* it has changed before: told at once */
+    while (f->changed == changed)
+        ev_run(f->loop, EVRUN_ONCE);
+}
 
-    orders->stores = false; /* not for long */
+static void test_recorder_lags_no_longer_than_a_second(void **state)
+{
+    struct fixture *f = *state;
+    begin_pass(f);
+    orders->stores = false;
     add(f, 20 * MIB);
     assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
-    assert_true(recorder_lags(f->r, 8 * MIB));
-    while (recorder_lags(f->r, 8 * MIB))
+    int64_t since = clock_mono_us();
+    int changed = f->changed;
+    ev_now_update(f->loop);
+    recorder_lag_watch(f->r, 8 * MIB, RECORDER_LAG_US - 50000);
+    while (f->changed == changed)
         ev_run(f->loop, EVRUN_ONCE);
+    assert_in_range(clock_mono_us() - since, 40000, DEADLINE_US);
+    assert_false(recorder_lags(f->r, 8 * MIB, RECORDER_LAG_US));
+    assert_false(recorder_lags(f->r, 9 * MIB, 0)); /* nor does the next line wait */
+    assert_false(recorder_lags(f->r, 2 * MIB, 0)); /* that one need not */
+    assert_true(recorder_lags(f->r, 9 * MIB, 0));
+    assert_true(recorder_lags(f->r, 60 * MIB, RECORDER_LAG_US)); /* it would not fit */
+    assert_false(recorder_lags(f->r, 60 * MIB, RECORDER_LAG_FULL_US));
     assert_false(ring_is_stored(&f->r->ring));
 }
 
@@ -887,6 +907,7 @@ int main(void)
         TEST(test_recorder_close_waits_for_the_previous_tools),
         TEST(test_recorder_works_without_a_directory_for_journals),
         TEST(test_recorder_lags_while_a_long_line_would_take_too_much_memory),
+        TEST(test_recorder_lags_no_longer_than_a_second),
         TEST(test_recorder_paces_the_client_while_half_of_the_journal_is_not_stored),
         TEST(test_recorder_returns_the_memory_of_a_burst),
     };

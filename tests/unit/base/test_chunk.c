@@ -94,6 +94,14 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_false(chunk_is_kept()); /* it is in use */
     chunk_drop(next);
     assert_true(chunk_is_kept());
+    struct chunk *few = chunk_new((size_t)64 << 10); /* not for so few bytes */
+    assert_non_null(few);
+    assert_ptr_not_equal(few, large);
+    chunk_drop(few);
+    next = chunk_new((size_t)256 << 10);
+    assert_ptr_equal(next, large);
+    assert_int_equal(next->refs, 1);
+    chunk_drop(next);
     chunk_rest();
     assert_false(chunk_is_kept());
     chunk_rest();

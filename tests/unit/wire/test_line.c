@@ -229,6 +229,66 @@ static void test_line_long_line_is_complete_and_its_memory_freed(void **state)
     line_close(&r);
 }
 
+static void test_line_returned_is_the_next_line_again(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, 1000);
+    feed(&r, "one\ntwo\n\npart", 13);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(line_next(&r, &line), LINE_READY);
+        assert_true(slice_is((struct slice){line.p, line.n}, "two"));
+        line_return(&r, &line);
+    }
+    feed(&r, "ial\n", 4);
+    struct log l = {"", 0};
+    drain(&r, &l);
+    assert_string_equal(l.text, "two||partial|");
+    line_close(&r);
+}
+
+/* Wherever a long line begins, its bytes stay the same, and those read last are at the start of a page. */
+static void test_line_long_line_is_read_to_whole_pages(void **state)
+{
+    (void)state;
+    size_t n = 2 * CHUNK_LARGE + 7, most = (size_t)4 << 20;
+    char *text = malloc(n);
+    assert_non_null(text);
+    for (size_t i = 0; i < n; i++)
+        text[i] = (char)('a' + i % 23);
+    for (size_t before = 0; before < 70000; before += 9973) {
+        struct line_reader r;
+        struct line line;
+        line_open(&r, most);
+        feed(&r, text, before);
+        feed(&r, "\n", 1);
+        assert_int_equal(line_next(&r, &line), LINE_READY);
+        char *at = NULL;
+        for (size_t done = 0, part; done < n; done += part) {
+            at = line_room(&r, &part);
+            assert_non_null(at);
+            part = size_min(size_min(part, 4096), n - done);
+            memcpy(at, text + done, part);
+            line_filled(&r, part);
+            if (r.chunk->cap > CHUNK_LARGE) /* each time, and the line does not move again */
+                assert_int_equal((uintptr_t)at % 4096, 0);
+        }
+        assert_true(r.chunk->cap > CHUNK_LARGE);
+        assert_true(r.head < (size_t)32 << 10);
+        feed(&r, "\nnext\n", 6);
+        assert_int_equal(line_next(&r, &line), LINE_READY);
+        assert_int_equal(line.n, n);
+        assert_memory_equal(line.p, text, n);
+        assert_int_equal(line_next(&r, &line), LINE_READY);
+        assert_true(slice_is((struct slice){line.p, line.n}, "next"));
+        line_close(&r);
+    }
+    free(text);
+    chunk_rest();
+}
+
 /* The lines of a held chunk are kept, whatever is read afterwards. */
 static void test_line_held_chunk_keeps_its_lines(void **state)
 {
@@ -391,6 +451,8 @@ int main(void)
         cmocka_unit_test(test_line_too_long_is_reported_once_and_the_next_reads_normally),
         cmocka_unit_test(test_line_end_of_stream_inside_a_too_long_line_returns_nothing),
         cmocka_unit_test(test_line_endless_line_is_rejected_in_bounded_memory),
+        cmocka_unit_test(test_line_returned_is_the_next_line_again),
+        cmocka_unit_test(test_line_long_line_is_read_to_whole_pages),
         cmocka_unit_test(test_line_long_line_is_complete_and_its_memory_freed),
         cmocka_unit_test(test_line_held_chunk_keeps_its_lines),
         cmocka_unit_test(test_line_unfinished_last_line_has_room_for_a_newline),
