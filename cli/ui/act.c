@@ -36,6 +36,10 @@ static int common_key(struct ui *u, enum action x)
         stack_close(u);
     else if (x == ACTION_SERVERS)
         return servers_open(u);
+    else if (x == ACTION_PROBLEMS && v == &problems_view)
+        stack_close(u);
+    else if (x == ACTION_PROBLEMS)
+        return problems_open(u);
     else if (x == ACTION_REPAINT)
         screen_repaint();
     else if (x == ACTION_SEARCH && v->search != NULL)

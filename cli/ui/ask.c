@@ -87,6 +87,8 @@ static int answered(struct ui *u, enum asking what, const char *text)
             return export_to(u, u->file_name, u->replaces_call, true);
         ui_say(u, "nothing was written");
         return 0;
+    case ASK_DONE:
+        return strcmp(text, "y") == 0 || strcmp(text, "yes") == 0 ? problems_done(u) : 0;
     case ASK_NOTHING:
         break;
     }
@@ -97,7 +99,8 @@ int ask_press(struct ui *u, int key)
 {
     enum asking what = u->asking;
     char text[PROMPT_MAX + 1];
-    if (what == ASK_REPLACE && (key == 'y' || key == 'n')) { /* without Enter */
+    if ((what == ASK_REPLACE || what == ASK_DONE) &&
+        (key == 'y' || key == 'n')) { /* without Enter */
         u->asking = ASK_NOTHING;
         return answered(u, what, key == 'y' ? "y" : "n");
     }

@@ -87,6 +87,9 @@ static void vault_line(struct ui *u)
                    feed_knows_sessions(u) ? "" : "+", u->sessions.n == 1 ? "" : "s");
     if (live > 0)
         cells_addf(&u->cells, CELLS_GOOD, "  %zu live", live);
+    if (u->problems_n > 0)
+        cells_addf(&u->cells, CELLS_BAD, "  %zu problem%s (!)", u->problems_n,
+                   u->problems_n == 1 ? "" : "s");
     if (u->filtered) {
         cells_adds(&u->cells, CELLS_DIM, "  filter: ");
         cells_adds(&u->cells, CELLS_WAIT, u->filter);
@@ -125,6 +128,8 @@ static const char *question_of(enum asking what)
         return "| ";
     case ASK_REPLACE:
         return "the file exists; replace it? (y/n) ";
+    case ASK_DONE:
+        return "is it solved? its file is removed (y/n) ";
     case ASK_NOTHING:
         break;
     }

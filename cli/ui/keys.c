@@ -26,6 +26,8 @@ static const struct keys_row rows[] = {
     {ACTION_ZOOM, {'z'}, "z", "one pane on the whole screen, and back"},
     {ACTION_OVERVIEW, {'o'}, "o", "overview of the session, and back"},
     {ACTION_SERVERS, {'S'}, "S", "all running servers, and back"},
+    {ACTION_PROBLEMS, {'!'}, "!", "problems that need a person, and back"},
+    {ACTION_DONE, {'D'}, "D", "there: remove one that is solved"},
 
     {ACTION_NONE, {0}, "Finding", NULL},
     {ACTION_FILTER, {'f'}, "f", "filter, as `search`: status:error text"},

@@ -321,8 +321,9 @@ static int draw_main(struct ui *u, const struct area *all)
 
 static const struct hint of_sessions[] = {
     {ACTION_OPEN, "open"},     {ACTION_SERVERS, "servers"},   {ACTION_DIFF, "compare"},
-    {ACTION_FILTER, "filter"}, {ACTION_OVERVIEW, "overview"}, {ACTION_EXPORT, "export"},
-    {ACTION_SEARCH, "search"}, {ACTION_NEXT_PANE, "panes"},   {ACTION_NONE, NULL},
+    {ACTION_FILTER, "filter"}, {ACTION_OVERVIEW, "overview"}, {ACTION_PROBLEMS, "problems"},
+    {ACTION_EXPORT, "export"}, {ACTION_SEARCH, "search"},     {ACTION_NEXT_PANE, "panes"},
+    {ACTION_NONE, NULL},
 };
 
 static const struct hint of_list[] = {

@@ -100,6 +100,8 @@ static int loop(struct ui *u, struct watch *w)
             st = open_late(u);
         if (st == 0 && r == WATCH_LOOK)
             st = feed_changes(u, &changes);
+        if (st == 0)
+            st = problems_count(u);
         if (st == 0 && u->seek.on)
             st = seek_step(u);
         if (st == 0)

@@ -31,6 +31,7 @@ enum asking {
     ASK_DIFF,
     ASK_PIPE,
     ASK_REPLACE, /* an existing file: y or n */
+    ASK_DONE,    /* an escalation: y or n */
 };
 
 /* ---- views ---- */
@@ -60,8 +61,8 @@ struct view_ops {
     const struct hint *hints[PANES]; /* by the pane that has the focus; without panes the first */
 };
 
-extern const struct view_ops main_view, help_view, overview_view, servers_view;
-#define VIEWS_MAX 7 /* each once, and the bottom again */
+extern const struct view_ops main_view, help_view, overview_view, servers_view, problems_view;
+#define VIEWS_MAX 9 /* each once, and the bottom again */
 
 struct layer {
     const struct view_ops *view;
@@ -175,8 +176,11 @@ struct ui {
     struct shown shown;
     char search[PROMPT_MAX + 1]; /* the last one; "": none */
     struct seek seek;
-    struct servers *servers; /* owned; NULL: they are not shown */
-    struct compare *compare; /* owned; NULL: no recordings are compared */
+    struct servers *servers;   /* owned; NULL: they are not shown */
+    size_t problems_n;         /* escalations */
+    int64_t problems_us;       /* when they were counted */
+    struct problems *problems; /* owned; NULL: they are not shown */
+    struct compare *compare;   /* owned; NULL: no recordings are compared */
 
     struct beside beside;
     struct tool_list tools; /* owned; of the session tools_of, for the notes in the detail */
@@ -284,6 +288,11 @@ void show_close(struct ui *u);
 
 /* ---- running_servers.c ---- */
 MI_MUST int servers_open(struct ui *u);
+
+/* ---- problems.c ---- */
+MI_MUST int problems_open(struct ui *u);
+MI_MUST int problems_done(struct ui *u);  /* removes the selected one */
+MI_MUST int problems_count(struct ui *u); /* at most once a second */
 
 /* ---- copy.c: what is selected: a UID, a message, or the text of a line ---- */
 void copy_selected(struct ui *u, enum detail_copy what);

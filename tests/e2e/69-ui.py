@@ -295,6 +295,49 @@ def _(t):
     s.quit()
 
 
+@case("ui: problems that need a person: listed, read, their call, and removed when they are solved")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, size=(80, 24))
+    s.sees("sessions 1/2")
+    s.keys("!")
+    s.sees("0 problems that need a person")
+    folder = t.vault / "Escalations"
+    folder.mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+        uid, = db.execute("SELECT uid FROM sessions WHERE name = 'files'").fetchone()
+    for name, count, seq in (("20260101T000000.000Z-hang-files", 3, 7), ("20260102T000000.000Z-auth-mail", 1, 0)):
+        seq = f"seq: {seq}\n" if seq else ""
+        (folder / f"{name}.md").write_text(f'---\ncause: x\nserver: "files"\nsession: "{uid}"\n{seq}last_at: "2026-01-01T00:00:09.000Z"\ncount: {count}\n---\n\n# problem of {name}\n\n'
+                                           + "a long line \x1b[31m" * 20 + "\n" + "line\n" * 100 + "the end\n")
+    s.sees("2 problems that need a person", r"hang-files +3 +2026-01-01T00:00:09 +files", "auth-mail +1 ")
+    s.keys("Down", "Enter")
+    s.sees("escalation 20260101T000000.000Z-hang-files.md", "# problem of", gone=["the end"])
+    check("\x1b" not in s.text(), "an escape sequence")
+    s.keys("G")
+    s.sees("the end", gone=["# problem of"])
+    s.keys("Enter")
+    s.sees("call 7 ", "error after")
+    s.keys("q")
+    s.sees("the end")
+    s.keys("D")
+    s.sees("is it solved")
+    s.keys("n")
+    s.sees("the end")
+    s.keys("D", "y")
+    s.sees("1 problem that needs a person", "removed", "auth-mail", gone=["hang-files"])
+    eq([x.name for x in folder.iterdir()], ["20260102T000000.000Z-auth-mail.md"], "what is left")
+    s.keys("D", "y")
+    s.sees("0 problems")
+    s.keys("D", "Enter", "!")
+    s.sees("sessions 2/2", gone=["problems that"])
+    (folder / "20260103T000000.000Z-hang-files.md").write_text("new")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("INSERT INTO events(session_id, t_us, kind) VALUES(1, 1, 'hang')")
+    s.sees(r"2 sessions  1 problem \(!\)")
+    s.quit()
+
+
 @case("ui: at 80x24 a call shows its status, arguments and result, a failed one its error in full, without scrolling")
 def _(t):
     reason = "the file cannot be read, because " + "it is somewhere else, " * 9 + "and that was all"

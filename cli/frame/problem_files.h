@@ -1,0 +1,34 @@
+/* problem_files.h - the problems that need a person: the files in VAULT/Escalations.
+ *
+ * Owns      the directory and the names; problem_files_close() frees them.
+ * Errors    MI_ENOMEM, or MI_EIO with the reason in errno.
+ * Blocks    on the disk. */
+#ifndef MI_CLI_FRAME_PROBLEM_FILES_H
+#define MI_CLI_FRAME_PROBLEM_FILES_H
+
+#include "base/buf.h"
+#include "model/fields.h"
+
+#define PROBLEM_FILE_NAME 256              /* bytes of a file's name, with the NUL */
+#define PROBLEM_FILE_MAX ((size_t)1 << 20) /* of a larger file nothing is read */
+
+struct problem_file {
+    char text[PROBLEM_FILE_NAME];
+};
+
+struct problem_files {
+    int fd;                    /* -1: there is no directory yet */
+    struct problem_file *name; /* owned; in the order of their times, with which they begin */
+    size_t n, cap;
+};
+
+MI_MUST int problem_files_open(struct problem_files *e, const char *vault);
+void problem_files_close(struct problem_files *e); /* also after an error */
+/* A name without its suffix. */
+struct slice problem_files_title(const struct problem_files *e, size_t i);
+/* Appends the text of a file. */
+MI_MUST int problem_files_read(const struct problem_files *e, size_t i, struct buf *text);
+/* Removes the file: the problem is solved. */
+MI_MUST int problem_files_remove(const struct problem_files *e, size_t i);
+
+#endif
