@@ -12,6 +12,13 @@ void ask(struct ui *u, enum asking what, const char *text)
     prompt_set(&u->prompt, text);
 }
 
+void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u))
+{
+    u->yes_no_question = question;
+    u->yes = yes;
+    ask(u, ASK_YES_NO, "");
+}
+
 void ask_file(struct ui *u, bool call)
 {
     char name[PROMPT_MAX + 1];
@@ -61,6 +68,11 @@ static int set_filter(struct ui *u, const char *text)
     return 0;
 }
 
+static bool is_yes(const char *text)
+{
+    return strcmp(text, "y") == 0 || strcmp(text, "yes") == 0;
+}
+
 static int answered(struct ui *u, enum asking what, const char *text)
 {
     switch (what) {
@@ -83,12 +95,12 @@ static int answered(struct ui *u, enum asking what, const char *text)
         }
         return 0;
     case ASK_REPLACE:
-        if (strcmp(text, "y") == 0 || strcmp(text, "yes") == 0)
+        if (is_yes(text))
             return export_to(u, u->file_name, u->replaces_call, true);
         ui_say(u, "nothing was written");
         return 0;
-    case ASK_DONE:
-        return strcmp(text, "y") == 0 || strcmp(text, "yes") == 0 ? problems_done(u) : 0;
+    case ASK_YES_NO:
+        return is_yes(text) ? u->yes(u) : 0;
     case ASK_NOTHING:
         break;
     }
@@ -99,7 +111,7 @@ int ask_press(struct ui *u, int key)
 {
     enum asking what = u->asking;
     char text[PROMPT_MAX + 1];
-    if ((what == ASK_REPLACE || what == ASK_DONE) &&
+    if ((what == ASK_REPLACE || what == ASK_YES_NO) &&
         (key == 'y' || key == 'n')) { /* without Enter */
         u->asking = ASK_NOTHING;
         return answered(u, what, key == 'y' ? "y" : "n");

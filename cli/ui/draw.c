@@ -128,8 +128,7 @@ static const char *question_of(enum asking what)
         return "| ";
     case ASK_REPLACE:
         return "the file exists; replace it? (y/n) ";
-    case ASK_DONE:
-        return "is it solved? its file is removed (y/n) ";
+    case ASK_YES_NO: /* draw_prompt() */
     case ASK_NOTHING:
         break;
     }
@@ -138,13 +137,14 @@ static const char *question_of(enum asking what)
 
 static void draw_prompt(struct ui *u, const struct area *a)
 {
+    const char *question = u->asking == ASK_YES_NO ? u->yes_no_question : question_of(u->asking);
     struct slice typed = {u->prompt.text, u->prompt.n}, head = {u->prompt.text, u->prompt.at};
     cells_begin(&u->cells, 0, u->width, u->ascii);
-    cells_adds(&u->cells, CELLS_LABEL, question_of(u->asking));
+    cells_adds(&u->cells, CELLS_LABEL, question);
     size_t asked = u->cells.column, at = asked + cells_columns(head, u->ascii, 4 * PROMPT_MAX);
     size_t from = at >= u->width ? at - u->width + 1 : 0; /* a long line scrolls */
     cells_begin(&u->cells, from, u->width, u->ascii);
-    cells_adds(&u->cells, CELLS_LABEL, question_of(u->asking));
+    cells_adds(&u->cells, CELLS_LABEL, question);
     cells_add(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
     draw_line(u, a, 0, SCREEN_NORMAL);
     screen_cursor(at - from, a->y);

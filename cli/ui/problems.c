@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #define SHOWN_MAX 1000 /* the newest ones */
+#define REFRESH_US 1000000
 
 struct problem {
     char name[PROBLEM_FILE_NAME]; /* of the file */
@@ -23,8 +23,8 @@ struct problems {
     struct problem *problem; /* owned; newest first */
     size_t n, at;
     struct cursor cursor;
-    struct timespec changed; /* the directory, when it was read */
-    struct buf text;         /* owned; of the one that is shown */
+    int64_t read_us; /* when they were read */
+    struct buf text; /* owned; of the one that is shown */
     char name[PROBLEM_FILE_NAME];
     struct view view; /* of `text` */
 };
@@ -89,23 +89,20 @@ static int read_list(struct problems *l, const struct problem_files *e)
     return 0;
 }
 
-/* Reads them again if the directory has changed. */
+/* Reads them again when a second has passed. */
 static int read_problems(struct ui *u)
 {
     struct problems *l = u->problems;
     struct problem_files e;
-    struct stat s = {0};
+    int64_t now_us = clock_mono_us();
+    if (l->problem != NULL && now_us - l->read_us < REFRESH_US)
+        return 0;
     int st = problem_files_open(&e, u->vault);
-    if (st == 0 && e.fd >= 0 && fstat(e.fd, &s) < 0)
-        st = MI_EIO;
-    bool same = l->problem != NULL && s.st_mtim.tv_sec == l->changed.tv_sec &&
-                s.st_mtim.tv_nsec == l->changed.tv_nsec;
-    if (st == 0 && !same)
+    if (st == 0)
         st = read_list(l, &e);
     if (st == MI_EIO)
         ui_complain(u, "cannot read the escalations: %s", strerror(errno));
-    if (st == 0)
-        l->changed = s.st_mtim;
+    l->read_us = now_us;
     problem_files_close(&e);
     return st == MI_EIO ? 0 : st;
 }
@@ -136,6 +133,26 @@ static int remove_file(const struct problem_files *e, size_t i, struct buf *text
 {
     (void)text;
     return problem_files_remove(e, i);
+}
+
+static int remove_selected(struct ui *u)
+{
+    struct problems *l = u->problems;
+    bool one = stack_top(u)->view == &problem_view;
+    if (!one && l->at >= l->n)
+        return 0;
+    int st = with_file(u, one ? l->name : l->problem[l->at].name, remove_file, NULL);
+    if (st == 0 && one)
+        stack_close(u);
+    if (st == 0)
+        ui_say(u, "removed; if the problem occurs again, there is a new escalation");
+    l->read_us = 0;
+    return st == MI_EIO ? 0 : st;
+}
+
+static void ask_whether_done(struct ui *u)
+{
+    ask_yes_no(u, "is it solved? its file is removed (y/n) ", remove_selected);
 }
 
 /* ---- one ---- */
@@ -216,7 +233,7 @@ static int problem_key(struct ui *u, enum action x)
     else if (x == ACTION_OPEN)
         return open_session(u);
     else if (x == ACTION_DONE)
-        ask(u, ASK_DONE, "");
+        ask_whether_done(u);
     else
         return VIEW_UNKNOWN;
     return 0;
@@ -276,29 +293,15 @@ static int problems_key(struct ui *u, enum action x)
     if (x != ACTION_DONE)
         return VIEW_UNKNOWN;
     if (u->problems->n > 0)
-        ask(u, ASK_DONE, "");
+        ask_whether_done(u);
     return 0;
-}
-
-int problems_done(struct ui *u)
-{
-    struct problems *l = u->problems;
-    bool one = stack_top(u)->view == &problem_view;
-    if (l == NULL || (!one && l->at >= l->n))
-        return 0;
-    int st = with_file(u, one ? l->name : l->problem[l->at].name, remove_file, NULL);
-    if (st == 0 && one)
-        stack_close(u);
-    if (st == 0)
-        ui_say(u, "removed; if the problem occurs again, there is a new escalation");
-    return st == MI_EIO ? 0 : st;
 }
 
 int problems_count(struct ui *u)
 {
     struct problem_files e;
     int64_t now_us = clock_mono_us();
-    if (u->problems_us != 0 && now_us - u->problems_us < 1000000)
+    if (u->problems_us != 0 && now_us - u->problems_us < REFRESH_US)
         return 0;
     int st = problem_files_open(&e, query_vault(u->q));
     u->dirty |= e.n != u->problems_n;

@@ -31,7 +31,7 @@ enum asking {
     ASK_DIFF,
     ASK_PIPE,
     ASK_REPLACE, /* an existing file: y or n */
-    ASK_DONE,    /* an escalation: y or n */
+    ASK_YES_NO,  /* what a view wants to know */
 };
 
 /* ---- views ---- */
@@ -188,6 +188,8 @@ struct ui {
 
     enum asking asking;
     struct prompt prompt;
+    const char *yes_no_question; /* borrowed */
+    int (*yes)(struct ui *u);
     char file_name[PROMPT_MAX + 1]; /* of the export that may be replaced */
     char command[PROMPT_MAX + 1];   /* that got a value last */
     bool replaces_call;
@@ -291,7 +293,6 @@ MI_MUST int servers_open(struct ui *u);
 
 /* ---- problems.c ---- */
 MI_MUST int problems_open(struct ui *u);
-MI_MUST int problems_done(struct ui *u);  /* removes the selected one */
 MI_MUST int problems_count(struct ui *u); /* at most once a second */
 
 /* ---- copy.c: what is selected: a UID, a message, or the text of a line ---- */
@@ -307,6 +308,8 @@ MI_MUST int compare_open(struct ui *u, const char *ref);
 /* ---- ask.c: questions in the footer ---- */
 void ask(struct ui *u, enum asking what, const char *text);
 void ask_file(struct ui *u, bool call); /* for an export */
+/* Calls `yes` after the answer y. question: static. */
+void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u));
 MI_MUST int ask_press(struct ui *u, int key);
 
 /* ---- beside.c: two calls side by side ---- */

@@ -840,6 +840,8 @@ def _(t):
 @case("ui: without a terminal, or with an unknown one, says what to do")
 def _(t):
     small(t)
+    text = fails(t, 2, "ui", "--from", "postgresql://localhost/fleet")
+    check("unknown option --from" in text and "`tail`" in text, text)
     text = fails(t, 2, "ui", "--vault", t.vault)
     check("terminal" in text and "tail" in text, text)
     for term, word in (("no-such-terminal", "no-such-terminal"), ("", "TERM is not set"), ("dumb", "dumb")):
@@ -1087,7 +1089,8 @@ def _(t):
     for seed in (1, 2):
         folder = t.tmp / str(seed)
         folder.mkdir()
-        print(f"   seed {seed}: a key is answered after at most {1000 * monkey.run(seed, 150, folder):.0f} ms")
+        ms, keys = monkey.run(seed, folder, steps=150)
+        print(f"   seed {seed}: at most {ms:.0f} ms of CPU time, for {keys!r}")
 
 
 lib.main()

@@ -1,9 +1,10 @@
 """Random keys for `ui`, in a pseudo-terminal of its own: it must not crash, and `q` must end it from wherever it is.
 
-  MCP_INTERPOSER=PROGRAM python3 tests/e2e/monkey.py [SEEDS [STEPS [FIRST]]]     default: 20 seeds of 2000 steps
+  MCP_INTERPOSER=PROGRAM python3 tests/e2e/monkey.py [SEEDS [SECONDS [FIRST]]]     default: 20 seeds of 90 seconds
 
-Between the keys the terminal gets other sizes, and the vault other sessions. A seed gives the same keys again, but not the same
-moments. Commands that ui starts find another `sh`, and nothing that they could change.
+The vault has a call of 2,000 messages and bodies of 64 MiB, and between the keys the terminal gets other sizes, and the vault other sessions and escalations. A seed gives the same keys again, but not
+the same moments. For each seed the most CPU time is printed that was used from a key to the next output, and the keys: also by what
+goes on meanwhile, such as reading. Commands that ui starts find another `sh`, and nothing that they could change.
 """
 import contextlib
 import fcntl
@@ -22,18 +23,18 @@ from pathlib import Path
 
 import lib
 from lib import check
-from looking import add_message, add_session, make_vault
+from looking import UID, add_message, add_session, make_vault
 
 START = 1795256137000000
 EVIL = "a\033]0;owned\007\033[2J\u202eb\u009b31m日本\u0301\u0301\u0301\u0301\u0301\U0001f600\ufeff\t\n\\"
 SIZES = [(1, 1), (2, 3), (24, 6), (30, 5), (60, 16), (69, 20), (80, 24), (131, 40), (132, 24), (200, 60)]
 # ^C, ^\ and ^Z end or stop the program by a signal, which is not what is tried.
-KEYS = [k.encode() for k in "jkhlgGzofFmnNxXS?+-=[]ypYeEcdrRv|B;: c/ooSqQxcq"] + [
+KEYS = [k.encode() for k in "jkhlgGzofFmnNxXS?+-=[]ypYeEcdrRv|B;: c/ooSqQxcq!D"] + [
     b"\r", b"\r", b"\r", b"\t", b"\033", b"\033", b"\x7f", b" ", b"\x0c", b"\x02", b"\x06", b"\x15", b"\x0b", b"\x17", b"\0",
     b"\033OA", b"\033OB", b"\033OC", b"\033OD", b"\033[5~", b"\033[6~", b"\033OH", b"\033OF", b"\033[3~", b"\033[Z",
     b"\033[1;5A", b"\033[?64;1;2c", b"\033]11;rgb:00/00/00\033\\", b"\033[", b"\033O", b"\033P", b"\xff", b"\xc3", "é日\U0001f600".encode(),
     b"\033[200~pasted q\rQ\033[201~", b"\033[200~", b"\033[201~"]
-TEXTS = [b"tool:*", b"status:error", b"status:", b"'open", b"server1", b"kind:stderr x", b"content", b"is:odd", b"\x15", b"x" * 300, b"1", b"last"]
+TEXTS = [b"tool:*", b"status:error", b"status:failed", b"took:1s", b"method:tools/call one", b"y", b"y", b"status:", b"'open", b"server1", b"kind:stderr x", b"content", b"is:odd", b"\x15", b"x" * 300, b"1", b"last"]
 
 
 def body(random_, size):
@@ -58,16 +59,37 @@ def add_calls(db, random_, session, first, calls):
                         body=random_.choice([json.dumps, lambda x: json.dumps(x)[:-5]])({"jsonrpc": "2.0", "id": seq, **answer}))
 
 
+def add_large(db, path, session, size):
+    """Two calls with results of this size in Bodies/, a text and an array; one with progress, 2,000 messages in all."""
+    uid = UID % session
+    add_session(db, session, uid=uid, name="large", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed")
+    (path / "Bodies").mkdir(mode=0o700)
+    with (path / "Bodies" / uid).open("wb") as f:
+        for seq, result in ((1, {"content": [{"type": "text", "text": (EVIL + "line\n") * (size // 50)}]}), (3, {"rows": [[1, {"a": "b"}]] * (size // 20)})):
+            add_message(db, session, seq, kind="request", rpc_id=str(seq), method="tools/call", target="large", body="{}")
+            body_ = json.dumps({"jsonrpc": "2.0", "id": seq, "result": result}).encode()
+            add_message(db, session, seq + 1, kind="result", direction="s2c", rpc_id=str(seq), request_seq=seq, size=len(body_), body_offset=f.tell(), body_length=len(body_))
+            f.write(body_)
+    add_message(db, session, 5, kind="request", rpc_id="5", method="tools/call", target="progress", body="{}")
+    for seq in range(6, 2005):
+        add_message(db, session, seq, direction="s2c", method="notifications/progress", request_seq=5, body=json.dumps({"method": "notifications/progress", "params": {"progress": seq}}))
+    add_message(db, session, 2005, kind="result", direction="s2c", rpc_id="5", request_seq=5, body='{"jsonrpc":"2.0","id":5,"result":{}}')
+
+
 class Vault:
-    def __init__(self, path, random_):
-        self.random, self.last = random_, 0
+    def __init__(self, path, random_, large):
+        self.random, self.last, self.path = random_, 0, path
         self.db = make_vault(path)
+        (path / "Escalations").mkdir(mode=0o700)
         for calls in (0, 1, 1000, 30):
             self.add(calls)
+        self.db.execute("BEGIN")
+        add_large(self.db, path, 50, large)
+        self.db.execute("COMMIT")
 
     def add(self, calls):
         self.db.execute("BEGIN IMMEDIATE")
-        self.last, = self.db.execute("SELECT coalesce(max(id), 0) + 1 FROM sessions").fetchone()  # `send` adds sessions, too
+        self.last, = self.db.execute("SELECT coalesce(max(id), 0) + 1 FROM sessions WHERE id <> 50").fetchone()  # `send` adds sessions, too
         ended = self.random.choice([{"ended_at_us": START + 10**8, "end_reason": EVIL.replace("\0", "")}, {"pid": 2**22 + 1}])
         add_session(self.db, self.last, name=self.random.choice(["server1", "server2", EVIL.replace("\0", "")]), client_name=EVIL.replace("\0", ""),
                     started_at_us=START, command='["true"]', **ended)
@@ -76,7 +98,7 @@ class Vault:
         self.db.execute("COMMIT")
 
     def change(self):
-        what = self.random.randrange(4)
+        what = self.random.randrange(5)
         if what == 0 and self.last < 40:
             self.add(self.random.choice([0, 5]))
         elif what == 1:
@@ -88,6 +110,9 @@ class Vault:
             self.db.execute("BEGIN")
             add_calls(self.db, self.random, session, seq + 1, 3)
             self.db.execute("COMMIT")
+        elif what == 3:
+            name = f"2026010{self.random.randrange(9)}T000000.000Z-hang-x.md"
+            (self.path / "Escalations" / name).write_text(f'---\nserver: "{EVIL}"\ncount: 1\nseq: 5\nsession: "{UID % 50}"\n---\n' + EVIL * self.random.choice([1, 5000]))
         elif self.last > 8:
             gone = self.random.randint(1, self.last)
             for table in ("messages", "events"):
@@ -96,9 +121,9 @@ class Vault:
 
 
 class Monkey:
-    def __init__(self, folder, seed):
+    def __init__(self, folder, seed, large):
         self.random, self.seed, self.folder = random.Random(seed), seed, folder
-        self.said, self.slowest, self.pid = b"", 0, 0
+        self.said, self.slowest, self.pid = b"", (0, b""), 0
         bin_ = folder / "bin"
         bin_.mkdir()
         (bin_ / "sh").write_text("#!/bin/sh\nexit 0\n")
@@ -106,7 +131,7 @@ class Monkey:
         self.env = {**os.environ, "PATH": str(bin_), "HOME": str(folder), "TMPDIR": str(folder), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8",
                     "EDITOR": "true", "PAGER": "true", "ASAN_OPTIONS": "abort_on_error=0:exitcode=99:detect_leaks=1"}
         self.env.pop("TMUX", None)
-        self.vault = Vault(folder / "vault", self.random)
+        self.vault = Vault(folder / "vault", self.random, large)
 
     def start(self):
         self.pid, self.fd = pty.fork()
@@ -128,12 +153,23 @@ class Monkey:
             except OSError:  # the program has ended
                 return
 
+    def cpu(self):
+        """CPU time in milliseconds; 0 when it has ended."""
+        with contextlib.suppress(OSError):
+            return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e6
+        return 0
+
     def press(self, keys):
+        before = self.cpu()
         with contextlib.suppress(OSError):
             os.write(self.fd, keys)
-        begin = time.monotonic()
+        end, last, now = time.monotonic() + 0.06, before, before
+        while time.monotonic() < end and not select.select([self.fd], [], [], 0.002)[0]:
+            last, now = now, self.cpu()
+            if last == now != before:    # it has worked, and rests
+                break
+        self.slowest = max(self.slowest, (self.cpu() - before, keys))
         self.listen(0.002)
-        self.slowest = max(self.slowest, time.monotonic() - begin)
 
     def ended(self, seconds):
         """Whether the program ends in this time; then it must have ended well."""
@@ -177,9 +213,11 @@ class Monkey:
                 self.press(b"q")
         check(self.ended(10 * lib.PATIENCE), lambda: f"seed {self.seed}: q does not end it: {self.said[-600:]!r}")
 
-    def run(self, steps):
+    def run(self, steps, seconds):
         self.start()
-        for _ in range(steps):
+        end = time.monotonic() + seconds
+        while steps > 0 and time.monotonic() < end:
+            steps -= 1
             self.step()
             if self.ended(0):
                 self.start()
@@ -192,18 +230,17 @@ class Monkey:
         self.vault.db.close()
 
 
-def run(seed, steps, folder):
-    """Returns the longest time, in seconds, until a key was answered."""
-    monkey = Monkey(folder, seed)
+def run(seed, folder, steps=10**9, seconds=10**9, large=2 << 20):
+    """Returns the most CPU time, in milliseconds, that was used between a key and the next output, and the keys."""
+    monkey = Monkey(folder, seed, large)
     with contextlib.closing(monkey):
-        monkey.run(steps)
+        monkey.run(steps, seconds)
     return monkey.slowest
 
 
 if __name__ == "__main__":
-    seeds, steps, first = [int(x) for x in sys.argv[1:]] + [20, 2000, 1][len(sys.argv) - 1:]
+    seeds, limit, first = [int(x) for x in sys.argv[1:]] + [20, 90, 1][len(sys.argv) - 1:]
     for seed in range(first, first + seeds):
         with tempfile.TemporaryDirectory() as name:
-            begin = time.monotonic()
-            slowest = run(seed, steps, Path(name))
-            print(f"seed {seed}: {steps} steps in {time.monotonic() - begin:.1f} s, slowest {1000 * slowest:.0f} ms", flush=True)
+            ms, keys = run(seed, Path(name), seconds=limit, large=64 << 20)
+            print(f"seed {seed}: {limit} s, at most {ms:.0f} ms for {keys!r}", flush=True)

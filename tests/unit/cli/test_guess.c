@@ -37,7 +37,8 @@ static void test_guess_other_words_have_no_hint(void **state)
 static void test_guess_option_with_or_without_a_value_has_a_hint(void **state)
 {
     (void)state;
-    static const char *const with[] = {"--status", "--status=timeout", "--kind", "--no-color",
+    static const char *const with[] = {"--status",   "--status=timeout", "--kind",
+                                       "--no-color", "--from",           "--from=postgresql://x",
                                        "--errors="};
     static const char *const without[] = {
         "--", "-", "--=", "--stat", "--status|kind", "--a-very-long-option-of-another"};
