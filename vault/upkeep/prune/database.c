@@ -56,9 +56,12 @@ static const struct db_kind pruning = {
     .can_not = "change",
 };
 
-int prune_status(const struct prune *p, int st)
+int prune_status(struct prune *p, int st)
 {
-    return st == MI_ESTORE && p->d.locked ? MI_EFULL : st;
+    if (st != MI_ESTORE || !p->d.locked)
+        return st;
+    buf_clear(p->d.error);
+    return MI_EFULL;
 }
 
 #define SENT_US ((int64_t)3600 * 1000000)

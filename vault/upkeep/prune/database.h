@@ -38,8 +38,8 @@ enum prune_query {
 
 /* 0, MI_ENOENT (no database), MI_ESTORE or MI_ENOMEM. */
 MI_MUST int prune_connect(struct prune *p);
-/* The status of a public function: MI_EFULL in place of MI_ESTORE if another process held the lock. */
-int prune_status(const struct prune *p, int st);
+/* The status of a public function: MI_EFULL, without a sentence, in place of MI_ESTORE if another process held the lock. */
+int prune_status(struct prune *p, int st);
 /* Whether the session may be removed: without a target, or if the target still had all of it an hour after it was sent.
  * After a failover the target may lack what it had received just before, and a shipper then changes the rows of
  * `shipped`. */

@@ -56,7 +56,7 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest
 /* Completes the totals of the plan: reads the rows of its sessions. 0, MI_ESTORE, MI_EFULL or MI_ENOMEM, as below. */
 MI_MUST int prune_measure(struct prune *p, struct buf *error);
 
-/* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later; MI_EBUSY: a session is not one
+/* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later (no sentence); MI_EBUSY: a session is not one
  * that was sent any more, make another plan. *ret_done: it was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *prune_done(const struct prune *p); /* what was removed so far */
