@@ -44,15 +44,11 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
 {
     int st = 0;
     while (st == 0 && lines.n > 0) {
-        const char *nl = memchr(lines.p, '\n', lines.n);
-        size_t n = nl != NULL ? (size_t)(nl - lines.p) : lines.n;
         struct rpc m;
-        struct slice line = {lines.p, n};
+        struct slice line = slice_line(&lines);
         (void)!rpc_read(line, &m); /* for the findings */
         st = noise(l, line, m.findings | l->found, meant);
         meant.n = 0;
-        n += nl != NULL;
-        lines = (struct slice){lines.p + n, lines.n - n};
     }
     return st;
 }

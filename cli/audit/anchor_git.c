@@ -69,15 +69,12 @@ static void add_lines(struct buf *b, struct slice text)
 {
     const char *before = "";
     while (text.n > 0) {
-        const char *end = memchr(text.p, '\n', text.n);
-        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
-        if (n > 0) {
-            buf_adds(b, before);
-            buf_add(b, text.p, n);
-            before = "; ";
-        }
-        n += end != NULL;
-        text = (struct slice){text.p + n, text.n - n};
+        struct slice line = slice_line(&text);
+        if (line.n == 0)
+            continue;
+        buf_adds(b, before);
+        buf_slice_add(b, line);
+        before = "; ";
     }
 }
 

@@ -101,11 +101,6 @@ static int add_key(struct signing *log, void *ctx)
 
 /* ---- actions -------------------------------------------------------------------------------- */
 
-static bool name_is_valid(const struct settings *s)
-{
-    return key_name_valid(slice_of(settings_text(s, "name")));
-}
-
 static int make(const struct settings *s, char *path)
 {
     struct buf error = {0};
@@ -177,7 +172,7 @@ static int run(const struct settings *s)
 {
     if (s->operands_n == 0)
         return settings_usage(s, "missing what to do: new, show or rotate");
-    if (!name_is_valid(s))
+    if (!key_name_valid(slice_of(settings_text(s, "name"))))
         return settings_usage(s,
                               "--name: invalid name: use 1 to %d ASCII characters without blanks "
                               "and '+'",

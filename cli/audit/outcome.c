@@ -196,20 +196,6 @@ static void add_session_details(struct outcome *r, const struct audit_session *s
     }
 }
 
-/* Visible text is filled to the width of the terminal, each line of `text` as a paragraph. */
-static void print_paragraphs(struct out *o, struct slice text)
-{
-    while (text.n > 0) {
-        const char *end = memchr(text.p, '\n', text.n);
-        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
-        size_t from = o->b.n;
-        out_text(o, (struct slice){text.p, n});
-        out_fill_line(o, from, 2);
-        text.p += size_min(n + 1, text.n);
-        text.n -= size_min(n + 1, text.n);
-    }
-}
-
 static void print_counts(struct outcome *r)
 {
     static const enum audit_status order[] = {AUDIT_TAMPERED,     AUDIT_INCOMPLETE, AUDIT_VALID,
@@ -335,7 +321,7 @@ static int print_text(struct outcome *r, const struct audit_vault *v)
         fine = table_print(&r->table, o);
         out_end_line(o);
     }
-    print_paragraphs(o, buf_slice(&r->details));
+    out_paragraphs(o, 2, buf_slice(&r->details));
     if (r->shown > DETAILS_MAX)
         out_printf(o, "and %zu more: see --json\n", r->shown - DETAILS_MAX);
     if (r->shown > 0)

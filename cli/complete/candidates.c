@@ -44,14 +44,12 @@ static bool is_safe(struct slice text)
 static bool has(const struct candidates *c, struct slice text)
 {
     struct slice lines = buf_slice(&c->lines);
-    for (size_t at = 0; at < lines.n;) {
-        const char *end = memchr(lines.p + at, '\n', lines.n - at);
-        struct slice line = {lines.p + at, (size_t)(end - lines.p) - at};
-        size_t n = c->before.n + text.n;
+    size_t n = c->before.n + text.n;
+    while (lines.n > 0) {
+        struct slice line = slice_line(&lines);
         if (line.n >= n && memcmp(line.p + c->before.n, text.p, text.n) == 0 &&
             (line.n == n || line.p[n] == '\t'))
             return true;
-        at += line.n + 1;
     }
     return false;
 }

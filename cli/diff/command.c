@@ -191,17 +191,12 @@ static void end_output(struct diffing *x)
 
 /* ---- the comparison ---- */
 
-static void count_facts(struct diffing *x)
-{
-    struct diff_fact f;
-    for (size_t i = 0; diff_fact(x->diff, i, &f); i++)
-        x->counts.facts += f.counts;
-}
-
 static int compare_rows(struct diffing *x, int64_t began_us)
 {
     uint32_t n = diff_rows(x->diff);
-    count_facts(x);
+    struct diff_fact f;
+    for (size_t i = 0; diff_fact(x->diff, i, &f); i++)
+        x->counts.facts += f.counts;
     begin_output(x, began_us);
     for (uint32_t i = 0; i < n; i++) {
         int st = result_look(&x->result, x->diff, i);

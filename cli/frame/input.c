@@ -9,12 +9,6 @@
 
 #define KEY_FILE_MAX 4096
 
-static int fail(const char *path, const char *why)
-{
-    log_error("cannot read %s: %s", path, why);
-    return EXIT_TROUBLE;
-}
-
 int input_read_fd(int fd, size_t max, struct buf *b)
 {
     for (ssize_t n = 1; n != 0;) {
@@ -43,7 +37,9 @@ int input_read(const char *path, size_t max, struct buf *b)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int e = is_stdin ? input_read_fd(STDIN_FILENO, max, b) : input_read_file(path, max, b);
-    return e == 0 ? EXIT_FINE : fail(is_stdin ? "stdin" : path, strerror(e));
+    if (e != 0)
+        log_error("cannot read %s: %s", is_stdin ? "stdin" : path, strerror(e));
+    return e == 0 ? EXIT_FINE : EXIT_TROUBLE;
 }
 
 static struct slice trimmed(struct slice s)

@@ -208,6 +208,15 @@ void out_fill_line(struct out *o, size_t from, size_t indent)
     out_end_line(o);
 }
 
+void out_paragraphs(struct out *o, size_t indent, struct slice text)
+{
+    while (text.n > 0) {
+        size_t from = o->b.n;
+        out_text(o, slice_line(&text));
+        out_fill_line(o, from, indent);
+    }
+}
+
 size_t out_width(struct out *o, struct slice text)
 {
     return text_columns(visible(o, text));

@@ -50,6 +50,8 @@ size_t out_fit(struct out *o, struct slice text, size_t width);
 /* Ends a line of sentences. What was added since b.n was `from`, without styles, begins at column `indent`: on a
  * terminal it is broken between words, and further lines begin there as well. */
 void out_fill_line(struct out *o, size_t from, size_t indent);
+/* Each line of the text as such a paragraph. */
+void out_paragraphs(struct out *o, size_t indent, struct slice text);
 /* The width of the text in columns. */
 size_t out_width(struct out *o, struct slice text);
 

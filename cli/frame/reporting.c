@@ -156,8 +156,7 @@ static bool has_short_words(struct slice line, size_t max)
 void reporting_details(struct out *o, struct slice lines, size_t indent)
 {
     while (lines.n > 0) {
-        const char *end = memchr(lines.p, '\n', lines.n);
-        struct slice line = {lines.p, end != NULL ? (size_t)(end - lines.p) : lines.n};
+        struct slice line = slice_line(&lines);
         bool removed = slice_begins(line, "- "), added = slice_begins(line, "+ ");
         size_t begin = indent + (removed || added ? 2 : 0);
         size_t room = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED
@@ -174,7 +173,5 @@ void reporting_details(struct out *o, struct slice lines, size_t indent)
             out_end_line(o);
         }
         out_style(o, OUT_PLAIN);
-        lines.p += size_min(line.n + 1, lines.n);
-        lines.n -= size_min(line.n + 1, lines.n);
     }
 }

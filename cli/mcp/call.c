@@ -168,13 +168,6 @@ static void no_detail(void *ctx, const struct finding_info *info, struct buf *b)
     (void)ctx, (void)info, (void)b;
 }
 
-/* The findings that were recorded with the message. */
-static int note_findings(struct reading *r, const struct query_message *m)
-{
-    bool added = check_add(&r->report, m, 0, no_detail, NULL);
-    return added && !check_failed(&r->report) ? 0 : MI_ENOMEM;
-}
-
 static bool has_time(void *ctx)
 {
     struct reading *r = ctx;
@@ -237,7 +230,8 @@ static bool on_message(void *ctx, const struct query_message *m)
         add_related(r, m);
         return true;
     }
-    r->error = note_findings(r, m);
+    bool added = check_add(&r->report, m, 0, no_detail, NULL);
+    r->error = added && !check_failed(&r->report) ? 0 : MI_ENOMEM;
     r->last_us = r->session.started_at_us + m->t_us;
     r->first_us = is_first ? r->last_us : r->first_us;
     if (is_first)

@@ -16,11 +16,9 @@ static void add_first_line(struct out *o, struct json_value text, size_t from, s
     struct slice line = buf_slice(&b);
     while (line.n > 0 && (*line.p == '\n' || *line.p == ' '))
         line = (struct slice){line.p + 1, line.n - 1};
-    const char *end = memchr(line.p, '\n', line.n);
-    line.n = end != NULL ? (size_t)(end - line.p) : line.n;
     if (line.n > 0) {
         out_raw(o, "  ");
-        out_text(o, line);
+        out_text(o, slice_line(&line));
     }
     out_fill_line(o, from, indent);
     buf_close(&b);

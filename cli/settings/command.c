@@ -36,15 +36,10 @@ bool command_is(const struct command *c, const char *first_word)
     return strlen(first_word) == n && memcmp(c->name, first_word, n) == 0;
 }
 
-static const char *verb_name(const struct command *verb)
-{
-    return strchr(verb->name, ' ') + 1;
-}
-
 const struct command *command_verb(const struct command *c, const char *verb)
 {
     for (size_t i = 0; c->verbs[i] != NULL; i++)
-        if (strcmp(verb_name(c->verbs[i]), verb) == 0)
+        if (strcmp(strchr(c->verbs[i]->name, ' ') + 1, verb) == 0)
             return c->verbs[i];
     return NULL;
 }

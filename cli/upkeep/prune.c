@@ -201,11 +201,6 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     return st;
 }
 
-static void pause_us(int64_t us)
-{
-    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
-}
-
 /* Pauses between steps while proxies run, so that they can write. */
 static int remove_all(struct prune *p, const char *vault, struct buf *error)
 {
@@ -221,8 +216,9 @@ static int remove_all(struct prune *p, const char *vault, struct buf *error)
                        vault);
         if (locked_us > LOCKED_MAX_US || (st < 0 && st != MI_EFULL))
             return st;
+        int64_t us = PAUSE_FACTOR * took;
         if (running)
-            pause_us(PAUSE_FACTOR * took);
+            nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
     }
     return 0;
 }

@@ -68,18 +68,6 @@ void advice_add_line(struct advice *a, const char *fmt, ...)
     free(line);
 }
 
-static void print_lines(struct out *o, struct slice text)
-{
-    while (text.n > 0) {
-        const char *end = memchr(text.p, '\n', text.n);
-        size_t n = end != NULL ? (size_t)(end - text.p) : text.n, from = o->b.n;
-        out_text(o, (struct slice){text.p, n});
-        out_fill_line(o, from, 0);
-        n = size_min(n + 1, text.n);
-        text = (struct slice){text.p + n, text.n - n};
-    }
-}
-
 static void print_line(struct out *o, const char *before, struct buf *names, const char *after)
 {
     size_t from = o->b.n;
@@ -98,7 +86,7 @@ void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, co
         return;
     if (changed || a->remotes.n > 0 || a->kept.n > 0 || a->elsewhere.n > 0)
         out_end_line(o);
-    print_lines(o, buf_slice(&a->lines));
+    out_paragraphs(o, 0, buf_slice(&a->lines));
     if (a->remotes.n > 0)
         print_line(o, "Not changed, because they have a URL: ", &a->remotes,
                    "; wrap --remote connects to them through mcp-remote.");

@@ -86,11 +86,7 @@ static int pass_server_text(struct cassette_reader *r, struct slice text, int64_
 {
     int st = 0;
     do {
-        const char *end = memchr(text.p, '\n', text.n);
-        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
-        st = server_side_line(r, (struct slice){text.p, n}, t_us, r->entry_found);
-        n += end != NULL;
-        text = (struct slice){text.p + n, text.n - n};
+        st = server_side_line(r, slice_line(&text), t_us, r->entry_found);
     } while (st == 0 && text.n > 0);
     return st;
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "vault/query/connection.h"
+#include "vault/query/statements.h"
 #include "vault/store/call_batch.h"
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
@@ -161,8 +162,7 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
     buf_adds(sql, x->side != CALLS_OF_ALL ? " AND c.origin = 'peer'" : "");
     buf_adds(sql, x->recorded ? " AND s.pid <> 0" : "");
     if (x->not_sent && q->remote == NULL) /* asking a store for each session would take too long */
-        buf_adds(sql, " AND NOT EXISTS (SELECT 1 FROM main.events e WHERE e.session_id = s.id AND"
-                      " e.kind = 'sent')");
+        buf_adds(sql, " AND NOT " QUERY_IS_SENT("s.id"));
 }
 
 static void make_sql(struct buf *sql, const struct query *q, const struct call_question *x,

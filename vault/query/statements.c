@@ -56,7 +56,7 @@ const char *const query_sql[Q_COUNT] = {
                 " FROM sessions s CROSS JOIN messages m"
                 " ON m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
                 " WHERE s.id = ?1 AND s.pid = 0 AND m.direction = 's2c' AND finding IS NOT NULL)",
-    [Q_SENT] = "SELECT 1 FROM events WHERE session_id = ?1 AND kind = 'sent' LIMIT 1",
+    [Q_SENT] = "SELECT " QUERY_IS_SENT("?1"),
     [Q_MESSAGES] = MESSAGES QUERY_WHERE " ORDER BY m.id LIMIT ?3",
     [Q_MATCHING] = "SELECT m.id & 68719476735 FROM messages m"
                    " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
