@@ -34,6 +34,9 @@ bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfil
     return true;
 }
 
+/* The end of our words; from the third on, if the server has `args`. */
+static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
+
 /* Adds a member `args` after `command`. */
 static void add_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                        const struct wrap_with *with)
@@ -41,7 +44,7 @@ static void add_member(struct edits *e, const struct mcpfile *f, const struct mc
     member_add_separator(e, f, &s->command);
     member_add_key(e, f, &s->command, "args");
     buf_addc(&e->text, '[');
-    member_add_args(e, with, false, slice_of(", "));
+    member_add_args(e, with, end_words, slice_of(", "));
     member_add_span(e, f, s->command.value);
     buf_addc(&e->text, ']');
 }
@@ -54,7 +57,7 @@ static bool add_to_array(struct edits *e, const struct mcpfile_server *s,
         return false;
     text_json(&e->text, slice_of(with->command[0]));
     buf_adds(&e->text, ", ");
-    member_add_args(e, with, true, slice_of(", "));
+    member_add_args(e, with, end_words + 2, slice_of(", "));
     edits_end(e);
     return true;
 }
@@ -65,7 +68,7 @@ static void add_before_args(struct edits *e, const struct mcpfile *f,
 {
     struct buf sep = {0};
     add_separator(&sep, f, s, at);
-    member_add_args(e, with, true, buf_slice(&sep));
+    member_add_args(e, with, end_words + 2, buf_slice(&sep));
     member_add_span(e, f, s->command.value);
     if (s->args_n > 0)
         buf_slice_add(&e->text, buf_slice(&sep));
@@ -133,7 +136,7 @@ bool wrap_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_
     bool all = v->own + 1 == s->args_n;
     if (!all) {
         to = word[v->own + 1].at;
-    } else if (!v->dashes && member_follows(f, &s->command, &s->args)) {
+    } else if (v->had_no_args && member_follows(f, &s->command, &s->args)) {
         at = s->command.end;
         to = s->args.value.at + s->args.value.n;
     } else {

@@ -4,7 +4,7 @@
  *           `"command": "/usr/bin/mcp-interposer", "args": ["proxy", "--name", "files", "--", "npx", "-y", "x"]`.
  *           With `npx -y mcp-interposer@1.2.3` as the command of the interposer (launch.h), `-y` and the package come
  *           before "proxy". The server's own strings do not change, so that removing ours restores the original bytes. A server
- *           without `args` is wrapped without `--`, so that unwrapping removes `args` again. A server with a URL:
+ *           without `args` gets `--original` as well, so that unwrapping removes `args` again. A server with a URL:
  *           remote.h.
  * Errors    edits.text.failed: out of memory. false: no room for more edits.
  * Blocks    never. Pure. */

@@ -3,6 +3,7 @@
 #include "cli/proxy/commands.h"
 #include "cli/wrap/launch.h"
 #include "cli/wrap/mcpfile/string.h"
+#include "cli/wrap/members.h"
 
 #include <stdlib.h>
 
@@ -57,10 +58,12 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
         v->state = WRAP_WRAPPED;
         v->why = NULL;
         v->own = v->launch + (size_t)next - 1;
-        v->dashes = next > from && strcmp(argv[next - 1], "--") == 0;
+        v->had_no_args = next == from || strcmp(argv[next - 1], "--") != 0;
         size_t at = 0;
         for (const char *o; (o = opt_each(&set, "original", &at)) != NULL;)
-            if (v->originals < WRAP_ORIGINALS_MAX)
+            if (strcmp(o, MEMBER_NO_ARGS) == 0)
+                v->had_no_args = true;
+            else if (v->originals < WRAP_ORIGINALS_MAX)
                 buf_adds(&v->original[v->originals++], o);
     } else {
         v->why = "it runs the interposer without a server";

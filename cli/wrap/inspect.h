@@ -23,7 +23,8 @@ struct wrap_view {
     bool is_mcp;        /* of WRAP_ODD: it is the interposer's own MCP server, `mcp` */
     size_t launch;      /* if ours: number of args before those of the interposer (launch.h) */
     size_t own;         /* of WRAP_WRAPPED: number of args before the server's command */
-    bool dashes;        /* those args end with `--` */
+    bool
+        had_no_args; /* it had no `args` before (older versions: those args do not end with `--`) */
     struct buf original[WRAP_ORIGINALS_MAX]; /* owned; of WRAP_WRAPPED: its --original (remote.h) */
     size_t originals;
 };

@@ -17,14 +17,14 @@ void member_add_words(struct edits *e, const char *const *words, struct slice se
     }
 }
 
-void member_add_args(struct edits *e, const struct wrap_with *with, bool dashes, struct slice sep)
+void member_add_args(struct edits *e, const struct wrap_with *with, const char *const *end,
+                     struct slice sep)
 {
-    static const char *const proxy[] = {"proxy", NULL}, *const end[] = {"--", NULL};
+    static const char *const proxy[] = {"proxy", NULL};
     member_add_words(e, with->command + 1, sep);
     member_add_words(e, proxy, sep);
     member_add_words(e, with->options, sep);
-    if (dashes)
-        member_add_words(e, end, sep);
+    member_add_words(e, end, sep);
 }
 
 size_t member_line_start(const struct mcpfile *f, size_t at)

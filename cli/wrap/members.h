@@ -17,8 +17,12 @@ struct wrap_with {
 void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
 /* The words (NULL-terminated) as strings, with `sep` after each. */
 void member_add_words(struct edits *e, const char *const *words, struct slice sep);
-/* The words of the command but the first, "proxy", the options and with `dashes` "--", with `sep` after each. */
-void member_add_args(struct edits *e, const struct wrap_with *with, bool dashes, struct slice sep);
+/* The words of the command but the first, "proxy", the options and the words of `end` (NULL-terminated), with `sep` after
+ * each. */
+void member_add_args(struct edits *e, const struct wrap_with *with, const char *const *end,
+                     struct slice sep);
+/* --original of a server that had no `args`, so that `unwrap` removes them. */
+#define MEMBER_NO_ARGS "no args"
 /* A key and what separates it from its value. `beside`: a member of the same server. */
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
                     const char *name);

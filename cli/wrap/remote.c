@@ -103,7 +103,7 @@ static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpf
 {
     struct buf url = {0};
     mcpfile_string(f, s->url.value, &url);
-    member_add_args(e, with, false, slice_of(", "));
+    member_add_args(e, with, (const char *const[]){NULL}, slice_of(", "));
     add_original(e, f, &s->url);
     add_original(e, f, &s->headers);
     add_original(e, f, &s->type);

@@ -129,8 +129,8 @@ def expected(tree, program, file):
         if isinstance(server.get(key), list):
             server[key] = [program, *words, "--", *server[key]]
         elif isinstance(server.get(key), str):
-            dashes = ["--"] if "args" in server else []
-            server["args"] = [*words, *dashes, server[key], *server.get("args", [])]
+            no_args = [] if "args" in server else ["--original", "no args"]
+            server["args"] = [*words, *no_args, "--", server[key], *server.get("args", [])]
             server[key] = program
     return tree
 
@@ -339,7 +339,7 @@ def _(t):
         path = config(t, ".claude.json", json.dumps({"mcpServers": {"x": {"command": "python3"}}}))
         run(t, "wrap", *given, env=env)
         eq(json.loads(path.read_text())["mcpServers"]["x"]["args"],
-           ["proxy", "--name", "x", "--journal-dir", str(t.home / "project/here"), "python3"], "the arguments")
+           ["proxy", "--name", "x", "--journal-dir", str(t.home / "project/here"), "--original", "no args", "--", "python3"], "the arguments")
 
 
 @case("the short PATH of a desktop: the server is found where the terminal found it")
@@ -380,7 +380,8 @@ def _(t):
     (bin / "mcp-interposer").unlink()
     run(t, "wrap")
     eq(json.loads(path.read_text())["mcpServers"]["a"],
-       {"command": os.path.realpath(lib.PROGRAM), "args": ["proxy", "--name", "a", "a"]}, "after the link has gone")
+       {"command": os.path.realpath(lib.PROGRAM), "args": ["proxy", "--name", "a", "--original", "no args", "--", "a"]}, "after the link has gone")
+    check(subprocess.run([lib.PROGRAM, "proxy", "--vault", t.vault, "--original", "no args", "--", "true"], stdin=subprocess.DEVNULL).returncode == 0, "the options")
     run(t, "unwrap")
     eq(path.read_text(), '{"mcpServers": {"a": {"command": "a"}}}', "the file")
 

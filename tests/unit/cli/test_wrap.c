@@ -211,20 +211,21 @@ static const struct {
 } forms[] = {
 #define US "\"/opt/a b/mcp-interposer\""
 #define WORDS "\"proxy\", \"--name\", \"x y\", "
+#define NO_ARGS WORDS "\"--original\", \"no args\", \"--\", "
     {MCPFILE_JSON, "{\"mcpServers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\"]}}}",
      "{\"mcpServers\":{\"a\":{\"command\":" US ",\"args\":[" WORDS "\"--\", \"npx\", \"-y\"]}}}"},
     {MCPFILE_JSON, "{\"mcpServers\":{\"a\":{\"args\":[],\"command\":\"n\\u0070x\"}}}",
      "{\"mcpServers\":{\"a\":{\"args\":[" WORDS "\"--\", \"n\\u0070x\"],\"command\":" US "}}}"},
     {MCPFILE_JSON, "{\"servers\":{\"a\":{\"command\":\"npx\"}}}",
-     "{\"servers\":{\"a\":{\"command\":" US ", \"args\": [" WORDS "\"npx\"]}}}"},
+     "{\"servers\":{\"a\":{\"command\":" US ", \"args\": [" NO_ARGS "\"npx\"]}}}"},
     {MCPFILE_JSON, "{\"servers\":{\"a\":{\n  \"command\":\"npx\"\n}}}",
-     "{\"servers\":{\"a\":{\n  \"command\":" US ",\n  \"args\": [" WORDS "\"npx\"]\n}}}"},
+     "{\"servers\":{\"a\":{\n  \"command\":" US ",\n  \"args\": [" NO_ARGS "\"npx\"]\n}}}"},
     {MCPFILE_TOML, "[mcp_servers.a]\ncommand = 'npx' # c\n",
-     "[mcp_servers.a]\ncommand = " US " # c\nargs = [" WORDS "'npx']\n"},
+     "[mcp_servers.a]\ncommand = " US " # c\nargs = [" NO_ARGS "'npx']\n"},
     {MCPFILE_TOML, "mcp_servers.a.command = 'npx'",
-     "mcp_servers.a.command = " US "\nmcp_servers.a.args = [" WORDS "'npx']"},
+     "mcp_servers.a.command = " US "\nmcp_servers.a.args = [" NO_ARGS "'npx']"},
     {MCPFILE_TOML, "mcp_servers.a = {command = 'npx'}",
-     "mcp_servers.a = {command = " US ", args = [" WORDS "'npx']}"},
+     "mcp_servers.a = {command = " US ", args = [" NO_ARGS "'npx']}"},
     {MCPFILE_TOML, "[mcp_servers.a]\nargs = [ ]\ncommand = 'npx'",
      "[mcp_servers.a]\nargs = [" WORDS "\"--\", 'npx' ]\ncommand = " US},
     {MCPFILE_JSON, "{\"mcp\":{\"a\":{\"command\":[\"npx\", \"-y\"]}}}",
@@ -236,13 +237,13 @@ static const struct {
      " # c\n    args:\n      -   \"proxy\"\n      -   \"--name\"\n"
      "      -   \"x y\"\n      -   \"--\"\n      -   npx\n      -   -y\n      - 'z'\n"},
     {MCPFILE_YAML, "extensions:\n  a:\n    cmd: npx # c\n",
-     "extensions:\n  a:\n    cmd: " US " # c\n    args: [" WORDS "npx]\n"},
+     "extensions:\n  a:\n    cmd: " US " # c\n    args: [" NO_ARGS "npx]\n"},
     {MCPFILE_YAML, "extensions:\n  a:\n    cmd: npx", /* no newline at the end */
-     "extensions:\n  a:\n    cmd: " US "\n    args: [" WORDS "npx]"},
+     "extensions:\n  a:\n    cmd: " US "\n    args: [" NO_ARGS "npx]"},
     {MCPFILE_YAML, "extensions:\n  a:\n    args: []\n    cmd: npx\n",
      "extensions:\n  a:\n    args: [" WORDS "\"--\", npx]\n    cmd: " US "\n"},
     {MCPFILE_YAML, "extensions: {a: {cmd: npx}}",
-     "extensions: {a: {cmd: " US ", args: [" WORDS "npx]}}"},
+     "extensions: {a: {cmd: " US ", args: [" NO_ARGS "npx]}}"},
 };
 
 static void test_wrap_form_of_each_kind_is_as_documented(void **state)
