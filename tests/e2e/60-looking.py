@@ -865,20 +865,23 @@ def _(t):
     check(b"Permission denied" in r.stderr, f"stderr {r.stderr!r}")
 
 
-@case("100,000 messages are listed in little CPU time", limit=120)
+MANY = 100000 if os.environ.get("TEST_LONG") else 40000
+
+
+@case(f"{MANY:,} messages are listed in little CPU time", limit=120)
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1)
         add_session(db, 2)
         ask, answer = call(123456, "echo", {"text": "x" * 150}).decode(), text_result(123456, "y" * 200).decode()
-        db.execute("WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 100000), made AS ("
+        db.execute("WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < ?), made AS ("
                    " SELECT s.id AS session, n, n % 2 = 1 AS asks, (n + 1) / 2 AS call FROM sessions s, many)"
                    " INSERT INTO messages (id, session_id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq,"
                    " origin, redactions, action) SELECT (session << 36) + n, session, n, n, iif(asks, 'c2s', 's2c'), iif(asks,"
                    " 'request', 'result'), call, iif(asks, 'tools/call', NULL), iif(asks, 'echo', NULL),"
-                   " replace(iif(asks, ?, ?), '123456', call), 250, iif(asks, NULL, n - 1), 'peer', 0, 'forwarded' FROM made", (ask, answer))
-    took, most = {}, 4.0 * lib.SLOW
-    for args in (["show", "1"], ["show", "1", "--json"], ["sessions"], ["show", "1", "--seq", "77777"]):
+                   " replace(iif(asks, ?, ?), '123456', call), 250, iif(asks, NULL, n - 1), 'peer', 0, 'forwarded' FROM made", (MANY, ask, answer))
+    took, most = {}, MANY / 25000 * lib.SLOW
+    for args in (["show", "1"], ["show", "1", "--json"], ["sessions"], ["show", "1", "--seq", "37777"]):
         best = most
         for _ in range(3):  # the best of three, of its own time: others may be busy on this machine
             before = os.times()
@@ -889,7 +892,7 @@ def _(t):
                 break
         took[" ".join(args)] = best
         if args[0] == "show" and len(args) < 4:
-            check(text.count("\n") >= 100001, "lines are missing")
+            check(text.count("\n") > MANY, "lines are missing")
     slow = {k: round(v, 2) for k, v in took.items() if v >= most}
     check(not slow, f"seconds: {slow}")
 

@@ -207,8 +207,10 @@ def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         for s in range(1, 400):
             add_session(db, s, name=f"server-{s}")
-            for i in range(1, 100):
-                add_message(db, s, i, kind="request", rpc_id=str(i), method="tools/call", target=f"tool_{i % 40}")
+        for i in range(1, 100):
+            add_message(db, 1, i, kind="request", rpc_id=str(i), method="tools/call", target=f"tool_{i % 40}")
+        copied = "seq, t_us, direction, origin, kind, size, redactions, action, rpc_id, method, target"
+        db.execute(f"INSERT INTO messages (id, session_id, {copied}) SELECT (s.id << 36) + seq, s.id, {copied} FROM messages, sessions s WHERE s.id > 1")
     for words, n in ((("show", ""), 50), (("tail", "--server", ""), 50), (("tail", "--tool", ""), 40)):
         began = time.monotonic()
         eq(len(bash(t, *words)), n, f"candidates of {words}")

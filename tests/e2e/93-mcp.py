@@ -476,25 +476,28 @@ def _(t):
 
 @case("mcp: get_call reads a long body part by part, and values by pointer")
 def _(t):
-    whole = "".join(f"line {n} \u20ac \"quoted\" \\ \n" for n in range(3000))
+    lines = [f"line {n} \u20ac \"quoted\" \\ \n" for n in range(3000)]
+    whole, short = "".join(lines), "".join(lines[:300])
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1, name="files", started_at_us=BEGAN)
         ask(db, 1, 1, "read", {"a/b": [1, {"~": "deep"}]})
         answer(db, 1, 2, 1, whole)
         add_message(db, 1, 3, kind="request", rpc_id="2", method="ping", body=None)
+        ask(db, 1, 5, "read", {})
+        answer(db, 1, 6, 5, short)
     m = Mcp(t).initialize()
 
-    def read(**arguments):
+    def read(seq=1, **arguments):
         got, offset = "", 0
         while offset is not None:
-            part = m.call("get_call", session=1, seq=1, part="answer", offset=offset, **arguments)[0]["answer"]["body"]
+            part = m.call("get_call", session=1, seq=seq, part="answer", offset=offset, **arguments)[0]["answer"]["body"]
             eq(part["offset"], offset, "offset")
             got += part["text"]
             offset = part.get("next_offset")
         eq(len(got.encode()), part["length"], "length")
         return got
-    for most in (200, 4000, 50000):
-        eq(read(pointer="/result/content/0/text", max_bytes=most), whole, f"the text in parts of {most} bytes")
+    for most, seq, text in ((200, 5, short), (4000, 1, whole), (50000, 1, whole)):
+        eq(read(seq, pointer="/result/content/0/text", max_bytes=most), text, f"the text in parts of {most} bytes")
     eq(json.loads(read())["result"]["content"][0]["text"], whole, "the JSON text")
     got, text = m.call("get_call", session=1, seq=1)
     check(f'get_call with part "answer" and offset {got["answer"]["body"]["next_offset"]}.' in text, text[-300:])

