@@ -1,4 +1,5 @@
 """A primary with an asynchronous standby, which is promoted."""
+import itertools
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import time
 from cases import Skip, case, end, page, same, sent
 from cluster import DEADLINE, OUTAGE, PORT, Cluster, serve, wait_until
 from fleet import has_plproxy
-from vaults import Vault, exchange, init, lacks, lines, texts
+from vaults import Vault, each_line, exchange, init, lacks, lines, texts
 
 HOUR_US = 3_600_000_000
 
@@ -96,7 +97,7 @@ class Load:
         self.thread.start()
 
     def run(self):
-        for line in lines(f"{i} " + "x" * (i % 7 * 100) for i in range(100_000)).splitlines():
+        for line in each_line(f"{i} " + "x" * (i % 7 * 100) for i in itertools.count()):
             if self.ending:
                 break
             exchange(self.process, line)

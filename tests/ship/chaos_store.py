@@ -8,7 +8,8 @@ import time
 from cluster import OUTAGE, Cluster, Middle, wait_until
 from vaults import init
 
-SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "wal_keep_size": "128MB", "max_connections": 120, "autovacuum_naptime": "10s"}
+SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "wal_keep_size": "128MB", "max_connections": 120, "autovacuum": "on",
+         "autovacuum_naptime": "10s"}
 BALLAST = "ballast"
 
 
@@ -94,8 +95,8 @@ class Pair:
 
     def make(self, devices):
         self.make_empty()
-        for options in [[], *(["--device", d] for d in devices)]:
-            init(self.root, self.primary.cluster.url(), *options)
+        for device in devices:
+            init(self.root, self.primary.cluster.url(), "--device", device)
 
     def make_empty(self):
         self.primary.put(Cluster(self.primary.folder(), more=lambda _: SMALL))
@@ -166,8 +167,8 @@ class Shards:
         for pair in self.pairs:
             pair.make_empty()
         self.file.write_text("".join(pair.url("admin") + "\n" for pair in self.pairs))
-        for options in [[], *(["--device", d] for d in devices)]:
-            init(self.root, self.router.cluster.url(), "--shards", self.file, *options)
+        for device in devices:
+            init(self.root, self.router.cluster.url(), "--shards", self.file, "--device", device)
 
     def url(self, role):
         return self.router.cluster.url(role, self.router.middle.folder)

@@ -23,6 +23,7 @@ PORT = 5432
 SOON, OUTAGE = 30, 60
 DEADLINE = 120      # of a program that must end; a machine may be busy
 SEEN_CHARACTERS = 1000
+COPY = "STRATEGY FILE_COPY"     # of a database; the other strategy writes all of it to the log
 
 # Functions of the store that a shipper calls.
 CALLS = ("hello", "vault_state", "watermarks", "put_leaves", "put_checkpoints", "put_sessions", "put_piece", "put_messages",
@@ -117,9 +118,10 @@ class Cluster:
             make_data(self.folder / "data")
         options = {"listen_addresses": "", "unix_socket_directories": self.folder, "port": PORT, "max_connections": 60,
                    "fsync": "on" if durable else "off", "log_min_messages": "warning", "shared_buffers": "32MB",
-                   "restart_after_crash": "on"} | (more(self) if more else {})
-        if not durable:         # those measure; the others would compile queries that read a few rows, for seconds
-            options["jit"] = "off"
+                   "restart_after_crash": "on"}
+        if not durable:         # those measure; the others would compile queries that read a few rows, for seconds, and vacuum all the time
+            options |= {"jit": "off", "autovacuum": "off"}
+        options |= more(self) if more else {}
         with (self.folder / "data/postgresql.conf").open("a") as f:
             f.writelines(f"{k} = '{v}'\n" for k, v in options.items())
         self.start()
@@ -174,12 +176,12 @@ class Cluster:
     def save(self):
         """Keeps the database as it is now, for restore()."""
         self.psql("DROP DATABASE IF EXISTS saved")
-        self.psql("CREATE DATABASE saved TEMPLATE postgres")
+        self.psql(f"CREATE DATABASE saved TEMPLATE postgres {COPY}")
 
     def restore(self):
         """The database is as it was at save(), also if its schema was changed; that is much faster than `ship init`. Roles stay."""
         self.psql("DROP DATABASE IF EXISTS postgres WITH (FORCE)", database="saved")
-        self.psql("CREATE DATABASE postgres TEMPLATE saved STRATEGY FILE_COPY", database="saved")
+        self.psql(f"CREATE DATABASE postgres TEMPLATE saved {COPY}", database="saved")
 
     def url(self, role="admin", folder=None, database="postgres"):
         return f"postgresql://{role}@/{database}?host={folder or self.folder}&port={PORT}"

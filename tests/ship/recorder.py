@@ -56,7 +56,7 @@ class Recorder:
     def session(self, calls):
         self.proxy = subprocess.Popen([PROGRAM, "proxy", "--vault", self.vault.path, "--name", "mail", *self.options, "--",
                                        *self.server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                      text=True, env=self.vault.env, start_new_session=True)
+                                      encoding="utf-8", env=self.vault.env, start_new_session=True)
         self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
                                 "clientInfo": {"name": f"{self.name}-client", "version": "1.0"}})
         print('{"jsonrpc":"2.0","method":"notifications/initialized"}', file=self.proxy.stdin, flush=True)
@@ -76,8 +76,8 @@ class Recorder:
 
     def ask(self, method, params):
         self.calls += 1
-        print(json.dumps({"jsonrpc": "2.0", "id": self.calls, "method": method, "params": params}), file=self.proxy.stdin,
-              flush=True)
+        line = {"jsonrpc": "2.0", "id": self.calls, "method": method, "params": params}
+        print(json.dumps(line, ensure_ascii=False), file=self.proxy.stdin, flush=True)
         if not self.proxy.stdout.readline():
             raise Ended(f"the proxy of {self.name} has ended")
 

@@ -28,11 +28,16 @@ def request(i, text):
     return {"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": "echo", "text": text}}
 
 
+def each_line(texts):
+    """What a client sends, made when it is asked for."""
+    yield json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize",
+                      "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}})
+    for i, text in enumerate(texts):
+        yield json.dumps(request(i + 1, text), ensure_ascii=False)
+
+
 def lines(texts):
-    first = {"jsonrpc": "2.0", "id": 0, "method": "initialize",
-             "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}}
-    return "".join(json.dumps(m, ensure_ascii=False) + "\n"
-                   for m in [first, *(request(i + 1, t) for i, t in enumerate(texts))])
+    return "".join(f"{line}\n" for line in each_line(texts))
 
 
 def exchange(live, *lines):
