@@ -184,10 +184,12 @@ WRAP_test_wrap := calloc realloc strdup
 FLAGS_test_ring_threads := -pthread
 # Unit tests are not optimized: compiling takes longer than running them.
 TEST_CFLAGS := $(filter-out $(HARDEN_CFLAGS),$(ALL_CFLAGS)) -fPIE -O0
-$(UNIT): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
+# In two steps: a compiler cache does not have results of the linker.
+$(UNIT:%=%.o): $(BUILD)/%.o: tests/%.c $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CFLAGS) $(FLAGS_$(@F)) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$(@F):%=-Wl,--wrap=%) \
-	  -lcmocka $(LIBS)
+	$(CC) $(TEST_CFLAGS) $(FLAGS_$(*F)) -MMD -MP -c -o $@ $<
+$(UNIT): %: %.o $(LIB)
+	$(CC) $(TEST_CFLAGS) $(FLAGS_$(@F)) -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$(@F):%=-Wl,--wrap=%) -lcmocka $(LIBS)
 
 WRAP_fuzz_hostile := malloc calloc realloc free
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
