@@ -122,7 +122,7 @@ def session(seed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=200 if os.environ.get("TEST_LONG") else 100)
     parser.add_argument("--first", type=int, default=0)
     a = parser.parse_args()
     seeds = range(a.first, a.first + a.seeds)
