@@ -100,13 +100,14 @@ static void run(size_t n, size_t max_len, uint64_t seed, size_t most)
     struct line_reader r;
     struct line line;
     enum line_result got;
+    chunk_rest(); /* the large chunk of a run with another limit */
     line_open(&r, max_len);
     for (size_t fed = 0; fed < n;) {
         size_t room;
         char *to = line_room(&r, &room);
         MUST(to != NULL && room > 0);
-        /* memory is bounded by a chunk and the line, or twice the line while it grows */
-        MUST(r.chunk->cap <= 2 * (max_len + 2) + 2 * LINE_CHUNK);
+        /* memory is bounded by a chunk, or four times the line: room for twice of it, as a power of two */
+        MUST(r.chunk->cap <= 4 * (max_len + 2) + 2 * LINE_CHUNK);
         size_t some = size_min(1 + random_below(&s, most), size_min(room, n - fed));
         memcpy(to, stream + fed, some);
         line_filled(&r, some);
