@@ -56,3 +56,17 @@ void clock_local_text(int64_t wall_us, char *ret)
     if (strftime(ret, CLOCK_TEXT_MAX, "%Y-%m-%d %H:%M:%S", &tm) == 0)
         ret[0] = '\0';
 }
+
+struct clock_text clock_utc(int64_t wall_us)
+{
+    struct clock_text t = {.s = ""};
+    clock_utc_text(wall_us, t.s);
+    return t;
+}
+
+struct clock_text clock_local(int64_t wall_us)
+{
+    struct clock_text t = {.s = ""};
+    clock_local_text(wall_us, t.s);
+    return t;
+}

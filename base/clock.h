@@ -23,4 +23,11 @@ void clock_utc_day(int64_t wall_us, char *ret);
 /* "2026-01-31 23:59:59" in local time (TZ). ret has CLOCK_TEXT_MAX bytes. */
 void clock_local_text(int64_t wall_us, char *ret);
 
+/* The same as a value, for one expression. */
+struct clock_text {
+    char s[CLOCK_TEXT_MAX];
+};
+struct clock_text clock_utc(int64_t wall_us);
+struct clock_text clock_local(int64_t wall_us);
+
 #endif

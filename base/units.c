@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct unit {
@@ -65,30 +66,44 @@ bool units_named(const char *text)
 }
 
 /* A value that would be rounded up to one more digit uses the next unit: 999.6ms is shown as 1.00s. */
-void units_show_duration(struct buf *b, int64_t us)
+struct units_text units_took(int64_t us)
 {
+    struct units_text t;
     double ms = (double)us / 1e3;
     int64_t s = (us + 500000) / 1000000;
     if (us < 1000)
-        buf_printf(b, "%dus", (int)us);
+        snprintf(t.s, sizeof t.s, "%dus", (int)us);
     else if (ms < 999.5)
-        buf_printf(b, ms < 9.995 ? "%.2fms" : ms < 99.95 ? "%.1fms" : "%.0fms", ms);
+        snprintf(t.s, sizeof t.s, ms < 9.995 ? "%.2fms" : ms < 99.95 ? "%.1fms" : "%.0fms", ms);
     else if (ms < 59950.)
-        buf_printf(b, ms < 9995. ? "%.2fs" : "%.1fs", ms / 1e3);
+        snprintf(t.s, sizeof t.s, ms < 9995. ? "%.2fs" : "%.1fs", ms / 1e3);
     else if (s < 3600)
-        buf_printf(b, "%dm%02ds", (int)(s / 60), (int)(s % 60));
+        snprintf(t.s, sizeof t.s, "%dm%02ds", (int)(s / 60), (int)(s % 60));
     else
-        buf_printf(b, "%dh%02dm", (int)(s / 3600), (int)(s / 60 % 60));
+        snprintf(t.s, sizeof t.s, "%dh%02dm", (int)(s / 3600), (int)(s / 60 % 60));
+    return t;
 }
 
-void units_show_size(struct buf *b, int64_t bytes)
+struct units_text units_bytes(int64_t bytes)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    struct units_text t;
     double v = (double)bytes;
     size_t i = 0;
     while (v >= (i == 0 ? 1024. : 1023.5) && i + 1 < MI_COUNT(names)) {
         v /= 1024.;
         i++;
     }
-    buf_printf(b, i == 0 || v >= 99.95 ? "%.0f%s" : "%.1f%s", v, names[i]);
+    snprintf(t.s, sizeof t.s, i == 0 || v >= 99.95 ? "%.0f%s" : "%.1f%s", v, names[i]);
+    return t;
+}
+
+void units_show_duration(struct buf *b, int64_t us)
+{
+    buf_adds(b, units_took(us).s);
+}
+
+void units_show_size(struct buf *b, int64_t bytes)
+{
+    buf_adds(b, units_bytes(bytes).s);
 }

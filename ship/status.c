@@ -46,31 +46,26 @@ static void print_json(struct report *r, const struct target_state *t, const str
 /* A line of its own, with what happened then. */
 static void print_time(struct out *o, const char *what, int64_t at_us)
 {
-    char text[CLOCK_TEXT_MAX];
     if (at_us == 0)
         return;
-    clock_local_text(at_us, text);
-    out_printf(o, "  %s%s", what, text);
+    out_printf(o, "  %s%s", what, clock_local(at_us).s);
     out_end_line(o);
 }
 
 static void print_missing(struct out *o, const struct target_lag *lag)
 {
-    struct buf size = {0};
     const char *more = lag->sessions == 1 ? "" : "s";
-    units_show_size(&size, lag->bytes);
     if (lag->sessions == 0)
         out_raw(o, "  nothing is missing");
     else if (lag->messages + lag->events == 0)
         out_printf(o, "  missing: changes of %lld session%s", (long long)lag->sessions, more);
     else
         out_printf(o, "  missing: %lld message%s (%s), %lld event%s, of %lld session%s",
-                   (long long)lag->messages, lag->messages == 1 ? "" : "s", buf_str(&size),
-                   (long long)lag->events, lag->events == 1 ? "" : "s", (long long)lag->sessions,
-                   more);
+                   (long long)lag->messages, lag->messages == 1 ? "" : "s",
+                   units_bytes(lag->bytes).s, (long long)lag->events, lag->events == 1 ? "" : "s",
+                   (long long)lag->sessions, more);
     out_end_line(o);
     print_time(o, "the oldest message of ", lag->oldest_at_us);
-    buf_close(&size);
 }
 
 static void print_text(struct report *r, const struct target_state *t, const struct target_lag *lag)

@@ -183,16 +183,16 @@ static void add_row(struct outcome *r, const struct audit_session *s)
 
 static void add_session_details(struct outcome *r, const struct audit_session *s)
 {
-    char where[64], when[CLOCK_TEXT_MAX];
+    char where[64];
     snprintf(where, sizeof where, "session %lld", (long long)s->id);
     if (s->status == AUDIT_TAMPERED) {
         add_details(r, s->id != 0 ? where : "log", &s->wrong);
     } else if (s->why[0] != '\0' && r->shown++ < DETAILS_MAX) {
         buf_printf(&r->details, "%s: %s.\n", where, s->why);
     } else if (s->status == AUDIT_REDACTED && r->shown++ < DETAILS_MAX) {
-        clock_local_text(s->redacted_at_us, when);
         buf_printf(&r->details, "%s: %lld record%s redacted, the last time %s.\n", where,
-                   (long long)s->redacted, s->redacted == 1 ? " was" : "s were", when);
+                   (long long)s->redacted, s->redacted == 1 ? " was" : "s were",
+                   clock_local(s->redacted_at_us).s);
     }
 }
 

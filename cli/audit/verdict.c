@@ -60,20 +60,13 @@ static void text_line(struct page *p, const char *name, struct slice text)
     end_line(p);
 }
 
-static void time_text(struct page *p, int64_t wall_us)
-{
-    char text[CLOCK_TEXT_MAX];
-    clock_utc_text(wall_us, text);
-    out_raw(&p->o, text);
-}
-
 static void redacted(struct page *p, const char *what, int64_t at_us)
 {
     if (at_us == 0)
         return;
     label(p, "redacted");
     out_printf(&p->o, "%s, at ", what);
-    time_text(p, at_us);
+    out_raw(&p->o, clock_utc(at_us).s);
     end_line(p);
 }
 
@@ -102,16 +95,16 @@ static void print_session(struct page *p)
     label(p, "recorded");
     if (s->pid == 0)
         out_raw(&p->o, "imported; ");
-    time_text(p, s->started_at_us);
+    out_raw(&p->o, clock_utc(s->started_at_us).s);
     out_raw(&p->o, " to ");
-    time_text(p, s->ended_at_us);
+    out_raw(&p->o, clock_utc(s->ended_at_us).s);
     out_raw(&p->o, ", by the clock of ");
     out_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
     end_line(p);
     label(p, "ended");
     out_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
     out_raw(&p->o, ", sealed ");
-    time_text(p, p->b->leaf[p->b->seal].leaf.at_us);
+    out_raw(&p->o, clock_utc(p->b->leaf[p->b->seal].leaf.at_us).s);
     end_line(p);
     redacted(p, "the data of the session's start", p->start.redacted_at_us);
     redacted(p, "the data of the session's end", p->end.redacted_at_us);
@@ -138,12 +131,9 @@ static void print_status(struct page *p, struct query_message *m)
     for (size_t i = 0; i < p->requests; i++) {
         if (p->request[i].seq != m->request_seq)
             continue;
-        struct buf took = {0};
         m->request_action = p->request[i].action;
-        units_show_duration(&took, difference(m->t_us, p->request[i].t_us));
         out_printf(&p->o, ", %s after %s", value_word(&call_statuses, query_status(m)),
-                   buf_str(&took));
-        buf_close(&took);
+                   units_took(difference(m->t_us, p->request[i].t_us)).s);
     }
 }
 
@@ -155,7 +145,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     if (p->bodies)
         out_end_line(&p->o);
     label(p, name);
-    time_text(p, sum(p->session.started_at_us, m.t_us));
+    out_raw(&p->o, clock_utc(sum(p->session.started_at_us, m.t_us)).s);
     out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
                value_word(&row_kinds, m.kind));
     if (m.method.p != NULL) {

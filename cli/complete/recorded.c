@@ -24,12 +24,11 @@ static bool goes_on(const struct reading *r)
 
 static void add_session(struct candidates *c, const struct query_session *s)
 {
-    char id[24], when[CLOCK_TEXT_MAX];
+    char id[24];
     struct buf about = {0};
     snprintf(id, sizeof id, "%lld", (long long)s->id);
-    clock_local_text(s->started_at_us, when);
     text_visible(&about, s->name);
-    buf_printf(&about, ", %s", when);
+    buf_printf(&about, ", %s", clock_local(s->started_at_us).s);
     candidates_add_recorded(c, slice_of(id), buf_str(&about));
     candidates_add_recorded(c, s->name, "its newest session");
     buf_close(&about);

@@ -18,7 +18,7 @@ static size_t left(const struct out *o, size_t used)
 
 static void fit(struct out *o, struct buf *text, size_t used)
 {
-    (void)out_fit(o, buf_slice(text), left(o, used));
+    (void)out_fit(o, OUT_PLAIN, buf_slice(text), left(o, used));
     o->b.failed |= text->failed;
     buf_close(text);
 }
@@ -55,7 +55,7 @@ void diff_text_begin(struct out *o, const struct diff *d, const struct slice tit
     for (int i = 0; i < DIFF_SIDES; i++) {
         out_style(o, side_styles[i]);
         out_raw(o, marks[i]);
-        (void)out_fit(o, title[i], left(o, 4));
+        (void)out_fit(o, OUT_PLAIN, title[i], left(o, 4));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
     }
@@ -129,13 +129,11 @@ static void print_heading(struct out *o, const struct result *r)
     out_style(o, OUT_PLAIN);
     print_seq(o, r, DIFF_A);
     print_seq(o, r, DIFF_B);
-    size_t printed = out_fit(o, buf_slice(&name), width);
+    size_t printed = out_fit(o, OUT_PLAIN, buf_slice(&name), width);
     if (o->is_terminal && printed < width)
         out_printf(o, "%*s", (int)(width - printed), "");
     out_raw(o, "  ");
-    out_style(o, r->look.slower ? OUT_YELLOW : OUT_DIM);
-    out_raw(o, buf_str(&took));
-    out_style(o, OUT_PLAIN);
+    out_words(o, r->look.slower ? OUT_YELLOW : OUT_DIM, buf_str(&took));
     out_end_line(o);
     o->b.failed |= name.failed || took.failed;
     buf_close(&name);

@@ -72,23 +72,17 @@ static void check_schema(struct doctor *d, const struct health *h)
 
 static void check_size(struct doctor *d, const struct health *h)
 {
-    struct buf db = {0}, unused = {0}, wal = {0};
-    units_show_size(&db, h->db_bytes);
-    units_show_size(&unused, h->free_bytes);
-    units_show_size(&wal, h->wal_bytes);
+    struct units_text wal = units_bytes(h->wal_bytes);
     if (h->wal_bytes > WAL_MAX)
         doctor_found(d, "wal",
                      "stop the program that keeps the database open; the next idle proxy then "
                      "shrinks the log",
                      "the write-ahead log has %s: a long-running reader prevents a checkpoint",
-                     buf_str(&wal));
+                     wal.s);
     else
-        doctor_fine(d, "wal", "the write-ahead log has %s", buf_str(&wal));
-    doctor_fine(d, "database", "%s for %lld session%s, %s of it free", buf_str(&db),
-                (long long)h->sessions, h->sessions == 1 ? "" : "s", buf_str(&unused));
-    buf_close(&db);
-    buf_close(&unused);
-    buf_close(&wal);
+        doctor_fine(d, "wal", "the write-ahead log has %s", wal.s);
+    doctor_fine(d, "database", "%s for %lld session%s, %s of it free", units_bytes(h->db_bytes).s,
+                (long long)h->sessions, h->sessions == 1 ? "" : "s", units_bytes(h->free_bytes).s);
 }
 
 static void check_integrity(struct doctor *d)

@@ -65,18 +65,15 @@ static void walk(struct walk *w, const char *path, int depth)
 static void check_space(struct doctor *d)
 {
     struct statvfs v;
-    struct buf b = {0};
     if (statvfs(d->vault, &v) != 0)
         return;
     int64_t left = (int64_t)v.f_bavail * (int64_t)v.f_frsize;
     int64_t all = (int64_t)v.f_blocks * (int64_t)v.f_frsize;
-    units_show_size(&b, left);
     if (left < SPACE_MIN && left < all / SPACE_SHARE)
         doctor_found(d, "disk", "free some space, or: mcp-interposer prune --older-than 30d",
-                     "only %s free on the disk of %s", buf_str(&b), d->vault);
+                     "only %s free on the disk of %s", units_bytes(left).s, d->vault);
     else
-        doctor_fine(d, "disk", "%s free", buf_str(&b));
-    buf_close(&b);
+        doctor_fine(d, "disk", "%s free", units_bytes(left).s);
 }
 
 static void check_writing(struct doctor *d)

@@ -45,30 +45,25 @@ static void found_silence(struct doctor *d, const struct journal_view *v, const 
 
 static void check_session(struct doctor *d, struct journal_view *v)
 {
-    struct buf unstored = {0}, age = {0};
     bool settled = !v->writer || journals_settle(v, RECORDER_SETTLE_MS);
     int64_t age_us = clock_wall_us() - v->started_wall_us;
-    units_show_size(&unstored, (int64_t)v->unstored);
-    units_show_duration(&age, age_us > 0 ? age_us : 0);
+    struct units_text unstored = units_bytes((int64_t)v->unstored);
     if (settled)
         doctor_fine(d, "recorders", "%s: process %d, %s not yet stored, running for %s", v->name,
-                    (int)v->recorder, buf_str(&unstored), buf_str(&age));
+                    (int)v->recorder, unstored.s, units_took(age_us > 0 ? age_us : 0).s);
     else if (v->trouble != RING_FINE)
-        found_trouble(d, v, buf_str(&unstored));
+        found_trouble(d, v, unstored.s);
     else
-        found_silence(d, v, buf_str(&unstored));
-    buf_close(&unstored);
-    buf_close(&age);
+        found_silence(d, v, unstored.s);
 }
 
 /* ---- all ---- */
 
 static void found_stranded(struct doctor *d, const struct stranded *x)
 {
-    struct buf size = {0}, remedy = {0};
+    struct buf remedy = {0};
     if (x->n == 0)
         return;
-    units_show_size(&size, (int64_t)x->bytes);
     buf_printf(&remedy,
                "make the vault writable, then: mcp-interposer sessions --vault '%s'; or remove the "
                "messages: mcp-interposer reap --journals",
@@ -76,8 +71,7 @@ static void found_stranded(struct doctor *d, const struct stranded *x)
     doctor_found(d, "journals", buf_str(&remedy),
                  "%zu journal%s with %s of messages for a vault that is gone or cannot be written: "
                  "%s",
-                 x->n, x->n == 1 ? "" : "s", buf_str(&size), x->vault);
-    buf_close(&size);
+                 x->n, x->n == 1 ? "" : "s", units_bytes((int64_t)x->bytes).s, x->vault);
     buf_close(&remedy);
 }
 

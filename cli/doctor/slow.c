@@ -81,15 +81,12 @@ static void report_tool(struct doctor *d, const struct slow *s, size_t i)
     deadline_suggest_rule(&rule, slice_of("tools/call"), tool);
     buf_printf(&text, "%.*s of %.*s: in the last %d days ", (int)size_min(tool.n, NAME_SHOWN),
                tool.p, (int)size_min(server.n, NAME_SHOWN), server.p, SLOW_DAYS);
-    if (t->longest_us > 0) {
-        buf_adds(&text, "a call took ");
-        units_show_duration(&text, t->longest_us);
-    }
+    if (t->longest_us > 0)
+        buf_printf(&text, "a call took %s", units_took(t->longest_us).s);
     if (t->ended > 0)
         buf_printf(&text, "%s%lld call%s ended at the deadline", t->longest_us > 0 ? ", and " : "",
                    (long long)t->ended, t->ended == 1 ? "" : "s");
-    buf_adds(&text, "; the deadline is ");
-    units_show_duration(&text, t->deadline_us);
+    buf_printf(&text, "; the deadline is %s", units_took(t->deadline_us).s);
     buf_printf(&remedy,
                "raise it: %s = %lldm in section [timeout] of the configuration, or --timeout "
                "%s=%lldm before the '--' of this server",

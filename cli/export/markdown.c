@@ -120,34 +120,24 @@ static void add_took(struct export *x, const struct exported_call *c)
 
 /* ---- front matter ---- */
 
-static void add_key(struct export *x, const char *key)
-{
-    buf_printf(&x->b, "%s: ", key);
-}
-
 /* A JSON string is a string of YAML as well. */
 static void add_string(struct export *x, const char *key, struct slice text)
 {
     if (text.p == NULL)
         return;
-    add_key(x, key);
+    buf_printf(&x->b, "%s: ", key);
     text_json(&x->b, text);
     buf_addc(&x->b, '\n');
 }
 
 static void add_number(struct export *x, const char *key, int64_t n)
 {
-    add_key(x, key);
-    buf_int(&x->b, n);
-    buf_addc(&x->b, '\n');
+    buf_printf(&x->b, "%s: %lld\n", key, (long long)n);
 }
 
 static void add_time(struct export *x, const char *key, int64_t at_us)
 {
-    char text[CLOCK_TEXT_MAX];
-    clock_utc_text(at_us, text);
-    add_key(x, key);
-    buf_printf(&x->b, "%s\n", text);
+    buf_printf(&x->b, "%s: %s\n", key, clock_utc(at_us).s);
 }
 
 /* `seal`: NULL: the log has none. */
@@ -206,11 +196,10 @@ static void add_evidence(struct export *x, const struct query_seal *seal)
 
 static void add_title(struct export *x)
 {
-    char started[CLOCK_TEXT_MAX];
-    clock_utc_text(x->s->started_at_us, started);
+    struct clock_text started = clock_utc(x->s->started_at_us);
     buf_adds(&x->b, "# ");
     add_plain(x, x->s->name);
-    buf_printf(&x->b, ", %.10s %.5s UTC\n\n", started, started + 11);
+    buf_printf(&x->b, ", %.10s %.5s UTC\n\n", started.s, started.s + 11);
     if (x->s->client_name.p != NULL) {
         buf_adds(&x->b, "Client: ");
         add_plain(x, x->s->client_name);

@@ -119,6 +119,13 @@ const char *out_arrow(const struct out *o, bool to_server)
     return o->utf8 ? "\xE2\x86\x90" : "<-";
 }
 
+void out_styled(struct out *o, enum out_style style, struct slice text)
+{
+    out_style(o, style);
+    out_text(o, text);
+    out_style(o, OUT_PLAIN);
+}
+
 void out_end_line(struct out *o)
 {
     buf_addc(&o->b, '\n');
@@ -158,8 +165,11 @@ static void fill(struct out *o, size_t n)
 }
 
 /* The columns that were printed, without padding. */
-static size_t add_cell(struct out *o, struct slice text, size_t width, bool padded, bool right)
+static size_t add_cell(struct out *o, enum out_style style, struct slice text, size_t width,
+                       bool padded, bool right)
 {
+    if (style != OUT_PLAIN)
+        out_style(o, style);
     const char *dots = o->utf8 ? "\xE2\x80\xA6" : "...";
     size_t dots_width = o->utf8 ? 1 : 3;
     size_t max = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : width;
@@ -183,17 +193,19 @@ static size_t add_cell(struct out *o, struct slice text, size_t width, bool padd
         buf_adds(&o->b, dots);
     if (!right)
         fill(o, blanks);
+    if (style != OUT_PLAIN)
+        out_style(o, OUT_PLAIN);
     return taken;
 }
 
-void out_cell(struct out *o, struct slice text, size_t width, bool right)
+void out_cell(struct out *o, enum out_style style, struct slice text, size_t width, bool right)
 {
-    (void)add_cell(o, text, width, true, right);
+    (void)add_cell(o, style, text, width, true, right);
 }
 
-size_t out_fit(struct out *o, struct slice text, size_t width)
+size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width)
 {
-    return add_cell(o, text, width, false, false);
+    return add_cell(o, style, text, width, false, false);
 }
 
 void out_fill_line(struct out *o, size_t from, size_t indent)

@@ -38,15 +38,17 @@ void out_printf(struct out *o, const char *fmt, ...)
 void out_text(struct out *o, struct slice text);     /* recorded text */
 void out_style(struct out *o, enum out_style style); /* until the next call; OUT_PLAIN ends it */
 void out_words(struct out *o, enum out_style style, const char *text); /* our own text in a style */
+void out_styled(struct out *o, enum out_style style,
+                struct slice text); /* recorded text in a style */
 void out_end_line(struct out *o);
 /* An arrow to the server or to the client; one column, or two without UTF-8. */
 const char *out_arrow(const struct out *o, bool to_server);
 
 /* A cell of `width` columns: on a terminal longer text is truncated with an ellipsis; shorter text is padded on the
  * right or, with `right`, on the left. */
-void out_cell(struct out *o, struct slice text, size_t width, bool right);
+void out_cell(struct out *o, enum out_style style, struct slice text, size_t width, bool right);
 /* The same without padding. Returns the number of columns that were printed. */
-size_t out_fit(struct out *o, struct slice text, size_t width);
+size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width);
 /* Ends a line of sentences. What was added since b.n was `from`, without styles, begins at column `indent`: on a
  * terminal it is broken between words, and further lines begin there as well. */
 void out_fill_line(struct out *o, size_t from, size_t indent);

@@ -169,7 +169,7 @@ void reporting_details(struct out *o, struct slice lines, size_t indent)
             out_text(o, line);
             out_fill_line(o, from, begin);
         } else {
-            (void)out_fit(o, line, room);
+            (void)out_fit(o, OUT_PLAIN, line, room);
             out_end_line(o);
         }
         out_style(o, OUT_PLAIN);

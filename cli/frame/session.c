@@ -234,14 +234,13 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
 
 int session_describe(struct query *q, const struct query_session *s, struct buf *b)
 {
-    char started[CLOCK_TEXT_MAX];
     int64_t messages = 0, event = 0;
     int st = query_last(q, s->id, &messages, &event);
     if (st < 0)
         return st;
-    clock_local_text(s->started_at_us, started);
     buf_printf(b, "session %lld of %.*s (%s, %lld message%s)", (long long)s->number, (int)s->name.n,
-               s->name.p, started, (long long)messages, messages == 1 ? "" : "s");
+               s->name.p, clock_local(s->started_at_us).s, (long long)messages,
+               messages == 1 ? "" : "s");
     return b->failed ? MI_ENOMEM : 0;
 }
 

@@ -50,21 +50,12 @@ void table_add_int(struct table *t, int64_t n, enum out_style style)
 
 void table_add_size(struct table *t, int64_t bytes)
 {
-    struct buf b = {0};
-    units_show_size(&b, bytes);
-    table_add_buf(t, &b, OUT_PLAIN);
-    buf_close(&b);
+    table_add(t, slice_of(units_bytes(bytes).s), OUT_PLAIN);
 }
 
 void table_add_duration(struct table *t, int64_t us)
 {
-    struct buf b = {0};
-    if (us >= 0)
-        units_show_duration(&b, us);
-    else
-        buf_addc(&b, '-');
-    table_add_buf(t, &b, OUT_PLAIN);
-    buf_close(&b);
+    table_add(t, slice_of(us >= 0 ? units_took(us).s : "-"), OUT_PLAIN);
 }
 
 static struct slice text_of(const struct table *t, const struct table_cell *c)
@@ -184,9 +175,7 @@ static void print_above(const struct table *t, struct out *o, size_t column, siz
     const struct table_cell *cell = &t->cells[row * t->columns_n + column];
     if (row > 0 && slice_eq(text_of(t, cell), text_of(t, cell - t->columns_n)))
         return;
-    out_style(o, cell->style);
-    out_text(o, text_of(t, cell));
-    out_style(o, OUT_PLAIN);
+    out_styled(o, cell->style, text_of(t, cell));
     out_end_line(o);
 }
 
@@ -202,14 +191,10 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
         const struct table_cell *cell = &t->cells[row * t->columns_n + i];
         if (width[i] == 0)
             continue;
-        if (cell->style != OUT_PLAIN)
-            out_style(o, cell->style);
-        if (i == last && !c->right)
-            out_fit(o, text_of(t, cell), width[i]); /* no blanks at the end of a line */
+        if (i == last && !c->right) /* no blanks at the end of a line */
+            out_fit(o, cell->style, text_of(t, cell), width[i]);
         else
-            out_cell(o, text_of(t, cell), width[i], c->right);
-        if (cell->style != OUT_PLAIN)
-            out_style(o, OUT_PLAIN);
+            out_cell(o, cell->style, text_of(t, cell), width[i], c->right);
         if (i < last)
             out_printf(o, "%*s", GAP, "");
     }

@@ -112,9 +112,7 @@ static void directory_line(struct out *o, const struct query_session *s)
 static void server_line(struct out *o, const struct query_session *s)
 {
     field(o, "server");
-    out_style(o, OUT_CYAN);
-    out_text(o, s->name);
-    out_style(o, OUT_PLAIN);
+    out_styled(o, OUT_CYAN, s->name);
     if (s->server_name.p != NULL) {
         out_raw(o, " (");
         name_and_version(o, s->server_name, s->server_version);
@@ -138,15 +136,10 @@ static void client_line(struct out *o, const struct query_session *s, bool sent)
 
 static void start_line(struct out *o, const struct query_session *s, const struct session_view *v)
 {
-    char started[CLOCK_TEXT_MAX];
-    struct buf lasted = {0};
-    clock_local_text(s->started_at_us, started);
-    units_show_duration(&lasted, v->lasted_us);
     field(o, "started");
-    out_printf(o, "%s, %s %s", started, v->state == SESSION_LIVE ? "so far" : "lasted",
-               buf_str(&lasted));
+    out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,
+               v->state == SESSION_LIVE ? "so far" : "lasted", units_took(v->lasted_us).s);
     out_end_line(o);
-    buf_close(&lasted);
 }
 
 static void end_line(struct out *o, const struct query_session *s, const struct session_view *v)
@@ -238,12 +231,10 @@ void session_header(struct out *o, const struct query_session *s, const struct s
 
 void session_title(struct out *o, const struct query_session *s)
 {
-    char started[CLOCK_TEXT_MAX];
-    clock_local_text(s->started_at_us, started);
     out_style(o, OUT_DIM);
     out_printf(o, "session %lld  ", (long long)s->number);
     out_text(o, s->name);
-    out_printf(o, "  %s", started);
+    out_printf(o, "  %s", clock_local(s->started_at_us).s);
     out_style(o, OUT_PLAIN);
     out_end_line(o);
 }

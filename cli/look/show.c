@@ -43,47 +43,20 @@ struct showing {
     struct out out;
     struct timeline timeline;
     struct filter filter;
-    bool json;
     int64_t seq;      /* of the requested call; 0: all */
     struct buf token; /* owned; its progress token as JSON text; empty: none */
-    struct buf body;  /* owned; a large body */
     int64_t closed;   /* seq of the message that closed the call; 0: none yet */
     int status;       /* an error that ends the reading */
 };
 
-/* ---- --json ---- */
-
-static bool json_message(void *ctx, const struct query_message *m)
-{
-    struct showing *s = ctx;
-    struct slice body;
-    const char *error;
-    s->status = session_body(s->q, s->session.uid, m, SIZE_MAX, &s->body, &body, &error);
-    if (s->status < 0)
-        return false;
-    record_json_message(&s->out.b, &s->session, m, body, error);
-    out_end_line(&s->out);
-    return !out_ended(&s->out);
-}
-
-static bool json_event(void *ctx, const struct query_event *e)
-{
-    struct showing *s = ctx;
-    record_json_event(&s->out.b, &s->session, e);
-    out_end_line(&s->out);
-    return !out_ended(&s->out);
-}
-
-/* ---- for people ---- */
-
-static bool text_message(void *ctx, const struct query_message *m)
+static bool on_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
     s->status = timeline_message(&s->timeline, m);
     return s->status == 0 && !out_ended(&s->out);
 }
 
-static bool text_event(void *ctx, const struct query_event *e)
+static bool on_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
     timeline_event(&s->timeline, e);
@@ -104,10 +77,10 @@ static int show_all(struct showing *s)
     int64_t last = s->view.summary.last_seq;
     struct message_question all = {&s->filter, s->session.id, s->session.started_at_us, 0, last};
     struct message_question measured = all;
-    if (s->json) {
+    if (s->timeline.bodies == TIMELINE_JSON) {
         record_json_session(&s->out.b, &s->session, &s->view);
         out_end_line(&s->out);
-        return query_timeline_of(s->q, &all, json_message, json_event, s);
+        return query_timeline_of(s->q, &all, on_message, on_event, s);
     }
     measured.to = last < MEASURED ? last : MEASURED;
     int st = query_timeline_of(s->q, &measured, measure, NULL, s);
@@ -116,7 +89,7 @@ static int show_all(struct showing *s)
     session_header(&s->out, &s->session, &s->view);
     if (last > 0)
         timeline_columns(&s->timeline);
-    return query_timeline_of(s->q, &all, text_message, text_event, s);
+    return query_timeline_of(s->q, &all, on_message, on_event, s);
 }
 
 /* ---- --seq ---- */
@@ -172,7 +145,7 @@ static bool call_message(void *ctx, const struct query_message *m)
         s->closed = m->seq;
     if (!filter_message(&s->filter, s->session.started_at_us, m))
         return true;
-    return s->json ? json_message(s, m) : text_message(s, m);
+    return on_message(s, m);
 }
 
 static bool call_measure(void *ctx, const struct query_message *m)
@@ -201,7 +174,7 @@ static int show_call(struct showing *s)
     }
     if (t.request_seq > 0)
         s->seq = t.request_seq; /* an answer: start at its request */
-    if (!s->json) {
+    if (s->timeline.bodies != TIMELINE_JSON) {
         int64_t near = s->seq > last - MEASURED ? last : s->seq + MEASURED;
         st = query_timeline(s->q, s->session.id, s->seq, near, call_measure, NULL, s);
         if (st < 0)
@@ -216,7 +189,8 @@ static int show_call(struct showing *s)
 
 static int print_session(struct showing *s, const struct settings *settings)
 {
-    enum timeline_bodies bodies = settings_on(settings, "pretty")   ? BODIES_PRETTY
+    enum timeline_bodies bodies = settings_on(settings, "json")     ? TIMELINE_JSON
+                                  : settings_on(settings, "pretty") ? BODIES_PRETTY
                                   : settings_on(settings, "bodies") ? BODIES_RAW
                                                                     : BODIES_SHORT;
     if (s->seq > 0 && bodies == BODIES_SHORT)
@@ -230,7 +204,6 @@ static int print_session(struct showing *s, const struct settings *settings)
     st = st == 0 ? s->status : st;
     timeline_close(&s->timeline);
     buf_close(&s->token);
-    buf_close(&s->body);
     int status = out_close(&s->out);
     pager_close(&pager);
     if (st < 0 && st != MI_ENOENT)
@@ -240,7 +213,7 @@ static int print_session(struct showing *s, const struct settings *settings)
 
 static int show(struct query *q, const struct settings *settings)
 {
-    struct showing s = {.q = q, .json = settings_on(settings, "json")};
+    struct showing s = {.q = q};
     filter_read(&s.filter, settings);
     if (settings_text(settings, "seq") != NULL)
         s.seq = settings_number(settings, "seq");

@@ -66,9 +66,7 @@ struct stats {
 
 static void add_day(struct table *t, int64_t at_us)
 {
-    char text[CLOCK_TEXT_MAX];
-    clock_local_text(at_us, text);
-    table_add(t, (struct slice){text, size_min(strlen(text), 10)}, OUT_DIM);
+    table_add(t, (struct slice){clock_local(at_us).s, 10}, OUT_DIM);
 }
 
 /* One character per bucket; its height is relative to the largest bucket. */

@@ -44,9 +44,8 @@ struct printing {
 
 static void session_line(struct out *o, const char *mark, const struct tool_list *l)
 {
-    char when[CLOCK_TEXT_MAX];
-    clock_local_text(l->started_at_us, when);
-    out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->number, when, l->tools.n);
+    out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->number,
+               clock_local(l->started_at_us).s, l->tools.n);
 }
 
 /* ---- the list ------------------------------------------------------------------------------- */

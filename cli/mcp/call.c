@@ -51,16 +51,15 @@ static int add_message(struct reading *r, const char *part, const struct query_m
 {
     struct tool_call *c = r->c;
     const char *error;
-    char at[CLOCK_TEXT_MAX];
     struct slice body;
     int st = session_body(c->q, r->session.uid, m, BODY_MAX, &r->large, &body, &error);
     if (st < 0)
         return st;
-    clock_utc_text(r->session.started_at_us + m->t_us, at);
     json_out_object(&c->j, part);
     members_of_message(&c->j, &r->session, m);
     buf_printf(&c->text, "%s: seq %lld, %s, from the %s, %s, %lld bytes", part, (long long)m->seq,
-               at, sender(m), row_kind_name(m->kind), (long long)m->size);
+               clock_utc(r->session.started_at_us + m->t_us).s, sender(m), row_kind_name(m->kind),
+               (long long)m->size);
     if (m->redactions > 0)
         buf_printf(&c->text, ", %lld secrets redacted", (long long)m->redactions);
     buf_addc(&c->text, '\n');
@@ -98,9 +97,7 @@ static bool has_room(struct reading *r)
 static void add_line(struct reading *r, int64_t t_us, struct slice kind, struct slice method,
                      struct slice text)
 {
-    char at[CLOCK_TEXT_MAX];
-    clock_utc_text(r->session.started_at_us + t_us, at);
-    buf_printf(&r->text, "%s ", at);
+    buf_printf(&r->text, "%s ", clock_utc(r->session.started_at_us + t_us).s);
     shown_quoted(&r->text, kind, SHOWN_NAME);
     if (method.n > 0)
         shown_subject(&r->text, method, (struct slice){0});
@@ -267,10 +264,8 @@ static bool on_call(void *ctx, const struct query_call *x)
     buf_printf(b, ", call %lld", (long long)x->request_seq);
     shown_subject(b, x->method, x->target);
     buf_printf(b, ": %s", call_status_name(x->status));
-    if (x->duration_us >= 0) {
-        buf_adds(b, " after ");
-        units_show_duration(b, x->duration_us);
-    }
+    if (x->duration_us >= 0)
+        buf_printf(b, " after %s", units_took(x->duration_us).s);
     buf_addc(b, '\n');
     return false;
 }

@@ -81,18 +81,14 @@ static int add_body(struct listing *l, const char *name, int64_t seq)
 static int add_call(struct listing *l, const struct query_call *x)
 {
     struct tool_call *c = l->rows.c;
-    char at[CLOCK_TEXT_MAX];
-    clock_utc_text(x->started_at_us, at);
     members_of_call(&c->j, x);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id,
-               (long long)x->request_seq, at);
+               (long long)x->request_seq, clock_utc(x->started_at_us).s);
     shown_quoted(&c->text, x->server, SHOWN_NAME);
     shown_subject(&c->text, x->method, x->target);
     buf_printf(&c->text, " %s", call_status_name(x->status));
-    if (x->duration_us >= 0) {
-        buf_adds(&c->text, " in ");
-        units_show_duration(&c->text, x->duration_us);
-    }
+    if (x->duration_us >= 0)
+        buf_printf(&c->text, " in %s", units_took(x->duration_us).s);
     int st =
         l->session.id != x->session_id ? query_session_by_id(c->q, x->session_id, &l->session) : 0;
     if (st == 0)

@@ -102,10 +102,8 @@ static void add_call(struct buf *b, const struct result *r, enum diff_side side)
         return;
     buf_printf(b, ", in the %s seq %llu %s", names[side], (unsigned long long)call->seq,
                call_status_name(call->status));
-    if (call->took_us >= 0) {
-        buf_adds(b, " in ");
-        units_show_duration(b, call->took_us);
-    }
+    if (call->took_us >= 0)
+        buf_printf(b, " in %s", units_took(call->took_us).s);
 }
 
 static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)

@@ -16,10 +16,8 @@ static void add_text(struct tool_call *c, const struct found *f)
     const struct query_message *m = f->message;
     enum call_status status = session_status(m);
     struct slice method = session_method(m), target = session_target(m);
-    char at[CLOCK_TEXT_MAX];
-    clock_utc_text(f->started_at_us + m->t_us, at);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)f->session_id, (long long)m->seq,
-               at);
+               clock_utc(f->started_at_us + m->t_us).s);
     shown_quoted(&c->text, slice_of(f->server), SHOWN_NAME);
     buf_printf(&c->text, " %s", row_kind_name(m->kind));
     if (method.n > 0) {

@@ -99,9 +99,7 @@ static void print_tool(struct out *o, const struct tool *t)
     struct json_value v = {JSON_OBJECT, t->text}, property;
     struct json_value hints = json_get(v, "annotations");
     struct slice key;
-    out_style(o, OUT_BOLD);
-    out_text(o, t->name);
-    out_style(o, OUT_PLAIN);
+    out_styled(o, OUT_BOLD, t->name);
     size_t from = o->b.n;
     out_raw(o, json_get(hints, "readOnlyHint").type == JSON_TRUE ? "  read-only" : "");
     add_first_line(o, json_get(v, "description"), from, 4);

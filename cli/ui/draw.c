@@ -14,14 +14,11 @@
 
 static void add_time(struct ui *u, const char *name, int64_t us)
 {
-    if (us < 0)
-        return;
-    buf_clear(&u->scratch);
-    units_show_duration(&u->scratch, us);
-    if (u->cells.column + strlen(name) + u->scratch.n + 3 > u->width) /* no half a number */
-        return;
+    struct units_text took = units_took(us);
+    if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
+        return; /* no half a number */
     cells_addf(&u->cells, CELLS_DIM, "  %s ", name);
-    cells_adds(&u->cells, CELLS_PLAIN, buf_str(&u->scratch));
+    cells_adds(&u->cells, CELLS_PLAIN, took.s);
 }
 
 static void add_state(struct ui *u)

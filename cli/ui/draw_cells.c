@@ -42,12 +42,8 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
 
 void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t width)
 {
-    buf_clear(&u->scratch);
-    if (us >= 0)
-        units_show_duration(&u->scratch, us);
-    else
-        buf_addc(&u->scratch, '-');
-    draw_field(u, us >= 0 ? style : CELLS_DIM, buf_slice(&u->scratch), width, DRAW_RIGHT);
+    draw_field(u, us >= 0 ? style : CELLS_DIM, slice_of(us >= 0 ? units_took(us).s : "-"), width,
+               DRAW_RIGHT);
 }
 
 static void draw_value(struct ui *u, const struct column *c, const struct column_value *v)

@@ -61,14 +61,6 @@ static const char about[] =
     "the answer was not yes.\n";
 /* clang-format on */
 
-static void print_size(struct out *o, int64_t bytes)
-{
-    struct buf b = {0};
-    units_show_size(&b, bytes);
-    out_text(o, buf_slice(&b));
-    buf_close(&b);
-}
-
 static void print_count(struct out *o, int64_t n, const char *what)
 {
     out_printf(o, ", %lld %s%s", (long long)n, what, n == 1 ? "" : "s");
@@ -90,17 +82,12 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     out_raw(o, " of large bodies");
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
-    out_raw(o, "; ");
-    print_size(o, r->file_bytes);
-    out_raw(o, " in files");
-    if (r->bytes_after > 0) { /* 0: the removal failed */
-        out_raw(o, removed ? "; the vault has " : "; the vault would have ");
-        print_size(o, r->bytes_after);
-    }
-    if (!removed) {
-        out_raw(o, " of its ");
-        print_size(o, r->bytes_before);
-    }
+    out_printf(o, "; %s in files", units_bytes(r->file_bytes).s);
+    if (r->bytes_after > 0) /* 0: the removal failed */
+        out_printf(o, "; the vault %s %s", removed ? "has" : "would have",
+                   units_bytes(r->bytes_after).s);
+    if (!removed)
+        out_printf(o, " of its %s", units_bytes(r->bytes_before).s);
     out_fill_line(o, from, 0);
 }
 
@@ -182,13 +169,11 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     size_t n = prune_sessions(p, &ids);
     int st = prune_measure(p, error);
     for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_ended(o); i++) {
-        char started[CLOCK_TEXT_MAX];
         struct query_session s;
         st = query_session_by_id(q, ids[i], &s);
         if (st < 0)
             break;
-        clock_local_text(s.started_at_us, started);
-        out_printf(o, "session %lld  %s  ", (long long)ids[i], started);
+        out_printf(o, "session %lld  %s  ", (long long)ids[i], clock_local(s.started_at_us).s);
         out_text(o, s.name);
         out_end_line(o);
     }
@@ -228,8 +213,8 @@ static int remove_planned(struct prune *p, const char *vault, struct out *o, str
     int st = remove_all(p, vault, error);
     print_result(p, o, true, prune_done(p));
     if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
-        print_size(o, prune_done(p)->free_bytes);
-        out_raw(o, " of the database are free for new messages");
+        out_printf(o, "%s of the database are free for new messages",
+                   units_bytes(prune_done(p)->free_bytes).s);
         out_end_line(o);
     }
     return st;
@@ -312,13 +297,10 @@ static int prune_text(struct query *q, struct prune *p, enum mode mode, bool som
 /* What is kept in any case may be larger than --max-size. */
 static void warn_if_large(const struct prune_report *plan, const struct retention *rule)
 {
-    struct buf has = {0};
-    units_show_size(&has, plan->bytes_after);
     if (plan->bytes_after > rule->max_bytes)
         log_warn("%s remain, more than the limit: running sessions, the newest one%s, and today's "
                  "log file are kept",
-                 buf_str(&has), rule->keep_last > 1 ? "s" : "");
-    buf_close(&has);
+                 units_bytes(plan->bytes_after).s, rule->keep_last > 1 ? "s" : "");
 }
 
 static int prune(struct query *q, const struct retention *rule, enum mode mode, bool json)

@@ -135,11 +135,8 @@ static void print_text(struct out *o, const struct reaped *d, bool dry)
     out_text(o, slice_of(d->row->name));
     out_raw(o, "): ");
     if (d->idle_us >= 0) {
-        struct buf text = {0};
-        units_show_duration(&text, d->idle_us);
         out_printf(o, "the client %d has exited, and no message has passed for %s; ",
-                   (int)d->row->r.client_pid, buf_str(&text));
-        buf_close(&text);
+                   (int)d->row->r.client_pid, units_took(d->idle_us).s);
         out_printf(o, "%sthe proxy %d and its server", verb, (int)d->row->r.pid);
         return;
     }
@@ -244,14 +241,12 @@ static void print_journals(struct reaper *p, size_t unreadable, const struct str
     if (unreadable > 0 && stranded->n > 0)
         out_end_line(&p->out);
     if (stranded->n > 0) {
-        struct buf size = {0};
-        units_show_size(&size, (int64_t)stranded->bytes);
         out_printf(&p->out,
                    "%s %zu journal%s with %s of messages for a vault that is gone or cannot be "
                    "written: ",
-                   verb, stranded->n, stranded->n == 1 ? "" : "s", buf_str(&size));
+                   verb, stranded->n, stranded->n == 1 ? "" : "s",
+                   units_bytes((int64_t)stranded->bytes).s);
         out_text(&p->out, slice_of(stranded->vault));
-        buf_close(&size);
     }
     out_end_line(&p->out);
 }

@@ -18,7 +18,7 @@ void tail_page_open(struct tail_page *p, struct query *q, bool json)
         .utf8 = p->out.utf8,
         .columns = p->out.columns,
     };
-    timeline_open(&p->timeline, &p->page, q, NULL, &p->view, BODIES_SHORT);
+    timeline_open(&p->timeline, &p->page, q, NULL, &p->view, json ? TIMELINE_JSON : BODIES_SHORT);
     timeline_of_many(&p->timeline);
 }
 
@@ -48,40 +48,18 @@ static int keep_line(struct tail_page *p, int64_t t_us, size_t from)
     return 0;
 }
 
-static int json_message(struct tail_page *p, const struct query_message *m)
-{
-    struct slice body;
-    const char *error;
-    int st = session_body(p->q, p->of->uid, m, SIZE_MAX, &p->text, &body, &error);
-    if (st < 0)
-        return st;
-    record_json_message(&p->page.b, p->of, m, body, error);
-    buf_addc(&p->page.b, '\n');
-    return 0;
-}
-
 int tail_page_message(struct tail_page *p, const struct query_message *m)
 {
     size_t from = p->page.b.n;
-    int st;
-    if (p->json) {
-        st = json_message(p, m);
-    } else {
-        timeline_measure(&p->timeline, m);
-        st = timeline_message(&p->timeline, m);
-    }
+    timeline_measure(&p->timeline, m);
+    int st = timeline_message(&p->timeline, m);
     return st == 0 ? keep_line(p, m->t_us, from) : st;
 }
 
 int tail_page_event(struct tail_page *p, const struct query_event *e)
 {
     size_t from = p->page.b.n;
-    if (p->json) {
-        record_json_event(&p->page.b, p->of, e);
-        buf_addc(&p->page.b, '\n');
-    } else {
-        timeline_event(&p->timeline, e);
-    }
+    timeline_event(&p->timeline, e);
     return keep_line(p, e->t_us, from);
 }
 
@@ -156,15 +134,11 @@ static void print_open(struct tail_page *p, const struct followed *f)
         buf_printf(b, "%zu open: ", f->open_n);
     for (size_t i = 0; i < f->open_n && b->n < 4 * o->columns; i++) {
         int64_t us = clock_wall_us() - f->open[i].at_us;
-        buf_printf(b, "%s%s ", i > 0 ? ", " : "", f->open[i].what);
-        units_show_duration(b, us > 0 ? us : 0);
+        buf_printf(b, "%s%s %s", i > 0 ? ", " : "", f->open[i].what, units_took(us > 0 ? us : 0).s);
     }
     p->open_shown = f->open_n > 0;
-    if (p->open_shown) {
-        out_style(o, OUT_YELLOW);
-        out_fit(o, buf_slice(b), o->columns > 1 ? o->columns - 1 : 1);
-        out_style(o, OUT_PLAIN);
-    }
+    if (p->open_shown)
+        out_fit(o, OUT_YELLOW, buf_slice(b), o->columns > 1 ? o->columns - 1 : 1);
 }
 
 void tail_page_show_open(struct tail_page *p, const struct followed *f)

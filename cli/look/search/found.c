@@ -52,40 +52,36 @@ static void print_subject(struct out *o, struct slice method, struct slice targe
     }
     out_raw(o, "  ");
     left -= size_min(left, 2);
-    left -= size_min(left, out_fit(o, method, size_min(40, left)) + 1);
+    left -= size_min(left, out_fit(o, OUT_PLAIN, method, size_min(40, left)) + 1);
     if (target.p != NULL) {
         out_raw(o, " ");
-        out_fit(o, target, size_min(60, left));
+        out_fit(o, OUT_PLAIN, target, size_min(60, left));
     }
 }
 
 static void print_title(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
-    char number[32], seq[32], when[CLOCK_TEXT_MAX];
+    char number[32], seq[32];
+    struct clock_text when = clock_local(f->started_at_us + m->t_us);
     bool to_server = m->direction == ROW_C2S;
     enum call_status status = session_status(m);
     struct slice method = session_method(m), target = session_target(m);
-    clock_local_text(f->started_at_us + m->t_us, when);
     const char *what = status != CALL_UNKNOWN ? call_status_name(status) : row_kind_name(m->kind);
     snprintf(number, sizeof number, "%lld", (long long)f->session_number);
     snprintf(seq, sizeof seq, " --seq %lld", (long long)m->seq);
     struct slice session = slice_of(number);
     if (f->several)
         session = text_head(slice_of(f->uid), f->uid_shown);
-    out_style(o, OUT_BOLD);
-    out_text(o, session);
-    out_style(o, OUT_PLAIN);
+    out_styled(o, OUT_BOLD, session);
     out_printf(o, "%s  ", seq);
-    out_words(o, OUT_DIM, when);
+    out_words(o, OUT_DIM, when.s);
     out_raw(o, "  ");
-    out_style(o, OUT_CYAN);
-    out_text(o, slice_of(f->server));
-    out_style(o, OUT_PLAIN);
+    out_styled(o, OUT_CYAN, slice_of(f->server));
     out_printf(o, "  %s  ", out_arrow(o, to_server));
     out_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
     if (method.p != NULL || target.p != NULL) {
-        size_t used = out_width(o, session) + strlen(seq) + strlen(when) +
+        size_t used = out_width(o, session) + strlen(seq) + strlen(when.s) +
                       out_width(o, slice_of(f->server)) +
                       out_width(o, slice_of(out_arrow(o, to_server))) + strlen(what) + 8;
         print_subject(o, method, target, o->columns > used ? o->columns - used : 0);
@@ -106,12 +102,10 @@ static void print_context(struct out *o, const struct found *f)
     out_raw(o, "    ");
     out_text(o, before);
     columns -= size_min(columns, out_width(o, before));
-    out_style(o, OUT_YELLOW);
-    out_fit(o, at, columns);
-    out_style(o, OUT_PLAIN);
+    out_fit(o, OUT_YELLOW, at, columns);
     columns -= size_min(columns, out_width(o, text_head(at, columns)));
     if (columns > 0)
-        out_fit(o, after, columns);
+        out_fit(o, OUT_PLAIN, after, columns);
     out_end_line(o);
 }
 
@@ -125,7 +119,7 @@ static void print_summary(struct out *o, const struct found *f)
     preview_add(&b, m, m->body.p != NULL ? m->body : f->text, piped ? PIPED : 4 * columns);
     if (b.n > 0) {
         out_raw(o, "    ");
-        out_fit(o, buf_slice(&b), columns);
+        out_fit(o, OUT_PLAIN, buf_slice(&b), columns);
         out_end_line(o);
     }
     o->b.failed |= b.failed;

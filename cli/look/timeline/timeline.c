@@ -5,6 +5,7 @@
 #include "cli/frame/event_words.h"
 #include "cli/frame/pretty.h"
 #include "cli/frame/preview.h"
+#include "cli/frame/record_json.h"
 #include "cli/look/timeline/message_notes.h"
 #include "wire/json/text.h"
 
@@ -76,22 +77,14 @@ static void add_cell(struct timeline *t, struct slice text, size_t width, bool r
                      enum out_style style)
 {
     width = size_min(width, left(t));
-    if (style != OUT_PLAIN)
-        out_style(t->out, style);
-    out_cell(t->out, text, width, right);
-    if (style != OUT_PLAIN)
-        out_style(t->out, OUT_PLAIN);
+    out_cell(t->out, style, text, width, right);
     t->taken += width;
 }
 
 /* Text without padding, at most `max` columns of it on a terminal. */
 static void add_text(struct timeline *t, struct slice text, size_t max, enum out_style style)
 {
-    if (style != OUT_PLAIN)
-        out_style(t->out, style);
-    t->taken += out_fit(t->out, text, size_min(max, left(t)));
-    if (style != OUT_PLAIN)
-        out_style(t->out, OUT_PLAIN);
+    t->taken += out_fit(t->out, style, text, size_min(max, left(t)));
 }
 
 static void add_number(struct timeline *t, int64_t n, size_t width)
@@ -172,12 +165,9 @@ static void time_text(struct timeline *t, int64_t t_us)
 
 static struct slice time_of_day(struct timeline *t, int64_t t_us)
 {
-    char day[CLOCK_TEXT_MAX];
     int64_t at_us = t->session->started_at_us + t_us;
-    clock_local_text(at_us, day);
     buf_clear(&t->text);
-    buf_adds(&t->text, day + size_min(strlen(day), 11));
-    buf_printf(&t->text, ".%03d", (int)(at_us / 1000 % 1000));
+    buf_printf(&t->text, "%s.%03d", clock_local(at_us).s + 11, (int)(at_us / 1000 % 1000));
     return (struct slice){buf_str(&t->text), size_min(t->text.n, t->layout.time)};
 }
 
@@ -362,6 +352,11 @@ int timeline_message(struct timeline *t, const struct query_message *m)
     int st = body_of(t, m, &body, &error);
     if (st < 0)
         return st;
+    if (t->bodies == TIMELINE_JSON) {
+        record_json_message(&o->b, t->session, m, body, error);
+        out_end_line(o);
+        return 0;
+    }
     struct slice what = slice_of(message_word(m, &style));
     begin_line(t, m->seq, m->t_us, out_arrow(o, to_server), to_server ? OUT_CYAN : OUT_GREEN);
     add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
@@ -391,6 +386,11 @@ int timeline_message(struct timeline *t, const struct query_message *m)
 void timeline_event(struct timeline *t, const struct query_event *e)
 {
     struct out *o = t->out;
+    if (t->bodies == TIMELINE_JSON) {
+        record_json_event(&o->b, t->session, e);
+        out_end_line(o);
+        return;
+    }
     begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "*", OUT_YELLOW);
     size_t width = out_width(o, e->kind); /* an event has no further columns */
     width = width > t->layout.what ? width : t->layout.what;

@@ -1,4 +1,4 @@
-/* timeline.h - messages and events as lines for people.
+/* timeline.h - messages and events as lines for people, or as JSON lines.
  *
  * Columns   SEQ, TIME since the start, an arrow to the server or to the client, WHAT, METHOD and target, ID, TOOK
  *           (only for an answer), SIZE, findings and other notes in brackets, and the content.
@@ -16,7 +16,8 @@
 #include "cli/frame/session.h"
 #include "cli/look/timeline/layout.h"
 
-enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY };
+/* TIMELINE_JSON: each line is an object of cli/frame/record_json.h, with the body. */
+enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY, TIMELINE_JSON };
 
 struct timeline {
     struct out *out; /* borrowed, as are the next three */

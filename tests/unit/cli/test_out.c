@@ -30,7 +30,7 @@ static void printed(const char *want)
 
 static void cell(const char *text, size_t width, bool right, const char *want)
 {
-    out_cell(&o, slice_of(text), width, right);
+    out_cell(&o, OUT_PLAIN, slice_of(text), width, right);
     printed(want);
 }
 
@@ -103,9 +103,9 @@ static void test_out_cell_is_padded_or_truncated_to_its_width(void **state)
     cell("", 2, false, "  ");
     cell("abc", 1, false, "\xe2\x80\xa6");
     cell("abc", 0, false, "");
-    out_fit(&o, slice_of("abc"), 5);
+    out_fit(&o, OUT_PLAIN, slice_of("abc"), 5);
     printed("abc");
-    out_cell(&o, (struct slice){0}, 2, true);
+    out_cell(&o, OUT_PLAIN, (struct slice){0}, 2, true);
     printed("  ");
 }
 
@@ -138,7 +138,7 @@ static void test_out_cell_reads_only_the_beginning_of_a_long_text(void **state)
     (void)state;
     static char text[1 << 20];
     memset(text, 'x', sizeof text);
-    out_cell(&o, (struct slice){text, sizeof text}, 4, false);
+    out_cell(&o, OUT_PLAIN, (struct slice){text, sizeof text}, 4, false);
     printed("xxx\xe2\x80\xa6");
     assert_in_range(o.text.n, 4, 1000);
 }

@@ -165,7 +165,7 @@ static void test_pretty_indents_and_keeps_all_tokens(void **state)
 static void cell(bool utf8, const char *text, size_t width, bool right, const char *want)
 {
     struct out o = {.utf8 = utf8};
-    out_cell(&o, slice_of(text), width, right);
+    out_cell(&o, OUT_PLAIN, slice_of(text), width, right);
     prints(&o, want);
 }
 
@@ -196,7 +196,7 @@ static void test_out_cell_reads_only_the_head_of_a_long_text(void **state)
     assert_non_null(text);
     memset(text, 'a', 1000);
     struct out o = {.utf8 = true};
-    out_fit(&o, (struct slice){text, n}, 10);
+    out_fit(&o, OUT_PLAIN, (struct slice){text, n}, 10);
     assert_true(o.text.cap < 100000);
     prints(&o, "aaaaaaaaa…");
     free(text);
