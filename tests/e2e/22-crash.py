@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 
 import lib
 from lib import case, check, eq, note, request
@@ -258,9 +259,15 @@ row("no restart when initialize was too long to keep",
 @case("npm's error about a package that does not exist: quoted to the client, and no restart")
 def _(t):
     script = "read x; echo 'npm error code E404' >&2; echo 'npm error 404 Not Found - GET https://x/nope' >&2; exit 1"
-    r = t.run("proxy", "--vault", t.vault, "--", "sh", "-c", script, input=handshake()[0] + b"\n")
-    answer = json.loads(r.stdout)
-    eq((answer["error"]["code"], r.returncode), (-32000, 1), "code and status")
+    with subprocess.Popen([lib.PROGRAM, "proxy", "--vault", t.vault, "--", "sh", "-c", script], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=t.environ({"MCP_INTERPOSER_RESTARTS": "3"})) as p:
+        try:
+            p.stdin.write(handshake()[0] + b"\n")
+            p.stdin.flush()
+            answer = json.loads(p.stdout.readline())
+            eq((answer["error"]["code"], p.wait(20 * lib.PATIENCE)), (-32000, 1), "code and status")
+        finally:
+            p.kill()
     check("npm error 404 Not Found" in answer["error"]["message"], answer)
     eq([x[0] for x in t.rows("SELECT kind FROM events ORDER BY id")], [b"spawn", b"exit"], "events")
 
