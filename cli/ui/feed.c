@@ -167,6 +167,7 @@ int feed_choose(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
+    show_close(u); /* it may show an event: a key can come before the next picture */
     events_close(u);
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);

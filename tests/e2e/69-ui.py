@@ -472,6 +472,26 @@ def _(t):
     s.quit()
 
 
+@case("ui: an event in the detail is read again after another session was chosen")
+def _(t):
+    small(t)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("INSERT INTO events(session_id, t_us, kind, detail) VALUES(1, 0, 'hang', ?)", (json.dumps({"name": "hung-here"}),))
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(60, 16))  # one pane: the detail is not drawn with the lists
+    s.sees("calls 30/30")
+    s.keys("g", "Enter")
+    s.sees("event ", "hung-here")
+    s.keys("q", "q")
+    s.sees("sessions 2/2")
+    s.keys("Up")
+    s.sees("sessions 1/2")
+    s.keys("Down", "Enter", "g")
+    s.sees("calls 0/30")
+    s.keys("Enter")
+    s.sees("event ", "hung-here")
+    s.quit()
+
+
 @case("ui: all messages, with standard error, and the overview with the tools")
 def _(t):
     small(t)
