@@ -937,7 +937,7 @@ def _(t):
         found(row, "unfinished-line")
     eq(len(t.messages("finding LIKE '%unfinished-line%'")), 2, "rows with the finding")
     shown = t.run("show", "--vault", t.vault).stdout.decode()
-    check("unfinished-line from=server bytes=" in shown, shown)
+    check("bytes of a line arrived from the server, and nothing more for 5 seconds" in shown, shown)
     for args, says in (((), "server-exited, unfinished lines"), (("--json",), '"unfinished":true')):
         listed = t.run("sessions", "--vault", t.vault, *args).stdout.decode()
         check(says in listed, listed)

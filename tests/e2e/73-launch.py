@@ -52,7 +52,8 @@ def _(t):
     check(f"undo with: {NPX} unwrap" in out and f"{NPX} wrap --timeout tool:NAME=5m" in out, out)
     eq(servers(file)["files"], {"command": "npx", "args": [
         "-y", "mcp-interposer@1.2.3", "proxy", "--name", "files", "--", "python3", str(lib.ROOT / "examples/mail-server.py")]}, "a")
-    eq(servers(file)["b"], {"command": "npx", "args": ["-y", "mcp-interposer@1.2.3", "proxy", "--name", "b", "python3"]}, "b")
+    eq(servers(file)["b"], {"command": "npx", "args": [
+        "-y", "mcp-interposer@1.2.3", "proxy", "--name", "b", "--original", "no args", "--", "python3"]}, "b")
     entry = servers(file)["files"]
     r = subprocess.run([entry["command"], *entry["args"]], stdout=subprocess.PIPE, input=lib.request(1, "tools/list") + b"\n",
                        timeout=30 * lib.PATIENCE, env={"HOME": str(t.home), "PATH": path})

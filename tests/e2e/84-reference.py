@@ -139,6 +139,12 @@ def found(t, *recordings):
     return [[f"{f['seq']} {f['finding']}" for f in one["findings"]] for one in got]
 
 
+def listed(names):
+    """Of a line that is not JSON, check lists the finding that says most (docs/ci.md)."""
+    instead = {"cut-json": {"not-json", "malformed-answer"}, "not-json": {"malformed-answer"}}
+    return [n for n in names if not any(n in instead.get(other, ()) for other in names)]
+
+
 def again(t):
     """The recording has the same findings when it is checked: as it was noted, and by the rules alone."""
     noted = [(m.seq, name) for m in t.messages("finding IS NOT NULL") for name in m.finding.decode().split(",")]
@@ -147,7 +153,8 @@ def again(t):
     lines = [json.loads(x) for x in file.read_text().splitlines()]
     file.write_text("".join(json.dumps({k: v for k, v in x.items() if k != "finding"}) + "\n" for x in lines))
     session, by_rules = found(t, "last", file)
-    eq(session, [f"{seq} {name}" for seq, name in noted], "check of the session")
+    rows = [(m.seq, m.finding.decode().split(",")) for m in t.messages("finding IS NOT NULL")]
+    eq(session, [f"{seq} {name}" for seq, names in rows for name in listed(names)], "check of the session")
     eq(by_rules, [f"{seq} {name}" for seq, name in noted if name in OF_THE_PROTOCOL], "check by the rules alone")
 
 
