@@ -2,7 +2,7 @@
 import re
 import subprocess
 
-from cases import case, sent
+from cases import ROOT, case, sent
 from cases_reading import here, read, recorded, uids, with_reader
 from cluster import DEADLINE
 from vaults import PROGRAM, Vault, environment, texts
@@ -128,3 +128,19 @@ def _(t):
         assert done.returncode == 2 and "--host and --user need --from" in done.stderr, done.stderr
         done = run(*words, "--vault", vault.path, "--from", t.cluster.url("boss"), **more)
         assert done.returncode == 2 and "--from and --vault: give one of them" in done.stderr, done.stderr
+
+
+@case("tools and diff: what they print of a store is what they print of the vault")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    with_reader(t)
+    said = (ROOT / "examples/requests.jsonl").read_text()
+    for words in (said, said.replace("one two three", "one two")):
+        subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--name", "mail", "--", "python3", ROOT / "examples/mail-server.py"],
+                       input=words, stdout=subprocess.DEVNULL, text=True, env=vault.env, timeout=DEADLINE, check=True)
+    sent(vault.to(url, "--once"))
+    for line, status, says in (("tools", 0, "count_words"), ("tools mail --json", 0, '"count_words"'), ("tools --diff", 0, "no difference"),
+                               ("diff 1 2", 1, "count_words"), ("diff 1 2 --json", 1, '"count_words"')):
+        ours, theirs = here(vault, line.split()), read(t, "boss", line.split())
+        assert ours == theirs, f"{line}: {ours}\n{theirs}"
+        assert ours[0] == status and says in ours[1], (line, ours)
