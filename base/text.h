@@ -78,7 +78,8 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
     return c;
 }
 
-/* The number of leading bytes that are printable ASCII characters (RFC 20: 0x20 to 0x7E), and not a or b; 0: only the former. */
+/* The number of bytes before the first one that is a, b or not a printable ASCII character (0x20 to 0x7E, RFC 20). a and b may
+ * be 0, which is not printable either. */
 size_t text_plain_run(struct slice s, char a, char b);
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);

@@ -56,7 +56,7 @@ static int read_problem(const struct problem_files *e, size_t i, struct problem 
     st = texts.failed ? MI_ENOMEM : st;
     buf_close(&file);
     buf_close(&texts);
-    return st == MI_EIO ? 0 : st; /* it was removed, or is no text: its name is shown */
+    return st == MI_EIO ? 0 : st; /* the file was removed or cannot be read: only its name is shown */
 }
 
 static size_t place_of(const struct problems *l, const char *name)

@@ -146,7 +146,8 @@ static size_t char_len(const char *p)
 struct slice json_string_head(const char *quote, size_t max)
 {
     struct slice head = {quote + 1, 0};
-    const char *end = NULL; /* the next quotation mark, maybe of an escape; or `max` bytes */
+    const char *end =
+        NULL; /* the next quotation mark, which an escape may have, or the end of `max` bytes */
     for (;;) {
         const char *at = head.p + head.n;
         if (end == NULL || end < at) {

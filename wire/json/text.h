@@ -16,7 +16,7 @@
 void json_unescape(struct buf *b, struct slice raw);
 /* A string value without its quotes, escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
-/* The same as json_key_is() for a text with escapes; an escaped text is longer than what it means. */
+/* For json_key_is(): raw is longer than the text, so it is equal only if it has escapes. n: length of the text. */
 bool json_key_is_escaped(struct slice raw, const char *text, size_t n);
 /* Is the unescaped text exactly this? {NULL, 0} equals nothing. Inline, so that the compiler knows
  * the length of a constant. */

@@ -1,11 +1,11 @@
-/* sequence.h - escape sequences that are no keys, such as the answer of a terminal to a question that another program asked.
- * They are skipped to their end, also if they arrive in parts.
+/* sequence.h - skips escape sequences that are not keys, such as a terminal's answer to a question of another program, to their
+ * end, even if they arrive in parts.
  *
  * Rules     ECMA-48, 5.4 and 5.6: `ESC [` up to a final byte from @ to ~; `ESC O` and one byte; `ESC ]`, `P`, `_`, `^` or `X`
  *           up to `ESC \`. Terminals also end these with BEL.
- * Limits    a sequence whose next byte takes longer than SEQUENCE_PAUSE_US, or that has SEQUENCE_MAX bytes, has ended: it may
- *           have been the key Esc and another one.
- * Owns      nothing. Zeroed: no sequence.
+ * Limits    a sequence ends after SEQUENCE_MAX bytes, or when no byte comes for SEQUENCE_PAUSE_US: then it may have been the key
+ *           Esc and another key.
+ * Owns      nothing. A zeroed struct has no sequence.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_SCREEN_SEQUENCE_H
 #define MI_CLI_UI_SCREEN_SEQUENCE_H
@@ -27,9 +27,9 @@ struct sequence {
     int64_t at_us; /* when the last one came */
 };
 
-/* The character behind an Esc. Whether it begins a sequence. */
+/* Takes the character after an Esc. True: it begins a sequence. */
 bool sequence_begin(struct sequence *s, uint32_t c, int64_t now_us);
-/* Any other character. Whether it belongs to the sequence that has begun. */
+/* Takes any other character. True: it belongs to the sequence that has begun. */
 bool sequence_takes(struct sequence *s, uint32_t c, int64_t now_us);
 
 #endif
