@@ -55,10 +55,10 @@ static inline bool slice_begins(struct slice s, const char *text)
     return s.n >= n && memcmp(s.p, text, n) == 0;
 }
 
-/* Takes the first line off the text, and returns it without its '\n'. The text is not empty. */
+/* Takes the first line off the text, and returns it without its '\n'. */
 static inline struct slice slice_line(struct slice *rest)
 {
-    const char *end = memchr(rest->p, '\n', rest->n);
+    const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
     struct slice line = {rest->p, end != NULL ? (size_t)(end - rest->p) : rest->n};
     size_t n = line.n + (end != NULL);
     *rest = (struct slice){rest->p + n, rest->n - n};

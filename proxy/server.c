@@ -390,7 +390,7 @@ static void on_server_finished(struct child *c)
         relay_read_available(&p->server_stderr); /* often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    server_event(p, SERVER_EV_EXITED); /* a launcher: no other process has its output */
+    server_event(p, SERVER_EV_EXITED); /* a launcher may have exited before: now nobody holds its output */
     server_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                     : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE
                                                             : SERVER_EV_FINISHED_CLEAN);

@@ -187,8 +187,10 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     r->recordings[r->n - 1].messages++;
     if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
         return true;
-    /* one line, one fault: the finding that says most stands for the others */
-    bool cut = has(names, "cut-json"), not_json = cut || has(names, "not-json");
+    /* These findings describe one fault: only the most specific one that is not ignored is listed. */
+    bool cut = has(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
+    bool not_json =
+        cut || (has(names, "not-json") && !(r->ignored_findings & FINDING(FIND_NOT_JSON)));
     findings also = (cut ? FINDING(FIND_NOT_JSON) : 0) |
                     (has(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
     while (next_word(&names, &word)) {

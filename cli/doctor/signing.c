@@ -74,7 +74,7 @@ static void check_log(struct doctor *d, const struct settings *own)
     int64_t late = 0;
     int st = health_signed(d->vault, clock_wall_us() - LATE_US, &late, &text, &error);
     if (st < 0 && st != MI_ENOENT)
-        doctor_found(d, "signing", REMEDY, "the log cannot be read: %s",
+        doctor_found(d, "signing", REMEDY, "%s",
                      st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     if (st == 0 && late > 0)
         doctor_found(d, "signing", REMEDY,

@@ -268,9 +268,10 @@ static bool on_event(void *ctx, const struct query_event *e)
     n->has_events = true;
     buf_printf(&x->b, "- %.3f s ", (double)e->t_us / 1e6);
     add_plain(x, e->kind);
-    buf_adds(&x->b, ": ");
     buf_clear(&x->text);
     event_words(&x->text, e->kind, e->detail);
+    if (x->text.n > 0)
+        buf_adds(&x->b, ": ");
     add_plain(x, text_head(buf_slice(&x->text), BODY_CHARS));
     buf_addc(&x->b, '\n');
     return export_flush(x);

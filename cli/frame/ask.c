@@ -53,7 +53,7 @@ static void read_line(struct buf *to)
 
 bool ask_secret(const char *question, struct buf *ret)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
     struct sigaction a = {.sa_handler = on_signal}, before[MI_COUNT(signals)];
     struct termios shown, hidden;
     size_t from = ret->n;
@@ -61,7 +61,8 @@ bool ask_secret(const char *question, struct buf *ret)
         return false;
     arrived = 0;
     for (size_t i = 0; i < MI_COUNT(signals); i++)
-        sigaction(signals[i], &a, &before[i]);
+        if (sigaction(signals[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &a, NULL);
     hidden = shown;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
     bool is_hidden = tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
@@ -73,7 +74,9 @@ bool ask_secret(const char *question, struct buf *ret)
     }
     for (size_t i = 0; i < MI_COUNT(signals); i++)
         sigaction(signals[i], &before[i], NULL);
-    if (arrived != 0)
+    if (arrived != 0) {
+        ret->n = from; /* what was typed is not an answer */
         raise(arrived);
+    }
     return is_hidden && ret->n > from;
 }

@@ -10,7 +10,7 @@
 #include "model/fields.h"
 
 #define PROBLEM_FILE_NAME 256              /* bytes of a file's name, with the NUL */
-#define PROBLEM_FILE_MAX ((size_t)1 << 20) /* of a larger file nothing is read */
+#define PROBLEM_FILE_MAX ((size_t)1 << 20) /* a larger file is not read */
 
 struct problem_file {
     char text[PROBLEM_FILE_NAME];
@@ -18,7 +18,7 @@ struct problem_file {
 
 struct problem_files {
     int fd;                    /* -1: there is no directory yet */
-    struct problem_file *name; /* owned; in the order of their times, with which they begin */
+    struct problem_file *name; /* owned; sorted by name, which begins with the time */
     size_t n, cap;
 };
 

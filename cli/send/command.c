@@ -133,7 +133,7 @@ struct asking {
     int status; /* MI_EINVAL or MI_ENOMEM: the answer cannot be sent */
 };
 
-/* A mark in the name of a member, which is in the pointer then, cannot be replaced; nor does anybody type a text that was truncated. */
+/* Skips a mark in the name of a member, which --set cannot replace, and truncated texts, which are too long to type. */
 static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
 {
     struct asking *a = ctx;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define SHOWN_MAX 1000 /* the newest ones */
 #define REFRESH_US 1000000
@@ -22,11 +23,15 @@ struct problem {
 struct problems {
     struct problem *problem; /* owned; newest first */
     size_t n, at;
+    size_t all; /* files; the newest n of them are listed */
     struct cursor cursor;
-    int64_t read_us; /* when they were read */
+    int64_t read_us; /* when the directory was looked at; 0: read it again */
+    struct timespec
+        modified;    /* of the directory, when it was read: each change of a file renames one */
     struct buf text; /* owned; of the one that is shown */
     char name[PROBLEM_FILE_NAME];
-    struct view view; /* of `text` */
+    char asked[PROBLEM_FILE_NAME]; /* whether this one is solved */
+    struct view view;              /* of `text` */
 };
 
 static const struct view_ops problem_view;
@@ -56,7 +61,8 @@ static int read_problem(const struct problem_files *e, size_t i, struct problem 
     st = texts.failed ? MI_ENOMEM : st;
     buf_close(&file);
     buf_close(&texts);
-    return st == MI_EIO ? 0 : st; /* the file was removed or cannot be read: only its name is shown */
+    return st == MI_EIO ? 0
+                        : st; /* the file was removed or cannot be read: only its name is shown */
 }
 
 static size_t place_of(const struct problems *l, const char *name)
@@ -84,6 +90,7 @@ static int read_list(struct problems *l, const struct problem_files *e)
     free(l->problem);
     l->problem = p;
     l->n = n;
+    l->all = e->n;
     size_t at = place_of(l, selected);
     l->at = at < n ? at : size_min(l->at, n > 0 ? n - 1 : 0);
     return 0;
@@ -98,8 +105,13 @@ static int read_problems(struct ui *u)
     if (l->problem != NULL && now_us - l->read_us < REFRESH_US)
         return 0;
     int st = problem_files_open(&e, u->vault);
-    if (st == 0)
+    struct stat dir = {0};
+    (void)!fstat(e.fd, &dir);
+    bool same = l->problem != NULL && l->read_us != 0 && dir.st_mtim.tv_sec != 0 &&
+                memcmp(&dir.st_mtim, &l->modified, sizeof l->modified) == 0;
+    if (st == 0 && !same)
         st = read_list(l, &e);
+    l->modified = dir.st_mtim;
     if (st == MI_EIO)
         ui_complain(u, "cannot read the escalations: %s", strerror(errno));
     l->read_us = now_us;
@@ -135,14 +147,11 @@ static int remove_file(const struct problem_files *e, size_t i, struct buf *text
     return problem_files_remove(e, i);
 }
 
-static int remove_selected(struct ui *u)
+static int remove_asked(struct ui *u)
 {
     struct problems *l = u->problems;
-    bool one = stack_top(u)->view == &problem_view;
-    if (!one && l->at >= l->n)
-        return 0;
-    int st = with_file(u, one ? l->name : l->problem[l->at].name, remove_file, NULL);
-    if (st == 0 && one)
+    int st = with_file(u, l->asked, remove_file, NULL);
+    if (st == 0 && stack_top(u)->view == &problem_view)
         stack_close(u);
     if (st == 0)
         ui_say(u, "removed; if the problem occurs again, there is a new escalation");
@@ -150,9 +159,11 @@ static int remove_selected(struct ui *u)
     return st == MI_EIO ? 0 : st;
 }
 
-static void ask_whether_done(struct ui *u)
+/* The list may change before the answer: it is about this file. */
+static void ask_whether_done(struct ui *u, const char *name)
 {
-    ask_yes_no(u, "is it solved? its file is removed (y/n) ", remove_selected);
+    snprintf(u->problems->asked, sizeof u->problems->asked, "%s", name);
+    ask_yes_no(u, "is it solved? its file will be removed (y/n) ", remove_asked);
 }
 
 /* ---- one ---- */
@@ -233,7 +244,7 @@ static int problem_key(struct ui *u, enum action x)
     else if (x == ACTION_OPEN)
         return open_session(u);
     else if (x == ACTION_DONE)
-        ask_whether_done(u);
+        ask_whether_done(u, u->problems->name);
     else
         return VIEW_UNKNOWN;
     return 0;
@@ -257,8 +268,12 @@ static int problems_draw(struct ui *u, const struct area *a)
         return st;
     size_t top = cursor_top(&l->cursor, l->n, l->at, a->height - LIST_HEAD);
     u->ticks = true; /* the directory may change */
-    draw_caption(u, a, u->focus, "%zu problem%s that need%s a person", l->n, l->n == 1 ? "" : "s",
-                 l->n == 1 ? "s" : "");
+    if (l->n < l->all)
+        draw_caption(u, a, u->focus, "the newest %zu of %zu problems that need a person", l->n,
+                     l->all);
+    else
+        draw_caption(u, a, u->focus, "%zu problem%s that need%s a person", l->n,
+                     l->n == 1 ? "" : "s", l->n == 1 ? "s" : "");
     for (size_t i = 0; i + 1 < a->height && top + i <= l->n; i++) { /* the titles first */
         cells_begin(&u->cells, 0, a->width, u->ascii);
         cells_blank(&u->cells, 1);
@@ -292,8 +307,9 @@ static int problems_key(struct ui *u, enum action x)
         return open_problem(u);
     if (x != ACTION_DONE)
         return VIEW_UNKNOWN;
-    if (u->problems->n > 0)
-        ask_whether_done(u);
+    const struct problems *l = u->problems;
+    if (l->at < l->n)
+        ask_whether_done(u, l->problem[l->at].name);
     return 0;
 }
 

@@ -97,7 +97,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     /* Backwards, the end of an earlier call may come before that of a later one. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
-    return !late;
+    return true; /* a nearer one may follow in this part */
 }
 
 static void finish(struct ui *u, int64_t found)
@@ -149,6 +149,7 @@ static int next_session(struct ui *u)
     int st = 0;
     if (k->forward && at + 1 >= n && !feed_knows_sessions(u)) {
         st = feed_more_sessions(u);
+        at = sessions_place(&u->sessions, k->session); /* it may have added newer ones, too */
         n = u->sessions.n;
         if (st < 0 || at + 1 >= n) /* continued in the next step */
             return st;

@@ -175,8 +175,13 @@ static struct report_case *new_case(struct misses *r, struct slice method, struc
 }
 
 static const char help[] =
-    "The client does not do what was recorded. The message names the nearest recorded request, and "
+    "The client sent a request that differs from the recording. The message names the nearest "
+    "recorded request, and "
     "the option that accepts the difference. If the change is intended, record the session again.";
+
+static const char never_asked_help[] =
+    "The client did not send a request that was recorded. If the change is intended, record the "
+    "session again.";
 
 static void put_miss(struct misses *r, const struct miss *f, struct slice sentence)
 {
@@ -195,8 +200,8 @@ static void put_request_case(struct misses *r, const struct misses_request *q, b
     buf_printf(&c->name, " (seq %llu)", (unsigned long long)q->seq);
     if (!q->asked && q->needed) {
         c->outcome = strict ? REPORT_FAILED : REPORT_SKIPPED;
-        c->rule = (struct report_rule){"never-asked", "recorded, but never requested", help,
-                                       REPORT_ERROR};
+        c->rule = (struct report_rule){"never-asked", "recorded, but never requested",
+                                       never_asked_help, REPORT_ERROR};
         buf_adds(&c->message, strict ? c->rule.meaning : "");
     }
     report_add(&r->report);

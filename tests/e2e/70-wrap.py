@@ -530,7 +530,7 @@ def _(t):
     r = run(t, "unwrap", stderr=None)
     check(b"the file has changed since it was wrapped; its backup is kept" in r.stderr and b"it may contain secrets" in r.stderr, f"{r.stderr!r}")
     old["numStartups"] = 5
-    old["mcpServers"]["b"]["args"] = []  # nothing records that it had none
+    old["mcpServers"]["b"]["args"] = []  # it is not where wrap puts it, directly behind command
     eq(json.loads(path.read_text()), old, "what is in it")
     check(backup_of(t, path).exists(), "the backup has gone")
     # The next wrap is of another file: its backup is that one.

@@ -1,4 +1,4 @@
-"""One session with a call of every status, and what each form of it says of its calls."""
+"""A session with a call of every status except server-gone and interrupted, and what each form of it says of its calls."""
 import csv
 import io
 import json

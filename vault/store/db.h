@@ -41,7 +41,7 @@ struct db {
     unsigned depth;             /* of db_begin() */
     int64_t connections;        /* how often it connected */
     int64_t version;            /* of the schema; -1: not read yet */
-    bool locked;                /* the last failure: another process held a lock */
+    bool locked;                /* whether the last failure was a lock that another process held */
     bool store;                 /* its tables are those of a store (vault/remote/remote.h) */
     /* Owned; texts that were asked last, and are not in use; or NULL. */
     sqlite3_stmt *kept[DB_KEPT];
@@ -107,6 +107,7 @@ MI_MUST int db_exec(struct db *d, const char *sql);
 /* The number in the first column of the first row. MI_ENOENT: no row, or NULL; *ret is 0. */
 MI_MUST int db_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, size_t n);
 
+/* *ret: whether the table exists. */
 MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 
 /* ---- transactions ---- */

@@ -83,11 +83,13 @@ static int read_lag(struct db *d, struct slice url, struct target_lag *ret)
     if (st < 0)
         return st;
     int rc = sqlite3_step(q);
-    *ret = (struct target_lag){.sessions = sqlite3_column_int64(q, 0),
-                               .messages = sqlite3_column_int64(q, 1),
-                               .bytes = sqlite3_column_int64(q, 2),
-                               .oldest_at_us = sqlite3_column_int64(q, 3),
-                               .events = sqlite3_column_int64(q, 4)};
+    *ret = (struct target_lag){0};
+    if (rc == SQLITE_ROW)
+        *ret = (struct target_lag){.sessions = sqlite3_column_int64(q, 0),
+                                   .messages = sqlite3_column_int64(q, 1),
+                                   .bytes = sqlite3_column_int64(q, 2),
+                                   .oldest_at_us = sqlite3_column_int64(q, 3),
+                                   .events = sqlite3_column_int64(q, 4)};
     return db_done(d, q, rc);
 }
 

@@ -92,7 +92,7 @@ static const struct {
          "In this revision a server asks inside a result, with `input_required`."},
     [RULE_CLIENT_ANSWER] = {"client-answer", SEVERITY_ERROR,
                             "In revision 2026-07-28 the client sends no answers.",
-                            "A client that answers what was no request."},
+                            "A client that answers a message that was not a request."},
     [RULE_MISSING_META] = {"missing-meta", SEVERITY_ERROR,
                            "params._meta lacks the protocol version or the client's capabilities.",
                            "Every request carries both. A server must answer -32602."},

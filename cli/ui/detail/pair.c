@@ -131,8 +131,8 @@ static int read_members(const struct aligning *a, uint32_t object, uint32_t line
     return 0;
 }
 
-/* The index of the first one with this name, n: none, or memory is short. `likely` is tried first. */
-static size_t find_member(struct members *m, struct slice key, size_t likely)
+/* The index of the first one with this name; n: none, or a->st is set. `likely` is tried first. */
+static size_t find_member(struct aligning *a, struct members *m, struct slice key, size_t likely)
 {
     if (likely < m->n && slice_eq(m->member[likely].key, key))
         return likely;
@@ -142,6 +142,8 @@ static size_t find_member(struct members *m, struct slice key, size_t likely)
             m->sorted[i] = &m->member[i];
         if (m->sorted != NULL)
             qsort(m->sorted, m->n, sizeof *m->sorted, by_key);
+        else
+            a->st = MI_ENOMEM;
     }
     size_t from = 0, to = m->sorted != NULL ? m->n : 0, end = to;
     while (from < to) {
@@ -165,7 +167,7 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     a->st = read_members(a, node[1], line[1], &m);
     for (uint32_t i = node_at(a, 0, node[0])->child; i != 0 && a->st == 0;
          i = node_at(a, 0, i)->next) {
-        size_t k = find_member(&m, node_at(a, 0, i)->key, next);
+        size_t k = find_member(a, &m, node_at(a, 0, i)->key, next);
         if (k == m.n || m.member[k].taken) { /* a duplicate name has no partner */
             add_left(a, i, at);
         } else {

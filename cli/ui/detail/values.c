@@ -23,12 +23,12 @@ static struct slice beginning(struct slice raw)
         i++;
     if (i < s.n && s.p[s.n - i] == '\\')
         s.n -= i;
-    while (s.n > 0 && s.p[s.n - 1] == '\\')
-        s.n--;
     const char *last = s.n >= 6 ? s.p + s.n - 6 : NULL; /* \uD83D: the first half of a character */
     if (last != NULL && memcmp(last, "\\u", 2) == 0 && strchr("dD", last[2]) != NULL &&
         strchr("89abAB", last[3]) != NULL)
         s.n -= 6;
+    while (s.n > 0 && s.p[s.n - 1] == '\\')
+        s.n--;
     return s;
 }
 

@@ -138,7 +138,7 @@ static void test_findings_already_recorded_violation_is_listed_once(void **state
     check_close(&r);
 }
 
-static void test_findings_one_stands_for_all_of_a_line_that_is_not_json(void **state)
+static void test_findings_line_that_is_not_json_has_the_most_specific_only(void **state)
 {
     (void)state;
     static const struct {
@@ -274,7 +274,7 @@ int main(void)
         cmocka_unit_test(test_findings_ignored_ones_are_not_counted),
         cmocka_unit_test(test_findings_of_the_other_side_are_omitted),
         cmocka_unit_test(test_findings_already_recorded_violation_is_listed_once),
-        cmocka_unit_test(test_findings_one_stands_for_all_of_a_line_that_is_not_json),
+        cmocka_unit_test(test_findings_line_that_is_not_json_has_the_most_specific_only),
         cmocka_unit_test(test_findings_beyond_the_limit_are_counted),
         cmocka_unit_test(test_findings_text_has_place_subject_and_detail),
         cmocka_unit_test(test_findings_text_is_broken_between_words_on_a_terminal),

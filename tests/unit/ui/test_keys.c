@@ -128,7 +128,7 @@ static void test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing(void 
     assert_string_equal(p.text, "ax");
 }
 
-static void test_keys_have_names(void **state)
+static void test_keys_name_is_the_first_key_of_an_action(void **state)
 {
     (void)state;
     assert_true(slice_is(keys_name(ACTION_UP), "Up"));
@@ -172,7 +172,7 @@ int main(void)
         cmocka_unit_test(test_prompt_cuts_words_and_lines),
         cmocka_unit_test(test_prompt_takes_no_control_character_and_no_more_than_its_room),
         cmocka_unit_test(test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing),
-        cmocka_unit_test(test_keys_have_names),
+        cmocka_unit_test(test_keys_name_is_the_first_key_of_an_action),
         cmocka_unit_test(test_words_are_cut_at_blanks_outside_of_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void test_pair_shows_each_line_once(void **state)
     }
 }
 
-static void test_pair_names_what_is_too_large_to_be_compared(void **state)
+static void test_pair_too_large_values_show_their_sizes(void **state)
 {
     (void)state;
     struct pair *p;
@@ -258,7 +258,7 @@ int main(void)
         cmocka_unit_test(test_pair_aligns_members_and_elements),
         cmocka_unit_test(test_pair_hides_equal_lines),
         cmocka_unit_test(test_pair_shows_each_line_once),
-        cmocka_unit_test(test_pair_names_what_is_too_large_to_be_compared),
+        cmocka_unit_test(test_pair_too_large_values_show_their_sizes),
         cmocka_unit_test(test_pair_refuses_what_is_not_json),
         cmocka_unit_test(test_pair_aligns_many_members_in_another_order),
     };

@@ -86,10 +86,12 @@ int prune_measure(struct prune *p, struct buf *error)
 bool prune_is_quiet(struct prune *p)
 {
     int64_t version;
-    struct buf none = {0};
+    struct buf none = {0}, *error = p->d.error;
     p->d.error = &none;
-    bool quiet = db_number(&p->d, P_DATA_VERSION, &version, NULL, 0) == 0 && version == p->version;
-    p->version = version;
+    bool read = db_number(&p->d, P_DATA_VERSION, &version, NULL, 0) == 0;
+    bool quiet = read && version == p->version;
+    p->version = read ? version : p->version;
+    p->d.error = error;
     buf_close(&none);
     return quiet;
 }

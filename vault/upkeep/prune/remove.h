@@ -46,7 +46,8 @@ struct prune_report {
 
 struct prune;
 
-/* Makes the plan. 0, MI_ENOENT (no vault), MI_EBUSY, MI_ESTORE, MI_EIO or MI_ENOMEM, with a sentence in error. */
+/* Makes the plan. 0; MI_EFULL, without a sentence: the database is locked; MI_ENOENT (no vault), MI_EBUSY, MI_ESTORE or MI_EIO,
+ * with a sentence in error; MI_ENOMEM. */
 MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,
                        int64_t now_us, struct buf *error);
 void prune_close(struct prune *p); /* NULL is fine */
@@ -56,8 +57,8 @@ size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest
 /* Completes the totals of the plan: reads the rows of its sessions. 0, MI_ESTORE, MI_EFULL or MI_ENOMEM, as below. */
 MI_MUST int prune_measure(struct prune *p, struct buf *error);
 
-/* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later (no sentence); MI_EBUSY: a session is not one
- * that was sent any more, make another plan. *ret_done: it was the last step. */
+/* One step. 0, or an error as above. MI_EFULL: call it again later. MI_EBUSY: a session was changed and must be sent again; make
+ * another plan. *ret_done: it was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *prune_done(const struct prune *p); /* what was removed so far */
 /* Whether no other connection has written to the database since the last call. */
