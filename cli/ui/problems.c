@@ -2,6 +2,7 @@
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
+#include "base/os/file.h"
 #include "base/text.h"
 #include "cli/frame/problem_files.h"
 #include "cli/ui/detail/view.h"
@@ -106,12 +107,13 @@ static int read_problems(struct ui *u)
         return 0;
     int st = problem_files_open(&e, u->vault);
     struct stat dir = {0};
-    (void)!fstat(e.fd, &dir);
-    bool same = l->problem != NULL && l->read_us != 0 && dir.st_mtim.tv_sec != 0 &&
-                memcmp(&dir.st_mtim, &l->modified, sizeof l->modified) == 0;
+    bool known = fstat(e.fd, &dir) == 0;
+    struct timespec modified = file_changed_at(&dir);
+    bool same = known && l->problem != NULL && l->read_us != 0 &&
+                memcmp(&modified, &l->modified, sizeof modified) == 0;
     if (st == 0 && !same)
         st = read_list(l, &e);
-    l->modified = dir.st_mtim;
+    l->modified = modified;
     if (st == MI_EIO)
         ui_complain(u, "cannot read the escalations: %s", strerror(errno));
     l->read_us = now_us;
