@@ -34,7 +34,7 @@ ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -DMI_VERSION='"$(VERSION)"' -I. $(WARN) -f
 ALL_LDFLAGS := $(HARDEN_LDFLAGS) -Wl,--as-needed $(LDFLAGS)
 LIBS        := -lev -lsqlite3 -lpcre2-8 -lyaml -lseccomp -lncursesw -ltinfo -lsodium -lnettle -lm
 
-ROOMS   := base report wire evidence redact model journal vault record peer proxy replay cli
+ROOMS   := base report wire evidence redact model show journal vault record peer proxy replay cli
 # The folder below base/os/ that has the code for this system.
 SYSTEM  := $(shell uname -s | tr A-Z a-z)
 ifeq ($(wildcard base/os/$(SYSTEM)),)
@@ -59,7 +59,7 @@ STATIC_OBJ := $(BUILD)/packaging/static/dlopen.o
 SHIP    := $(BUILD)/mcp-interposer-ship
 SHIP_SRC := $(filter-out $(SHIP_PURE),$(sort $(shell find ship -name '*.c')))
 SHIP_HDR := $(sort $(shell find ship -name '*.h'))
-SHIP_EMBED := $(foreach s,begin schema calls functions views reading,ship/postgres/$s.sql|ship/postgres/schema.h|$s_sql) \
+SHIP_EMBED := $(foreach s,begin schema calls functions views operations reading,ship/postgres/$s.sql|ship/postgres/schema.h|$s_sql) \
            $(foreach s,router shard share catalogue,ship/shards/$s.sql|ship/shards/sql.h|$s_sql)
 SHIP_EMBED_OBJ := $(foreach e,$(SHIP_EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 SHIP_OBJ := $(SHIP_SRC:%.c=$(BUILD)/%.o)
@@ -92,7 +92,7 @@ FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
 FUZZ_SECONDS ?= 60
 
 # The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
-SUITES ?= sdk e2e ship dist npm conformance faults stress revision-2026 odd evidence unit integration repo json-suite schema-suite
+SUITES ?= sdk context e2e ship dist npm conformance faults stress revision-2026 odd evidence unit integration repo json-suite schema-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer

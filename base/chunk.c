@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define CHUNK_SPARE_MIN ((size_t)128 << 10) /* for fewer bytes the large chunk is not used */
+#define CHUNK_SPARE_RATIO 32                /* nor for less than 1/32 of its size */
 
 static struct chunk *spare; /* owned; NULL: none */
 
@@ -11,7 +12,7 @@ static struct chunk *spare; /* owned; NULL: none */
 static struct chunk *take_spare(size_t cap)
 {
     struct chunk *c = spare;
-    if (c == NULL || c->cap < cap || cap < CHUNK_SPARE_MIN)
+    if (c == NULL || c->cap < cap || cap < CHUNK_SPARE_MIN || c->cap / CHUNK_SPARE_RATIO > cap)
         return NULL;
     spare = NULL;
     c->refs = 1;

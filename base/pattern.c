@@ -1,5 +1,7 @@
 #include "base/pattern.h"
 
+#include "base/ecma.h"
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stddef.h>
@@ -74,15 +76,25 @@ static int compile(struct pattern *p, const struct pattern_rules *rules, struct 
 {
     int code;
     PCRE2_SIZE at;
+    struct buf text = {0};
     pcre2_compile_context *cc = pcre2_compile_context_create(p->memory);
     if (cc == NULL)
         return no_memory(rules);
-    (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX);
-    if (rules->ecma)
+    if (regex.n > PATTERN_MAX || !rules->ecma) {
+        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* has its own error */
+    } else {
         (void)pcre2_set_compile_extra_options(cc, PCRE2_EXTRA_ALT_BSUX);
-    p->code = pcre2_compile((PCRE2_SPTR)regex.p, regex.n, BOTH | (rules->ecma ? ECMA : OWN), &code,
-                            &at, cc);
+        ecma_translate(&text, regex);
+        regex = buf_slice(&text);
+    }
+    p->code = text.failed ? NULL
+                          : pcre2_compile((PCRE2_SPTR)regex.p, regex.n,
+                                          BOTH | (rules->ecma ? ECMA : OWN), &code, &at, cc);
     pcre2_compile_context_free(cc);
+    bool no_text = text.failed;
+    buf_close(&text);
+    if (no_text)
+        return MI_ENOMEM;
     if (p->code == NULL)
         return refuse(rules, code, at, error);
     if (rules->jit) /* may be forbidden: the limits are the same without it, the search slower */

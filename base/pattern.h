@@ -1,7 +1,7 @@
 /* pattern.h - matches untrusted regular expressions in bounded time. Only pattern.c uses PCRE2.
  *
  * Syntax    PCRE2, or ECMA-262 as in JSON Schema as far as PCRE2 supports it: `$` matches only at the end of the text,
- *           \u0041 is a character, \d \w \s are ASCII. Not anchored; `.` and classes match characters, not bytes.
+ *           \u0041 is a character, \d \w are ASCII; see ecma.h. Not anchored; `.` and classes match characters, not bytes.
  * Limits    PATTERN_MAX bytes of expression; steps, depth and memory of one search as in struct pattern_rules. Where the
  *           expression comes from a peer (`ecma`): the memory of all patterns with the same quota, and the work of a
  *           whole search, wherever in the text it starts.

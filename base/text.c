@@ -5,11 +5,17 @@
 /* Eight bytes at a time: a continuation byte has bit 7 set and bit 6 clear. */
 size_t text_utf8_chars(struct slice s)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t ones = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00FF00FF00FF00FF);
     size_t behind = 0, i = 0;
-    for (uint64_t v; i + sizeof v <= s.n; i += sizeof v) {
-        memcpy(&v, s.p + i, sizeof v);
-        behind += (size_t)(((v >> 7 & ~(v >> 6) & ones) * ones) >> 56);
+    while (i + sizeof ones <= s.n) {
+        uint64_t sums = 0, v; /* a sum for each byte of v; after 255 rounds each is at most 255 */
+        size_t end = i + size_min((s.n - i) / sizeof v, 255) * sizeof v;
+        for (; i < end; i += sizeof v) {
+            memcpy(&v, s.p + i, sizeof v);
+            sums += v >> 7 & ~(v >> 6) & ones;
+        }
+        sums = (sums & pairs) + (sums >> 8 & pairs);
+        behind += (size_t)((sums * UINT64_C(0x0001000100010001)) >> 48);
     }
     for (; i < s.n; i++)
         behind += text_utf8_cont(s.p + i);

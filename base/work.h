@@ -20,7 +20,16 @@ struct work {
 
 /* cpu_us: 0 is no limit of CPU time. */
 struct work work_begin(int64_t steps, int64_t cpu_us);
+/* Counts n steps, and looks at the limits. */
+bool work_look(struct work *w, size_t n);
 /* Counts n steps. */
-bool work_do(struct work *w, size_t n);
+static inline bool work_do(struct work *w, size_t n)
+{
+    int64_t left = w->steps - (int64_t)n;
+    if (n > WORK_LOOK || left < w->look || left < 0)
+        return work_look(w, n);
+    w->steps = left;
+    return true;
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/diff/commands.h"
 #include "cli/doctor/commands.h"
 #include "cli/export/commands.h"
+#include "cli/lists/list.h"
 #include "cli/look/commands.h"
 #include "cli/look/follow/commands.h"
 #include "cli/look/search/commands.h"
@@ -31,6 +32,7 @@ const struct command *const table_of_commands[] = {
     &command_tail,
     &command_ui,
     &command_stats,
+    &list_cost.command,
     &command_search,
     &command_check,
     &command_tools,
@@ -40,8 +42,9 @@ const struct command *const table_of_commands[] = {
     &command_wrap,
     &command_unwrap,
     &command_prune,
-    &command_ps,
+    &list_running.command,
     &command_reap,
+    &list_asked.command,
     &command_doctor,
     &command_escalations,
     &command_redact,

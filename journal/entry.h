@@ -34,6 +34,7 @@ struct row {
     breaches rules;
     struct slice
         revision; /* of an imported message, where it is not the session's; not in a journal */
+    bool may_link;        /* false: link_read() finds nothing in it (model/link.h) */
     bool ends_invocation; /* of an answer: set by the journal */
 };
 

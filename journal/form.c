@@ -398,6 +398,7 @@ static void put_start(struct out *o, const struct session_start *s)
     put_text(o, s->host);
     put_text(o, s->redact_rules);
     put_text(o, s->cwd);
+    put_text(o, s->tools_rule);
     put_int(o, (int64_t)s->level);
     put_int(o, s->sync_full);
     put_int(o, s->stop_on_error);
@@ -432,6 +433,7 @@ int form_read_start(struct slice bytes, struct session_start *ret)
     s.host = get_text(&i);
     s.redact_rules = get_text(&i);
     s.cwd = get_text(&i);
+    s.tools_rule = get_text(&i);
     s.level = (enum record_level)get_between(&i, 0, RECORD_LEVEL_UNKNOWN - 1);
     s.sync_full = get_bool(&i);
     s.stop_on_error = get_bool(&i);

@@ -34,6 +34,7 @@ struct session_start {
     struct slice redact_rules; /* of the session, JSON; {NULL, 0}: unknown */
     struct slice
         cwd; /* working directory of the server, as the system says it; {NULL, 0}: unknown */
+    struct slice tools_rule; /* wire/mcp/tool_rule.h; {NULL, 0}: none */
     enum record_level level;
     bool sync_full, stop_on_error;
     int64_t started_wall_us, pid;

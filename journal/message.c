@@ -42,10 +42,11 @@ enum {
 #define HAS_ERROR_CODE (HAS_BODY << 2)
 #define ENDS_INVOCATION (HAS_BODY << 3)
 #define RESULT_ESCAPED (HAS_BODY << 4)
-#define ALL_FLAGS ((HAS_BODY << 5) - 1)
+#define MAY_LINK (HAS_BODY << 5)
+#define ALL_FLAGS ((HAS_BODY << 6) - 1)
 #define ROW_FLAGS                                                                                  \
     ((HAS_NUMBER(ROW_NUMBERS) - 1) | (HAS_TEXT(ROW_TEXTS) - HAS_TEXT(0)) | HAS_BODY | NOT_JSON |   \
-     HAS_ERROR_CODE)
+     HAS_ERROR_CODE | MAY_LINK)
 
 struct fixed {
     uint64_t seq;
@@ -54,7 +55,7 @@ struct fixed {
     uint8_t kind, direction, origin, action, status, zero[3];
 };
 _Static_assert(sizeof(struct fixed) == 32, "no padding");
-_Static_assert(NUMBERS + TEXTS + 5 <= 32, "the flags are 32 bits");
+_Static_assert(NUMBERS + TEXTS + 6 <= 32, "the flags are 32 bits");
 
 struct place {
     uint32_t at; /* in the body; OUTSIDE: after the body and the texts before it */
@@ -160,7 +161,7 @@ void message_write(const struct row *r, const struct invocation *x, char *to)
         .t_us = r->t_us,
         .body_n = (uint32_t)r->body.n,
         .flags = (r->body.p != NULL ? HAS_BODY : 0) | (r->not_json ? NOT_JSON : 0) |
-                 (r->has_error_code ? HAS_ERROR_CODE : 0),
+                 (r->has_error_code ? HAS_ERROR_CODE : 0) | (r->may_link ? MAY_LINK : 0),
         .kind = (uint8_t)r->kind,
         .direction = (uint8_t)r->direction,
         .origin = (uint8_t)r->origin,
@@ -264,6 +265,7 @@ static struct row row_of(const struct fixed *f, const struct parts *p, struct sl
         .redactions = p->number[N_REDACTIONS],
         .request_seq = p->number[N_REQUEST_SEQ],
         .has_error_code = (f->flags & HAS_ERROR_CODE) != 0,
+        .may_link = (f->flags & MAY_LINK) != 0,
         .error_code = (int64_t)p->number[N_ERROR_CODE],
         .batch_seq = p->number[N_BATCH_SEQ],
         .findings = p->number[N_FINDINGS],

@@ -31,7 +31,7 @@
 #include "journal/steps.h"
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
-#define RING_VERSION 3
+#define RING_VERSION 4
 #define RING_STEP ((size_t)64 << 10) /* larger steps are not faster, and the writer pauses longer */
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX          /* no position */

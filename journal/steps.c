@@ -38,6 +38,8 @@ static int add_memory(struct steps *s, size_t first, size_t n)
     for (size_t i = first; i < first + n; i++)
         s->state[i] |= STEP_HAS_MEMORY;
     s->memory_n += n;
+    if (s->high < first + n)
+        s->high = first + n;
     return 0;
 }
 
@@ -60,15 +62,17 @@ static int give_memory(struct steps *s, struct step_run run)
 
 void steps_return(struct steps *s, size_t keep, size_t most)
 {
-    for (size_t i = s->n; i > 0 && s->memory_n * s->step > keep && most >= s->step; i--) {
+    for (size_t i = s->high; i > 0 && s->memory_n * s->step > keep && most >= s->step; i--) {
         if (s->state[i - 1] != STEP_HAS_MEMORY)
             continue;
         if (memory_free(s->fd, s->at + (i - 1) * s->step, s->step) < 0)
-            return; /* it stays allocated */
+            break; /* it stays allocated */
         s->state[i - 1] = 0;
         s->memory_n--;
         most -= s->step;
     }
+    while (s->high > 0 && !has_memory(s, s->high - 1))
+        s->high--;
 }
 
 /* ---- use ------------------------------------------------------------------------------------ */
@@ -87,8 +91,8 @@ static bool is_free(const struct steps *s, struct step_run run, uint8_t state)
 /* The first n free steps in a row. */
 static bool find_run(const struct steps *s, size_t n, uint8_t state, struct step_run *ret)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    size_t found = 0, end = state == STEP_HAS_MEMORY ? s->high : s->n;
+    for (size_t i = s->low; i < end; i++) {
         bool fits = (s->state[i] & STEP_IS_USED) == 0 && (s->state[i] & state) == state;
         found = fits ? found + 1 : 0;
         if (found == n) {
@@ -130,10 +134,15 @@ void steps_use(struct steps *s, struct step_run run)
 {
     for (size_t i = run.first; i < run.first + run.n; i++)
         s->state[i] |= STEP_IS_USED;
+    while (s->low < s->n && (s->state[s->low] & STEP_IS_USED) != 0)
+        s->low++;
 }
 
 void steps_free(struct steps *s, size_t i)
 {
-    if (i < s->n)
-        s->state[i] &= (uint8_t)~STEP_IS_USED;
+    if (i >= s->n)
+        return;
+    s->state[i] &= (uint8_t)~STEP_IS_USED;
+    if (s->low > i)
+        s->low = i;
 }

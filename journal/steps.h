@@ -17,6 +17,8 @@
 struct steps {
     uint8_t *state;  /* owned; for each step: STEP_HAS_MEMORY, STEP_IS_USED */
     size_t n;        /* steps */
+    size_t low;      /* the steps before it are in use */
+    size_t high;     /* no step from it on has memory */
     size_t memory_n; /* of these have memory */
     size_t step;     /* bytes of a step; whole pages */
     char *data;      /* borrowed: where the first step is mapped */

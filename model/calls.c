@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/search.h"
+#include "model/context.h"
 
 #include <stdlib.h>
 
@@ -37,6 +38,21 @@ bool call_ends(const struct call *c, const struct call_message *m)
            m->origin == ROW_PEER && m->action == ROW_FORWARDED;
 }
 
+int64_t call_message_tokens(const struct call_message *m)
+{
+    struct rpc body;
+    if (m->body.p == NULL || rpc_read(m->body, &body) < 0)
+        return m->result_tokens;
+    return context_result_tokens(&body);
+}
+
+/* The body is read only if it counts: most other answers are long lists. */
+static bool call_counts_tokens(const struct call *c, const struct call_message *m)
+{
+    return c->direction == ROW_C2S && c->origin == ROW_PEER &&
+           call_answer_ends(m->kind, m->action) && context_counts_results(c->method);
+}
+
 void call_end(struct call *c, const struct call_message *m)
 {
     enum row_action action = c->status == CALL_REFUSED ? ROW_REFUSED : ROW_FORWARDED;
@@ -45,6 +61,7 @@ void call_end(struct call *c, const struct call_message *m)
     c->duration_us = time_of(m) > c->t_us ? time_of(m) - c->t_us : 0;
     if (is_answer(m)) {
         c->response_size = m->size;
+        c->result_tokens = call_counts_tokens(c, m) ? call_message_tokens(m) : -1;
         c->has_error_code = m->has_error_code;
         c->error_code = m->has_error_code ? m->error_code : 0;
     }
@@ -153,6 +170,7 @@ static int begin_call(struct call_set *c, const struct call_message *m, struct c
         .duration_us = status == CALL_OPEN ? -1 : 0,
         .request_size = m->size,
         .response_size = -1,
+        .result_tokens = -1,
         .direction = m->direction,
         .origin = m->origin,
         .status = status,

@@ -26,6 +26,7 @@
 
 #include "base/intern.h"
 #include "model/fields.h"
+#include "model/link.h"
 #include "model/status.h"
 
 #define CALLS_OWN 64    /* requests of the proxy that an answer without request_seq may belong to */
@@ -41,9 +42,12 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
+    struct slice body; /* only of answers, as received, until call_end(); NULL: result_tokens is known, or not to be known */
+    int64_t result_tokens;       /* only of answers: call_message_tokens(); -1: NULL */
     struct slice method, target; /* only of requests */
     struct slice rpc_id; /* only of requests of the proxy, and of answers that were not forwarded */
     struct slice finding; /* only of answers */
+    struct link link;
 };
 
 /* The fields are those of its row. closing_seq: of the message that ended it. duration_us: 0 for a rejected request that is
@@ -53,6 +57,8 @@ struct call {
         CALL_FIELDS(FIELD_MEMBER)
     };
     int64_t seq; /* of the request */
+    int64_t result_tokens; /* of the answer to a client whose method context_counts_results(); -1: NULL */
+    int64_t operation_seq; /* of the first request of its operation; 0: it is that one */
 };
 
 /* ---- one call ---- */
@@ -62,6 +68,8 @@ bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool call_ends(const struct call *c, const struct call_message *m);
 void call_end(struct call *c, const struct call_message *m); /* if call_ends() */
+/* The tokens of an answer, if its call is one whose results are counted: context_result_tokens() of its body. -1: not known. */
+int64_t call_message_tokens(const struct call_message *m);
 
 /* ---- the calls of a session ---- */
 

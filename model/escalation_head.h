@@ -3,6 +3,9 @@
  * Form      between two lines `---` a line `key: value` for each field of ESCALATION_HEAD_FIELDS (model/records.h) that is
  *           known: flat YAML. A text is a JSON string, a word and a number are written as they are.
  * Input     a file may have been changed by people: any bytes can be read.
+ * Owns      nothing.
+ * Errors    `failed` of a buffer: out of memory.
+ * Lifetime  the texts of a head that was read are borrowed from `texts`.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_ESCALATION_HEAD_H
 #define MI_MODEL_ESCALATION_HEAD_H
@@ -14,8 +17,7 @@
 
 /* Appends it, with both lines `---`. Texts must be sanitized. */
 void escalation_head_add(struct buf *b, const struct escalation_head *h);
-/* Reads that of a file. What the file does not have is NULL. Texts are in `texts`, which is cleared first; its `failed`
- * reports errors. */
+/* Reads that of a file. What the file does not have is NULL. `texts` is cleared first. */
 void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret);
 /* Replaces the value of one field (ESCALATION_HEAD_AT_count and others) in a file. false: it has no such line. */
 MI_MUST bool escalation_head_set(struct buf *file, size_t field, const struct escalation_head *h);

@@ -1,18 +1,5 @@
 #include "model/fields.h"
 
-#define TYPE_NUMBER VALUE_NUMBER
-#define TYPE_TIME VALUE_TIME
-#define TYPE_SINCE VALUE_SINCE
-#define TYPE_TOOK VALUE_TOOK
-#define TYPE_SIZE VALUE_SIZE
-#define TYPE_TEXT VALUE_TEXT
-#define TYPE_JSON VALUE_JSON
-#define TYPE_WORD(type, table) VALUE_WORD, .words = &(table)
-#define NULL_NOT_NULL VALUE_NOT_NULL
-#define NULL_NO_TEXT VALUE_NO_TEXT
-#define NULL_ZERO VALUE_ZERO
-#define NULL_MINUS_ONE VALUE_MINUS_ONE
-#define NULL_UNLESS(member) VALUE_UNLESS, .flag = offsetof(RECORD, member)
 #define EVIDENCE_NO COVERED_NOT
 #define EVIDENCE_OPEN COVERED_OPEN
 #define EVIDENCE_BODY COVERED_BODY
@@ -34,8 +21,8 @@
 /* clang-format off */
 #define DESCRIBE(field_name, field_type, field_null, version, covered, member, sent, shown, ...)   \
     {                                                                                              \
-        .name = #field_name, .type = TYPE_##field_type, .null = NULL_##field_null,                 \
-        .at = offsetof(RECORD, field_name), .since = version, .evidence = EVIDENCE_##covered,      \
+        FIELD_HEAD(#field_name, field_name, field_type, field_null), .since = version,             \
+        .evidence = EVIDENCE_##covered,                                                            \
         .cassette = CASSETTE_##member, .stored = STORE_##sent, .json = JSON_##shown                \
     },
 /* clang-format on */
@@ -58,6 +45,9 @@ static const struct record_field events[] = {EVENT_FIELDS(DESCRIBE)};
 #define RECORD struct call_record
 static const struct record_field calls[] = {CALL_FIELDS(DESCRIBE)};
 #undef RECORD
+#define RECORD struct operation_record
+static const struct record_field operations[] = {OPERATION_FIELDS(DESCRIBE)};
+#undef RECORD
 #define RECORD struct problem_record
 #define DESCRIBE_PROBLEM(name, type, null) DESCRIBE(name, type, null, 0, NO, NO, NO, NO, NO)
 static const struct record_field problems[] = {PROBLEM_FIELDS(DESCRIBE_PROBLEM)};
@@ -71,6 +61,7 @@ const struct record_fields fields_of_update = {updates, MI_COUNT(updates)};
 const struct record_fields fields_of_message = {messages, MI_COUNT(messages)};
 const struct record_fields fields_of_event = {events, MI_COUNT(events)};
 const struct record_fields fields_of_call = {calls, MI_COUNT(calls)};
+const struct record_fields fields_of_operation = {operations, MI_COUNT(operations)};
 const struct record_fields fields_of_problem = {problems, MI_COUNT(problems)};
 const struct record_fields fields_of_escalation_head = {heads, MI_COUNT(heads)};
 
@@ -85,6 +76,8 @@ void field_set(const struct record_field *f, void *record, struct cell v)
         *field_text(f, record) = text;
     else if (f->type == VALUE_WORD)
         *field_word(f, record) = value_of(f->words, text);
+    else if (f->type == VALUE_FLAG)
+        *((bool *)record + f->at) = v.type == CELL_INT && v.number != 0;
     else
         *field_number(f, record) = v.type == CELL_INT ? v.number : field_null(f);
     if (f->null == VALUE_UNLESS)

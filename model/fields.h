@@ -22,6 +22,7 @@
 #define FIELD_C_SIZE int64_t
 #define FIELD_C_TEXT struct slice
 #define FIELD_C_JSON struct slice
+#define FIELD_C_FLAG bool
 #define FIELD_C_WORD(type, words) enum type
 #define FIELD_FLAG_NOT_NULL
 #define FIELD_FLAG_NO_TEXT
@@ -53,6 +54,9 @@ struct event_record {
 struct call_record {
     CALL_FIELDS(FIELD_MEMBER)
 };
+struct operation_record {
+    OPERATION_FIELDS(FIELD_MEMBER)
+};
 struct problem_record {
     PROBLEM_FIELDS(FIELD_MEMBER)
 };
@@ -70,6 +74,7 @@ enum value_type {
     VALUE_SIZE,
     VALUE_TEXT,
     VALUE_JSON,
+    VALUE_FLAG, /* of a row that is shown; no record has one */
     VALUE_WORD,
 };
 enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_MINUS_ONE, VALUE_UNLESS };
@@ -89,12 +94,31 @@ struct record_field {
     bool json;
 };
 
+/* A field, by its names in model/records.h; RECORD is the struct. */
+#define FIELD_HEAD(as, member, of_type, if_null)                                                   \
+    .name = as, .type = FIELD_TYPE_##of_type, .null = FIELD_NULL_##if_null,                        \
+    .at = offsetof(RECORD, member)
+#define FIELD_TYPE_NUMBER VALUE_NUMBER
+#define FIELD_TYPE_TIME VALUE_TIME
+#define FIELD_TYPE_SINCE VALUE_SINCE
+#define FIELD_TYPE_TOOK VALUE_TOOK
+#define FIELD_TYPE_SIZE VALUE_SIZE
+#define FIELD_TYPE_TEXT VALUE_TEXT
+#define FIELD_TYPE_JSON VALUE_JSON
+#define FIELD_TYPE_FLAG VALUE_FLAG
+#define FIELD_TYPE_WORD(type, table) VALUE_WORD, .words = &(table)
+#define FIELD_NULL_NOT_NULL VALUE_NOT_NULL
+#define FIELD_NULL_NO_TEXT VALUE_NO_TEXT
+#define FIELD_NULL_ZERO VALUE_ZERO
+#define FIELD_NULL_MINUS_ONE VALUE_MINUS_ONE
+#define FIELD_NULL_UNLESS(member) VALUE_UNLESS, .flag = offsetof(RECORD, member)
+
 struct record_fields {
     const struct record_field *list;
     size_t n;
 };
 extern const struct record_fields fields_of_session, fields_of_message, fields_of_event,
-    fields_of_call, fields_of_problem, fields_of_escalation_head;
+    fields_of_call, fields_of_operation, fields_of_problem, fields_of_escalation_head;
 extern const struct record_fields fields_of_update; /* of struct update_record */
 
 /* Their places in these lists. */
@@ -150,7 +174,7 @@ static inline struct cell field_get(const struct record_field *f, const void *re
     }
     if (f->type == VALUE_WORD)
         return (struct cell){CELL_TEXT, 0, value_text(f->words, *field_word(f, from))};
-    int64_t n = *field_number(f, from);
+    int64_t n = f->type == VALUE_FLAG ? *((bool *)from + f->at) : *field_number(f, from);
     bool null = f->null == VALUE_UNLESS ? !*field_flag(f, from)
                                         : f->null != VALUE_NOT_NULL && n == field_null(f);
     return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};

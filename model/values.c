@@ -38,6 +38,19 @@ const struct value_words call_statuses = {
     },
 };
 
+const struct value_words operation_states = {
+    OPERATION_STATE_UNKNOWN,
+    {
+        [OPERATION_RUNS] = W("runs"),
+        [OPERATION_ASKED] = W("asked"),
+        [OPERATION_ASKED_PERSON] = W("asked-person"),
+        [OPERATION_TASK] = W("task"),
+        [OPERATION_TASK_ASKED] = W("task-asked"),
+        [OPERATION_TASK_PERSON] = W("task-person"),
+        [OPERATION_ENDED] = W("ended"),
+    },
+};
+
 const struct value_words record_levels = {
     RECORD_LEVEL_UNKNOWN,
     {
@@ -57,6 +70,9 @@ const struct value_words escalation_causes = {
         [ESCALATION_CRASH] = W("crash"),
         [ESCALATION_TIMEOUT] = W("timeout"),
         [ESCALATION_EVIDENCE] = W("evidence"),
+        [ESCALATION_TOOLS_RULE] = W("tools-rule"),
+        [ESCALATION_REPEAT] = W("repeat"),
+        [ESCALATION_NO_PROGRESS] = W("no-progress"),
     },
 };
 

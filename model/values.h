@@ -39,6 +39,18 @@ enum call_status {
     CALL_UNKNOWN /* also: none, because the message is not an answer */
 };
 
+/* operations.state: what the operation waits for */
+enum operation_state {
+    OPERATION_RUNS,         /* the answer to one of its requests */
+    OPERATION_ASKED,        /* its request, again */
+    OPERATION_ASKED_PERSON, /* likewise, with what a person enters */
+    OPERATION_TASK,         /* its task */
+    OPERATION_TASK_ASKED,   /* input for its task */
+    OPERATION_TASK_PERSON,  /* likewise, of a person */
+    OPERATION_ENDED,
+    OPERATION_STATE_UNKNOWN
+};
+
 /* sessions.record_level: how much is stored */
 enum record_level {
     RECORD_FULL,     /* everything except secrets */
@@ -55,6 +67,9 @@ enum escalation_cause {
     ESCALATION_CRASH,
     ESCALATION_TIMEOUT,
     ESCALATION_EVIDENCE,
+    ESCALATION_TOOLS_RULE,
+    ESCALATION_REPEAT,
+    ESCALATION_NO_PROGRESS,
     ESCALATION_CAUSE_UNKNOWN
 };
 
@@ -64,10 +79,10 @@ enum escalation_cause {
 /* The words of one enum, by value. The value after the last word is UNKNOWN. */
 struct value_words {
     size_t n;
-    struct slice word[9]; /* static, with a NUL behind them */
+    struct slice word[10]; /* static, with a NUL behind them */
 };
 extern const struct value_words row_directions, row_origins, row_actions, row_kinds, call_statuses;
-extern const struct value_words record_levels, escalation_causes;
+extern const struct value_words operation_states, record_levels, escalation_causes;
 
 /* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
 unsigned value_of(const struct value_words *w, struct slice word);

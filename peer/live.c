@@ -33,7 +33,8 @@ struct live {
     struct lines read;  /* what the lines are */
     struct buf waiting; /* owned; for its stdin; `done` bytes are written */
     size_t done;
-    sigset_t mask; /* of the caller of live_open() */
+    int64_t follows_us; /* in which it may exit after it closed a stream */
+    sigset_t mask;      /* of the caller of live_open() */
 };
 
 /* ---- starting ---- */
@@ -51,6 +52,7 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
     if (l == NULL)
         return MI_ENOMEM;
     l->in = l->out = -1;
+    l->follows_us = LIVE_EXIT_FOLLOWS_US;
     (void)sigprocmask(SIG_BLOCK, NULL, &l->mask);
     line_open(&l->lines, LIVE_LINE_MAX);
     lines_open(&l->read, LIVE_LINE_MAX);
@@ -69,6 +71,11 @@ int live_open(struct live **ret, char *const *argv, const char *dir, struct buf 
     l->out = pipes.out;
     *ret = l;
     return 0;
+}
+
+void live_is_proxy(struct live *l)
+{
+    l->follows_us = LIVE_PROXY_FOLLOWS_US;
 }
 
 /* ---- lines ---- */
@@ -154,7 +161,7 @@ static bool has_ended(struct live *l)
         return l->end != LIVE_RUNS;
     if (l->out < 0 && is_reaped(l))
         l->end = LIVE_EXITED;
-    else if (clock_mono_us() - l->closed_us >= LIVE_EXIT_FOLLOWS_US)
+    else if (clock_mono_us() - l->closed_us >= l->follows_us)
         l->end = l->out < 0 ? LIVE_CLOSED_STDOUT : LIVE_CLOSED_STDIN;
     else
         return false;

@@ -5,7 +5,7 @@
  * Lifetime  a line is valid until the next call.
  * End       LIVE_ENDED is decided by how the server ended, not by which of its ends is noticed first: it has exited and
  *           its output is read; or it closed its stdout, or its stdin before it read all, and has not exited within
- *           LIVE_EXIT_FOLLOWS_US.
+ *           LIVE_EXIT_FOLLOWS_US; live_is_proxy(): LIVE_PROXY_FOLLOWS_US.
  * Errors    a server that has ended is LIVE_ENDED, not a failure.
  * Blocks    live_recv() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
 #ifndef MI_PEER_LIVE_H
@@ -16,7 +16,8 @@
 #include <sys/types.h>
 
 #define LIVE_LINE_MAX ((size_t)128 << 20)
-#define LIVE_EXIT_FOLLOWS_US 1000000 /* as SERVER_EXIT_FOLLOWS_US of the proxy */
+#define LIVE_EXIT_FOLLOWS_US 1000000   /* as SERVER_EXIT_FOLLOWS_US of the proxy */
+#define LIVE_PROXY_FOLLOWS_US 10000000 /* of a proxy, which stores the end of its session in between */
 
 struct live;
 
@@ -31,6 +32,8 @@ enum live_result {
 
 /* dir: in which it is started; NULL: in that of this process. 0, or MI_EIO or MI_ENOMEM with a sentence in error. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
+/* The server is a proxy of ours. */
+void live_is_proxy(struct live *l);
 /* Queues a line, given without its newline; live_recv() writes it. 0 or MI_ENOMEM. */
 MI_MUST int live_send(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */

@@ -161,10 +161,14 @@ void child_kill(struct child *c)
     arm(c, half_grace(c));
 }
 
-void child_extend(struct child *c)
+void child_extend(struct child *c, int64_t us, int64_t least_us)
 {
-    if (ev_is_active(&c->kill_timer) || ev_is_pending(&c->kill_timer))
-        arm(c, half_grace(c));
+    if (!ev_is_active(&c->kill_timer) && !ev_is_pending(&c->kill_timer))
+        return;
+    double in_s = ev_timer_remaining(c->loop, &c->kill_timer) + (double)us / 1e6;
+    double least_s = (double)least_us / 1e6;
+    in_s = in_s > least_s ? in_s : least_s;
+    arm(c, in_s < half_grace(c) ? in_s : half_grace(c));
 }
 
 void child_output_ended(struct child *c)

@@ -5,9 +5,10 @@
 #include "base/text.h"
 #include "redact/sanitizer.h"
 
-void incidents_open(struct incidents *t, struct recorder *r)
+void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms)
 {
     t->recorder = r;
+    t->forms = forms;
 }
 
 void incidents_close(struct incidents *t)
@@ -17,14 +18,34 @@ void incidents_close(struct incidents *t)
 
 static void keep(struct message_head *h, struct slice text)
 {
+    h->n = 0;
+    if (text.n == 0)
+        return;
     struct slice head = {text.p, size_min(text.n, INCIDENTS_HEAD_MAX)};
     h->n = head.n < text.n ? redact_whole_words(head, REDACT_WORD_MAX) : head.n;
     memcpy(h->text, text.p, h->n);
 }
 
+/* A message of the client without the secrets of forms; {NULL, 0} if there is no memory for it. */
+static struct slice hidden(const struct incidents *t, struct slice text, struct buf *b)
+{
+    size_t n = 0;
+    if (forms_answer(t->forms, text, b, &n) < 0)
+        return (struct slice){0};
+    return n > 0 ? buf_slice(b) : text;
+}
+
 void incidents_message(struct incidents *t, enum row_direction dir, const struct line *line)
 {
-    keep(&t->last[dir], (struct slice){line->p, line->n});
+    struct slice text = {line->p, line->n};
+    struct buf b = {0};
+    /* what is behind the head is not kept, and answers to forms that are not known are in `content` */
+    if (dir == ROW_C2S &&
+        (forms_hide_any(t->forms) ||
+         memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))
+        text = hidden(t, text, &b);
+    keep(&t->last[dir], text);
+    buf_close(&b);
 }
 
 void incidents_stderr_line(struct incidents *t, struct slice clean)
@@ -59,6 +80,7 @@ bool incidents_reason_is_final(const struct incidents *t)
 static void escalate(struct incidents *t, struct escalation *e, const struct incident_call *c)
 {
     struct slice lines[ESCALATION_LINES_MAX];
+    struct buf request = {0};
     size_t n = t->err_n < ESCALATION_LINES_MAX ? (size_t)t->err_n : ESCALATION_LINES_MAX;
     for (size_t i = 0; i < n; i++)
         lines[i] = head(&t->err[(t->err_n - n + i) % ESCALATION_LINES_MAX]);
@@ -74,11 +96,13 @@ static void escalate(struct incidents *t, struct escalation *e, const struct inc
     }
     e->seq = c->seq;
     e->method = c->method;
-    if (bodies)
-        e->request = c->text;
+    if (bodies && c->text.p != NULL)
+        e->request = hidden(t, c->text, &request);
     if (slice_is(c->method, "tools/call"))
         e->tool = c->target;
     recorder_escalate(t->recorder, e);
+    buf_close(&request);
+    e->request = (struct slice){0};
     e->stderr_lines = NULL; /* `lines` is on the stack */
     e->stderr_n = 0;
 }
@@ -187,6 +211,17 @@ void incidents_record_error(struct incidents *t, const char *happened)
     escalate_request(t, &e, NULL);
 }
 
+void incidents_repeat(struct incidents *t, const struct pending *q, const char *happened)
+{
+    struct escalation e = {
+        .cause = ESCALATION_REPEAT,
+        .action = "forwarded",
+        .happened = slice_of(happened),
+        .done = slice_of("The call was forwarded to the server."),
+    };
+    escalate_request(t, &e, q);
+}
+
 void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer)
 {
     struct escalation e = {
@@ -198,4 +233,18 @@ void incidents_auth(struct incidents *t, const struct pending *q, struct slice a
         .done = slice_of("The answer was forwarded to the client. The call is not sent again."),
     };
     escalate_request(t, &e, q);
+}
+
+void incidents_tools_rule(struct incidents *t, const char *happened)
+{
+    struct buf sentence = {0};
+    text_sentence(&sentence, slice_of(happened));
+    struct escalation e = {
+        .cause = ESCALATION_TOOLS_RULE,
+        .action = "applied",
+        .happened = buf_slice(&sentence),
+        .done = slice_of("The list of tools was answered as the rule says. The session goes on."),
+    };
+    escalate_request(t, &e, NULL);
+    buf_close(&sentence);
 }

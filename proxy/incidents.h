@@ -22,6 +22,7 @@ struct message_head {
 
 struct incidents {
     struct recorder *recorder;                     /* borrowed */
+    const struct forms *forms;                     /* borrowed; of the session's messages */
     struct message_head last[2];                   /* [ROW_C2S], [ROW_S2C] */
     struct message_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
     uint64_t err_n;                                /* lines so far */
@@ -34,7 +35,7 @@ struct incident_call {
     struct slice method, target, text; /* as in struct pending */
 };
 
-void incidents_open(struct incidents *t, struct recorder *r);
+void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
 void incidents_close(struct incidents *t);
 /* A message was received. */
 void incidents_message(struct incidents *t, enum row_direction dir, const struct line *line);
@@ -61,6 +62,10 @@ void incidents_crash_loop(struct incidents *t, const char *happened, const struc
 /* The request was pending when two processes ended, and is not sent again. */
 void incidents_crash(struct incidents *t, const char *happened, const struct pending *q);
 void incidents_record_error(struct incidents *t, const char *happened);
+/* The rule of --tools and its like hides every tool, or matches none. */
+void incidents_tools_rule(struct incidents *t, const char *happened);
+/* The call equals one that may have run, and is forwarded. */
+void incidents_repeat(struct incidents *t, const struct pending *q, const char *happened);
 /* The server answered that credentials are missing or wrong. */
 void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer);
 

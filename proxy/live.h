@@ -30,7 +30,7 @@ struct proxy {
     struct ev_loop *loop;
     ev_check turn_start;
     ev_prepare turn_end;
-    ev_timer chunk_timer; /* active while memory is kept for the next large line */
+    ev_timer large_timer; /* active while memory and wide pipes are kept for the next large line */
     struct stall stall;
     ev_signal signals[3];
     int exit_status; /* of this program, as far as it is known */
@@ -55,6 +55,7 @@ struct proxy {
     struct child child;
     struct server_machine machine;
     ev_timer state_timer;        /* active in the states that have a timeout */
+    int64_t state_timer_due_us;  /* when it fires */
     struct outbox handshake_box; /* to a restarted process, before anything else */
     struct buf start_error;      /* owned; why no process could be started */
     size_t start_error_short;    /* its bytes without what is said only once */
@@ -90,8 +91,10 @@ void server_open(struct proxy *p, const sigset_t *mask);
 /* An event moves the state machine, and the actions that it returns are carried out. */
 void server_event(struct proxy *p, enum server_event e);
 
-/* This process did not run, or the server was not read: what is timed for the server is timed from now. */
+/* The server was not read: what is timed for the server is timed from now. */
 void server_extend(struct proxy *p);
+/* This process did not run for `us`: what is timed for the server ends that much later, and not before least_us. */
+void server_skip(struct proxy *p, int64_t us, int64_t least_us);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server require. */
 void server_hold_reading(struct proxy *p);
 /* The client closed its output. */

@@ -87,6 +87,7 @@ void restart_prepare(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     settle_requests(p);
+    repeats_process_ended(&t->repeats, server_process_bytes_read(p));
     cancel_server_requests(p);
     outbox_close(
         &t->out
@@ -94,6 +95,7 @@ void restart_prepare(struct proxy *p)
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->handshake_box);
     outbox_open(&p->handshake_box);
+    tool_ask_restart(t);
     tools_forget(&t->tools); /* the new process may have other tools */
     timers_restart(&t->timers, t->open[ROW_C2S].open.oldest, recorder_now_us(p->recorder));
     relay_stop_reading(&p->relay[ROW_S2C]);
@@ -152,6 +154,7 @@ static void resend_requests(struct proxy *p)
     const struct pending *next = resend_next(&t->open[ROW_C2S].open);
     uint64_t before = bytes_before_outbox(p, next);
     outbox_follow(&t->out[ROW_C2S], before);
+    repeats_moved(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
             q->written_at += before; /* it is in the outbox */

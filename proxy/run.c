@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/reserve.h"
 #include "base/text.h"
+#include "journal/uid.h"
 #include "proxy/refuse.h"
 #include "proxy/session/stray.h"
 #include "proxy/session/tool_changes.h"
@@ -200,12 +202,14 @@ static int open_recorder(struct proxy *p)
         .name = p->cfg->name,
         .command = buf_str(&command),
         .level = p->cfg->level,
+        .tools_rule = p->cfg->tools != NULL ? buf_slice(&p->cfg->tools->text) : (struct slice){0},
         .sync_full = p->cfg->sync_full,
         .stop_on_error = p->cfg->stop_on_record_error,
         .escalate_command = p->cfg->escalate_command,
         .retention = p->cfg->retention,
         .max_message = p->cfg->max_message,
         .max_waiting = p->cfg->max_waiting,
+        .ret_left = p->cfg->ret_recorder,
     };
     int st = command.failed ? MI_ENOMEM : recorder_open(&p->recorder, &rc);
     if (st == MI_ENOMEM)
@@ -283,6 +287,12 @@ static void on_auth(void *owner, const struct pending *q, struct slice answer)
     incidents_auth(&p->incidents, q, answer);
 }
 
+static void on_repeat(void *owner, const struct pending *q, const char *happened)
+{
+    struct proxy *p = owner;
+    incidents_repeat(&p->incidents, q, happened);
+}
+
 static void on_stderr_text(void *owner, struct slice clean)
 {
     struct proxy *p = owner;
@@ -316,20 +326,42 @@ static const struct recorder_calls recorder_calls = {
     .previous_tools = on_previous_tools,
 };
 
+static void on_rule(void *owner, const char *happened)
+{
+    struct proxy *p = owner;
+    incidents_tools_rule(&p->incidents, happened);
+}
+
+/* Without random numbers equal calls are found all the same; a peer that knows the key gains little. */
+static void open_repeats(struct proxy *p)
+{
+    struct hash_key key = {0};
+    if (random_fill(&key, sizeof key) < 0)
+        log_warn("cannot get random numbers: server=%s", p->cfg->name);
+    repeats_open(&p->traffic.repeats, p->cfg->on_repeat, p->cfg->repeat_window_us, &key);
+}
+
 static void open_parts(struct proxy *p)
 {
     size_t max = p->cfg->max_message;
+    char uid[UID_LEN + 1];
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
+    if (uid_make(0, uid) == 0) /* its random part; without one, recording has not begun either */
+        handshake_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;
     traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
+    p->traffic.gate.rule = p->cfg->tools;
+    open_repeats(p);
     p->traffic.owner = p;
     p->traffic.on_silent = server_silent;
     p->traffic.on_own_answer = server_own_answer;
     p->traffic.on_auth = on_auth;
+    p->traffic.on_rule = on_rule;
+    p->traffic.on_repeat = on_repeat;
     p->traffic.on_stderr = on_stderr_text;
     outbox_open(&p->handshake_box);
-    incidents_open(&p->incidents, p->recorder);
+    incidents_open(&p->incidents, p->recorder, &p->traffic.forms);
     stderr_relay_open(&p->stderr_relay, p->loop);
     recorder_watch(p->recorder, p->loop, &recorder_calls, p);
     relay_open(&p->relay[ROW_C2S], p->loop, &client_calls, p, &p->traffic.out[ROW_C2S], max);

@@ -21,6 +21,9 @@ struct proxy_config {
     const char *url;   /* that its command connects to, for errors; NULL: none */
     enum validate validate;
     enum check_arguments check_arguments;
+    struct tool_rule *tools; /* which tools the client sees; NULL: all of them */
+    enum on_repeat on_repeat; /* what a call gets that equals one which may have run */
+    int64_t repeat_window_us; /* how long that is remembered; 0: not at all */
     enum record_level level; /* how much of each message is stored */
     bool stop_on_record_error;
     bool sync_full;
@@ -34,6 +37,7 @@ struct proxy_config {
     const char *sent;             /* by `send`: recorded as an event; NULL: by another client */
     unsigned restarts;            /* within a minute, at most PROXY_RESTARTS_MAX; 0: never */
     struct retention retention;   /* old sessions that the recorder removes; all 0: none */
+    pid_t *ret_recorder;          /* gets the recorder that has not exited at the end; 0: none */
 };
 
 #define PROXY_RESTARTS_MAX 100

@@ -105,6 +105,7 @@ static void end_session(struct proxy *p, bool gives_up)
         give_up(p, &why);
     /* requests that the client has sent by now are answered as well */
     relay_read_available(&p->relay[ROW_C2S]);
+    traffic_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
     size_t pending = p->traffic.open[ROW_C2S].open.count;
     if (unasked && (p->exit_status != 0 || pending > 0))
         log_warn("the server exited: server=%s status=%d pending_requests=%zu", server_name_of(p),
@@ -167,13 +168,18 @@ void server_hold_reading(struct proxy *p)
     relay_pause(&p->server_stderr, RELAY_HELD, p->holding);
 }
 
-static void set_state_timer(struct proxy *p, int64_t now_us)
+static void start_state_timer(struct proxy *p, int64_t us, int64_t now_us)
 {
-    int64_t us = server_state_timeout_us(&p->machine, now_us);
     ev_timer_stop(p->loop, &p->state_timer);
     p->state_timer.repeat = (double)us / 1e6;
+    p->state_timer_due_us = now_us + us;
     if (us > 0)
         ev_timer_again(p->loop, &p->state_timer);
+}
+
+static void set_state_timer(struct proxy *p, int64_t now_us)
+{
+    start_state_timer(p, server_state_timeout_us(&p->machine, now_us), now_us);
 }
 
 static void enter_state(struct proxy *p, int64_t now_us)
@@ -187,6 +193,18 @@ void server_extend(struct proxy *p)
     int64_t now_us = clock_mono_us();
     server_state_extend(&p->machine, now_us);
     set_state_timer(p, now_us);
+}
+
+void server_skip(struct proxy *p, int64_t us, int64_t least_us)
+{
+    int64_t now_us = clock_mono_us();
+    server_state_skip(&p->machine, us, least_us, now_us);
+    int64_t all_us = server_state_timeout_us(&p->machine, now_us);
+    int64_t left_us = p->state_timer_due_us - now_us + us;
+    left_us = left_us > least_us ? left_us : least_us;
+    if (!server_state_has_due_time(&p->machine) && left_us < all_us)
+        all_us = left_us > 0 ? left_us : 1;
+    start_state_timer(p, all_us, now_us);
 }
 
 MI_MUST static unsigned decide(struct proxy *p, enum server_event e)
@@ -278,6 +296,8 @@ static bool answers_are_awaited(const struct proxy *p)
     if (p->traffic.client_said_shutdown || client.fd < 0 ||
         poll(&client, 1, 0) != 0) /* POLLERR, POLLHUP: nobody reads */
         return false;
+    if (tool_ask_holds(&p->traffic))
+        return true;
     for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
         if (!(q->flags & METHOD_PATIENT) && !q->lsp_cancelled)
             return true;
@@ -291,7 +311,8 @@ void server_client_closed(struct proxy *p)
 
 void server_check_requests(struct proxy *p)
 {
-    if (server_state_wants_requests(&p->machine) && p->traffic.open[ROW_C2S].open.count > 0)
+    bool any = p->traffic.open[ROW_C2S].open.count > 0 || tool_ask_holds(&p->traffic);
+    if (server_state_wants_requests(&p->machine) && any)
         server_event(p, SERVER_EV_REQUEST);
 }
 

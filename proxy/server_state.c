@@ -286,12 +286,11 @@ static bool must_kill_now(const struct server_machine *s, int64_t now_us)
     return now_us - s->drain_since_us >= s->grace_us / 2;
 }
 
-/* TIMEOUT counts only when due_us has passed. */
-static bool has_due_time(enum server_state state)
+bool server_state_has_due_time(const struct server_machine *s)
 {
-    return state == SERVER_INITIALIZING || state == SERVER_INITIALIZING_DRAINING ||
-           state == SERVER_DRAINING_INPUT_CLOSED || state == SERVER_ASKED ||
-           state == SERVER_AT_WORK || state == SERVER_PREPARING;
+    return s->state == SERVER_INITIALIZING || s->state == SERVER_INITIALIZING_DRAINING ||
+           s->state == SERVER_DRAINING_INPUT_CLOSED || s->state == SERVER_ASKED ||
+           s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
 }
 
 /* A state was entered. */
@@ -316,7 +315,7 @@ static struct cell look_up(const struct server_machine *s, enum server_event e, 
         return (struct cell){SERVER_CRASHED_IDLE, 0, 0, 0};
     if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us))
         return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
-    if (e == SERVER_EV_TIMEOUT && has_due_time(s->state) && now_us < s->due_us)
+    if (e == SERVER_EV_TIMEOUT && server_state_has_due_time(s) && now_us < s->due_us)
         return (struct cell){0};
     if (server_state_is_draining(s) && e == SERVER_EV_SIGNAL && !must_kill_now(s, now_us))
         c.todo &= ~(unsigned)KILL;
@@ -388,6 +387,19 @@ void server_state_extend(struct server_machine *s, int64_t now_us)
         s->due_us = now_us + SERVER_EXIT_FOLLOWS_US;
     else if (s->state != SERVER_AT_WORK && s->state != SERVER_PREPARING)
         s->due_us = now_us + s->initialize_us;
+}
+
+void server_state_skip(struct server_machine *s, int64_t us, int64_t least_us, int64_t now_us)
+{
+    int64_t most_us = s->state == SERVER_ASKED                   ? s->grace_us
+                      : s->state == SERVER_DRAINING_INPUT_CLOSED ? SERVER_EXIT_FOLLOWS_US
+                                                                 : s->initialize_us;
+    if (!server_state_has_due_time(s) || s->state == SERVER_AT_WORK ||
+        s->state == SERVER_PREPARING) /* until --max-timeout */
+        return;
+    int64_t left_us = s->due_us + us - now_us;
+    left_us = left_us > least_us ? left_us : least_us;
+    s->due_us = now_us + (left_us < most_us ? left_us : most_us);
 }
 
 void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,

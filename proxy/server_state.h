@@ -146,8 +146,7 @@ struct server_machine {
     bool tried;        /* a request that was sent again is pending */
     bool forgives;     /* the next restart is not counted if `tried` */
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
-    int64_t
-        due_us; /* of a state with has_due_time(): before it, TIMEOUT changes nothing; 0: never */
+    int64_t due_us; /* see server_state_has_due_time(); 0: never */
     int64_t drain_since_us; /* in *DRAINING: when the client closed its output */
     int64_t backoff_us;     /* of the last restart */
     struct restart_times {
@@ -164,8 +163,12 @@ MI_MUST unsigned server_state_event(struct server_machine *s, enum server_event 
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
 /* The deadline of a repeated initialize, and that of an answer to the question whether the server lives, start again: the
- * server's output was not read, this process did not run, or the server got no processor. */
+ * server's output was not read, or the server got no processor. */
 void server_state_extend(struct server_machine *s, int64_t now_us);
+/* This process did not run for `us`: these deadlines are so much later, and not before least_us. */
+void server_state_skip(struct server_machine *s, int64_t us, int64_t least_us, int64_t now_us);
+/* TIMEOUT changes nothing before a time that the machine knows. */
+bool server_state_has_due_time(const struct server_machine *s);
 
 /* Do not read from the client: the server is about to exit, and the restarted server gets the messages. */
 bool server_state_holds_client(const struct server_machine *s);

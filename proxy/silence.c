@@ -13,9 +13,10 @@ void silence_close(struct silence *s)
         buf_close(all[i]);
 }
 
+/* The process has used no CPU time yet: this is its first sample, without reading /proc before the first answer. */
 void silence_new_process(struct proxy *p)
 {
-    p->silence.base = p->silence.recent = (struct process_sample){0};
+    p->silence.base = p->silence.recent = (struct process_sample){.at_us = clock_mono_us()};
     p->silence.stderr_at_us = 0;
     p->traffic.server_answers = 0;
 }
@@ -27,10 +28,11 @@ static void take_sample(const struct proxy *p, struct process_sample *s)
     process_tree_sample(s, p->child.pid, p->child.group);
 }
 
-/* Whether the base can stand for the time at which a request was written: CPU time from before it proves nothing. */
+/* Whether the base can stand for the time at which a request was written: CPU time from before it proves nothing, but
+ * less than a tick is not seen. */
 static bool base_fits(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
-    return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10;
+    return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10 - process_ticks_us(1);
 }
 
 void silence_sample(struct proxy *p)
@@ -47,7 +49,7 @@ void silence_sample(struct proxy *p)
     if (!base_fits(s, written_us, waited_us)) {
         take_sample(p, &s->base);
         s->recent = s->base;
-    } else if (waited_us > 2 * (s->recent.at_us - written_us) &&
+    } else if (first != NULL && waited_us > 2 * (s->recent.at_us - written_us) &&
                waited_us >= first->timeout_us / 8 && waited_us <= first->timeout_us / 2) {
         take_sample(p, &s->recent);
     }

@@ -8,13 +8,13 @@
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
 
-/* While a deadline runs, the loop turns at least this often: then a longer pause of this process is noticed, and only a
- * shorter one is taken for time in which the server did not answer. */
+/* While a deadline runs, or a signal to the server is due, the loop turns at least this often: then a longer pause of this
+ * process is noticed, and only a shorter one is taken for time in which the server did not answer. */
 #define TICK_US 1000000
 
 /* How long memory and wide pipes are kept for the next large line: getting them anew twice in a second takes a few
  * milliseconds. */
-#define CHUNK_KEPT_S 0.5
+#define LARGE_KEPT_S 0.5
 
 /* Answers that are in the journal are delivered; the server gets nothing more. */
 static void stop_recording(struct proxy *p)
@@ -29,6 +29,7 @@ static void stop_recording(struct proxy *p)
     outbox_break(&p->traffic.out[ROW_C2S]);
     if (!recorded)
         final_answers_drop_unrecorded(&p->traffic, "record-error", why);
+    traffic_list_failed(&p->traffic, why);
     final_answers_record_failed(&p->traffic, "record-error", why);
     outbox_release(&p->traffic.out[ROW_S2C]);
     relay_flush(&p->relay[ROW_S2C]);
@@ -40,14 +41,17 @@ static void watch_deadlines(struct proxy *p)
 {
     ev_timer *w = &p->deadline_timer;
     int64_t next = expire_next_us(&p->traffic);
-    if (next > TICK_US)
+    bool deadline = next >= 0;
+    bool server = ev_is_active(&p->child.kill_timer) || ev_is_active(&p->state_timer);
+    if (next > TICK_US || (next < 0 && server))
         next = TICK_US;
     if (next < 0 || (ev_is_active(w) && ev_timer_remaining(p->loop, w) <= (double)next / 1e6))
         return;
     ev_timer_stop(p->loop, w);
     ev_timer_set(w, (double)next / 1e6 + (ev_time() - ev_now(p->loop)), 0.);
     ev_timer_start(p->loop, w);
-    silence_sample(p);
+    if (deadline)
+        silence_sample(p);
 }
 
 static void watch_reading(struct proxy *p)
@@ -61,7 +65,8 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     pipes_use(p);
-    expire_due(&p->traffic); /* the end of the turn sets the timer again */
+    expire_due(&p->traffic);
+    traffic_release(&p->traffic); /* the end of the turn sets the timer again */
 }
 
 /* ---- the start ------------------------------------------------------------------------------ */
@@ -92,15 +97,14 @@ static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
     if (us == 0)
         return;
     log_info("this process did not run for %.1f s", (double)us / 1e6);
-    if (timers_skip(&p->traffic.timers, us, recorder_now_us(p->recorder))) {
-        server_extend(p);
-        child_extend(&p->child);
-    }
+    bool fair = timers_skip(&p->traffic.timers, us, recorder_now_us(p->recorder));
+    server_skip(p, us, fair ? TIMERS_FAIR_US : 0);
+    child_extend(&p->child, us, fair ? TIMERS_FAIR_US : 0);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void on_chunk_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_large_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
@@ -109,13 +113,13 @@ static void on_chunk_timer(struct ev_loop *loop, ev_timer *w, int revents)
         relay_narrow(&p->relay[i]);
 }
 
-static void watch_chunk(struct proxy *p)
+static void watch_large(struct proxy *p)
 {
     bool kept = chunk_is_kept() || relay_is_wide(&p->relay[0]) || relay_is_wide(&p->relay[1]);
-    if (!kept || ev_is_active(&p->chunk_timer))
+    if (!kept || ev_is_active(&p->large_timer))
         return;
-    ev_timer_set(&p->chunk_timer, CHUNK_KEPT_S, 0.);
-    ev_timer_start(p->loop, &p->chunk_timer);
+    ev_timer_set(&p->large_timer, LARGE_KEPT_S, 0.);
+    ev_timer_start(p->loop, &p->large_timer);
 }
 
 /* Lines that wait for the recorder are handled when it is time to. */
@@ -150,7 +154,7 @@ static void end_server_input(struct proxy *p)
 {
     struct relay *to_server = &p->relay[ROW_C2S];
     if (relay_has_ended(to_server) && !to_server->muted && to_server->priority == NULL &&
-        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
+        outbox_bytes(&p->traffic.out[ROW_C2S]) == 0 && !tool_ask_holds(&p->traffic))
         relay_close_out(to_server);
 }
 
@@ -177,7 +181,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
         end_server_input(p);
     }
     server_check_flushed(p);
-    watch_chunk(p);
+    watch_large(p);
     expect_next_turn(p);
 }
 
@@ -190,7 +194,7 @@ void turn_open(struct proxy *p)
     ev_check_start(p->loop, &p->turn_start);
     ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->deadline_timer, on_deadline);
-    ev_init(&p->chunk_timer, on_chunk_timer);
-    p->turn_end.data = p->deadline_timer.data = p->chunk_timer.data = p;
+    ev_init(&p->large_timer, on_large_timer);
+    p->turn_end.data = p->deadline_timer.data = p->large_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
 }

@@ -104,6 +104,7 @@ static void describe_session(struct recorder *r, int64_t wall_us)
         .name = slice_of(r->cfg.name),
         .command = slice_of(r->cfg.command),
         .host = slice_of(r->host),
+        .tools_rule = r->cfg.tools_rule,
         .level = r->cfg.level,
         .sync_full = r->cfg.sync_full,
         .stop_on_error = r->cfg.stop_on_error,
@@ -234,7 +235,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     int64_t wall_us = clock_wall_us();
     r->started_mono_us = clock_mono_us();
     r->pause_us = RECORDER_PAUSE_US;
-    r->end_us = RECORDER_END_US;
+    r->end_us = getpid() == 1 ? RECORDER_END_FIRST_US : RECORDER_END_US;
     r->lock = r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
     waits_open(r);
     int st = uid_make(wall_us, r->uid);
@@ -278,9 +279,8 @@ static void publish(struct recorder *r)
 
 static bool is_failing(const struct recorder *r, int64_t now)
 {
-    int64_t gone = r->worker.gone_since_us;
     return trouble_of(r) == RING_FAILING || r->worker.unable >= WORKER_UNABLE ||
-           (gone != 0 && now - gone >= r->pause_us);
+           (r->worker.gone_since_us != 0 && now - r->worker.gone_since_us >= r->pause_us);
 }
 
 /* The journal is full, or --sync full waits for the database. */
@@ -400,9 +400,8 @@ static void wait_for_exit(struct recorder *r)
 static void report_rest(const struct recorder *r)
 {
     unsigned long long behind = ring_behind(&r->ring);
-    uint64_t lost = r->lost.n;
-    if (lost > 0)
-        log_error("some messages were not recorded: lost=%llu", (unsigned long long)lost);
+    if (r->lost.n > 0)
+        log_error("some messages were not recorded: lost=%llu", (unsigned long long)r->lost.n);
     if (behind == 0)
         return;
     if (trouble_of(r) == RING_FAILING && r->file.has_name)
@@ -441,6 +440,8 @@ void recorder_close(struct recorder *r)
         finish(r);
     else if (r->lost.n > 0)
         log_error("no message was recorded: lost=%llu", (unsigned long long)r->lost.n);
+    if (r->cfg.ret_left != NULL)
+        *r->cfg.ret_left = r->worker.pid;
     worker_close(&r->worker);
     notifier_close(&r->notifier);
     ring_close(&r->ring);

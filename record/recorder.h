@@ -27,7 +27,8 @@
  * Owns      the journal, the recorder process, the notifier process, their descriptors and watchers.
  * Lifetime  all texts are copied during the call.
  * Blocks    recorder_open() with stop_on_error: until the recorder has opened the vault, at most RECORDER_OPEN_US.
- *           recorder_close(): until everything is stored, at most RECORDER_END_US. Else never. */
+ *           recorder_close(): until everything is stored, at most RECORDER_END_US, as process 1 RECORDER_END_FIRST_US. Else
+ *           never. */
 #ifndef MI_RECORD_RECORDER_H
 #define MI_RECORD_RECORDER_H
 
@@ -46,7 +47,8 @@
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
-#define RECORDER_EXIT_US 50000 /* after it has stored everything */
+#define RECORDER_END_FIRST_US 4000000 /* of process 1 of a container, whose end kills the recorder */
+#define RECORDER_EXIT_US 50000        /* after it has stored everything */
 
 enum recorder_result {
     RECORDER_PUBLISHED, /* send the turn's bytes */
@@ -58,6 +60,8 @@ struct recorder_config {
     const char *vault;   /* directory */
     const char *name;    /* of the server */
     const char *command; /* JSON array of its argv */
+    struct slice
+        tools_rule; /* wire/mcp/tool_rule.h; borrowed as long as the recorder is open; {NULL, 0}: none */
     enum record_level level;
     bool sync_full, stop_on_error;
     const char *escalate_command; /* NULL: none */
@@ -65,6 +69,8 @@ struct recorder_config {
     size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
     /* Bytes of all journals of the user while the vault cannot be written; 0: no bound. */
     uint64_t max_waiting;
+    /* recorder_close() writes: the recorder process that goes on storing; 0: none. NULL: not wanted. */
+    pid_t *ret_left;
 };
 
 /* Called from the loop; `data` as given to recorder_watch(). */
@@ -82,7 +88,7 @@ struct recorder;
 /* Makes the journal, and starts the notifier; call it before anything is open that the notifier must not inherit. Under
  * stop_on_error it also starts the recorder process: MI_ESTORE if the vault cannot be opened or no journal can be made;
  * the reason was logged. Otherwise the session continues without a record, which is logged. 0, MI_ENOMEM, MI_EIO or
- * MI_ESTORE. Strings are copied. */
+ * MI_ESTORE. Strings are copied, apart from tools_rule. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
 /* The loop starts the recorder process soon after, if it is not running. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
@@ -105,11 +111,12 @@ void recorder_escalate(struct recorder *r, const struct escalation *e);
 
 /* The end of a loop turn. */
 enum recorder_result recorder_publish(struct recorder *r);
-/* Whether a line of n bytes, which is complete, must wait before it is handled: it is a long one, and together with the
- * unstored bytes more than RECORDER_LAG_MAX. It is read meanwhile, so that storing and reading do not wait for each
- * other. False when it has waited for RECORDER_LAG_US (if it does not fit into the journal, RECORDER_LAG_FULL_US: that
- * is better than RECORDER_HOLD, which copies it and stops everything), while everything is stored, and while the
- * recorder process cannot store. */
+/* Whether a complete line of n bytes must wait before it is handled. It must if it has RECORDER_LONG bytes or more and if
+ * these and the unstored bytes are more than RECORDER_LAG_MAX together, so that memory is bounded; it was read while
+ * earlier messages were being stored.
+ * It need not wait if everything is stored, if the recorder process cannot store, or after RECORDER_LAG_US; after
+ * RECORDER_LAG_FULL_US if it does not fit into the journal, because then it would be copied, and everything would stop
+ * (RECORDER_HOLD). */
 bool recorder_lags(struct recorder *r, size_t n, int64_t waited_us);
 /* A line waits: `changed` is called when it is time to ask again. Call it after recorder_publish(). */
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us);

@@ -188,6 +188,28 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
     return r;
 }
 
+static const struct key_rule *in_asked(const struct keys *keys, struct slice name, bool exact)
+{
+    struct key_name k;
+    name_of(name, &k);
+    const struct key_rule *r =
+        in_user(keys, KEYS_KEEP, &k) == NULL ? in_table(key_asked, &k) : NULL;
+    if (r == NULL && drop_digits(&k))
+        r = in_table(key_asked, &k);
+    return r != NULL && (!exact || (r->flags & KEY_EXACT)) ? r : NULL;
+}
+
+const struct key_rule *key_find_asked(const struct keys *keys, struct slice name)
+{
+    const struct key_rule *r = key_find(keys, name);
+    return r != NULL ? r : in_asked(keys, name, false);
+}
+
+const struct key_rule *key_find_exact(const struct keys *keys, struct slice name)
+{
+    return in_asked(keys, name, true);
+}
+
 bool key_is_plain_header(const struct keys *keys, struct slice name)
 {
     struct key_name k;
@@ -216,7 +238,8 @@ static void note_end(struct keys *k, const char *p, size_t n)
     if (!is_lower(p[n - 2]) || !is_lower(p[n - 1]))
         return;
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
-    k->ends2[two / 64] |= (uint64_t)1 << (two % 64);
+    if (n < k->least[two])
+        k->least[two] = (uint8_t)n;
     for (unsigned a = 0; a < 26; a++) { /* an end of two letters: with any third one before */
         unsigned three = a << 10 | two;
         if (n == 2 || p[n - 3] == (char)('a' + a))
@@ -227,6 +250,7 @@ static void note_end(struct keys *k, const char *p, size_t n)
 void keys_open(struct keys *k)
 {
     *k = (struct keys){0};
+    memset(k->least, UINT8_MAX, sizeof k->least);
     for (size_t i = 0; key_secrets[i].end != NULL; i++) {
         const char *end = key_secrets[i].end;
         size_t n = strlen(end);

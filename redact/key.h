@@ -25,6 +25,7 @@ enum key_flag {
     KEY_NO_PATH = 8,   /* a path is not a secret: PWD=/home/me */
     KEY_NO_WORD = 16,  /* a plain word is not a secret: auth = oauth2 */
     KEY_INTO = 32,     /* an object is searched, not replaced as a whole */
+    KEY_CAPITALS = 64, /* in prose only in capitals: PIN */
 };
 
 struct key_rule {
@@ -46,7 +47,8 @@ struct keys {
     size_t user_n;
     bool all;           /* key_maybe() is always true: a user's name ends with `*` */
     uint64_t ends[512]; /* one bit per three letters: some rule ends with them */
-    uint64_t ends2[32]; /* one bit per two letters: some rule ends with them */
+    /* Per two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */
+    uint8_t least[1024];
     uint8_t first[1024], next[KEY_RULES_MAX]; /* built-in rules by their last two letters */
 };
 
@@ -59,6 +61,10 @@ MI_MUST int keys_add(struct keys *k, enum key_list list, struct slice name);
 
 /* The rule that matches an unescaped name; NULL: it is not the name of a secret. */
 const struct key_rule *key_find(const struct keys *k, struct slice name);
+/* The same where a person is asked for it, in a form: also the names in key_asked, such as `cvv`. */
+const struct key_rule *key_find_asked(const struct keys *k, struct slice name);
+/* Only the names in key_asked that match a whole name. */
+const struct key_rule *key_find_exact(const struct keys *k, struct slice name);
 /* Is this the name of a header that is not a secret, such as Accept, or a name that the user keeps? */
 bool key_is_plain_header(const struct keys *k, struct slice name);
 /* Is this the name of sensitive content? */
@@ -75,7 +81,7 @@ static inline bool key_maybe(const struct keys *k, const char *from, const char 
     if (k->all)
         return true;
     unsigned two = (b - 'a') << 5 | (c - 'a');
-    if (!(k->ends2[two / 64] >> (two % 64) & 1))
+    if (end - from < k->least[two])
         return false;
     unsigned a = end - from > 2 ? (unsigned char)end[-3] | 0x20u : 0;
     if (a - 'a' >= 26u)
@@ -86,6 +92,7 @@ static inline bool key_maybe(const struct keys *k, const char *from, const char 
 
 /* In key_table.c; each list ends with {NULL}. */
 extern const struct key_rule key_secrets[];
+extern const struct key_rule key_asked[];
 extern const struct key_rule key_kept[];
 extern const struct key_rule key_contents[];
 extern const struct key_rule key_plain_headers[];

@@ -152,6 +152,29 @@ const struct key_rule key_secrets[] = {
     {0},
 };
 
+/* Only where a person is asked for them, in a form (form.h): elsewhere they are mostly something else. */
+const struct key_rule key_asked[] = {
+    {"pin", "form", KEY_EXACT | KEY_CAPITALS},
+    {"cardpin", "form", 0},
+    {"userpin", "form", 0},
+    {"accountpin", "form", 0},
+    {"loginpin", "form", 0},
+    {"newpin", "form", 0},
+    {"currentpin", "form", 0},
+    {"cardnumber", "form", 0},
+    {"creditcard", "form", 0},
+    {"debitcard", "form", 0},
+    {"cvv", "form", KEY_WORD},
+    {"cvc", "form", KEY_WORD},
+    {"securitycode", "form", 0},
+    {"verificationcode", "form", 0},
+    {"authenticationcode", "form", 0},
+    {"securityanswer", "form", 0},
+    {"ssn", "form", KEY_WORD},
+    {"socialsecuritynumber", "form", 0},
+    {0},
+};
+
 const struct key_rule key_kept[] = {
     /* of the protocol */
     {"progresstoken", NULL, 0},

@@ -102,9 +102,29 @@ enum zone place_zone(enum zone zone, struct slice key)
         return ZONE_META;
     if (talk && (slice_is(key, "task") || slice_is(key, "tasks")))
         return ZONE_TASK;
+    if (talk && slice_is(key, "inputRequests"))
+        return ZONE_INPUTS;
     if (zone == ZONE_META && slice_is(key, "io.modelcontextprotocol/related-task"))
         return ZONE_TASK;
     return zone_anywhere(key);
+}
+
+/* ---- requests for input ------------------------------------------------------------------- */
+
+bool place_is_input_request(const char *at, const char *end)
+{
+    static const char *const methods[] = {"elicitation/create", "sampling/createMessage",
+                                          "roots/list", NULL};
+    struct read_members m = {at + 1, end};
+    struct slice key, value;
+    bool is = false;
+    while (read_member(&m, &key, &value))
+        if (slice_is(key, "method")) /* of several, a reader may take any */
+            is = value.n > 2 && value.p[0] == '"' &&
+                 place_is_one_of((struct slice){value.p + 1, value.n - 2}, methods);
+        else if (!slice_is(key, "params"))
+            return false;
+    return is;
 }
 
 /* ---- schemas ------------------------------------------------------------------------------ */

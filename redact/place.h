@@ -19,6 +19,8 @@ enum zone place_zone(enum zone zone, struct slice key);
 
 /* Is the object that begins at `at` a schema, which declares a property, rather than a value? */
 bool place_is_schema(const char *at, const char *end, bool among_properties);
+/* Is the object that begins at `at` a request for input? Its name is the server's choice, and it holds no answer. */
+bool place_is_input_request(const char *at, const char *end);
 /* Does this keyword of a schema contain a value: default, const, examples? */
 bool place_is_schema_value(struct slice key);
 

@@ -15,8 +15,10 @@
 #define TRUNCATED_LOOK 512           /* bytes of truncated content that need no other round */
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content in which names of secrets matter */
 /* Only the head of longer content is usually searched. */
-#define CONTENT_LONG ((size_t)64 << 10)
-#define CONTENT_SEARCHED ((size_t)16 << 10) /* bytes of that head */
+#define CONTENT_LONG 4096
+#define CONTENT_SEARCHED ((size_t)2 << 10) /* bytes of that head */
+_Static_assert(CONTENT_LONG >= TRUNCATED_NAMES && CONTENT_LONG > CONTENT_SEARCHED,
+               "head_may_be_json() reads so much");
 
 /* ---- values whose key is the name of a secret ------------------------------------------------- */
 

@@ -309,7 +309,9 @@ static const char *value(struct pass *s, struct child *c, const char *p)
     bool container = *p == '{' || *p == '[';
     bool schema = container && *p == '{' && c->rule != NULL &&
                   place_is_schema(p, s->end, top(s)->zone == ZONE_PROPERTIES);
-    bool goes = c->hit || (c->rule != NULL && !schema &&
+    bool asks = container && *p == '{' && c->rule != NULL && top(s)->zone == ZONE_INPUTS &&
+                place_is_input_request(p, s->end);
+    bool goes = c->hit || (c->rule != NULL && !schema && !asks &&
                            (container ? redact_container_is_secret(s->r, c->rule, p, s->end)
                                       : number_is_secret(c->rule, *p)));
     if (goes) {

@@ -61,6 +61,7 @@ enum zone {
     ZONE_TASK,
     ZONE_HEADERS,    /* names and values, in any form */
     ZONE_PROPERTIES, /* names and their schemas */
+    ZONE_INPUTS,     /* names and what a server asks for (2026-07-28) */
 };
 
 enum { IN_ARGUMENTS = 1 /* of a tools/call: content is truncated */ };

@@ -2,13 +2,16 @@
 #include "ship/commands.h"
 
 #include "base/log.h"
+#include "cli/frame/session.h"
 #include "ship/postgres/address.h"
 #include "ship/postgres/reader.h"
 
 static int open_store(const struct settings *s, const char *url, struct query **ret)
 {
     struct reader *r;
-    int st = reader_open(&r, url, settings_text(s, "host"), settings_text(s, "user"));
+    struct session_wait wait = session_wait();
+    int st = reader_open(&r, url, settings_text(s, "host"), settings_text(s, "user"), wait.before,
+                         wait.during);
     if (st == 0) {
         struct remote_store store = reader_store(r);
         st = query_open_store(ret, &store, url);

@@ -10,6 +10,7 @@
 #include "cli/run.h"
 #include "cli/ship/commands.h"
 #include "cli/table.h"
+#include "cli/ui/commands.h"
 #include "cli/version.h"
 #include "redact/sanitizer.h"
 #include "ship/commands.h"
@@ -32,6 +33,7 @@ static const struct {
     {&command_tail, NULL},
     {&command_tools, NULL},
     {&command_diff, NULL},
+    {&command_ui, NULL},
 };
 
 static int run(const struct settings *s, char **argv)

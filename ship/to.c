@@ -30,7 +30,7 @@ struct shipper {
     struct unsent *from;
     struct watch watch;
     const char *url;
-    bool once;
+    bool once, minimal, content, notifications;
     int64_t until_us; /* 0: no deadline */
     int failures;     /* in a row */
     bool warned;      /* of one of them */
@@ -179,9 +179,10 @@ static void open_watch(struct shipper *x, const char *vault)
     x->watch.output = -1;
 }
 
-static int ship(struct shipper *x, bool minimal)
+static int ship(struct shipper *x)
 {
-    struct target t = {x->url, x->from, minimal, watch_is_stopped, x->until_us};
+    struct target t = {x->url,           x->from,          x->minimal, x->content,
+                       x->notifications, watch_is_stopped, x->until_us};
     struct buf error = {0};
     int st = x->kind->open(&x->sender, &t, &error), status = EXIT_TROUBLE;
     if (st < 0) {
@@ -214,7 +215,7 @@ static int open_vault(struct shipper *x, const char *vault, struct buf *error)
     return st;
 }
 
-static int run_at(struct shipper *x, const char *vault, bool minimal)
+static int run_at(struct shipper *x, const char *vault)
 {
     struct buf error = {0};
     int st = open_vault(x, vault, &error), status = EXIT_TROUBLE;
@@ -226,7 +227,7 @@ static int run_at(struct shipper *x, const char *vault, bool minimal)
         if (unsent_lock(x->from, x->url) < 0)
             log_error("%s", unsent_error(x->from));
         else
-            status = ship(x, minimal);
+            status = ship(x);
         unsent_close(x->from);
     }
     buf_close(&error);
@@ -261,8 +262,10 @@ int run_to(const struct settings *s)
         buf_close(&error);
         return status;
     }
-    bool minimal = settings_is(s, "level", "minimal");
-    if (s->ship_minimal && !minimal)
+    x.minimal = settings_is(s, "level", "minimal");
+    x.content = settings_on(s, "content") && !x.minimal;
+    x.notifications = settings_on(s, "notifications");
+    if (s->ship_minimal && !x.minimal)
         return settings_usage(
             s, "--level: the configuration has level = minimal, which an option cannot loosen");
     if (settings_text(s, "deadline") != NULL) {
@@ -271,7 +274,7 @@ int run_to(const struct settings *s)
         x.until_us = clock_mono_us() + settings_duration_us(s, "deadline");
     }
     char *vault = settings_vault(s);
-    int status = vault != NULL ? run_at(&x, vault, minimal) : EXIT_TROUBLE;
+    int status = vault != NULL ? run_at(&x, vault) : EXIT_TROUBLE;
     free(vault);
     return status;
 }

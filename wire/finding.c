@@ -52,6 +52,11 @@ static const struct {
                              "MCP uses one message per line.",
                              "A peer with an LSP transport. Both sides would wait forever. MCP "
                              "uses one message per line."},
+    [FIND_HTTP_OVER_STDIO] =
+        {"http-over-stdio", SEVERITY_ERROR,
+         "The peer speaks HTTP on stdin and stdout; MCP over stdio uses one JSON message per line.",
+         "A client or server with the transport Streamable HTTP on its pipes. Start the server "
+         "with its stdio transport, or configure the client with the server's URL."},
     [FIND_LARGE_MESSAGE] =
         {"large-message", SEVERITY_WARNING,
          "The message is larger than 10 MiB: some clients close the connection at that size.",
@@ -162,6 +167,21 @@ static const struct {
     [FIND_TOOL_ERROR] = {"tool-error", SEVERITY_NOTE, "The tool reports that it failed (isError).",
                          "The tool. This is not a violation of the protocol; the name makes such "
                          "calls easy to find."},
+    [FIND_TOOL_HIDDEN] =
+        {"tool-hidden", SEVERITY_WARNING,
+         "The client called a tool that a rule hides from it.",
+         "A client that keeps an old list of tools, or a rule that hides too much."},
+    [FIND_AMBIGUOUS_CALL] =
+        {"ambiguous-call", SEVERITY_ERROR,
+         "While a rule hides tools, the message could be read as a call of another tool.",
+         "The client: a `tools/call` has `method`, `params` and in these `name` exactly once, "
+         "spelled so, and the name is a string without NUL and half surrogate pairs."},
+    [FIND_REPEAT_OF_UNCERTAIN] =
+        {"repeat-of-uncertain", SEVERITY_WARNING,
+         "The call is equal to one that failed and may have run: its effect may happen twice.",
+         "A model or a client that tries again after a timeout or a crash. Mark the tool "
+         "`readOnlyHint` or `idempotentHint` if that is harmless; `--on-repeat answer` or "
+         "`refuse` keeps such a call from the server."},
     [FIND_BODY_LOST] =
         {"body-lost", SEVERITY_NOTE,
          "The body is over 64 KiB and could not be written to Bodies/: only its row is kept.",

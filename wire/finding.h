@@ -28,6 +28,7 @@ enum finding {
     FIND_NO_NEWLINE,
     FIND_UNFINISHED_LINE,
     FIND_CONTENT_LENGTH,
+    FIND_HTTP_OVER_STDIO,
     FIND_LARGE_MESSAGE,
     FIND_DEEP_MESSAGE,
     /* repairs of a line of the server */
@@ -62,7 +63,10 @@ enum finding {
     FIND_INTERRUPTED,
     FIND_TIMEOUT,
     FIND_TOOL_ERROR,
+    FIND_TOOL_HIDDEN,
+    FIND_AMBIGUOUS_CALL,
     FIND_BODY_LOST,
+    FIND_REPEAT_OF_UNCERTAIN,
     FIND_COUNT
 };
 _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");

@@ -15,6 +15,7 @@
 struct held_error {
     uint64_t seq; /* of the request */
     int64_t due_us;
+    bool http;      /* the answer seemed to be a response of HTTP */
     struct buf why; /* owned */
 };
 

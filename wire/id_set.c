@@ -56,8 +56,10 @@ static bool add_hash(struct id_set *s, uint64_t hash)
 {
     if (s->cap > 0 && s->slot[find(s, hash)] == hash)
         return true;
-    if (s->n == ID_SET_MAX || (s->n * 2 >= s->cap && !grow(s)))
+    if (s->n == ID_SET_MAX || (s->n * 2 >= s->cap && !grow(s))) {
+        s->full = true;
         return false;
+    }
     s->slot[find(s, hash)] = hash;
     s->n++;
     return false;
@@ -72,5 +74,19 @@ bool id_set_add(struct id_set *s, struct json_value id)
             return st == 1;
     }
     uint64_t hash = rpc_id_hash_of(id);
+    s->full |= hash == 0; /* out of memory */
     return hash != 0 && add_hash(s, hash);
+}
+
+bool id_set_may_have(const struct id_set *s, struct json_value id)
+{
+    int64_t v;
+    if (s->full)
+        return true;
+    if (id.type == JSON_NUMBER && json_int(id, &v))
+        for (unsigned i = 0; i < s->spans; i++)
+            if (v >= s->span[i].first && v <= s->span[i].last)
+                return true;
+    uint64_t hash = rpc_id_hash_of(id);
+    return hash == 0 || (s->cap > 0 && s->slot[find(s, hash)] == hash);
 }

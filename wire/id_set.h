@@ -20,10 +20,13 @@ struct id_set {
     unsigned spans;
     uint64_t *slot; /* owned; 0: empty */
     size_t cap, n;  /* slots, a power of two; slots in use */
+    bool full;      /* an id could not be added */
 };
 
 void id_set_close(struct id_set *s);
 /* Adds an id, a number or a string. true: it was already in the set. */
 bool id_set_add(struct id_set *s, struct json_value id);
+/* Whether the id may be in the set: it is, or ids are missing from the set. */
+bool id_set_may_have(const struct id_set *s, struct json_value id);
 
 #endif

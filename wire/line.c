@@ -182,3 +182,32 @@ bool line_is_blank(struct slice s)
             return false;
     return true;
 }
+
+/* "HTTP/1.1 400 Bad Request", "POST /mcp HTTP/1.1", "PRI * HTTP/2.0" */
+static bool is_http(struct slice s)
+{
+    static const char before[] = " HTTP/";
+    size_t before_n = sizeof before - 1, method_n = 0, last = s.n;
+    if (slice_begins(s, before + 1))
+        return s.n > 5 && s.p[5] >= '1' && s.p[5] <= '9' && memchr(s.p, ' ', s.n) != NULL;
+    while (method_n < s.n && s.p[method_n] >= 'A' && s.p[method_n] <= 'Z')
+        method_n++;
+    while (last > method_n &&
+           (s.p[last - 1] == '.' || (s.p[last - 1] >= '0' && s.p[last - 1] <= '9')))
+        last--;
+    if (method_n == 0 || last == s.n || s.p[method_n] != ' ' || last < method_n + before_n + 2 ||
+        memcmp(s.p + last - before_n, before, before_n) != 0)
+        return false;
+    size_t target = method_n + 1; /* without blanks */
+    return memchr(s.p + target, ' ', last - before_n - target) == NULL;
+}
+
+findings line_other_framing(struct slice text, bool *http)
+{
+    if (!*http && slice_begins(text, "Content-Length:"))
+        return FINDING(FIND_CONTENT_LENGTH);
+    if (!is_http(text))
+        return 0;
+    *http = true;
+    return FINDING(FIND_HTTP_OVER_STDIO);
+}

@@ -54,5 +54,8 @@ size_t line_partial(const struct line_reader *r);
 struct slice line_strip(struct slice text, findings *found);
 /* Whether it has only white space. */
 bool line_is_blank(struct slice s);
+/* FIND_CONTENT_LENGTH or FIND_HTTP_OVER_STDIO if the text is a line of another framing; 0: it is not. *http: whether the
+ * stream has had a line of HTTP; then Content-Length is a header of HTTP, not the framing of LSP. */
+findings line_other_framing(struct slice text, bool *http);
 
 #endif

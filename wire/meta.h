@@ -1,15 +1,28 @@
-/* meta.h - the keys of _meta that MCP reserves (mcp-wire.md 3.3). */
+/* meta.h - the keys of _meta that MCP reserves (mcp-wire.md 3.3), and the formats of keys and of some values.
+ *
+ * Blocks    never. Pure. */
 #ifndef MI_WIRE_META_H
 #define MI_WIRE_META_H
+
+#include "base/base.h"
 
 /* of requests of 2026-07-28 */
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 /* of results and notifications of 2026-07-28 */
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 /* of messages of 2025-11-25 */
 #define META_RELATED_TASK "io.modelcontextprotocol/related-task"
+
+/* Whether the raw text is a traceparent of W3C Trace Context: 00-<32 hex>-<16 hex>-<2 hex>. Later versions may be longer; an
+ * id is never all zero. */
+bool meta_is_traceparent(struct slice s);
+/* Whether the raw text is a list of KEY=VALUE, as `tracestate` and `baggage` are. */
+bool meta_is_pairs(struct slice s);
+/* Whether MCP allows this raw key in _meta: a prefix of labels and dots that ends with a slash, or none, and a name. */
+bool meta_is_key(struct slice key);
 
 #endif

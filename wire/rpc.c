@@ -51,9 +51,12 @@ static const uint16_t result_place[FIELD_COUNT] = {
     [FIELD_CONTENT] = PLACE(content),
     [FIELD_IS_ERROR] = PLACE(is_error),
     [FIELD_RESULT_TYPE] = PLACE(result_type),
+    [FIELD_META] = PLACE(result_meta),
     [FIELD_NEXT_CURSOR] = PLACE(next_cursor),
     [FIELD_REQUEST_STATE] = PLACE(request_state),
     [FIELD_STRUCTURED_CONTENT] = PLACE(structured),
+    [FIELD_TTL_MS] = PLACE(ttl_ms),
+    [FIELD_CACHE_SCOPE] = PLACE(cache_scope),
 };
 
 /* The unescaped key, if it is short enough to be a known name; else the key as it is. */
@@ -335,4 +338,12 @@ bool rpc_is_ours(const struct rpc *answer)
 {
     struct json_value source = json_get(json_get(answer->error, "data"), "source");
     return answer->kind == RPC_ERROR && json_key_is(json_string_raw(source), "mcp-interposer");
+}
+
+struct json_value rpc_input_requests(const struct rpc *m)
+{
+    bool notes = m->kind == RPC_NOTIFICATION;
+    if ((notes ? m->in_params : m->in_result)[FIELD_INPUT_REQUESTS] == JSON_NONE)
+        return (struct json_value){JSON_NONE, {NULL, 0}};
+    return json_get(notes ? m->params : m->result, "inputRequests");
 }

@@ -38,22 +38,24 @@ struct rpc {
     struct slice method;     /* without quotes, escapes as written */
     struct json_value params, result, error;
     /* Members of params, result or error that the interposer uses: */
-    struct json_value name, uri, ref; /* params.name, .uri, .ref: the target of a request */
-    struct json_value arguments;      /* params.arguments */
-    struct json_value meta;           /* params._meta */
-    struct json_value request_id;     /* params.requestId of notifications/cancelled */
-    struct json_value progress_token; /* params.progressToken of notifications/progress */
-    struct json_value progress;       /* params.progress, likewise */
-    struct json_value cursor;         /* params.cursor */
-    struct json_value request_state;  /* params.requestState, or result.requestState */
-    struct json_value content;        /* result.content */
-    struct json_value is_error;       /* result.isError */
-    struct json_value result_type;    /* result.resultType */
-    struct json_value next_cursor;    /* result.nextCursor */
-    struct json_value structured;     /* result.structuredContent */
-    struct json_value error_code;     /* error.code */
-    struct json_value error_message;  /* error.message */
-    uint8_t in_params[FIELD_COUNT];   /* enum json_type of these members; JSON_NONE: absent */
+    struct json_value name, uri, ref;      /* params.name, .uri, .ref: the target of a request */
+    struct json_value arguments;           /* params.arguments */
+    struct json_value meta;                /* params._meta */
+    struct json_value request_id;          /* params.requestId of notifications/cancelled */
+    struct json_value progress_token;      /* params.progressToken of notifications/progress */
+    struct json_value progress;            /* params.progress, likewise */
+    struct json_value cursor;              /* params.cursor */
+    struct json_value request_state;       /* params.requestState, or result.requestState */
+    struct json_value content;             /* result.content */
+    struct json_value is_error;            /* result.isError */
+    struct json_value result_type;         /* result.resultType */
+    struct json_value result_meta;         /* result._meta */
+    struct json_value next_cursor;         /* result.nextCursor */
+    struct json_value structured;          /* result.structuredContent */
+    struct json_value ttl_ms, cache_scope; /* result.ttlMs, result.cacheScope */
+    struct json_value error_code;          /* error.code */
+    struct json_value error_message;       /* error.message */
+    uint8_t in_params[FIELD_COUNT];        /* enum json_type of these members; JSON_NONE: absent */
     uint8_t in_result[FIELD_COUNT];
 };
 
@@ -75,6 +77,8 @@ struct rpc_name {
     struct slice method, target; /* n == 0: absent */
 };
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
+/* The inputRequests of a result or notification, which ask the client for input; JSON_NONE: it has none. */
+struct json_value rpc_input_requests(const struct rpc *m);
 /* Does the request have the protocol version in params._meta, as revision 2026-07-28 requires? */
 bool rpc_is_modern(const struct rpc *m);
 /* Whether this answer is an error that the interposer made, not the server: its data has the source. */

@@ -59,41 +59,22 @@ static void canonical_number(struct buf *b, struct slice s)
 
 void rpc_id_key(struct buf *b, struct json_value id)
 {
-    if (id.type == JSON_STRING) {
-        buf_addc(b, 's');
-        json_unescape(b, json_string_raw(id));
-    } else {
-        buf_addc(b, 'n');
-        if (plain_int(id.text))
-            buf_slice_add(b, id.text);
-        else
-            canonical_number(b, id.text);
-    }
-}
-
-bool rpc_id_other_type(struct buf *b, struct slice key)
-{
-    struct slice text = {key.p + 1, key.n - 1};
-    if (!plain_int(text))
-        return false;
-    buf_addc(b, key.p[0] == 's' ? 'n' : 's');
-    buf_slice_add(b, text);
-    return true;
+    struct buf canonical = {0};
+    struct rpc_id key = rpc_id_of(id, &canonical);
+    buf_addc(b, key.type);
+    buf_slice_add(b, key.text);
+    b->failed |= canonical.failed;
+    buf_close(&canonical);
 }
 
 bool rpc_id_is(struct json_value id, uint64_t n)
 {
     char digits[24];
-    if (id.type != JSON_NUMBER && id.type != JSON_STRING)
-        return false;
     size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
-    struct slice text = id.type == JSON_STRING ? json_string_raw(id) : id.text;
-    if (plain_int(text)) /* needs no memory */
-        return text.n == len && memcmp(text.p, digits, len) == 0;
-    struct buf key = {0};
-    rpc_id_key(&key, id);
-    bool same = !key.failed && key.n == 1 + len && memcmp(key.p + 1, digits, len) == 0;
-    buf_close(&key);
+    struct buf b = {0};
+    struct rpc_id key = rpc_id_of(id, &b);
+    bool same = key.type != 0 && slice_eq(key.text, (struct slice){digits, len});
+    buf_close(&b);
     return same;
 }
 
@@ -113,28 +94,53 @@ static uint64_t hash_end(uint64_t h)
 
 uint64_t rpc_id_hash(struct slice key)
 {
-    return hash_end(hash_more(HASH_BEGIN, key));
+    uint64_t hash = hash_end(hash_more(HASH_BEGIN, key));
+    return hash + (hash == 0);
+}
+
+static struct rpc_id rpc_id_make(char type, struct slice text)
+{
+    uint64_t hash = hash_end(hash_more(hash_more(HASH_BEGIN, (struct slice){&type, 1}), text));
+    return (struct rpc_id){type, text, hash + (hash == 0)};
+}
+
+struct rpc_id rpc_id_of(struct json_value v, struct buf *b)
+{
+    if (v.type != JSON_NUMBER && v.type != JSON_STRING)
+        return (struct rpc_id){0};
+    bool string = v.type == JSON_STRING;
+    struct slice text = string ? json_string_raw(v) : v.text;
+    bool canonical = string ? memchr(text.p, '\\', text.n) == NULL : plain_int(text);
+    if (!canonical) {
+        buf_clear(b);
+        if (string)
+            json_unescape(b, text);
+        else
+            canonical_number(b, text);
+        if (b->failed)
+            return (struct rpc_id){0};
+        text = buf_slice(b);
+    }
+    return rpc_id_make(string ? 's' : 'n', text);
+}
+
+bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y)
+{
+    return x->hash == y->hash && x->type == y->type && slice_eq(x->text, y->text);
+}
+
+bool rpc_id_other_type(const struct rpc_id *id, struct rpc_id *ret)
+{
+    if (id->type == 0 || !plain_int(id->text))
+        return false;
+    *ret = rpc_id_make(id->type == 's' ? 'n' : 's', id->text);
+    return true;
 }
 
 uint64_t rpc_id_hash_of(struct json_value v)
 {
-    if (v.type != JSON_NUMBER && v.type != JSON_STRING)
-        return 0;
-    bool string = v.type == JSON_STRING;
-    struct slice text = string ? json_string_raw(v) : v.text;
-    bool as_written = string ? memchr(text.p, '\\', text.n) == NULL : plain_int(text);
-    uint64_t hash;
-    if (as_written) { /* needs no memory */
-        hash = hash_more(HASH_BEGIN, slice_of(string ? "s" : "n"));
-        hash = hash_end(hash_more(hash, text));
-    } else {
-        struct buf key = {0};
-        rpc_id_key(&key, v);
-        hash = rpc_id_hash(buf_slice(&key));
-        bool failed = key.failed;
-        buf_close(&key);
-        if (failed)
-            return 0;
-    }
-    return hash + (hash == 0);
+    struct buf b = {0};
+    uint64_t hash = rpc_id_of(v, &b).hash;
+    buf_close(&b);
+    return hash;
 }

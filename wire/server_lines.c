@@ -337,15 +337,14 @@ int server_lines_take(struct server_lines *l, struct slice line, findings found,
     }
     if (json && x.m.kind != RPC_INVALID)
         return emit(l, SERVER_LINE_MESSAGE, &x, x.m.id);
-    if (slice_begins(x.text, "Content-Length:"))
-        x.found |= FINDING(FIND_CONTENT_LENGTH);
+    x.found |= line_other_framing(x.text, &l->http);
     return invalid_line(l, &x, now_us);
 }
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules)
 {
     l->rules = *rules;
-    l->waits = false;
+    l->waits = l->http = false;
     l->mend.text = l->raw = (struct buf){0};
 }
 

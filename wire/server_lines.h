@@ -58,6 +58,7 @@ struct server_lines {
     bool waits;       /* for the line that continues `raw` */
     struct buf raw;   /* owned: the lines as received, each with a newline */
     struct mend mend; /* of `raw` */
+    bool http;        /* a line of HTTP was taken */
     findings found;   /* about these lines */
     int64_t since_us; /* when the first one was taken */
     int64_t until_us; /* when the caller ends the wait, with server_lines_end() */

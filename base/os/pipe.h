@@ -15,10 +15,10 @@
 /* fd[0] is read, fd[1] is written. flags: 0 or O_NONBLOCK, for both. 0 or MI_EIO. */
 MI_MUST int pipe_open(int fd[2], int flags);
 
-/* Lets a pipe hold at least n bytes, if the system allows that. Returns how many it held before; 0: nothing was changed.
- * Only faster: it may do nothing. */
+/* Enlarges the buffer of a pipe to at least n bytes, if the system allows it. Returns its size before; 0: it was not
+ * changed. A larger buffer only saves time, so a system may do nothing here. */
 size_t pipe_widen(int fd, size_t n);
-/* Lets it hold n bytes again. False: more are in it. */
+/* Reduces the buffer to n bytes. False: it contains more. */
 bool pipe_narrow(int fd, size_t n);
 
 /* Two ends; both send and receive. A message has 1 to 4096 bytes and arrives whole and in order, or not at all. 0 or

@@ -281,7 +281,8 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
         out_printf(o, "the end of %llu open, ", (unsigned long long)r->n[AUDIT_OPEN]);
     if (v->has_key && !v->trusted)
         out_raw(o, "the key (--key), ");
-    out_raw(o, "the tables running, escalations, shipped and ship_targets, Logs/, Escalations/, "
+    out_raw(o, "the tables running, operations, escalations, shipped and ship_targets, Logs/, "
+               "Escalations/, "
                "Search/");
     out_fill_line(o, from, 2);
 }

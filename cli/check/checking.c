@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/check/recheck.h"
 #include "cli/frame/session.h"
+#include "model/context.h"
 #include "vault/cassette/file.h"
 #include "wire/json/text.h"
 
@@ -21,6 +22,7 @@ struct checking {
     struct buf body;                     /* owned; a large one */
     const struct query_message *message; /* the current one, … */
     struct slice text;                   /* … its body … */
+    int64_t tokens;                      /* … if it is an answer: of its text … */
     breaches broken;                     /* … and the rules that it breaks */
     int status;                          /* an error that ends the reading */
 };
@@ -31,7 +33,9 @@ static void add_detail(void *ctx, const struct finding_info *info, struct buf *b
     struct checking *c = ctx;
     struct rpc rpc;
     struct buf text = {0};
-    if ((info->rule & c->broken) != 0) {
+    if ((info->rule & c->broken & RULE(RULE_LARGE_RESULT)) != 0) {
+        buf_printf(b, "about %lld tokens", (long long)c->tokens);
+    } else if ((info->rule & c->broken) != 0) {
         recheck_detail(&c->recheck, (enum rule)__builtin_ctzll(info->rule), b);
     } else if (c->text.p == NULL || info->finding == 0) {
         return;
@@ -44,6 +48,14 @@ static void add_detail(void *ctx, const struct finding_info *info, struct buf *b
         text_visible(b, buf_slice(&text));
     }
     buf_close(&text);
+}
+
+/* -1: it is not an answer that a model reads. */
+static int64_t checking_tokens(const struct query_message *m, struct slice body)
+{
+    struct rpc rpc;
+    bool counts = query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
+    return counts && body.p != NULL && rpc_read(body, &rpc) == 0 ? context_result_tokens(&rpc) : -1;
 }
 
 static bool on_message(void *ctx, const struct query_message *m)
@@ -59,7 +71,11 @@ static bool on_message(void *ctx, const struct query_message *m)
         return false;
     c->message = m;
     c->text = body;
-    if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||
+    c->tokens = checking_tokens(m, body);
+    c->status = recheck_message(&c->recheck, m, body, &c->broken);
+    if (c->tokens > c->report->large_result)
+        c->broken |= RULE(RULE_LARGE_RESULT);
+    if (c->status < 0 ||
         (filter_message(c->filter, c->started_at_us, m) &&
          !check_add(c->report, m, c->broken, add_detail, c)))
         c->status = MI_ENOMEM;

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 
 #define OPERANDS_MAX 1000
+#define TEXT_OF(n) #n
+#define NUMBER_TEXT(n) TEXT_OF(n)
 
 static const struct opt table_of_options[] = {
     {'F', "format", "text|json|junit|sarif", "text", "output format"},
@@ -22,6 +24,8 @@ static const struct opt table_of_options[] = {
     {0, "fail-on", "LIST", "error",
      "which findings lead to exit status 1: names, error, warning, note, none"},
     {'i', "ignore", "LIST", NULL, "names of findings to ignore"},
+    {0, "large-result", "N", NUMBER_TEXT(CHECK_LARGE_RESULT),
+     "answers of more estimated tokens have the finding large-result"},
     {0, "only", "client|server|both", "both", "only findings about messages of this side"},
     {'a', "all", NULL, NULL, "check every session of the vault"},
     FILTER_CALL_OPTS,
@@ -169,6 +173,7 @@ static int run(const struct settings *s)
     else if (status == EXIT_FINE && settings_text(s, "ignore") != NULL &&
              !check_ignore(&report, settings_text(s, "ignore"), &error))
         status = settings_usage(s, "--ignore: %s", buf_str(&error));
+    report.large_result = settings_number(s, "large-result");
     report.of_client = !settings_is(s, "only", "server");
     report.of_server = !settings_is(s, "only", "client");
     if (status == EXIT_FINE)

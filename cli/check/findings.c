@@ -8,7 +8,9 @@
 
 void check_open(struct check_report *r)
 {
-    *r = (struct check_report){.of_client = true, .of_server = true};
+    *r = (struct check_report){.of_client = true,
+                               .of_server = true,
+                               .large_result = CHECK_LARGE_RESULT};
 }
 
 void check_close(struct check_report *r)

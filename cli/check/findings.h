@@ -35,6 +35,8 @@ struct check_recording {
     int64_t messages;
 };
 
+#define CHECK_LARGE_RESULT 25000 /* tokens: clients begin to cut results at about this length */
+
 struct check_report {
     struct check_recording *recordings; /* owned */
     size_t n;
@@ -45,6 +47,7 @@ struct check_report {
     findings ignored_findings; /* neither listed nor counted */
     breaches ignored_rules;
     bool of_client, of_server; /* whose messages are checked */
+    int64_t large_result;      /* tokens; answers with more have the finding large-result */
     bool several;              /* vaults are read: numbers do not name their sessions */
     size_t failing;
     bool failed; /* out of memory */

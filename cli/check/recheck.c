@@ -12,6 +12,7 @@ void recheck_open(struct recheck *r)
 {
     *r = (struct recheck){0};
     protocol_open(&r->protocol);
+    no_progress_open(&r->progress, NULL);
 }
 
 void recheck_close(struct recheck *r)
@@ -108,6 +109,8 @@ static int request(struct recheck *r, struct rpc *m, int64_t seq, bool from_clie
 static breaches rejected(struct recheck *r, const struct rpc *m)
 {
     struct tool *tool;
+    if (m->kind == RPC_REQUEST) /* its cancellation may follow */
+        (void)id_set_add(&r->protocol.modern_ids, m->id);
     bool calls = m->kind == RPC_REQUEST && rpc_method_is(m, "tools/call");
     return calls ? tools_call(&r->tools, m, &tool, &r->fault) : 0;
 }
@@ -166,49 +169,83 @@ static void own_message(struct recheck *r, const struct query_message *m)
         tools_forget(&r->tools);
 }
 
-int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
-                    breaches *ret)
+static int any_message(struct recheck *r, struct rpc *m, const struct query_message *q,
+                       breaches *ret)
 {
-    struct rpc rpc;
-    *ret = 0;
-    buf_clear(&r->fault.pointer);
-    buf_clear(&r->fault.reason);
-    bool from_client = m->direction == ROW_C2S;
-    if (m->origin == ROW_INTERPOSER)
-        own_message(r, m);
-    if (body.p == NULL || m->origin != ROW_PEER || rpc_read(body, &rpc) < 0)
-        return 0;
-    if (m->action == ROW_REFUSED && from_client)
-        *ret = rejected(r, &rpc);
-    if (m->action != ROW_FORWARDED)
-        return 0;
-    switch (rpc.kind) {
+    bool from_client = q->direction == ROW_C2S;
+    switch (m->kind) {
     case RPC_REQUEST:
-        return request(r, &rpc, m->seq, from_client, ret);
+        return request(r, m, q->seq, from_client, ret);
     case RPC_NOTIFICATION:
-        *ret = notification(r, &rpc, from_client);
+        *ret = notification(r, m, from_client);
         return 0;
     case RPC_RESULT:
     case RPC_ERROR:
-        *ret = answer(r, &rpc, m->request_seq, from_client);
+        *ret = answer(r, m, q->request_seq, from_client);
         return 0;
     default:
         return 0;
     }
 }
 
+/* As the recorder does (record/process/entries.c), from what is stored. */
+static breaches look_for_progress(struct recheck *r, const struct query_message *m,
+                                  struct slice body)
+{
+    struct no_progress_message p = {
+        .seq = m->seq,
+        .request_seq = m->request_seq,
+        .direction = m->direction,
+        .kind = m->kind,
+        .action = m->action,
+        .method = m->method,
+        .body = body,
+    };
+    r->stuck = no_progress_look(&r->progress, &p);
+    return r->stuck.times > 0 ? RULE(RULE_NO_PROGRESS) : 0;
+}
+
+int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
+                    breaches *ret)
+{
+    struct rpc rpc;
+    *ret = look_for_progress(r, m, body);
+    buf_clear(&r->fault.pointer);
+    buf_clear(&r->fault.reason);
+    bool from_client = m->direction == ROW_C2S;
+    if (m->origin == ROW_INTERPOSER)
+        own_message(r, m);
+    else if (m->kind == KIND_REQUEST && body.p == NULL) /* its id is unknown, too */
+        r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
+            r->protocol.modern_ids.full = true;
+    if (body.p == NULL || m->origin != ROW_PEER || rpc_read(body, &rpc) < 0)
+        return 0;
+    if (m->action == ROW_REFUSED && from_client)
+        *ret |= rejected(r, &rpc);
+    if (m->action != ROW_FORWARDED)
+        return 0;
+    breaches broken = 0;
+    int st = any_message(r, &rpc, m, &broken);
+    *ret |= broken;
+    if (forms_message(&r->forms, redact_present(), &rpc, from_client))
+        *ret |= RULE(RULE_SECRET_IN_FORM);
+    return st;
+}
+
 void recheck_detail(const struct recheck *r, enum rule broken, struct buf *b)
 {
+    if ((RULES_OF_MEMBERS & RULE(broken)) != 0)
+        buf_printf(b, "`%s`", r->protocol.blame);
     switch (broken) {
-    case RULE_INVALID_PARAMS:
-    case RULE_INVALID_RESULT:
-        buf_printf(b, "`%s`", field_name(r->protocol.blame));
-        break;
     case RULE_INVALID_ARGUMENTS:
     case RULE_INVALID_STRUCTURED_CONTENT:
         text_visible(b, text_head(buf_slice(&r->fault.pointer), 200));
         buf_adds(b, r->fault.pointer.n > 0 ? " " : "");
         text_visible(b, text_head(buf_slice(&r->fault.reason), 400));
+        break;
+    case RULE_NO_PROGRESS:
+        if (r->stuck.times > 0)
+            no_progress_describe(b, r->stuck.times, r->stuck.failed);
         break;
     default:
         break;

@@ -10,6 +10,8 @@
 #ifndef MI_CLI_CHECK_RECHECK_H
 #define MI_CLI_CHECK_RECHECK_H
 
+#include "model/no_progress.h"
+#include "redact/form.h"
 #include "vault/query/reader.h"
 #include "wire/mcp/protocol.h"
 #include "wire/schema/tools.h"
@@ -28,6 +30,9 @@ struct recheck_request {
 struct recheck {
     struct protocol protocol;
     struct tools tools;
+    struct forms forms; /* what the server has asked for */
+    struct no_progress progress;
+    struct no_progress_found stuck; /* of the last message */
     struct schema_fault fault;       /* owned; how the last message violates its tool's schema */
     struct recheck_request *request; /* owned; sorted by seq */
     size_t n, cap;

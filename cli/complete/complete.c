@@ -138,6 +138,9 @@ static void add_values(struct completing *x)
     } else if (is_arg(o, "LIST")) {
         begin_last_element(&x->found);
         add_findings(x, strcmp(o->name, "fail-on") == 0);
+    } else if (is_arg(o, "TOOLS")) {
+        begin_last_element(&x->found);
+        add_recorded(x, RECORDED_TOOL);
     } else {
         add_names(x, o->name);
     }

@@ -11,6 +11,7 @@
 #include "cli/doctor/seals.h"
 #include "cli/doctor/shipping.h"
 #include "cli/doctor/signing.h"
+#include "cli/doctor/hidden.h"
 #include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
 #include "cli/settings/paths.h"
@@ -85,11 +86,17 @@ static void check_size(struct doctor *d, const struct health *h)
                 (long long)h->sessions, h->sessions == 1 ? "" : "s", units_bytes(h->free_bytes).s);
 }
 
+#define UNLOCK                                                                                     \
+    "run doctor again; if it says the same, end the program that keeps the database locked"
+
 static void check_integrity(struct doctor *d)
 {
     struct buf error = {0};
-    if (health_check(d->vault, &error) == 0)
+    int st = health_check(d->vault, &error);
+    if (st == 0)
         doctor_fine(d, "integrity", "the database is intact");
+    else if (st == MI_EBUSY)
+        doctor_found(d, "integrity", UNLOCK, "it was not checked: %s", buf_str(&error));
     else
         doctor_found(d, "integrity",
                      "see mcp-interposer audit verify; if it is damaged, copy the vault, then: "
@@ -118,6 +125,8 @@ static void check_database(struct doctor *d, bool quick)
     int st = health_look(d->vault, &h, &error);
     if (st == MI_ENOENT) {
         doctor_fine(d, "database", "none yet: nothing has been recorded");
+    } else if (st == MI_EBUSY) {
+        doctor_found(d, "database", UNLOCK, "%s", buf_str(&error));
     } else if (st < 0) {
         doctor_found(d, "database",
                      "copy the vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
@@ -238,6 +247,7 @@ static void check_servers(struct doctor *d, const struct settings *s, bool calls
         if (calls) {
             doctor_failing(d);
             doctor_slow(d, &rules);
+            doctor_hidden(d);
         }
     }
     rules_close(&rules);

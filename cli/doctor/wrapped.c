@@ -5,6 +5,7 @@
 #include "cli/wrap/elsewhere.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/replace.h"
+#include "cli/wrap/row.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,6 +16,14 @@ static bool exists(const char *program)
     if (program[0] == '/')
         return access(program, X_OK) == 0;
     return strchr(program, '/') != NULL || path_has_program(program);
+}
+
+/* Whether the programs are those of a container; also for a file of another directory. */
+static bool is_in_container(const char *path)
+{
+    static const char name[] = "devcontainer.json";
+    size_t n = strlen(path);
+    return n >= sizeof name && strcmp(path + n - (sizeof name - 1), name) == 0;
 }
 
 /* A server that starts the interposer, by its args after the first `launch`: its options are those of `proxy`, unless it
@@ -38,9 +47,25 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
     buf_close(&error);
 }
 
-static void check_server(struct doctor *d, const char *path, const struct mcpfile *f,
-                         const struct mcpfile_server *s, struct rules *rules, int64_t *wrapped)
+/* The servers of all files. */
+struct servers {
+    int64_t wrapped;
+    struct buf
+        fixed; /* owned; those of plugins and of the administrator that are not wrapped, with their files */
+};
+
+static void note_fixed(struct servers *all, const struct client_file *where, const char *name)
 {
+    struct buf path = {0};
+    server_row_path(&path, where->path);
+    buf_printf(&all->fixed, "%s%s (%s)", all->fixed.n > 0 ? ", " : "", name, buf_str(&path));
+    buf_close(&path);
+}
+
+static void check_server(struct doctor *d, const struct client_file *where, const struct mcpfile *f,
+                         const struct mcpfile_server *s, struct rules *rules, struct servers *all)
+{
+    const char *path = where->path;
     struct wrap_view v;
     struct buf server = {0};
     if (wrap_inspect(f, s, &v) < 0)
@@ -48,40 +73,50 @@ static void check_server(struct doctor *d, const char *path, const struct mcpfil
     if (v.ours)
         check_options(d, path, f, s, v.launch, rules);
     if (v.state == WRAP_WRAPPED) {
-        ++*wrapped;
-        if (!exists(buf_str(&v.command)))
+        all->wrapped++;
+        bool here = !is_in_container(path);
+        if (here && !exists(buf_str(&v.command)))
             doctor_found(d, "clients",
-                         v.launch > 0
-                             ? "install Node.js, or start mcp-interposer in another way"
-                             : "mcp-interposer wrap writes the path of the current program "
-                               "there",
+                         v.launch > 0 ? "install Node.js, or start mcp-interposer in another way"
+                         : where->kind == CLIENT_FILE_EDITED
+                             ? "mcp-interposer wrap writes the path of the current program there"
+                             : "correct the path in that file by hand",
                          "%s: server %s is started by %s, which does not exist", path, s->name,
                          buf_str(&v.command));
         if (v.own < s->args_n)
             mcpfile_string(f, f->arg[s->first_arg + v.own], &server);
-        if (server.n > 0 && !exists(buf_str(&server)))
+        if (here && server.n > 0 && !exists(buf_str(&server)))
             doctor_found(d, "clients",
                          "install it, or correct its name in that file; the PATH of a client may "
                          "differ from yours",
                          "%s: server %s runs %s, which does not exist", path, s->name,
                          buf_str(&server));
     }
+    if (v.state != WRAP_WRAPPED && !v.is_mcp &&
+        (where->kind == CLIENT_FILE_PLUGIN || where->kind == CLIENT_FILE_MANAGED))
+        note_fixed(all, where, s->name);
     buf_close(&server);
     wrap_view_close(&v);
 }
 
-static void check_file(struct doctor *d, const char *path, struct rules *rules, int64_t *wrapped)
+static void check_file(struct doctor *d, const struct client_file *where, struct rules *rules,
+                       struct servers *all)
 {
+    const char *path = where->path;
     struct replace file;
     struct mcpfile f = {0};
+    if (where->kind == CLIENT_FILE_SCRIPT)
+        return;
     int st = replace_open(&file, path);
     if (st == 0)
         st = mcpfile_read(&f, buf_slice(&file.text), mcpfile_format_of(path));
-    if (st == MI_EINVAL && f.error.n > 0)
+    if (st == MI_EINVAL && f.error.n > 0 && client_file_fixed[where->kind].state != NULL)
+        doctor_note(d, "clients", "%s: %s", path, buf_str(&f.error));
+    else if (st == MI_EINVAL && f.error.n > 0)
         doctor_found(d, "clients", "correct the file: its client cannot read it either", "%s: %s",
                      path, buf_str(&f.error));
     for (size_t i = 0; st == 0 && i < f.servers; i++)
-        check_server(d, path, &f, &f.server[i], rules, wrapped);
+        check_server(d, where, &f, &f.server[i], rules, all);
     mcpfile_close(&f);
     replace_close(&file);
 }
@@ -89,14 +124,21 @@ static void check_file(struct doctor *d, const char *path, struct rules *rules, 
 void doctor_wrapped(struct doctor *d, struct rules *rules)
 {
     struct client_files files = {.n = 0};
-    int64_t before = d->found, wrapped = 0;
+    struct servers all = {0};
+    int64_t before = d->found;
     char *backups = path_backups();
     if (client_files_find(&files) == 0 && backups != NULL && elsewhere_find(&files, backups) == 0)
         for (size_t i = 0; i < files.n; i++)
-            check_file(d, files.file[i].path, rules, &wrapped);
+            check_file(d, &files.file[i], rules, &all);
+    if (all.fixed.n > 0 && !all.fixed.failed)
+        doctor_note(d, "clients",
+                    "not recorded, because plugins, extensions and the administrator have files "
+                    "that wrap does not change: %s",
+                    buf_str(&all.fixed));
     if (d->found == before)
         doctor_fine(d, "clients", "%zu configuration file%s, %lld wrapped server%s", files.n,
-                    files.n == 1 ? "" : "s", (long long)wrapped, wrapped == 1 ? "" : "s");
+                    files.n == 1 ? "" : "s", (long long)all.wrapped, all.wrapped == 1 ? "" : "s");
     client_files_close(&files);
+    buf_close(&all.fixed);
     free(backups);
 }

@@ -7,7 +7,7 @@
 #include "cli/doctor/checks.h"
 #include "cli/doctor/rules.h"
 
-/* Wrapped servers whose programs do not exist, or whose options are invalid. Adds their deadlines to `rules`. */
+/* Wrapped servers whose programs do not exist, or whose options are invalid; names those of plugins. Adds their deadlines to `rules`. */
 void doctor_wrapped(struct doctor *d, struct rules *rules);
 
 #endif

@@ -12,6 +12,44 @@ const struct exported_call *calls_find(const struct exported_calls *c, int64_t s
     return at < c->n && c->call[at].seq == seq ? &c->call[at] : NULL;
 }
 
+enum call_status calls_status(const struct exported_call *c)
+{
+    return c->operation != NULL ? c->operation->status : c->status;
+}
+
+int64_t calls_took_us(const struct exported_call *c)
+{
+    if (c->operation != NULL)
+        return c->operation->duration_us;
+    return c->end_us >= 0 ? c->end_us - c->t_us : -1;
+}
+
+/* What ends operations behind the last message is left out. */
+static void reopen_operations(struct operation_list *l, int64_t last_seq)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct listed_operation *o = &l->operation[i];
+        if (o->closing_seq <= last_seq)
+            continue;
+        o->status = CALL_OPEN;
+        o->closing_seq = 0;
+        o->duration_us = -1;
+        o->has_error_code = false;
+    }
+}
+
+/* A request that continues an operation is no call of its own. */
+static void count_call(struct exported_calls *c, const struct exported_call *x)
+{
+    bool failed = call_status_failed(calls_status(x));
+    c->requests_n += !x->from_server;
+    if (x->operation_seq != 0)
+        return;
+    c->of_client_n += !x->from_server;
+    c->failed_n += !x->from_server && failed;
+    c->server_failed_n += x->from_server && failed;
+}
+
 static bool on_call(void *ctx, const struct query_call *x)
 {
     struct exported_calls *c = ctx;
@@ -34,15 +72,16 @@ static bool on_call(void *ctx, const struct query_call *x)
         .status = status,
         .from_server = from_server,
         .selected = filter_at(c->filter, x->started_at_us) &&
-                    filter_call(c->filter, x->method, x->target) && (!c->filter->failed || failed) &&
+                    filter_call(c->filter, x->method, x->target) &&
+                    (!c->filter->failed || failed) &&
                     (c->filter->slow_us == 0 || (ended && x->duration_us >= c->filter->slow_us)),
         .has_error_code = answered && x->has_error_code,
         .error_code = x->error_code,
+        .operation_seq = c->each_request ? 0 : x->operation_seq,
+        .operation = operation_list_find(&c->operations, x->request_seq),
     };
     c->selected_n += c->call[c->n - 1].selected;
-    c->of_client_n += !from_server;
-    c->failed_n += !from_server && failed;
-    c->server_failed_n += from_server && failed;
+    count_call(c, &c->call[c->n - 1]);
     return true;
 }
 
@@ -55,13 +94,16 @@ static bool on_error(void *ctx, const struct query_message *m)
 }
 
 int calls_read(struct exported_calls *c, struct query *q, const struct query_session *s,
-               int64_t last_seq, const struct filter *f)
+               int64_t last_seq, const struct filter *f, bool requests)
 {
     struct filter session = FILTER_ANY;
     struct call_question x = {.filter = &session, .side = CALLS_OF_PEERS};
     session.session_id = s->id;
-    *c = (struct exported_calls){.filter = f, .last_seq = last_seq};
-    int st = query_calls_of(q, &x, on_call, c);
+    *c = (struct exported_calls){.filter = f, .last_seq = last_seq, .each_request = requests};
+    int st = requests ? 0 : operation_list_read(&c->operations, q, s->id);
+    reopen_operations(&c->operations, last_seq);
+    if (st == 0)
+        st = query_calls_of(q, &x, on_call, c);
     st = st == 0 && c->no_memory ? MI_ENOMEM : st;
     for (size_t i = 0; st == 0 && i < c->n; i++) {
         c->of = &c->call[i];
@@ -77,5 +119,6 @@ void calls_close(struct exported_calls *c)
     for (size_t i = 0; i < c->n; i++)
         free(c->call[i].error_message);
     free(c->call);
+    operation_list_close(&c->operations);
     *c = (struct exported_calls){0};
 }

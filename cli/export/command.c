@@ -22,6 +22,9 @@ static const struct opt table_of_options[] = {
     {'F', "format", "auto|cassette|jsonl|csv|otlp|markdown|html", "auto",
      "output format (see below); auto: by the suffix of FILE"},
     {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
+    {0, "content", NULL, NULL, "otlp: spans have arguments and results, too"},
+    {0, "notifications", NULL, NULL, "otlp: notifications are spans, too"},
+    {0, "requests", NULL, NULL, "markdown, html: count each request of a call that was several"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
     SESSION_STORE_OPTS,
@@ -108,8 +111,10 @@ static int write_other(const struct settings *settings, struct query *q,
 {
     const char *format = format_of(settings);
     struct export x;
-    int st = export_open(&x, q, s, file, f);
+    int st = export_open(&x, q, s, file, f, settings_on(settings, "requests"));
     x.no_stderr = settings_on(settings, "no-stderr");
+    x.content = settings_on(settings, "content");
+    x.notifications = settings_on(settings, "notifications");
     for (size_t i = 0; st == 0 && i < MI_COUNT(formats); i++)
         if (strcmp(format, formats[i].name) == 0)
             st = formats[i].write(&x);
@@ -200,6 +205,12 @@ static int run(const struct settings *s)
             "--output: the suffix of '%s' does not select a format: use .jsonl, .csv, .md or "
             ".html, or --format",
             settings_text(s, "output"));
+    if ((settings_on(s, "content") || settings_on(s, "notifications")) &&
+        strcmp(format_of(s), "otlp") != 0)
+        return settings_usage(s, "--content and --notifications are for --format otlp");
+    if (settings_on(s, "requests") && strcmp(format_of(s), "markdown") != 0 &&
+        strcmp(format_of(s), "html") != 0)
+        return settings_usage(s, "--requests is for --format markdown and html");
     struct filter f;
     filter_read(&f, s);
     if (is_cassette(s) && filter_selects(&f))

@@ -1,39 +1,21 @@
-/* csv.c - a line for each request of the client, with the columns of the view `invocations`: RFC 4180. */
+/* csv.c - a line for each request of the client, with the columns of the view `invocations`, and those of
+ * operations (docs/vault.md): RFC 4180. */
 #include "cli/export/formats.h"
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "show/show.h"
 
-#define END "\r\n" /* RFC 4180, section 2 */
-
-/* A cell of text. An apostrophe precedes text that a spreadsheet would interpret as a formula. */
 static void add_text(struct export *x, struct slice text, bool last)
 {
-    buf_clear(&x->text);
-    if (text.n > 0 && strchr("=+-@", text.p[0]) != NULL)
-        buf_addc(&x->text, '\'');
-    if (text.p != NULL)
-        text_visible(&x->text, text);
-    struct slice s = buf_slice(&x->text);
-    bool blank = s.n > 0 && (s.p[0] == ' ' || s.p[s.n - 1] == ' ');
-    bool quoted = blank || memchr(s.p, '"', s.n) != NULL || memchr(s.p, ',', s.n) != NULL;
-    if (quoted)
-        buf_addc(&x->b, '"');
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '"')
-            buf_addc(&x->b, '"');
-        buf_addc(&x->b, s.p[i]);
-    }
-    if (quoted)
-        buf_addc(&x->b, '"');
-    buf_adds(&x->b, last ? END : ",");
+    show_csv_text(&x->b, text);
+    buf_adds(&x->b, last ? SHOW_CSV_END : ",");
 }
 
 static void add_number(struct export *x, bool known, int64_t n, bool last)
 {
     if (known)
         buf_int(&x->b, n);
-    buf_adds(&x->b, last ? END : ",");
+    buf_adds(&x->b, last ? SHOW_CSV_END : ",");
 }
 
 static bool on_message(void *ctx, const struct query_message *m)
@@ -58,7 +40,14 @@ static bool on_message(void *ctx, const struct query_message *m)
     add_number(x, true, at_us, false);
     add_number(x, c->end_us >= 0, c->end_us - c->t_us, false);
     add_number(x, true, m->size, false);
-    add_number(x, c->answer_seq > 0, c->answer_size, true);
+    add_number(x, c->answer_seq > 0, c->answer_size, false);
+    const struct listed_operation *o = c->operation;
+    add_number(x, c->operation_seq != 0, c->operation_seq, false);
+    add_number(x, o != NULL, o != NULL ? o->requests : 0, false);
+    add_number(x, o != NULL, o != NULL ? o->asked : 0, false);
+    add_number(x, o != NULL && o->duration_us >= 0, o != NULL ? o->duration_us : 0, false);
+    add_number(x, o != NULL, o != NULL ? o->server_us : 0, false);
+    add_number(x, o != NULL, o != NULL ? o->person_us : 0, true);
     return export_flush(x);
 }
 
@@ -66,7 +55,9 @@ int export_csv(struct export *x)
 {
     buf_adds(&x->b,
              "session,server,client,request_seq,response_seq,method,target,status,error_code,"
-             "started_at,started_at_us,duration_us,request_size,response_size" END);
+             "started_at,started_at_us,duration_us,request_size,response_size,operation_seq,"
+             "requests,asked,"
+             "operation_us,server_us,person_us" SHOW_CSV_END);
     int st = export_each(x, on_message, NULL, x);
     return st == 0 ? export_end(x) : st;
 }

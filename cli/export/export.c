@@ -3,11 +3,11 @@
 #define WRITE_SIZE ((size_t)64 << 10)
 
 int export_open(struct export *x, struct query *q, const struct query_session *s, struct save *file,
-                const struct filter *f)
+                const struct filter *f, bool requests)
 {
     *x = (struct export){.q = q, .s = s, .file = file, .filter = f};
     int st = session_look(q, s, false, &x->view);
-    return st == 0 ? calls_read(&x->calls, q, s, x->view.summary.last_seq, f) : st;
+    return st == 0 ? calls_read(&x->calls, q, s, x->view.summary.last_seq, f, requests) : st;
 }
 
 void export_close(struct export *x)

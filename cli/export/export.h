@@ -23,15 +23,16 @@ struct export
     const struct filter *filter;
     struct session_view view;
     struct exported_calls calls;
-    struct buf b;    /* owned; not written yet */
-    struct buf body; /* owned; a large body */
-    struct buf text; /* owned; scratch */
-    bool no_stderr;
-    int status; /* of a callback that failed */
+    struct buf b;                           /* owned; not written yet */
+    struct buf body;                        /* owned; a large body */
+    struct buf text;                        /* owned; scratch */
+    bool no_stderr, content, notifications; /* the options */
+    int status;                             /* of a callback that failed */
 };
 
+/* requests: each request of a call that was several is a call. */
 MI_MUST int export_open(struct export *x, struct query *q, const struct query_session *s,
-                        struct save *file, const struct filter *f);
+                        struct save *file, const struct filter *f, bool requests);
 void export_close(struct export *x);
 
 /* All messages and events, in order. on_event may be NULL. */

@@ -101,17 +101,27 @@ static void add_body(struct page *p, const struct query_message *m)
 
 static void add_call(struct page *p, const struct exported_call *c)
 {
-    json_out_str(&p->j, "status", call_status_name(c->status));
-    if (c->end_us >= 0)
-        json_out_int(&p->j, "took", c->end_us - c->t_us);
+    enum call_status status = calls_status(c);
+    const struct listed_operation *o = c->operation;
+    json_out_str(&p->j, "status", call_status_name(status));
+    if (calls_took_us(c) >= 0)
+        json_out_int(&p->j, "took", calls_took_us(c));
     if (c->answer_seq > 0)
         json_out_int(&p->j, "answer", c->answer_seq);
     if (c->from_server)
         json_out_bool(&p->j, "from_server", true);
-    if (call_status_failed(c->status))
+    if (call_status_failed(status))
         json_out_bool(&p->j, "failed", true);
-    if (c->has_error_code)
-        json_out_int(&p->j, "code", c->error_code);
+    if (o != NULL ? o->has_error_code : c->has_error_code)
+        json_out_int(&p->j, "code", o != NULL ? o->error_code : c->error_code);
+    if (c->operation_seq != 0)
+        json_out_int(&p->j, "continues", c->operation_seq);
+    if (o == NULL)
+        return;
+    json_out_int(&p->j, "requests", o->requests);
+    json_out_int(&p->j, "person", o->person_us);
+    if (o->closing_seq != 0)
+        json_out_int(&p->j, "end", o->closing_seq);
 }
 
 static void begin_row(struct page *p)
@@ -198,6 +208,8 @@ static int add_session(struct page *p)
     add_text(p, "cwd", s->cwd);
     json_out_int(&p->j, "lasted_us", x->view.lasted_us);
     json_out_int(&p->j, "calls", x->calls.of_client_n);
+    if (x->calls.requests_n > x->calls.of_client_n)
+        json_out_int(&p->j, "requests", x->calls.requests_n);
     json_out_int(&p->j, "failed", x->calls.failed_n);
     json_out_int(&p->j, "server_failed", x->calls.server_failed_n);
     json_out_int(&p->j, "messages", x->view.summary.last_seq);

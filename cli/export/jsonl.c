@@ -10,7 +10,7 @@ static bool json_message(void *ctx, const struct query_message *m)
     if (export_skips(x, m))
         return true;
     struct slice body = export_body(x, m, SIZE_MAX, &error);
-    record_json_message(&x->b, x->s, m, body, error);
+    record_json_message(&x->b, x->s, m, &x->calls.operations, body, error);
     buf_addc(&x->b, '\n');
     return export_flush(x);
 }

@@ -112,10 +112,42 @@ static void add_method(struct export *x, const struct query_message *m)
 
 static void add_took(struct export *x, const struct exported_call *c)
 {
-    if (c->end_us >= 0)
-        units_show_duration(&x->b, c->end_us - c->t_us);
+    if (calls_took_us(c) >= 0)
+        units_show_duration(&x->b, calls_took_us(c));
     else
         buf_addc(&x->b, '-');
+}
+
+/* Of a call that was several requests. */
+static void add_requests(struct export *x, const struct exported_call *c)
+{
+    const struct listed_operation *o = c->operation;
+    if (o == NULL)
+        return;
+    buf_printf(&x->b, " (%lld request%s", (long long)o->requests, o->requests == 1 ? "" : "s");
+    if (o->person_us > 0)
+        buf_adds(&x->b, ", a person took ");
+    if (o->person_us > 0)
+        units_show_duration(&x->b, o->person_us);
+    buf_addc(&x->b, ')');
+}
+
+/* Whether it is listed below the call that it continues. */
+static bool is_hop(const struct export *x, const struct exported_call *c)
+{
+    const struct exported_call *first = calls_find(&x->calls, c->operation_seq);
+    return first != NULL && first->selected;
+}
+
+/* Calls on_hop for each request that continues the call. */
+static void each_hop(struct export *x, const struct exported_call *c, query_message_fn on_hop,
+                     void *ctx)
+{
+    size_t n = 0;
+    const struct listed_hop *hop =
+        c->operation != NULL ? operation_list_hops(&x->calls.operations, c->seq, &n) : NULL;
+    for (size_t i = 0; i < n && x->status == 0; i++)
+        x->status = query_timeline(x->q, x->s->id, hop[i].seq, hop[i].seq, on_hop, NULL, ctx);
 }
 
 /* ---- front matter ---- */
@@ -172,6 +204,8 @@ static void add_front_matter(struct export *x, const struct query_seal *seal)
     add_number(x, "messages", x->view.summary.last_seq);
     add_number(x, "calls", x->calls.of_client_n);
     add_number(x, "errors", x->calls.failed_n);
+    if (x->calls.requests_n > x->calls.of_client_n)
+        add_number(x, "requests", x->calls.requests_n);
     add_evidence_keys(x, seal);
     buf_adds(&x->b, "tags: [mcp, mcp-session]\n---\n\n");
 }
@@ -206,26 +240,45 @@ static void add_title(struct export *x)
         buf_adds(&x->b, ". ");
     }
     long long calls = x->calls.of_client_n, errors = x->calls.failed_n;
-    buf_printf(&x->b, "%lld call%s, %lld error%s, ", calls, calls == 1 ? "" : "s", errors,
-               errors == 1 ? "" : "s");
+    buf_printf(&x->b, "%lld call%s", calls, calls == 1 ? "" : "s");
+    if (x->calls.requests_n > calls)
+        buf_printf(&x->b, " \\(%lld requests\\)", (long long)x->calls.requests_n);
+    buf_printf(&x->b, ", %lld error%s, ", errors, errors == 1 ? "" : "s");
     units_show_duration(&x->b, x->view.lasted_us);
     buf_adds(&x->b, ".\n\n");
     if (x->calls.selected_n < x->calls.n)
-        buf_printf(&x->b, "This note lists %zu of %zu calls.\n\n", x->calls.selected_n, x->calls.n);
+        buf_printf(&x->b, "This note lists %zu of %zu %s.\n\n", x->calls.selected_n, x->calls.n,
+                   x->calls.operations.n > 0 ? "requests" : "calls");
+}
+
+static void add_row(struct export *x, const struct query_message *m, const struct exported_call *c)
+{
+    buf_printf(&x->b, "| %lld | %.3f s | %s | %s", (long long)m->seq, (double)m->t_us / 1e6,
+               c->from_server ? "server" : "client", is_hop(x, c) ? "↳ " : "");
+    add_method(x, m);
+    add_requests(x, c);
+    buf_printf(&x->b, " | %s | ", call_status_name(calls_status(c)));
+    add_took(x, c);
+    buf_adds(&x->b, " |\n");
+}
+
+static bool on_hop_row(void *ctx, const struct query_message *m)
+{
+    struct export *x = ctx;
+    const struct exported_call *c = export_call(x, m);
+    if (c != NULL)
+        add_row(x, m, c);
+    return false;
 }
 
 static bool on_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const struct exported_call *c = export_call(x, m);
-    if (c == NULL)
+    if (c == NULL || is_hop(x, c))
         return true;
-    buf_printf(&x->b, "| %lld | %.3f s | %s | ", (long long)m->seq, (double)m->t_us / 1e6,
-               c->from_server ? "server" : "client");
-    add_method(x, m);
-    buf_printf(&x->b, " | %s | ", call_status_name(c->status));
-    add_took(x, c);
-    buf_adds(&x->b, " |\n");
+    add_row(x, m, c);
+    each_hop(x, c, on_hop_row, x);
     return export_flush(x);
 }
 
@@ -237,16 +290,13 @@ static bool on_answer(void *ctx, const struct query_message *m)
     return false;
 }
 
-static bool on_call(void *ctx, const struct query_message *m)
+static void add_call(struct note *n, const struct query_message *m, const struct exported_call *c)
 {
-    struct note *n = ctx;
     struct export *x = n->x;
-    const struct exported_call *c = export_call(x, m);
-    if (c == NULL)
-        return true;
-    buf_printf(&x->b, "### %lld · ", (long long)m->seq);
+    buf_printf(&x->b, "%s %lld · ", is_hop(x, c) ? "####" : "###", (long long)m->seq);
     add_method(x, m);
-    buf_printf(&x->b, " · %s · ", call_status_name(c->status));
+    add_requests(x, c);
+    buf_printf(&x->b, " · %s · ", call_status_name(calls_status(c)));
     add_took(x, c);
     buf_printf(&x->b, "\n\n%s:\n\n", c->from_server ? "Request of the server" : "Request");
     add_body(n, m);
@@ -254,7 +304,26 @@ static bool on_call(void *ctx, const struct query_message *m)
         int st = query_timeline(x->q, x->s->id, c->answer_seq, c->answer_seq, on_answer, NULL, n);
         x->status = x->status == 0 ? st : x->status;
     }
-    return export_flush(x);
+}
+
+static bool on_hop(void *ctx, const struct query_message *m)
+{
+    struct note *n = ctx;
+    const struct exported_call *c = export_call(n->x, m);
+    if (c != NULL)
+        add_call(n, m, c);
+    return false;
+}
+
+static bool on_call(void *ctx, const struct query_message *m)
+{
+    struct note *n = ctx;
+    const struct exported_call *c = export_call(n->x, m);
+    if (c == NULL || is_hop(n->x, c))
+        return true;
+    add_call(n, m, c);
+    each_hop(n->x, c, on_hop, n);
+    return export_flush(n->x);
 }
 
 static bool on_event(void *ctx, const struct query_event *e)

@@ -9,12 +9,15 @@ struct spans {
     struct export *x;
     struct otlp_session session;
     struct otlp_request r;
-    size_t n; /* in this line */
+    struct buf answer;               /* owned; of the call, with --content */
+    struct otlp_operation operation; /* that the call belongs to */
+    size_t n;                        /* in this line */
 };
 
 static void begin_line(struct spans *p)
 {
     otlp_begin(&p->r, OTLP_SPANS, &p->x->b, &p->x->text);
+    p->r.content = p->x->content;
     otlp_resource(&p->r, &p->session);
     p->n = 0;
 }
@@ -25,27 +28,95 @@ static void end_line(struct spans *p)
     json_out_line(&p->r.j);
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool on_answer(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
-    const struct exported_call *c = export_call(p->x, m);
     const char *error;
-    if (c == NULL ||
-        m->method.p == NULL) /* a span must have a method; a rejected line may have none */
-        return true;
-    struct otlp_call call = {.request = m,
-                             .body = export_body(p->x, m, SIZE_MAX, &error),
-                             .status = c->status,
-                             .end_us = c->end_us >= 0 ? c->end_us : p->x->view.summary.last_t_us,
-                             .has_error_code = c->has_error_code,
-                             .error_code = c->error_code,
-                             .error_message = c->error_message};
+    buf_clear(&p->answer);
+    if (m->size <= OTLP_ANSWER_MAX)
+        buf_slice_add(&p->answer, export_body(p->x, m, SIZE_MAX, &error));
+    return false;
+}
+
+static int read_answer(struct spans *p, const struct exported_call *c)
+{
+    buf_clear(&p->answer);
+    if (!p->x->content || c->answer_seq == 0)
+        return 0;
+    int st = query_timeline(p->x->q, p->x->s->id, c->answer_seq, c->answer_seq, on_answer, NULL, p);
+    return st == 0 && p->answer.failed ? MI_ENOMEM : st;
+}
+
+/* The request for one more span. */
+static struct otlp_request *next_span(struct spans *p)
+{
     if (p->n == SPANS_A_LINE) {
         end_line(p);
         begin_line(p);
     }
     p->n++;
-    otlp_span(&p->r, &p->session, &call);
+    return &p->r;
+}
+
+/* Sets the operation that is looked for. */
+static bool on_first(void *ctx, const struct query_message *m)
+{
+    struct spans *p = ctx;
+    const char *error;
+    p->operation = otlp_operation_of(&p->session, m->seq, export_body(p->x, m, SIZE_MAX, &error));
+    return false;
+}
+
+/* The operation that a request belongs to, if the span of that is exported. */
+static void find_operation(struct spans *p, const struct exported_call *c)
+{
+    int64_t seq = c->operation != NULL ? c->seq : c->operation_seq;
+    const struct exported_call *first = calls_find(&p->x->calls, seq);
+    if (first == NULL || !first->selected || first->operation == NULL)
+        p->operation.seq = 0;
+    else if (p->operation.seq != seq && p->x->status == 0)
+        p->x->status = query_timeline(p->x->q, p->x->s->id, seq, seq, on_first, NULL, p);
+}
+
+static void add_notification(struct spans *p, const struct query_message *m)
+{
+    const char *error;
+    struct otlp_call call = {.request = m,
+                             .body = export_body(p->x, m, SIZE_MAX, &error),
+                             .status = CALL_OK,
+                             .end_us = m->t_us};
+    otlp_span(next_span(p), &p->session, &call);
+}
+
+static void add_call(struct spans *p, const struct query_message *m, const struct exported_call *c)
+{
+    const char *error;
+    int st = read_answer(p, c);
+    p->x->status = p->x->status == 0 ? st : p->x->status;
+    find_operation(p, c);
+    struct otlp_call call = {.request = m,
+                             .body = export_body(p->x, m, SIZE_MAX, &error),
+                             .answer = buf_slice(&p->answer),
+                             .status = c->status,
+                             .end_us = c->end_us >= 0 ? c->end_us : p->x->view.summary.last_t_us,
+                             .has_error_code = c->has_error_code,
+                             .error_code = c->error_code,
+                             .error_message = c->error_message,
+                             .operation = p->operation};
+    otlp_span(next_span(p), &p->session, &call);
+    if (c->operation != NULL)
+        otlp_operation_span(next_span(p), &p->session, c->operation, m, call.body,
+                            p->x->view.summary.last_t_us);
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct spans *p = ctx;
+    const struct exported_call *c = export_call(p->x, m);
+    if (p->x->notifications && otlp_notification_has_span(m) && export_takes(p->x, m))
+        add_notification(p, m);
+    else if (c != NULL && m->method.p != NULL) /* a rejected line may have no method */
+        add_call(p, m, c);
     return export_flush(p->x);
 }
 
@@ -55,6 +126,6 @@ int export_otlp(struct export *x)
     begin_line(&p);
     int st = export_each(x, on_message, NULL, &p);
     end_line(&p);
-    st = st == 0 ? export_end(x) : st;
-    return st;
+    buf_close(&p.answer);
+    return st == 0 ? export_end(x) : st;
 }

@@ -28,8 +28,6 @@ bool ask_yes(const char *question)
     return yes;
 }
 
-#define SECRET_MAX ((size_t)64 << 10) /* bytes */
-
 static volatile sig_atomic_t arrived; /* a signal; 0: none */
 
 static void on_signal(int number)
@@ -41,7 +39,7 @@ static void read_line(struct buf *to)
 {
     size_t from = to->n;
     char c;
-    while (arrived == 0 && to->n - from < SECRET_MAX) {
+    while (arrived == 0 && to->n - from <= ASK_SECRET_MAX) {
         ssize_t n = read(STDIN_FILENO, &c, 1);
         if (n < 0 && errno == EINTR)
             continue;
@@ -51,14 +49,14 @@ static void read_line(struct buf *to)
     }
 }
 
-bool ask_secret(const char *question, struct buf *ret)
+int ask_secret(const char *question, struct buf *ret)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
     struct sigaction a = {.sa_handler = on_signal}, before[MI_COUNT(signals)];
     struct termios shown, hidden;
     size_t from = ret->n;
     if (tcgetattr(STDIN_FILENO, &shown) != 0)
-        return false;
+        return MI_ENOENT;
     arrived = 0;
     for (size_t i = 0; i < MI_COUNT(signals); i++)
         if (sigaction(signals[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
@@ -78,5 +76,5 @@ bool ask_secret(const char *question, struct buf *ret)
         ret->n = from; /* what was typed is not an answer */
         raise(arrived);
     }
-    return is_hidden && ret->n > from;
+    return ret->n == from ? MI_ENOENT : ret->n - from > ASK_SECRET_MAX ? MI_EFULL : 0;
 }

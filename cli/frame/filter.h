@@ -25,6 +25,9 @@
         0, "until", "WHEN", NULL, "only before this time"                                          \
     }
 
+/* For commands that count calls. */
+#define OPT_REQUESTS                                                                               \
+    {0, "requests", NULL, NULL, "each request of a call that was several, by itself"}
 /* For commands that read messages or calls. */
 #define FILTER_CALL_OPTS                                                                           \
     {0, "tool", "NAME", NULL, "only calls of this tool; may be a glob"},                           \

@@ -10,8 +10,7 @@
 #define MI_CLI_FRAME_OUT_H
 
 #include "base/buf.h"
-
-enum out_style { OUT_PLAIN, OUT_DIM, OUT_BOLD, OUT_RED, OUT_GREEN, OUT_YELLOW, OUT_CYAN };
+#include "show/style.h"
 
 struct out {
     struct buf b;    /* owned; not written yet */

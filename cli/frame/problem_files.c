@@ -78,9 +78,9 @@ struct slice problem_files_title(const struct problem_files *e, size_t i)
     return (struct slice){name, strlen(name) - strlen(SUFFIX)};
 }
 
-int problem_files_read(const struct problem_files *e, size_t i, struct buf *text)
+int problem_files_read(const struct problem_files *e, const char *name, struct buf *text)
 {
-    int fd = openat(e->fd, e->name[i].text, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(e->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int error = fd >= 0 ? input_read_fd(fd, PROBLEM_FILE_MAX, text) : errno;
     if (fd >= 0)
         close(fd);
@@ -88,7 +88,7 @@ int problem_files_read(const struct problem_files *e, size_t i, struct buf *text
     return error == 0 ? 0 : error == ENOMEM ? MI_ENOMEM : MI_EIO;
 }
 
-int problem_files_remove(const struct problem_files *e, size_t i)
+int problem_files_remove(const struct problem_files *e, const char *name)
 {
-    return unlinkat(e->fd, e->name[i].text, 0) == 0 ? 0 : MI_EIO;
+    return unlinkat(e->fd, name, 0) == 0 ? 0 : MI_EIO;
 }

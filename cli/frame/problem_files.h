@@ -27,8 +27,8 @@ void problem_files_close(struct problem_files *e); /* also after an error */
 /* A name without its suffix. */
 struct slice problem_files_title(const struct problem_files *e, size_t i);
 /* Appends the text of a file. */
-MI_MUST int problem_files_read(const struct problem_files *e, size_t i, struct buf *text);
+MI_MUST int problem_files_read(const struct problem_files *e, const char *name, struct buf *text);
 /* Removes the file: the problem is solved. */
-MI_MUST int problem_files_remove(const struct problem_files *e, size_t i);
+MI_MUST int problem_files_remove(const struct problem_files *e, const char *name);
 
 #endif

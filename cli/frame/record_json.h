@@ -11,28 +11,24 @@
 #define MI_CLI_FRAME_RECORD_JSON_H
 
 #include "base/json_out.h"
-#include "cli/frame/session.h"
-#include "vault/query/count.h"
+#include "cli/frame/session_line.h"
 
 /* Each adds the members of an object. */
-void members_of_session(struct json_out *j, const struct query_session *s,
-                        const struct session_view *v);
 /* All but the body. */
 void members_of_message(struct json_out *j, const struct query_session *s,
                         const struct query_message *m);
 void members_of_event(struct json_out *j, const struct query_session *s,
                       const struct query_event *e);
 void members_of_call(struct json_out *j, const struct query_call *c);
-void members_of_group(struct json_out *j, const struct count *c, const struct tally_group *g);
-/* `file`: its name in `Escalations`. */
-void members_of_escalation(struct json_out *j, const char *file, const struct escalation_head *h);
 
 /* Each adds one object without a newline. */
 void record_json_session(struct buf *b, const struct query_session *s,
                          const struct session_view *v);
-/* body: that of the message, or the large body read from its file; {NULL, 0} and body_error if reading failed. */
+/* operations: of its session; NULL: they are not known. body: that of the message, or the large body read from its file;
+ * {NULL, 0} and body_error if reading failed. */
 void record_json_message(struct buf *b, const struct query_session *s,
-                         const struct query_message *m, struct slice body, const char *body_error);
+                         const struct query_message *m, const struct operation_list *operations,
+                         struct slice body, const char *body_error);
 void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e);
 
 #endif

@@ -1,7 +1,6 @@
 /* server_url.h - the URL that a server's command connects to, for error messages.
  *
- * `npx -y mcp-remote https://example.com/mcp --header …` has https://example.com/mcp. The first argument that is a URL
- * counts, unless it is the value of an option.
+ * Which one that is, base/server_url.h says.
  * Secrets   user, password, query and fragment are left out; the rest is sanitized.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_SERVER_URL_H

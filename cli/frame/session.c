@@ -70,6 +70,7 @@ int session_vault_read(const struct settings *s, const char *path, struct query 
 }
 
 static session_store_fn open_store;
+static struct session_wait store_wait;
 
 static bool is_flag(const struct settings *s, const char *name)
 {
@@ -92,6 +93,16 @@ static bool narrows_vault(const struct settings *s, const char *name)
 void session_set_store(session_store_fn open)
 {
     open_store = open;
+}
+
+void session_set_wait(struct session_wait w)
+{
+    store_wait = w;
+}
+
+struct session_wait session_wait(void)
+{
+    return store_wait;
 }
 
 static int open_with(const struct reading *how, const struct settings *s, struct query **ret)
@@ -180,15 +191,19 @@ struct slice session_uid_head(const struct query_session *s, size_t min)
     return text_head(s->uid, n);
 }
 
-int session_look(struct query *q, const struct query_session *s, bool waiting,
+int session_look(struct query *q, const struct query_session *s, bool lines,
                  struct session_view *ret)
 {
     struct session_view v = {.state = session_state_of(q, s)};
     int st = query_is_sent(q, s->id, &v.sent);
     if (st == 0)
-        st = query_summary(q, s->id, waiting, &v.summary);
-    if (st < 0)
+        st = query_summary(q, s->id, lines, &v.summary);
+    if (st == 0 && lines)
+        st = operation_list_read(&v.operations, q, s->id);
+    if (st < 0) {
+        session_close(&v);
         return st;
+    }
     if (v.state == SESSION_ENDED)
         v.lasted_us = s->ended_at_us - s->started_at_us;
     else if (v.state == SESSION_LIVE)
@@ -204,6 +219,7 @@ int session_look(struct query *q, const struct query_session *s, bool waiting,
 void session_close(struct session_view *v)
 {
     query_summary_close(&v->summary);
+    operation_list_close(&v->operations);
 }
 
 const char *session_state_name(enum session_state state)
@@ -244,18 +260,18 @@ int session_describe(struct query *q, const struct query_session *s, struct buf 
     return b->failed ? MI_ENOMEM : 0;
 }
 
-int64_t session_errors(const struct query_summary *s)
+int64_t session_errors(const int64_t by_status[CALL_UNKNOWN])
 {
     int64_t n = 0;
     for (int i = 0; i < CALL_UNKNOWN; i++)
-        n += call_status_failed((enum call_status)i) ? s->by_status[i] : 0;
+        n += call_status_failed((enum call_status)i) ? by_status[i] : 0;
     return n;
 }
 
 bool session_has_failed(const struct query_session *s, const struct session_view *v)
 {
     return v->state == SESSION_DIED || (s->has_exit_status && s->exit_status != 0) ||
-           session_errors(&v->summary) > 0;
+           session_errors(v->summary.ended_as) > 0 || session_errors(v->summary.by_status) > 0;
 }
 
 bool session_is_answer(const struct query_message *m)

@@ -9,7 +9,7 @@
 #include "cli/frame/out.h"
 #include "cli/settings/config.h"
 #include "model/liveness.h"
-#include "vault/query/reader.h"
+#include "vault/query/operation_list.h"
 
 /* ---- commands that read the vault ---- */
 
@@ -28,6 +28,14 @@ const char *session_from(const struct settings *s);
  * mcp-interposer-ship can, so mcp-interposer runs it for such a command (cli/ship/commands.h). */
 typedef int (*session_store_fn)(const struct settings *s, struct query **ret);
 void session_set_store(session_store_fn open);
+/* For a command that must not wait for a store in any case: each is asked whether to give up, which is an error of the reading;
+ * `before` before each question to the store, `during` several times a second until it answers. NULL: never. Set it before the
+ * store is opened. */
+struct session_wait {
+    bool (*before)(void), (*during)(void);
+};
+void session_set_wait(struct session_wait w);
+struct session_wait session_wait(void);
 
 /* Opens the vault of a command for reading, after it has stored the journals of killed sessions and closed these, or the
  * store that --from names. A vault that does not exist yet reads as empty (query_open_empty()), but a directory named with --vault
@@ -62,10 +70,12 @@ struct session_view {
     int64_t lasted_us; /* until its end, until now, or until its last message */
     bool sent;         /* made by `send`, although its client may have another name */
     struct query_summary summary;
+    struct operation_list operations; /* with `lines` */
 };
 
-/* Counts the calls of a session and determines its state; `waiting`: see query_summary(). */
-MI_MUST int session_look(struct query *q, const struct query_session *s, bool waiting,
+/* Counts the calls of a session and determines its state. `lines`: for lines of its messages, with the requests that are open
+ * (query_summary_waits()) and the calls that were several requests. */
+MI_MUST int session_look(struct query *q, const struct query_session *s, bool lines,
                          struct session_view *ret);
 void session_close(struct session_view *v);
 
@@ -81,8 +91,8 @@ const char *
 session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "sealed" */
 /* Appends "session 7 of NAME (2026-01-31 23:59:59, 12 messages)". 0, or the error of the query. */
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
-/* The number of calls that failed: call_status_failed(). */
-int64_t session_errors(const struct query_summary *s);
+/* The number of those that failed: call_status_failed(). */
+int64_t session_errors(const int64_t by_status[CALL_UNKNOWN]);
 /* Whether it has a failed call or a bad end: it died, or its server's exit status is not 0. */
 bool session_has_failed(const struct query_session *s, const struct session_view *v);
 

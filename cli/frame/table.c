@@ -1,18 +1,16 @@
 #include "cli/frame/table.h"
 
 #include "base/grow.h"
-#include "base/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define COLUMNS_MAX 16
 #define GAP 2
 #define SQUEEZED_MIN 8
 
 void table_open(struct table *t, const struct table_column *columns, size_t n)
 {
-    assert(n > 0 && n <= COLUMNS_MAX);
+    assert(n > 0 && n <= TABLE_COLUMNS_MAX);
     *t = (struct table){.columns = columns, .columns_n = n};
 }
 
@@ -46,16 +44,6 @@ void table_add_int(struct table *t, int64_t n, enum out_style style)
     buf_int(&b, n);
     table_add_buf(t, &b, style);
     buf_close(&b);
-}
-
-void table_add_size(struct table *t, int64_t bytes)
-{
-    table_add(t, slice_of(units_bytes(bytes).s), OUT_PLAIN);
-}
-
-void table_add_duration(struct table *t, int64_t us)
-{
-    table_add(t, slice_of(us >= 0 ? units_took(us).s : "-"), OUT_PLAIN);
 }
 
 static struct slice text_of(const struct table *t, const struct table_cell *c)
@@ -139,7 +127,7 @@ static size_t least_column(const struct table *t, const size_t *width)
 /* Columns with a negative `spare` are narrowed; if that is not enough, others are hidden: width 0. */
 static void spare_columns(const struct table *t, size_t columns, size_t *width)
 {
-    size_t wanted[COLUMNS_MAX];
+    size_t wanted[TABLE_COLUMNS_MAX];
     for (size_t i = 0; i < t->columns_n; i++) {
         wanted[i] = width[i];
         if (t->columns[i].spare < 0)
@@ -203,7 +191,7 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
 
 bool table_print(struct table *t, struct out *o)
 {
-    size_t width[COLUMNS_MAX] = {0};
+    size_t width[TABLE_COLUMNS_MAX] = {0};
     assert(t->columns_n > 0);
     if (t->failed || t->text.failed)
         return false;

@@ -21,6 +21,7 @@ struct table_column {
     int spare;
 };
 
+#define TABLE_COLUMNS_MAX 16
 #define TABLE_ABOVE                                                                                \
     INT_MAX /* for one column of a table; rows with the same text follow each other */
 
@@ -44,8 +45,6 @@ void table_add(struct table *t, struct slice text, enum out_style style); /* the
 /* The same from a buffer, which is cleared. */
 void table_add_buf(struct table *t, struct buf *text, enum out_style style);
 void table_add_int(struct table *t, int64_t n, enum out_style style);
-void table_add_size(struct table *t, int64_t bytes);
-void table_add_duration(struct table *t, int64_t us); /* below 0: "-" */
 bool table_print(struct table *t, struct out *o);
 
 #endif

@@ -8,6 +8,5 @@ extern const struct command command_sessions;
 extern const struct command command_show;
 extern const struct command command_stats;
 extern const struct command command_tools;
-extern const struct command command_ps;
 
 #endif

@@ -172,7 +172,7 @@ static void evidence_line(struct out *o, const struct query_session *s)
     out_end_line(o);
 }
 
-static void traffic_line(struct out *o, const struct query_summary *s)
+static void traffic_line(struct out *o, const struct query_summary *s, bool requests)
 {
     static const struct {
         enum call_status status;
@@ -183,17 +183,24 @@ static void traffic_line(struct out *o, const struct query_summary *s)
         {CALL_TIMEOUT, "timeout"},         {CALL_CANCELLED, "cancelled"},
         {CALL_INTERRUPTED, "interrupted"}, {CALL_OPEN, "without an answer"},
     };
-    char text[128];
+    const int64_t *by_status = requests ? s->by_status : s->ended_as;
+    int64_t n = requests ? s->calls : s->operations;
+    struct buf head = {0};
+    char text[64];
     size_t at = FIELD;
     field(o, "traffic");
-    int n = snprintf(text, sizeof text, "%lld message%s, %lld call%s", (long long)s->last_seq,
-                     s->last_seq == 1 ? "" : "s", (long long)s->calls, s->calls == 1 ? "" : "s");
-    if (s->calls > 0 && n > 0)
-        snprintf(text + n, sizeof text - (size_t)n, ": %lld ok", (long long)s->by_status[CALL_OK]);
-    out_raw(o, text);
-    at += strlen(text);
+    buf_printf(&head, "%lld message%s, %lld %s%s", (long long)s->last_seq,
+               s->last_seq == 1 ? "" : "s", (long long)n, requests ? "request" : "call",
+               n == 1 ? "" : "s");
+    if (!requests && s->calls > n)
+        buf_printf(&head, " (%lld requests)", (long long)s->calls);
+    if (n > 0)
+        buf_printf(&head, ": %lld ok", (long long)by_status[CALL_OK]);
+    out_raw(o, buf_str(&head));
+    at += head.n;
+    buf_close(&head);
     for (size_t i = 0; i < MI_COUNT(counts); i++) {
-        int64_t calls = s->by_status[counts[i].status];
+        int64_t calls = by_status[counts[i].status];
         if (calls == 0)
             continue;
         snprintf(text, sizeof text, "%lld %s", (long long)calls, counts[i].text);
@@ -209,7 +216,8 @@ static void traffic_line(struct out *o, const struct query_summary *s)
     out_end_line(o);
 }
 
-void session_header(struct out *o, const struct query_session *s, const struct session_view *v)
+void session_header(struct out *o, const struct query_session *s, const struct session_view *v,
+                    bool requests)
 {
     field(o, "session");
     out_style(o, OUT_BOLD);
@@ -225,7 +233,7 @@ void session_header(struct out *o, const struct query_session *s, const struct s
     start_line(o, s, v);
     end_line(o, s, v);
     evidence_line(o, s);
-    traffic_line(o, &v->summary);
+    traffic_line(o, &v->summary, requests);
     out_end_line(o);
 }
 

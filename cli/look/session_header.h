@@ -8,7 +8,9 @@
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
 
-void session_header(struct out *o, const struct query_session *s, const struct session_view *v);
+/* requests: each request of a call that was several is counted. */
+void session_header(struct out *o, const struct query_session *s, const struct session_view *v,
+                    bool requests);
 /* The session in one line. */
 void session_title(struct out *o, const struct query_session *s);
 

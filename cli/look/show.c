@@ -17,6 +17,7 @@ static const struct opt table_of_options[] = {
     {'s', "seq", "N", NULL, "only one call: request N, related messages, and its answer"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
+    OPT_REQUESTS,
     {0, "no-pager", NULL, NULL, "do not use $PAGER on a terminal"},
     {0, "json", NULL, NULL, "print one JSON object per line for each row, including bodies"},
     SESSION_STORE_OPTS,
@@ -43,6 +44,7 @@ struct showing {
     struct out out;
     struct timeline timeline;
     struct filter filter;
+    bool requests;    /* the option */
     int64_t seq;      /* of the requested call; 0: all */
     struct buf token; /* owned; its progress token as JSON text; empty: none */
     int64_t closed;   /* seq of the message that closed the call; 0: none yet */
@@ -86,7 +88,7 @@ static int show_all(struct showing *s)
     int st = query_timeline_of(s->q, &measured, measure, NULL, s);
     if (st < 0)
         return st;
-    session_header(&s->out, &s->session, &s->view);
+    session_header(&s->out, &s->session, &s->view, s->requests);
     if (last > 0)
         timeline_columns(&s->timeline);
     return query_timeline_of(s->q, &all, on_message, on_event, s);
@@ -200,6 +202,7 @@ static int print_session(struct showing *s, const struct settings *settings)
     if (!settings_on(settings, "no-pager"))
         pager_open(&pager, &s->out);
     timeline_open(&s->timeline, &s->out, s->q, &s->session, &s->view, bodies);
+    s->timeline.operations = &s->view.operations;
     int st = s->seq > 0 ? show_call(s) : show_all(s);
     st = st == 0 ? s->status : st;
     timeline_close(&s->timeline);
@@ -213,7 +216,7 @@ static int print_session(struct showing *s, const struct settings *settings)
 
 static int show(struct query *q, const struct settings *settings)
 {
-    struct showing s = {.q = q};
+    struct showing s = {.q = q, .requests = settings_on(settings, "requests")};
     filter_read(&s.filter, settings);
     if (settings_text(settings, "seq") != NULL)
         s.seq = settings_number(settings, "seq");

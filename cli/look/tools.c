@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/frame/session.h"
 #include "cli/frame/table.h"
+#include "cli/look/suggest.h"
 #include "cli/look/tool_diff.h"
 #include "cli/settings/config.h"
 #include "vault/query/tool_list.h"
@@ -18,6 +19,10 @@
 static const struct opt table_of_options[] = {
     {0, "diff", NULL, NULL, "print the changes from the newest session with a different list"},
     {0, "json", NULL, NULL, "print one JSON object per line for each tool"},
+    {0, "suggest", NULL, NULL, "print a rule for `proxy` that keeps the tools that were called"},
+    {0, "since", "WHEN", "30d", "with --suggest: calls and sessions from this time on"},
+    {0, "force", NULL, NULL, "with --suggest: also from less than 5 sessions or 2 days"},
+    {0, "apply", NULL, NULL, "with --suggest: write the rule into the configuration file"},
     SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -28,8 +33,10 @@ static const char about[] =
     "SERVER is a name as `sessions` prints it; without it, the server of the newest\n"
     "session. The tools are those of the first complete tools/list in its newest\n"
     "session that has one. Imported sessions are read if none was recorded.\n"
-    "Exit status: 0 listed, or no difference; 1 there are differences; 2 usage error;\n"
-    "3 failure.\n";
+    "--suggest prints one line, `tools = NAME, ...`, for section [server SERVER] of\n"
+    "the configuration; --apply writes it there, and shows the change on stderr.\n"
+    "Exit status: 0 listed, or no difference; 1 there are differences, or no rule can\n"
+    "be suggested; 2 usage error; 3 failure.\n";
 /* clang-format on */
 
 static const struct table_column columns[] = {{"TOOL", false, 40, 0},
@@ -236,6 +243,11 @@ static int tools_of(const struct settings *s, struct query *q, const char *serve
             (void)session_fail(q, st);
         return EXIT_TROUBLE;
     }
+    if (settings_on(s, "suggest")) {
+        int suggested = suggest_rule(q, s, server, &l);
+        tool_list_close(&l);
+        return suggested;
+    }
     out_open(&o);
     int status = settings_on(s, "diff") ? print_diff(&o, q, server, kind, &l, json)
                                         : print_list(&o, &l, json);
@@ -267,6 +279,10 @@ static int tools(struct query *q, const struct settings *s)
 
 static int run(const struct settings *s)
 {
+    if (settings_on(s, "suggest") && (settings_on(s, "diff") || settings_on(s, "json")))
+        return settings_usage(s, "--suggest cannot be combined with --diff or --json");
+    if (!settings_on(s, "suggest") && (settings_on(s, "apply") || settings_on(s, "force")))
+        return settings_usage(s, "--apply and --force belong to --suggest");
     return session_command(s, tools);
 }
 

@@ -25,6 +25,7 @@ struct reading {
     int64_t seq;         /* of the request, or of the only message */
     int64_t closing_seq; /* 0: the call is open, or the message belongs to no call */
     bool is_call;
+    int64_t operation_seq; /* that the call continues; 0: none */
     int64_t read;          /* messages */
     struct buf json, text; /* owned; related messages and events */
     struct json_out related;
@@ -258,6 +259,7 @@ static bool on_call(void *ctx, const struct query_call *x)
     r->is_call = true;
     r->seq = x->request_seq;
     r->closing_seq = x->closing_seq;
+    r->operation_seq = x->operation_seq;
     members_of_call(&r->c->j, x);
     buf_printf(b, "session %lld ", (long long)x->session_id);
     shown_quoted(b, x->server, SHOWN_NAME);
@@ -268,6 +270,46 @@ static bool on_call(void *ctx, const struct query_call *x)
         buf_printf(b, " after %s", units_took(x->duration_us).s);
     buf_addc(b, '\n');
     return false;
+}
+
+/* What the call belongs to, if that was several requests. */
+static bool on_operation(void *ctx, const struct query_call *x)
+{
+    struct reading *r = ctx;
+    struct json_out *j = &r->c->j;
+    struct buf *b = &r->c->text;
+    json_out_object(j, "operation");
+    json_out_int(j, "seq", x->request_seq);
+    json_out_str(j, "status", call_status_name(x->status));
+    if (x->closing_seq != 0)
+        json_out_int(j, "closing_seq", x->closing_seq);
+    if (x->duration_us >= 0)
+        json_out_int(j, "duration_us", x->duration_us);
+    json_out_int(j, "requests", x->requests);
+    json_out_int(j, "asked", x->asked);
+    json_out_int(j, "server_us", x->server_us);
+    json_out_int(j, "person_us", x->person_us);
+    json_out_end(j);
+    buf_printf(b, "part of operation %lld: %s", (long long)x->request_seq,
+               call_status_name(x->status));
+    if (x->duration_us >= 0)
+        buf_printf(b, " after %s", units_took(x->duration_us).s);
+    buf_printf(b, ", %lld requests, asked for input %lld times, server %s, person %s\n",
+               (long long)x->requests, (long long)x->asked, units_took(x->server_us).s,
+               units_took(x->person_us).s);
+    return false;
+}
+
+static int add_operation(struct reading *r)
+{
+    int64_t id = query_call_id(r->session.id, r->operation_seq > 0 ? r->operation_seq : r->seq);
+    struct call_question x = {.filter = &r->c->filter,
+                              .side = CALLS_OF_ALL,
+                              .operations = true,
+                              .several = true,
+                              .from = id,
+                              .up_to = id};
+    return query_is_store(r->c->q) ? 0 : query_calls_of(r->c->q, &x, on_operation, r);
 }
 
 /* Finds the call that the message belongs to, and begins the result. */
@@ -287,6 +329,8 @@ static int begin(struct reading *r)
     struct call_question x = {.filter = &c->filter, .side = CALLS_OF_ALL, .from = id, .up_to = id};
     if (st == 0)
         st = query_calls_of(c->q, &x, on_call, r);
+    if (st == 0 && r->is_call)
+        st = add_operation(r);
     if (st == 0 && r->is_call && r->parts == PART_BOTH &&
         (r->view.offset > 0 || r->view.pointer[0] != '\0')) {
         buf_adds(&c->error, "pointer and offset need part: request or answer");

@@ -89,6 +89,8 @@ static int add_call(struct listing *l, const struct query_call *x)
     buf_printf(&c->text, " %s", call_status_name(x->status));
     if (x->duration_us >= 0)
         buf_printf(&c->text, " in %s", units_took(x->duration_us).s);
+    if (x->operation_seq != 0)
+        buf_printf(&c->text, ", continues %lld", (long long)x->operation_seq);
     int st =
         l->session.id != x->session_id ? query_session_by_id(c->q, x->session_id, &l->session) : 0;
     if (st == 0)

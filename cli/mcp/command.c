@@ -27,10 +27,11 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "An MCP server on stdin and stdout, for a model that looks for the cause of a\n"
     "problem in recorded sessions. Its tools only read: list_sessions, list_calls,\n"
-    "get_call, search, stats, findings and diff. Results are short, come in pages,\n"
-    "and are marked as recorded data. It answers all revisions from 2024-11-05 to\n"
-    "2026-07-28. mcp-server.md has the entries for clients (documents, see:\n"
-    "mcp-interposer help).\n"
+    "get_call, search, stats, context_cost, findings, diff, list_running,\n"
+    "list_escalations and list_asked. Results are short, come in pages, and are\n"
+    "marked as recorded data.\n"
+    "It answers all revisions from 2024-11-05 to 2026-07-28. mcp-server.md has the\n"
+    "entries for clients (documents, see: mcp-interposer help).\n"
     "\n"
     "  claude mcp add recordings -- mcp-interposer mcp\n";
 /* clang-format on */
@@ -134,7 +135,8 @@ static int run(const struct settings *settings)
     s.server.ctx = &s;
     (void)signal(SIGPIPE, SIG_IGN);
     if (isatty(STDIN_FILENO) == 1)
-        log_info("an MCP server: waiting for a client's messages on stdin; end with Ctrl-D");
+        log_warn("waiting for JSON-RPC messages on the terminal, one per line: a client starts this "
+                 "command, see `mcp-interposer mcp --help`; Ctrl-D ends it");
     inbox_open(&s.inbox, STDIN_FILENO, SERVER_LINE_MAX);
     int st = serve(&s);
     if (st == MI_ENOMEM)

@@ -1,6 +1,7 @@
 #include "cli/mcp/rows.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -77,6 +78,41 @@ bool rows_end(struct rows *r)
     return tool_goes_on(c);
 }
 
+/* SERVER "files", TOOL "read_file", CALLS 12, P50 1.00ms. A time is in UTC, as in `since`. */
+static void add_text(struct buf *b, const struct show_list *l, const void *row)
+{
+    struct buf cell = {0};
+    const char *comma = "";
+    for (const struct show_column *c = l->column; c < l->column + l->n; c++) {
+        if (c->table.title == NULL || c->value != NULL || !show_has(l, c))
+            continue;
+        buf_clear(&cell);
+        struct cell v = field_get(&c->field, row);
+        if (c->field.type == VALUE_TIME && c->text == NULL && v.type == CELL_INT)
+            buf_adds(&cell, clock_utc(v.number).s);
+        else
+            (void)show_cell(&cell, c, row);
+        b->failed |= cell.failed;
+        buf_printf(b, "%s%s ", comma, c->table.title);
+        if (show_is_number(c) || slice_is(buf_slice(&cell), "-"))
+            buf_slice_add(b, buf_slice(&cell));
+        else
+            shown_quoted(b, buf_slice(&cell), SHOWN_NAME);
+        comma = ", ";
+    }
+    buf_close(&cell);
+}
+
+bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
+              const void *row)
+{
+    if (rows_begin(r, session, n)) {
+        show_members(&r->c->j, l, row);
+        add_text(&r->c->text, l, row);
+    }
+    return rows_end(r);
+}
+
 bool rows_is_late(struct rows *r, int64_t session, int64_t n)
 {
     bool full = r->count_until_us != 0;
@@ -110,7 +146,9 @@ void rows_close(struct rows *r, const char *none)
                    (long long)total);
     if (r->next.session == 0) {
         if (r->n == 0)
-            buf_printf(&c->text, "%s.\n", none);
+            text_sentence(&c->text, slice_of(none));
+        if (r->n == 0)
+            buf_addc(&c->text, '\n');
         return;
     }
     snprintf(cursor, sizeof cursor, "%lld.%lld.%lld", (long long)r->next.session,

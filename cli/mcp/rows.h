@@ -16,6 +16,7 @@
 #define MI_CLI_MCP_ROWS_H
 
 #include "cli/mcp/tool.h"
+#include "show/show.h"
 
 #define ROWS_BYTES ((size_t)16 << 10)
 #define ROWS_LIMIT 20 /* without the argument `limit` */
@@ -51,6 +52,9 @@ bool rows_is_full(const struct rows *r);
 MI_MUST bool rows_begin(struct rows *r, int64_t session, int64_t n);
 /* Ends it, also if rows_begin() was false. If it does not fit, it is removed. false: no further row is wanted. */
 MI_MUST bool rows_end(struct rows *r);
+/* Both, with a row of a list. */
+MI_MUST bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list *l,
+                      const void *row);
 /* Call it before the work for a row, or for the rows of a session. true: the page has taken long, and ends before this
  * place. Each page does at least one piece of work. */
 MI_MUST bool rows_is_late(struct rows *r, int64_t session, int64_t n);

@@ -177,10 +177,13 @@ static void tool_result(struct reply *r, const struct tool_call *c)
     rpc_out_end(&r->j);
 }
 
-static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn)
+static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const struct list *list)
 {
-    struct tool_call c = {
-        .arguments = r->m->arguments, .goes_on = goes_on, .ctx = s, .now_us = clock_wall_us()};
+    struct tool_call c = {.arguments = r->m->arguments,
+                          .goes_on = goes_on,
+                          .ctx = s,
+                          .now_us = clock_wall_us(),
+                          .list = list};
     int st = s->open_vault(s->ctx, &c.q, &c.error);
     if (st == 0)
         st = tool_open(&c);
@@ -203,6 +206,7 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn)
 static void on_call(struct mcp_server *s, struct reply *r)
 {
     tool_fn fn = NULL;
+    const struct list *list = NULL;
     struct buf why = {0};
     const struct rpc *m = r->m;
     if (m->name.type != JSON_STRING) {
@@ -213,11 +217,11 @@ static void on_call(struct mcp_server *s, struct reply *r)
         refuse(r, RPC_INVALID_PARAMS, "params.arguments must be an object", "params");
         return;
     }
-    enum toolbox_result found = toolbox_find(&s->toolbox, m, &fn, &why);
+    enum toolbox_result found = toolbox_find(&s->toolbox, m, &fn, &list, &why);
     if (found == TOOLBOX_UNKNOWN)
         not_found(r, RPC_INVALID_PARAMS, "Unknown tool", json_string_raw(m->name));
     else if (found == TOOLBOX_READY)
-        call_tool(s, r, fn);
+        call_tool(s, r, fn, list);
     else if (r->revision >= REV_2025_11_25)
         tool_error(r, buf_slice(&why));
     else

@@ -27,8 +27,8 @@ enum toolbox_result {
     TOOLBOX_UNKNOWN,      /* there is no such tool */
     TOOLBOX_BAD_ARGUMENTS /* `why` says what is wrong */
 };
-/* The tool that a tools/call names, if its arguments fit. */
+/* The tool that a tools/call names, if its arguments fit. *ret_list: of tool_list(). */
 enum toolbox_result toolbox_find(struct toolbox *t, const struct rpc *call, tool_fn *ret,
-                                 struct buf *why);
+                                 const struct list **ret_list, struct buf *why);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cli/proxy/sign.h"
 #include "cli/settings/deadlines.h"
 #include "cli/settings/retain.h"
+#include "cli/settings/tools.h"
 #include "proxy/refuse.h"
 #include "proxy/run.h"
 #include "record/notifier.h"
@@ -20,6 +21,9 @@ static const struct opt proxy_opts[] = {
     {0, "max-timeout", "DURATION", "10m", "deadline that progress does not extend; 0: never"},
     {0, "on-hang", "kill|kill-now|cancel", "kill",
      "a server that is silent until a deadline: ask, then kill it; kill it at once; keep it"},
+    {0, "on-repeat", "warn|answer|refuse", "warn",
+     "a call equal to one that failed and may have run: note it, give its late answer, or refuse"},
+    {0, "repeat-window", "DURATION", "10m", "how long such a call is remembered; 0: not at all"},
     {0, "restarts", "N", "3", "restarts allowed within a minute; 0: never restart"},
     {0, "escalate-command", "CMD", NULL,
      "command to run for each escalation file, with its path; no shell"},
@@ -29,6 +33,11 @@ static const struct opt proxy_opts[] = {
      "what to reject: nothing, invalid messages, protocol violations"},
     {0, "check-arguments", "off|warn|reject", "warn",
      "what to do with calls that violate the tool's inputSchema"},
+    {0, "tools", "TOOLS", NULL,
+     "the tools that the client may see and call: names or globs, separated by commas"},
+    {0, "hide-tools", "TOOLS", NULL, "tools that the client must not see or call, likewise"},
+    {0, "read-only", NULL, NULL,
+     "hide tools that the server does not mark readOnlyHint: true"},
     {0, "record", "full|standard|minimal", "standard",
      "what is stored: all but secrets; the same with long content truncated; no message text"},
     {0, "on-record-error", "pass|stop", "pass",
@@ -88,17 +97,30 @@ static int extend_path(const struct settings *s)
     return status;
 }
 
-static int run_proxy(const struct settings *s, struct deadlines *deadlines)
+static int read_tools(const struct settings *s, const char *server, struct tool_rule *ret)
 {
-    char name[SERVER_NAME_MAX];
+    struct buf error = {0};
+    int st = settings_tools(s, server, ret, &error), status = EXIT_FINE;
+    if (st == MI_ENOMEM)
+        status = command_fail(st, &error);
+    else if (st < 0)
+        status = settings_usage(s, "%s", buf_str(&error));
+    buf_close(&error);
+    return status;
+}
+
+static int run_proxy(const struct settings *s, struct deadlines *deadlines, const char *name,
+                     struct tool_rule *tools)
+{
     struct buf url = {0};
     char *vault = settings_vault(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
-    server_name(settings_text(s, "name"), s->operands, name);
     server_url(s->operands, &url);
     deadlines->login = url.n > 0;
+    pid_t recorder = 0;
     struct proxy_config cfg = {
+        .ret_recorder = &recorder,
         .argv = s->operands,
         .vault = vault,
         .name = name,
@@ -109,6 +131,11 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines)
         .check_arguments = settings_is(s, "check-arguments", "off")    ? ARGUMENTS_OFF
                            : settings_is(s, "check-arguments", "warn") ? ARGUMENTS_WARN
                                                                        : ARGUMENTS_REJECT,
+        .tools = tool_rule_exists(tools) ? tools : NULL,
+        .on_repeat = settings_is(s, "on-repeat", "warn")     ? ON_REPEAT_WARN
+                     : settings_is(s, "on-repeat", "answer") ? ON_REPEAT_ANSWER
+                                                             : ON_REPEAT_REFUSE,
+        .repeat_window_us = settings_duration_us(s, "repeat-window"),
         .level = record_level(s),
         .stop_on_record_error = settings_is(s, "on-record-error", "stop"),
         .sync_full = settings_is(s, "sync", "full"),
@@ -128,7 +155,7 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines)
     if (settings_on(s, "verbose"))
         log_set_level(LOG_INFO);
     int status = proxy_run(&cfg);
-    sign_session(s, vault);
+    sign_session(s, vault, recorder);
     buf_close(&url);
     free(vault);
     return status;
@@ -136,17 +163,23 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines)
 
 static int cmd_proxy(const struct settings *s)
 {
+    char name[SERVER_NAME_MAX];
     struct deadlines deadlines = {0};
+    struct tool_rule tools = {0};
     int status;
+    if (s->operands_n > 0)
+        server_name(settings_text(s, "name"), s->operands, name);
     if (s->operands_n == 0)
         status = settings_usage(s, SERVER_PATH_MISSING);
     else if (settings_size(s, "max-message") < 1024)
         status = settings_usage(s, "--max-message: must be at least 1KiB");
     else if (settings_number(s, "restarts") > PROXY_RESTARTS_MAX)
         status = settings_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
-    else if ((status = read_deadlines(s, &deadlines)) == 0 && (status = extend_path(s)) == 0)
-        status = run_proxy(s, &deadlines);
+    else if ((status = read_deadlines(s, &deadlines)) == 0 && (status = extend_path(s)) == 0 &&
+             (status = read_tools(s, name, &tools)) == 0)
+        status = run_proxy(s, &deadlines, name, &tools);
     deadlines_close(&deadlines);
+    tool_rule_close(&tools);
     return status;
 }
 

@@ -11,7 +11,10 @@
 
 #include "cli/settings/config.h"
 
-/* s: the settings of `proxy`; vault: of the session. */
-void sign_session(const struct settings *s, const char *vault);
+#include <sys/types.h>
+
+/* s: the settings of `proxy`; vault: of the session; recorder: its process, if it still stores the end, which is signed
+ * after that. 0: there is none. */
+void sign_session(const struct settings *s, const char *vault, pid_t recorder);
 
 #endif

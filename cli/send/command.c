@@ -129,32 +129,40 @@ static int fail(struct sending *x)
 
 struct asking {
     struct given_list *sets;
-    struct buf *error;
-    int status; /* MI_EINVAL or MI_ENOMEM: the answer cannot be sent */
+    bool refused; /* an answer cannot be sent: nothing more is asked */
+    int status;   /* 0 or MI_ENOMEM */
 };
 
 /* Skips a mark in the name of a member, which --set cannot replace, and truncated texts, which are too long to type. */
 static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
 {
     struct asking *a = ctx;
-    struct buf question = {0}, value = {0};
-    if (a->status < 0 || marks != MARKS_SECRET || marks_of(pointer) != MARKS_NONE)
+    struct buf question = {0}, value = {0}, reason = {0};
+    if (a->status < 0 || a->refused || marks != MARKS_SECRET || marks_of(pointer) != MARKS_NONE)
         return;
     buf_adds(&question, "The secret at ");
     text_visible(&question, pointer);
     buf_adds(&question, " was not recorded (\"");
     text_visible(&question, text_head(raw, RECORDED_SHOWN));
     buf_adds(&question, "\"). Its value: ");
-    if (ask_secret(buf_str(&question), &value))
-        a->status = given_add_text(a->sets, pointer, &value, a->error);
+    int st = ask_secret(buf_str(&question), &value);
+    if (st == 0)
+        st = given_add_text(a->sets, pointer, &value, &reason);
+    else if (st == MI_EFULL)
+        buf_printf(&reason, "it has more than the %zu bytes that can be typed", ASK_SECRET_MAX);
+    a->status = st == MI_ENOMEM ? st : 0;
+    a->refused = st == MI_EFULL || st == MI_EINVAL;
+    if (a->refused)
+        log_error("what was typed cannot be sent: %s", buf_str(&reason));
     buf_close(&question);
     buf_close(&value);
+    buf_close(&reason);
 }
 
 /* Asks at the terminal for each secret that neither the recording nor --set has. */
 static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
 {
-    struct asking a = {&x->sets, error, 0};
+    struct asking a = {.sets = &x->sets};
     size_t given = x->sets.n;
     if (!ask_possible())
         return 0;

@@ -46,6 +46,8 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
                  ? live_open(&p->live, proxied.argv, dir, &p->error)
                  : MI_EINVAL;
     p->talk.server = p->live;
+    if (st == 0)
+        live_is_proxy(p->live);
     proxied_close(&proxied);
     return st;
 }

@@ -97,7 +97,10 @@ void settings_close(struct settings *s)
     redact_close(s->rules);
     s->rules = NULL;
     free(s->gathered);
+    free(s->servers);
     s->gathered = NULL;
+    s->servers = NULL;
+    s->servers_n = s->servers_cap = 0;
     s->operands = NULL;
     buf_close(&s->file);
 }
@@ -109,6 +112,16 @@ const char *settings_each(const struct settings *s, const char *name, size_t *at
 
 const char *settings_text(const struct settings *s, const char *name)
 {
+    return opt_get(&s->set, name);
+}
+
+const char *settings_of_server(const struct settings *s, const char *server, const char *name)
+{
+    if (opt_source(&s->set, name) >= OPT_ENVIRONMENT)
+        return opt_get(&s->set, name);
+    for (size_t i = s->servers_n; i-- > 0;)
+        if (strcmp(s->servers[i].server, server) == 0 && strcmp(s->servers[i].key, name) == 0)
+            return s->servers[i].value;
     return opt_get(&s->set, name);
 }
 

@@ -7,6 +7,8 @@
  *           with `#` or `;` is a comment, and so is the rest of a line after ` ;`.
  *           Section `[retention]` has rules of `prune` that also apply to every proxy (cli/settings/retain.h).
  *           Section `[timeout]` has rules of `proxy --timeout`: a key is WHAT, or `default`.
+ *           Section `[server NAME]` has options of `proxy` for the server with this name in records: tools, hide-tools, read-only.
+ *           They override those of `[proxy]`.
  *           Section `[redact]` has rules of the sanitizer, for every command: they take effect when the
  *           whole file has been read without an error (redact/sanitizer.h).
  * Values    are checked when they are read (cli/settings/value.h), whatever their source, so the functions that
@@ -25,11 +27,18 @@ struct redact;
 
 enum { RETAIN_OLDER, RETAIN_LAST, RETAIN_SIZE, RETAIN_RULES }; /* older-than, keep-last, max-size */
 
+/* A key of a section `[server NAME]`; all borrowed. */
+struct server_setting {
+    const char *server, *key, *value;
+};
+
 struct settings {
     const struct command *command;
     const struct command *const *commands; /* of the program; ended by NULL */
     struct opt_set set;
     const char *retention[RETAIN_RULES]; /* of section [retention]; borrowed; NULL: not set */
+    struct server_setting *servers;      /* owned */
+    size_t servers_n, servers_cap;
     const char *ship_url;                /* of section [ship]; borrowed; NULL: not set */
     bool ship_minimal; /* [ship] has `level = minimal`, which an option cannot loosen */
     char **operands;   /* ended by NULL. With server_command: the server's argv, within our own */
@@ -59,6 +68,8 @@ void settings_close(struct settings *s);
 bool settings_has(const struct settings *s, const char *name); /* whether the command has it */
 const char *settings_text(const struct settings *s,
                           const char *name); /* NULL: no value, no default */
+/* The same for an option that `[server NAME]` may have, of the server with this name. */
+const char *settings_of_server(const struct settings *s, const char *server, const char *name);
 /* The values of an option that may be given several times, weaker sources first (base/opt.h). */
 const char *settings_each(const struct settings *s, const char *name, size_t *at);
 bool settings_is(const struct settings *s, const char *name, const char *word);

@@ -1,5 +1,6 @@
 #include "cli/settings/file.h"
 
+#include "base/grow.h"
 #include "base/nearest.h"
 #include "cli/settings/paths.h"
 #include "cli/settings/value.h"
@@ -61,8 +62,10 @@ static int set_option(struct settings *s, const struct command *c, const struct 
     return st;
 }
 
+#define SERVER_SECTION "server" /* NAME follows */
+
 /* Sections that are not those of a command. */
-static const char *const sections[] = {"timeout", "retention", "redact"};
+static const char *const sections[] = {"timeout", "retention", "redact", SERVER_SECTION};
 
 /* A section of a command, or "": every command that has such an option. */
 static int take_option(struct settings *s, const char *section, const char *key, const char *value,
@@ -147,6 +150,52 @@ static int take_ship(struct settings *s, const char *key, const char *value, str
     return st;
 }
 
+/* The NAME of `[server NAME]`, trimmed; "": it is missing. NULL: another section. */
+static const char *server_of(const char *section)
+{
+    size_t n = strlen(SERVER_SECTION);
+    if (strncmp(section, SERVER_SECTION, n) != 0 ||
+        (section[n] != '\0' && !isspace((unsigned char)section[n])))
+        return NULL;
+    for (section += n; isspace((unsigned char)*section);)
+        section++;
+    return section;
+}
+
+/* `[server NAME]`: kept as text. */
+static int take_server(struct settings *s, const char *server, const char *key, const char *value,
+                       struct buf *why)
+{
+    static const char *const keys[] = {"tools", "hide-tools", "read-only"};
+    struct nearest near = nearest_to(key);
+    struct opt_set scratch;
+    size_t i = 0;
+    for (; i < MI_COUNT(keys) && strcmp(key, keys[i]) != 0; i++)
+        nearest_try(&near, keys[i]);
+    if (server[0] == '\0') {
+        buf_adds(why, "expected '[server NAME]' with the name of a server, as `mcp-interposer "
+                      "sessions` shows it");
+        return MI_EINVAL;
+    }
+    if (i == MI_COUNT(keys))
+        return unknown(why, "unknown key", key, near.best);
+    const struct command *proxy = command_find(s->commands, "proxy");
+    int st = check(option_of(s, "proxy", key), value, why);
+    if (st < 0)
+        return st;
+    opt_open(&scratch, proxy->table);
+    st = opt_config(&scratch, key, value); /* flags are checked there */
+    if (st < 0)
+        buf_adds(why, buf_str(&scratch.error));
+    else if (!GROW(s->servers, s->servers_n, s->servers_cap))
+        st = MI_ENOMEM;
+    else
+        s->servers[s->servers_n++] =
+            (struct server_setting){server, keys[i], opt_get(&scratch, key)};
+    opt_close(&scratch);
+    return st;
+}
+
 /* `[redact]`: the user's rules of the sanitizer. */
 static int take_redact(struct settings *s, const char *key, const char *value, struct buf *why)
 {
@@ -197,7 +246,7 @@ static int take_line(struct settings *s, const char **section, char *line, struc
     }
     *end = '\0';
     if (line[0] == '[') {
-        *section = line + 1;
+        *section = trim(line + 1);
         return 0;
     }
     char *key = trim(line);
@@ -210,7 +259,9 @@ static int take_line(struct settings *s, const char **section, char *line, struc
         return take_redact(s, key, value, why);
     if (strcmp(*section, "ship") == 0)
         return take_ship(s, key, value, why);
-    return take_option(s, *section, key, value, why);
+    const char *server = server_of(*section);
+    return server != NULL ? take_server(s, server, key, value, why)
+                          : take_option(s, *section, key, value, why);
 }
 
 static int take_text(struct settings *s, const char *path, char *text, struct buf *error)

@@ -39,7 +39,7 @@ static const struct guess options[] = {
     {"error|errors", "`--failed` selects failed calls, in `sessions`, `show`, `tail`, `stats`, `search`, `check` and `export`"},
     {"took|took-over|longer-than", "`--slow` selects calls that took at least this long: --slow 1s"},
     {"follow", "`tail` follows the messages"},
-    {"from|host|user", "only commands that print read a store: `sessions`, `show`, `tail`, `search`, `stats`, `tools`, `diff`, `export`"},
+    {"from|host|user", "only some commands read a store: `sessions`, `show`, `tail`, `search`, `stats`, `tools`, `check`, `diff`, `export`, `ui`"},
     {"color|colour|no-color|no-colour", "colours are used on a terminal only, and not with `NO_COLOR=1` in the environment"},
 };
 /* clang-format on */

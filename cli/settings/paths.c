@@ -84,7 +84,7 @@ char *path_user_config(const char *below)
     return resolve(NULL, "XDG_CONFIG_HOME", ".config", below);
 }
 
-static bool is_program(const char *path)
+bool path_is_program(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
@@ -96,7 +96,7 @@ char *path_search(const char *list, const char *program, const char **rest)
         size_t n = strcspn(p, ":");
         char *path;
         if (n > 0 && p[0] == '/' && asprintf(&path, "%.*s/%s", (int)n, p, program) >= 0) {
-            bool found = is_program(path);
+            bool found = path_is_program(path);
             free(path);
             if (found) {
                 *rest = p + n + (p[n] == ':');

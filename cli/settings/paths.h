@@ -28,6 +28,8 @@ char *path_home(const char *below);
 char *path_user_config(const char *below);
 /* The first directory of a list such as PATH that has this program; NULL: none. *rest: the list after it. */
 char *path_search(const char *list, const char *program, const char **rest);
+/* Whether it is a file that can be executed. */
+bool path_is_program(const char *path);
 /* Whether PATH leads to a program of this name. */
 bool path_has_program(const char *program);
 /* Where a document of docs/ is found, for messages: as `make install` installs it, in share/doc next to the bin of this

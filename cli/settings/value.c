@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "base/when.h"
+#include "wire/mcp/tool_rule.h"
 
 #include <ctype.h>
 
@@ -68,6 +69,8 @@ bool value_check(const struct opt *o, const char *value, struct buf *error)
         ok = value[0] != '\0';
         what = "path", use = "a path that is not empty";
     }
+    if (strcmp(o->arg, "TOOLS") == 0)
+        return tool_rule_check(value, error) == 0;
     if (!ok)
         buf_printf(error, "invalid %s '%s': use %s", what, value, use);
     return ok;

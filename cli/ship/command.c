@@ -38,6 +38,8 @@ static const struct opt to_options[] = {
     {0, "deadline", "DURATION", NULL,
      "with --once: give up after this time; until then, try again"},
     {0, "level", "full|minimal", "full", "minimal: send no bodies of messages"},
+    {0, "content", NULL, NULL, "to a collector: spans have arguments and results, too"},
+    {0, "notifications", NULL, NULL, "to a collector: notifications are spans, too"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -50,9 +52,9 @@ const struct command ship_to = {
              "postgresql://laptop-7@db.example/fleet, in which `ship init` was run and this\n"
              "role was added as a device; every message is stored there exactly once.\n"
              "Or it is that of an OpenTelemetry collector: otlp+http://HOST:4318 or\n"
-             "otlp+https://HOST gets calls, findings and events as spans, logs and a metric,\n"
-             "at least once, without arguments and results; headers are read from\n"
-             "OTEL_EXPORTER_OTLP_HEADERS.\n"
+             "otlp+https://HOST gets calls, findings and events as spans, logs and metrics,\n"
+             "at least once, without arguments and results unless --content is given;\n"
+             "headers are read from OTEL_EXPORTER_OTLP_HEADERS.\n"
              "Without --once it follows the vault until it is stopped, waits for the first\n"
              "recording if there is none yet, and tries again while the other side cannot be\n"
              "reached.\n"

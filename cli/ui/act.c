@@ -18,6 +18,20 @@ static void toggle(struct ui *u, const struct view_ops *v)
         stack_open(u, v);
 }
 
+/* Shows the list after the one that is shown, or the first. */
+static int next_list(struct ui *u)
+{
+    const struct list *shown = list_view_list(u), *const *next = lists;
+    for (size_t i = 0; shown != NULL && lists[i + 1] != NULL; i++)
+        if (lists[i] == shown)
+            next = &lists[i + 1];
+    if (shown != NULL)
+        stack_close(u);
+    if (*next == &list_escalations)
+        return problems_open(u);
+    return list_view_open(u, *next == &list_cost ? &plain_list_view : &list_view, *next);
+}
+
 /* What a key means where the view has no meaning of its own for it. */
 static int common_key(struct ui *u, enum action x)
 {
@@ -32,18 +46,27 @@ static int common_key(struct ui *u, enum action x)
         toggle(u, &help_view);
     else if (x == ACTION_OVERVIEW)
         toggle(u, &overview_view);
-    else if (x == ACTION_SERVERS && v == &servers_view)
+    else if (x == ACTION_SERVERS && list_view_list(u) == &list_running)
         stack_close(u);
     else if (x == ACTION_SERVERS)
-        return servers_open(u);
+        return list_view_open(u, &list_view, &list_running);
     else if (x == ACTION_PROBLEMS && v == &problems_view)
         stack_close(u);
     else if (x == ACTION_PROBLEMS)
         return problems_open(u);
+    else if (x == ACTION_FOLD) /* the space bar */
+        return v->move(u, MOVE_PAGE, 1);
+    else if (x == ACTION_GO)
+        ask(u, ASK_GO, "");
+    else if (x == ACTION_LISTS)
+        return next_list(u);
     else if (x == ACTION_REPAINT)
         screen_repaint();
     else if (x == ACTION_SEARCH && v->search != NULL)
         ask(u, ASK_SEARCH, u->search);
+    else if ((x == ACTION_NEXT_MATCH || x == ACTION_PREVIOUS_MATCH) && v->search != NULL &&
+             u->search[0] == '\0')
+        ui_say(u, "/ begins a search");
     else if ((x == ACTION_NEXT_MATCH || x == ACTION_PREVIOUS_MATCH) && v->search != NULL)
         v->search(u, x == ACTION_NEXT_MATCH);
     else
@@ -51,7 +74,17 @@ static int common_key(struct ui *u, enum action x)
     return 0;
 }
 
-int act(struct ui *u, const struct press *p)
+/* A click on a key in the footer is that key. */
+static enum action action_of(const struct ui *u, const struct press *p)
+{
+    for (size_t i = 0; i < u->hints_n; i++)
+        if (p->key == PRESS_CLICK && p->y + 1 == u->height && p->x >= u->hint[i].x &&
+            p->x < u->hint[i].x + u->hint[i].width)
+            return u->hint[i].action;
+    return keys_action(p->key);
+}
+
+static int press(struct ui *u, const struct press *p)
 {
     u->dirty = true;
     if (u->asking != ASK_NOTHING) /* a pasted line break does not answer */
@@ -63,13 +96,40 @@ int act(struct ui *u, const struct press *p)
         return 0;
     }
     const struct view_ops *v = stack_top(u)->view;
-    enum action x = keys_action(p->key);
-    if (v->mouse != NULL && press_is_mouse(p))
+    enum action x = action_of(u, p);
+    bool moves = x >= ACTION_UP && x <= ACTION_LAST;
+    /* The cursor may pass sessions of a store; any other key is for the one on which it is. */
+    int st = moves && u->focus == PANE_SESSIONS ? 0 : late_choose(u, true);
+    if (st < 0)
+        return st;
+    if (x == ACTION_NONE && p->key == PRESS_CLICK && v->mouse == NULL)
+        return 0;
+    if (x == ACTION_NONE && v->mouse != NULL && press_is_mouse(p))
         return v->mouse(u, p);
     if (p->key == PRESS_WHEEL_UP || p->key == PRESS_WHEEL_DOWN)
         return v->move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
-    if (x >= ACTION_UP && x <= ACTION_LAST)
+    if (moves)
         return v->move(u, motions[x].motion, motions[x].by);
-    int st = v->key(u, x);
+    if (p->key >= '1' && p->key <= '9') { /* the number of a line, as in tig */
+        ask(u, ASK_GO, "");
+        return ask_press(u, p->key);
+    }
+    const char *lacks = central_lacks(u, x);
+    if (lacks != NULL) {
+        ui_complain(u, "%s", lacks);
+        return 0;
+    }
+    st = v->key(u, x);
     return st == VIEW_UNKNOWN ? common_key(u, x) : st;
+}
+
+int act(struct ui *u, const struct press *p)
+{
+    bool detail = u->focus == PANE_DETAIL;
+    int st = press(u, p);
+    if (u->focus == PANE_DETAIL) /* what is read there does not change */
+        list_stay(u);
+    else if (detail && list_place(u) + 1 == list_n(u))
+        list_go(u, list_place(u)); /* the last row is followed again */
+    return st;
 }

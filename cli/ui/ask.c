@@ -3,7 +3,9 @@
 
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 void ask(struct ui *u, enum asking what, const char *text)
@@ -34,10 +36,10 @@ void ask_file(struct ui *u, bool call)
     if (safe.n > 0 && (safe.p[0] == '-' || safe.p[0] == '.'))
         safe.p[0] = '_';
     if (call)
-        snprintf(name, sizeof name, "%s-%lld-%lld.jsonl", buf_str(&safe), (long long)s->id,
+        snprintf(name, sizeof name, "%s-%lld-%lld.jsonl", buf_str(&safe), (long long)s->number,
                  (long long)row.seq);
     else
-        snprintf(name, sizeof name, "%s-%lld.jsonl", buf_str(&safe), (long long)s->id);
+        snprintf(name, sizeof name, "%s-%lld.jsonl", buf_str(&safe), (long long)s->number);
     buf_close(&safe);
     ask(u, call ? ASK_EXPORT_CALL : ASK_EXPORT, name);
 }
@@ -68,6 +70,29 @@ static int set_filter(struct ui *u, const char *text)
     return 0;
 }
 
+/* `:q` and `:q!` quit, as in vi. */
+static int go_to(struct ui *u, const char *to)
+{
+    const struct view_ops *v = stack_top(u)->view;
+    char *end;
+    long n = strtol(to, &end, 10);
+    if (to[0] == '\0')
+        return 0;
+    if (strcmp(to, "q") == 0 || strcmp(to, "q!") == 0) {
+        u->quit = true;
+        return 0;
+    }
+    int st = v->go != NULL ? v->go(u, to) : VIEW_UNKNOWN;
+    if (st != VIEW_UNKNOWN)
+        return st;
+    if (*end != '\0' || n < 1 || n > INT_MAX) {
+        ui_complain(u, "':%s' is not a number from 1", to);
+        return 0;
+    }
+    st = v->move(u, MOVE_FIRST, -1);
+    return st == 0 ? v->move(u, MOVE_ROWS, (int)n - 1) : st;
+}
+
 static bool is_yes(const char *text)
 {
     return strcmp(text, "y") == 0 || strcmp(text, "yes") == 0;
@@ -81,8 +106,11 @@ static int answered(struct ui *u, enum asking what, const char *text)
     case ASK_SEARCH:
         if (text[0] != '\0')
             snprintf(u->search, sizeof u->search, "%s", text);
-        seek_text(u, true);
+        if (u->search[0] != '\0')
+            stack_top(u)->view->search(u, true);
         return 0;
+    case ASK_GO:
+        return go_to(u, text);
     case ASK_EXPORT:
     case ASK_EXPORT_CALL:
         return export_to(u, text, what == ASK_EXPORT_CALL, false);
@@ -102,6 +130,7 @@ static int answered(struct ui *u, enum asking what, const char *text)
     case ASK_YES_NO:
         return is_yes(text) ? u->yes(u) : 0;
     case ASK_NOTHING:
+    case ASKINGS:
         break;
     }
     return 0;
@@ -116,8 +145,14 @@ int ask_press(struct ui *u, int key)
         u->asking = ASK_NOTHING;
         return answered(u, what, key == 'y' ? "y" : "n");
     }
+    bool older = key == PRESS_UP || key == PRESS_CTRL('p');
+    if (older || key == PRESS_DOWN || key == PRESS_CTRL('n')) {
+        prompt_recall(&u->prompt, &u->history[what], older);
+        return 0;
+    }
     switch (prompt_press(&u->prompt, key)) {
     case PROMPT_DONE:
+        prompt_keep(&u->history[what], u->prompt.text);
         u->asking = ASK_NOTHING;
         buf_clear(&u->message);
         u->alarm = false;

@@ -143,8 +143,6 @@ static int beside_key(struct ui *u, enum action x)
 {
     struct beside *c = &u->beside;
     switch (x) {
-    case ACTION_FOLD: /* the space bar */
-        return beside_move(u, MOVE_PAGE, 1);
     case ACTION_LEFT:
     case ACTION_RIGHT:
         c->from = x == ACTION_RIGHT ? c->from + 8 : c->from - size_min(c->from, 8);

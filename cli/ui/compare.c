@@ -18,11 +18,14 @@ struct compare {
     struct diff *diff;                 /* owned */
     struct result result;              /* owned */
     struct result_counts counts;
-    uint32_t *row;  /* owned; the rows that differ */
-    size_t n, rows; /* rows: all of them */
-    bool every;     /* show all rows */
+    uint32_t *row;       /* owned; the rows that differ */
+    size_t n, rows;      /* rows: all of them */
+    uint32_t looked;     /* rows that were looked at */
+    bool aligned, whole; /* the rows are known; all of them were looked at */
+    bool every;          /* show all rows */
     struct cursor cursor;
     size_t at;
+    int64_t session[DIFF_SIDES]; /* 0: it is not one of u->q */
 };
 
 static void compare_close(struct ui *u)
@@ -52,8 +55,9 @@ static int open_session(struct ui *u, struct query *q, const struct query_sessio
     struct buf *title = &u->compare->title[side];
     char started[CLOCK_TEXT_MAX]; /* before the name, which may be cut */
     clock_local_text(s->started_at_us, started);
-    buf_printf(title, "%lld  %s  ", (long long)s->id, started);
+    buf_printf(title, "%lld  %s  ", (long long)s->number, started);
     buf_slice_add(title, s->name);
+    u->compare->session[side] = q == u->q ? s->id : 0;
     return source_open_session(&u->compare->source[side], q, s, error);
 }
 
@@ -96,24 +100,6 @@ static int open_other(struct ui *u, const char *ref, struct buf *error)
     return st == 0 ? open_session(u, q, &s, DIFF_A, error) : st;
 }
 
-static int look_at_all(struct compare *c)
-{
-    c->rows = diff_rows(c->diff);
-    c->row = calloc(c->rows + 1, sizeof *c->row);
-    if (c->row == NULL)
-        return MI_ENOMEM;
-    for (uint32_t i = 0; i < c->rows; i++) {
-        int st = result_look(&c->result, c->diff, i);
-        if (st < 0)
-            return st;
-        result_count(&c->counts, &c->result);
-        if (c->result.change != RESULT_SAME)
-            c->row[c->n++] = i;
-    }
-    c->every = c->n == 0;
-    return 0;
-}
-
 int compare_open(struct ui *u, const char *ref)
 {
     static const struct diff_rules rules = {.canon = {.across = true}};
@@ -127,12 +113,7 @@ int compare_open(struct ui *u, const char *ref)
     if (st == 0)
         st = open_session(u, u->q, ui_session(u), DIFF_B, &error);
     if (st == 0)
-        st = diff_open(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules, &error);
-    if (st == 0) {
-        st = look_at_all(c);
-        if (st < 0)
-            buf_adds(&error, diff_error(c->diff));
-    }
+        st = diff_begin(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules);
     if (st < 0) {
         ui_complain(u, "cannot compare: %s", error.n > 0 ? buf_str(&error) : "out of memory");
         compare_close(u);
@@ -143,11 +124,58 @@ int compare_open(struct ui *u, const char *ref)
     return 0;
 }
 
+/* ---- reading ---- */
+
+bool compare_reads(const struct ui *u)
+{
+    return u->compare != NULL && !u->compare->whole;
+}
+
+static int read_calls(struct compare *c)
+{
+    int st = diff_step(c->diff, &c->aligned);
+    if (st < 0 || !c->aligned)
+        return st;
+    c->rows = diff_rows(c->diff);
+    c->row = calloc(c->rows + 1, sizeof *c->row);
+    return c->row != NULL ? 0 : MI_ENOMEM;
+}
+
+static int look_at_row(struct compare *c)
+{
+    c->whole = c->looked == c->rows;
+    c->every = c->whole && c->n == 0;
+    if (c->whole)
+        return 0;
+    int st = result_look(&c->result, c->diff, c->looked);
+    result_count(&c->counts, &c->result);
+    if (st == 0 && c->result.change != RESULT_SAME)
+        c->row[c->n++] = c->looked;
+    c->looked++;
+    return st;
+}
+
+int compare_step(struct ui *u)
+{
+    struct compare *c = u->compare;
+    int64_t until_us = clock_mono_us() + STEP_US;
+    int st = 0;
+    while (st == 0 && !c->whole && clock_mono_us() < until_us)
+        st = c->aligned ? look_at_row(c) : read_calls(c);
+    u->stale = true;
+    u->dirty |= c->whole;
+    if (st < 0) {
+        ui_complain(u, "cannot compare: %s", diff_error(c->diff));
+        stack_drop(u, &compare_view);
+    }
+    return 0;
+}
+
 /* ---- keys ---- */
 
 static size_t shown_rows(const struct compare *c)
 {
-    return c->every ? c->rows : c->n;
+    return !c->whole ? 0 : c->every ? c->rows : c->n;
 }
 
 static uint32_t row_at(const struct compare *c, size_t at)
@@ -155,18 +183,18 @@ static uint32_t row_at(const struct compare *c, size_t at)
     return c->every ? (uint32_t)at : c->row[at];
 }
 
-/* Shows the call of the chosen session. */
-static void open_call(struct ui *u)
+/* Shows the call of the chosen session or, if only the other one has it, that one. */
+static int open_call(struct ui *u)
 {
     struct compare *c = u->compare;
     struct align_row row = diff_row(c->diff, row_at(c, c->at));
-    if (row.b == ALIGN_NONE) {
+    enum diff_side side = row.b != ALIGN_NONE ? DIFF_B : DIFF_A;
+    if (c->session[side] == 0) {
         ui_say(u, "only the other recording has this call");
-        return;
+        return 0;
     }
-    int64_t seq = (int64_t)diff_call(c->diff, DIFF_B, row.b).seq;
-    stack_open_main(u, PANE_DETAIL);
-    list_go(u, list_find(u, seq));
+    return feed_open_call(u, c->session[side],
+                          (int64_t)diff_call(c->diff, side, side == DIFF_B ? row.b : row.a).seq);
 }
 
 static int compare_move(struct ui *u, enum motion m, int by)
@@ -176,14 +204,37 @@ static int compare_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
+/* For a method, a tool or a target. */
+static void compare_search(struct ui *u, bool forward)
+{
+    struct compare *c = u->compare;
+    struct line_seek s = {.forward = forward, .from = c->at};
+    for (size_t i = 0; i < shown_rows(c); i++) {
+        struct align_row row = diff_row(c->diff, row_at(c, i));
+        const uint32_t index[DIFF_SIDES] = {row.a, row.b};
+        cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
+        for (enum diff_side side = 0; side < DIFF_SIDES; side++)
+            if (index[side] != ALIGN_NONE) {
+                struct diff_call call = diff_call(c->diff, side, index[side]);
+                cells_add(&u->cells, CELLS_PLAIN, call.method);
+                cells_blank(&u->cells, 1);
+                cells_add(&u->cells, CELLS_PLAIN, call.target);
+                cells_blank(&u->cells, 1);
+            }
+        line_seek_look(u, &s, i);
+    }
+    size_t found = line_seek_end(u, &s);
+    c->at = found > 0 ? found - 1 : c->at;
+}
+
 static int compare_key(struct ui *u, enum action x)
 {
     struct compare *c = u->compare;
-    if (x == ACTION_MODE) {
+    if (x == ACTION_MODE && c->whole) {
         c->every = !c->every;
         c->at = 0;
     } else if (x == ACTION_OPEN && shown_rows(c) > 0) {
-        open_call(u);
+        return open_call(u);
     } else if (x == ACTION_DIFF) {
         stack_close(u);
     } else {
@@ -300,7 +351,7 @@ static int draw_rows(struct ui *u, const struct area *a)
         if (st < 0)
             return st;
         row_cells(u, &c->result, a->width);
-        draw_line(u, a, i, top + i == c->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
+        draw_found(u, a, i, top + i == c->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }
     return 0;
 }
@@ -313,6 +364,10 @@ static int compare_draw(struct ui *u, const struct area *a)
     struct area title = {a->x, a->y + 1, a->width, 1};
     struct area list = {a->x, a->y + 2, a->width, a->height - below - 2};
     struct area rest = {a->x, list.y + list.height, a->width, below};
+    if (!c->whole) {
+        draw_caption(u, a, u->focus, "compare: reading...");
+        return 0;
+    }
     draw_caption(u, a, u->focus,
                  "compare: %llu changed, %llu moved, %llu missing, %llu added, %llu the same%s",
                  (unsigned long long)n[RESULT_CHANGED], (unsigned long long)n[RESULT_MOVED],
@@ -342,6 +397,7 @@ static const struct view_ops compare_view = {
     .draw = compare_draw,
     .move = compare_move,
     .key = compare_key,
+    .search = compare_search,
     .close = compare_close,
     .hints = {hints},
 };

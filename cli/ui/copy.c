@@ -11,9 +11,11 @@ static bool selected_text(struct ui *u, enum detail_copy what, struct buf *b, st
         buf_adds(name, "the UID");
         buf_slice_add(b, ui_session(u)->uid);
     } else if (u->focus == PANE_LIST) {
-        buf_adds(name, "the message");
-        if (show_selected(u, s->columns != 0 ? s->columns : 80) == 0 && s->subject.messages_n > 0)
-            buf_slice_add(b, s->message[0].body);
+        bool shown = show_selected(u, s->columns != 0 ? s->columns : 80) == 0, message;
+        message = shown && s->subject.messages_n > 0;
+        buf_adds(name, message ? "the message" : "the event");
+        if (shown)
+            buf_slice_add(b, message ? s->message[0].body : s->subject.post_mortem);
     } else if (s->doc == NULL || detail_copy(s->doc, s->at, what, b) < 0) {
         ui_complain(u, "this line has no such text");
     } else if (what == DETAIL_COPY_BODY) {
@@ -21,6 +23,8 @@ static bool selected_text(struct ui *u, enum detail_copy what, struct buf *b, st
     } else {
         buf_adds(name, what == DETAIL_COPY_VALUE ? "the value" : "the pointer");
     }
+    if (b->n == 0 && u->message.n == 0)
+        ui_complain(u, "there is no text here");
     return b->n > 0;
 }
 

@@ -35,7 +35,7 @@ static void add_state(struct ui *u)
                   live                       ? CELLS_GOOD
                   : u->state == SESSION_DIED ? CELLS_BAD
                                              : CELLS_DIM,
-                  buf_slice(&u->scratch));
+                  draw_scratch(u));
 }
 
 /* The chosen session: its state, its calls and how long they took. */
@@ -115,6 +115,8 @@ static const char *question_of(enum asking what)
         return "filter: ";
     case ASK_SEARCH:
         return "/";
+    case ASK_GO:
+        return ":";
     case ASK_EXPORT_CALL:
         return "write the call to: ";
     case ASK_EXPORT:
@@ -127,6 +129,7 @@ static const char *question_of(enum asking what)
         return "the file exists; replace it? (y/n) ";
     case ASK_YES_NO: /* draw_prompt() */
     case ASK_NOTHING:
+    case ASKINGS:
         break;
     }
     return "";
@@ -153,6 +156,8 @@ static void add_hint(struct ui *u, enum action x, const char *what)
     struct slice key = keys_name(x);
     if (u->cells.column + key.n + strlen(what) + 3 > u->width)
         return;
+    if (u->hints_n < HINTS_MAX)
+        u->hint[u->hints_n++] = (struct hint_place){u->cells.column, key.n + strlen(what) + 3, x};
     cells_blank(&u->cells, 1);
     cells_add(&u->cells, CELLS_FOLD, key);
     cells_addf(&u->cells, CELLS_DIM, " %s ", what);
@@ -167,7 +172,8 @@ static void draw_hints(struct ui *u, const struct area *a)
     add_hint(u, ACTION_HELP, "help");
     add_hint(u, ACTION_LEAVE, first ? "quit" : "back");
     for (; h != NULL && h->action != ACTION_NONE; h++)
-        add_hint(u, h->action, h->text);
+        if (central_lacks(u, h->action) == NULL)
+            add_hint(u, h->action, h->text);
     draw_line(u, a, 0, SCREEN_NORMAL);
 }
 
@@ -194,6 +200,7 @@ static void draw_message(struct ui *u, size_t below)
 static void draw_footer(struct ui *u)
 {
     struct area a = {0, u->height - 1, u->width, 1};
+    u->hints_n = 0;
     if (u->asking != ASK_NOTHING)
         draw_prompt(u, &a);
     else if (u->message.n == 0)
@@ -220,7 +227,9 @@ int draw(struct ui *u)
     draw_header(u);
     struct area all = {0, u->panes.header, u->width, u->height - u->panes.header - 1};
     int st = stack_top(u)->view->draw(u, &all);
+    if (st < 0)
+        return st; /* the picture before stays */
     draw_footer(u);
     screen_show();
-    return st < 0 ? st : u->cells.failed ? MI_ENOMEM : 0;
+    return u->cells.failed ? MI_ENOMEM : 0;
 }

@@ -8,7 +8,21 @@
 
 void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
 {
+    cells_ellipsis(&u->cells);
     screen_put(a->x, a->y + line, a->width, kind, &u->cells);
+}
+
+void draw_found(struct ui *u, const struct area *a, size_t line, enum screen_line kind)
+{
+    if (u->search[0] != '\0')
+        cells_mark(&u->cells, slice_of(u->search));
+    draw_line(u, a, line, kind);
+}
+
+struct slice draw_scratch(struct ui *u)
+{
+    u->cells.failed |= u->scratch.failed;
+    return buf_slice(&u->scratch);
 }
 
 void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t width,
@@ -46,38 +60,40 @@ void draw_duration(struct ui *u, enum cells_style style, int64_t us, size_t widt
                DRAW_RIGHT);
 }
 
-static void draw_value(struct ui *u, const struct column *c, const struct column_value *v)
+enum cells_style draw_style(enum out_style style)
 {
-    switch (c->type) {
-    case COLUMN_NUMBER:
-        buf_clear(&u->scratch);
-        if (v->n >= 0)
-            buf_int(&u->scratch, v->n);
-        draw_field(u, v->n > 0 ? c->style : CELLS_DIM, buf_slice(&u->scratch), c->width,
-                   DRAW_RIGHT);
-        break;
-    case COLUMN_DURATION:
-        draw_duration(u, c->style, v->n, c->width);
-        break;
-    case COLUMN_TEXT:
-        draw_field(u, v->style, v->text, c->width, DRAW_RIGHT);
-        break;
-    }
+    static const enum cells_style styles[] = {
+        [OUT_PLAIN] = CELLS_PLAIN, [OUT_DIM] = CELLS_DIM,    [OUT_BOLD] = CELLS_PLAIN,
+        [OUT_RED] = CELLS_BAD,     [OUT_GREEN] = CELLS_GOOD, [OUT_YELLOW] = CELLS_WAIT,
+        [OUT_CYAN] = CELLS_LABEL,
+    };
+    return styles[style];
 }
 
-void draw_columns(struct ui *u, const struct column *columns, struct slice name,
-                  const struct column_value *values)
+static bool is_shown(const struct ui *u, const struct show_list *l, const struct show_column *c)
 {
-    size_t left = u->cells.width - size_min(u->cells.column, u->cells.width), taken = 0;
-    for (const struct column *c = columns; c->title != NULL; c++)
-        taken += u->cells.width >= c->from ? c->width : 0;
-    draw_field(u, values != NULL ? CELLS_PLAIN : CELLS_LABEL, name, left > taken ? left - taken : 1,
-               DRAW_LEFT);
-    for (const struct column *c = columns; c->title != NULL; c++) {
-        if (u->cells.width >= c->from && values != NULL)
-            draw_value(u, c, &values[c - columns]);
-        else if (u->cells.width >= c->from)
-            draw_field(u, CELLS_LABEL, slice_of(c->title), c->width, DRAW_RIGHT);
+    return show_has(l, c) && c->ui.title != NULL && u->cells.width >= c->ui.from;
+}
+
+void draw_columns(struct ui *u, const struct show_list *l, const void *row)
+{
+    const struct show_column *end = l->column + l->n;
+    size_t left = u->cells.width - size_min(u->cells.column, u->cells.width);
+    bool first = true; /* it takes what the others leave */
+    for (const struct show_column *c = l->column; c < end; c++)
+        left -= is_shown(u, l, c) ? size_min(c->ui.width, left) : 0;
+    for (const struct show_column *c = l->column; c < end; c++) {
+        if (!is_shown(u, l, c))
+            continue;
+        buf_clear(&u->scratch);
+        enum out_style style = row != NULL ? show_cell(&u->scratch, c, row) : OUT_CYAN;
+        struct slice text = row != NULL ? draw_scratch(u) : slice_of(c->ui.title);
+        bool none = slice_is(text, "-") || slice_is(text, "0");
+        size_t gap = first || show_is_number(c) ? 0 : 2;
+        cells_blank(&u->cells, gap);
+        draw_field(u, none ? CELLS_DIM : draw_style(style), text,
+                   c->ui.width - gap + (first ? left : 0), first ? DRAW_LEFT : DRAW_RIGHT);
+        first = false;
     }
 }
 

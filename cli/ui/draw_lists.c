@@ -14,16 +14,6 @@ static const char *mark(const struct ui *u, const char *utf8, const char *ascii)
     return u->ascii ? ascii : utf8;
 }
 
-static enum cells_style style_of(enum out_style style)
-{
-    static const enum cells_style styles[] = {
-        [OUT_PLAIN] = CELLS_PLAIN, [OUT_DIM] = CELLS_DIM,    [OUT_BOLD] = CELLS_PLAIN,
-        [OUT_RED] = CELLS_BAD,     [OUT_GREEN] = CELLS_GOOD, [OUT_YELLOW] = CELLS_WAIT,
-        [OUT_CYAN] = CELLS_LABEL,
-    };
-    return styles[style];
-}
-
 static enum screen_line line_kind(const struct ui *u, enum pane pane, bool selected)
 {
     return !selected ? SCREEN_NORMAL : u->focus == pane ? SCREEN_CHOSEN : SCREEN_MARKED;
@@ -38,67 +28,75 @@ static void empty_line(struct ui *u, const struct area *a, size_t line, const ch
 
 /* ---- sessions ---- */
 
-/* "17:59:01" on the same day, else "11-22". */
-static void start_text(int64_t started_at_us, char ret[CLOCK_TEXT_MAX])
-{
-    char now[CLOCK_TEXT_MAX], at[CLOCK_TEXT_MAX];
-    clock_local_text(clock_wall_us(), now);
-    clock_local_text(started_at_us, at);
-    bool today = strncmp(now, at, 10) == 0;
-    bool this_year = strncmp(now, at, 4) == 0;
-    snprintf(ret, CLOCK_TEXT_MAX, "%.*s",
-             today       ? 5
-             : this_year ? 5
-                         : 10,
-             today       ? at + 11
-             : this_year ? at + 5
-                         : at);
-}
-
-static const struct column session_columns[] = {
-    {"began", 8, 0, COLUMN_TEXT, CELLS_DIM},
-    {"lasted", 8, 44, COLUMN_DURATION, CELLS_DIM},
-    {"failed", 7, 36, COLUMN_NUMBER, CELLS_BAD},
-    {"msgs", 7, 0, COLUMN_NUMBER, CELLS_NUMBER},
-    {0},
+struct pane_line {
+    struct slice server, client, host;
+    int64_t began_at_us, lasted_us, failed, messages;
 };
 
-/* r NULL: the titles. */
-static void session_cells(struct ui *u, const struct area *a, const struct session_row *r)
+/* "17:59" on the same day, else "11-22". */
+static void began_text(struct buf *b, const void *row, struct cell v)
 {
-    char start[CLOCK_TEXT_MAX];
+    struct clock_text now = clock_local(clock_wall_us()), at = clock_local(v.number);
+    (void)row;
+    if (strncmp(now.s, at.s, 10) == 0)
+        buf_add(b, at.s + 11, 5);
+    else if (strncmp(now.s, at.s, 4) == 0)
+        buf_add(b, at.s + 5, 5);
+    else
+        buf_add(b, at.s, 10);
+}
+
+/* clang-format off */
+#define OF_STORE 1u
+#define OF_VAULT 2u
+#define RECORD struct pane_line
+static const struct show_column session_columns[] = {
+    {SHOW(server, TEXT, NOT_NULL), .ui = {"server", 1, 0}},
+    {SHOW(client, TEXT, NO_TEXT), .when = OF_VAULT, .ui = {"client", 18, 72}, .style = OUT_DIM},
+    {SHOW(host, TEXT, NO_TEXT), .when = OF_STORE, .ui = {"host", 16, 50}, .style = OUT_DIM},
+    {SHOW(began_at_us, TIME, NOT_NULL), .ui = {"began", 8, 0}, .text = began_text, .style = OUT_DIM},
+    {SHOW(lasted_us, TOOK, MINUS_ONE), .ui = {"lasted", 8, 44}, .style = OUT_DIM},
+    {SHOW(failed, NUMBER, MINUS_ONE), .ui = {"failed", 7, 36}, .style = OUT_RED},
+    {SHOW(messages, NUMBER, NOT_NULL), .ui = {"msgs", 7, 0}},
+};
+/* clang-format on */
+static const struct show_list session_list = {SHOW_LIST(NULL, session_columns)};
+
+void draw_session(struct ui *u, size_t width, const struct session_row *r)
+{
+    struct pane_line line;
     struct slice id = slice_of("id");
-    cells_begin(&u->cells, 0, a->width, u->ascii);
+    struct show_list list = session_list; /* of a store: it has sessions of several machines */
+    list.when = u->sessions.store != NULL ? OF_STORE : OF_VAULT;
+    cells_begin(&u->cells, 0, width, u->ascii);
     if (r != NULL) {
+        const struct query_session *s = &r->page->session;
+        bool live = r->state == SESSION_LIVE, died = r->state == SESSION_DIED;
         cells_adds(&u->cells,
-                   r->state == SESSION_LIVE   ? CELLS_GOOD
-                   : r->state == SESSION_DIED ? CELLS_BAD
-                                              : CELLS_DIM,
-                   r->state == SESSION_LIVE               ? mark(u, "\xE2\x97\x8F", "*")
-                   : r->state == SESSION_DIED             ? mark(u, "\xE2\x9C\x97", "x")
-                   : query_is_imported(&r->page->session) ? mark(u, "\xE2\x86\xA7", "i")
-                                                          : " ");
+                   live   ? CELLS_GOOD
+                   : died ? CELLS_BAD
+                          : CELLS_DIM,
+                   live                   ? mark(u, "\xE2\x97\x8F", "*")
+                   : died                 ? mark(u, "\xE2\x9C\x97", "x")
+                   : query_is_imported(s) ? mark(u, "\xE2\x86\xA7", "i")
+                                          : " ");
         buf_clear(&u->scratch);
-        buf_int(&u->scratch, r->page->session.id);
-        id = buf_slice(&u->scratch);
+        buf_int(&u->scratch, s->number);
+        id = draw_scratch(u);
+        line = (struct pane_line){.server = s->name,
+                                  .client = s->client_name,
+                                  .host = s->host,
+                                  .began_at_us = s->started_at_us,
+                                  .lasted_us = sessions_lasted_us(r, clock_wall_us()),
+                                  .failed = r->failed,
+                                  .messages = r->messages};
     }
     cells_blank(&u->cells, r != NULL ? 1 : 2);
-    if (a->width >= 56) {
+    if (width >= 56) {
         draw_field(u, r != NULL ? CELLS_DIM : CELLS_LABEL, id, 5, DRAW_RIGHT);
         cells_blank(&u->cells, 1);
     }
-    if (r == NULL) {
-        draw_columns(u, session_columns, slice_of("server"), NULL);
-        return;
-    }
-    start_text(r->page->session.started_at_us, start);
-    const struct column_value values[] = {
-        {0, slice_of(start), CELLS_DIM},
-        {.n = sessions_lasted_us(r, clock_wall_us())},
-        {.n = r->failed},
-        {.n = r->messages},
-    };
-    draw_columns(u, session_columns, r->page->session.name, values);
+    draw_columns(u, &list, r != NULL ? &line : NULL);
 }
 
 int draw_sessions(struct ui *u, const struct area *a)
@@ -109,7 +107,7 @@ int draw_sessions(struct ui *u, const struct area *a)
     size_t top = cursor_top(&u->session_cursor, n, at, height);
     draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
                  n, feed_knows_sessions(u) ? "" : "+");
-    session_cells(u, a, NULL);
+    draw_session(u, a->width, NULL);
     draw_line(u, a, 1, SCREEN_NORMAL);
     if (n == 0)
         empty_line(u, a, LIST_HEAD,
@@ -121,24 +119,28 @@ int draw_sessions(struct ui *u, const struct area *a)
         int st = sessions_get(&u->sessions, u->q, u->sessions.id[top + i], &r);
         if (st < 0 && st != MI_ENOENT)
             return st;
+        u->uncounted |= st == 0 && r->counted < r->messages;
         cells_begin(&u->cells, 0, a->width, u->ascii);
         if (st == 0)
-            session_cells(u, a, r);
+            draw_session(u, a->width, r);
         else
             cells_adds(&u->cells, CELLS_DIM, "  (removed)");
-        draw_line(u, a, LIST_HEAD + i, line_kind(u, PANE_SESSIONS, top + i == at));
+        draw_found(u, a, LIST_HEAD + i, line_kind(u, PANE_SESSIONS, top + i == at));
     }
     return 0;
 }
 
 /* ---- calls and messages ---- */
 
-/* "1:02.345" since the start of the session; "1:02" with less room. */
+/* "1:02.345" since the start of the session, or "17:59:03.345", the time of day. */
 static void time_field(struct ui *u, int64_t t_us, size_t width)
 {
     char text[40];
-    long long s = t_us / 1000000, ms = t_us / 1000 % 1000;
-    if (s >= 3600)
+    int64_t wall_us = ui_session(u)->started_at_us + t_us;
+    long long s = t_us / 1000000, ms = (u->clock ? wall_us : t_us) / 1000 % 1000;
+    if (u->clock)
+        snprintf(text, sizeof text, "%.8s.%03lld", clock_local(wall_us).s + 11, ms);
+    else if (s >= 3600)
         snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
     else
         snprintf(text, sizeof text, "%lld:%02lld.%03lld", s / 60, s % 60, ms);
@@ -153,7 +155,7 @@ static bool failed(enum call_status status)
 static const char *status_mark(const struct ui *u, enum call_status status,
                                enum cells_style *ret_style)
 {
-    *ret_style = style_of(session_status_style(status));
+    *ret_style = draw_style(session_status_style(status));
     if (status == CALL_OPEN)
         return u->state == SESSION_LIVE ? mark(u, "\xE2\x80\xA6", "~")
                                         : mark(u, "\xE2\x88\x85", "-");
@@ -167,7 +169,7 @@ static void bar(struct ui *u, int64_t us, enum cells_style style, size_t columns
 {
     buf_clear(&u->scratch);
     gauge_bar(&u->scratch, us, u->listing.figures.all.latency.most_us, columns, u->ascii);
-    cells_add(&u->cells, style, buf_slice(&u->scratch));
+    cells_add(&u->cells, style, draw_scratch(u));
 }
 
 /* The columns of the pane: what is on the right, and what is left of it. */
@@ -185,7 +187,7 @@ static struct columns columns_of(const struct ui *u, const struct area *a)
     if (a->width >= 44)
         c.seq = digits + 1;
     if (a->width >= 56)
-        c.time = 10;
+        c.time = u->clock ? 13 : 10;
     if (a->width >= 100)
         c.status = 12;
     return c;
@@ -207,9 +209,10 @@ static void name_cells(struct ui *u, const struct query_message *m, enum cells_s
     }
 }
 
-/* Fills the line with blanks, or cuts it with an ellipsis, at this column. */
+/* Fills the line with blanks up to this column, or cuts it there with an ellipsis. */
 static void end_at(struct ui *u, size_t column)
 {
+    cells_ellipsis(&u->cells);
     if (u->cells.column < column)
         cells_blank(&u->cells, column - u->cells.column);
 }
@@ -237,11 +240,24 @@ static void lead(struct ui *u, const struct columns *c, const struct query_messa
         cells_blank(&u->cells, 1);
 }
 
-/* The part of the line that may be cut: cells are begun with its width. */
-static void call_cells(struct ui *u, const struct area *a, const struct columns *c,
-                       const struct listed *row, const struct row_copy *copy)
+/* The part of the line that may be cut: cells are begun with its width. Of a failed call, the error is shown, not the
+ * arguments. */
+static int call_cells(struct ui *u, const struct area *a, const struct columns *c,
+                      const struct listed *row)
 {
     enum cells_style style;
+    const struct row_copy *copy;
+    buf_clear(&u->scratch);
+    if (failed(row->status) && row->answer > 0) {
+        int st = row_cache_get(&u->rows, u->q, row->answer, &copy);
+        if (st < 0 && st != MI_ENOENT)
+            return st;
+        if (st == 0) /* the row of the request may take its place */
+            buf_slice_add(&u->scratch, copy->preview);
+    }
+    int st = row_cache_get(&u->rows, u->q, row->seq, &copy);
+    if (st < 0)
+        return st;
     const struct query_message *m = &copy->m;
     const char *sign = status_mark(u, row->status, &style);
     size_t right = c->status + c->took + 1 + c->bar;
@@ -257,7 +273,7 @@ static void call_cells(struct ui *u, const struct area *a, const struct columns 
     if (m->finding.n > 0)
         cells_adds(&u->cells, CELLS_NOTE, " !");
     cells_blank(&u->cells, 1);
-    cells_add(&u->cells, CELLS_DIM, copy->preview);
+    cells_add(&u->cells, CELLS_DIM, u->scratch.n > 0 ? draw_scratch(u) : copy->preview);
     end_at(u, width);
     u->cells.width = a->width;
     if (c->status > 0)
@@ -276,25 +292,29 @@ static void call_cells(struct ui *u, const struct area *a, const struct columns 
         cells_blank(&u->cells, c->took);
     cells_blank(&u->cells, 1);
     bar(u, row->took_us, style, c->bar);
+    return 0;
 }
 
-static void message_cells(struct ui *u, const struct area *a, const struct columns *c,
-                          const struct row_copy *copy)
+static int message_cells(struct ui *u, const struct area *a, const struct columns *c, int64_t seq)
 {
-    const struct query_message *m = &copy->m;
+    const struct row_copy *copy;
     enum out_style out;
+    int st = row_cache_get(&u->rows, u->q, seq, &copy);
+    if (st < 0)
+        return st;
+    const struct query_message *m = &copy->m;
     const char *word = message_word(m, &out);
     size_t width = a->width > c->took ? a->width - c->took : 0;
     cells_begin(&u->cells, 0, width, u->ascii);
     lead(u, c, m);
     arrow(u, m);
-    draw_field(u, style_of(out), slice_of(word), a->width >= 56 ? 12 : 8, DRAW_LEFT);
+    draw_field(u, draw_style(out), slice_of(word), a->width >= 56 ? 12 : 8, DRAW_LEFT);
     name_cells(u, m, CELLS_PLAIN);
     buf_clear(&u->scratch);
     message_notes(&u->scratch, m, false);
     if (u->scratch.n > 0) {
         cells_adds(&u->cells, CELLS_NOTE, " [");
-        cells_add(&u->cells, CELLS_NOTE, buf_slice(&u->scratch));
+        cells_add(&u->cells, CELLS_NOTE, draw_scratch(u));
         cells_adds(&u->cells, CELLS_NOTE, "]");
     }
     cells_blank(&u->cells, 1);
@@ -303,6 +323,7 @@ static void message_cells(struct ui *u, const struct area *a, const struct colum
     u->cells.width = a->width;
     if (query_ended_call(m))
         draw_duration(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
+    return 0;
 }
 
 static void event_cells(struct ui *u, const struct columns *c, const struct query_event *e)
@@ -316,7 +337,7 @@ static void event_cells(struct ui *u, const struct columns *c, const struct quer
     cells_blank(&u->cells, 1);
     buf_clear(&u->scratch);
     event_words(&u->scratch, e->kind, e->detail);
-    cells_add(&u->cells, CELLS_DIM, buf_slice(&u->scratch));
+    cells_add(&u->cells, CELLS_DIM, draw_scratch(u));
 }
 
 static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n)
@@ -360,20 +381,19 @@ int draw_list(struct ui *u, const struct area *a)
                                                                    : " none here; reading...");
     for (size_t i = 0; i < height && top + i < n; i++) {
         struct list_row row = list_at(u, top + i);
-        const struct row_copy *copy;
-        int st = row.event == NULL ? row_cache_get(&u->rows, u->q, row.listed.seq, &copy) : 0;
-        if (st < 0 && st != MI_ENOENT)
-            return st;
+        int st = 0;
         cells_begin(&u->cells, 0, a->width, u->ascii);
-        if (st == MI_ENOENT)
-            cells_adds(&u->cells, CELLS_DIM, "  (not in the vault)");
-        else if (row.event != NULL)
+        if (row.event != NULL)
             event_cells(u, &c, row.event);
         else if (u->mode == LISTING_CALLS)
-            call_cells(u, a, &c, &row.listed, copy);
+            st = call_cells(u, a, &c, &row.listed);
         else
-            message_cells(u, a, &c, copy);
-        draw_line(u, a, LIST_HEAD + i, line_kind(u, PANE_LIST, top + i == at));
+            st = message_cells(u, a, &c, row.listed.seq);
+        if (st == MI_ENOENT)
+            cells_adds(&u->cells, CELLS_DIM, "  (not in the vault)");
+        else if (st < 0)
+            return st;
+        draw_found(u, a, LIST_HEAD + i, line_kind(u, PANE_LIST, top + i == at));
     }
     return 0;
 }

@@ -5,6 +5,8 @@
 #include "base/grow.h"
 #include "cli/frame/session.h"
 #include "cli/ui/words.h"
+#include "vault/query/call_rows.h"
+#include "vault/query/store.h"
 
 #include <stdlib.h>
 
@@ -64,6 +66,11 @@ static bool on_changed(void *ctx, const struct query_call *c)
     return p->status == 0;
 }
 
+bool feed_tells_operations(const struct ui *u)
+{
+    return !u->requests;
+}
+
 /* The calls that began among these messages. */
 static int read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
 {
@@ -71,12 +78,48 @@ static int read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn
     int64_t id = ui_session(p->u)->id;
     struct call_question x = {.filter = &session,
                               .side = CALLS_OF_PEERS,
+                              .operations = feed_tells_operations(p->u),
                               .newest_first = p->end == LISTING_OLDER,
                               .from = query_call_id(id, from),
                               .up_to = query_call_id(id, to)};
     session.session_id = id;
     int st = query_calls_of(p->u->q, &x, fn, p);
     return st == 0 ? p->status : st;
+}
+
+static bool on_hop(void *ctx, const struct query_call *c)
+{
+    struct part *p = ctx;
+    p->status = listing_continued(&p->u->listing, c->request_seq, c->operation_seq);
+    if (p->status < 0 || p->end == LISTING_OLDER)
+        return p->status == 0;
+    p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
+    if (p->status == 0)
+        p->ended[p->ended_n++] = c->operation_seq;
+    return p->status == 0;
+}
+
+/* A request that continues a call changes that call, when it begins and when it ends. Before the calls are read. */
+static int find_continued(struct part *p, int64_t from, int64_t to)
+{
+    struct filter session = FILTER_ANY;
+    int64_t id = ui_session(p->u)->id;
+    struct call_question x = {.filter = &session, .side = CALLS_OF_PEERS, .several = true};
+    bool has = false;
+    size_t ended_n = p->ended_n;
+    int st = feed_tells_operations(p->u) && !query_is_store(p->u->q)
+                 ? call_rows_have_operations(p->u->q, &has)
+                 : 0;
+    session.session_id = id;
+    for (size_t i = 0; st == 0 && has && i <= ended_n; i++) {
+        if (i < ended_n && p->ended[i] >= from)
+            continue;
+        x.from = query_call_id(id, i < ended_n ? p->ended[i] : from);
+        x.up_to = query_call_id(id, i < ended_n ? p->ended[i] : to);
+        st = query_calls_of(p->u->q, &x, on_hop, p);
+        st = st == 0 ? p->status : st;
+    }
+    return st;
 }
 
 static int64_t part_size(const struct ui *u)
@@ -106,8 +149,11 @@ static int read_older(struct ui *u)
     if (to < 1 || u->listing_full)
         return 0;
     int st = read_messages(&p, from, to);
+    if (st == 0 && u->narrowed)
+        st = find_continued(&p, p.seq, to);
     if (st == 0)
         st = read_calls(&p, p.seq, to, on_call);
+    free(p.ended);
     u->listing_full = st == MI_EFULL;
     if (st == 0 || st == MI_EFULL)
         listing_added(&u->listing, p.seq, u->listing.last);
@@ -125,6 +171,8 @@ static int read_newer(struct ui *u, bool *ret_more)
         return st;
     st = read_messages(&p, from, to);
     *ret_more = p.seq < last;
+    if (st == 0)
+        st = find_continued(&p, from, p.seq);
     if (st == 0)
         st = read_calls(&p, from, p.seq, on_call);
     for (size_t i = 0; st == 0 && i < p.ended_n; i++)
@@ -162,8 +210,12 @@ int feed_choose(struct ui *u, int64_t id)
     int st = id != 0 ? page_sessions(u->q, NULL, id, id, 1, &page) : 0;
     if (st < 0)
         return st;
-    page_free(u->session);
     u->seek.on = false;
+    if (id != 0 && page == NULL) {
+        ui_complain(u, "this session was removed");
+        return 0;
+    }
+    page_free(u->session);
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
@@ -201,15 +253,16 @@ static int choose_matching(struct ui *u)
 static int read_lists(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
-    int64_t id = s != NULL ? s->id : INT64_MAX, until_us = clock_mono_us() + STEP_US;
+    int64_t id = s != NULL ? s->id : 0, until_us = clock_mono_us() + STEP_US;
     bool matches = s != NULL && (!u->filtered || question_matches_session(&u->question, s));
     sessions_close(&u->sessions);
     narrow_close(u);
-    sessions_open(&u->sessions, takes_session, u);
+    sessions_open(&u->sessions, u->q, takes_session, u);
+    u->sessions.requests = u->requests;
     if (matches && u->narrowed) /* it is looked at first */
         narrow_add(u, id);
     int st = sessions_older(&u->sessions, u->q);
-    while (st == 0 && !u->sessions.complete && id < u->sessions.oldest &&
+    while (st == 0 && !u->sessions.complete && id != 0 && !sessions_reach(&u->sessions, id) &&
            clock_mono_us() < until_us)
         st = sessions_older(&u->sessions, u->q);
     if (st == 0)
@@ -276,6 +329,14 @@ int feed_filter(struct ui *u, const char *text)
 
 /* ---- in between ---- */
 
+/* Whether more sessions are to be read: of a store, with a filter of messages, or near the end of what was read. */
+static bool wants_sessions(const struct ui *u)
+{
+    size_t at = sessions_place(&u->sessions, u->session_cursor.key), n = u->sessions.n;
+    bool near_end = (at < n ? at : 0) + SESSIONS_PAGE > n;
+    return !feed_knows_sessions(u) && (u->sessions.store == NULL || u->narrowed || near_end);
+}
+
 static bool lists_whole(const struct ui *u)
 {
     return ui_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
@@ -292,10 +353,10 @@ int feed_step(struct ui *u, bool *ret_more)
     /* With a filter both go on, as the chosen session may have nothing that matches. */
     if (lists_whole(u) || u->narrowed)
         do
-            st = st == 0 && !feed_knows_sessions(u) ? feed_more_sessions(u) : st;
-        while (st == 0 && !feed_knows_sessions(u) && clock_mono_us() < until_us);
+            st = st == 0 && wants_sessions(u) ? feed_more_sessions(u) : st;
+        while (st == 0 && wants_sessions(u) && clock_mono_us() < until_us);
     st = st == 0 ? choose_matching(u) : st;
-    *ret_more = !lists_whole(u) || !feed_knows_sessions(u);
+    *ret_more = !lists_whole(u) || wants_sessions(u);
     if (st == 0 && !*ret_more) {
         st = sessions_count(&u->sessions, u->q, ret_more);
         u->stale |= *ret_more;
@@ -316,18 +377,40 @@ static int reload_session(struct ui *u)
     return 0;
 }
 
+/* Whether the vault has changed, or a store is to be asked. */
+static int has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
+{
+    int64_t now_us = clock_mono_us(), version = u->version;
+    if (u->sessions.store == NULL) {
+        int st = query_version(u->q, &version);
+        *ret = version != u->version;
+        *ret_version = version;
+        return st;
+    }
+    *ret = more || now_us - u->store.looked_us >= STORE_MS * 1000;
+    *ret_version = version;
+    if (*ret) {
+        u->store.looked_us = now_us;
+        query_forget(u->q);
+    }
+    return 0;
+}
+
 int feed_changes(struct ui *u, bool *ret_more)
 {
+    int64_t version;
+    bool changed;
+    int st = has_changed(u, *ret_more, &version, &changed);
     *ret_more = false;
-    int64_t version = u->version;
-    int st = query_version(u->q, &version);
-    if (st < 0 || version == u->version)
+    if (st < 0 || !changed)
         return st;
     u->dirty = true;
     st = sessions_changed(&u->sessions, u->q);
     narrow_again(u);
-    if (st == 0)
+    if (st == 0) {
+        central_works(u);
         st = choose_matching(u);
+    }
     if (st == 0 && ui_session(u) != NULL && u->state != SESSION_ENDED)
         st = reload_session(u);
     if (st == 0 && ui_session(u) != NULL)
@@ -336,5 +419,17 @@ int feed_changes(struct ui *u, bool *ret_more)
         st = read_newer(u, ret_more);
     if (!*ret_more)
         u->version = version;
+    return st;
+}
+
+int feed_open_call(struct ui *u, int64_t session, int64_t seq)
+{
+    int st = feed_choose(u, session);
+    if (st < 0 || ui_session(u) == NULL || ui_session(u)->id != session)
+        return st;
+    stack_open_main(u, seq > 0 ? PANE_DETAIL : PANE_LIST);
+    st = u->filtered ? feed_filter(u, "") : 0;
+    if (st == 0 && seq > 0)
+        u->list_cursor = (struct cursor){.key = seq, .height = u->list_cursor.height};
     return st;
 }

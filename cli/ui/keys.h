@@ -19,18 +19,23 @@ enum action {
     ACTION_RIGHT,
     ACTION_NEXT_PANE,
     ACTION_PREVIOUS_PANE,
+    ACTION_NEXT_ROW_BEFORE,
+    ACTION_PREVIOUS_ROW_BEFORE,
+    ACTION_GO,
     ACTION_OPEN,
     ACTION_BACK,
     ACTION_ZOOM,
     ACTION_OVERVIEW,
     ACTION_SERVERS,
     ACTION_PROBLEMS,
+    ACTION_LISTS,
     ACTION_DONE,
     ACTION_SEARCH,
     ACTION_NEXT_MATCH,
     ACTION_PREVIOUS_MATCH,
     ACTION_FILTER,
     ACTION_MODE,
+    ACTION_CLOCK,
     ACTION_NEXT_FAILED,
     ACTION_PREVIOUS_FAILED,
     ACTION_FOLD,
@@ -56,7 +61,7 @@ enum action {
     ACTIONS
 };
 
-#define KEYS_EACH 3 /* keys of one action */
+#define KEYS_EACH 4 /* keys of one action */
 
 struct keys_row {
     enum action action;

@@ -22,10 +22,11 @@ void events_close(struct ui *u)
     u->events = (struct events){.last = INT64_MIN};
 }
 
-/* Rows of a page that are not kept are freed. */
-static void keep_events(struct events *e, struct page_row *page)
+/* Rows of a page that are not kept are freed. Returns how many there were. */
+static size_t keep_events(struct events *e, struct page_row *page)
 {
-    for (struct page_row *next; page != NULL; page = next) {
+    size_t n = 0;
+    for (struct page_row *next; page != NULL; page = next, n++) {
         next = page->next;
         page->next = NULL;
         e->last = page->event.id;
@@ -36,17 +37,17 @@ static void keep_events(struct events *e, struct page_row *page)
             page_free(page);
         }
     }
+    return n;
 }
 
 int events_read(struct ui *u)
 {
     struct page_row *page = NULL;
     int st = 0;
-    for (int i = 0; i < EVENTS_PAGES && st == 0; i++, page = NULL) {
+    size_t n = QUERY_PAGE_ROWS;
+    for (int i = 0; i < EVENTS_PAGES && st == 0 && n == QUERY_PAGE_ROWS; i++, page = NULL) {
         st = page_events(u->q, NULL, ui_session(u)->id, u->events.last, &page);
-        if (page == NULL)
-            break;
-        keep_events(&u->events, page);
+        n = keep_events(&u->events, page);
     }
     return st;
 }
@@ -152,4 +153,13 @@ void list_go(struct ui *u, size_t place)
     u->list_cursor.key = list_at(u, place).listed.seq;
     u->list_cursor.follows = place == n - 1;
     u->dirty = true;
+}
+
+void list_stay(struct ui *u)
+{
+    struct list_row row;
+    if (!u->list_cursor.follows || !list_selected(u, &row))
+        return;
+    u->list_cursor.key = row.listed.seq;
+    u->list_cursor.follows = false;
 }

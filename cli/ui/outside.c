@@ -3,9 +3,11 @@
 
 #include "base/os/process.h"
 #include "base/os/spawn.h"
+#include "base/text.h"
 #include "base/write_all.h"
 #include "cli/look/follow/watch.h"
 #include "cli/settings/config.h"
+#include "journal/uid.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,17 +37,27 @@ static int redirect(const void *ctx)
     return 0;
 }
 
-/* The exit status; -1: a signal ended it. A signal that ends ui ends it, too. */
+/* The exit status; -1: a signal ended it. A SIGTERM for ui is one for it, too: it is blocked, so that none comes between the look
+ * and the wait. */
 static int wait_for(pid_t pid)
 {
-    int status;
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return -1;
-        if (watch_is_stopped())
+    sigset_t wakes, before;
+    bool stopped = false;
+    int status = 0;
+    pid_t ended;
+    sigemptyset(&wakes);
+    sigaddset(&wakes, SIGCHLD);
+    sigaddset(&wakes, SIGTERM);
+    sigprocmask(SIG_BLOCK, &wakes, &before);
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0) {
+        if (stopped || watch_is_stopped())
             (void)kill(pid, SIGTERM);
+        stopped |= sigwaitinfo(&wakes, NULL) == SIGTERM;
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (stopped)
+        (void)raise(SIGTERM); /* for the handler, which ends ui */
+    return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* Returns also at the end of the input, and when a signal ends ui. */
@@ -164,6 +176,23 @@ int outside_run(const char *const *words, struct buf *ret_said)
 
 /* ---- export ---- */
 
+/* The options that name what is read; returns how many words they are. */
+static size_t add_origin(const struct ui *u, const char **words)
+{
+    static const char *const filters[][2] = {{"host", "--host"}, {"user", "--user"}};
+    size_t n = 0;
+    words[n++] = u->sessions.store != NULL ? "--from" : "--vault";
+    words[n++] = u->vault;
+    for (size_t i = 0; u->sessions.store != NULL && i < MI_COUNT(filters); i++) {
+        const char *value = settings_text(u->settings, filters[i][0]);
+        if (value == NULL)
+            continue;
+        words[n++] = filters[i][1];
+        words[n++] = value;
+    }
+    return n;
+}
+
 /* To a file beside it, which takes its place when it is complete. */
 static int export_call(struct ui *u, const char *file, const char *session, int64_t seq,
                        struct buf *said)
@@ -176,8 +205,8 @@ static int export_call(struct ui *u, const char *file, const char *session, int6
         buf_printf(said, "cannot write %s: %s", part, strerror(errno));
         return -1;
     }
-    const char *const words[] = {"show",  "--vault", u->vault, "--json",
-                                 "--seq", number,    session,  NULL};
+    const char *words[WORDS_MAX] = {"show", "--json", "--seq", number, session};
+    words[5 + add_origin(u, &words[5])] = NULL;
     int status = run_to(words, out, said);
     if (close(out) == 0 && status == 0 && rename(part, file) == 0) {
         buf_clear(said);
@@ -192,11 +221,13 @@ static int export_call(struct ui *u, const char *file, const char *session, int6
 
 int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
 {
-    char id[32];
+    char id[UID_LEN + 1];
     struct buf said = {0};
-    snprintf(id, sizeof id, "%lld", (long long)ui_session(u)->id);
-    const char *const words[] = {
-        "export", "--vault", u->vault, "--output", file, id, replace ? "--force" : NULL, NULL};
+    const char *words[WORDS_MAX] = {"export", "--output", file, id};
+    struct slice uid = text_head(ui_session(u)->uid, UID_LEN);
+    snprintf(id, sizeof id, "%.*s", (int)uid.n, uid.p);
+    size_t n = 4 + add_origin(u, &words[4]);
+    words[n] = replace ? "--force" : NULL;
     int status = seq > 0 ? export_call(u, file, id, seq, &said) : outside_run(words, &said);
     if (status == 0)
         ui_say(u, "%s", buf_str(&said));

@@ -1,7 +1,7 @@
 /* panes.c - the main view: sessions, the calls or messages of one, and one of them in detail. */
 #include "cli/ui/ui.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
 #define SIDE_COLUMNS 8
 
@@ -17,7 +17,12 @@ static int go_session(struct ui *u, size_t place)
 {
     if (u->sessions.n == 0)
         return 0;
-    return feed_choose(u, u->sessions.id[size_min(place, u->sessions.n - 1)]);
+    int64_t id = u->sessions.id[size_min(place, u->sessions.n - 1)];
+    u->session_cursor.key = id; /* also if it was removed: the cursor can go on */
+    if (u->sessions.store == NULL)
+        return feed_choose(u, id);
+    u->store.chooses = true; /* late_choose() does it, when no key waits */
+    return 0;
 }
 
 static int move_sessions(struct ui *u, enum motion m, int by)
@@ -42,6 +47,8 @@ static int move_detail(struct ui *u, enum motion m, int by)
     if (s->doc == NULL || u->focus == PANE_SESSIONS)
         return 0;
     size_t n = detail_lines(s->doc, &exact);
+    s->from = s->jumped ? 0 : s->from;
+    s->jumped = false;
     size_t step = m == MOVE_PAGE ? page : 1;
     step *= (size_t)(by < 0 ? -by : by);
     if (m == MOVE_FIRST)
@@ -110,6 +117,33 @@ static int back(struct ui *u, enum action x)
     else
         return VIEW_UNKNOWN;
     return 0;
+}
+
+/* A session by its number, UID or server; a message by its number. Of the detail, the number is a line. */
+static int main_go(struct ui *u, const char *to)
+{
+    struct query_session s;
+    char *end;
+    long long seq = strtoll(to, &end, 10);
+    if (u->focus == PANE_DETAIL)
+        return VIEW_UNKNOWN;
+    if (u->focus == PANE_LIST) {
+        if (*end != '\0' || seq < 1)
+            ui_complain(u, "':%s' is not the number of a message", to);
+        else if (seq < u->listing.first)
+            ui_complain(u, "message %lld is not read yet", seq);
+        else if (list_n(u) > 0)
+            list_go(u, size_min(list_find(u, seq), list_n(u) - 1));
+        return 0;
+    }
+    int st = query_session(u->q, to, &s);
+    if (st == MI_ENOENT || st == MI_EINVAL) {
+        ui_complain(u, "%s", query_error(u->q));
+        return 0;
+    }
+    int64_t id = s.id;
+    st = st == 0 && u->filtered ? feed_filter(u, "") : st;
+    return st == 0 ? feed_choose(u, id) : st;
 }
 
 /* ---- the mouse ---- */
@@ -190,14 +224,11 @@ static int change_mode(struct ui *u)
 
 static void go_part(struct ui *u, bool forward)
 {
-    if (u->shown.doc != NULL)
-        u->shown.at = detail_part(u->shown.doc, u->shown.at, forward);
+    u->shown.at = detail_part(u->shown.doc, u->shown.at, forward);
 }
 
 static void fold_all(struct ui *u, size_t depth)
 {
-    if (u->shown.doc == NULL)
-        return;
     detail_fold_all(u->shown.doc, depth);
     u->shown.at = u->shown.top = 0;
 }
@@ -207,10 +238,8 @@ static int send_again(struct ui *u, bool edit)
 {
     struct listed row;
     const struct row_copy *copy;
-    if (!list_call(u, &row)) {
-        ui_complain(u, "only a call can be sent again");
+    if (!list_call(u, &row))
         return 0;
-    }
     int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
@@ -223,8 +252,43 @@ static int send_again(struct ui *u, bool edit)
     return outside_send(u, answer ? m->request_seq : m->seq, edit);
 }
 
+/* What a key needs and is not there; NULL: nothing. */
+static const char *main_lacks(const struct ui *u, enum action x)
+{
+    struct listed row;
+    switch (x) {
+    case ACTION_FOLD_ALL:
+    case ACTION_UNFOLD_ALL:
+    case ACTION_NEXT_PART:
+    case ACTION_PREVIOUS_PART:
+        return u->focus == PANE_SESSIONS || u->shown.doc == NULL ? "first open a call" : NULL;
+    case ACTION_BESIDE:
+    case ACTION_EXPORT_CALL:
+    case ACTION_SEND:
+    case ACTION_SEND_EDITED:
+        return !list_call(u, &row) ? "first select a call" : NULL;
+    case ACTION_COPY:
+    case ACTION_COPY_POINTER:
+    case ACTION_COPY_BODY:
+    case ACTION_PAGER:
+    case ACTION_PIPE:
+    case ACTION_NEXT_FAILED:
+    case ACTION_PREVIOUS_FAILED:
+    case ACTION_EXPORT:
+    case ACTION_DIFF:
+        return ui_session(u) == NULL ? "no session is selected" : NULL;
+    default:
+        return NULL;
+    }
+}
+
 static int main_key(struct ui *u, enum action x)
 {
+    const char *lacks = main_lacks(u, x);
+    if (lacks != NULL) {
+        ui_complain(u, "%s", lacks);
+        return 0;
+    }
     switch (x) {
     case ACTION_LEFT:
     case ACTION_RIGHT:
@@ -236,6 +300,10 @@ static int main_key(struct ui *u, enum action x)
     case ACTION_PREVIOUS_PANE:
         u->focus = (enum pane)((u->focus + PANES - 1) % PANES);
         break;
+    case ACTION_NEXT_ROW_BEFORE:
+    case ACTION_PREVIOUS_ROW_BEFORE:
+        return panes[u->focus > 0 ? u->focus - 1 : 0].move(u, MOVE_ROWS,
+                                                           x == ACTION_NEXT_ROW_BEFORE ? 1 : -1);
     case ACTION_BACK:
     case ACTION_LEAVE:
         return back(u, x);
@@ -254,9 +322,12 @@ static int main_key(struct ui *u, enum action x)
         break;
     case ACTION_MODE:
         return change_mode(u);
+    case ACTION_CLOCK:
+        u->clock = !u->clock;
+        break;
     case ACTION_FOLD:
         if (u->focus != PANE_DETAIL)
-            return main_move(u, MOVE_PAGE, 1);
+            return VIEW_UNKNOWN;
         fold(u, DETAIL_TOGGLE);
         break;
     case ACTION_FOLD_ALL:
@@ -288,8 +359,7 @@ static int main_key(struct ui *u, enum action x)
         beside_selected(u);
         break;
     case ACTION_DIFF:
-        if (ui_session(u) != NULL)
-            ask(u, ASK_DIFF, "");
+        ask(u, ASK_DIFF, "");
         break;
     case ACTION_SEND:
     case ACTION_SEND_EDITED:
@@ -346,5 +416,6 @@ const struct view_ops main_view = {
     .key = main_key,
     .mouse = main_mouse,
     .search = seek_text,
+    .go = main_go,
     .hints = {of_sessions, of_list, of_detail},
 };

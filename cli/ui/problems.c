@@ -2,33 +2,18 @@
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
-#include "base/os/file.h"
-#include "base/text.h"
 #include "cli/frame/problem_files.h"
+#include "cli/lists/list.h"
 #include "cli/ui/detail/view.h"
 #include "model/escalation_head.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
-#define SHOWN_MAX 1000 /* the newest ones */
 #define REFRESH_US 1000000
 
-struct problem {
-    char name[PROBLEM_FILE_NAME]; /* of the file */
-    char count[24], last[20], server[80], tool[80];
-};
-
 struct problems {
-    struct problem *problem; /* owned; newest first */
-    size_t n, at;
-    size_t all; /* files; the newest n of them are listed */
-    struct cursor cursor;
-    int64_t read_us; /* when the directory was looked at; 0: read it again */
-    struct timespec
-        modified;    /* of the directory, when it was read: each change of a file renames one */
     struct buf text; /* owned; of the one that is shown */
     char name[PROBLEM_FILE_NAME];
     char asked[PROBLEM_FILE_NAME]; /* whether this one is solved */
@@ -37,127 +22,27 @@ struct problems {
 
 static const struct view_ops problem_view;
 
-/* ---- reading ---- */
-
-static void copy_text(char *to, size_t size, struct slice text)
-{
-    struct slice head = text_head(text, size - 1);
-    if (head.n > 0)
-        memcpy(to, head.p, head.n);
-    to[head.n] = '\0';
-}
-
-static int read_problem(const struct problem_files *e, size_t i, struct problem *p)
-{
-    struct buf file = {0}, texts = {0};
-    struct escalation_head head;
-    int st = problem_files_read(e, i, &file);
-    escalation_head_read(buf_slice(&file), &texts, &head);
-    copy_text(p->name, sizeof p->name, slice_of(e->name[i].text));
-    if (head.count != 0)
-        snprintf(p->count, sizeof p->count, "%lld", (long long)head.count);
-    copy_text(p->last, sizeof p->last, head.last_at);
-    copy_text(p->server, sizeof p->server, head.server);
-    copy_text(p->tool, sizeof p->tool, head.tool);
-    st = texts.failed ? MI_ENOMEM : st;
-    buf_close(&file);
-    buf_close(&texts);
-    return st == MI_EIO ? 0
-                        : st; /* the file was removed or cannot be read: only its name is shown */
-}
-
-static size_t place_of(const struct problems *l, const char *name)
-{
-    size_t i = 0;
-    while (i < l->n && strcmp(l->problem[i].name, name) != 0)
-        i++;
-    return i;
-}
-
-static int read_list(struct problems *l, const struct problem_files *e)
-{
-    char selected[PROBLEM_FILE_NAME] = "";
-    size_t n = size_min(e->n, SHOWN_MAX);
-    struct problem *p = calloc(n + 1, sizeof *p);
-    int st = p != NULL ? 0 : MI_ENOMEM;
-    for (size_t i = 0; st == 0 && i < n; i++)
-        st = read_problem(e, e->n - 1 - i, &p[i]);
-    if (st < 0) {
-        free(p);
-        return st;
-    }
-    if (l->at < l->n)
-        memcpy(selected, l->problem[l->at].name, sizeof selected);
-    free(l->problem);
-    l->problem = p;
-    l->n = n;
-    l->all = e->n;
-    size_t at = place_of(l, selected);
-    l->at = at < n ? at : size_min(l->at, n > 0 ? n - 1 : 0);
-    return 0;
-}
-
-/* Reads them again when a second has passed. */
-static int read_problems(struct ui *u)
-{
-    struct problems *l = u->problems;
-    struct problem_files e;
-    int64_t now_us = clock_mono_us();
-    if (l->problem != NULL && now_us - l->read_us < REFRESH_US)
-        return 0;
-    int st = problem_files_open(&e, u->vault);
-    struct stat dir = {0};
-    bool known = fstat(e.fd, &dir) == 0;
-    struct timespec modified = file_changed_at(&dir);
-    bool same = known && l->problem != NULL && l->read_us != 0 &&
-                memcmp(&modified, &l->modified, sizeof modified) == 0;
-    if (st == 0 && !same)
-        st = read_list(l, &e);
-    l->modified = modified;
-    if (st == MI_EIO)
-        ui_complain(u, "cannot read the escalations: %s", strerror(errno));
-    l->read_us = now_us;
-    problem_files_close(&e);
-    return st == MI_EIO ? 0 : st;
-}
-
-/* Does something with the file of this name. */
-static int with_file(struct ui *u, const char *name,
-                     int (*fn)(const struct problem_files *e, size_t i, struct buf *text),
-                     struct buf *text)
+/* Reads the file into `text` or, if that is NULL, removes it. */
+static int with_file(struct ui *u, const char *name, struct buf *text)
 {
     struct problem_files e;
-    size_t i = 0;
     int st = problem_files_open(&e, u->vault);
-    while (i < e.n && strcmp(e.name[i].text, name) != 0)
-        i++;
-    if (st == 0 && i == e.n) {
-        st = MI_EIO;
-        errno = ENOENT;
-    }
-    st = st == 0 ? fn(&e, i, text) : st;
-    int reason = errno;
-    problem_files_close(&e);
+    if (st == 0)
+        st = text != NULL ? problem_files_read(&e, name, text) : problem_files_remove(&e, name);
     if (st == MI_EIO)
-        ui_complain(u, "%s: %s", name, strerror(reason));
+        ui_complain(u, "%s: %s", name, strerror(errno));
+    problem_files_close(&e);
     return st;
-}
-
-static int remove_file(const struct problem_files *e, size_t i, struct buf *text)
-{
-    (void)text;
-    return problem_files_remove(e, i);
 }
 
 static int remove_asked(struct ui *u)
 {
-    struct problems *l = u->problems;
-    int st = with_file(u, l->asked, remove_file, NULL);
+    int st = with_file(u, u->problems->asked, NULL);
     if (st == 0 && stack_top(u)->view == &problem_view)
         stack_close(u);
     if (st == 0)
         ui_say(u, "removed; if the problem occurs again, there is a new escalation");
-    l->read_us = 0;
+    list_view_again(u);
     return st == MI_EIO ? 0 : st;
 }
 
@@ -173,13 +58,14 @@ static void ask_whether_done(struct ui *u, const char *name)
 static int open_problem(struct ui *u)
 {
     struct problems *l = u->problems;
-    if (l->at >= l->n)
+    const struct escalation_row *row = list_view_selected(u);
+    if (row == NULL)
         return 0;
     buf_clear(&l->text);
-    int st = with_file(u, l->problem[l->at].name, problem_files_read, &l->text);
+    int st = with_file(u, row->file.p, &l->text);
     if (st < 0 || l->text.failed)
         return st == MI_EIO ? 0 : MI_ENOMEM;
-    memcpy(l->name, l->problem[l->at].name, sizeof l->name);
+    snprintf(l->name, sizeof l->name, "%s", row->file.p);
     view_close(&l->view);
     view_open(&l->view, VIEW_TEXT, buf_slice(&l->text));
     stack_open(u, &problem_view);
@@ -204,14 +90,12 @@ static int open_session(struct ui *u)
         ui_complain(u, "its session is not in the vault");
         return 0;
     }
-    if (st < 0)
-        return st;
-    stack_open_main(u, seq > 0 ? PANE_DETAIL : PANE_LIST);
-    st = u->filtered ? feed_filter(u, "") : 0;
-    st = st == 0 ? feed_choose(u, s.id) : st;
-    if (st == 0 && seq > 0)
-        u->list_cursor = (struct cursor){.key = seq, .height = u->list_cursor.height};
-    return st;
+    return st < 0 ? st : feed_open_call(u, s.id, seq);
+}
+
+static void lay_out(struct ui *u, size_t width)
+{
+    view_layout(&u->problems->view, width > 1 ? width - 1 : 1, u->ascii);
 }
 
 static int problem_draw(struct ui *u, const struct area *a)
@@ -219,28 +103,34 @@ static int problem_draw(struct ui *u, const struct area *a)
     struct problems *l = u->problems;
     struct view_place place;
     size_t *top = &stack_top(u)->top, height = a->height - 1;
-    view_layout(&l->view, a->width > 1 ? a->width - 1 : 1, u->ascii);
+    lay_out(u, a->width);
     size_t n = view_count(&l->view);
     *top = size_min(*top, n > height ? n - height : 0);
     draw_caption(u, a, u->focus, "escalation %s", l->name);
     for (size_t i = 0; i < height && view_seek(&l->view, *top + i, &place); i++) {
         cells_begin(&u->cells, 0, a->width, u->ascii);
         view_draw(&l->view, &place, 0, &u->cells);
-        draw_line(u, a, 1 + i, SCREEN_NORMAL);
+        draw_found(u, a, 1 + i, SCREEN_NORMAL);
     }
     return 0;
 }
 
-static int problem_move(struct ui *u, enum motion m, int by)
+static void problem_search(struct ui *u, bool forward)
 {
-    move_top(&stack_top(u)->top, m, by, u->height > 6 ? u->height - 6 : 1);
-    return 0;
+    struct problems *l = u->problems;
+    struct view_place place;
+    struct line_seek s = page_seek(u, forward);
+    lay_out(u, u->width); /* the view may not have been drawn yet */
+    for (size_t i = 0; view_seek(&l->view, i, &place); i++) {
+        cells_begin(&u->cells, 0, u->width, u->ascii);
+        view_draw(&l->view, &place, 0, &u->cells);
+        line_seek_look(u, &s, i);
+    }
+    page_found(u, line_seek_end(u, &s));
 }
 
 static int problem_key(struct ui *u, enum action x)
 {
-    if (x == ACTION_FOLD)
-        return problem_move(u, MOVE_PAGE, 1);
     if (x == ACTION_PAGER)
         outside_show(u, buf_slice(&u->problems->text), NULL);
     else if (x == ACTION_OPEN)
@@ -254,64 +144,15 @@ static int problem_key(struct ui *u, enum action x)
 
 /* ---- the list ---- */
 
-static const struct column columns[] = {
-    {"count", 7, 0, COLUMN_TEXT, CELLS_NUMBER},
-    {"last", 21, 60, COLUMN_TEXT, CELLS_PLAIN},
-    {"server", 14, 76, COLUMN_TEXT, CELLS_PLAIN},
-    {"tool", 20, 110, COLUMN_TEXT, CELLS_PLAIN},
-    {0},
-};
-
-static int problems_draw(struct ui *u, const struct area *a)
-{
-    struct problems *l = u->problems;
-    int st = read_problems(u);
-    if (st < 0)
-        return st;
-    size_t top = cursor_top(&l->cursor, l->n, l->at, a->height - LIST_HEAD);
-    u->ticks = true; /* the directory may change */
-    if (l->n < l->all)
-        draw_caption(u, a, u->focus, "the newest %zu of %zu problems that need a person", l->n,
-                     l->all);
-    else
-        draw_caption(u, a, u->focus, "%zu problem%s that need%s a person", l->n,
-                     l->n == 1 ? "" : "s", l->n == 1 ? "s" : "");
-    for (size_t i = 0; i + 1 < a->height && top + i <= l->n; i++) { /* the titles first */
-        cells_begin(&u->cells, 0, a->width, u->ascii);
-        cells_blank(&u->cells, 1);
-        if (i == 0) {
-            draw_columns(u, columns, slice_of("escalation"), NULL);
-        } else {
-            const struct problem *p = &l->problem[top + i - 1];
-            const struct column_value values[] = {{0, slice_of(p->count), CELLS_NUMBER},
-                                                  {0, slice_of(p->last), CELLS_DIM},
-                                                  {0, slice_of(p->server), CELLS_LABEL},
-                                                  {0, slice_of(p->tool), CELLS_PLAIN}};
-            draw_columns(u, columns, (struct slice){p->name, strlen(p->name) - strlen(".md")},
-                         values);
-        }
-        draw_line(u, a, 1 + i, i > 0 && top + i - 1 == l->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
-    }
-    return 0;
-}
-
-static int problems_move(struct ui *u, enum motion m, int by)
-{
-    struct problems *l = u->problems;
-    l->at = move_cursor(&l->cursor, l->n, l->at, m, by);
-    l->at = size_min(l->at, l->n > 0 ? l->n - 1 : 0);
-    return 0;
-}
-
 static int problems_key(struct ui *u, enum action x)
 {
     if (x == ACTION_OPEN)
         return open_problem(u);
     if (x != ACTION_DONE)
         return VIEW_UNKNOWN;
-    const struct problems *l = u->problems;
-    if (l->at < l->n)
-        ask_whether_done(u, l->problem[l->at].name);
+    const struct escalation_row *row = list_view_selected(u);
+    if (row != NULL)
+        ask_whether_done(u, row->file.p);
     return 0;
 }
 
@@ -334,9 +175,9 @@ static void problems_close(struct ui *u)
     struct problems *l = u->problems;
     view_close(&l->view);
     buf_close(&l->text);
-    free(l->problem);
     free(l);
     u->problems = NULL;
+    list_view_close(u);
 }
 
 int problems_open(struct ui *u)
@@ -346,17 +187,23 @@ int problems_open(struct ui *u)
     if (u->problems == NULL)
         return MI_ENOMEM;
     view_open(&u->problems->view, VIEW_TEXT, (struct slice){0});
-    stack_open(u, &problems_view);
-    return 0;
+    int st = list_view_open(u, &problems_view, &list_escalations);
+    if (st < 0) {
+        free(u->problems);
+        u->problems = NULL;
+    }
+    return st;
 }
 
 static const struct hint hints[] = {
     {ACTION_OPEN, "read"}, {ACTION_DONE, "done"}, {ACTION_NONE, NULL}};
 
 const struct view_ops problems_view = {
-    .draw = problems_draw,
-    .move = problems_move,
+    .draw = list_view_draw,
+    .move = list_view_move,
     .key = problems_key,
+    .mouse = list_view_mouse,
+    .search = list_view_search,
     .close = problems_close,
     .hints = {hints},
 };
@@ -366,7 +213,8 @@ static const struct hint hints_of_one[] = {
 
 static const struct view_ops problem_view = {
     .draw = problem_draw,
-    .move = problem_move,
+    .move = move_page,
     .key = problem_key,
+    .search = problem_search,
     .hints = {hints_of_one},
 };

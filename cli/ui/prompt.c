@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 
+#include <stdlib.h>
+
 void prompt_set(struct prompt *p, const char *text)
 {
     struct slice s = text_head(slice_of(text), PROMPT_MAX);
@@ -9,6 +11,7 @@ void prompt_set(struct prompt *p, const char *text)
     p->text[s.n] = '\0';
     p->n = p->at = s.n;
     p->proposed = s.n > 0;
+    p->back = 0;
 }
 
 static size_t before(const struct prompt *p, size_t at)
@@ -103,4 +106,39 @@ enum prompt_result prompt_press(struct prompt *p, int key)
     }
     p->proposed = false;
     return PROMPT_EDITED;
+}
+
+void prompt_keep(struct prompt_history *h, const char *text)
+{
+    size_t at = 0; /* of the same line, or of the oldest one */
+    while (at + 1 < PROMPT_KEPT && at < h->n && strcmp(h->line[at], text) != 0)
+        at++;
+    char *line = text[0] != '\0' ? strdup(text) : NULL;
+    if (line == NULL)
+        return;
+    if (at < h->n)
+        free(h->line[at]);
+    else
+        h->n++;
+    memmove(&h->line[1], &h->line[0], at * sizeof h->line[0]);
+    h->line[0] = line;
+}
+
+void prompt_recall(struct prompt *p, const struct prompt_history *h, bool older)
+{
+    size_t back = older ? size_min(p->back + 1, h->n) : p->back - (p->back > 0);
+    if (back == 1 && p->proposed && strcmp(h->line[0], p->text) == 0)
+        back = size_min(2, h->n); /* the last one is there already */
+    if (p->back == 0)
+        memcpy(p->typed, p->text, p->n + 1);
+    prompt_set(p, back > 0 ? h->line[back - 1] : p->typed);
+    p->proposed = false;
+    p->back = back;
+}
+
+void prompt_forget(struct prompt_history *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        free(h->line[i]);
+    h->n = 0;
 }

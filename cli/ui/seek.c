@@ -15,6 +15,20 @@ static bool asks_for_calls(const struct ui *u)
            (!u->filtered || u->question.field[QUESTION_KIND] == NULL);
 }
 
+static void finish(struct ui *u, int64_t found)
+{
+    u->seek.on = false;
+    u->dirty = true;
+    if (found == 0) {
+        ui_complain(u, u->seek.what == SEEK_FAILED ? "nothing failed" : "'%s' was not found",
+                    u->search);
+        return;
+    }
+    if (u->seek.wrapped)
+        ui_say(u, "continued at the other end");
+    list_go(u, list_find(u, found));
+}
+
 void seek_begin(struct ui *u, enum seek_what what, bool forward)
 {
     struct list_row row = {0};
@@ -23,8 +37,13 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
         row.listed.seq = u->events.before[-1 - row.listed.seq] <= u->listing.last
                              ? u->events.before[-1 - row.listed.seq] - 1
                              : u->listing.last;
-    if (ui_session(u) == NULL || (what == SEEK_TEXT && (!found || u->search[0] == '\0')))
+    if (what != SEEK_FAILED && u->search[0] == '\0')
         return;
+    if (ui_session(u) == NULL || (what == SEEK_TEXT && !found)) {
+        u->seek.what = what;
+        finish(u, 0);
+        return;
+    }
     u->seek = (struct seek){.on = true,
                             .forward = forward,
                             .what = what,
@@ -100,20 +119,6 @@ static bool on_message(void *ctx, const struct query_message *m)
     return true; /* a nearer one may follow in this part */
 }
 
-static void finish(struct ui *u, int64_t found)
-{
-    u->seek.on = false;
-    u->dirty = true;
-    if (found == 0) {
-        ui_complain(u, u->seek.what == SEEK_TEXT ? "'%s' was not found" : "nothing failed",
-                    u->search);
-        return;
-    }
-    if (u->seek.wrapped)
-        ui_say(u, "continued at the other end");
-    list_go(u, list_find(u, found));
-}
-
 static bool on_failed(void *ctx, const struct query_call *c)
 {
     *(int64_t *)ctx = c->request_seq;
@@ -129,6 +134,7 @@ static int failed_in_part(struct ui *u, int64_t *ret)
     int64_t to = k->forward ? k->at + CALLS_PART - 1 : k->at;
     struct call_question x = {.filter = &f,
                               .side = CALLS_OF_PEERS,
+                              .operations = feed_tells_operations(u),
                               .newest_first = !k->forward,
                               .from = query_call_id(k->session, from < 1 ? 1 : from),
                               .up_to = query_call_id(k->session, to)};
@@ -186,9 +192,41 @@ static int failed_step(struct ui *u)
     return next_session(u);
 }
 
+/* Looks at the texts of sessions that the list shows. */
+static int session_step(struct ui *u)
+{
+    struct seek *k = &u->seek;
+    int64_t until_us = clock_mono_us() + STEP_US;
+    const struct session_row *r;
+    int st = 0;
+    while (st == 0 && k->on && clock_mono_us() < until_us) {
+        struct seek before = *k;
+        st = next_session(u);
+        if (st < 0 || !k->on || (k->session == before.session && k->wrapped == before.wrapped))
+            return st;
+        st = sessions_get(&u->sessions, u->q, k->session, &r);
+        if (st == MI_ENOENT)
+            st = 0; /* it was removed */
+        else if (st == 0) {
+            draw_session(u, LINE_SEEK_COLUMNS, r);
+            if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) != FIND_NONE) {
+                int64_t found = k->session;
+                if (k->wrapped)
+                    ui_say(u, "continued at the other end");
+                st = feed_choose(u, found); /* which ends the search */
+                k->on = false;
+                u->dirty = true;
+            }
+        }
+    }
+    return st;
+}
+
 int seek_step(struct ui *u)
 {
     struct seek *k = &u->seek;
+    if (k->what == SEEK_SESSION)
+        return session_step(u);
     if (asks_for_calls(u))
         return failed_step(u);
     struct looking l = {.u = u, .until_us = clock_mono_us() + STEP_US};
@@ -230,16 +268,16 @@ static void search_detail(struct ui *u, bool forward)
     if (hit.wrapped)
         ui_say(u, "continued at the other end");
     size_t width = u->panes.pane[PANE_DETAIL].width;
-    if (hit.column < u->shown.from || hit.column >= u->shown.from + width)
+    if (hit.column < u->shown.from || hit.column >= u->shown.from + width) {
         u->shown.from = hit.column > width / 2 ? hit.column - width / 2 : 0;
+        u->shown.jumped = true;
+    }
 }
 
 void seek_text(struct ui *u, bool forward)
 {
-    if (u->search[0] == '\0')
-        ui_say(u, "/ begins a search");
-    else if (u->focus == PANE_DETAIL)
+    if (u->focus == PANE_DETAIL)
         search_detail(u, forward);
     else
-        seek_begin(u, SEEK_TEXT, forward);
+        seek_begin(u, u->focus == PANE_LIST ? SEEK_TEXT : SEEK_SESSION, forward);
 }

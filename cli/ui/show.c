@@ -2,6 +2,7 @@
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "cli/frame/session.h"
 #include "wire/json/text.h"
 
@@ -18,6 +19,7 @@ void show_close(struct ui *u)
     detail_close(s->doc);
     schema_notes_close(&s->notes);
     page_free(s->row);
+    buf_close(&s->operation);
     for (size_t i = 0; i < SHOWN_MESSAGES; i++)
         buf_close(&s->large[i]);
     memset(s, 0, sizeof *s);
@@ -188,13 +190,6 @@ static int add_post_mortem(struct ui *u, const struct listed *call, int64_t aske
 
 /* ---- the subject ---- */
 
-static int64_t waited_us(const struct ui *u, int64_t asked_us)
-{
-    const struct query_session *s = ui_session(u);
-    int64_t end_us = s->ended_at_us != 0 ? s->ended_at_us : clock_wall_us();
-    return end_us - s->started_at_us - asked_us;
-}
-
 static int gather_call(struct ui *u, const struct listed *row)
 {
     struct shown *s = &u->shown;
@@ -221,10 +216,54 @@ static int gather_call(struct ui *u, const struct listed *row)
     s->subject.is_call = true;
     s->subject.status = row->status;
     s->subject.duration_us = row->took_us;
-    s->subject.waited_us = row->status == CALL_OPEN ? waited_us(u, asked_us) : 0;
     if (st == 0 && row->status != CALL_OK)
         st = add_post_mortem(u, row, asked_us);
     return st;
+}
+
+static bool on_one_call(void *ctx, const struct query_call *c)
+{
+    struct query_call *ret = ctx;
+    *ret = *c;
+    return false;
+}
+
+/* A call by its number. `operation`: with what became of its operation. seq 0: there is none. */
+static int read_call(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
+{
+    struct filter any = FILTER_ANY;
+    struct call_question x = {.filter = &any, .side = CALLS_OF_PEERS, .operations = operation};
+    *ret = (struct query_call){0};
+    any.session_id = ui_session(u)->id;
+    x.from = x.up_to = query_call_id(any.session_id, seq);
+    return query_calls_of(u->q, &x, on_one_call, ret);
+}
+
+/* Whether the call was several requests, or is a part of one that was. */
+static int add_operation(struct ui *u, int64_t seq)
+{
+    struct query_call part, whole;
+    struct buf *b = &u->shown.operation;
+    int st = read_call(u, seq, false, &part);
+    if (st == 0)
+        st = read_call(u, part.operation_seq != 0 ? part.operation_seq : seq, true, &whole);
+    if (st < 0 || (part.operation_seq == 0 && whole.requests < 2 && whole.asked == 0))
+        return st;
+    buf_clear(b);
+    if (part.operation_seq != 0)
+        buf_printf(b, "a part of call %lld: ", (long long)part.operation_seq);
+    buf_printf(b, "%lld request%s", (long long)whole.requests, whole.requests == 1 ? "" : "s");
+    if (whole.duration_us >= 0)
+        buf_printf(b, " in %s", units_took(whole.duration_us).s);
+    else
+        buf_adds(b, ", not ended");
+    if (whole.asked > 0)
+        buf_printf(b, ", asked for input %lld time%s", (long long)whole.asked,
+                   whole.asked == 1 ? "" : "s");
+    if (whole.person_us > 0)
+        buf_printf(b, ", a person took %s", units_took(whole.person_us).s);
+    u->shown.subject.operation = buf_slice(b);
+    return b->failed ? MI_ENOMEM : 0;
 }
 
 /* The tools of the session, read once. */
@@ -234,9 +273,11 @@ static int read_tools(struct ui *u)
     if (u->tools_of == s->id)
         return 0;
     tool_list_close(&u->tools);
-    u->tools_of = s->id;
+    u->tools_of = 0;
     int st = tool_list_of(u->q, s, &u->tools);
-    return st == MI_ENOENT ? 0 : st;
+    st = st == MI_ENOENT ? 0 : st;
+    u->tools_of = st == 0 ? s->id : 0;
+    return st;
 }
 
 static int add_notes(struct ui *u)
@@ -271,8 +312,22 @@ static int open_detail(struct ui *u, const struct list_row *row)
     }
     if (st == 0 && s->subject.is_call)
         st = add_notes(u);
+    if (st == 0 && s->subject.is_call)
+        st = add_operation(u, row->listed.seq);
     if (st == 0 && (s->subject.messages_n > 0 || row->event != NULL))
         st = detail_open(&s->doc, &s->subject);
+    return st;
+}
+
+/* An open call waits until now, or until the end of the recording. */
+static int show_waited(struct ui *u)
+{
+    const struct query_session *s = ui_session(u);
+    bool live = u->state == SESSION_LIVE;
+    int64_t last, end_us = (live ? clock_wall_us() : s->ended_at_us) - s->started_at_us;
+    int st = live || s->ended_at_us != 0 ? 0 : query_last_message(u->q, s->id, &last, &end_us);
+    if (st == 0)
+        detail_waited(u->shown.doc, end_us - u->shown.message[0].t_us, !live);
     return st;
 }
 
@@ -296,13 +351,15 @@ int show_selected(struct ui *u, size_t columns)
         s->at = same ? at : 0;
         s->top = same ? top : 0;
         st = open_detail(u, &selected);
+        if (st < 0)
+            show_close(u); /* the next picture reads it again */
     }
     if (st == 0 && s->doc != NULL && s->columns != columns) {
         detail_layout(s->doc, columns, u->ascii);
         s->columns = columns;
     }
     if (st == 0 && s->doc != NULL && row.status == CALL_OPEN && u->mode == LISTING_CALLS)
-        detail_waited(s->doc, waited_us(u, s->message[0].t_us));
+        st = show_waited(u);
     u->ticks |= row.status == CALL_OPEN && u->state == SESSION_LIVE;
     return st;
 }
@@ -323,16 +380,16 @@ int draw_detail(struct ui *u, const struct area *a)
     size_t height = a->height - 1;
     bool exact = true;
     if (u->focus == PANE_SESSIONS) {
-        size_t top = 0;
         draw_caption(u, a, PANE_DETAIL, "overview");
-        draw_overview(u, a, &top);
+        draw_overview(u, a);
         return 0;
     }
     int st = show_selected(u, a->width);
-    if (st < 0)
+    bool later = st < 0 && central_gave_up(u);
+    if (st < 0 && !later)
         return st;
-    if (s->doc == NULL) {
-        draw_caption(u, a, PANE_DETAIL, "detail");
+    if (later || s->doc == NULL) {
+        draw_caption(u, a, PANE_DETAIL, later ? "detail: reading..." : "detail");
         return 0;
     }
     size_t n = detail_lines(s->doc, &exact);

@@ -1,5 +1,7 @@
 /* ui.c - `mcp-interposer ui`: recorded sessions on the screen, live. */
 #include "cli/ui/ui.h"
+
+#include "cli/frame/filter.h"
 #include "cli/ui/commands.h"
 
 #include "base/clock.h"
@@ -7,6 +9,7 @@
 #include "cli/frame/recording.h"
 #include "cli/look/follow/watch.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,6 +18,8 @@
 #define TICK_MS 1000  /* with open calls, whose durations grow */
 
 static const struct opt table_of_options[] = {
+    OPT_REQUESTS,
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -25,7 +30,9 @@ static const char about[] =
     "what is being recorded. The key ? lists all keys; Q quits.\n"
     COMMAND_SESSION_HELP
     "FILE is a recording, as for `import`; it must contain a `/` or a `.`. It is\n"
-    "not imported. Without a terminal: `show`, `tail` and `stats`.\n";
+    "not imported. Without a terminal: `show`, `tail` and `stats`.\n"
+    "A store (--from) is asked every 2 seconds. It has no running servers and no\n"
+    "escalations, and its calls cannot be sent again.\n";
 /* clang-format on */
 
 /* ---- the loop ---- */
@@ -36,9 +43,9 @@ static int read_keys(struct ui *u)
     int st = 0;
     if (screen_resized != 0)
         u->dirty = true;
-    while (st == 0 && !u->quit && screen_read(&p))
+    while (st == 0 && !u->quit && (central_key(u, &p) || screen_read(&p)))
         st = act(u, &p);
-    return st;
+    return st == 0 ? late_choose(u, false) : st;
 }
 
 /* Draws if something has changed, and the last picture is old enough. *ret_ms: how long to wait at most. */
@@ -60,7 +67,10 @@ static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
     }
     u->dirty = u->stale = u->ticks = false;
     *drawn_us = clock_mono_us();
-    return draw(u);
+    u->store.gives_up = true;
+    int st = draw(u);
+    u->store.gives_up = false;
+    return st;
 }
 
 /* The vault did not exist when the command started: it may by now. */
@@ -68,7 +78,7 @@ static int open_late(struct ui *u)
 {
     struct query *q = NULL;
     struct buf error = {0};
-    if (query_is_stored(u->q))
+    if (query_is_stored(u->q) || query_is_store(u->q))
         return 0;
     int st = query_open(&q, u->vault, &error);
     buf_close(&error);
@@ -82,31 +92,46 @@ static int open_late(struct ui *u)
     return 0;
 }
 
+/* What is done between two pictures. *more: there is more to read; *changes: of what was recorded since. */
+static int work(struct ui *u, bool looks, bool *more, bool *changes)
+{
+    int st = read_keys(u);
+    if (st < 0 || central_rests(u))
+        return st;
+    if (looks)
+        st = open_late(u);
+    if (st == 0 && looks)
+        st = feed_changes(u, changes);
+    if (st == 0 && u->sessions.store == NULL)
+        st = problems_count(u);
+    if (st == 0 && u->seek.on)
+        st = seek_step(u);
+    if (st == 0 && compare_reads(u))
+        st = compare_step(u);
+    u->uncounted = false;
+    if (st == 0)
+        st = feed_step(u, more);
+    *more |= u->seek.on || compare_reads(u);
+    return st;
+}
+
 static int loop(struct ui *u, struct watch *w)
 {
     int64_t drawn_us = clock_mono_us() - PICTURE_MS * 1000;
-    bool more = true, changes = false;
+    bool store = query_is_store(u->q), more = true, changes = false;
     int st = 0, ms;
     u->dirty = true;
     while (st == 0 && !u->quit) {
-        st = draw_when_due(u, &drawn_us, &ms);
-        if (st < 0)
+        st = late_failed(u, draw_when_due(u, &drawn_us, &ms));
+        if (st < 0 || u->quit)
             break;
-        enum watch_result r = watch_wait(w, more || changes ? 1 : ms);
+        ms = central_rests(u)                                         ? STORE_MS
+             : u->store.keys_n > 0 || more || changes || u->uncounted ? 1
+                                                                      : ms;
+        enum watch_result r = store ? watch_pause(w, ms) : watch_wait(w, ms);
         if (r == WATCH_END)
             break;
-        st = read_keys(u);
-        if (st == 0 && r == WATCH_LOOK)
-            st = open_late(u);
-        if (st == 0 && r == WATCH_LOOK)
-            st = feed_changes(u, &changes);
-        if (st == 0)
-            st = problems_count(u);
-        if (st == 0 && u->seek.on)
-            st = seek_step(u);
-        if (st == 0)
-            st = feed_step(u, &more);
-        more |= u->seek.on;
+        st = late_failed(u, work(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;
 }
@@ -116,8 +141,10 @@ static int loop(struct ui *u, struct watch *w)
 static int open_vault(struct ui *u, const char *ref)
 {
     struct buf error = {0};
-    if (!recording_is_file(ref))
+    if (!recording_is_file(ref)) {
+        central_begin();
         return session_vault_open(u->settings, &u->q);
+    }
     u->file = ref;
     int st = cassette_vault(ref, &u->vault, &error);
     if (st == 0)
@@ -164,6 +191,8 @@ static void ui_close(struct ui *u)
     buf_close(&u->message);
     buf_close(&u->scratch);
     cells_close(&u->cells);
+    for (size_t i = 0; i < ASKINGS; i++)
+        prompt_forget(&u->history[i]);
     query_close(u->q);
     if (u->file != NULL && u->vault != NULL)
         cassette_vault_remove(u->vault);
@@ -175,10 +204,12 @@ static int show(struct ui *u)
     struct watch w;
     watch_open(&w, query_vault(u->q));
     w.input = STDIN_FILENO;
+    central_screen(u);
     w.alarm = &screen_resized;
     u->ascii = screen_is_ascii();
     int st = loop(u, &w);
     watch_close(&w);
+    central_end();
     screen_close();
     return st < 0 ? session_fail(u->q, st) : EXIT_FINE;
 }
@@ -190,7 +221,10 @@ static int run(const struct settings *s)
     const char *ref = s->operands[0];
     if (u == NULL)
         return EXIT_TROUBLE;
+    struct sigaction a = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &a, NULL); /* if it is ignored, nothing tells the end of a command */
     u->settings = s;
+    u->requests = settings_on(s, "requests");
     stack_open(u, &main_view);
     int status = open_vault(u, ref);
     if (status == EXIT_FINE) {

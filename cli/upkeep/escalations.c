@@ -1,29 +1,19 @@
 /* escalations.c - `mcp-interposer escalations list|show|done`: the problems that need a person. */
 #include "cli/upkeep/commands.h"
 
-#include "base/json_out.h"
 #include "base/log.h"
 #include "cli/frame/pager.h"
 #include "cli/frame/problem_files.h"
-#include "cli/frame/record_json.h"
-#include "cli/frame/table.h"
+#include "cli/lists/list.h"
 #include "cli/settings/config.h"
-#include "model/escalation_head.h"
 #include "vault/store/dir.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MORE "mcp-interposer escalations list"
 
-static const struct opt options_of_list[] = {
-    {0, "json", NULL, NULL, "print one JSON object per line for each escalation"},
-    COMMAND_OPT_VAULT,
-    COMMAND_OPTS,
-};
 static const struct opt options_of_show[] = {COMMAND_OPT_VAULT, COMMAND_OPTS};
 static const struct opt options_of_done[] = {
     {'a', "all", NULL, NULL, "remove all of them"},
@@ -67,76 +57,10 @@ static size_t find_name(const struct problem_files *f, const char *begin)
 
 static int read_file(const struct problem_files *f, size_t i, struct buf *b)
 {
-    int st = problem_files_read(f, i, b);
+    int st = problem_files_read(f, f->name[i].text, b);
     if (st < 0)
         log_error("cannot read %s: %s", f->name[i].text, strerror(errno));
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
-}
-
-/* ---- list ---- */
-
-static void print_json(struct out *o, const char *name, const struct escalation_head *h)
-{
-    struct json_out j = json_out_to(&o->b);
-    json_out_object(&j, NULL);
-    members_of_escalation(&j, name, h);
-    json_out_end(&j);
-    out_end_line(o);
-}
-
-static void add_cell(struct table *t, struct slice text)
-{
-    table_add(t, text.n > 0 ? text : slice_of("-"), OUT_PLAIN);
-}
-
-static void add_row(struct table *t, struct slice name, const struct escalation_head *h)
-{
-    char count[24] = "";
-    if (h->count != 0)
-        snprintf(count, sizeof count, "%" PRId64, h->count);
-    table_add(t, name, OUT_BOLD);
-    add_cell(t, slice_of(count));
-    add_cell(t, h->last_at);
-    add_cell(t, h->server);
-    add_cell(t, h->tool);
-}
-
-static int list(const struct settings *s)
-{
-    static const struct table_column columns[] = {{"NAME", false, 64, -40},
-                                                  {"COUNT", true, 12, 0},
-                                                  {"LAST", false, 24, 2},
-                                                  {"SERVER", false, 24, 1},
-                                                  {"TOOL", false, 32, -8}};
-    struct problem_files f = {.fd = -1};
-    struct out o;
-    struct table t;
-    bool json = settings_on(s, "json"), fine = true;
-    int status = open_folder(&f, s);
-    out_open(&o);
-    table_open(&t, columns, MI_COUNT(columns));
-    for (size_t i = f.n; status == EXIT_FINE && i-- > 0;) {
-        struct buf file = {0}, texts = {0};
-        struct escalation_head head;
-        status = read_file(&f, i, &file);
-        escalation_head_read(buf_slice(&file), &texts, &head);
-        if (status == EXIT_FINE && json)
-            print_json(&o, f.name[i].text, &head);
-        else if (status == EXIT_FINE)
-            add_row(&t, problem_files_title(&f, i), &head);
-        o.b.failed |= texts.failed;
-        buf_close(&file);
-        buf_close(&texts);
-    }
-    if (status == EXIT_FINE && !json && f.n > 0)
-        fine = table_print(&t, &o);
-    o.b.failed |= !fine;
-    if (status == EXIT_FINE && !json && f.n == 0)
-        log_note("no escalation");
-    int closed = out_close(&o);
-    table_close(&t);
-    problem_files_close(&f);
-    return status != EXIT_FINE ? status : closed;
 }
 
 /* ---- show ---- */
@@ -176,7 +100,7 @@ static int show(const struct settings *s)
 static int remove_one(const struct problem_files *f, size_t i, struct out *o)
 {
     const char *name = f->name[i].text;
-    if (problem_files_remove(f, i) < 0) {
+    if (problem_files_remove(f, name) < 0) {
         log_error("cannot remove %s: %s", name, strerror(errno));
         return EXIT_TROUBLE;
     }
@@ -209,15 +133,6 @@ static int done(const struct settings *s)
 
 /* ---- the commands ---- */
 
-static const struct command escalations_list = {
-    .name = "escalations list",
-    .summary = "list the problems that need a person",
-    .usage = "[OPTIONS]",
-    .about = "COUNT is how often the problem has occurred, LAST when it did so last.\n",
-    .table = options_of_list,
-    .run = list,
-};
-
 static const struct command escalations_show = {
     .name = "escalations show",
     .summary = "print a problem, and what to do",
@@ -240,7 +155,7 @@ static const struct command escalations_done = {
     .run = done,
 };
 
-static const struct command *const verbs[] = {&escalations_list, &escalations_show,
+static const struct command *const verbs[] = {&list_escalations.command, &escalations_show,
                                               &escalations_done, NULL};
 
 const struct command command_escalations = {

@@ -1,5 +1,7 @@
 #include "cli/wrap/advice.h"
 
+#include "cli/wrap/which.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +54,9 @@ void advice_add_elsewhere(struct advice *a, const char *path)
     add_name(&a->elsewhere, path);
 }
 
-void advice_add_line(struct advice *a, const char *fmt, ...)
+/* One line about a file, without its newline. */
+MI_FORMAT(2, 3)
+static void add_line(struct advice *a, const char *fmt, ...)
 {
     char *line;
     va_list ap;
@@ -66,6 +70,36 @@ void advice_add_line(struct advice *a, const char *fmt, ...)
     buf_add(&a->lines, line, (size_t)n);
     buf_addc(&a->lines, '\n');
     free(line);
+}
+
+void advice_add_portable(struct advice *a, const struct launch *l, const struct client_file *where)
+{
+    const char *path = where->path;
+    if (where->kind == CLIENT_FILE_CONTAINER)
+        add_line(a, "The servers of %s are started in a container: install %s there.", path,
+                 l->by_runner ? l->words[0] : "mcp-interposer");
+    else if (l->in_path)
+        add_line(a,
+                 "%s is in a git work tree: its servers are started by the plain name "
+                 "mcp-interposer, so that the file works on other machines.",
+                 path);
+    else if (!l->by_runner)
+        add_line(a,
+                 "%s is in a git work tree, and now contains the path %s, because PATH does "
+                 "not lead to this program; install it, unwrap and wrap again.",
+                 path, l->words[0]);
+}
+
+void advice_add_runner(struct advice *a, const struct launch *l, const struct client_file *where)
+{
+    const char *runner = l->words[0];
+    char *dir = where->desktop ? which_far_directory(runner) : NULL;
+    if (dir != NULL)
+        add_line(a,
+                 "%s may not find %s, which is in %s: if its servers do not start, "
+                 "install mcp-interposer, unwrap and wrap again.",
+                 where->client, runner, dir);
+    free(dir);
 }
 
 static void print_line(struct out *o, const char *before, struct buf *names, const char *after)

@@ -1,24 +1,53 @@
 #include "cli/wrap/clients.h"
 
+#include "base/buf.h"
 #include "base/grow.h"
+#include "cli/frame/input.h"
 #include "cli/settings/paths.h"
 
+#include <fnmatch.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The names of --client, and whether a client is started from a desktop or as a service, with a short PATH. */
 static const struct client {
     const char *name;
-    bool desktop; /* started from a desktop, with a short PATH */
+    bool desktop;
 } clients[] = {
-    {"claude-code", false}, {"claude-desktop", true}, {"cursor", true},   {"vscode", true},
-    {"windsurf", true},     {"gemini", false},        {"codex", false},   {"zed", true},
-    {"opencode", false},    {"cline", true},          {"copilot", false}, {"goose", true},
-    {"jetbrains", true},
+    {"claude-code", false}, {"claude-desktop", true},
+    {"cursor", true},       {"vscode", true},
+    {"windsurf", true},     {"gemini", false},
+    {"codex", false},       {"zed", true},
+    {"opencode", false},    {"cline", true},
+    {"copilot", false},     {"goose", true},
+    {"jetbrains", true},    {"kiro", true},
+    {"antigravity", true},  {"lmstudio", true},
+    {"kilo", true},         {"warp", true},
+    {"qwen", false},        {"droid", false},
+    {"kimi", false},        {"grok", false},
+    {"pi", false},          {"crush", false},
+    {"trae", true},         {"qoder", true},
+    {"amazon-q", false},    {"mastra", false},
+    {"mcporter", false},    {"fx", false},
+    {"abacus", true},       {"amp", false},
+    {"vibe", false},        {"continue", true},
+    {"hermes", true},       {"openclaw", true},
+};
+
+const struct client_file_fixed client_file_fixed[] = {
+    [CLIENT_FILE_UNUSED] = {"unused",
+                            "its client does not read this file, because .mcp.json exists"},
+    [CLIENT_FILE_PLUGIN] = {"plugin", "a plugin or an extension has this file, and replaces it at "
+                                      "each update; copy the server to a file of your own"},
+    [CLIENT_FILE_MANAGED] = {"managed", "it is a file of the administrator"},
+    [CLIENT_FILE_SCRIPT] = {NULL, NULL},
 };
 
 enum base {
+    ROOT,
     HOME,
     CONFIG,      /* $XDG_CONFIG_HOME, else ~/.config */
     DIRECTORY,   /* the value of the environment variable `variable` */
@@ -28,53 +57,149 @@ enum base {
 
 #define MAC "Library/Application Support/"
 #define CLINE "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+#define LIST_MAX ((size_t)1 << 20)     /* bytes of installed_plugins.json */
+#define PLUGINS "plugins/cache/*/*/*/" /* MARKETPLACE/PLUGIN/VERSION */
 
 static const struct place {
-    const char *client;
+    const char *client; /* "-": none is known to read it */
     enum base base;
-    const char *below, *variable;
+    const char *below, *variable; /* below: `*` stands for any name without a dot before it */
+    enum client_file_kind kind;   /* UNUSED: if .mcp.json exists */
 } places[] = {
-    {"claude-code", HOME, ".claude.json", NULL},
+    /* The first place that leads to a file counts: that of a plugin, also if it is the working directory. */
+    {"claude-code", ROOT, "etc/claude-code/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
+    {"claude-code", ROOT, MAC "ClaudeCode/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
+    {"claude-code", HOME, ".claude/" PLUGINS ".mcp.json", NULL, CLIENT_FILE_PLUGIN},
+    {"claude-code", HOME, ".claude/" PLUGINS ".claude-plugin/plugin.json", NULL,
+     CLIENT_FILE_PLUGIN},
+    {"claude-code", DIRECTORY, PLUGINS ".mcp.json", "CLAUDE_CONFIG_DIR", CLIENT_FILE_PLUGIN},
+    {"claude-code", DIRECTORY, PLUGINS ".claude-plugin/plugin.json", "CLAUDE_CONFIG_DIR",
+     CLIENT_FILE_PLUGIN},
+    {"gemini", HOME, ".gemini/extensions/*/gemini-extension.json", NULL, CLIENT_FILE_PLUGIN},
+    {"codex", HOME, ".codex/" PLUGINS ".mcp.json", NULL, CLIENT_FILE_PLUGIN},
+    {"codex", DIRECTORY, PLUGINS ".mcp.json", "CODEX_HOME", CLIENT_FILE_PLUGIN},
+    {"copilot", HOME, ".copilot/installed-plugins/*/*/.mcp.json", NULL, CLIENT_FILE_PLUGIN},
+    {"copilot", DIRECTORY, "installed-plugins/*/*/.mcp.json", "COPILOT_HOME", CLIENT_FILE_PLUGIN},
+    {"qwen", HOME, ".qwen/extensions/*/qwen-extension.json", NULL, CLIENT_FILE_PLUGIN},
+    {"claude-code", HOME, ".claude.json"},
     {"claude-code", DIRECTORY, ".claude.json", "CLAUDE_CONFIG_DIR"},
-    {"claude-code", CONFIG, "claude-code/mcp.json", NULL},
-    {"claude-code", HERE, ".mcp.json", NULL},
-    {"claude-desktop", CONFIG, "Claude/claude_desktop_config.json", NULL},
-    {"claude-desktop", HOME, MAC "Claude/claude_desktop_config.json", NULL},
-    {"cursor", HOME, ".cursor/mcp.json", NULL},
-    {"cursor", HERE, ".cursor/mcp.json", NULL},
-    {"vscode", CONFIG, "Code/User/mcp.json", NULL},
-    {"vscode", CONFIG, "Code - Insiders/User/mcp.json", NULL},
-    {"vscode", HOME, MAC "Code/User/mcp.json", NULL},
-    {"vscode", HOME, MAC "Code - Insiders/User/mcp.json", NULL},
-    {"vscode", HERE, ".vscode/mcp.json", NULL},
-    {"windsurf", HOME, ".codeium/windsurf/mcp_config.json", NULL},
-    {"gemini", HOME, ".gemini/settings.json", NULL},
-    {"gemini", HERE, ".gemini/settings.json", NULL},
-    {"codex", HOME, ".codex/config.toml", NULL},
+    {"claude-code", HERE, ".mcp.json"},
+    {"-", CONFIG, "claude-code/mcp.json"},
+    {"claude-desktop", CONFIG, "Claude/claude_desktop_config.json"},
+    {"claude-desktop", HOME, MAC "Claude/claude_desktop_config.json"},
+    {"cursor", HOME, ".cursor/mcp.json"},
+    {"cursor", HERE, ".cursor/mcp.json"},
+    {"vscode", CONFIG, "Code/User/mcp.json"},
+    {"vscode", CONFIG, "Code/User/profiles/*/mcp.json"},
+    {"vscode", CONFIG, "Code - Insiders/User/mcp.json"},
+    {"vscode", CONFIG, "Code - Insiders/User/profiles/*/mcp.json"},
+    {"vscode", CONFIG, "VSCodium/User/mcp.json"},
+    {"vscode", CONFIG, "VSCodium/User/profiles/*/mcp.json"},
+    {"vscode", HOME, ".vscode-server/data/User/mcp.json"},
+    {"vscode", HOME, ".vscode-server-insiders/data/User/mcp.json"},
+    {"vscode", HOME, MAC "Code/User/mcp.json"},
+    {"vscode", HOME, MAC "Code/User/profiles/*/mcp.json"},
+    {"vscode", HOME, MAC "Code - Insiders/User/mcp.json"},
+    {"vscode", HOME, MAC "Code - Insiders/User/profiles/*/mcp.json"},
+    {"vscode", HOME, MAC "VSCodium/User/mcp.json"},
+    {"vscode", HOME, MAC "VSCodium/User/profiles/*/mcp.json"},
+    {"vscode", HERE, ".vscode/mcp.json"},
+    {"vscode", HERE, ".devcontainer/devcontainer.json", NULL, CLIENT_FILE_CONTAINER},
+    {"vscode", HERE, ".devcontainer/*/devcontainer.json", NULL, CLIENT_FILE_CONTAINER},
+    {"vscode", HERE, ".devcontainer.json", NULL, CLIENT_FILE_CONTAINER},
+    {"windsurf", HOME, ".codeium/windsurf/mcp_config.json"},
+    {"windsurf", HOME, ".codeium/mcp_config.json"}, /* of JetBrains IDEs */
+    {"gemini", HOME, ".gemini/settings.json"},
+    {"gemini", HERE, ".gemini/settings.json"},
+    {"codex", HOME, ".codex/config.toml"},
     {"codex", DIRECTORY, "config.toml", "CODEX_HOME"},
-    {"codex", HERE, ".codex/config.toml", NULL},
-    {"zed", CONFIG, "zed/settings.json", NULL},
-    {"zed", HERE, ".zed/settings.json", NULL},
-    {"opencode", CONFIG, "opencode/opencode.json", NULL},
-    {"opencode", CONFIG, "opencode/opencode.jsonc", NULL},
+    {"codex", HERE, ".codex/config.toml"},
+    {"zed", CONFIG, "zed/settings.json"},
+    {"zed", HERE, ".zed/settings.json"},
+    {"opencode", CONFIG, "opencode/opencode.json"},
+    {"opencode", CONFIG, "opencode/opencode.jsonc"},
     {"opencode", FILE_ITSELF, NULL, "OPENCODE_CONFIG"},
-    {"opencode", HERE, "opencode.json", NULL},
-    {"opencode", HERE, "opencode.jsonc", NULL},
-    {"opencode", HERE, ".opencode/opencode.json", NULL},
-    {"opencode", HERE, ".opencode/opencode.jsonc", NULL},
-    {"cline", CONFIG, "Code/" CLINE, NULL},
-    {"cline", CONFIG, "Code - Insiders/" CLINE, NULL},
-    {"cline", HOME, MAC "Code/" CLINE, NULL},
-    {"cline", HOME, MAC "Code - Insiders/" CLINE, NULL},
-    {"cline", HOME, ".cline/data/settings/cline_mcp_settings.json", NULL},
+    {"opencode", HERE, "opencode.json"},
+    {"opencode", HERE, "opencode.jsonc"},
+    {"opencode", HERE, ".opencode/opencode.json"},
+    {"opencode", HERE, ".opencode/opencode.jsonc"},
+    {"cline", CONFIG, "Code/" CLINE},
+    {"cline", CONFIG, "Code - Insiders/" CLINE},
+    {"cline", CONFIG, "VSCodium/" CLINE},
+    {"cline", HOME, MAC "Code/" CLINE},
+    {"cline", HOME, MAC "Code - Insiders/" CLINE},
+    {"cline", HOME, MAC "VSCodium/" CLINE},
+    {"cline", HOME, ".cline/data/settings/cline_mcp_settings.json"},
+    {"cline", DIRECTORY, "data/settings/cline_mcp_settings.json", "CLINE_DIR"},
     {"cline", FILE_ITSELF, NULL, "CLINE_MCP_SETTINGS_PATH"},
-    {"copilot", HOME, ".copilot/mcp-config.json", NULL},
+    {"copilot", HOME, ".copilot/mcp-config.json"},
     {"copilot", DIRECTORY, "mcp-config.json", "COPILOT_HOME"},
-    {"copilot", HERE, ".github/mcp.json", NULL},
-    {"goose", CONFIG, "goose/config.yaml", NULL},
-    {"jetbrains", HOME, ".junie/mcp/mcp.json", NULL},
-    {"jetbrains", HERE, ".junie/mcp/mcp.json", NULL},
-    {"jetbrains", HERE, ".air/mcp.json", NULL},
+    {"copilot", HERE, ".github/mcp.json", NULL, CLIENT_FILE_UNUSED},
+    {"goose", CONFIG, "goose/config.yaml"},
+    {"jetbrains", HOME, ".junie/mcp/mcp.json"},
+    {"jetbrains", HERE, ".junie/mcp/mcp.json"},
+    {"jetbrains", HERE, ".air/mcp.json"},
+    {"kiro", HOME, ".kiro/settings/mcp.json"},
+    {"kiro", HOME, ".kiro/agents/*.json"},
+    {"kiro", HERE, ".kiro/settings/mcp.json"},
+    {"kiro", HERE, ".kiro/agents/*.json"},
+    {"antigravity", HOME, ".gemini/config/mcp_config.json"},
+    {"antigravity", HOME, ".gemini/antigravity/mcp_config.json"},
+    {"lmstudio", HOME, ".lmstudio/mcp.json"},
+    {"lmstudio", HOME, ".cache/lm-studio/mcp.json"},
+    {"kilo", CONFIG, "kilo/kilo.json"},
+    {"kilo", CONFIG, "kilo/kilo.jsonc"},
+    {"kilo", HERE, "kilo.json"},
+    {"kilo", HERE, "kilo.jsonc"},
+    {"kilo", HERE, ".kilo/kilo.json"},
+    {"kilo", HERE, ".kilo/kilo.jsonc"},
+    {"kilo", HERE, ".kilocode/kilo.json"},
+    {"kilo", HERE, ".kilocode/kilo.jsonc"},
+    {"kilo", HERE, ".kilocode/mcp.json"},
+    {"warp", HOME, ".warp/.mcp.json"},
+    {"warp", HERE, ".warp/.mcp.json"},
+    {"qwen", HOME, ".qwen/settings.json"},
+    {"qwen", HERE, ".qwen/settings.json"},
+    {"droid", HOME, ".factory/mcp.json"},
+    {"droid", HERE, ".factory/mcp.json"},
+    {"kimi", HOME, ".kimi-code/mcp.json"},
+    {"kimi", DIRECTORY, "mcp.json", "KIMI_CODE_HOME"},
+    {"kimi", HERE, ".kimi-code/mcp.json"},
+    {"kimi", HOME, ".kimi/mcp.json"},
+    {"grok", HOME, ".grok/config.toml"},
+    {"grok", DIRECTORY, "config.toml", "GROK_HOME"},
+    {"grok", HERE, ".grok/config.toml"},
+    {"pi", HOME, ".pi/agent/mcp.json"},
+    {"pi", DIRECTORY, "mcp.json", "PI_CODING_AGENT_DIR"},
+    {"pi", HERE, ".pi/mcp.json"},
+    {"crush", CONFIG, "crush/crush.json"},
+    {"crush", CONFIG, "crush/crushrc", NULL, CLIENT_FILE_SCRIPT},
+    {"crush", HERE, "crush.json"},
+    {"crush", HERE, ".crush.json"},
+    {"amp", CONFIG, "amp/settings.json"},
+    {"amp", CONFIG, "amp/settings.jsonc"},
+    {"amp", HERE, ".amp/settings.json"},
+    {"amp", HERE, ".amp/settings.jsonc"},
+    {"vibe", HOME, ".vibe/config.toml"},
+    {"vibe", DIRECTORY, "config.toml", "VIBE_HOME"},
+    {"vibe", HERE, ".vibe/config.toml"},
+    {"continue", HOME, ".continue/config.yaml"},
+    {"continue", HERE, ".continue/mcpServers/*.yaml"},
+    {"continue", HERE, ".continue/mcpServers/*.json"},
+    {"hermes", HOME, ".hermes/config.yaml"},
+    {"hermes", DIRECTORY, "config.yaml", "HERMES_HOME"},
+    {"openclaw", HOME, ".openclaw/openclaw.json"},
+    {"openclaw", FILE_ITSELF, NULL, "OPENCLAW_CONFIG_PATH"},
+    {"trae", CONFIG, "Trae/User/mcp.json"},
+    {"trae", HOME, MAC "Trae/User/mcp.json"},
+    {"trae", HERE, ".trae/mcp.json"},
+    {"qoder", HOME, ".qoder/mcp.json"},
+    {"amazon-q", HOME, ".aws/amazonq/mcp.json"},
+    {"mastra", HOME, ".mastracode/mcp.json"},
+    {"mcporter", HOME, ".mcporter/mcporter.json"},
+    {"mcporter", HERE, "config/mcporter.json"},
+    {"fx", HOME, ".fx/mcp.json"},
+    {"abacus", HOME, ".abacusai/mcp.json"},
 };
 
 const char *client_name(size_t i)
@@ -100,12 +225,16 @@ static char *path_of(const struct place *p, bool *failed)
     const char *named = p->variable != NULL ? getenv(p->variable) : NULL;
     if (p->base == FILE_ITSELF)
         return named != NULL && named[0] == '/' ? strdup(named) : NULL;
-    if (p->base == HERE)
+    if (p->base == ROOT)
+        dir = strdup("");
+    else if (p->base == HERE)
         dir = getcwd(NULL, 0);
     else if (named != NULL && named[0] == '/')
         dir = strdup(named);
     if (dir == NULL)
         return NULL;
+    for (size_t n = strlen(dir); n > 0 && dir[n - 1] == '/'; n--)
+        dir[n - 1] = '\0';
     if (asprintf(&path, "%s/%s", dir, p->below) < 0) {
         *failed = true;
         path = NULL;
@@ -125,45 +254,118 @@ bool client_files_contain(const struct client_files *l, const char *path)
 }
 
 /* Takes ownership of `path`; NULL: out of memory. */
-static int append(struct client_files *l, const char *client, char *path)
+static int append(struct client_files *l, const char *client, enum client_file_kind kind,
+                  char *path)
 {
     if (path == NULL || !GROW(l->file, l->n, l->cap)) {
         free(path);
         return MI_ENOMEM;
     }
-    l->file[l->n++] = (struct client_file){client, is_desktop(client), false, path};
+    l->file[l->n++] = (struct client_file){client, is_desktop(client), kind, path};
     return 0;
+}
+
+static enum client_file_kind kind_of(const struct place *p)
+{
+    bool edited = p->kind == CLIENT_FILE_UNUSED && access(".mcp.json", F_OK) != 0;
+    return edited ? CLIENT_FILE_EDITED : p->kind;
+}
+
+/* False for a version of a plugin that is no longer used: Claude Code leaves it in the cache, and has a list of the
+ * directories that it reads. Other clients have no such list. */
+static bool is_installed(const char *path)
+{
+    struct buf list = {0}, name = {0};
+    const char *version = path;
+    const char *cache = strstr(path, "/plugins/cache/");
+    if (cache == NULL)
+        return true;
+    for (int i = 0; version != NULL && i < 3; i++) /* behind MARKETPLACE/PLUGIN/VERSION */
+        version = strchr(i == 0 ? cache + strlen("/plugins/cache/") : version + 1, '/');
+    if (version == NULL)
+        return true;
+    buf_printf(&name, "%.*s/plugins/installed_plugins.json", (int)(cache - path), path);
+    bool known = !name.failed && input_read_file(buf_str(&name), LIST_MAX, &list) == 0;
+    buf_clear(&name);
+    buf_printf(&name, "\"%.*s\"", (int)(version - path), path);
+    bool found = !known || strstr(buf_str(&list), buf_str(&name)) != NULL;
+    buf_close(&list);
+    buf_close(&name);
+    return found;
+}
+
+/* Takes ownership of `path`. A file that does not exist, or is in the list, is not added. */
+static int append_found(struct client_files *l, const struct place *p, char *path)
+{
+    struct stat st;
+    if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+        !client_files_contain(l, path) && (p->kind != CLIENT_FILE_PLUGIN || is_installed(path)))
+        return append(l, p->client, kind_of(p), path);
+    free(path);
+    return 0;
+}
+
+/* `path` ends with a pattern of `n` bytes; what is before it is meant as it stands. */
+static int append_matching(struct client_files *l, const struct place *p, const char *path,
+                           size_t n)
+{
+    struct buf pattern = {0};
+    glob_t found = {0};
+    const char *end = path + strlen(path) - n;
+    for (const char *c = path; c < end; c++)
+        buf_printf(&pattern, strchr("*?[\\", *c) != NULL ? "\\%c" : "%c", *c);
+    buf_adds(&pattern, end);
+    int status = pattern.failed ? GLOB_NOSPACE : glob(buf_str(&pattern), 0, NULL, &found);
+    int st = status == GLOB_NOSPACE ? MI_ENOMEM : 0;
+    for (size_t i = 0; st == 0 && status == 0 && i < found.gl_pathc; i++) {
+        char *copy = strdup(found.gl_pathv[i]);
+        st = copy != NULL ? append_found(l, p, copy) : MI_ENOMEM;
+    }
+    globfree(&found);
+    buf_close(&pattern);
+    return st;
 }
 
 int client_files_find(struct client_files *l)
 {
     bool failed = false;
     for (size_t i = 0; i < MI_COUNT(places) && !failed; i++) {
-        struct stat st;
-        char *path = path_of(&places[i], &failed);
-        bool found = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-        if (found && !client_files_contain(l, path))
-            failed = append(l, places[i].client, path) < 0;
-        else
+        const struct place *p = &places[i];
+        char *path = path_of(p, &failed);
+        if (path != NULL && p->below != NULL && strchr(p->below, '*') != NULL) {
+            failed = append_matching(l, p, path, strlen(p->below)) < 0;
             free(path);
+        } else {
+            failed |= append_found(l, p, path) < 0;
+        }
     }
     return failed ? MI_ENOMEM : 0;
 }
 
-static bool ends_with(const char *path, const char *end)
+/* Whether the path ends with names that fit the pattern. */
+static bool ends_with(const char *path, const char *pattern)
 {
-    size_t n = strlen(path);
-    size_t m = strlen(end);
-    return n >= m && strcmp(path + n - m, end) == 0 && (n == m || path[n - m - 1] == '/');
+    for (; path != NULL; path = strchr(path, '/')) {
+        path += *path == '/';
+        if (fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0)
+            return true;
+    }
+    return false;
 }
 
 int client_files_add(struct client_files *l, const char *path)
 {
-    const char *client = "-";
-    for (size_t i = 0; i < MI_COUNT(places) && client[0] == '-'; i++)
-        if (places[i].variable == NULL && ends_with(path, places[i].below))
-            client = places[i].client;
-    return append(l, client, strdup(path));
+    const struct place *best = NULL;
+    char *real = realpath(path, NULL); /* a relative path may lack the names of directories */
+    for (size_t i = 0; i < MI_COUNT(places); i++)
+        if (places[i].variable == NULL &&
+            (ends_with(path, places[i].below) || ends_with(real, places[i].below)) &&
+            (best == NULL || strlen(places[i].below) > strlen(best->below)))
+            best = &places[i];
+    free(real);
+    bool edited = best == NULL || best->kind == CLIENT_FILE_UNUSED;
+    return append(l, best != NULL ? best->client : "-", edited ? CLIENT_FILE_EDITED : best->kind,
+                  strdup(path));
 }
 
 void client_files_close(struct client_files *l)

@@ -9,11 +9,27 @@
 
 #include "base/base.h"
 
+/* What `wrap` and `unwrap` may do with a file. */
+enum client_file_kind {
+    CLIENT_FILE_EDITED, /* change it */
+    CLIENT_FILE_CONTAINER, /* change it; its servers are started in a container, where no path of this system counts */
+    CLIENT_FILE_UNUSED,    /* its client reads another file instead: only unwrap */
+    CLIENT_FILE_ELSEWHERE, /* found by elsewhere_find(): list it, and unwrap with --all */
+    CLIENT_FILE_PLUGIN,    /* of a plugin or an extension, replaced at each update: list it */
+    CLIENT_FILE_MANAGED,   /* of the administrator: list it */
+    CLIENT_FILE_SCRIPT,    /* a program: say what to do by hand */
+};
+
+/* Files that `wrap` does not change, by their kind: the state of their servers, and the reason. NULL: of other kinds. */
+extern const struct client_file_fixed {
+    const char *state, *why;
+} client_file_fixed[];
+
 struct client_file {
     const char *client; /* "claude-code" and the like; "-": not known */
     bool desktop;       /* started from a desktop, with a short PATH */
-    bool elsewhere;     /* found by elsewhere_find() */
-    char *path;         /* owned; absolute */
+    enum client_file_kind kind;
+    char *path; /* owned; absolute */
 };
 
 struct client_files {

@@ -40,9 +40,11 @@ static const struct opt unwrap_opts[] = {
 /* clang-format off */
 #define ABOUT_CLIENTS                                                                              \
     "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex,\n"             \
-    "zed, opencode, cline, copilot, goose, jetbrains. Their files in the home\n"                   \
-    "directory and in the working directory are edited; clients.md lists them\n"                   \
-    "(documents, see: mcp-interposer help).\n"                                                     \
+    "zed, opencode, cline, copilot, goose, jetbrains, kiro, antigravity, lmstudio,\n"              \
+    "kilo, warp, qwen, droid, kimi, grok, pi, crush, trae, qoder, amazon-q, mastra,\n"             \
+    "mcporter, fx, abacus, amp, vibe, continue, hermes, openclaw. Their files in the\n"             \
+    "home directory and in the working directory are edited, those of plugins are\n"               \
+    "only listed; clients.md names them (documents, see: mcp-interposer help).\n"                  \
     "A client reads its file when it starts: restart it.\n"
 
 static const char wrap_about[] =

@@ -1,5 +1,7 @@
 #include "cli/wrap/diff.h"
 
+#include "base/text.h"
+#include "cli/wrap/mcpfile/string.h"
 #include "redact/sanitizer.h"
 
 #define CONTEXT 3 /* lines around a change */
@@ -31,33 +33,115 @@ static struct slice part(struct slice text, size_t from, size_t to)
     return (struct slice){text.p + from, to - from};
 }
 
+/* The arguments of all servers, as one JSON array. */
+static void add_args(const struct mcpfile *f, struct buf *b)
+{
+    struct buf word = {0};
+    for (size_t i = 0; i < f->args; i++) {
+        buf_clear(&word);
+        mcpfile_string(f, f->arg[i], &word);
+        buf_addc(b, i == 0 ? '[' : ',');
+        text_json(b, buf_slice(&word));
+        b->failed |= word.failed;
+    }
+    buf_addc(b, ']');
+    buf_close(&word);
+}
+
+/* Moves past the next string of a JSON array, and returns it with its quotes. */
+static struct slice next_string(struct slice *array)
+{
+    const char *from = array->p, *end = array->p + array->n;
+    while (from < end && *from != '"')
+        from++;
+    const char *p = from < end ? from + 1 : end;
+    while (p < end && *p != '"')
+        p += *p == '\\' && end - p > 1 ? 2 : 1;
+    p += p < end;
+    *array = (struct slice){p, (size_t)(end - p)};
+    return (struct slice){from, (size_t)(p - from)};
+}
+
+/* Appends the text with the arguments as the sanitizer has them, in the lines of the original. */
+static void replace_args(const struct mcpfile *f, struct slice args, struct slice clean,
+                         struct buf *b)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < f->args; i++) {
+        struct slice was = next_string(&args), is = next_string(&clean);
+        if (slice_eq(was, is) || f->arg[i].at < at)
+            continue;
+        buf_slice_add(b, part(f->text, at, f->arg[i].at));
+        buf_slice_add(b, is);
+        at = f->arg[i].at + f->arg[i].n;
+        for (size_t c = f->arg[i].at; c < at; c++)
+            if (f->text.p[c] == '\n')
+                buf_addc(b, '\n');
+    }
+    buf_slice_add(b, part(f->text, at, f->text.n));
+}
+
+/* Appends the text without the secrets in arguments. In a JSON array the sanitizer knows that the value of an option
+ * follows its name; it does not know the lists and quotes of TOML, YAML and JSON5. */
+static int clean_args(struct slice text, enum mcpfile_format format, struct buf *b)
+{
+    struct mcpfile f = {0};
+    struct buf args = {0}, clean = {0};
+    int st = mcpfile_read(&f, text, format);
+    if (st == 0)
+        add_args(&f, &args);
+    if (st == 0)
+        st = args.failed ? MI_ENOMEM : redact_append(buf_slice(&args), &clean);
+    if (st == 0)
+        replace_args(&f, buf_slice(&args), buf_slice(&clean), b);
+    else if (st == MI_EINVAL)
+        buf_slice_add(b, text);
+    mcpfile_close(&f);
+    buf_close(&args);
+    buf_close(&clean);
+    return st == MI_ENOMEM || b->failed ? MI_ENOMEM : 0;
+}
+
 /* A text without secrets. The sanitizer sees it as a whole: in a list of arguments the name of a secret is on one line,
  * and the secret on the next. Its lines are read in order. */
 struct clean {
     struct buf text;
     size_t line, at; /* the next line: its number, and where it begins */
-    bool aligned;    /* it has the lines of the original; else each line is sanitized alone */
+    bool
+        whole; /* it is sanitized, and has the lines of the original; else each line is sanitized alone */
+    bool failed; /* out of memory */
 };
 
-static void clean_open(struct clean *c, struct slice text)
+static void clean_open(struct clean *c, struct slice text, enum mcpfile_format format)
 {
-    *c = (struct clean){{0}, 0, 0, false};
-    c->aligned = redact_append(text, &c->text) == 0 && !c->text.failed &&
-                 lines_in(buf_slice(&c->text)) == lines_in(text);
+    struct buf args = {0};
+    *c = (struct clean){.line = 0};
+    c->failed =
+        clean_args(text, format, &args) < 0 || redact_append(buf_slice(&args), &c->text) < 0;
+    c->whole = lines_in(buf_slice(&c->text)) == lines_in(text);
+    if (!c->whole) {
+        buf_close(&c->text);
+        c->text = args;
+        args = (struct buf){0};
+    }
+    buf_close(&args);
 }
 
-/* Appends a line, which the original has as `line`, without its end. */
-static int clean_line(struct clean *c, size_t number, struct slice line, struct buf *b)
+/* Appends a line without its end. */
+static int clean_line(struct clean *c, size_t number, struct buf *b)
 {
     struct slice text = buf_slice(&c->text);
-    if (!c->aligned)
-        return redact_append(line, b);
     while (c->line < number) {
         c->at = line_end(text, c->at);
         c->line++;
     }
     size_t end = line_end(text, c->at);
-    buf_add(b, text.p + c->at, end - c->at - (end > c->at && text.p[end - 1] == '\n'));
+    size_t n = end - c->at - (end > c->at && text.p[end - 1] == '\n');
+    if (c->failed)
+        return MI_ENOMEM;
+    if (!c->whole)
+        return redact_append((struct slice){text.p + c->at, n}, b);
+    buf_add(b, text.p + c->at, n);
     return b->failed ? MI_ENOMEM : 0;
 }
 
@@ -90,7 +174,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
         size_t end = line_end(text, at);
         bool whole = text.p[end - 1] == '\n';
         struct buf line = {0};
-        if (clean_line(c, number + n, part(text, at, whole ? end - 1 : end), &line) < 0) {
+        if (clean_line(c, number + n, &line) < 0) {
             buf_clear(&line);
             buf_adds(&line, "[out of memory]");
         }
@@ -186,8 +270,8 @@ void diff_print(struct out *o, const char *path, struct slice old, const struct 
     struct buf new = {0};
     size_t at = 0;
     edits_apply_part(e, old, 0, old.n, &new);
-    clean_open(&s.old_text, old);
-    clean_open(&s.new_text, buf_slice(&new));
+    clean_open(&s.old_text, old, mcpfile_format_of(path));
+    clean_open(&s.new_text, buf_slice(&new), mcpfile_format_of(path));
     buf_close(&new);
     out_style(o, OUT_BOLD);
     out_raw(o, "--- ");

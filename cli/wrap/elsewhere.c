@@ -41,7 +41,7 @@ int elsewhere_find(struct client_files *l, const char *backups)
         if (!client_files_contain(l, paths.p + at) && has_wrapped(paths.p + at))
             st = client_files_add(l, paths.p + at);
     for (size_t i = before; i < l->n; i++)
-        l->file[i].elsewhere = true;
+        l->file[i].kind = CLIENT_FILE_ELSEWHERE;
     if (l->n > before)
         qsort(l->file + before, l->n - before, sizeof *l->file, by_path);
     buf_close(&paths);

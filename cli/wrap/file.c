@@ -30,7 +30,7 @@ struct work {
     size_t wrapped_before; /* servers */
     bool redirected;
     bool left_wrapped; /* it is elsewhere, and remains wrapped */
-    bool in_git;
+    bool portable;     /* it counts on other systems, too: in git, or in a container */
 };
 
 /* ---- one server ---- */
@@ -42,6 +42,8 @@ static const char *state_name(const struct work *k, const struct wrap_view *v, b
         return dry ? "would wrap" : "wrapped now";
     if (touched)
         return dry ? "would unwrap" : "unwrapped";
+    if (client_file_fixed[k->where->kind].state != NULL && v->state != WRAP_WRAPPED)
+        return client_file_fixed[k->where->kind].state;
     switch (v->state) {
     case WRAP_PLAIN:
         return "plain";
@@ -59,6 +61,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
                         bool touched)
 {
     struct buf wraps = {0};
+    const char *fixed = client_file_fixed[k->where->kind].why;
     if (v->state == WRAP_WRAPPED)
         mcpfile_string(&k->conf, k->conf.arg[s->first_arg + v->own], &wraps);
     struct server_row row = {
@@ -69,7 +72,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
         .touched = touched,
         .command = v->command.n > 0 ? buf_str(&v->command) : NULL,
         .wraps = v->state == WRAP_WRAPPED ? buf_str(&wraps) : NULL,
-        .why = v->why,
+        .why = v->why == NULL && !touched ? fixed : v->why,
         .project = s->project,
         .path = k->file.path,
         .named_path = k->where->path,
@@ -79,7 +82,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
     else
         server_row_add(&k->w->table, &row);
     buf_close(&wraps);
-    if (v->state == WRAP_ODD && !v->is_mcp && k->w->verb != WRAP_VERB_UNWRAP)
+    if (v->state == WRAP_ODD && !v->is_mcp && k->w->verb != WRAP_VERB_UNWRAP && fixed == NULL)
         log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
 }
 
@@ -87,21 +90,23 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
  * the command; it is searched last. */
 static char *far_directory(const struct work *k, const char *command)
 {
-    bool named = k->where->desktop && !k->in_git && strchr(command, '/') == NULL;
+    bool named = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
     return named ? which_far_directory(command) : NULL;
 }
 
 static const char *const *command(const struct work *k)
 {
     static const char *const plain[] = {"mcp-interposer", NULL};
-    return k->in_git && k->w->launch.in_path ? plain : k->w->launch.words;
+    const struct launch *l = &k->w->launch;
+    bool container = k->where->kind == CLIENT_FILE_CONTAINER && !l->by_runner;
+    return container || (k->portable && l->in_path) ? plain : l->words;
 }
 
 /* The value of --vault or --journal-dir in the arguments; NULL: none. */
 static const char *directory(const struct work *k, const char *option, const char *path)
 {
     bool asked = opt_source(&k->w->settings->set, option) == OPT_FLAG;
-    return !k->in_git || asked ? path : NULL;
+    return !k->portable || asked ? path : NULL;
 }
 
 /* An empty value, or none, is left out. */
@@ -177,7 +182,8 @@ static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
                            struct wrap_view *v)
 {
     const char *path = buf_str(&v->command);
-    return (path[0] == '/' && access(path, X_OK) != 0) || has_other_version(k, s, v);
+    bool here = k->where->kind != CLIENT_FILE_CONTAINER;
+    return (here && path[0] == '/' && access(path, X_OK) != 0) || has_other_version(k, s, v);
 }
 
 /* 0, MI_EFULL or MI_ENOMEM. */
@@ -215,9 +221,13 @@ static int process_server(struct work *k, size_t i)
         return MI_ENOMEM;
     int st = 0;
     bool wanted = wanted_server(&k->w->wanted, s->name);
+    bool elsewhere = k->where->kind == CLIENT_FILE_ELSEWHERE;
     k->wrapped_before += v.state == WRAP_WRAPPED;
-    wanted_found(&k->w->wanted, s->name, k->verb == k->w->verb ? WANTED_HERE : WANTED_ELSEWHERE);
-    if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb)
+    wanted_found(&k->w->wanted, s->name,
+                 k->verb == k->w->verb ? WANTED_HERE
+                 : elsewhere           ? WANTED_ELSEWHERE
+                                       : WANTED_FIXED);
+    if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb && elsewhere)
         k->left_wrapped = true;
     if (wanted && k->verb == WRAP_VERB_WRAP)
         st = wrap_server(k, i, &v);
@@ -235,10 +245,20 @@ static void fail_file(struct work *k, const char *why)
     k->w->failed = true;
 }
 
+/* The file cannot be read. That is an error only if it would be changed, or was named. */
+static void fail_reading(struct work *k, const char *why, bool named)
+{
+    if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
+        log_warn("%s: %s", k->where->path, why);
+    else
+        fail_file(k, why);
+}
+
 /* Whether the new text has the same servers. Close `conf` in any case. */
 static bool has_same_servers(const struct work *k, struct slice new, struct mcpfile *conf)
 {
-    return mcpfile_read(conf, new, k->conf.format) == 0 && conf->servers == k->conf.servers;
+    return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
+           conf->servers == k->conf.servers;
 }
 
 /* Whether unwrap would restore the original bytes. */
@@ -286,43 +306,14 @@ static void drop_backups(struct work *k, struct slice text)
     buf_close(&kept);
 }
 
-static void advise_git(struct work *k)
-{
-    const struct launch *l = &k->w->launch;
-    const char *path = k->where->path;
-    if (l->in_path)
-        advice_add_line(&k->w->advice,
-                        "%s is in a git work tree: its servers are started by the plain name "
-                        "mcp-interposer, so that the file works on other machines.",
-                        path);
-    else if (!l->by_runner)
-        advice_add_line(&k->w->advice,
-                        "%s is in a git work tree, and now contains the path %s, because PATH does "
-                        "not lead to this program; install it, unwrap and wrap again.",
-                        path, l->words[0]);
-}
-
-/* The PATH of a client that is started from a desktop may lack the directory of npx. */
-static void advise_runner(struct work *k)
-{
-    const char *runner = k->w->launch.words[0];
-    char *dir = k->where->desktop ? which_far_directory(runner) : NULL;
-    if (dir != NULL)
-        advice_add_line(&k->w->advice,
-                        "%s may not find %s, which is in %s: if its servers do not start, "
-                        "install mcp-interposer, unwrap and wrap again.",
-                        k->where->client, runner, dir);
-    free(dir);
-}
-
 static void advise(struct work *k)
 {
     bool wraps = k->verb == WRAP_VERB_WRAP;
     advice_add_client(&k->w->advice, k->where->client, k->where->path);
-    if (wraps && k->in_git)
-        advise_git(k);
-    if (wraps && k->w->launch.by_runner)
-        advise_runner(k);
+    if (wraps && k->portable)
+        advice_add_portable(&k->w->advice, &k->w->launch, k->where);
+    if (wraps && k->w->launch.by_runner && k->where->kind != CLIENT_FILE_CONTAINER)
+        advice_add_runner(&k->w->advice, &k->w->launch, k->where);
 }
 
 static void advise_elsewhere(struct work *k)
@@ -382,7 +373,8 @@ static bool finish_file(struct work *k)
 /* Lists the servers as they were read: positions refer to the old text. */
 static void list_servers(struct work *k)
 {
-    if (k->verb != k->w->verb && !k->left_wrapped)
+    bool fixed = client_file_fixed[k->where->kind].state != NULL;
+    if (k->verb != k->w->verb && !k->left_wrapped && !(fixed && k->w->verb == WRAP_VERB_WRAP))
         return;
     if (k->left_wrapped)
         advise_elsewhere(k);
@@ -399,6 +391,16 @@ static void list_servers(struct work *k)
     }
 }
 
+/* A file that is not changed, although it was named; false: it has been reported. */
+static bool may_change(struct work *k, bool named)
+{
+    const char *why = client_file_fixed[k->where->kind].why;
+    if (!named || why == NULL || k->verb == k->w->verb)
+        return true;
+    fail_file(k, why);
+    return false;
+}
+
 static void read_servers(struct work *k, bool named)
 {
     int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), mcpfile_format_of(k->where->path));
@@ -412,7 +414,7 @@ static void read_servers(struct work *k, bool named)
         struct buf why = {0};
         buf_adds(&why, "cannot parse the file, which is not changed: ");
         buf_slice_add(&why, buf_slice(&k->conf.error));
-        fail_file(k, buf_str(&why));
+        fail_reading(k, buf_str(&why), named);
         buf_close(&why);
     } else if (st < 0) {
         fail_file(k, st == MI_EFULL ? "too many servers to change at once; name some of them"
@@ -420,12 +422,49 @@ static void read_servers(struct work *k, bool named)
     } else if (named && k->conf.servers == 0) {
         fail_file(k, "no MCP servers found: expected an object `mcpServers`, `servers`, "
                      "`context_servers` or `mcp` in JSON, tables `mcp_servers.NAME` in a file "
-                     "NAME.toml, or `extensions` in a file NAME.yaml; in another format, put "
+                     "NAME.toml, or `extensions`, `mcpServers` or `mcp_servers` in a file "
+                     "NAME.yaml; in another format, put "
                      "`mcp-interposer proxy --` before the server's command "
                      "by hand");
     } else if ((k->edits.n == 0 || finish_file(k)) && (!k->w->dry || k->w->json)) {
         list_servers(k);
     }
+}
+
+/* Whether a line of the script adds a server that is not wrapped by hand. */
+static bool adds_plain_server(const char *script)
+{
+    for (const char *next; *script != '\0'; script = next) {
+        next = script + strcspn(script, "\n");
+        struct slice line = {script, (size_t)(next - script)};
+        next += *next != '\0';
+        while (slice_begins(line, " ") || slice_begins(line, "\t"))
+            line = (struct slice){line.p + 1, line.n - 1};
+        if (!slice_begins(line, "#") && memmem(line.p, line.n, "mcp add", 7) != NULL &&
+            memmem(line.p, line.n, "mcp-interposer", 14) == NULL)
+            return true;
+    }
+    return false;
+}
+
+/* Crush's crushrc is run by a shell: what its lines `mcp add` do is known only then. */
+static void report_script(struct work *k, bool named)
+{
+    static const char why[] = "it is a shell script, which is not read or changed: put "
+                              "`mcp-interposer proxy --` before the command of each `mcp add`";
+    if (named)
+        fail_file(k, why);
+    else if (k->w->verb != WRAP_VERB_UNWRAP && adds_plain_server(buf_str(&k->file.text)))
+        log_warn("%s: %s", k->where->path, why);
+}
+
+/* What is done with a file of this kind. */
+static enum wrap_verb verb_for(const struct wrapping *w, enum client_file_kind kind)
+{
+    bool changed = kind == CLIENT_FILE_EDITED || kind == CLIENT_FILE_CONTAINER ||
+                   (kind == CLIENT_FILE_UNUSED && w->verb == WRAP_VERB_UNWRAP) ||
+                   (kind == CLIENT_FILE_ELSEWHERE && w->all);
+    return changed ? w->verb : WRAP_VERB_LIST;
 }
 
 int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
@@ -435,12 +474,14 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
         return MI_ENOMEM;
     k->w = w;
     k->where = where;
-    k->verb = where->elsewhere && !w->all ? WRAP_VERB_LIST : w->verb;
-    if (replace_open(&k->file, where->path) == 0) {
-        k->in_git = git_contains(k->file.path);
+    k->verb = verb_for(w, where->kind);
+    if (replace_open(&k->file, where->path) < 0) {
+        fail_reading(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory", named);
+    } else if (where->kind == CLIENT_FILE_SCRIPT) {
+        report_script(k, named);
+    } else if (may_change(k, named)) {
+        k->portable = where->kind == CLIENT_FILE_CONTAINER || git_contains(k->file.path);
         read_servers(k, named);
-    } else {
-        fail_file(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory");
     }
     edits_close(&k->edits);
     mcpfile_close(&k->conf);

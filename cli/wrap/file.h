@@ -3,7 +3,9 @@
  * Rules     before a file is written, unwrapping is tried in memory and must restore the original bytes. A backup is
  *           made when the first server of a file is wrapped, and removed when the last one is unwrapped.
  *           A file in the work tree of a git repository gets no path of this machine that was not asked for: the
- *           command is the plain name if PATH leads to this program, and --path and variables are left out.
+ *           command is the plain name if PATH leads to this program, and --path and variables are left out. The same
+ *           holds for a devcontainer.json, except that the plain name is written without a look at PATH, because the
+ *           container has another.
  *           A wrapped server gets another command when its interposer no longer exists, or when it names another
  *           version of the package that this program is started from.
  * Errors    are logged, and set wrapping.failed.

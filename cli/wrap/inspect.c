@@ -1,6 +1,7 @@
 #include "cli/wrap/inspect.h"
 
 #include "cli/proxy/commands.h"
+#include "cli/settings/paths.h"
 #include "cli/wrap/launch.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/members.h"
@@ -9,10 +10,12 @@
 
 #define WORDS_MAX 4096 /* args of a server */
 
-/* Some clients split such a command like a shell; the proxy does not. */
-static bool has_blanks(const char *command)
+/* A command with its arguments: some clients split it like a shell; the proxy does not. */
+static bool has_arguments(const char *command)
 {
-    return command[0] != '/' && strpbrk(command, " \t\r\n") != NULL;
+    if (command[0] == '/' || strpbrk(command, " \t\r\n") == NULL)
+        return false;
+    return strchr(command, '/') != NULL ? !path_is_program(command) : !path_has_program(command);
 }
 
 void wrap_argv_close(char **argv)
@@ -81,14 +84,17 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
         return MI_ENOMEM;
     if (s->odd != NULL)
         v.why = s->odd;
+    else if (s->unnamed)
+        v.why = "it has no `name`";
     else if (s->command.key.n == 0 && s->args.key.n == 0 && s->url.key.n > 0)
         v.state = WRAP_REMOTE;
     else if (command[0] == '\0')
         v.why = "it has no command";
     else if (command[0] == '-')
         v.why = "its command begins with a dash";
-    else if (has_blanks(command))
-        v.why = "its command contains blanks; move the arguments to `args`";
+    else if (has_arguments(command))
+        v.why = "its command contains blanks, and no program has this name; move the arguments to "
+                "`args`";
     else if (s->args_n > WORDS_MAX)
         v.why = "it has too many args";
     if (v.why != NULL)

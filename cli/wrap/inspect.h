@@ -1,6 +1,8 @@
 /* inspect.h - what a server in a configuration file is: plain, wrapped, remote, or not to be edited.
  *
- * Blocks    never. Pure. */
+ * Rules     a command with blanks is a program if a file of this name can be executed; a relative path is looked up from
+ *           the working directory.
+ * Blocks    on the file system, for such a command only. */
 #ifndef MI_CLI_WRAP_INSPECT_H
 #define MI_CLI_WRAP_INSPECT_H
 

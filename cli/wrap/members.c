@@ -81,10 +81,14 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
     size_t key = before->key.at, from = member_line_start(f, key);
     if (!before->on_line)
         buf_addc(&e->text, ',');
-    if (before->on_line || (from < key && from > 0))
-        member_add_line(&e->text, f, key);
-    else
+    if (!before->on_line && (from == key || from == 0)) {
         buf_addc(&e->text, ' '); /* the key does not start its line */
+        return;
+    }
+    buf_adds(&e->text, line_end(f, key));
+    for (; from < key;
+         from++) /* a dash begins an element of a list: the new member belongs to the same one */
+        buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
 }
 
 bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,

@@ -85,15 +85,15 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
     }
 }
 
-static bool type_is(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                    const char *word)
+/* Whether this string of the file has this text. */
+static bool is_text(struct edits *e, const struct mcpfile *f, struct span token, const char *text)
 {
-    struct buf type = {0};
-    if (s->type.key.n > 0)
-        mcpfile_string(f, s->type.value, &type);
-    bool is = slice_is(buf_slice(&type), word);
-    e->text.failed |= type.failed;
-    buf_close(&type);
+    struct buf b = {0};
+    if (token.n > 0)
+        mcpfile_string(f, token, &b);
+    bool is = slice_is(buf_slice(&b), text);
+    e->text.failed |= b.failed;
+    buf_close(&b);
     return is;
 }
 
@@ -109,7 +109,7 @@ static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpf
     add_original(e, f, &s->type);
     buf_adds(&e->text, "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\"");
     add_string(e, buf_str(&url));
-    if (type_is(e, f, s, "sse")) {
+    if (is_text(e, f, s->type.value, "sse")) {
         add_string(e, "--transport");
         add_string(e, "sse-first");
     }
@@ -164,11 +164,13 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
 bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                 const struct wrap_with *with)
 {
-    if (type_is(e, f, s, "remote")) /* opencode; it becomes "local", and the command is an array */
+    if (is_text(e, f, s->type.value,
+                "remote")) /* opencode; it becomes "local", and the command is an array */
         return add_array(e, f, s, with);
     if (!begin_member(e, &s->url))
         return false;
-    member_add_key(e, f, &s->url, f->format == MCPFILE_YAML ? "cmd" : "command");
+    bool goose = f->format == MCPFILE_YAML && is_text(e, f, s->url.key, "uri");
+    member_add_key(e, f, &s->url, goose ? "cmd" : "command");
     text_json(&e->text, slice_of(with->command[0]));
     if (s->headers.key.n == 0) {
         member_add_separator(e, f, &s->url);

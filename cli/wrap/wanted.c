@@ -54,6 +54,10 @@ bool wanted_report(const struct wanted *w)
         if (w->seen[i] == WANTED_ELSEWHERE)
             log_error("server '%s' is in a file of another directory; to change it, add --all",
                       word);
+        else if (w->seen[i] == WANTED_FIXED)
+            log_error("server '%s' is in a file that is not changed; for the reason, see: "
+                      "mcp-interposer wrap --list --json",
+                      word);
         else if (w->seen[i] == WANTED_NOWHERE && near != NULL)
             log_error("unknown server '%s'; did you mean '%s'?", word, near);
         else if (w->seen[i] == WANTED_NOWHERE)

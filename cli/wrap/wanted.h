@@ -10,8 +10,13 @@
 
 #define WANTED_MAX 256 /* SERVER arguments */
 
-/* Where a server was found. */
-enum wanted_where { WANTED_NOWHERE, WANTED_ELSEWHERE, WANTED_HERE };
+/* Where a server was found; of several, the last of these counts. */
+enum wanted_where {
+    WANTED_NOWHERE,
+    WANTED_FIXED,     /* in a file that is not changed */
+    WANTED_ELSEWHERE, /* in a file of another directory */
+    WANTED_HERE,
+};
 
 struct wanted {
     const struct settings *settings;    /* borrowed */
@@ -24,7 +29,7 @@ void wanted_close(struct wanted *w);
 bool wanted_client(const struct wanted *w, const char *client);
 /* Whether all servers, or this one, are to be processed. */
 bool wanted_server(const struct wanted *w, const char *name);
-/* A server of this name was found; elsewhere: in a file of another directory, which is not to be changed. */
+/* A server of this name was found. */
 void wanted_found(struct wanted *w, const char *name, enum wanted_where where);
 /* Reports each SERVER that was not found here, with the name that may have been meant. False: there is one. */
 bool wanted_report(const struct wanted *w);

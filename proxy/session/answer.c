@@ -1,8 +1,10 @@
 #include "proxy/session/answer.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "proxy/session/invocation.h"
 #include "proxy/session/request.h"
+#include "proxy/session/uncertain.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/rpc_out.h"
@@ -175,19 +177,19 @@ void answer_malformed_to_server(struct traffic *t, const struct message *x)
 
 /* ---- to lines ------------------------------------------------------------------------------- */
 
-uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
-                       const char *cause)
-{
-    return answer_reject_arguments(t, x, code, why, cause, NULL);
-}
-
-uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
-                                 const char *cause, const struct schema_fault *fault)
+/* repeats: NULL, or why a call is rejected. */
+static uint64_t reject(struct traffic *t, struct message *x, int code, const char *why,
+                       const char *cause, const struct schema_fault *fault,
+                       const struct repeat *repeats)
 {
     /* an answer is never answered: one with a result or error, or with the id of a request */
     bool request = (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
                    (x->m.is_call || (!has_answer(&x->m) && answered_by(t, x) == NULL));
-    struct reply r = {.code = code, .message = why, .cause = cause, .session = t->journal->uid};
+    struct reply r = {.code = code,
+                      .message = why,
+                      .cause = cause,
+                      .session = t->journal->uid,
+                      .repeats = repeats};
     if (request) {
         r.id = x->m.id.text;
         r.method = x->m.method;
@@ -211,6 +213,58 @@ uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code,
     };
     invocation_log_error(t, &v, code, why, bytes);
     return r.seq;
+}
+
+uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
+                       const char *cause)
+{
+    return reject(t, x, code, why, cause, NULL, NULL);
+}
+
+uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
+                                 const char *cause, const struct schema_fault *fault)
+{
+    return reject(t, x, code, why, cause, fault, NULL);
+}
+
+uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *why,
+                              const struct repeat *r)
+{
+    return reject(t, x, RPC_INVALID_REQUEST, why, finding_name(FIND_REPEAT_OF_UNCERTAIN), NULL, r);
+}
+
+uint64_t answer_with_late(struct traffic *t, struct message *x, struct slice text,
+                          const struct repeat *r)
+{
+    static const enum call_status statuses[] = {
+        [LATE_RESULT] = CALL_OK, [LATE_TOOL_ERROR] = CALL_TOOL_ERROR, [LATE_ERROR] = CALL_ERROR};
+    struct json_value error = {JSON_OBJECT, text};
+    struct row row = {
+        .kind = r->late == LATE_ERROR ? KIND_ERROR : KIND_RESULT,
+        .direction = ROW_S2C,
+        .rpc_id = x->m.id.text,
+        .findings = r->late == LATE_TOOL_ERROR ? FINDING(FIND_TOOL_ERROR) : 0,
+    };
+    struct invocation v = {
+        .wall_us = clock_wall_us(),
+        .status = statuses[r->late],
+        .method = x->m.method,
+        .target = rpc_target(&x->m),
+        .request_bytes = x->size,
+    };
+    if (r->late == LATE_ERROR) {
+        row.has_error_code = json_int(json_get(error, "code"), &row.error_code);
+        v.error_code = json_get(error, "code").text;
+        v.error_message = json_get(error, "message").text;
+    }
+    buf_clear(&t->scratch);
+    reply_write_late(&t->scratch, x->m.id.text, text, t->journal->uid, r);
+    row.request_seq = v.seq = message_record(t, x, KIND_REQUEST, ROW_SWALLOWED);
+    v.response_bytes = send_scratch(t, &row);
+    if (v.response_bytes == 0)
+        close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));
+    journal_log(t->journal, &v);
+    return v.seq;
 }
 
 void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
@@ -294,6 +348,8 @@ void answer_server_ended(struct traffic *t, struct pending *p, enum call_status 
     struct reply r = reply_to(t, p, code_for_server(p), text.failed ? why : buf_str(&text), cause);
     if (effects)
         r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
+    if (effects && p->was_read && !p->cancelled)
+        uncertain_note(t, p, cause);
     send_and_close(t, p, &r, status, finding_for_server(status));
     buf_close(&text);
 }
@@ -304,6 +360,7 @@ void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, co
     struct reply r = reply_to(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
     r.timeout_us = timeout_us;
     send_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
+    uncertain_note(t, p, cause);
     request_abandon(t, ROW_C2S, p);
     p->timed_out = true;
 }
@@ -332,7 +389,7 @@ void answer_listen_end(struct traffic *t, struct pending *p)
 static void record_rejected(struct traffic *t, const struct message *x, const struct pending *p,
                             enum row_kind kind)
 {
-    struct row row = message_row(x, kind, ROW_REFUSED);
+    struct row row = message_row(t, x, kind, ROW_REFUSED);
     row.request_seq = p->request_seq;
     message_append(t, &row);
 }

@@ -20,6 +20,13 @@ uint64_t answer_reject(struct traffic *t, struct message *x, int code, const cha
 /* The same, with the place in the arguments and the reason; f may be NULL. */
 uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
                                  const char *cause, const struct schema_fault *f);
+/* The same for a call that equals one which may have run. */
+uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *why,
+                              const struct repeat *r);
+/* Records such a call as dropped, and answers it with the late answer to the other one: its result or error. Returns the seq of
+ * the line. */
+uint64_t answer_with_late(struct traffic *t, struct message *x, struct slice text,
+                          const struct repeat *r);
 /* Records the server's answer to p as rejected; the client gets an error instead. */
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause);

@@ -63,6 +63,14 @@ static void note_not_checked(struct traffic *t, struct slice name, const struct 
     buf_close(&why);
 }
 
+/* The error must not name a tool that the client does not see. */
+static bool is_seen(const struct traffic *t, struct slice name)
+{
+    const struct tool_gate *g = &t->gate;
+    return g->rule == NULL || (tool_rule_keeps_name(g->rule, name) &&
+                               (!g->rule->read_only || tool_hints_of(&g->hints, name) == TOOL_HINT_READS));
+}
+
 static void reject_unknown_tool(struct traffic *t, struct message *x)
 {
     struct buf why = {0}, name = {0};
@@ -71,7 +79,8 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
     json_unescape(&name, text_head(json_string_raw(x->m.name), 200));
     struct nearest n = nearest_to(buf_str(&name));
     for (size_t i = 0; i < t->tools.n; i++)
-        nearest_try(&n, t->tools.tool[i].name.p);
+        if (is_seen(t, slice_of(t->tools.tool[i].name.p)))
+            nearest_try(&n, t->tools.tool[i].name.p);
     if (n.best != NULL) {
         buf_adds(&why, "; did you mean ");
         text_visible(&why, slice_of(n.best));

@@ -4,6 +4,7 @@
 #include "proxy/session/answer.h"
 #include "proxy/session/answer_repair.h"
 #include "proxy/session/correlate.h"
+#include "proxy/session/tool_gate.h"
 #include "wire/json/text.h"
 
 struct member_walk {
@@ -81,6 +82,19 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
     }
 }
 
+/* Records the line, and stages it without what the rule of the gate hides. */
+static uint64_t record_and_stage(struct traffic *t, const struct message *x, bool gated, size_t kept)
+{
+    struct message cut = *x;
+    cut.copy = (struct line){0}; /* the caller owns it */
+    bool sent = kept > 0 && (!gated || tool_gate_batch(t, &cut, &kept));
+    uint64_t seq = message_record(t, x, KIND_BATCH, kept > 0 ? ROW_FORWARDED : ROW_REFUSED);
+    if (sent && kept > 0)
+        message_stage(t, &cut);
+    message_close(&cut);
+    return seq;
+}
+
 /* The line that is forwarded is repaired, and has no member that is refused. The members are handled as they arrived: each is
  * repaired or refused, and gets its finding, when its request is found. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
@@ -89,8 +103,7 @@ static void forward_batch(struct traffic *t, struct message *batch, bool valid)
     sent.copy = (struct line){0}; /* the batch owns its own */
     size_t kept = 1;
     if (!valid || answer_repair_batch(t, &sent, &kept)) {
-        uint64_t seq = kept > 0 ? message_forward(t, &sent, KIND_BATCH)
-                                : message_record(t, &sent, KIND_BATCH, ROW_REFUSED);
+        uint64_t seq = record_and_stage(t, &sent, valid && t->gate.rule != NULL, kept);
         if (valid)
             correlate_members(t, batch, seq);
     }

@@ -7,10 +7,14 @@
 #include "proxy/session/credentials.h"
 #include "proxy/session/invocation.h"
 #include "proxy/session/odd.h"
+#include "proxy/session/repeat.h"
 #include "proxy/session/request.h"
 #include "proxy/session/rules.h"
 #include "proxy/session/session_info.h"
 #include "proxy/session/tool_changes.h"
+#include "proxy/session/tool_ask.h"
+#include "proxy/session/tool_gate.h"
+#include "proxy/session/uncertain.h"
 #include "wire/json/text.h"
 
 static enum row_direction other(enum row_direction dir)
@@ -53,24 +57,26 @@ static bool request_not_added(struct traffic *t, struct message *x, int st, bool
 
 static bool check_request(struct traffic *t, struct message *x, struct protocol_asked *ret)
 {
-    bool type_changed;
-    struct pending *same = pending_find(&t->open[x->dir], x->m.id, &type_changed);
-    if (same != NULL && !type_changed && !same->cancelled)
+    if (pending_is_open(&t->open[x->dir], &x->id))
         x->m.findings |= FINDING(FIND_REUSED_ID);
     if (!rules_check_request(t, x, ret))
         return false;
     if (x->dir == ROW_S2C)
         return true;
     tool_changes_request(t);
-    return arguments_check_request(t, x, ret);
+    return arguments_check_request(t, x, ret) && repeat_check_request(t, x, ret);
 }
 
 static bool handle_request(struct traffic *t, struct message *x)
 {
     struct pending *p;
     struct protocol_asked asked;
-    if (!check_request(t, x, &asked))
+    x->id = pending_id(&t->open[x->dir], &x->m);
+    if (!check_request(t, x, &asked)) {
+        if (x->dir == ROW_C2S)
+            protocol_unasked(&t->protocol, &asked);
         return false;
+    }
     bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
     int st = request_open(t, x, &p);
     if (st < 0)
@@ -82,6 +88,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     p->size = x->size;
     p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S) {
+        repeat_forwarded(t, x, p);
         session_info_request(t, &x->m, p->modern);
         t->client_said_shutdown |= rpc_method_is(&x->m, "shutdown");
     } else {
@@ -99,7 +106,7 @@ static bool handle_request(struct traffic *t, struct message *x)
 static struct pending *only_request_without_token(const struct traffic *t)
 {
     const struct pending_list *open = &t->open[ROW_C2S].open;
-    return open->count == 1 && open->oldest->token.p == NULL ? open->oldest : NULL;
+    return open->count == 1 && open->oldest->token.type == 0 ? open->oldest : NULL;
 }
 
 /* Restarts the deadline of the request. False: the request is abandoned, and its progress must not reach the client
@@ -153,8 +160,10 @@ static void handle_cancelled(struct traffic *t, const struct message *x, struct 
         row->findings |= FINDING(FIND_CANCELLED_INITIALIZE);
     } else if (!p->cancelled) {
         row->request_seq = p->request_seq;
-        if (x->dir == ROW_C2S)
+        if (x->dir == ROW_C2S) {
             invocation_log_cancelled(t, p);
+            uncertain_note(t, p, "cancelled");
+        }
         request_abandon(t, x->dir, p);
     }
 }
@@ -179,10 +188,12 @@ static bool handle_notification(struct traffic *t, struct message *x)
     if (!rules_check_notification(t, x))
         return false;
     arguments_notification(t, x);
+    if (t->gate.rule != NULL)
+        tool_gate_notification(t, x);
     bool in_time = is_in_time(t, x);
     if (in_time && !rules_check_progress(t, x))
         return false;
-    struct row row = message_row(x, KIND_NOTIFICATION, in_time ? ROW_FORWARDED : ROW_SWALLOWED);
+    struct row row = message_row(t, x, KIND_NOTIFICATION, in_time ? ROW_FORWARDED : ROW_SWALLOWED);
     if (!in_time)
         row.findings |= FINDING(FIND_LATE_PROGRESS);
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
@@ -205,18 +216,28 @@ static bool handle_notification(struct traffic *t, struct message *x)
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))
 
-/* An answer to one of our own requests, which are not in the table. */
-static bool is_own_answer(struct traffic *t, struct message *x, const struct pending *p)
+/* An answer to one of our own requests, which are not in the table. It never reaches the client. */
+static bool is_own_answer(struct traffic *t, struct message *x)
 {
-    if (p != NULL || x->dir == ROW_C2S || !handshake_is_own_id(x->m.id))
+    if (x->dir == ROW_C2S || !handshake_is_own_id(&t->handshake, x->m.id))
         return false;
     x->m.findings |= FINDING(FIND_OWN_REQUEST);
     if (t->odd.own_pending > 0)
         t->odd.own_pending--;
     message_record(t, x, row_kind_of(x->m.kind), ROW_SWALLOWED);
-    if (t->on_own_answer != NULL)
+    if (!tool_ask_answer(t, &x->m) && t->on_own_answer != NULL)
         t->on_own_answer(t->owner, &x->m);
     return true;
+}
+
+/* Whether it may be given to the client later: the checks of an answer in time. */
+static bool late_is_sound(struct traffic *t, struct message *x, const struct pending *p)
+{
+    if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)
+        return false;
+    bool sound = rules_check_late(t, x, p);
+    arguments_check_answer(t, x, p);
+    return sound;
 }
 
 /* An answer to a request that is not pending. Answers of the client are forwarded. Answers of the server are dropped,
@@ -228,8 +249,10 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     if (p != NULL && p->process_gone)
         forward = false;
     x->m.findings |= FINDING(p == NULL ? FIND_UNKNOWN_ANSWER : FIND_LATE_ANSWER);
+    if (p != NULL && x->dir == ROW_S2C && !forward)
+        uncertain_late(t, p, &x->m, late_is_sound, x);
     struct row row =
-        message_row(x, row_kind_of(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
+        message_row(t, x, row_kind_of(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
     message_append(t, &row);
     if (p == NULL && x->dir == ROW_S2C)
@@ -243,7 +266,7 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
 static uint64_t record_answer(struct traffic *t, const struct message *x, const struct pending *p,
                               bool tool_error)
 {
-    struct row row = message_row(x, row_kind_of(x->m.kind), ROW_FORWARDED);
+    struct row row = message_row(t, x, row_kind_of(x->m.kind), ROW_FORWARDED);
     row.request_seq = p->request_seq;
     if (x->dir == ROW_C2S)
         return journal_append(t->journal, &row);
@@ -271,9 +294,9 @@ static bool handle_answer(struct traffic *t, struct message *x)
 {
     bool type_changed;
     struct pending *p = answer_request(t, x->dir, &x->m, &type_changed);
-    if (x->dir == ROW_S2C && (p != NULL || handshake_is_own_id(x->m.id)))
+    if (x->dir == ROW_S2C && (p != NULL || handshake_is_own_id(&t->handshake, x->m.id)))
         t->server_answers++;
-    if (is_own_answer(t, x, p))
+    if (is_own_answer(t, x))
         return false;
     if (type_changed)
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
@@ -284,21 +307,29 @@ static bool handle_answer(struct traffic *t, struct message *x)
         t->odd.notified_seq = 0;
     if (p == NULL || p->cancelled)
         return handle_stray_answer(t, x, p);
+    if (t->gate.rule != NULL && x->dir == ROW_S2C && !tool_gate_takes(t, x, p))
+        return false;
     if (!rules_check_answer(t, x, p))
         return false;
     arguments_check_answer(t, x, p);
     bool tool_error = x->m.is_error.type == JSON_TRUE && x->m.kind == RPC_RESULT;
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);
-    tool_changes_recorded(t, record_answer(t, x, p, tool_error));
-    if (x->dir == ROW_S2C)
+    uint64_t seq = record_answer(t, x, p, tool_error);
+    tool_changes_recorded(t, seq);
+    if (x->dir == ROW_S2C) {
         use_answer(t, x, p, tool_error);
+        uncertain_answered(t, p, &x->m);
+    }
+    bool sent = t->gate.rule == NULL || x->dir == ROW_C2S || tool_gate_answer(t, x, p, seq);
     request_close(t, other(x->dir), p);
-    return true;
+    return sent;
 }
 
 bool correlate_message(struct traffic *t, struct message *x)
 {
+    if (t->gate.rule != NULL && x->dir == ROW_C2S && !tool_gate_admits(t, x))
+        return false;
     switch (x->m.kind) {
     case RPC_REQUEST:
         return handle_request(t, x);

@@ -4,23 +4,31 @@
 #include "base/text.h"
 #include "proxy/session/answer.h"
 #include "proxy/session/odd.h"
+#include "proxy/session/tool_ask.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/mcp/own.h"
 #include "wire/rpc_out.h"
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 int64_t expire_next_us(struct traffic *t)
 {
     bool none = t->timers.unwritten == NULL && t->timers.n == 0;
-    if (none && !t->odd.lines.waits && t->odd.held.n == 0)
+    int64_t list_us = tool_ask_due_us(t);
+    if (none && !t->odd.lines.waits && t->odd.held.n == 0 && list_us == INT64_MAX)
         return -1;
     int64_t now = journal_now_us(t->journal);
-    int64_t line_us = odd_next_us(t, now);
+    int64_t us = odd_next_us(t, now);
+    if (list_us != INT64_MAX)
+        us = sooner(us, list_us > now ? list_us - now : 0);
     if (none)
-        return line_us;
+        return us;
     timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
-    int64_t us = timers_next(&t->timers, now);
-    return us < 0 || (line_us >= 0 && line_us < us) ? line_us : us;
+    return sooner(timers_next(&t->timers, now), us);
 }
 
 /* The task that a tasks/result waits for is cancelled by a method of its own (mcp-wire.md 5.2). */
@@ -161,6 +169,7 @@ void expire_due(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
     odd_due(t, now);
+    tool_ask_due(t, now);
     timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_due(&t->timers, now)) != NULL;)
         expire(t, p, now);

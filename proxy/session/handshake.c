@@ -11,7 +11,13 @@
 void handshake_open(struct handshake *h)
 {
     *h = (struct handshake){.subscribed = {.max = HANDSHAKE_MAX},
-                            .repeatable = {.max = HANDSHAKE_MAX}};
+                            .repeatable = {.max = HANDSHAKE_MAX},
+                            .own_id = HANDSHAKE_ID};
+}
+
+void handshake_secret(struct handshake *h, const char *secret)
+{
+    snprintf(h->own_id, sizeof h->own_id, HANDSHAKE_ID "%.*s:", HANDSHAKE_SECRET_MAX, secret);
 }
 
 void handshake_close(struct handshake *h)
@@ -159,20 +165,32 @@ bool handshake_is_harmless(const struct handshake *h, const struct pending *p)
     if (p->flags & METHOD_READS)
         return true;
     return json_key_is(p->method, "tools/call") && p->target.p != NULL &&
-           set_has(&h->repeatable, p->target);
+           handshake_tool_is_harmless(h, p->target);
+}
+
+bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name)
+{
+    return set_has(&h->repeatable, raw_name);
 }
 
 /* ---- repeating ------------------------------------------------------------------------------ */
 
-bool handshake_is_own_id(struct json_value id)
+bool handshake_is_own_id(const struct handshake *h, struct json_value id)
 {
-    return id.type == JSON_STRING && slice_begins(json_string_raw(id), HANDSHAKE_ID);
+    return id.type == JSON_STRING && slice_begins(json_string_raw(id), h->own_id);
+}
+
+bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n)
+{
+    char own[64];
+    snprintf(own, sizeof own, "%s%llu", h->own_id, (unsigned long long)n);
+    return id.type == JSON_STRING && json_key_is(json_string_raw(id), own);
 }
 
 void handshake_request(struct handshake *h, struct json_out *j, const char *method)
 {
     char id[64];
-    int n = snprintf(id, sizeof id, "\"" HANDSHAKE_ID "%llu\"", (unsigned long long)++h->last_id);
+    int n = snprintf(id, sizeof id, "\"%s%llu\"", h->own_id, (unsigned long long)++h->last_id);
     rpc_out_request(j, (struct slice){id, (size_t)n}, method);
 }
 
@@ -195,9 +213,7 @@ bool handshake_initialize(struct handshake *h, struct buf *b)
 
 bool handshake_is_answer(const struct handshake *h, const struct rpc *m)
 {
-    char id[64];
-    snprintf(id, sizeof id, HANDSHAKE_ID "%llu", (unsigned long long)h->initialize_id);
-    return h->initialize_id != 0 && json_key_is(json_string_raw(m->id), id);
+    return h->initialize_id != 0 && handshake_is_id(h, m->id, h->initialize_id);
 }
 
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why)

@@ -3,7 +3,8 @@
  * Learned from messages: the client's initialize and the server's result, the last log level, the subscribed
  * resources, and the tools that may be called twice.
  *
- * Rules     mcp-wire.md 6.3. Ids of our own requests start with HANDSHAKE_ID, which no peer uses.
+ * Rules     mcp-wire.md 6.3. Ids of our own requests start with HANDSHAKE_ID and a secret of the session, so that no client has a
+ *           pending request with such an id: it would get an answer that is meant for us, or we the answer to its request.
  * Owns      copies of these; at most HANDSHAKE_MAX bytes of subscriptions and of tool names each. Beyond this limit
  *           nothing is kept, and `incomplete` is set.
  * Blocks    never. Pure. */
@@ -14,6 +15,7 @@
 #include "proxy/session/pending.h"
 
 #define HANDSHAKE_ID "mcp-interposer:"
+#define HANDSHAKE_SECRET_MAX 16
 #define HANDSHAKE_MAX ((size_t)1 << 20)
 
 struct handshake {
@@ -25,12 +27,15 @@ struct handshake {
     struct buf repeatable; /* owned: names of tools, in the same form */
     bool incomplete;       /* something did not fit and will not be repeated */
     bool initialize_lost;  /* initialize itself did not fit: no new process can serve this client */
+    char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1]; /* the start of the ids of our own requests */
     uint64_t last_id;      /* of our own requests */
     uint64_t initialize_id; /* of our pending initialize; 0: none */
 };
 
 void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
+/* Before the first request of our own: random characters, at most HANDSHAKE_SECRET_MAX, that need no escape. */
+void handshake_secret(struct handshake *h, const char *secret);
 
 /* The server has answered the client's request with a result. */
 void handshake_answered(struct handshake *h, const struct pending *p, const struct rpc *m);
@@ -41,6 +46,9 @@ void handshake_initialized(struct handshake *h);
 bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
 /* Whether it does not matter if it has run: a method that only reads, or a tool marked readOnlyHint or idempotentHint. */
 bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
+
+/* The same of a tool, by its name between the quotes. */
+bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name);
 
 /* Writes the initialize for a new process; false: the client has sent none. */
 bool handshake_initialize(struct handshake *h, struct buf *b);
@@ -54,7 +62,9 @@ bool handshake_next(struct handshake *h, size_t *at, struct buf *b);
 bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Whether this is the id of one of our own requests. */
-bool handshake_is_own_id(struct json_value id);
+bool handshake_is_own_id(const struct handshake *h, struct json_value id);
+/* Whether it is that of our request with this number. */
+bool handshake_is_id(const struct handshake *h, struct json_value id, uint64_t n);
 /* Starts one of our own requests, with a new id. The caller adds the params and ends the object. */
 void handshake_request(struct handshake *h, struct json_out *j, const char *method);
 

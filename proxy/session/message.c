@@ -3,6 +3,7 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "model/link.h"
 #include "wire/json/text.h"
 
 #include <stdio.h>
@@ -15,7 +16,29 @@ void message_close(struct message *x)
     x->copy = (struct line){0};
 }
 
-struct row message_row(const struct message *x, enum row_kind kind, enum row_action action)
+/* Is this certainly no answer to a form? What is not valid is forwarded, too, if it answers a request. */
+static bool answers_no_form(const struct rpc *m)
+{
+    return (m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION || m->kind == RPC_ERROR) &&
+           (m->findings & RPC_AMBIGUOUS) == 0 && m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE;
+}
+
+/* The text of a message of the client as it is recorded, without the secrets of forms; {NULL, 0} if there is no memory for it. */
+static struct slice recorded_text(struct traffic *t, const struct rpc *m, struct slice text,
+                                  uint64_t *ret_n)
+{
+    size_t n = 0;
+    *ret_n = 0;
+    if (answers_no_form(m))
+        return text;
+    if (forms_answer(&t->forms, text, &t->hidden, &n) < 0)
+        return (struct slice){0};
+    *ret_n = n;
+    return n > 0 ? buf_slice(&t->hidden) : text;
+}
+
+struct row message_row(struct traffic *t, const struct message *x, enum row_kind kind,
+                       enum row_action action)
 {
     struct row row = {
         .kind = kind,
@@ -29,11 +52,14 @@ struct row message_row(const struct message *x, enum row_kind kind, enum row_act
         .batch_seq = x->batch_seq,
         .findings = x->m.findings | x->repairs,
         .rules = x->rules,
+        .may_link = link_is_possible(&x->m),
     };
     if (x->m.id.type != JSON_NONE)
         row.rpc_id = x->m.id.text;
     if (x->m.kind == RPC_ERROR)
         row.has_error_code = json_int(x->m.error_code, &row.error_code);
+    if (x->dir == ROW_C2S)
+        row.body = recorded_text(t, &x->m, x->text, &row.redactions);
     return row;
 }
 
@@ -92,7 +118,7 @@ uint64_t message_append(struct traffic *t, const struct row *row)
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action)
 {
-    struct row row = message_row(x, kind, action);
+    struct row row = message_row(t, x, kind, action);
     return message_append(t, &row);
 }
 

@@ -19,14 +19,17 @@ struct message {
     breaches rules;     /* of MCP that it violates */
     uint64_t batch_seq; /* of the batch it is a member of; 0: a line of its own */
     struct rpc m;
+    struct rpc_id id; /* of m, as pending requests are compared; only of a request: pending_id() */
+    struct repeat again; /* of a call of a tool: what it repeats */
     struct line copy; /* owned: the line if a repair has changed its length, else empty */
 };
 
 /* Frees what it owns; safe to call twice. */
 void message_close(struct message *x);
 
-/* The row of a message. */
-struct row message_row(const struct message *x, enum row_kind kind, enum row_action action);
+/* The row of a message, in which the secrets that the client answers to forms are replaced. Valid until the next call. */
+struct row message_row(struct traffic *t, const struct message *x, enum row_kind kind,
+                       enum row_action action);
 /* Makes n bytes of a new chunk, which it takes, the text of the message, and reads it. Findings are kept. 0, or
  * MI_EPROTO. */
 MI_MUST int message_replace(struct message *x, struct chunk *copy, size_t n);

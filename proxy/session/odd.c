@@ -48,7 +48,8 @@ static bool refuse_held(struct traffic *t, int64_t now_us)
         return false;
     while (p != NULL && p->request_seq != error.seq)
         p = p->next;
-    if (p != NULL)
+    bool speaks_mcp = error.http && t->server_answers > 0;
+    if (p != NULL && !speaks_mcp)
         answer_refuse(t, p, buf_str(&error.why), "malformed-answer");
     buf_close(&error.why);
     return true;
@@ -64,7 +65,7 @@ static void refuse_later(struct traffic *t, struct message *x, struct pending *p
     int64_t due_us =
         t->odd.lines.waits ? t->odd.lines.until_us : journal_now_us(t->journal) + ODD_WAIT_US;
     x->m.id = (struct json_value){JSON_STRING, p->id};
-    struct row row = message_row(x, KIND_NOISE, ROW_REFUSED);
+    struct row row = message_row(t, x, KIND_NOISE, ROW_REFUSED);
     row.request_seq = p->request_seq;
     message_append(t, &row);
     if (held_is_full(&t->odd.held))
@@ -74,6 +75,46 @@ static void refuse_later(struct traffic *t, struct message *x, struct pending *p
     lenient_fault(kind, line->text, line->flaw_at, why);
     buf_printf(why, " at byte %zu of the line", line->at + line->flaw_at);
     excerpt_add(why, line->text, line->flaw_at);
+}
+
+static bool is_http_header(struct slice line)
+{
+    size_t n = 0;
+    while (n < line.n && line.p[n] != ':' && line.p[n] != ' ')
+        n++;
+    return n > 0 && n < line.n && line.p[n] == ':';
+}
+
+/* A line that is no message begins a response of HTTP, or continues its headers, or does not. */
+static void note_http(struct traffic *t, const struct server_line *line)
+{
+    if (line->found & FINDING(FIND_HTTP_OVER_STDIO)) {
+        odd_quote(t, line->text);
+        t->odd.http = slice_begins(line->text, "HTTP/");
+    } else {
+        t->odd.http = t->odd.http && is_http_header(line->text);
+    }
+}
+
+/* A server that answers its first request with HTTP will not answer any in MCP. A log of HTTP has no headers, or is
+ * followed by a message. */
+void odd_blank_line(struct traffic *t)
+{
+    struct pending *p = t->open[ROW_C2S].open.oldest;
+    bool response = t->odd.http && t->timers.server_messages == t->odd.quoted_at;
+    t->odd.http = false;
+    if (p == NULL || !response || t->server_answers > 0 || t->validate == VALIDATE_NONE)
+        return;
+    if (held_is_full(&t->odd.held))
+        (void)refuse_held(t, INT64_MAX);
+    struct held_error *error =
+        held_add(&t->odd.held, p->request_seq, journal_now_us(t->journal) + ODD_HTTP_WAIT_US);
+    error->http = true;
+    buf_adds(&error->why,
+             "the server answers with HTTP on its stdout, MCP over stdio expects one JSON "
+             "message per line: start the server with its stdio transport, or use its URL in "
+             "the client: ");
+    buf_slice_add(&error->why, buf_slice(&t->odd.quote));
 }
 
 /* The line was meant as the answer to a pending request. */
@@ -159,11 +200,13 @@ static int on_line(void *ctx, const struct server_line *line)
         break;
     case SERVER_LINE_BLANK:
         message_record(t, &x, KIND_NOISE, ROW_SWALLOWED);
+        odd_blank_line(t);
         break;
     case SERVER_LINE_NOISE:
         if (line->meant.n > 0)
             odd_quote(t, line->meant);
         stray_noise(t, line->text, line->found);
+        note_http(t, line);
         break;
     case SERVER_LINE_REFUSED:
     case SERVER_LINE_UNREADABLE:
@@ -225,6 +268,7 @@ void odd_due(struct traffic *t, int64_t now_us)
 
 void odd_output_ended(struct traffic *t)
 {
+    odd_blank_line(t); /* the headers have ended */
     while (refuse_held(t, INT64_MAX))
         continue;
     end_wait(t, true);
@@ -243,7 +287,7 @@ void odd_forward(struct traffic *t, struct message *x)
         l.id = x->m.id;
     if (x->dir == ROW_S2C && lenient_answers(&l))
         p = request_of(t, l.id);
-    struct row row = message_row(x, KIND_NOISE, ROW_FORWARDED);
+    struct row row = message_row(t, x, KIND_NOISE, ROW_FORWARDED);
     row.request_seq = p != NULL ? p->request_seq : 0;
     journal_append(t->journal, &row);
     message_stage(t, x);

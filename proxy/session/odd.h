@@ -11,6 +11,7 @@
 #include "proxy/session/message.h"
 
 #define ODD_WAIT_US SERVER_LINES_WAIT_US
+#define ODD_HTTP_WAIT_US 1000000 /* until a response of HTTP counts as the answer */
 #define ODD_OTHERS_MAX 1000
 
 void odd_open(struct traffic *t);
@@ -19,6 +20,8 @@ void odd_close(struct traffic *t);
 /* A line of the server that is not a valid message, or any line while another one waits; x->line and x->repairs are set.
  * true: x is a message now. false: the line is recorded, or waits. */
 bool odd_line(struct traffic *t, struct message *x);
+/* A blank line of the server: it ends the headers of HTTP. */
+void odd_blank_line(struct traffic *t);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
 void odd_forward(struct traffic *t, struct message *x);
 struct lenient;

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
-#include "wire/rpc_id.h"
 
 #include <stdlib.h>
 
@@ -19,7 +18,8 @@ void pending_close(struct pending_table *t)
     while (t->cancelled.oldest != NULL)
         pending_remove(t, t->cancelled.oldest);
     free(t->bucket);
-    buf_close(&t->scratch);
+    for (int i = 0; i < PENDING_KEYS; i++)
+        buf_close(&t->scratch[i]);
     *t = (struct pending_table){0};
 }
 
@@ -53,9 +53,9 @@ static void list_take(struct pending_list *l, struct pending *p)
     l->count--;
 }
 
-static struct pending **token_bucket(struct pending **bucket, size_t buckets, struct slice token)
+static struct pending **token_bucket(struct pending **bucket, size_t buckets, uint64_t hash)
 {
-    return &bucket[buckets + (rpc_id_hash(token) & (buckets - 1))];
+    return &bucket[buckets + (hash & (buckets - 1))];
 }
 
 /* At the end: older entries are found first. */
@@ -88,16 +88,16 @@ static void chain_take(struct pending **first, enum pending_key key, struct pend
 
 static void chains_add(struct pending **bucket, size_t buckets, struct pending *p)
 {
-    chain_add(&bucket[p->hash & (buckets - 1)], PENDING_ID, p);
-    if (p->token.p != NULL)
-        chain_add(token_bucket(bucket, buckets, p->token), PENDING_TOKEN, p);
+    chain_add(&bucket[p->key.hash & (buckets - 1)], PENDING_ID, p);
+    if (p->token.type != 0)
+        chain_add(token_bucket(bucket, buckets, p->token.hash), PENDING_TOKEN, p);
 }
 
 static void chains_take(struct pending_table *t, struct pending *p)
 {
-    chain_take(&t->bucket[p->hash & (t->buckets - 1)], PENDING_ID, p);
-    if (p->token.p != NULL)
-        chain_take(token_bucket(t->bucket, t->buckets, p->token), PENDING_TOKEN, p);
+    chain_take(&t->bucket[p->key.hash & (t->buckets - 1)], PENDING_ID, p);
+    if (p->token.type != 0)
+        chain_take(token_bucket(t->bucket, t->buckets, p->token.hash), PENDING_TOKEN, p);
 }
 
 static int grow(struct pending_table *t)
@@ -128,14 +128,15 @@ static struct slice put(struct pending *p, size_t *at, struct slice s)
 
 /* The parts of a request that are kept: the whole text, or the parts for the log. */
 struct parts {
-    struct slice key, token, text, id, method, target, arguments;
+    struct rpc_id key, token;
+    struct slice text, id, method, target, arguments;
     size_t n; /* bytes of their copies */
 };
 
-static struct parts parts_of(const struct rpc *m, struct slice key, struct slice token)
+static struct parts parts_of(const struct rpc *m, const struct rpc_id *key, struct rpc_id token)
 {
     struct parts s = {
-        .key = key,
+        .key = *key,
         .token = token,
         .id = m->id.text,
         .method = text_head(m->method, PENDING_TEXT_MAX),
@@ -143,7 +144,7 @@ static struct parts parts_of(const struct rpc *m, struct slice key, struct slice
     };
     if (m->arguments.type == JSON_OBJECT)
         s.arguments = text_head(m->arguments.text, PENDING_ARGUMENTS_MAX);
-    s.n = key.n + token.n;
+    s.n = key->text.n + token.text.n;
     if (m->text.n <= PENDING_WHOLE_MAX) {
         s.text = m->text;
         s.n += m->text.n;
@@ -164,8 +165,10 @@ static struct slice part(struct pending *p, const struct parts *s, size_t *at, s
 static void fill(struct pending *p, const struct parts *s)
 {
     size_t at = 0;
-    p->key = put(p, &at, s->key);
-    p->token = put(p, &at, s->token);
+    p->key = s->key;
+    p->key.text = put(p, &at, s->key.text);
+    p->token = s->token;
+    p->token.text = put(p, &at, s->token.text);
     p->text = put(p, &at, s->text);
     p->id = part(p, s, &at, s->id);
     p->method = part(p, s, &at, s->method);
@@ -186,42 +189,47 @@ static struct json_value progress_token(const struct rpc *m)
     return is_token(v) ? v : (struct json_value){0};
 }
 
-/* Reserves space for every spelling of a key in the table, so that lack of memory never makes an answer unknown: six
- * bytes (an escape) for each byte of the id, and the bytes that rpc_id_other_type() appends. */
-static bool reserve_for_lookup(struct pending_table *t)
+struct rpc_id pending_id(struct pending_table *t, const struct rpc *m)
 {
-    return buf_reserve(&t->scratch, t->scratch.n * 5 + 64);
+    return rpc_id_of(m->id, &t->scratch[PENDING_ID]);
 }
 
-int pending_add(struct pending_table *t, const struct rpc *m, struct pending **ret)
+/* Reserves space for every spelling of the key, so that lack of memory never makes an answer unknown: six bytes (an
+ * escape) for each byte. */
+static bool reserve_for_lookup(struct buf *scratch, const struct rpc_id *key)
+{
+    return buf_reserve(scratch, key->text.n * 6 + 64);
+}
+
+int pending_add(struct pending_table *t, const struct rpc *m, const struct rpc_id *id,
+                struct pending **ret)
 {
     if (entries(t) >= t->buckets && grow(t) < 0)
         return MI_ENOMEM;
     if (m->id.text.n > RPC_ID_MAX)
         return MI_EINVAL;
-    buf_clear(&t->scratch);
-    rpc_id_key(&t->scratch, m->id);
-    size_t key_n = t->scratch.n;
-    struct json_value token = progress_token(m);
-    if (token.type != JSON_NONE)
-        rpc_id_key(&t->scratch, token);
-    if (t->scratch.failed || !reserve_for_lookup(t))
+    struct json_value value = progress_token(m);
+    struct rpc_id token = rpc_id_of(value, &t->scratch[PENDING_TOKEN]);
+    if (id->type == 0 || (token.type == 0 && value.type != JSON_NONE))
         return MI_ENOMEM;
-    struct slice keys = buf_slice(&t->scratch);
-    struct slice key = {keys.p, key_n};
-    struct parts parts =
-        parts_of(m, key, (struct slice){keys.n > key_n ? keys.p + key_n : NULL, keys.n - key_n});
+    struct parts parts = parts_of(m, id, token);
     size_t cost = sizeof(struct pending) + parts.n;
     if (t->open.count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
         return MI_EFULL;
     struct pending *p = malloc(cost);
     if (p == NULL)
         return MI_ENOMEM;
-    *p = (struct pending){.hash = rpc_id_hash(key), .cost = cost, .size = m->text.n};
+    *p = (struct pending){.cost = cost, .size = m->text.n};
     fill(p, &parts);
+    if (!reserve_for_lookup(&t->scratch[PENDING_ID], &p->key) ||
+        (token.type != 0 && !reserve_for_lookup(&t->scratch[PENDING_TOKEN], &p->token))) {
+        free(p);
+        return MI_ENOMEM;
+    }
     p->flags = method_flags(p->method);
     p->arguments_n = m->arguments.type == JSON_OBJECT ? m->arguments.text.n : 0;
     p->modern = rpc_is_modern(m);
+    p->asks_for_task = m->in_params[FIELD_TASK] != JSON_NONE;
     chains_add(t->bucket, t->buckets, p);
     list_add(&t->open, p);
     t->bytes += cost;
@@ -229,13 +237,12 @@ int pending_add(struct pending_table *t, const struct rpc *m, struct pending **r
     return 0;
 }
 
-static struct pending *find_key(const struct pending_table *t, struct slice key)
+static struct pending *find_key(const struct pending_table *t, const struct rpc_id *key)
 {
     struct pending *cancelled = NULL;
-    uint64_t hash = rpc_id_hash(key);
-    for (struct pending *p = t->bucket[hash & (t->buckets - 1)]; p != NULL;
+    for (struct pending *p = t->bucket[key->hash & (t->buckets - 1)]; p != NULL;
          p = p->chain[PENDING_ID].next) {
-        if (p->hash != hash || !slice_eq(p->key, key))
+        if (!rpc_id_eq(&p->key, key))
             continue;
         if (!p->cancelled)
             return p;
@@ -248,42 +255,45 @@ static struct pending *find_key(const struct pending_table *t, struct slice key)
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed)
 {
     *ret_type_changed = false;
-    if (entries(t) == 0 || (id.type != JSON_NUMBER && id.type != JSON_STRING))
+    if (entries(t) == 0)
         return NULL;
-    buf_clear(&t->scratch);
-    rpc_id_key(&t->scratch, id);
-    size_t n = t->scratch.n;
-    if (t->scratch.failed || !buf_reserve(&t->scratch, n + 1))
-        return NULL; /* longer than any key in the table: see reserve_for_lookup() */
-    struct pending *p = find_key(t, buf_slice(&t->scratch));
-    if (p != NULL || !rpc_id_other_type(&t->scratch, buf_slice(&t->scratch)))
+    struct rpc_id other, key = rpc_id_of(id, &t->scratch[PENDING_ID]);
+    if (key.type == 0)
+        return NULL; /* no id, or longer than any in the table: see reserve_for_lookup() */
+    struct pending *p = find_key(t, &key);
+    if (p != NULL || !rpc_id_other_type(&key, &other))
         return p;
-    p = find_key(t, (struct slice){t->scratch.p + n, t->scratch.n - n});
+    p = find_key(t, &other);
     *ret_type_changed = p != NULL;
     return p;
+}
+
+bool pending_is_open(const struct pending_table *t, const struct rpc_id *id)
+{
+    const struct pending *p = t->open.count > 0 && id->type != 0 ? find_key(t, id) : NULL;
+    return p != NULL && !p->cancelled;
 }
 
 struct pending *pending_find_token(struct pending_table *t, struct json_value token)
 {
     if (entries(t) == 0 || !is_token(token))
         return NULL;
-    buf_clear(&t->scratch);
-    rpc_id_key(&t->scratch, token);
-    if (t->scratch.failed)
+    struct rpc_id key = rpc_id_of(token, &t->scratch[PENDING_TOKEN]);
+    if (key.type == 0)
         return NULL;
-    struct slice key = buf_slice(&t->scratch);
-    struct pending *p = *token_bucket(t->bucket, t->buckets, key);
-    while (p != NULL && !slice_eq(p->token, key))
+    struct pending *p = *token_bucket(t->bucket, t->buckets, key.hash);
+    while (p != NULL && !rpc_id_eq(&p->token, &key))
         p = p->chain[PENDING_TOKEN].next;
     return p;
 }
 
 bool pending_shares_token(const struct pending_table *t, const struct pending *p)
 {
-    if (p->token.p == NULL)
+    if (p->token.type == 0)
         return false;
-    struct pending *other = *token_bucket(t->bucket, t->buckets, p->token);
-    while (other != NULL && (other == p || other->cancelled || !slice_eq(other->token, p->token)))
+    struct pending *other = *token_bucket(t->bucket, t->buckets, p->token.hash);
+    while (other != NULL &&
+           (other == p || other->cancelled || !rpc_id_eq(&other->token, &p->token)))
         other = other->chain[PENDING_TOKEN].next;
     return other != NULL;
 }

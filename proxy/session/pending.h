@@ -1,7 +1,7 @@
 /* pending.h - the requests of one peer that have no answer yet.
  *
- * Keys      the id in the comparable form of rpc_id.h. Two pending requests may have the same id (a peer's mistake):
- *           the oldest is found first.
+ * Keys      ids and progress tokens as rpc_id.h compares them. Two pending requests may have the same id (a peer's
+ *           mistake): the oldest is found first.
  * Owns      the entries; each is one block of memory with copies of all that is needed when it is closed. A cancelled
  *           request usually gets no answer (mcp-wire.md 5.2): the last PENDING_CANCELLED_MAX of them are kept in a
  *           list of their own. Finding a pending request needs no memory.
@@ -13,6 +13,7 @@
 #define MI_PROXY_SESSION_PENDING_H
 
 #include "wire/mcp/protocol.h"
+#include "wire/rpc_id.h"
 
 #define PENDING_MAX 65536
 #define PENDING_CANCELLED_MAX 1024
@@ -39,7 +40,6 @@ struct pending {
         struct pending *next, *prev;
     } chain[PENDING_KEYS];
     struct pending *prev, *next; /* in its list, by age */
-    uint64_t hash;
     uint64_t request_seq;
     uint64_t written_at; /* bytes that the server process gets up to its last byte */
     int64_t t_us;        /* when it was received, since the session's start */
@@ -63,9 +63,12 @@ struct pending {
     enum pending_resend resend;
     bool lsp_cancelled; /* by $/cancelRequest of LSP (mcp-wire.md 7.5): its answer is forwarded */
     bool process_gone;  /* the server process that sent it has exited: its answer is dropped */
+    bool asks_for_task; /* its answer names a task */
+    bool repeats;       /* it equals a call that may have run (repeats.h) */
+    uint64_t call_key;  /* repeats_key() of a call of a tool; 0: not computed */
     /* All slices point into this block. */
-    struct slice key;
-    struct slice token;          /* key of its progress token; {NULL, 0}: none */
+    struct rpc_id key;
+    struct rpc_id token;         /* its progress token; type 0: none */
     struct slice text;           /* the whole message; {NULL, 0}: too long to keep */
     struct slice id;             /* as written */
     struct slice method, target; /* between the quotes, escapes as written */
@@ -85,13 +88,19 @@ struct pending_table {
     size_t buckets;          /* a power of two; 0 before the first add */
     size_t bytes;            /* of all entries */
     struct pending_list open, cancelled;
-    struct buf scratch; /* owned: for keys that are looked up */
+    struct buf scratch[PENDING_KEYS]; /* owned: for keys that are not canonical as written */
 };
 
 void pending_open(struct pending_table *t);
 void pending_close(struct pending_table *t);
-/* The caller sets request_seq, t_us, size, written_at and asked. */
-MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, struct pending **ret);
+/* The id of a request to add, in the form in which it is compared. Valid until the next look-up
+ * or `pending_add()` in this table. */
+struct rpc_id pending_id(struct pending_table *t, const struct rpc *request);
+/* id: of pending_id(). The caller sets request_seq, t_us, size, written_at and asked. */
+MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, const struct rpc_id *id,
+                        struct pending **ret);
+/* Whether a request with exactly this id is open. */
+bool pending_is_open(const struct pending_table *t, const struct rpc_id *id);
 /* The oldest open request with this id, else the oldest cancelled one; NULL: none. *ret_type_changed: the request was
  * found only by the same id with the other JSON type, such as "7" for 7. */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);

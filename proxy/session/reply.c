@@ -1,7 +1,18 @@
 #include "proxy/session/reply.h"
 
+#include "base/clock.h"
 #include "wire/json/text.h"
 #include "wire/rpc_out.h"
+
+/* Of the call that may have run. */
+static void reply_add_first(struct json_out *j, const struct repeat *r)
+{
+    json_out_uint(j, "seq", r->first_seq);
+    json_out_str(j, "at", clock_utc(r->first_at_us).s);
+    json_out_int(j, "age_ms", r->age_ms);
+    json_out_str(j, "cause", r->cause);
+    json_out_str(j, "late_answer", late_answer_name(r->late));
+}
 
 void reply_write(struct buf *b, const struct reply *r)
 {
@@ -23,7 +34,75 @@ void reply_write(struct buf *b, const struct reply *r)
         json_out_text(&j, "pointer", r->pointer);
         json_out_text(&j, "reason", r->reason);
     }
+    if (r->repeats != NULL) {
+        json_out_object(&j, "repeats");
+        reply_add_first(&j, r->repeats);
+    }
     rpc_out_end(&j);
+}
+
+/* Appends the JSON of an object with one more member, which comes first. */
+static void reply_put_member(struct buf *b, struct slice object, struct slice member)
+{
+    struct slice rest = {object.p + 1, object.n - 1};
+    struct slice key;
+    struct json_value v;
+    struct json_walk w = json_walk_at(object.p);
+    buf_addc(b, '{');
+    buf_slice_add(b, member);
+    if (json_walk_next(&w, &key, &v))
+        buf_addc(b, ',');
+    buf_slice_add(b, rest);
+}
+
+/* Appends a result or an error with the mark, a member, in the object `holder`. */
+static void reply_put_marked(struct buf *b, struct slice text, const char *holder,
+                             struct slice mark)
+{
+    struct buf member = {0};
+    struct json_value place = {0};
+    if (*text.p == '{')
+        place = json_get((struct json_value){JSON_OBJECT, text}, holder);
+    if (*text.p != '{' || (place.type != JSON_NONE && place.type != JSON_OBJECT)) {
+        buf_slice_add(b, text); /* it has no place for the mark */
+        return;
+    }
+    if (place.type == JSON_OBJECT) {
+        buf_add(b, text.p, (size_t)(place.text.p - text.p));
+        reply_put_member(b, place.text, mark);
+        const char *after = place.text.p + place.text.n;
+        buf_add(b, after, (size_t)(text.p + text.n - after));
+        return;
+    }
+    buf_printf(&member, "\"%s\":{", holder);
+    buf_slice_add(&member, mark);
+    buf_addc(&member, '}');
+    reply_put_member(b, text, buf_slice(&member));
+    b->failed |= member.failed;
+    buf_close(&member);
+}
+
+void reply_write_late(struct buf *b, struct slice id, struct slice text, const char *session,
+                      const struct repeat *r)
+{
+    bool is_error = r->late == LATE_ERROR;
+    struct buf mark = {0};
+    struct json_out m = json_out_to(&mark), j = json_out_to(b);
+    json_out_object(&m, NULL);
+    json_out_object(&m, REPLY_META_REPEAT);
+    json_out_str(&m, "session", session);
+    reply_add_first(&m, r);
+    rpc_out_end(&m);
+    rpc_out_answer(&j, id);
+    json_out_name(&j, is_error ? "error" : "result");
+    /* without the braces around it */
+    if (mark.failed)
+        b->failed = true;
+    else
+        reply_put_marked(b, text, is_error ? "data" : "_meta",
+                         (struct slice){mark.p + 1, mark.n - 2});
+    json_out_end(&j);
+    buf_close(&mark);
 }
 
 void reply_write_listen_end(struct buf *b, struct slice id)

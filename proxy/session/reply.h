@@ -7,7 +7,11 @@
 #ifndef MI_PROXY_SESSION_REPLY_H
 #define MI_PROXY_SESSION_REPLY_H
 
+#include "proxy/session/repeats.h"
 #include "wire/rpc_out.h"
+
+/* In `_meta` of a result, or `data` of an error, that is the late answer to an equal call. */
+#define REPLY_META_REPEAT "mcp-interposer/repeat"
 
 /* Beside those of wire/rpc_out.h. */
 enum {
@@ -34,9 +38,13 @@ struct reply {
     enum reply_ran ran;           /* whether the call may have run */
     int64_t timeout_us;           /* of the deadline that has passed; 0: none */
     struct slice pointer, reason; /* of invalid arguments; {NULL, 0}: none */
+    const struct repeat *repeats; /* of a call that is not forwarded because of it; NULL: none */
 };
 
 void reply_write(struct buf *b, const struct reply *r); /* without a newline */
+/* The late answer to an equal call: its result or error (JSON), with REPLY_META_REPEAT if it is an object. */
+void reply_write_late(struct buf *b, struct slice id, struct slice text, const char *session,
+                      const struct repeat *r);
 /* The result that ends a subscriptions/listen. */
 void reply_write_listen_end(struct buf *b, struct slice id);
 

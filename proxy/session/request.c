@@ -9,7 +9,7 @@ static bool carries_user_input(const struct rpc *m)
 
 int request_open(struct traffic *t, const struct message *x, struct pending **ret)
 {
-    int st = pending_add(&t->open[x->dir], &x->m, ret);
+    int st = pending_add(&t->open[x->dir], &x->m, &x->id, ret);
     if (st < 0 || x->dir != ROW_C2S)
         return st;
     (*ret)->waits_for_user = (*ret)->modern && carries_user_input(&x->m);

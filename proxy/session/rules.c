@@ -12,8 +12,8 @@ static void explain(const struct traffic *t, enum rule r, struct buf *why)
     buf_adds(why, rule_name(r));
     buf_adds(why, ": ");
     buf_add(why, sentence, strlen(sentence) - 1);
-    if (r == RULE_INVALID_PARAMS || r == RULE_INVALID_RESULT)
-        buf_printf(why, ": %s", field_name(t->protocol.blame));
+    if ((RULES_OF_MEMBERS & RULE(r)) != 0)
+        buf_printf(why, ": %s", t->protocol.blame);
 }
 
 static enum rule first_of(breaches set)
@@ -26,6 +26,8 @@ static int code_of(enum rule r)
     switch (r) {
     case RULE_INVALID_PARAMS:
     case RULE_MISSING_META:
+    case RULE_INVALID_META:
+    case RULE_UNKNOWN_INPUT_KEY:
     case RULE_BAD_RETRY:
         return RPC_INVALID_PARAMS;
     case RULE_WRONG_DIRECTION:
@@ -58,6 +60,14 @@ static enum protocol_party party(const struct message *x)
     return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
 }
 
+/* Notes what a message of the server asks the user for. */
+static breaches forms_rule(struct traffic *t, const struct message *x)
+{
+    return forms_message(&t->forms, redact_present(), &x->m, x->dir == ROW_C2S)
+               ? RULE(RULE_SECRET_IN_FORM)
+               : 0;
+}
+
 /* correlate.c notes it when the request is in the table; rejecting needs to know before. */
 static bool reuses_token(struct traffic *t, const struct message *x)
 {
@@ -71,7 +81,7 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_request(&t->protocol, party(x), &x->m, ret);
+    x->rules = protocol_request(&t->protocol, party(x), &x->m, ret) | forms_rule(t, x);
     if (reuses_token(t, x))
         x->rules |= RULE(RULE_REUSED_TOKEN);
     if (!must_reject(t, x, &r, &why))
@@ -91,7 +101,7 @@ bool rules_check_notification(struct traffic *t, struct message *x)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_notification(&t->protocol, party(x), &x->m);
+    x->rules = protocol_notification(&t->protocol, party(x), &x->m) | forms_rule(t, x);
     if (!must_reject(t, x, &r, &why))
         return true;
     message_record(t, x, KIND_NOTIFICATION, ROW_REFUSED);
@@ -103,13 +113,13 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 {
     struct buf why = {0};
     enum rule r;
-    x->rules = protocol_answer(&t->protocol, party(x), &x->m, &p->asked);
+    x->rules = protocol_answer(&t->protocol, party(x), &x->m, &p->asked) | forms_rule(t, x);
     if (!must_reject(t, x, &r, &why))
         return true;
     if (x->dir == ROW_S2C) {
         answer_reject_answer(t, x, p, buf_str(&why), rule_name(r));
     } else {
-        struct row row = message_row(x, row_kind_of(x->m.kind), ROW_REFUSED);
+        struct row row = message_row(t, x, row_kind_of(x->m.kind), ROW_REFUSED);
         row.request_seq = p->request_seq;
         journal_append(t->journal, &row);
         if (r != RULE_CLIENT_ANSWER)
@@ -119,6 +129,12 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
     }
     buf_close(&why);
     return false;
+}
+
+bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p)
+{
+    x->rules = protocol_answer(&t->protocol, party(x), &x->m, &p->asked);
+    return t->validate != VALIDATE_PROTOCOL || rules_of_musts(x->rules) == 0;
 }
 
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p)

@@ -12,6 +12,8 @@ bool rules_check_request(struct traffic *t, struct message *x, struct protocol_a
 bool rules_check_notification(struct traffic *t, struct message *x);
 /* p: the request that it answers. */
 bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p);
+/* The same for an answer that came late, and is dropped. False: it would have been rejected. */
+bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p);
 /* Notes violations by a progress notification for p; NULL: its request is not pending. */
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p);
 /* Whether a notification with the violations noted so far is forwarded. False: rejected. */

@@ -1,6 +1,9 @@
 #include "proxy/session/session_info.h"
 
+#include "base/json_out.h"
 #include "wire/json/text.h"
+#include "wire/meta.h"
+#include "wire/rpc_id.h"
 
 static void update_peer(struct traffic *t, struct json_value info, bool client)
 {
@@ -39,15 +42,54 @@ static void update_version(struct traffic *t, struct json_value version)
     journal_update(t->journal, &u);
 }
 
+/* A pipe may carry the requests of several clients, as a gateway's does. false: one like it is known. */
+static bool is_another(struct traffic *t, struct json_value info)
+{
+    uint64_t hash =
+        rpc_id_hash(json_get(info, "name").text) * 31 + rpc_id_hash(json_get(info, "version").text);
+    for (unsigned i = t->clients; i-- > 0;)
+        if (t->client[i] == hash)
+            return false;
+    if (t->clients == CLIENTS_MAX)
+        return false;
+    t->client[t->clients++] = hash;
+    return true;
+}
+
+static void report_client(struct traffic *t, struct json_value info)
+{
+    static const char *const members[] = {"name", "version"};
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    json_out_object(&j, NULL);
+    for (size_t i = 0; i < MI_COUNT(members); i++) {
+        struct json_value v = json_get(info, members[i]);
+        if (v.type == JSON_STRING)
+            json_out_raw(&j, members[i], v.text);
+        else
+            json_out_null(&j, members[i]);
+    }
+    json_out_end(&j);
+    if (!b.failed)
+        journal_event(t->journal, "client", buf_str(&b));
+    buf_close(&b);
+}
+
 void session_info_request(struct traffic *t, const struct rpc *m, bool modern)
 {
-    if (rpc_method_is(m, "initialize")) {
-        update_peer(t, json_get(m->params, "clientInfo"), true);
+    bool first = rpc_method_is(m, "initialize");
+    if (!first && !modern)
+        return;
+    struct json_value info =
+        first ? json_get(m->params, "clientInfo") : json_get(m->meta, META_CLIENT);
+    bool another = info.type == JSON_OBJECT && is_another(t, info);
+    if (first || !t->knows_client) {
+        update_peer(t, info, true);
+        if (!first)
+            update_version(t, json_get(m->meta, META_VERSION));
         t->knows_client = true;
-    } else if (modern && !t->knows_client) {
-        update_peer(t, json_get(m->meta, "io.modelcontextprotocol/clientInfo"), true);
-        update_version(t, json_get(m->meta, "io.modelcontextprotocol/protocolVersion"));
-        t->knows_client = true;
+    } else if (another) {
+        report_client(t, info);
     }
 }
 
@@ -57,8 +99,11 @@ void session_info_result(struct traffic *t, const struct pending *p, const struc
     if (json_key_is(p->method, "initialize")) {
         update_version(t, json_get(m->result, "protocolVersion"));
         update_peer(t, json_get(m->result, "serverInfo"), false);
-    } else if (json_key_is(p->method, "server/discover")) {
-        struct json_value meta = json_get(m->result, "_meta");
-        update_peer(t, json_get(meta, "io.modelcontextprotocol/serverInfo"), false);
+        t->knows_server = true;
+    } else if (p->modern && !t->knows_server && m->result_meta.type == JSON_OBJECT) {
+        struct json_value info = json_get(m->result_meta, META_SERVER);
+        t->knows_server = info.type == JSON_OBJECT;
+        if (t->knows_server)
+            update_peer(t, info, false);
     }
 }

@@ -6,11 +6,16 @@
  *   message       a message's row, and its place in the outbox
  *   request       pending requests with their timers
  *   invocation    finished requests for the log directory
+ *   uncertain     calls of which nobody knows whether they have run
  *   answer        errors and results of our own
  *   answer_repair the id of an answer, and members that are null
  *   stray         output of the server that is not a message
  *   odd           lines that are not valid messages
  *   session_info, credentials, tool_changes, arguments, rules
+ *   tool_report   a rule for tools that is wrong
+ *   tool_ask      the list of tools that we ask the server for
+ *   tool_gate     the tools that the client may see and call
+ *   repeat        calls that are equal to an uncertain one
  *   correlate     a request, a notification, an answer
  *   batch, expire, final_answers
  *   traffic       lines
@@ -20,14 +25,20 @@
 #ifndef MI_PROXY_SESSION_STATE_H
 #define MI_PROXY_SESSION_STATE_H
 
+#define CLIENTS_MAX 16 /* clients of one pipe that are told apart */
+
 #include "base/io/outbox.h"
 #include "journal/journal.h"
 #include "proxy/session/handshake.h"
 #include "proxy/session/liveness.h"
+#include "proxy/session/repeats.h"
 #include "proxy/session/timers.h"
+#include "redact/form.h"
 #include "redact/sanitizer.h"
 #include "wire/held.h"
 #include "wire/mcp/protocol.h"
+#include "wire/mcp/tool_hints.h"
+#include "wire/mcp/tool_rule.h"
 #include "wire/schema/tools.h"
 #include "wire/server_lines.h"
 
@@ -57,12 +68,49 @@ struct odd {
     struct server_lines lines; /* of the server */
     struct message *message;   /* of the line being read */
     bool has_message;          /* the line is one, or contains it */
+    bool client_http;          /* the client has sent a line of HTTP */
+    bool http;                 /* its last lines begin a response of HTTP */
     struct held held;          /* requests of answers that nobody can read */
     struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
     uint64_t quoted_at;     /* timers.server_messages after that line */
     size_t own_pending;     /* requests of our own without an answer */
     uint64_t notified_seq;  /* the last notification; 0: the server has read all of them */
     struct repairs repairs; /* of the message being handled; n == 0: none, or they are recorded */
+};
+
+/* A message of the client that waits for the list of tools (tool_ask.h). */
+struct tool_ask_line {
+    struct tool_ask_line *next;
+    struct chunk *chunk; /* owned; its line, with room for a newline */
+    size_t n;
+    findings found; /* of the line */
+    uint64_t id;    /* hash of the call's id; 0: a batch, or none */
+};
+
+/* The tools that the client may see and call (tool_gate.h). */
+struct tool_gate {
+    struct tool_rule *rule;  /* borrowed; NULL: all of them */
+    struct tool_hints hints; /* of the newest list that was seen */
+    struct tool_cut cut;     /* of this list so far */
+    bool judged;             /* a complete list was compared with the rule */
+
+    /* the list that is asked for with requests of our own (tool_ask.h) */
+    bool asking;
+    bool changed;    /* it has changed while it was read */
+    bool modern;     /* as a client of 2026-07-28 */
+    uint64_t id;     /* of the pending request; 0: none */
+    uint64_t cursor; /* hash of its cursor; 0: the first page */
+    unsigned pages, rounds;
+    int64_t until_us;
+    struct tool_hints asked;
+    struct tool_cut asked_cut;
+    struct buf failure; /* owned; why the last list did not come */
+    int64_t retry_us;   /* before this time it is not asked for again */
+
+    /* the client's messages that wait for it */
+    struct tool_ask_line *first, *last; /* owned */
+    size_t lines_n, lines_bytes;
+    bool releasing; /* they are being handled */
 };
 
 struct traffic {
@@ -77,8 +125,12 @@ struct traffic {
     uint64_t server_answers;      /* of the present process, to requests with an id */
     struct timers timers;         /* of the client's requests */
     struct handshake handshake;   /* to repeat to a new server process */
+    struct repeats repeats;       /* calls that may have run */
     struct protocol protocol;     /* the rules of MCP */
+    struct forms forms; /* what the server has asked for: rules.c notes, message.c reads */
+    struct buf hidden;  /* owned: the last message of the client with secrets of forms */
     struct odd odd;
+    struct tool_gate gate; /* gate.rule == NULL: every tool is kept */
     enum check_arguments check_arguments;
     struct tools tools; /* of the newest tools/list */
     struct previous_tools previous_tools;
@@ -87,7 +139,9 @@ struct traffic {
     size_t spare_n;      /* bytes of it in use */
     struct redact_lines noise_lines, stderr_lines; /* secrets of the server that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
-    bool knows_client;                             /* the client's name is recorded */
+    bool knows_client, knows_server;               /* the name is recorded */
+    uint64_t client[CLIENTS_MAX]; /* hashes of the clients so far: names and versions */
+    unsigned clients;
     bool client_said_shutdown; /* `shutdown` or `exit` of LSP: the server is expected to end */
     size_t unfinished[2];      /* bytes of a line that has long been incomplete; 0: none */
     bool unfinished_logged[2];
@@ -99,6 +153,10 @@ struct traffic {
                                struct buf *why);
     /* An answer reports missing, wrong or expired credentials. */
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
+    /* The first complete list shows that the rule of the gate hides every tool, or matches none. */
+    void (*on_rule)(void *owner, const char *happened);
+    /* A call is forwarded that is equal to one which may have run. p: it; `happened`: a sentence. */
+    void (*on_repeat)(void *owner, const struct pending *p, const char *happened);
     /* An answer to a request of ours. */
     void (*on_own_answer)(void *owner, const struct rpc *m);
     /* A sanitized line of the server's stderr; borrowed. */

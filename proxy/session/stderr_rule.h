@@ -23,7 +23,7 @@ enum stderr_says {
 /* The line is without escape sequences and without blanks at its ends, and not empty. *ret_text: the line without
  * what only introduces or decorates it. *ret_rule: equal for lines of the same rule. */
 enum stderr_says stderr_rule(struct slice line, struct slice *ret_text, const void **ret_rule);
-/* Whether the next process would end with the same error: there is no such package. NULL: false. */
+/* Whether a restarted server would end with the same error, such as that a package does not exist. NULL: false. */
 bool stderr_rule_is_final(const void *rule);
 /* How many of the next lines belong to a reason that ends like this. */
 unsigned stderr_rule_continues(struct slice reason);

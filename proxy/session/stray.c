@@ -24,6 +24,8 @@ static const char *hint(findings why)
 {
     if (why & FINDING(FIND_CONTENT_LENGTH))
         return " (LSP framing; MCP expects one message per line)";
+    if (why & FINDING(FIND_HTTP_OVER_STDIO))
+        return " (HTTP; start the server with its stdio transport, or use its URL in the client)";
     if ((why & FINDING(FIND_CUT_JSON)) && (why & FINDING(FIND_NO_NEWLINE)))
         return " (truncated when the output ended; flush before exit)";
     if (why & FINDING(FIND_CUT_JSON))

@@ -34,7 +34,7 @@ static bool same_when_recorded(const struct tool *before, const struct tool *now
     return same;
 }
 
-struct changes {
+struct change_report {
     struct buf detail, text; /* of the event, and of the log line */
     struct json_out j;       /* into detail */
     size_t n;
@@ -44,7 +44,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
                       const struct tool *before, const struct tool *now)
 {
     (void)before, (void)now;
-    struct changes *c = ctx;
+    struct change_report *c = ctx;
     json_out_object(&c->j, NULL);
     json_out_text(&c->j, "tool", name);
     json_out_str(&c->j, "change", tools_change_name(change));
@@ -59,7 +59,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
 static bool compare(struct traffic *t)
 {
     struct previous_tools *p = &t->previous_tools;
-    struct changes c = {0};
+    struct change_report c = {0};
     p->state = PREVIOUS_TOOLS_COMPARED;
     c.j = json_out_to(&c.detail);
     json_out_object(&c.j, NULL);

@@ -7,6 +7,7 @@
 #include "proxy/session/correlate.h"
 #include "proxy/session/odd.h"
 #include "proxy/session/stray.h"
+#include "proxy/session/tool_gate.h"
 #include "wire/lenient.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
     timers_open(&t->timers, NULL, 0);
     handshake_open(&t->handshake);
     protocol_open(&t->protocol);
+    repeats_open(&t->repeats, ON_REPEAT_WARN, 0, &(struct hash_key){0});
     odd_open(t);
     answer_set_aside(t);
     t->tools.limits.cpu_us = ARGUMENTS_CPU_US;
@@ -44,10 +46,13 @@ void traffic_close(struct traffic *t)
     timers_close(&t->timers);
     handshake_close(&t->handshake);
     protocol_close(&t->protocol);
+    repeats_close(&t->repeats);
     odd_close(t);
+    tool_ask_close(&t->gate);
     tools_close(&t->tools);
     tools_close(&t->previous_tools.tools);
     buf_close(&t->scratch);
+    buf_close(&t->hidden);
     chunk_drop(t->spare);
 }
 
@@ -95,11 +100,26 @@ static void handle_message(struct traffic *t, struct message *x)
     message_close(x);
 }
 
+/* The message waits for the list of tools: a copy of its line is handled later. */
+static bool must_wait(struct traffic *t, const struct message *x)
+{
+    if (!tool_gate_must_wait(t, x))
+        return false;
+    if (tool_ask_keep(t, x, x->repairs & FINDING(FIND_NO_NEWLINE)))
+        return true;
+    traffic_release(t);
+    return false;
+}
+
 static void valid_line(struct traffic *t, struct message *x)
 {
+    if (t->gate.rule != NULL && x->dir == ROW_C2S && must_wait(t, x))
+        return;
     if (x->repairs & FINDING(FIND_LARGE_MESSAGE))
         warn_large(t, x);
     handle_message(t, x);
+    if (t->gate.rule != NULL && x->dir == ROW_S2C)
+        traffic_release(t);
 }
 
 /* ---- invalid lines -------------------------------------------------------------------------- */
@@ -129,10 +149,14 @@ static void invalid_client_line(struct traffic *t, struct message *x)
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     else
         add_parse_error(x, &why);
-    if (slice_begins(x->text, "Content-Length:")) {
-        x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
+    findings other = line_other_framing(x->text, &t->odd.client_http);
+    x->m.findings |= other;
+    if (other & FINDING(FIND_CONTENT_LENGTH))
         buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");
-    }
+    if (other & FINDING(FIND_HTTP_OVER_STDIO))
+        buf_adds(&why,
+                 "; this is HTTP, MCP over stdio expects one JSON message per line: configure "
+                 "the client for the transport stdio");
     struct odd_rejection r = {.code = json ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
                               .why = buf_str(&why),
                               .cause = json ? "not-jsonrpc" : "not-json"};
@@ -144,6 +168,8 @@ static void invalid_client_line(struct traffic *t, struct message *x)
 static void blank_line(struct traffic *t, struct message *x)
 {
     x->repairs |= FINDING(FIND_BLANK_LINE);
+    if (x->dir == ROW_S2C)
+        odd_blank_line(t);
     if (t->validate == VALIDATE_NONE)
         message_forward(t, x, KIND_NOISE);
     else
@@ -206,6 +232,21 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
 void traffic_line(struct traffic *t, enum row_direction dir, struct line *line)
 {
     any_line(t, dir, line, 0);
+}
+
+void traffic_release(struct traffic *t)
+{
+    for (struct tool_ask_line *l; (l = tool_ask_next(t)) != NULL;) {
+        struct line line = {l->chunk->data, l->n, l->chunk};
+        any_line(t, ROW_C2S, &line, l->found);
+        tool_ask_line_free(l);
+    }
+}
+
+void traffic_list_failed(struct traffic *t, const char *why)
+{
+    tool_ask_fail(t, why);
+    traffic_release(t);
 }
 
 void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line)

@@ -11,6 +11,7 @@
 #define MI_PROXY_SESSION_TRAFFIC_H
 
 #include "proxy/session/state.h"
+#include "proxy/session/tool_ask.h"
 #include "wire/line.h"
 
 /* journal and server are borrowed. */
@@ -28,6 +29,10 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
 void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* A line has long been incomplete: n bytes of it have arrived. When it is complete, it gets a finding. */
 void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n);
+/* Handles the messages of the client that no longer wait for the list of tools (tool_gate.h). Call it after expire_due(). */
+void traffic_release(struct traffic *t);
+/* The list of tools will not come: `why` is a clause. What waited for it is handled. */
+void traffic_list_failed(struct traffic *t, const char *why);
 /* True while the client sends messages that we answer ourselves and does not read the answers: it must not be read,
  * because the server's outbox, which is not full, does not stop it. */
 bool traffic_must_wait(struct traffic *t);

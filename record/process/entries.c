@@ -1,6 +1,7 @@
 /* entries.c - one entry of a journal becomes rows, log lines and files. */
 #include "record/process/store_state.h"
 
+#include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -163,6 +164,52 @@ void store_escalate_early(struct store *s, struct ring *r)
     buf_close(&path);
 }
 
+void entries_escalate_stuck(struct store *s)
+{
+    const struct no_progress_found f = s->stuck;
+    struct buf happened = {0}, path = {0}, tool = {0};
+    bool is_new = false;
+    s->stuck.times = 0;
+    if (f.times == 0)
+        return;
+    buf_adds(&happened, "The same call of a tool, with equal arguments, ");
+    buf_adds(&happened, f.failed ? "" : "got ");
+    no_progress_describe(&happened, f.times, f.failed);
+    buf_addc(&happened, '.');
+    writer_target(s->w, s->session_id, (uint64_t)f.request, &tool);
+    struct escalation e = {
+        .cause = ESCALATION_NO_PROGRESS,
+        .at_us = clock_wall_us(),
+        .server = s->name,
+        .session = s->uid,
+        .command = s->command,
+        .seq = (uint64_t)f.request,
+        .method = slice_of("tools/call"),
+        .tool = tool.n > 0 ? buf_slice(&tool) : (struct slice){0},
+        .action = "observed",
+        .happened = buf_slice(&happened),
+        .done = slice_of("Nothing: the calls were handled like any others."),
+    };
+    if (happened.failed || tool.failed ||
+        escalation_write(&s->escalations, s->dir.fd, s->w, &e, &path, &is_new) < 0)
+        log_warn("cannot write an escalation file: server=%s cause=no-progress", s->name);
+    else if (is_new) {
+        struct json_out j = begin_detail(s);
+        json_out_str(&j, "cause", escalation_cause_name(e.cause));
+        json_out_str(&j, "path", buf_str(&path));
+        json_out_end(&j);
+        if (add_text_event(s, f.t_us, "escalation") < 0)
+            log_warn("cannot record an escalation: server=%s cause=no-progress", s->name);
+        buf_clear(&happened);
+        buf_printf(&happened, "%s/%s", s->dir.path, buf_str(&path));
+        if (s->calls.escalated != NULL && !happened.failed)
+            s->calls.escalated(s->ctx, e.cause, buf_str(&happened));
+    }
+    buf_close(&happened);
+    buf_close(&path);
+    buf_close(&tool);
+}
+
 /* ---- entries -------------------------------------------------------------------------------- */
 
 /* The texts were chosen by a peer: they may be no UTF-8. */
@@ -210,8 +257,30 @@ static void note_request(struct store *s, const struct row *r)
         log_directory_request(&s->log, r->seq, body, writer_left_body(s->w));
 }
 
+/* An answer gets the finding; a person is told after the transaction. */
+static void look_for_progress(struct store *s, struct row *r)
+{
+    struct no_progress_message m = {
+        .seq = (int64_t)r->seq,
+        .request_seq = (int64_t)r->request_seq,
+        .direction = r->direction,
+        .kind = r->kind,
+        .action = r->action,
+        .method = r->method,
+        .body = r->not_json ? (struct slice){0} : r->body,
+    };
+    struct no_progress_found found = no_progress_look(&s->progress, &m);
+    if (found.times == 0)
+        return;
+    r->rules |= RULE(RULE_NO_PROGRESS);
+    found.t_us = r->t_us;
+    if (found.times == NO_PROGRESS_ESCALATED)
+        s->stuck = found;
+}
+
 static int add_message(struct store *s, struct entry *e)
 {
+    look_for_progress(s, &e->row);
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S)
         note_request(s, &e->row);

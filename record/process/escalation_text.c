@@ -37,6 +37,19 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "Find out who or what has written to this vault since its last checkpoint, and whether it "
         "was restored from a copy or begun anew. `mcp-interposer audit verify`, with the "
         "checkpoints that were anchored, says what does not agree.",
+    [ESCALATION_TOOLS_RULE] =
+        "The rule is in `--tools`, `--hide-tools` or `--read-only` of the client's configuration, or "
+        "in section `[server NAME]` of the interposer's. `mcp-interposer tools` lists the tools of "
+        "the server. Names are compared with case; a glob has `*` and `?`.",
+    [ESCALATION_REPEAT] =
+        "Look at what the tool changes: its effect may be there twice. `--on-repeat answer` or "
+        "`refuse` keeps such calls from the server. If it is harmless to run the tool twice, the "
+        "server should mark it `idempotentHint`; if it is just slow, give it more time: "
+        "`--timeout tool:NAME=5m`.",
+    [ESCALATION_NO_PROGRESS] =
+        "Look at the session: `mcp-interposer show` with the session's UID. A model may repeat itself, "
+        "which costs time and tokens; a client may poll, which is fine. Nothing was kept from the "
+        "server.",
 };
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -169,17 +169,22 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
         k->seq = seq;
 }
 
-/* Truncated arguments are sanitized after they were truncated: what is left may look like something else. */
-static struct slice clean_arguments(struct log_directory *a, const struct invocation *x)
+/* Of truncated arguments that were stored as received, what is left may look like something else: it is sanitized.
+ * *ret_whole: nothing is missing. */
+static struct slice clean_arguments(struct log_directory *a, const struct invocation *x,
+                                    bool *ret_whole)
 {
     struct redact *r = redact_present();
     const struct kept_arguments *k = &a->request[x->seq % LOG_DIRECTORY_REQUESTS];
-    bool known = k->seq == x->seq && x->seq != 0 && x->arguments.n == x->arguments_n;
-    if (known && k->as_received)
+    bool known = k->seq == x->seq && x->seq != 0;
+    *ret_whole = x->arguments.n == x->arguments_n;
+    if (known && k->as_received && *ret_whole)
         return x->arguments;
-    const char *kept = known ? place_of(a, k) : NULL;
-    if (kept != NULL)
+    const char *kept = known && !k->as_received ? place_of(a, k) : NULL;
+    if (kept != NULL) {
+        *ret_whole = true;
         return (struct slice){kept, k->n};
+    }
     bool heads_only = a->level != RECORD_FULL && json_key_is(x->method, "tools/call");
     enum redact_how how = heads_only ? REDACT_CONTENT : REDACT_SECRETS;
     size_t n = 0;
@@ -191,14 +196,15 @@ static struct slice clean_arguments(struct log_directory *a, const struct invoca
 static void add_arguments(struct log_directory *a, struct json_out *j, const struct invocation *x)
 {
     struct buf *b = j->b;
-    struct slice text = clean_arguments(a, x);
+    bool whole;
+    struct slice text = clean_arguments(a, x, &whole);
+    size_t at = redact_head(text, LOG_DIRECTORY_TEXT_MAX);
+    struct buf head = {0};
     json_out_name(j, "arguments");
-    if (x->arguments.n == x->arguments_n) {
+    if (x->arguments.n == x->arguments_n || (whole && at == text.n)) {
         text_json_visible(b, text);
         return;
     }
-    size_t at = redact_head(text, LOG_DIRECTORY_TEXT_MAX);
-    struct buf head = {0};
     buf_add(&head, text.p, at);
     buf_printf(&head, "… [+%zu bytes]", x->arguments_n - size_min(at, x->arguments_n));
     text_json(b, buf_slice(&head));

@@ -26,12 +26,13 @@ struct recording {
     struct ring ring;
     struct store *store;
     struct upkeep upkeep;
-    int lock;         /* owned; VAULT/running.lock; -1: there is no lock */
-    bool is_open;     /* the proxy was told that the vault is open */
-    bool gone;        /* the proxy has exited */
-    bool damaged;     /* nothing more can be read from the journal */
-    int64_t ended_us; /* when the session ended; 0: it has not */
-    bool shut;        /* the vault could not be opened at the last try */
+    int lock;          /* owned; VAULT/running.lock; -1: there is no lock */
+    bool is_open;      /* the proxy was told that the vault is open */
+    bool gone;         /* the proxy has exited */
+    bool damaged;      /* nothing more can be read from the journal */
+    int64_t ended_us;  /* when the session ended; 0: it has not */
+    int64_t stored_us; /* when something was last stored */
+    bool shut;         /* the vault could not be opened at the last try */
 };
 
 /* ---- the proxy ------------------------------------------------------------------------------ */
@@ -199,10 +200,12 @@ static int64_t store_published(struct recording *p)
         size_t n;
         enum store_result result = store_batch(p->store, &p->ring, &n);
         int64_t pause_us = pause_after(p, result);
-        if (result == STORE_DONE && n > 0)
+        if (result == STORE_DONE && n > 0) {
+            p->stored_us = clock_mono_us();
             upkeep_stored(&p->upkeep);
-        else if (result != STORE_DAMAGED)
+        } else if (result != STORE_DAMAGED) {
             return result == STORE_DONE ? -1 : pause_us;
+        }
         listen_to_proxy(p);
     }
     return -1;
@@ -233,7 +236,8 @@ static int64_t end(struct recording *p)
 static void give_up_if_late(struct recording *p)
 {
     int64_t most_us = p->shut ? PROCESS_SHUT_US : PROCESS_GIVE_UP_US;
-    if (p->ended_us == 0 || clock_mono_us() < p->ended_us + most_us)
+    int64_t since_us = p->stored_us > p->ended_us ? p->stored_us : p->ended_us;
+    if (p->ended_us == 0 || clock_mono_us() < since_us + most_us)
         return;
     log_error("some messages were not recorded: session=%s%s", store_uid(p->store),
               p->file.has_name ? "; the next command that reads this vault tries again" : "");

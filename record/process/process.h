@@ -10,9 +10,10 @@
  * in memory: the tools of this server in its previous session: its uid, a newline, a JSON-RPC result; `l`, with the file
  * VAULT/running.lock, in which it takes the session's lock: the proxy keeps it open as long as it runs.
  *
- * End       when the session has ended and everything is stored, the session is closed, the journal removed: EX_OK. If that is
- *           not possible within PROCESS_GIVE_UP_US, or PROCESS_SHUT_US if the vault cannot be opened, the journal is left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the
- *           vault was removed; a new process makes it again. EX_OSERR: the journal cannot be used.
+ * End       when the session has ended and everything is stored, the session is closed, the journal removed: EX_OK. If nothing
+ *           can be stored for PROCESS_GIVE_UP_US after the end, or PROCESS_SHUT_US if the vault cannot be opened, the journal is
+ *           left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the vault was removed; a new process makes it again. EX_OSERR: the
+ *           journal cannot be used.
  * Blocks    it is a process of its own. */
 #ifndef MI_RECORD_PROCESS_PROCESS_H
 #define MI_RECORD_PROCESS_PROCESS_H

@@ -29,6 +29,7 @@ static int add_session(struct store *s)
         .record_level = value_text(&record_levels, s->start->level),
         .redact_rules = text.n > 0 && !text.failed ? buf_slice(&text) : (struct slice){0},
         .cwd = cwd.n > 0 && !cwd.failed ? buf_slice(&cwd) : (struct slice){0},
+        .tools_rule = s->start->tools_rule,
         .started_at_us = s->start->started_wall_us,
         .pid = s->start->pid,
     };

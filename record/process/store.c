@@ -1,5 +1,6 @@
 #include "record/process/store_state.h"
 
+#include "base/random.h"
 #include "vault/store/bodies.h"
 
 #include <stdlib.h>
@@ -34,6 +35,8 @@ int store_open(struct store **ret, const struct session_start *start,
         store_close(s);
         return MI_ENOMEM;
     }
+    struct hash_key key;
+    no_progress_open(&s->progress, random_fill(&key, sizeof key) == 0 ? &key : NULL);
     log_directory_open(&s->log, s->uid, s->name);
     s->log.level = start->level;
     *ret = s;
@@ -93,8 +96,8 @@ static int begin_batch(struct store *s, struct ring *r)
 
 static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
 {
-    size_t sum = 0, portion = s->portion < 20 ? s->portion : 20;
-    size_t rows = ((size_t)STORE_ROWS >> portion) + 1, most = STORE_BYTES >> portion;
+    size_t sum = 0;
+    size_t rows = ((size_t)(STORE_ROWS - 1) >> s->portion) + 1, most = STORE_BYTES >> s->portion;
     uint64_t killed_by = atomic_load(&r->shared->killed_by);
     if (killed_by != RING_NONE && r->at <= killed_by)
         rows = 1; /* the process may have been killed by an earlier entry of its transaction */
@@ -141,15 +144,20 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return STORE_DONE;
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
+    struct no_progress before = s->progress; /* the same entries come again if this fails */
+    s->stuck.times = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);
     store_at_step("filled");
     if (st == 0)
         st = writer_commit(s->w);
     atomic_store(&r->shared->trying, RING_NONE);
-    if (st < 0)
+    if (st < 0) {
+        s->progress = before;
         return store_failed(s, r, st);
+    }
     store_at_step("committed");
+    entries_escalate_stuck(s);
     log_directory_flush(&s->log, s->dir.fd);
     store_at_step("logged");
     if (ring_release(r))

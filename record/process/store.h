@@ -20,10 +20,14 @@
 #include "journal/form.h"
 #include "journal/ring.h"
 #include "vault/store/call_fill.h"
+#include "vault/store/row_batch.h"
 
-#define STORE_ROWS 1024 /* entries of a transaction; messages among them fit into ROW_BATCH_ROWS */
+#define STORE_ROWS                                                                                 \
+    ROW_BATCH_ROWS /* entries of a transaction: one batch of rows has all of its messages */
 #define STORE_BYTES                                                                                \
     ((size_t)1 << 20)         /* bytes of a transaction; it ends after the entry that exceeds it */
+#define STORE_PORTION_MAX 20  /* after a full disk a transaction has at least 1/2^20: one entry */
+#define STORE_WAL_PAGES 128   /* after a full disk: of the write-ahead log, 1 MiB */
 #define STORE_WAIT_US 20000   /* for the lock, at each try */
 #define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
 #define STORE_KILLS_MAX 3

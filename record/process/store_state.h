@@ -2,6 +2,7 @@
 #ifndef MI_RECORD_PROCESS_STORE_STATE_H
 #define MI_RECORD_PROCESS_STORE_STATE_H
 
+#include "model/no_progress.h"
 #include "record/process/escalation.h"
 #include "record/process/log_directory.h"
 #include "record/process/store.h"
@@ -26,6 +27,8 @@ struct store {
     bool resumed;       /* the session is in the database, and entries stored before are released */
     int64_t looked_us;  /* when the vault was last checked for removal */
     struct log_directory log;
+    struct no_progress progress; /* of the session's calls of tools */
+    struct no_progress_found stuck; /* of the open transaction: a person is told; times 0: nothing */
     struct escalations escalations;
     struct escalations early; /* written before their entries can be stored */
     size_t early_n;           /* their files */
@@ -72,6 +75,8 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
 MI_MUST int entries_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_is_answer(const struct row *r);
+/* After the transaction: writes the file of s->stuck, if there is one, and adds its event. */
+void entries_escalate_stuck(struct store *s);
 /* Writes the file of the escalation at this position, outside a transaction. entries_add() then adds its event. */
 void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);
 

@@ -136,11 +136,22 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
         store_changed(s);
 }
 
+/* A disk that was full may have room for the write-ahead log or for the database, and not for both. Small transactions
+ * need more of the log: each has all pages that it changes. */
+static void save_space(struct store *s)
+{
+    s->portion -= s->portion > 0;
+    if (writer_wal_pages(s->w) >= STORE_WAL_PAGES && writer_checkpoint(s->w) < 0)
+        log_debug("checkpoint postponed: %s", writer_error(s->w));
+}
+
 enum store_result store_fine(struct store *s, struct ring *r)
 {
     bool all = ring_behind(r) == 0;
-    if (s->failing && !all)
-        return STORE_DONE; /* the next batch may fail again */
+    if (s->failing && !all) { /* the next batch may fail again */
+        save_space(s);
+        return STORE_DONE;
+    }
     if (s->failing)
         log_warn("recording again");
     if (all)
@@ -189,7 +200,7 @@ enum store_result store_failed(struct store *s, struct ring *r, int st)
             return STORE_BUSY;
         return store_failing(s, r);
     }
-    s->portion += full;
+    s->portion += full && s->portion < STORE_PORTION_MAX;
     if (!full)
         store_close_writer(s);            /* the next try opens it again */
     else if (writer_checkpoint(s->w) < 0) /* so that the log's space can be used again */

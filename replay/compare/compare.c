@@ -1,8 +1,8 @@
 #include "replay/compare/compare.h"
 
 #include "base/grow.h"
-#include "replay/plan/canon.h"
 #include "replay/source/marks.h"
+#include "wire/canon.h"
 #include "wire/json/text.h"
 
 #include <stdlib.h>

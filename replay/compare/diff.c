@@ -10,6 +10,8 @@
 struct diff {
     const struct diff_rules *rules; /* borrowed */
     struct side side[DIFF_SIDES];   /* owned, as all of the following */
+    struct intern topics;           /* until the calls are aligned */
+    int loaded;                     /* sides that were read */
     struct align_row *rows;
     uint32_t rows_n;
     struct pages pages[DIFF_SIDES];
@@ -45,6 +47,7 @@ void diff_close(struct diff *d)
         buf_close(&d->list[i]);
     }
     free(d->rows);
+    intern_close(&d->topics);
     buf_close(&d->error);
     free(d);
 }
@@ -77,49 +80,66 @@ static int distance(void *ctx, uint32_t a, uint32_t b)
     return (int)canon_differences(&m[DIFF_A], &m[DIFF_B], &d->rules->canon, count_one, &left);
 }
 
-static int open_sides(struct diff *d, struct source *a, struct source *b)
+static int align_sides(struct diff *d)
 {
-    struct intern topics = {0};
-    struct side *sa = &d->side[DIFF_A], *sb = &d->side[DIFF_B];
-    int st = side_open(sa, a, d->rules, &topics);
-    if (st < 0)
-        st = fail_source(d, DIFF_A, st);
-    if (st == 0 && (st = side_open(sb, b, d->rules, &topics)) < 0)
-        st = fail_source(d, DIFF_B, st);
+    const struct side *a = &d->side[DIFF_A], *b = &d->side[DIFF_B];
     const struct align_sides sides = {
-        .a = sa->call,
-        .b = sb->call,
-        .n = sa->n,
-        .m = sb->n,
-        .topics = (uint32_t)topics.n,
+        .a = a->call,
+        .b = b->call,
+        .n = a->n,
+        .m = b->n,
+        .topics = (uint32_t)d->topics.n,
         .distance = distance,
         .ctx = d,
     };
-    if (st == 0)
-        st = align(&sides, &d->rows, &d->rows_n);
+    int st = align(&sides, &d->rows, &d->rows_n);
     for (int i = 0; st == 0 && i < DIFF_SIDES; i++)
         if ((st = pages_open(&d->pages[i], &d->side[i])) < 0)
             st = fail_source(d, (enum diff_side)i, st);
-    intern_close(&topics);
+    intern_close(&d->topics);
+    write_exit_status(d, DIFF_A);
+    write_exit_status(d, DIFF_B);
     return st;
 }
 
-int diff_open(struct diff **ret, struct source *a, struct source *b, const struct diff_rules *rules,
-              struct buf *error)
+int diff_begin(struct diff **ret, struct source *a, struct source *b,
+               const struct diff_rules *rules)
 {
     struct diff *d = calloc(1, sizeof *d);
     if (d == NULL)
         return MI_ENOMEM;
     d->rules = rules;
-    int st = open_sides(d, a, b);
+    *ret = d;
+    int st = side_open(&d->side[DIFF_A], a, rules);
+    return st == 0 ? side_open(&d->side[DIFF_B], b, rules) : st;
+}
+
+int diff_step(struct diff *d, bool *ret_done)
+{
+    enum diff_side side = (enum diff_side)d->loaded;
+    bool loaded;
+    *ret_done = d->loaded == DIFF_SIDES;
+    if (*ret_done)
+        return align_sides(d);
+    int st = side_load(&d->side[side], d->rules, &d->topics, &loaded);
+    d->loaded += loaded;
+    return st < 0 ? fail_source(d, side, st) : 0;
+}
+
+int diff_open(struct diff **ret, struct source *a, struct source *b, const struct diff_rules *rules,
+              struct buf *error)
+{
+    struct diff *d = NULL;
+    bool done = false;
+    int st = diff_begin(&d, a, b, rules);
+    while (st == 0 && !done)
+        st = diff_step(d, &done);
     if (st == 0) {
-        write_exit_status(d, DIFF_A);
-        write_exit_status(d, DIFF_B);
         *ret = d;
-    } else {
-        buf_adds(error, diff_error(d));
-        diff_close(d);
+        return 0;
     }
+    buf_adds(error, d != NULL ? diff_error(d) : "out of memory");
+    diff_close(d);
     return st;
 }
 

@@ -5,6 +5,8 @@
  *         diff_look(d, i, on_difference, ctx, &look);
  *     diff_close(d);
  *
+ * Steps     diff_begin() and diff_step() until it is done are diff_open() in steps of some milliseconds, if the source reads
+ *           quickly. The last one aligns the calls: 3 ms for 20,000 and 20,000 that are the same, 26 ms if all differ.
  * Calls     the requests of the client, each with its outcome. A `ping` that was answered is left out: how many there are
  *           depends on time.
  * Rows      which calls belong together (align.h). Requests are compared in canonical form (canon.h, with `across`), so
@@ -45,6 +47,10 @@ struct diff;
 /* Reads both recordings and pairs their calls. */
 MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
                       const struct diff_rules *rules, struct buf *error);
+/* The same in steps. *ret_done: it is opened; until then only diff_close() and diff_error() may be called. */
+MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
+                       const struct diff_rules *rules);
+MI_MUST int diff_step(struct diff *d, bool *ret_done);
 void diff_close(struct diff *d); /* NULL is allowed */
 const char *diff_error(struct diff *d);
 

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-#define LOAD_MESSAGES 4096 /* added to the plan at a time */
+#define LOAD_MESSAGES 128 /* added to the plan at a time */
+#define LIST_CALLS 4096   /* listed at a time */
 
 void side_close(struct side *s)
 {
@@ -45,17 +46,20 @@ static int topic_of(const struct side *s, uint32_t topic, struct intern *topics,
 
 static int list_calls(struct side *s, const struct diff_rules *rules, struct intern *topics)
 {
-    uint32_t n = plan_exchanges(s->plan);
+    uint32_t n = plan_exchanges(s->plan),
+             end = n - s->listed < LIST_CALLS ? n : s->listed + LIST_CALLS;
     int st = 0;
-    s->exchange = calloc((size_t)n + 1, sizeof *s->exchange);
-    s->call = calloc((size_t)n + 1, sizeof *s->call);
+    if (s->call == NULL) {
+        s->exchange = calloc((size_t)n + 1, sizeof *s->exchange);
+        s->call = calloc((size_t)n + 1, sizeof *s->call);
+    }
     if (s->exchange == NULL || s->call == NULL)
         return MI_ENOMEM;
-    for (uint32_t i = 0; st == 0 && i < n; i++) {
-        const struct plan_exchange *x = plan_exchange(s->plan, i);
+    for (; st == 0 && s->listed < end; s->listed++) {
+        const struct plan_exchange *x = plan_exchange(s->plan, s->listed);
         if (!is_call(s, x, rules))
             continue;
-        s->exchange[s->n] = i;
+        s->exchange[s->n] = s->listed;
         s->call[s->n].key = x->hash;
         st = topic_of(s, x->topic, topics, &s->request, &s->call[s->n].topic);
         s->n++;
@@ -63,14 +67,20 @@ static int list_calls(struct side *s, const struct diff_rules *rules, struct int
     return st;
 }
 
-int side_open(struct side *s, struct source *source, const struct diff_rules *rules,
-              struct intern *topics)
+int side_open(struct side *s, struct source *source, const struct diff_rules *rules)
 {
     *s = (struct side){.source = source};
-    int st = plan_open(&s->plan, &rules->canon);
-    while (st == 0 && !plan_finished(s->plan))
-        st = plan_load(s->plan, source, LOAD_MESSAGES, &s->request);
-    return st == 0 ? list_calls(s, rules, topics) : st;
+    return plan_open(&s->plan, &rules->canon);
+}
+
+int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics, bool *ret_done)
+{
+    *ret_done = false;
+    if (!plan_finished(s->plan))
+        return plan_load(s->plan, s->source, LOAD_MESSAGES, &s->request);
+    int st = list_calls(s, rules, topics);
+    *ret_done = st == 0 && s->listed == plan_exchanges(s->plan);
+    return st;
 }
 
 struct diff_call side_call(const struct side *s, uint32_t call)

@@ -14,13 +14,14 @@ struct side {
     struct plan *plan;       /* owned */
     uint32_t *exchange;      /* owned; of each call */
     struct align_call *call; /* owned */
-    uint32_t n;
+    uint32_t n, listed;      /* calls, and exchanges that were looked at for them */
     struct buf request, answer; /* owned; the bodies read last */
 };
 
-/* Reads the recording. Topics are numbered in `topics`, which both sides share. */
-MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules,
-                      struct intern *topics);
+MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules);
+/* Reads a part of the recording. Topics are numbered in `topics`, which both sides share. *ret_done: it was the last one. */
+MI_MUST int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics,
+                      bool *ret_done);
 void side_close(struct side *s);
 struct diff_call side_call(const struct side *s, uint32_t call);
 /* The request or the answer of a call, valid until the next call of the same function. 0; MI_ENOENT: it was not

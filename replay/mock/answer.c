@@ -109,7 +109,7 @@ static bool has_method(const struct conversation *s, const char *prefix)
 }
 
 /* For a recording without initialize: the capabilities that the recorded requests need. */
-static void put_capabilities(const struct conversation *s, struct json_out *j)
+static void put_capabilities(const struct conversation *s, struct json_out *j, bool extensions)
 {
     static const char *const uses[][2] = {{"tools/", "tools"},
                                           {"resources/", "resources"},
@@ -122,6 +122,12 @@ static void put_capabilities(const struct conversation *s, struct json_out *j)
             json_out_object(j, uses[i][1]);
             json_out_end(j);
         }
+    if (extensions && has_method(s, "tasks/")) {
+        json_out_object(j, "extensions");
+        json_out_object(j, "io.modelcontextprotocol/tasks");
+        json_out_end(j);
+        json_out_end(j);
+    }
     json_out_end(j);
 }
 
@@ -134,7 +140,7 @@ static int discover(struct conversation *s, struct mock_batch *batch, const stru
     json_out_array(&j, "supportedVersions");
     json_out_str(&j, NULL, plan_version(s->plan, true));
     json_out_end(&j);
-    put_capabilities(s, &j);
+    put_capabilities(s, &j, true);
     json_out_int(&j, "ttlMs", 0);
     json_out_str(&j, "cacheScope", "private");
     return send_answer(s, batch, &j);
@@ -154,7 +160,7 @@ static int initialize(struct conversation *s, struct mock_batch *batch, const st
         json_out_text(&j, "protocolVersion",
                       info->protocol_version.p != NULL ? info->protocol_version
                                                        : slice_of("2025-11-25"));
-    put_capabilities(s, &j);
+    put_capabilities(s, &j, false);
     json_out_object(&j, "serverInfo");
     json_out_text(&j, "name", info->name.p != NULL ? info->name : slice_of("recorded"));
     json_out_str(&j, "version", "0");

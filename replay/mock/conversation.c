@@ -3,6 +3,7 @@
 #include "replay/mock/answer.h"
 #include "replay/mock/forward.h"
 #include "replay/mock/playback.h"
+#include "replay/mock/tools.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/rpc_out.h"
@@ -16,6 +17,7 @@ int conversation_open(struct conversation **ret, const struct conversation_rules
                       conversation_send_fn send, conversation_stderr_fn send_stderr, void *ctx)
 {
     struct conversation *s = calloc(1, sizeof *s);
+    int st;
     if (s == NULL)
         return MI_ENOMEM;
     s->rules = rules;
@@ -29,6 +31,11 @@ int conversation_open(struct conversation **ret, const struct conversation_rules
     if (plan_open(&s->plan, &rules->canon) < 0) {
         free(s);
         return MI_ENOMEM;
+    }
+    st = mock_tools_open(s);
+    if (st < 0) {
+        conversation_close(s);
+        return st;
     }
     s->match = (struct match){
         .plan = s->plan,
@@ -70,6 +77,7 @@ void conversation_close(struct conversation *s)
     free(s->tasks);
     due_close(&s->heap);
     match_close(&s->match);
+    tool_rule_close(&s->tools);
     plan_close(s->plan);
     buf_close(&s->out);
     buf_close(&s->body);
@@ -188,8 +196,11 @@ static int on_request(struct conversation *s, const struct rpc *live, struct moc
     int woken = playback_wake_grown(s); /* match_find() may have read more messages */
     if (st < 0 || woken < 0)
         return st < 0 ? st : woken;
-    if (st == MATCH_MISS)
-        return on_miss(s, live, &sanitized, why, batch);
+    if (st == MATCH_MISS) {
+        bool done;
+        st = mock_tools_refuse(s, live, batch, &done);
+        return done ? st : on_miss(s, live, &sanitized, why, batch);
+    }
     bool again = st == MATCH_AGAIN;
     if (again)
         s->misses->counts.repeated++;

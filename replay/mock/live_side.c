@@ -104,6 +104,8 @@ static int start(void *ctx)
     int st = live_open(&l->live, l->cfg->argv, NULL, &error);
     if (st == MI_EIO)
         log_error("%s", buf_str(&error));
+    if (st == 0)
+        live_is_proxy(l->live);
     buf_close(&error);
     return st;
 }

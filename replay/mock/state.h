@@ -6,6 +6,7 @@
 #include "replay/mock/due.h"
 #include "replay/mock/match.h"
 #include "replay/plan/rewrite.h"
+#include "wire/mcp/tool_rule.h"
 
 /* The answers to a batch (revision 2025-03-26), which are sent as one line. */
 struct mock_batch {
@@ -65,6 +66,7 @@ struct conversation {
     struct pace pace; /* a copy: speed 0 after the client has closed its side */
     struct faults *faults;
     struct plan *plan; /* owned */
+    struct tool_rule tools; /* owned; of the recording: what its client did not see */
     struct match match;
     struct playback *playbacks; /* newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */

@@ -1,6 +1,7 @@
 #include "replay/mock/step.h"
 
 #include "replay/mock/answer.h"
+#include "replay/mock/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,9 @@ static int send_recorded_answer(struct conversation *s, struct playback *p,
     int st = read_step(s, step);
     if (st < 0)
         return st == MI_ENOENT ? mock_answer_missing(s, p) : st;
+    st = mock_tools_cut(s, p);
+    if (st < 0)
+        return st;
     with[REWRITE_ID] = p->id;
     with[REWRITE_SUBSCRIPTION] = p->id;
     if (p->fault != NULL && p->fault->kind == FAULT_WRONG_ID)

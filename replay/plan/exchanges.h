@@ -28,8 +28,8 @@
 #ifndef MI_REPLAY_PLAN_EXCHANGES_H
 #define MI_REPLAY_PLAN_EXCHANGES_H
 
-#include "replay/plan/canon.h"
 #include "replay/source/recording.h"
+#include "wire/canon.h"
 
 #define PLAN_NONE UINT32_MAX
 #define PLAN_BURST_US 100000

@@ -20,6 +20,7 @@ struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
     struct part *p = &x->part[signal];
     if (p->n == 0)
         otlp_begin(&p->request, signal, &p->b, &x->text);
+    p->request.content = x->t.content;
     if (p->session_id != s->s->id)
         otlp_resource(&p->request, s);
     p->session_id = s->s->id;

@@ -15,6 +15,7 @@ int exporter_open(struct exporter **ret, const struct target *t, struct buf *err
     if (x == NULL)
         return MI_ENOMEM;
     x->t = *t;
+    x->durations[OTLP_SESSION].metric = OTLP_SESSION;
     int st = url_base(t->url, &x->base, error);
     if (st == 0)
         st = query_open(&x->q, unsent_vault(t->from), error);
@@ -35,11 +36,13 @@ void exporter_close(struct exporter *x)
     query_close(x->q);
     walks_drop(&x->walks, true);
     batch_close(x);
-    otlp_durations_close(&x->durations);
+    for (size_t i = 0; i < MI_COUNT(x->durations); i++)
+        otlp_durations_close(&x->durations[i]);
     findings_close(&x->added);
     buf_close(&x->base);
     buf_close(&x->refusal);
     buf_close(&x->body);
+    buf_close(&x->answer);
     buf_close(&x->text);
     buf_close(&x->error);
     free(x);

@@ -1,12 +1,14 @@
 /* exporter.h - sends what is new in a vault to an OpenTelemetry collector, at least once.
  *
- * Rules     a call is sent when its answer, its cancellation or the end of its session is stored. What was sent is in the
+ * Rules     a call is sent when its answer, its cancellation or the end of its session is stored; the span of a call that was
+ *           several requests when the message that ended it, or the end of its session, is stored. What was sent is in the
  *           vault's cursors, which are saved after each batch: what was sent between a batch and a kill is sent again, with
  *           the same ids.
  *           A batch that the collector refuses is reported, counted, and not sent again.
  * Owns      nothing of what it is given, except the connection to the vault for reading.
  * Errors    those of ship/outbox/target.h.
- * Memory    a batch, the largest request of a call, and 16 bytes for each open call.
+ * Memory    a batch, the largest request of a call, 16 bytes for each open call, and the calls of a session that were
+ *           several requests.
  * Blocks    as vault/query/reader.h, vault/unsent/unsent.h and post.h. */
 #ifndef MI_SHIP_OTLP_EXPORTER_H
 #define MI_SHIP_OTLP_EXPORTER_H
@@ -38,9 +40,9 @@ struct exporter {
     struct buf base; /* owned */
     struct walks walks;
     struct part part[OTLP_SIGNALS];
-    struct otlp_durations durations; /* of the session that is read */
-    struct findings_added added;     /* owned; of the session that is read */
-    struct buf body, text, error;    /* owned; a large body, scratch, the sentence */
+    struct otlp_durations durations[OTLP_SESSION + 1]; /* of the session that is read, by metric */
+    struct findings_added added;                       /* owned; of the session that is read */
+    struct buf body, answer, text, error; /* owned; large bodies, scratch, the sentence */
     int64_t sent, wait_ms;
     int64_t refused;    /* items, since it was opened */
     struct buf refusal; /* owned; the last one, as a sentence; empty: none */

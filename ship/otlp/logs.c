@@ -31,7 +31,8 @@ static bool on_request(void *ctx, const struct query_message *m)
 {
     struct found *f = ctx;
     if (m->kind == KIND_REQUEST)
-        f->origin = (struct otlp_origin){m->seq, lookup_body(f->r->x, f->r->s->s, m)};
+        f->origin =
+            (struct otlp_origin){m->seq, lookup_body(f->r->x, f->r->s->s, m, &f->r->x->body)};
     add_findings(f);
     f->names.n = 0;
     return true;
@@ -133,7 +134,7 @@ static bool on_call(void *ctx, const struct query_message *m)
     struct happened *h = ctx;
     struct reading *r = h->r;
     if (m->kind == KIND_REQUEST)
-        h->origin = (struct otlp_origin){m->seq, lookup_body(r->x, r->s->s, m)};
+        h->origin = (struct otlp_origin){m->seq, lookup_body(r->x, r->s->s, m, &r->x->body)};
     otlp_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
     h->e = NULL;
     return true;

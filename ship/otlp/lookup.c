@@ -12,15 +12,14 @@ int lookup_failed(struct exporter *x, int st)
 }
 
 struct slice lookup_body(struct exporter *x, const struct query_session *s,
-                         const struct query_message *m)
+                         const struct query_message *m, struct buf *b)
 {
     if (!m->is_large)
         return m->body;
-    if (x->body.cap > BODY_KEPT)
-        buf_close(&x->body);
-    buf_clear(&x->body);
-    return query_body(x->q, s->uid, m, SIZE_MAX, &x->body) == 0 ? buf_slice(&x->body)
-                                                                : (struct slice){0};
+    if (b->cap > BODY_KEPT)
+        buf_close(b);
+    buf_clear(b);
+    return query_body(x->q, s->uid, m, SIZE_MAX, b) == 0 ? buf_slice(b) : (struct slice){0};
 }
 
 int lookup_request(struct exporter *x, const struct query_session *s, int64_t seq,

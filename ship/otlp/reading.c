@@ -11,6 +11,7 @@ struct closing {
     const struct otlp_session *s;
     const struct query_message *m; /* that closes it; NULL: the end of the session */
     int64_t end_us;
+    struct otlp_operation operation; /* that it belongs to */
 };
 
 static bool on_request(void *ctx, const struct query_message *m)
@@ -21,39 +22,104 @@ static bool on_request(void *ctx, const struct query_message *m)
         return true;
     bool answered = c->m != NULL && c->m->kind != KIND_NOTIFICATION;
     bool has_text = answered && c->m->kind == KIND_ERROR && !x->t.minimal;
+    bool with_answer = answered && x->t.content && c->m->size <= OTLP_ANSWER_MAX;
     char *message = has_text ? otlp_error_message(c->m->body) : NULL;
     struct otlp_call call = {.request = m,
-                             .body = lookup_body(x, c->s->s, m),
+                             .body = lookup_body(x, c->s->s, m, &x->body),
+                             .answer = with_answer ? lookup_body(x, c->s->s, c->m, &x->answer)
+                                                   : (struct slice){0},
                              .status = c->m != NULL               ? query_status(c->m)
                                        : m->action == ROW_REFUSED ? CALL_REFUSED
                                                                   : CALL_OPEN,
                              .end_us = c->end_us,
                              .has_error_code = answered && c->m->has_error_code,
                              .error_code = answered ? c->m->error_code : 0,
-                             .error_message = message};
+                             .error_message = message,
+                             .operation = c->operation};
     otlp_span(batch_part(x, OTLP_SPANS, c->s, 1), c->s, &call);
     if (c->m != NULL)
-        otlp_duration(&x->durations, c->s, &call, &x->text);
+        otlp_duration(&x->durations[OTLP_OPERATION], c->s, &call, &x->text);
     free(message);
     return true;
 }
 
-static int add_call(struct closing *c, int64_t seq)
+static bool on_first(void *ctx, const struct query_message *m)
 {
-    return lookup_request(c->x, c->s->s, seq, on_request, c);
+    struct closing *c = ctx;
+    c->operation = otlp_operation_of(c->s, m->seq, lookup_body(c->x, c->s->s, m, &c->x->body));
+    return false;
+}
+
+/* ---- calls that were several requests ---- */
+
+/* Reads them again for a message that came later. */
+static int know_operations(struct reading *r, int64_t seq)
+{
+    int64_t last, t_us;
+    if (seq <= r->known_seq)
+        return 0;
+    int st = query_last_message(r->x->q, r->s->s->id, &last, &t_us);
+    if (st < 0)
+        return lookup_failed(r->x, st);
+    operation_list_close(&r->operations);
+    r->known_seq = last;
+    return lookup_failed(r->x, operation_list_read(&r->operations, r->x->q, r->s->s->id));
+}
+
+static int add_call(struct reading *r, struct closing *c, int64_t seq)
+{
+    int64_t first = operation_list_continues(&r->operations, seq);
+    int st = 0;
+    if (first == 0 && operation_list_find(&r->operations, seq) != NULL)
+        first = seq;
+    if (first != 0)
+        st = lookup_request(c->x, c->s->s, first, on_first, c);
+    return st == 0 ? lookup_request(c->x, c->s->s, seq, on_request, c) : st;
+}
+
+struct ending {
+    struct reading *r;
+    const struct listed_operation *o;
+};
+
+static bool on_operation(void *ctx, const struct query_message *m)
+{
+    struct ending *e = ctx;
+    struct reading *r = e->r;
+    if (m->method.p != NULL)
+        otlp_operation_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, e->o, m,
+                            lookup_body(r->x, r->s->s, m, &r->x->body), r->w->t_us);
+    return false;
+}
+
+static int add_operation(struct reading *r, const struct listed_operation *o)
+{
+    struct ending e = {r, o};
+    return o != NULL ? lookup_request(r->x, r->s->s, o->seq, on_operation, &e) : 0;
 }
 
 /* ---- a session ---- */
+
+/* Times of its ends are those of the clock, which may have been set back meanwhile; those of messages are not. */
+static int64_t session_lasted_us(const struct reading *r)
+{
+    int64_t us = r->s->s->ended_at_us - r->s->s->started_at_us;
+    return us > r->w->t_us ? us : r->w->t_us;
+}
 
 /* Durations are written once for a session in each batch. */
 static void add_durations(struct reading *r)
 {
     struct exporter *x = r->x;
-    if (x->durations.failed)
-        r->status = r->status == 0 ? MI_ENOMEM : r->status;
-    if (x->durations.n > 0)
-        otlp_durations_add(batch_part(x, OTLP_METRICS, r->s, x->durations.n), r->s, &x->durations,
-                           r->since_us, r->w->t_us);
+    for (struct otlp_durations *d = x->durations; d < x->durations + MI_COUNT(x->durations); d++) {
+        bool session = d->metric == OTLP_SESSION;
+        if (d->failed)
+            r->status = r->status == 0 ? MI_ENOMEM : r->status;
+        if (d->n > 0)
+            otlp_durations_add(batch_part(x, OTLP_METRICS, r->s, d->n), r->s, d,
+                               session ? 0 : r->since_us,
+                               session ? session_lasted_us(r) : r->w->t_us);
+    }
     r->since_us = r->w->t_us;
 }
 
@@ -71,14 +137,29 @@ static bool added(struct reading *r)
     return r->status == 0;
 }
 
+static void add_notification(struct reading *r, const struct query_message *m)
+{
+    struct otlp_call call = {.request = m,
+                             .body = lookup_body(r->x, r->s->s, m, &r->x->body),
+                             .status = CALL_OK,
+                             .end_us = m->t_us};
+    otlp_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, &call);
+}
+
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     int64_t call;
     r->status = walk_message(r->w, m, &call);
-    struct closing c = {r->x, r->s, m, m->t_us};
+    struct closing c = {.x = r->x, .s = r->s, .m = m, .end_us = m->t_us};
+    if (r->status == 0)
+        r->status = know_operations(r, m->seq);
     if (r->status == 0 && call != 0)
-        r->status = add_call(&c, call);
+        r->status = add_call(r, &c, call);
+    if (r->status == 0)
+        r->status = add_operation(r, operation_list_ended_by(&r->operations, m->seq));
+    if (r->status == 0 && r->x->t.notifications && otlp_notification_has_span(m))
+        add_notification(r, m);
     if (r->status == 0 && m->finding.n > 0)
         r->status = logs_message(r, m);
     return added(r);
@@ -124,12 +205,21 @@ static int read_rows(struct reading *r)
 /* Calls that were never closed. */
 static int end_session(struct reading *r)
 {
-    struct closing c = {r->x, r->s, NULL, r->w->t_us};
     int64_t seq;
+    r->status = know_operations(r, r->w->seq);
     while (r->status == 0 && (seq = walk_take_open(r->w)) != 0) {
-        r->status = add_call(&c, seq);
+        struct closing c = {.x = r->x, .s = r->s, .end_us = r->w->t_us};
+        r->status = add_call(r, &c, seq);
         (void)added(r);
     }
+    for (size_t i = 0; r->status == 0 && i < r->operations.n; i++) {
+        if (r->operations.operation[i].closing_seq != 0)
+            continue;
+        r->status = add_operation(r, &r->operations.operation[i]);
+        (void)added(r);
+    }
+    if (r->status == 0)
+        otlp_session_duration(&r->x->durations[OTLP_SESSION], r->s, session_lasted_us(r));
     r->w->complete = r->status == 0;
     r->w->saved &= !r->w->complete;
     return r->status;
@@ -162,6 +252,7 @@ int reading_session(struct exporter *x, const struct cursor *at)
     if (st == 0 && !r.w->complete && row.ended_at_us != 0)
         st = end_session(&r);
     add_durations(&r);
+    operation_list_close(&r.operations);
     if (r.missed)
         walks_remove(&x->walks, at->session_id);
     return st == 0 ? r.status : st;

@@ -23,6 +23,8 @@ struct target {
     const char *url;
     struct unsent *from;
     bool minimal;       /* no bodies, and no texts that come from them */
+    bool content;       /* for a collector: arguments and results, too */
+    bool notifications; /* the same: spans of notifications */
     bool (*stop)(void); /* asked about once a second, or more often, while waiting */
     int64_t until_us;   /* no call waits beyond this time (clock_mono_us()); 0: none */
 };

@@ -398,8 +398,10 @@ BEGIN
         PERFORM change_messages(p_session, p_seq, p_method, p_target, bodies, p_redactions, p_finding, p_salt, p_commitment,
             p_offset, p_words);
     END IF;
-    UPDATE sessions SET seq = greatest(seq, (SELECT max(u) FROM unnest(p_seq) AS u)), received = received + added WHERE uid = p_session
-        RETURNING seq INTO watermark;
+    UPDATE sessions SET seq = greatest(seq, (SELECT max(u) FROM unnest(p_seq) AS u)), received = received + added,
+            link_seq = least(link_seq, (SELECT min(u.seq) FROM unnest(p_seq, p_kind, bodies) AS u (seq, kind, body)
+                WHERE u.kind = 'result' AND may_link(u.body)))
+        WHERE uid = p_session RETURNING seq INTO watermark;
     IF watermark > before AND s.call_seq IS NULL THEN
         PERFORM add_calls(p_session, before, watermark);
     END IF;

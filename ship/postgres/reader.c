@@ -10,6 +10,7 @@
 
 struct reader {
     struct link *link;                              /* owned */
+    bool (*asked_before)(void);                     /* NULL: it is not asked */
     struct buf host, user;                          /* owned; regular expressions; empty: any */
     struct buf first, before, name, vault, session; /* owned; arguments, with a NUL */
     struct array sessions;                          /* owned; likewise */
@@ -143,6 +144,8 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
 
 static int select_rows(struct reader *r, const char *function, const char *more)
 {
+    if (r->asked_before != NULL && r->asked_before())
+        return fail(r, "the reading was given up");
     int st = link_connect(r->link);
     return st == 0 ? link_select(r->link, function, more) : st;
 }
@@ -350,7 +353,8 @@ static const char *error_of(void *ctx)
     return reader_error(ctx);
 }
 
-int reader_open(struct reader **ret, const char *url, const char *host, const char *user)
+int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
+                bool (*before)(void), bool (*during)(void))
 {
     struct reader *r = calloc(1, sizeof *r);
     *ret = NULL;
@@ -360,11 +364,12 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
         add_pattern(&r->host, host);
     if (user != NULL)
         add_pattern(&r->user, user);
-    if (r->host.failed || r->user.failed || link_new(&r->link, url, NULL) < 0) {
+    if (r->host.failed || r->user.failed || link_new(&r->link, url, during) < 0) {
         reader_close(r);
         return MI_ENOMEM;
     }
     *ret = r;
+    r->asked_before = before;
     link_only_reads(r->link);
     link_if_denied(r->link, "; this role needs the right to read, which an administrator of the "
                             "store gives: GRANT mcp_interposer_reader, or "

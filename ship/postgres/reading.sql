@@ -16,13 +16,14 @@ $$;
 -- ---- what `--from` reads ----
 
 -- Sessions with p_first <= uid < p_before, at most p_rows. p_host and p_user are regular expressions for the host and for
--- the user of the vault, p_number is the id in the vault. NULL: any.
-CREATE OR REPLACE FUNCTION read_sessions_2(p_host text, p_user text, p_name text, p_number bigint, p_first text,
+-- the user of the vault, p_number is the id in the vault. NULL: any. sent: 1 if `mcp-interposer send` made the session.
+DROP FUNCTION IF EXISTS read_sessions_2(text, text, text, bigint, text, text, boolean, bigint);  -- it had other columns
+CREATE FUNCTION read_sessions_2(p_host text, p_user text, p_name text, p_number bigint, p_first text,
     p_before text, p_backwards boolean, p_rows bigint)
 RETURNS TABLE (vault text, uid text, number bigint, name text, command text, client_name text, client_version text,
     server_name text, server_version text, protocol_version text, started_at_us bigint, ended_at_us bigint,
     end_reason text, exit_status bigint, pid bigint, host text, record_level text, interposer_version text,
-    redact_rules text, salt integer, end_commitment integer, cwd text, tools_rule text)
+    redact_rules text, salt integer, end_commitment integer, cwd text, tools_rule text, sent integer)
 LANGUAGE sql STABLE AS $$
     WITH wanted AS NOT MATERIALIZED (
         SELECT * FROM mcp_interposer.sessions s
@@ -41,7 +42,8 @@ LANGUAGE sql STABLE AS $$
         left(p.protocol_version, 4096), p.started_at_us, p.ended_at_us, left(p.end_reason, 4096), p.exit_status, p.pid,
         left(p.host, 4096), left(p.record_level, 4096), left(p.interposer_version, 4096), left(p.redact_rules, 65536),
         CASE WHEN p.salt IS NOT NULL THEN 1 END, CASE WHEN p.end_commitment IS NOT NULL THEN 1 END,
-        left(p.cwd, 4096), left(p.tools_rule, 65536)
+        left(p.cwd, 4096), left(p.tools_rule, 65536),
+        (EXISTS (SELECT FROM mcp_interposer.events e WHERE e.session_uid = p.uid AND e.kind = 'sent'))::integer
     FROM page p
 $$;
 

@@ -1,5 +1,5 @@
 /* schema.h - the SQL of the central store, as text (begin.sql, schema.sql, calls.sql, functions.sql, views.sql,
- * reading.sql). */
+ * operations.sql, reading.sql). */
 #ifndef MI_SHIP_POSTGRES_SCHEMA_H
 #define MI_SHIP_POSTGRES_SCHEMA_H
 
@@ -15,6 +15,8 @@ extern const char functions_sql[];
 extern const size_t functions_sql_n;
 extern const char views_sql[];
 extern const size_t views_sql_n;
+extern const char operations_sql[];
+extern const size_t operations_sql_n;
 extern const char reading_sql[];
 extern const size_t reading_sql_n;
 

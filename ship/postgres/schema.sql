@@ -140,6 +140,10 @@ ALTER TABLE sessions ADD COLUMN IF NOT EXISTS cwd text;
 ALTER TABLE sessions ADD COLUMN IF NOT EXISTS tools_rule text;
 ALTER TABLE messages ADD COLUMN IF NOT EXISTS revision text;
 CREATE INDEX IF NOT EXISTS sessions_to_fill ON sessions (uid) WHERE call_seq IS NOT NULL;
+-- The first answer that may belong to an operation (operations.sql); NULL: none; 0: of a session from before this column, not known.
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS link_seq bigint DEFAULT 0;
+ALTER TABLE sessions ALTER COLUMN link_seq DROP DEFAULT;
+CREATE INDEX IF NOT EXISTS sessions_with_links ON sessions (uid) WHERE link_seq IS NOT NULL;
 
 -- Requests of either side, as the vault's table `calls`; seq is that of the request. Nobody sends them: they follow from the
 -- messages (calls.sql).

@@ -16,11 +16,22 @@ BEGIN
     END IF;
 END $$;
 
+-- Times are what a device has sent: no sum of them, and no date, makes a query fail.
+CREATE OR REPLACE FUNCTION add_us(p_a bigint, p_b bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN p_b > 0 THEN CASE WHEN p_a > 9223372036854775807 - p_b THEN 9223372036854775807 ELSE p_a + p_b END
+        ELSE CASE WHEN p_a < -9223372036854775808 - p_b THEN -9223372036854775808 ELSE p_a + p_b END END
+$$;
+CREATE OR REPLACE FUNCTION at_us(p_us bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT to_timestamp(least(greatest(p_us / 1e6::float8, -2e11), 9e12))
+$$;
+
 -- As the view of the same name in a vault. A condition on session_uid selects partitions. The second part is for sessions of which
 -- `ship init` has not added the calls yet.
 CREATE OR REPLACE VIEW invocations WITH (security_invoker = true) AS
     SELECT c.session_uid, c.seq AS request_seq, CASE WHEN c.status <> 'cancelled' THEN c.closing_seq END AS response_seq,
-        c.method, c.target, c.status, c.error_code, s.started_at_us + c.t_us AS started_at_us, c.duration_us,
+        c.method, c.target, c.status, c.error_code, add_us(s.started_at_us, c.t_us) AS started_at_us, c.duration_us,
         c.request_size, c.response_size, s.name, s.host, s.device
     FROM (
         SELECT r.* FROM call_rows r WHERE r.session_uid NOT IN (SELECT f.uid FROM sessions f WHERE f.call_seq IS NOT NULL)
@@ -33,7 +44,7 @@ COMMENT ON VIEW invocations IS 'requests of clients, one row each';
 
 -- Calls of tools, as `mcp-interposer stats` counts them: those of imported sessions are left out.
 CREATE OR REPLACE VIEW calls WITH (security_invoker = true) AS
-    SELECT i.session_uid, i.request_seq AS seq, to_timestamp(i.started_at_us / 1e6::float8) AS at,
+    SELECT i.session_uid, i.request_seq AS seq, at_us(i.started_at_us) AS at,
         d.name AS device, i.host, i.name AS server, s.client_name AS client, i.target AS tool, i.status,
         i.status IN ('tool-error', 'error', 'refused', 'server-gone', 'timeout') AS failed,
         CASE WHEN i.status NOT IN ('open', 'cancelled', 'interrupted', 'refused') THEN i.duration_us / 1000::float8 END AS duration_ms,
@@ -46,7 +57,7 @@ COMMENT ON VIEW calls IS 'calls of tools, one row each';
 
 -- One row for each finding of a message.
 CREATE OR REPLACE VIEW findings WITH (security_invoker = true) AS
-    SELECT m.session_uid, m.seq, to_timestamp((s.started_at_us + m.t_us) / 1e6::float8) AS at,
+    SELECT m.session_uid, m.seq, at_us(add_us(s.started_at_us, m.t_us)) AS at,
         d.name AS device, s.host, s.name AS server, s.client_name AS client, f.finding,
         CASE m.direction WHEN 'c2s' THEN 'client' ELSE 'server' END AS side, m.kind, m.action,
         coalesce(m.method, (SELECT q.method FROM messages q WHERE q.session_uid = m.session_uid AND q.seq = m.request_seq))
@@ -61,9 +72,10 @@ CREATE OR REPLACE VIEW findings WITH (security_invoker = true) AS
 COMMENT ON VIEW findings IS 'findings of messages, one row each';
 
 -- The tools in an answer to tools/list, and whether it is the last page. NULLs: there are none, or text in PostgreSQL cannot
--- have them. Messages are not trusted: no body makes a query fail.
+-- have them. Messages are not trusted: no body makes a query fail. It must not be marked as safe for parallel plans: a block with
+-- EXCEPTION is not.
 CREATE OR REPLACE FUNCTION tools_in(p_body text, OUT tools json, OUT last boolean)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE AS $$
 BEGIN
     IF json_typeof(p_body::json #> '{result,tools}') = 'array' THEN
         SELECT coalesce(json_agg(t ORDER BY t ->> 'name' COLLATE "C"), '[]') INTO tools
@@ -77,7 +89,7 @@ END $$;
 
 -- One row for each session that has a complete list of tools among its first 500 messages.
 CREATE OR REPLACE VIEW tool_lists WITH (security_invoker = true) AS
-    SELECT l.session_uid, to_timestamp((s.started_at_us + l.t_us) / 1e6::float8) AS at,
+    SELECT l.session_uid, at_us(add_us(s.started_at_us, l.t_us)) AS at,
         d.name AS device, s.host, s.name AS server, s.server_name, s.server_version, l.hash, l.tools, l.names
     FROM (
         SELECT p.session_uid, max(p.t_us) AS t_us, count(t.tool) AS tools,
@@ -106,5 +118,5 @@ CREATE OR REPLACE VIEW tool_lists WITH (security_invoker = true) AS
 COMMENT ON VIEW tool_lists IS 'the tools that a server had in a session, one row for each session';
 
 GRANT SELECT ON invocations, calls, findings, tool_lists TO mcp_interposer_reader;
-GRANT EXECUTE ON FUNCTION tools_in(text), calls_in(text, bigint, bigint), own_answers(text, bigint, bigint),
+GRANT EXECUTE ON FUNCTION add_us(bigint, bigint), at_us(bigint), tools_in(text), calls_in(text, bigint, bigint), own_answers(text, bigint, bigint),
     own_key(text, text, text), call_status(boolean, text, text, text) TO PUBLIC;

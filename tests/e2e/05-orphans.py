@@ -30,8 +30,7 @@ def timed_end(p, how, found, least, most):
     how()
     status = p.wait(10)
     took = time.monotonic() - start
-    left = [n for n, pid in found if alive(pid)]
-    eq(left, [], "processes left when the interposer is gone")
+    none_left(found)        # a process that got SIGKILL may still wait for a processor to end on
     check(took >= least - 0.05, f"gone after {took:.2f} s, before {least} s")
     check(took <= 10 * most * lib.SLOW, f"gone after {took:.2f} s, much later than {most} s")
     return status
@@ -119,6 +118,7 @@ def _(t):
 def _(t):
     p = t.proxy(server=["sh", "-c", f"{fake('stubborn')} {t.tmp / 'pids'}; exit 0"])
     found = processes(t.tmp / "pids", 1)
+    p.recorder()
     p.die()
     none_left(found, 3)
 
@@ -138,6 +138,7 @@ def _(t):
 def _(t):
     p = t.proxy(server=["sh", "-c", f"{fake('stubborn')} {t.tmp / 'pids'} term eof child=group; exit 0"])
     found = processes(t.tmp / "pids", 2)
+    p.recorder()            # it kills the server, and is started a moment after it
     p.die()
     none_left(found, 3)
 
@@ -180,7 +181,7 @@ def _(t):
             try:
                 if open(f"/proc/{kid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z":
                     out.append(kid)
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 pass
         return out
     # Idle only after all twenty have exited.

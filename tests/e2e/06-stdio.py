@@ -218,7 +218,7 @@ def _(t):
 
 @case("variables named MCP_INTERPOSER_* are passed on, too")
 def _(t):
-    alone, behind = through(t, 'env | grep MCP_INTER >"$1"', env={"MCP_INTERPOSER_GRACE": "700ms"})
+    alone, behind = through(t, 'env | grep MCP_INTER >"$1"', env={"MCP_INTERPOSER_GRACE": "29s"})
     eq(behind, alone, "variables")
 
 

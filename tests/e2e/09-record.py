@@ -177,10 +177,11 @@ def _(t):
     p = t.proxy("--name", "demo")
     transcript(p)
     p.end(gone=GONE)
+    raw = t.log_lines()
     after = datetime.datetime.now(datetime.timezone.utc)
     files = sorted(f.name for f in (t.vault / "Logs/MCP_Actions").iterdir())
     check(set(files) <= {f"{d:%Y-%m-%d}.jsonl" for d in (before, after)}, f"files: {files}")
-    lines = [json.loads(x) for x in t.log_lines()]
+    lines = [json.loads(x) for x in raw]
     keys = {"time", "session", "server", "method", "tool", "arguments", "status", "error", "duration_ms",
             "request_bytes", "response_bytes", "result", "commitment"}
     for x in lines:

@@ -14,8 +14,9 @@ SEED = int(os.environ.get("E2E_SEED", str(random.SystemRandom().randrange(10**6)
 @case("kills during the creation of a vault: it can be read, and the next session uses it")
 def _(t):
     r = random.Random(SEED)
-    made, window_s = 0, 0.006 * lib.SLOW
-    for n in range(KILLS):
+    made, window_s, n = 0, 0.006 * lib.SLOW, -1
+    while n + 1 < KILLS or (made <= KILLS // 8 and n < 4 * KILLS):  # on a busy machine it takes longer to find the moment
+        n += 1
         vault = t.tmp / f"new-{n}"
         p = t.proxy(vault=vault, server=[fake("answer")])
         p.client.send(lib.call(n))
@@ -25,7 +26,7 @@ def _(t):
         p.die(all_of_it=r.random() < 0.7)
         exists = (vault / "interposer.db").exists()
         made += exists
-        window_s *= 0.8 if exists else 1.25     # towards the time that it takes on this machine
+        window_s *= 0.8 if exists else 1.5     # towards the time that it takes on this machine
         shown = t.run("sessions", "--vault", vault)
         check(shown.returncode == 0 or b"nothing has been recorded" in shown.stderr or not vault.exists(),
               f"sessions after kill {n}: {shown.returncode} {shown.stderr!r}")
@@ -34,10 +35,10 @@ def _(t):
         eq(q.client.recv_json()["id"], n, "id of the answer")
         q.client.close_write()
         eq(q.wait(), 0, "exit status")
-        eq(q.own_lines("(warn|error)"), [], f"warnings and errors after kill {n}")
+        eq(q.complaints(), [], f"warnings and errors after kill {n}")
         eq(len(t.messages("session_id = (SELECT max(id) FROM sessions)", vault=vault)), 2, "messages of the next session")
         eq(lib.integrity(vault), [(b"ok",)], "integrity_check")
-    check(made > KILLS // 8, f"only {made} of {KILLS} got as far as a database")
+    check(made > KILLS // 8, f"only {made} of {n + 1} got as far as a database")
 
 
 @case("after a kill the next session uses the same vault, and the killed one can be shown")

@@ -79,8 +79,8 @@ def once_each(t, n, vault=None):
     def all_stored():
         try:
             return stored(t, vault) >= n
-        except sqlite3.OperationalError:
-            return False    # the recorder is making the database
+        except (lib.Failure, sqlite3.OperationalError):
+            return False    # the recorder is making the vault, or its tables
     lib.wait_until(all_stored, 10, f"{n} messages are stored")
     eq([s for s, in t.rows("SELECT seq FROM messages ORDER BY id", vault=vault)], list(range(1, n + 1)), "seq")
     eq(lib.integrity(vault or t.vault), [(b"ok",)], "integrity_check")

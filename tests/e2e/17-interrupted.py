@@ -113,6 +113,7 @@ def _(t):
 @case("a view that is missing is made again")
 def _(t):
     t.proxy("--grace", "20s").initialize().end()
+    lib.settle()
     with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
         (now,), = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'invocations'")
         db.execute("DROP VIEW invocations")

@@ -53,7 +53,7 @@ def counted(n):
 
 
 row("a second hang of the same tool within an hour increments the count", options=T,
-    play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze"), Wait(2), Ready(3), tool(3, "answer")],
+    play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze", arguments={"n": 2}), Wait(2), Ready(3), tool(3, "answer")],
     want={1: timed_out(D, "hang"), 2: timed_out(D, "hang"), 3: ok("3.1")}, escalated=["hang"], after=counted(2))
 
 row("a hang of another tool creates another file", options=T,
@@ -115,7 +115,7 @@ def _(t):
         check(text.startswith("2:two"), text[:100])
         eq(text.count("cause: hang"), 1, "files told of")
     run_row(t, "", options=[*T, "--escalate-command", cmd],
-            play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze"), Wait(2), Event("spawn", 3)],
+            play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze", arguments={"n": 2}), Wait(2), Event("spawn", 3)],
             want={1: timed_out(D, "hang"), 2: timed_out(D, "hang")}, escalated=["hang"], after=look)
 
 
@@ -126,13 +126,10 @@ def _(t):
     p = t.proxy(*T, "--grace", ms(20), "--escalate-command", cmd).initialize()
     p.round()
     wait_until(lambda: t.rows("SELECT count(*) FROM running") == [(1,)], 5, "the session is recorded")
-
-    def files():
-        return [os.readlink(f"/proc/{p.pid}/fd/{n}") for n in lib.descriptors(p.pid)]
     # the recorder sends it when the session is stored
-    wait_until(lambda: any(x.endswith("/running.lock") for x in files()), 5, lambda: f"the proxy has the session's lock: {files()}")
-    server = [f"/proc/{pid}/fd/{n}" for pid, name in p.children().items() if not name.startswith("mcp-") for n in lib.descriptors(pid)]
-    eq([x for x in map(os.readlink, server) if x.startswith(str(t.vault))], [], "files of the server")
+    wait_until(lambda: any(x.endswith("/running.lock") for x in lib.open_files(p.pid)), 5,
+               lambda: f"the proxy has the session's lock: {lib.open_files(p.pid)}")
+    eq([x for x in lib.open_files(p.server.pid) if x.startswith(str(t.vault))], [], "files of the server")
     p.client.send(tool(1, "x"))
     p.server.recv()
     eq(p.client.recv_json()["error"]["code"], -32001, "code")

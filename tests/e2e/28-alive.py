@@ -5,7 +5,7 @@ Verdicts do not depend on the scheduler: an asked server that waits for a proces
 for one counts as working."""
 import lib
 from lib import check, eq, request
-from misbehave import D, Event, Wait, gone, handshake, modern, ms, n_ms, ok, row, timed_out, tool
+from misbehave import D, Event, Started, Wait, gone, handshake, modern, ms, n_ms, ok, row, timed_out, tool
 
 KILL = {"MCP_INTERPOSER_ON_HANG": "kill"}
 ENDS = (0, 3, 124, 137, 143)       # a busy server may not have exited within half of a short grace
@@ -47,10 +47,10 @@ def alive(name, script, play=(), want=None, because="message", words=(ASKED,), *
             asked=how.pop("asked", 1), words=words, want={1: timed_out(D), **(want or {})}, **how)
 
 
-def hung(name, script, play=(), want=None):
+def hung(name, script, play=(), want=None, before=(), **how):
     """The call gets its error in time; the server is asked, and killed."""
-    case_of(f"killed: {name}", HUNG, [tool(1, script), Wait(1), *play, Event("spawn", 2), tool(2, "answer")], asked=1, words=[ASKED],
-            want={1: timed_out(D), 2: ok("2.1"), **(want or {})})
+    case_of(f"killed: {name}", HUNG, [*before, tool(1, script), Wait(1), *play, Event("spawn", 2), tool(2, "answer")], asked=1, words=[ASKED],
+            want={1: timed_out(D), 2: ok("2.1"), **(want or {})}, **how)
 
 
 def launched(c):
@@ -75,9 +75,10 @@ hung("a single-threaded server that waits", "freeze")
 hung("a loop: its own CPU time proves nothing", "spin")
 hung("a stopped server (SIGSTOP)", "stop")
 hung("a server that reads no more", "deaf hang")
-hung("a server with a child that only waits", "fork:group freeze")
+hung("a server with a child that only waits", "freeze", before=[Started(1, "group")], server=["start@1=fork:group"])
 hung("a server that ignores SIGTERM", "ignore:15 freeze")
-hung("the other pending requests get an error when it is killed", "freeze", play=[tool("o", "answer"), Wait("o")], want={"o": gone("server-killed")})
+hung("the other pending requests get an error when it is killed", "freeze", play=[tool("o", "answer"), Wait("o")], want={"o": gone("server-killed")},
+     grace=120)
 for name, script in (("child works", f"work:{n_ms(20)}"), ("forked child works with its stdin and stdout", f"work:{n_ms(20)}:pipes")):
     alive(f"a single-threaded server whose {name}, until it is done", script, asked=0, because="at-work", words=["child processes work"],
           play=[tool(2, "answer"), Wait(2)], want={2: ok("1.2")}, launch=launched)
@@ -112,6 +113,6 @@ case_of("--on-hang cancel: never asked, never killed", "spawn timeout", [tool(1,
 case_of("--on-hang kill-now: killed without a question, although it lives", "spawn timeout hang kill exit restart spawn",
         [tool(1, "hang"), Wait(1), Event("spawn", 2)], options=[*DEADLINE, "--on-hang", "kill-now"], want={1: timed_out(D, "hang")})
 case_of("a server that has sent a message since the request is slow: it is not asked", "spawn timeout", [tool(1, "note:1:0 hang"), Wait(1)],
-        grace=120, want={1: timed_out(D)})
+        grace=120, options=["--timeout", f"tools/call={ms(60)}"], want={1: timed_out(60)})
 
 lib.main(at_once=12)

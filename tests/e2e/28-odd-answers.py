@@ -90,7 +90,7 @@ def _(t):
 
 @case("a server that sent an invalid line is slow at the deadline, not hung, and the error quotes the line")
 def _(t):
-    p = t.proxy("--timeout", "tools/call=500ms").initialize()
+    p = t.proxy("--timeout", "tools/call=6s").initialize()
     p.client.send(request(1, "tools/call", {"name": "a"}))
     p.server.expect(request(1, "tools/call", {"name": "a"}))
     p.server.send(rb'{"jsonrpc":"2.0","result":{"dir":"C:\dir"}}')

@@ -29,7 +29,7 @@ def record(t, copy):
     """The rows through the proxy, one after the other; what the server wrote is in `copy`."""
     server = ["sh", "-c", 'python3 "$1" | tee "$2"', "sh", ODD / "odd_server.py", copy]
     p = subprocess.Popen([lib.PROGRAM, "proxy", "--vault", t.vault, "--", *server],
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=t.environ())
 
     def say(line, *wanted):
         p.stdin.write(line + b"\n")

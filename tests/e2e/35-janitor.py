@@ -9,6 +9,7 @@ import time
 
 import lib
 from lib import alive, call, case, check, eq, fake, text_result, wait_until
+from screens import Screen
 
 
 def processes(path, wanted, seconds=5):
@@ -84,7 +85,9 @@ def leave_behind(t, *how, journal=False):
     wait_until(lambda: recorded(t), 5, "a message in the record")
     for pid in pids:
         t.closing.callback(lambda pid=pid: alive(pid) and os.kill(pid, signal.SIGKILL))
+    [shell] = [row[2] for row in running(t)]
     die_alone(p)
+    wait_until(lambda: not alive(shell), 5, "the kernel ends the shell, the child of the killed proxy")
     for path in () if journal else t.journals.iterdir():
         path.unlink()
     check(all(alive(pid) for pid in pids), "the recorder was quicker than this test")
@@ -166,6 +169,21 @@ def _(t):
 
 
 # --- reap ---
+
+@case("ui: the list of running servers says that a killed proxy has left processes, as ps does")
+def _(t):
+    leave_behind(t)
+    s = Screen(t, "ui", "--vault", t.vault, size=(100, 24))
+    s.sees("sessions 1/1")
+    s.keys("S")
+    s.sees("0 running servers", "1 killed proxy has left server processes running; clean up with: mcp-interposer reap")
+    s.keys("Escape")
+    s.sees("sessions 1/1", gone=["killed proxy"])
+    reap(t)
+    s.keys("S")
+    s.sees("0 running servers", "no session runs", gone=["killed proxy"])
+    s.quit()
+
 
 @case("reap kills what a killed proxy and recorder left behind, and closes the session")
 def _(t):

@@ -391,7 +391,7 @@ def _(t):
     for level in LEVELS:
         for way in "hang", "crash":
             # --grace: the server that hangs does not end at the end of its stdin
-            run = Run(t, level, "--timeout", "tool:t=300ms", "--grace", "300ms")
+            run = Run(t, level, *(("--timeout", "tool:t=300ms", "--grace", "300ms") if way == "hang" else ()))
             d = corpus.Drawer(f"long key {level} {way}")
             d.inside = True
             lines = [d.draw(corpus.ALPHABET["b"], 64) for _ in range(40)]
@@ -407,7 +407,8 @@ def _(t):
             expect_none(every_byte(t.vault) | all_stderr(run.p) | {"the error": told}, run.needles)
         eq(sum(b"[redacted:private-key]" in data for name, data in every_byte(t.vault).items() if "Escalations" in name),
            0 if level == "minimal" else 1, "escalations with last lines")
-        lib.shutil.rmtree(t.vault)
+        lib.shutil.rmtree(t.vault, ignore_errors=True)      # a recorder that exits removes files, too
+        check(not t.vault.exists(), "the vault is left")
 
 
 @case("truncation does not split a secret")

@@ -67,8 +67,8 @@ def _(t):
     line = log_line(t)
     check("arguments" not in line and "result" not in line and line["tool"] == "post", f"log line {line}")
     for word in (b"word word", b"said on stderr", b"said beside"):
-        for path in t.vault.rglob("*"):
-            check(path.is_dir() or word not in path.read_bytes(), f"{word} in {path.name}")
+        for path in lib.files_below(t.vault):
+            check(word not in lib.contents(path), f"{word} in {path.name}")
     r = t.run("replay", "--vault", t.vault)
     check(r.returncode != 0 and b"--record minimal" in r.stderr, f"replay: {r.returncode}, {r.stderr}")
 

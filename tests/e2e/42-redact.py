@@ -144,7 +144,7 @@ def _(t):
 @case("a reader that holds the write-ahead log is reported, and a second run finishes")
 def _(t):
     record(t).end()
-    with closing(sqlite3.connect(f"file:{t.vault}/interposer.db?mode=ro", uri=True)) as db:
+    with lib.database(t.vault) as db:
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM messages").fetchone()
         r = redact(t, "--apply", "--all", status=3)

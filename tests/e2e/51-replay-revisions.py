@@ -227,6 +227,20 @@ def _(t):
     replay.end(1)
 
 
+@case("2026-07-28: server/discover that was not recorded has the extension of a recording with a task")
+def _(t):
+    task = {"taskId": "t-1", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttlMs": None}
+    script = c(modern(1, "tools/call", {"name": "a"})) + s(result(1, {"resultType": "task", "status": "working", **task})) + \
+        c(modern(2, "tasks/get", {"taskId": "t-1"})) + s(complete(2, status="completed", result={"content": []}, **task))
+    replay = Replay(t, round_trip(t, script))
+    got = replay.ask(modern("d", "server/discover"))["result"]
+    eq((got["supportedVersions"], got["capabilities"]),
+       (["2026-07-28"], {"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}), "the answer")
+    eq(replay.ask(modern(1, "tools/call", {"name": "a"}))["result"]["taskId"], "t-1", "the task")
+    eq(replay.ask(modern(2, "tasks/get", {"taskId": "t-1"}))["result"]["status"], "completed", "its end")
+    replay.end()
+
+
 @case("2026-07-28: log messages are sent for requests with a log level, and for no others")
 def _(t):
     level = {"io.modelcontextprotocol/logLevel": "info"}

@@ -318,6 +318,20 @@ def _(t):
         replay.end()
 
 
+@case("2026-07-28: an imported session has the server's name from any result")
+def _(t):
+    ask = request(0, "tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                                              "io.modelcontextprotocol/clientCapabilities": {},
+                                              "io.modelcontextprotocol/clientInfo": {"name": "demo", "version": "1"}}})
+    answer = result(0, {"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "public",
+                        "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "notes-server", "version": "2"}}})
+    name, (_, text) = next(iter(FOREIGN.items()))
+    (t.tmp / name).write_bytes(text.replace(b"ASK", ask).replace(b"ANSWER", answer))
+    id = imported(t, t.tmp / name)["id"]
+    eq(t.rows("SELECT client_name, server_name, server_version FROM sessions WHERE id = ?", id),
+       [(b"demo", b"notes-server", b"2")], "names")
+
+
 @case("recordings of mcp-tape, mcp-rec and mcp-cassette are imported, and exported as cassettes")
 def _(t):
     ask = request(0, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {},

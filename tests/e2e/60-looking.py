@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Reading a vault: sessions, show, their help and settings, and the queries of docs/vault.md."""
 import contextlib
+import csv
+import io
 import json
 import os
 import re
@@ -289,12 +291,44 @@ def _(t):
     eq({k: s[k] for k in row}, row, "columns")
     eq(set(s) - set(row), {"type", "state", "duration_us", "messages", "calls", "ok", "tool_errors", "errors", "refused",
                            "cancelled", "server_gone", "interrupted", "timeouts", "open", "imported", "sent", "tools_changed",
-                           "unfinished", "evidence"}, "other members")
+                           "unfinished", "evidence", "operations", "person_us"}, "other members")
     eq(s["duration_us"], row["ended_at_us"] - row["started_at_us"], "duration")
-    eq((s["type"], s["state"], s["messages"], s["calls"]), ("session", "ended", n, sum(calls.values())), "counts")
+    eq((s["type"], s["state"], s["messages"], s["calls"], s["operations"], s["person_us"]),
+       ("session", "ended", n, sum(calls.values()), sum(calls.values()), 0), "counts")
     eq({k.decode().replace("-", "_").replace("tool_error", "tool_errors") if k != b"error" else "errors": v
         for k, v in calls.items()},
        {k: s[k] for k in ("ok", "tool_errors", "errors", "refused", "cancelled", "server_gone", "interrupted", "timeouts", "open") if s[k]}, "statuses")
+
+
+@case("--csv: the names and values of --json, for each list")
+def _(t):
+    p = story(t)
+    folder = t.vault / "Escalations"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "20260101T000000.000Z-hang-x.md").write_text('---\ncause: hang\nserver: "=1+\\"a\\", b"\nsession: "UID"\ncount: 3\n---\n')
+    lists = (("ps",), 1), (("sessions",), 1), (("stats",), 5), (("stats", "--by", "method"), 4), (("escalations", "list"), 1)
+    for command, n in lists:
+        if command == ("sessions",):
+            p.end(status=0, gone=())
+        rows = [json.loads(x) for x in run(t, *command, "--json").splitlines()]
+        text = t.run(*command, "--csv", "--vault", t.vault).stdout.decode()
+        names, *lines = csv.reader(io.StringIO(text, newline=""))
+        eq((len(rows), text.count("\r\n"), names), (n, n + 1, [x for x in rows[0] if x != "type"]), f"{command}: names")
+        for row, line in zip(rows, lines):
+            for name, cell in zip(names, line):
+                value = row[name]
+                if command == ("ps",) and name in ("age_us", "last_at_us", "unstored_bytes") or name.endswith("rss_bytes"):
+                    check(re.fullmatch("[0-9]*", cell), f"{name}: {cell}")
+                elif isinstance(value, str):
+                    eq(cell, ("'" if value[:1] in ("=", "-", "+", "@") else "") + value, name)
+                else:
+                    eq(json.loads(cell) if cell else None, value, name)
+    eq([x for x in text.splitlines()[1].split(",")][2], "\"'=1+\"\"a\"\"", "a formula")
+    for command, _ in lists:
+        r = t.run(*command, "--csv", "--json", "--vault", t.vault)
+        eq((r.returncode, r.stdout, b"only one" in r.stderr), (2, b"", True), f"{command}: both")
+    shutil.rmtree(folder)
+    eq(run(t, "escalations", "list", "--csv"), ",".join(names) + "\r\n", "an empty list")
 
 
 @case("sessions: a reused process id is not a live session")
@@ -517,6 +551,7 @@ def _(t):
     p.server.send(text_result(1, big))
     p.client.recv()
     p.end()
+    lib.settle()
     file = next((t.vault / "Bodies").iterdir())
 
     def bodies():
@@ -805,7 +840,7 @@ def _(t):
 def _(t):
     p = story(t)
     p.end(status=0, gone=())
-    lib.wait_until(lambda: not (t.vault / "interposer.db-wal").exists(), 5, "the proxy has closed the database")
+    lib.recorders_ended(t.vault)
 
     def all_files():
         return {str(f.relative_to(t.vault)): (f.read_bytes(), f.stat().st_mtime_ns, stat.S_IMODE(f.stat().st_mode))
@@ -828,7 +863,7 @@ def _(t):
     p = story(t)
     p.end(status=0, gone=())
     vault = t.tmp / "open vault"
-    lib.wait_until(lambda: not (t.vault / "interposer.db-wal").exists(), 5, "the proxy has closed the database")
+    lib.recorders_ended(t.vault)
     shutil.copytree(t.vault, vault)
     for f in [vault, *vault.rglob("*")]:
         f.chmod(0o555 if f.is_dir() else 0o444)
@@ -940,6 +975,7 @@ def _(t):
     p.server.expect_eof()
     p.server.exit(1)
     p.wait()
+    lib.settle()
     with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
         db.execute("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 1, 'gap', '{\"reason\":\"locked\",\"lost\":3}')")
     queries = re.findall(r"```sql\n(.*?)```", DOC, re.S)

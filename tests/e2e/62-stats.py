@@ -128,10 +128,10 @@ def _(t):
             add_message(db, 1, 2 * i + 2, kind="result", direction="s2c", rpc_id=str(i), request_seq=2 * i + 1, t_us=us)
         add_message(db, 1, 99, kind="request", rpc_id="99", method="tools/call", target=evil)
     head, first, second = run(t, "stats").splitlines()
-    eq(head.split(), "SERVER TOOL CALLS ERRORS TIMEOUTS P50 P95 P99 MAX BYTES FIRST LAST LATENCY".split(), "all columns in a pipe")
-    eq(first.split()[:8], ["s", "x", "6", "0", "0", "500us", "20.0s", "20.0s"], first)
+    eq(head.split(), "SERVER TOOL CALLS ERRORS TIMEOUTS OPEN P50 P95 P99 MAX BYTES FIRST LAST LATENCY".split(), "all columns in a pipe")
+    eq(first.split()[:9], ["s", "x", "6", "0", "0", "0", "500us", "20.0s", "20.0s"], first)
     check(first.endswith("  █▂       ▂"), f"histogram: {first!r}")
-    eq(second.split()[-9:-2], ["0", "0", "-", "-", "-", "-", "10B"], "a call without an answer")
+    eq(second.split()[-10:-2], ["0", "0", "1", "-", "-", "-", "-", "10B"], "a call without an answer")
     check(run(t, "stats", env={"LC_ALL": "C"}).splitlines()[1].endswith("  #:       :"), "ASCII")
     for args in ([], ["--by", "client"], ["--json"], ["--json", "--by", "client"]):
         check(not FORBIDDEN.search(run(t, "stats", *args)), f"raw text with {args}")

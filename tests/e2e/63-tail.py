@@ -398,7 +398,7 @@ def _(t):
         p.client.close_write()
     for p in proxies:
         eq(p.wait(10), 0, "exit status")
-        eq(p.own_lines("(warn|error)"), [], "what the proxy complains of")
+        eq(p.complaints(), [], "what the proxy complains of")
     reader.join()
     eq(seen, {s: list(range(1, 2 * CALLS + 1)) for s in range(1, PROXIES + 1)}, "what tail has shown")
     eq(t.rows("SELECT count(*) FROM messages"), [(2 * CALLS * PROXIES,)], "what is recorded")

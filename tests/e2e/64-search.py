@@ -213,7 +213,7 @@ def _(t):
         p.client.close_write()
     for p in proxies:
         eq(p.wait(10), 0, "exit status")
-        eq(p.own_lines("(warn|error)"), [], "what the proxy complains of")
+        eq(p.complaints(), [], "what the proxy complains of")
     eq(t.rows("SELECT count(*) FROM messages"), [(2 * CALLS * PROXIES,)], "what is recorded")
     eq(len(found(t, f"number{CALLS - 1}", "kind:request")), PROXIES, "the last of each")
     eq(len(found(t, "numb*", "kind:request")), PROXIES * CALLS, "all of them")

@@ -373,7 +373,7 @@ def _(t):
     p.server.send(text_result(1, "x"))
     p.client.recv()
     p.end()
-    eq(p.own_lines("(warn|error)"), [], "what the proxy says")
+    eq(p.complaints(), [], "what the proxy says")
     (ids, messages, _), _ = left(t)
     eq((ids, messages), ((4, 5, 6), (4, 5, 6)), "at the end")
 
@@ -401,7 +401,7 @@ def _(t):
         p.client.close_write()
     for p in proxies:
         eq(p.wait(10), 0, "exit status")
-        eq(p.own_lines("(warn|error)"), [], "what the proxy complains of")
+        eq(p.complaints(), [], "what the proxy complains of")
     eq(t.rows("SELECT count(*), count(DISTINCT session_id) FROM messages"), [(8 * calls, 4)], "what is recorded")
 
 

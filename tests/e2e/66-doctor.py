@@ -70,15 +70,15 @@ def _(t):
     recorder(t)
     got = doctor(t)
     eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "seals", "journals", "recorders", "confinement", "escalations",
-                  "retention", "key", "clients", "libraries", "servers", "deadlines"}, "checks")
+                  "retention", "key", "clients", "libraries", "servers", "deadlines", "tools"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
     p.end()
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     first, *lines = run(t, "doctor", "-v").splitlines()
     check(first.startswith("note   retention     recordings are kept until you remove them: "), first)
-    check(all(x.startswith("ok     ") for x in lines) and len(lines) == 18, lines)
-    eq(run(t, "doctor").splitlines(), [first, "18 checks ok; -v lists them"], "without -v")
+    check(all(x.startswith("ok     ") for x in lines) and len(lines) == 19, lines)
+    eq(run(t, "doctor").splitlines(), [first, "19 checks ok; -v lists them"], "without -v")
     shown = on_terminal(t, "doctor", columns=80).splitlines()
     check(len(shown) < 24 and all(len(re.sub(r"\x1b\[\d*m", "", x)) <= 80 for x in shown), shown)
 
@@ -263,8 +263,20 @@ def _(t):
         got = bad(doctor(t, "--quick", status=1))["recorders"]
         check(len(got) == 1 and "another process has locked the database" in got[0][0], got)
         db.execute("ROLLBACK")
+    lib.wait_until(lambda: recorder(t)["unstored_bytes"] == 0, 5, "the recorder does not store after the lock")
     eq(bad(doctor(t)), {}, "after the lock")
     p.end()
+
+
+@case("doctor: a database that cannot be read, because another program has locked it, is not damaged")
+def _(t):
+    make_vault(t.vault).close()
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute("CREATE TABLE mine (a)")
+        ((text, remedy),) = bad(doctor(t, status=1))["database"]
+    check("database is locked" in text and "end the program that keeps the database locked" in remedy, (text, remedy))
 
 
 @case("doctor: what a killed session left in memory, and a directory that cannot hold journals")
@@ -350,6 +362,7 @@ def _(t):
     disk = disks.mount(t, "1m")
     t.vault = disk / "vault"
     t.proxy("--name", "x").end()
+    lib.recorders_ended(t.vault)
     before = snapshot(disk)
     eq(doctor(t)["writing"], [("ok", f"{t.vault} can be written", None)], "an ordinary vault")
     check(snapshot(disk) == before, "doctor has changed something")
@@ -357,10 +370,10 @@ def _(t):
     def findings(what):
         return [(text, remedy) for text, remedy in bad(doctor(t, status=1))["writing"]] or what
 
-    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    disks.remount(disk, "ro")
     (text, remedy), = findings("read-only")
     check(text == f"{t.vault} cannot be written, so nothing is recorded: Read-only file system" and "mount it writable" in remedy, text)
-    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    disks.remount(disk, "rw")
     ballast = disks.fill(disk)
     (text, remedy), = findings("full")
     check("No space left on device" in text and "free some space" in remedy, text)
@@ -369,7 +382,7 @@ def _(t):
     for name in ("interposer.db", "Bodies"):
         file = t.vault / name
         subprocess.run(["mount", "--bind", file, file], check=True)
-        subprocess.run(["mount", "-o", "remount,bind,ro", file], check=True)
+        disks.remount(file, "bind,ro")
         (text, _), = findings(name)
         check(text.startswith(f"{file}") and "Read-only" in text, text)
         subprocess.run(["umount", file], check=True)
@@ -423,16 +436,16 @@ def _(t):
     add_calls(t, "files", [("old", 29, "ok")], days=8)
     add_calls(t, "files", [("imported", 29, "ok")], pid=0)
     got = dict(x for x in bad(doctor(t, status=1))["deadlines"])
-    eq(list(got), ["build of files: in the last 7 days a call took 25.5s; the deadline is 30.0s",
-                   "hang of files: in the last 7 days 2 calls ended at the deadline; the deadline is 30.0s",
-                   "both of files: in the last 7 days a call took 21.0s, and 1 call ended at the deadline; the deadline is 30.0s"], "findings")
-    check("tool:build = 5m in section [timeout]" in list(got.values())[0] and "--timeout tool:build=5m" in list(got.values())[0], got)
+    eq(list(got), ["both of files: in the last 7 days a call took 21.0s, and 1 call ended at the deadline; the deadline is 30.0s",
+                   "build of files: in the last 7 days a call took 25.5s; the deadline is 30.0s",
+                   "hang of files: in the last 7 days 2 calls ended at the deadline; the deadline is 30.0s"], "findings, by server and tool")
+    check("tool:build = 5m in section [timeout]" in list(got.values())[1] and "--timeout tool:build=5m" in list(got.values())[1], got)
     check("deadlines" not in doctor(t, "--quick"), "--quick")
     ini = t.tmp / "c.ini"
     ini.write_text("[timeout]\ntool:build = 5m\ntool:hang = 5m\n")
     eq([x[0].split()[0] for x in bad(doctor(t, "--config", ini, status=1))["deadlines"]], ["both"], "with rules for two tools")
     ini.write_text("[timeout]\ndefault = 5m\n[proxy]\nmax-timeout = 35s\n")
-    eq([x[0].split()[0] for x in bad(doctor(t, "--config", ini, status=1))["deadlines"]], ["build", "hang", "both"], "--max-timeout")
+    eq([x[0].split()[0] for x in bad(doctor(t, "--config", ini, status=1))["deadlines"]], ["both", "build", "hang"], "--max-timeout")
     ini.write_text("[timeout]\ndefault = 5m\n")
     eq(doctor(t, "--config", ini)["deadlines"], [("ok", "no call of the last 7 days came close to its deadline", None)], "a longer deadline")
 

@@ -84,6 +84,7 @@ def _(t):
             p.server.send(lib.text_result(n, "x" * 1000))
             p.client.expect(lib.text_result(n, "x" * 1000))
         p.end()
+    lib.recorders_ended(t.vault)
     for name, damage, table in damages(t.vault / "interposer.db"):
         for command, reads in READERS:
             if table is not None and table not in reads:
@@ -129,6 +130,7 @@ def _(t):
     p.client.expect(lib.text_result(30, "y" * 100000))
     p.end()
     all_of_it = len(t.messages())
+    lib.recorders_ended(t.vault)
     for name, damage, table in damages(t.vault / "interposer.db"):
         vault = t.vault.parent / f"{name}-recorded"
         shutil.copytree(t.vault, vault)
@@ -137,6 +139,7 @@ def _(t):
         damaged = (vault / "interposer.db").read_bytes()
         p = t.proxy("--on-record-error", "stop", vault=vault).initialize()
         p.end()
+        lib.recorders_ended(vault)      # the header of the new database, which a repair may need, is in its file
         eq([x.read_bytes() == damaged for x in vault.glob("interposer.db.damaged-*Z")], [True], f"{name}: what was put aside")
         eq((lib.integrity(vault), lib.rows(vault, "SELECT count(*) FROM sessions")), ([(b"ok",)], [(1,)]), f"{name}: the new one")
         check_repair(t, vault, name, {"header": (all_of_it, True), "schema": (0, False), "truncated": (0, False), "sessions": (0, False),
@@ -154,6 +157,7 @@ def _(t):
             p.client.expect(lib.text_result(n, "x" * 500))
         p.end()
     before = len(t.messages())
+    lib.recorders_ended(t.vault)
     with sqlite3.connect(t.vault / "interposer.db") as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         page, = db.execute("PRAGMA page_size").fetchone()

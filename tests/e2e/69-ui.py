@@ -5,112 +5,22 @@ import contextlib
 import json
 import os
 import re
-import shlex
-import shutil
 import signal
 import sqlite3
-import subprocess
 import time
 
 import lib
 import monkey
 from lib import call, case, check, eq, text_result
 from looking import FORBIDDEN, add_message, add_session, fails, make_vault
+from screens import START, Screen, answer, request, small
 
-START = 1795256137000000
 SIZES = ((60, 16), (80, 24), (200, 60))
-
-
-class Screen:
-    """`mcp-interposer ARGS` in a terminal of tmux."""
-
-    def __init__(self, t, *args, size=(80, 24), env=None, term="tmux-256color", tmux=False):
-        if shutil.which("tmux") is None:
-            raise lib.Skip("tmux is not installed")
-        lib.settle()
-        self.socket = str(t.tmp / f"tmux-{next(t.numbers)}")
-        command = " ".join(shlex.quote(str(a)) for a in (lib.PROGRAM, *args))
-        env = t.environ({"LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": term, "TMUX": None, **(env or {})})
-        # The program gets its variables from `env`: tmux sets TERM and others itself.
-        words = " ".join(shlex.quote(f"{k}={v}") for k, v in env.items())
-        self.tmux("-f", "/dev/null", "-u", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]),
-                  f"env -i {words} {'TMUX=$TMUX' if tmux else ''} {command}; echo exit status $?; stty -a | grep -o '.icanon'; exec sleep 1000", env=env)
-        t.closing.callback(self.tmux, "kill-server", check=False)
-
-    def tmux(self, *args, check=True, env=None):
-        return subprocess.run(["tmux", "-S", self.socket, *args], check=check, stdout=subprocess.PIPE, env=env,
-                              stderr=subprocess.STDOUT if check else subprocess.DEVNULL).stdout.decode()
-
-    def text(self, *options):
-        return self.tmux("capture-pane", "-p", *options)
-
-    def lines(self):
-        return self.text().split("\n")
-
-    def keys(self, *keys):
-        self.tmux("send-keys", *keys)
-
-    def type(self, text):
-        self.tmux("send-keys", "-l", text)
-
-    def sees(self, *wanted, gone=()):
-        """Waits until the screen has all of these, and none of `gone`; returns it."""
-        def found():
-            text = self.text()
-            ok = all(re.search(w, text, re.M) for w in wanted) and not any(re.search(g, text, re.M) for g in gone)
-            return text if ok else None
-        return lib.wait_until(found, 10, lambda: f"{wanted} without {gone} in\n{self.text()}")
-
-    def resize(self, width, height):
-        self.tmux("resize-window", "-x", str(width), "-y", str(height))
-
-    def pid(self):
-        shell = int(self.tmux("display-message", "-p", "#{pane_pid}"))
-        def child():
-            out = subprocess.run(["ps", "--ppid", str(shell), "-o", "pid=,comm="], stdout=subprocess.PIPE, check=False).stdout.decode()
-            return [int(x.split()[0]) for x in out.splitlines() if "mcp-interposer" in x]
-        return lib.wait_until(child, 10, "the process of ui")[0]
-
-    def quit(self):
-        self.keys("Q")
-        self.ended(0)
-
-    def ended(self, status):
-        text = self.sees(rf"^exit status {status}$", r"^ ?-?icanon")
-        check("-icanon" not in text, f"the terminal was not restored:\n{text}")
 
 
 def cpu_ms(pid):
     """CPU time of the program's only thread."""
     return int(open(f"/proc/{pid}/schedstat", encoding="ascii").read().split()[0]) / 1e6
-
-
-def request(db, session, seq, tool, arguments=None, **more):
-    body = {"jsonrpc": "2.0", "id": seq, "method": "tools/call", "params": {"name": tool, "arguments": arguments or {}}}
-    add_message(db, session, seq, kind="request", rpc_id=str(seq), method="tools/call", target=tool, body=json.dumps(body), **more)
-
-
-def answer(db, session, seq, to, text, **more):
-    error = more.get("kind") == "error"
-    body = {"jsonrpc": "2.0", "id": to, **({"error": {"code": -32000, "message": text}} if error else
-            {"result": {"content": [{"type": "text", "text": text}]}})}
-    add_message(db, session, seq, **{"direction": "s2c", "kind": "result", "rpc_id": str(to), "request_seq": to,
-                                     "body": json.dumps(body), **more})
-
-
-def small(t, calls=30):
-    """Session 1 `files`: calls of two tools; the fourth fails. Session 2 `mail`: one call without an answer."""
-    with contextlib.closing(make_vault(t.vault)) as db:
-        db.execute("BEGIN")
-        add_session(db, 1, name="files", client_name="tester", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
-        for i in range(calls):
-            request(db, 1, 2 * i + 1, ("read_file", "list_dir")[i % 2], {"path": f"/tmp/{i}"}, t_us=i * 10**6)
-            answer(db, 1, 2 * i + 2, 2 * i + 1, f"content {i}", t_us=i * 10**6 + 1000 * (i + 1),
-                   **({"kind": "error"} if i == 3 else {}))
-        add_session(db, 2, name="mail", started_at_us=START + 10**8, ended_at_us=START + 2 * 10**8, end_reason="client-closed", exit_status=0)
-        request(db, 2, 1, "send_email", {"to": "someone"})
-        add_message(db, 2, 2, kind="stderr", direction="s2c", body="cannot reach the mail server")
-        db.execute("COMMIT")
 
 
 # --- moving -------------------------------------------------------------------------------------------
@@ -126,7 +36,7 @@ def _(t):
         s.keys("g")
         s.sees(r"calls 1/30", r"read_file")
         s.keys("j", "j", "Down")
-        s.sees(r"calls 4/30")
+        s.sees(r"calls 4/30", "✗.*content 3" if size[0] >= 80 else "list_dir")  # of a failed call, the error
         s.keys("Enter")
         s.sees(r"call 7 ", r"error after", '"path": "/tmp/3"', "error -32000", "content 3")
         s.keys("G")
@@ -165,6 +75,7 @@ def _(t):
     s.keys("Escape")
     s.sees("sessions 1/2")
     s.resize(60, 16)
+    s.sees("sessions 1/2", gone=["│"])      # one pane: this is no part of the large picture
     s.keys("?")
     s.sees("Moving", gone=["JSON Pointer"])
     s.keys("End")
@@ -192,7 +103,7 @@ def _(t):
     s.sees("previous row")
     mouse(0, 60, 9)  # the help has no rows
     s.resize(200, 14)
-    s.sees("previous row")
+    s.sees("previous row", "q back", gone=["JSON Pointer"])     # with its last line: no part of the large picture
     mouse(65, 60, 8)
     s.sees("next page", gone=["previous row"])
     s.keys("?")
@@ -223,17 +134,17 @@ def _(t):
     s.keys("d")
     s.type("2")
     s.keys("Enter")
-    s.sees("compare: ")
+    s.sees("compare: [0-9]")
     s.keys("End", "Enter")
     s.sees("call 59 ", gone=["compare:"])
     s.keys("d")  # another comparison, while the first is below
     s.type("2")
     s.keys("Enter")
-    s.sees("compare: ")
+    s.sees("compare: [0-9]")
     s.keys("End", "Enter")
     s.sees("call 59 ", gone=["compare:"])
     s.keys("q")
-    s.sees("compare: ")
+    s.sees("compare: [0-9]")
     s.keys("q")
     s.sees("calls [0-9]+/30", gone=["compare:"])
     s.quit()
@@ -290,8 +201,38 @@ def _(t):
     s.sees("1 running server;", gone=["second"])
     p.end()
     s.sees("0 running servers")
+    s.keys("L")
+    s.sees("0 problems", gone=["running servers"])
+    s.keys("L")
+    s.sees("0 requests for input", "no server has asked", gone=["problems that"])
+    s.keys("L")
+    s.sees("servers by what their tools cost", "definitions", gone=["requests for"])
+    s.keys("L")
+    s.sees("0 running servers", gone=["tools cost"])
+    s.keys("Escape", "L")
+    s.sees("0 running servers")
     s.keys("Escape")
     s.sees("sessions [0-9]/4", gone=["running servers"])
+    s.quit()
+
+
+@case("ui: a session without messages has no failed calls; a list that cannot be read again keeps its rows, and a name fills its column")
+def _(t):
+    small(t)
+    folder = t.vault / "Escalations"
+    folder.mkdir(mode=0o700)
+    (folder / "20260101T000000.000Z-hang-x.md").write_text('---\ncause: hang\nserver: "a-server-with-a-long-name"\ntool: "a-tool-with-a-very-long-name"\n---\n')
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        add_session(db, 3, name="empty", started_at_us=START + 2 * 10**8, ended_at_us=START + 3 * 10**8, end_reason="client-closed", exit_status=0)
+    s = Screen(t, "ui", "--vault", t.vault, size=(120, 24))
+    s.sees("sessions ./3", r"empty .* [-0] +0\b", gone=["empty .* -1 "])
+    s.keys("!")
+    s.sees("1 problem that", r"hang-x .* a-server-wi…  a-tool-with-a-ver…")
+    (folder / "20260102T000000.000Z-auth-y.md").symlink_to("nothing")
+    s.sees("2 problems that", r'cannot read "20260102T000000.000Z-auth-y.md"')
+    folder.rename(t.vault / "moved")
+    folder.write_text("no directory")
+    s.sees("2 problems that", "hang-x", "cannot read .*/Escalations: ")
     s.quit()
 
 
@@ -504,7 +445,7 @@ def _(t):
     s.keys("o")
     s.sees("overview", r"send_email +1 ", r"evidence +sealed", gone=["messages 2/2"])
     s.resize(60, 9)
-    s.sees("overview", "^ session ", gone=["send_email"])
+    s.sees("overview", "^ session ", "q back", gone=["send_email"])
     s.keys("End")
     page = s.sees("overview", gone=["^ session "])
     check("send_email" in page, lambda: f"the first page after End: {page}")
@@ -513,7 +454,7 @@ def _(t):
     s.sees("overview", "^ session ", "send_email +1 ")
     s.resize(200, 60)
     s.keys("o", "m")
-    s.sees("calls 1/1", gone=["overview"])
+    s.sees("calls 1/1", gone=["^ session "])     # the footer of a wide screen has the word overview
     s.quit()
 
 
@@ -607,6 +548,35 @@ def _(t):
     s.type("nothing-of-this-name")
     s.keys("Enter")
     s.sees("cannot compare: no session 'nothing-of-this-name'")
+    s.quit()
+
+
+@case("ui: long sessions are compared in steps, between which keys have their effect")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        for session in (1, 2):
+            add_session(db, session, name="files", started_at_us=START + session * 10**9, ended_at_us=START + session * 10**9 + 10**8,
+                        end_reason="client-closed", exit_status=0)
+            for i in range(6000):
+                request(db, session, 2 * i + 1, "read_file", {"path": f"/tmp/{i}"})
+                answer(db, session, 2 * i + 2, 2 * i + 1, f"content {i} of {session if i % 10 == 0 else 'both'}")
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, "2")
+    s.sees("calls 6000/6000", gone=["reading"])
+    pid = s.pid()
+
+    def used(keys, *wanted, gone=()):
+        before = cpu_ms(pid)
+        s.keys(*keys)
+        s.sees(*wanted, gone=gone)
+        return cpu_ms(pid) - before
+    closed = used(("d", "Enter", "Escape", "?"), "keys \\(")
+    s.keys("Escape")
+    s.sees("calls 6000/6000", gone=["compare:"])
+    whole = used(("d", "Enter"), "compare: 600 changed, 0 moved, 0 missing, 0 added, 5400 the same")
+    print(f"   closed at once: {closed:.0f} ms of CPU time; to its end: {whole:.0f} ms")
+    check(closed < whole / 2, f"{closed} ms, {whole} ms")
     s.quit()
 
 
@@ -710,6 +680,21 @@ def _(t):
     s.quit()
 
 
+@case("ui: a command ends also if ui was started with SIGCHLD ignored")
+def _(t):
+    small(t)
+    ignores = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24), starter=(lib.sys.executable, "-c", ignores))
+    s.sees("calls 30/30")
+    s.keys("|")
+    s.type("tail -c 20")
+    s.keys("Enter")
+    s.sees(r"\[Enter goes back to ui\]")
+    s.keys("Enter")
+    s.sees("calls 30/30", gone=["Enter goes back"])
+    s.quit()
+
+
 @case("ui: an unknown key points to the help; pasted text is ignored, except in a prompt; an unknown escape sequence does nothing")
 def _(t):
     small(t)
@@ -730,6 +715,45 @@ def _(t):
     s.keys("Escape", "Escape")
     s.sees("sessions 2/2")
     s.quit()
+
+
+@case("ui: : goes to a session, a message or a line, and quits; J and K move in the pane before; Space is a page")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, size=(80, 24))
+    s.sees("sessions 1/2")
+    s.keys(":")
+    s.type("files")
+    s.keys("Enter")
+    s.sees(" files ", "calls 30/30")
+    s.keys(":")
+    s.type("nobody")
+    s.keys("Enter")
+    s.sees("no session 'nobody'")
+    s.keys("Enter", ":")
+    s.type("21")
+    s.keys("Enter")
+    s.sees("call 21 ", "calls 11/30")
+    s.keys("Enter", "J", "J", "K")
+    s.sees("call 23 ")
+    s.keys("Escape", ":")
+    s.type("x")
+    s.keys("Enter")
+    s.sees("':x' is not the number of a message")
+    s.keys("?", "Space")
+    s.sees("Finding", gone=["Moving"])
+    s.keys(":")
+    s.type("2")
+    s.keys("Enter", "Up")
+    s.sees("Moving")
+    s.keys(":")
+    s.type("0")
+    s.keys("Enter")
+    s.sees("':0' is not a number from 1")
+    s.keys(":")
+    s.type("q")
+    s.keys("Enter")
+    s.ended(0)
 
 
 @case("ui: messages are not cut, and the name of an export is proposed")
@@ -761,7 +785,7 @@ def _(t):
         answer(db, 2, 4, 3, "no", t_us=6, kind="error", direction="c2s")
         db.execute("COMMIT")
     s = Screen(t, "ui", "--vault", t.vault, size=(80, 24))
-    s.sees(r"server +began +lasted +failed +msgs", r"files .* 1 +60$", r"mail .* 0 +4$", "1 call  1 unanswered  1 of the server, 1 failed", "calls 2/2")
+    s.sees(r"server +client +began +lasted +failed +msgs", r"files .* 1 +60$", r"mail .* 0 +4$", "1 call  1 unanswered  1 of the server, 1 failed", "calls 2/2")
     s.quit()
 
 
@@ -860,8 +884,10 @@ def _(t):
 @case("ui: without a terminal, or with an unknown one, says what to do")
 def _(t):
     small(t)
-    text = fails(t, 2, "ui", "--from", "postgresql://localhost/fleet")
-    check("unknown option --from" in text and "`tail`" in text, text)
+    text = fails(t, 2, "replay", "--from", "postgresql://localhost/fleet")
+    check("unknown option --from" in text and "`ui`" in text, text)
+    text = fails(t, 2, "ui", "--host", "some", "--vault", t.vault)
+    check("--host and --user need --from" in text, text)
     text = fails(t, 2, "ui", "--vault", t.vault)
     check("terminal" in text and "tail" in text, text)
     for term, word in (("no-such-terminal", "no-such-terminal"), ("", "TERM is not set"), ("dumb", "dumb")):
@@ -1080,11 +1106,11 @@ def _(t):
         db.execute("COMMIT")
     s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
     s.keys("g")
-    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang the server hangs and is killed: it is silent, 5.00s", gone=["Silence", "asked-1", "event "])
+    s.sees("calls 1/5", r"Hang", "hung-1", r"• +0:06.000 hang the server hangs and is killed: it is silent, 5.0", gone=["Silence", "asked-1", "event "])
     s.keys("j")
     s.sees("calls 1/5", "event ", "▾ hang", '"name": "hung-1"')
     s.keys("r")
-    s.sees("only a call|only a request", gone=["goes back"])
+    s.sees("first select a call|only a request", gone=["goes back"])
     s.keys("x")
     s.sees("calls 2/5", "call 3 ")
     s.keys("X")

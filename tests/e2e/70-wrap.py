@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """wrap and unwrap: the interposer in the configuration files of MCP clients, and the original bytes after unwrap."""
+import ast
 import json
 import os
 import re
@@ -44,6 +45,32 @@ PLACES = {
     "junie.json": "project/.junie/mcp/mcp.json",
     "goose.yaml": ".config/goose/config.yaml",
     "goose-crlf.yaml": "other/config.yaml",
+    "kiro.json": ".kiro/settings/mcp.json",
+    "kiro-agent.json": ".kiro/agents/reviewer.json",
+    "antigravity.json": ".gemini/config/mcp_config.json",
+    "lmstudio.json": ".lmstudio/mcp.json",
+    "kilo.jsonc": ".config/kilo/kilo.jsonc",
+    "warp.json": ".warp/.mcp.json",
+    "qwen.json": ".qwen/settings.json",
+    "droid.json": ".factory/mcp.json",
+    "kimi.json": ".kimi-code/mcp.json",
+    "grok.toml": ".grok/config.toml",
+    "pi.json": ".pi/agent/mcp.json",
+    "crush.json": ".config/crush/crush.json",
+    "trae.json": ".config/Trae/User/mcp.json",
+    "qoder.json": ".qoder/mcp.json",
+    "amazon-q.json": ".aws/amazonq/mcp.json",
+    "mastra.json": ".mastracode/mcp.json",
+    "mcporter.json": "project/config/mcporter.json",
+    "fx.json": ".fx/mcp.json",
+    "abacus.json": ".abacusai/mcp.json",
+    "devcontainer.json": "project/.devcontainer/devcontainer.json",
+    "amp.json": ".config/amp/settings.json",
+    "vibe.toml": ".vibe/config.toml",
+    "continue.yaml": ".continue/config.yaml",
+    "continue-block.yaml": "project/.continue/mcpServers/browser.yaml",
+    "hermes.yaml": ".hermes/config.yaml",
+    "openclaw.json": ".openclaw/openclaw.json",
 }
 NAMED = {"goose-crlf.yaml"}  # no client reads this place: --file
 BARE = "/usr/local/bin:/usr/bin:/bin"
@@ -65,7 +92,7 @@ def run(t, *args, status=0, cwd=None, env=None, stderr=b""):
     r = subprocess.run([lib.PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                        stdin=subprocess.DEVNULL, cwd=cwd or t.home / "project", timeout=20 * lib.PATIENCE,
                        env=t.environ({"LC_ALL": "C.UTF-8", "PATH": BARE, "MCP_INTERPOSER_JOURNAL_DIR": None, **(env or {})}))
-    eq(r.returncode, status, f"exit status of {args}; stderr {r.stderr[-600:]!r}")
+    eq(r.returncode, r.returncode if status is None else status, f"exit status of {args}; stderr {r.stderr[-600:]!r}")
     if stderr is not None:
         eq(r.stderr, stderr, f"stderr of {args}")
     return r
@@ -98,8 +125,22 @@ def strip_comments(text):
     return token.sub(lambda m: m.group() if m.group()[0] == '"' else "", text)
 
 
+def json5(text):
+    """JSON5 of which the strings have only the escapes that Python knows, as JSON."""
+    token = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|([A-Za-z_$][\w$]*)(?=\s*:)|[+-]?(0x[0-9A-Fa-f]+)|\+(?=[\d.])|(\d+\.)(?!\d)"""
+                       r"""|(?<![\d])(\.\d+)""", re.S)
+
+    def plain(m):
+        string, name, hexadecimal, dot, fraction = m.groups()
+        return (json.dumps(ast.literal_eval(string)) if string else json.dumps(name) if name else str(int(hexadecimal, 16)) if hexadecimal
+                else dot + "0" if dot else "0" + fraction if fraction else "")
+    return json.loads(strip_comments(token.sub(plain, text)))
+
+
 def parse(path, data):
     text = data.decode()
+    if path.name == "openclaw.json":
+        return json5(text)
     if path.suffix == ".toml":
         return tomllib.loads(text) if tomllib else None
     if path.suffix == ".yaml":
@@ -109,19 +150,30 @@ def parse(path, data):
 
 def servers_of(tree):
     """(name, server) of each place that has servers."""
-    places = [tree.get(k, {}) for k in ("mcpServers", "servers", "mcp_servers", "context_servers", "extensions", "mcp")]
+    places = [tree.get(k, {}) for k in ("mcpServers", "servers", "mcp_servers", "context_servers", "extensions", "mcp",
+                                           "amp.mcpServers")]
     places.append(tree.get("mcp", {}).get("servers", {}) if isinstance(tree.get("mcp"), dict) else {})
+    places.append(tree.get("customizations", {}).get("vscode", {}).get("mcp", {}).get("servers", {}))
     places += [p.get("mcpServers", {}) for p in tree.get("projects", {}).values()]
-    return [pair for place in places for pair in place.items() if isinstance(pair[1], dict)]
+    pairs = [pair for place in places for pair in ([(s["name"], s) for s in place] if isinstance(place, list) else place.items())]
+    return [pair for pair in pairs if isinstance(pair[1], dict)]
 
 
 # The time limits in the corpus that `wrap` takes over.
 LIMITS = {("cline.json", "notes"): ["--timeout", "tools/call=59s"],
+          ("kiro-agent.json", "log"): ["--timeout", "tools/call=119s"],
+          ("amazon-q.json", "log"): ["--timeout", "tools/call=299s"],
+          ("grok.toml", "files"): ["--timeout", "tools/call=599s"],
+          ("crush.json", "filesystem"): ["--timeout", "initialize=299s"],
+          ("openclaw.json", "context7"): ["--timeout", "initialize=239s"],
+          ("vibe.toml", "fetch_server"): ["--timeout", "tools/call=119s"],
+          ("hermes.yaml", "filesystem"): ["--timeout", "tools/call=299s", "--timeout", "initialize=239s"],
           ("goose.yaml", "notes"): ["--timeout", "tools/call=299s", "--timeout", "initialize=299s"]}
 
 
 def expected(tree, program, file):
     """What a client shall read afterwards."""
+    program = "mcp-interposer" if file == "devcontainer.json" else program
     tree = json.loads(json.dumps(tree, default=str))
     for name, server in servers_of(tree):
         key = "cmd" if "cmd" in server else "command"
@@ -238,6 +290,17 @@ def _(t):
     eq(run(t, "wrap", "--dry-run").stdout, b"", "a diff when all is wrapped")
 
 
+# The value of an option in each way to write a list of arguments.
+SECRET_ARGS = {
+    "a.json": "{mcpServers: {a: {command: 'a', args: [\n'--api-key',\n'ab3-de5-gh7', '--last']}}}\n",
+    "b.json": "{mcp: {a: {command: ['a', '--api-key', 'ab3-de5-gh7', '--last']}}}\n",
+    "a.toml": "[mcp_servers.a]\ncommand = 'a'\nargs = ['--api-key', 'ab3-de5-gh7', '--last']\n",
+    "b.toml": "[mcp_servers.a]\ncommand = 'a'\nargs = ['--api-key', '''\nab3-de5-gh7\n''',\n'--last']\n",
+    "a.yaml": "extensions:\n  a:\n    cmd: a\n    args:\n      - --api-key\n      - ab3-de5-gh7\n      - --last\n",
+    "b.yaml": "extensions: {a: {cmd: a, args: ['--api-key', 'ab3-de5-gh7', --last]}}\n",
+}
+
+
 @case("--dry-run prints no secrets of the file")
 def _(t):
     secrets = "ab3-de5-gh7", "Zk9-Lm2-Qp4", "Xy1-Bc6-Nh8"
@@ -248,12 +311,23 @@ def _(t):
         diff = run(t, verb, "--dry-run", "--file", path, status=1, stderr=None).stdout.decode()
         check("[redacted:" in diff and not any(secret in diff for secret in secrets), diff)
         run(t, "wrap", "--file", path, stderr=None)
+    for name, text in SECRET_ARGS.items():
+        path = config(t, name, text)
+        for verb in ("wrap", "unwrap"):
+            diff = run(t, verb, "--dry-run", "--file", path, status=1).stdout.decode()
+            check("[redacted:" in diff and "ab3-de5" not in diff and "--last" in diff, f"{name}: {diff}")
+            run(t, "wrap", "--file", path)
 
 
 @case("every state is documented")
 def _(t):
     path = config(t, ".claude.json", json.dumps({"mcpServers": {"a": {"command": "a"}, "b": {"url": "https://b"}, "c": {"command": "c d"}}}))
-    found = set()
+    config(t, "project/.mcp.json", "{}")
+    config(t, "project/.github/mcp.json", '{"mcpServers": {"d": {"command": "d"}}}')
+    config(t, ".qwen/extensions/x/qwen-extension.json", '{"mcpServers": {"e": {"command": "e"}}}')
+    managed = config(t, "etc/claude-code/managed-mcp.json", TEXT)
+    found = set(states(run(t, "wrap", "--list", "--json", stderr=None)).values())
+    found |= set(states(run(t, "wrap", "--list", "--json", "--file", managed)).values())
     for args, status in ((["wrap", "--list"], 0), (["wrap", "--dry-run"], 1), (["wrap"], 0), (["wrap"], 0), (["unwrap", "--dry-run"], 1),
                          (["unwrap"], 0)):
         found |= set(states(run(t, *args, "--json", "--file", path, status=status, stderr=None)).values())
@@ -313,7 +387,8 @@ def speak(t, path, name, env=None):
     server = json.loads(path.read_text())["mcpServers"][name]
     r = subprocess.run([server["command"], *server["args"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                        input=lib.request(1, "tools/list") + b"\n", timeout=30 * lib.PATIENCE, cwd=t.home,
-                       env={"HOME": str(t.home), "PATH": BARE, **(env or {})})
+                       env={"HOME": str(t.home), "PATH": BARE, "MCP_INTERPOSER_JOURNAL_DIR": str(t.journals), "MCP_INTERPOSER_GRACE": "30s",
+                            **(env or {})})
     eq(r.returncode, 0, f"exit status of {name}; {r.stderr!r}")
     return json.loads(r.stdout.splitlines()[0])["result"]["tools"]
 
@@ -476,7 +551,7 @@ def _(t):
         "good": {"command": "good"}}}, indent=1)
     path = config(t, ".claude.json", text)
     r = run(t, "wrap", stderr=None)
-    check(b"server 'split' is not changed: its command contains blanks; move the arguments to `args`" in r.stderr
+    check(b"server 'split' is not changed: its command contains blanks, and no program has this name; move the arguments to `args`" in r.stderr
           and b"server 'ours' is not changed: it runs the interposer, but not as a proxy" in r.stderr, f"{r.stderr!r}")
     check(b"recordings" not in r.stderr and '"args": ["mcp"]' in json.dumps(json.loads(path.read_text())), f"our own MCP server: {r.stderr!r}")
     servers = json.loads(path.read_text())["mcpServers"]
@@ -501,6 +576,57 @@ def _(t):
     path.unlink()
     r = run(t, "wrap", stderr=None)
     check(b"no configuration file of an MCP client found" in r.stderr, f"{r.stderr!r}")
+
+
+@case("a command with a blank is a program if there is one of this name")
+def _(t):
+    example = f"#!/bin/sh\nexec {sys.executable} {lib.ROOT}/examples/mail-server.py\n"
+    for place in ("project/srv dir/run me.sh", "bin/my server"):
+        config(t, place, example).chmod(0o755)
+    config(t, "project/srv dir/data file", "")
+    (t.home / "project/a dir/sub dir").mkdir(parents=True)
+    commands = {"relative": "./srv dir/run me.sh", "named": "my server", "absolute": str(t.home / "bin/my server"),
+                "no program": "./srv dir/data file", "directory": "./a dir/sub dir", "arguments": "sh -c true"}
+    text = json.dumps({"mcpServers": {name: {"command": command, "args": []} for name, command in commands.items()}})
+    path = config(t, "project/.mcp.json", text)
+    env = {"PATH": f"{t.home}/bin:{BARE}"}
+    r = run(t, "wrap", env=env, stderr=None)
+    servers = json.loads(path.read_text())["mcpServers"]
+    eq([name for name, s in servers.items() if s["args"]], ["relative", "named", "absolute"], "the wrapped ones")
+    eq(r.stderr.count(b"its command contains blanks, and no program has this name"), 3, f"warnings {r.stderr!r}")
+    eq(servers["relative"]["args"], ["proxy", "--name", "relative", "--", "./srv dir/run me.sh"], "the arguments")
+    done = subprocess.run([servers["relative"]["command"], *servers["relative"]["args"]], input=lib.request(1, "tools/list") + b"\n",
+                          stdout=subprocess.PIPE, cwd=t.home / "project", timeout=30 * lib.PATIENCE, env=t.environ(env))
+    check(b'"tools"' in done.stdout, f"{done.stdout!r}")
+    run(t, "unwrap", env=env)
+    eq(path.read_text(), text, "the file")
+
+
+@case("Copilot does not read .github/mcp.json beside .mcp.json: it is listed as unused, and unwrapped all the same")
+def _(t):
+    path = config(t, "project/.github/mcp.json", TEXT)
+    run(t, "wrap")
+    wrapped = path.read_text()
+    check("proxy" in wrapped, wrapped)
+    config(t, "project/.mcp.json", TEXT.replace('"a"', '"b"'))
+    run(t, "unwrap")
+    eq(path.read_text(), TEXT, "unwrapped")
+    eq(states(run(t, "wrap", "--json")), {"a": "unused", "b": "wrapped now"}, "the states")
+    eq(path.read_text(), TEXT, "a file that is not used")
+    row = next(r for r in map(json.loads, run(t, "wrap", "--list", "--json").stdout.splitlines()) if r["server"] == "a")
+    eq(row["why"], "its client does not read this file, because .mcp.json exists", "why")
+    r = run(t, "wrap", "a", status=3, stderr=None)
+    check(b"server 'a' is in a file that is not changed; for the reason, see: mcp-interposer wrap --list --json" in r.stderr, f"{r.stderr!r}")
+    run(t, "wrap", "--file", path)
+    eq(path.read_text(), wrapped, "a file that is named is changed")
+
+
+@case("~/.config/claude-code/mcp.json is wrapped, but not as a file of Claude Code")
+def _(t):
+    config(t, ".config/claude-code/mcp.json", TEXT)
+    eq([r["client"] for r in map(json.loads, run(t, "wrap", "--list", "--json").stdout.splitlines())], ["-"], "the client")
+    r = run(t, "wrap")
+    check(f"Restart these clients: the client that reads {t.home}/.config/claude-code/mcp.json;".encode() in r.stdout, f"{r.stdout!r}")
 
 
 @case("names with control characters, or that look like options, do no harm")
@@ -643,6 +769,9 @@ def _(t):
     path.write_text(path.read_text().replace('"sh"', '"no-such-server"'))
     r = run(t, "doctor", status=1)
     check(f"{path}: server db runs no-such-server, which does not exist".encode() in r.stdout, f"{r.stdout!r}")
+    path.write_text(re.sub('"/[^"]*/mcp-interposer"', '"/gone/mcp-interposer"', path.read_text()))
+    text = " ".join(run(t, "doctor", status=1).stdout.decode().split())
+    check("/gone/mcp-interposer, which does not exist" in text and "correct the path in that file by hand" in text, text)
 
 
 # --- files in git, and what wrap says -------------------------------------------------------------
@@ -715,6 +844,19 @@ def _(t):
     eq(path.read_text(), "extensions:\n  a:\n    args: []\n    cmd: a-server\n    type: stdio\n", "the file")
 
 
+@case("an element of a list has its name in a member: without one it is left alone; and a name that is used twice is wrapped twice")
+def _(t):
+    text = "mcpServers:\n- command: nameless\n- command: a-server\n  name: twin\n- name: twin\n  command: b-server\n"
+    path = config(t, ".continue/config.yaml", text)
+    r = run(t, "wrap", stderr=None)
+    check(b"server '-' is not changed: it has no `name`" in r.stderr, f"{r.stderr!r}")
+    args = '    args: ["proxy", "--name", "twin", "--original", "no args", "--", {}-server]\n'.replace("    ", "  ", 1)
+    eq(path.read_text().count(args.format("a")) + path.read_text().count(args.format("b")), 2, path.read_text())
+    check("- command: nameless\n" in path.read_text(), path.read_text())
+    run(t, "unwrap")
+    eq(path.read_text(), text, "the file")
+
+
 @case("YAML that cannot be edited safely is left alone, with the reason")
 def _(t):
     text = ("extensions:\n  anchor:\n    cmd: &c npx\n    args: [x]\n  lines:\n    cmd: |\n      npx\n"
@@ -735,37 +877,170 @@ def _(t):
     eq(path.read_text(), text, "the file")
 
 
-@case("every place of a client is found")
+def documented(heading):
+    """(client, path) of each file in the table below a heading of docs/clients.md."""
+    text = (lib.ROOT / "docs/clients.md").read_text()
+    table = text[text.index(f"\n{heading}\n"):]
+    rows = re.findall(r"^\| `([a-z-]+)`[^|]*\| ([^|]*)\|", table[table.index("|---"):].split("\n\n")[0], re.M)
+    return [(client, path) for client, files in rows for path in re.findall("`([^`]+)`", files)]
+
+
+CONTENT = {"goose": "extensions: {a: {cmd: a}}", ".yaml": "mcpServers: [{name: a, command: a}]", ".toml": '[mcp_servers.a]\ncommand = "a"\n'}
+
+
+def found_at(t, client, path, state):
+    """Whether the client's file is found at this place of the document."""
+    name = re.match(r"\$(\w+)", path)
+    value = t.home / "by [variable]" / (path[1:] if path == f"${name[1]}" else "") if name else None
+    place = str(value) + path[len(name[0]):] if name else str(t.home / path[2:]) if path[0] == "~" else str(t.home / "project" / path)
+    file = config(t, place.replace("*", "a [b]"), CONTENT.get(client, CONTENT.get(Path(path).suffix, '{"mcpServers": {"a": {"command": "a"}}}')))
+    r = run(t, "wrap", "--list", "--json", env={name[1]: str(value)} if name else None)
+    eq([(d["client"], d["state"], d["file"]) for d in map(json.loads, r.stdout.splitlines())], [(client, state, str(file))], f"the file {path}")
+    file.unlink()
+
+
+@case("every place of docs/clients.md is found, and the document has every place that is looked at")
 def _(t):
-    code = "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
-    places = {
-        "zed": [".config/zed/settings.json", "project/.zed/settings.json"],
-        "opencode": [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", "project/opencode.json",
-                     "project/opencode.jsonc", "project/.opencode/opencode.json", "project/.opencode/opencode.jsonc",
-                     "named/oc.json"],
-        "cline": [f".config/Code/{code}", f".config/Code - Insiders/{code}", f"Library/Application Support/Code/{code}",
-                  f"Library/Application Support/Code - Insiders/{code}", ".cline/data/settings/cline_mcp_settings.json",
-                  "named/cline.json"],
-        "copilot": [".copilot/mcp-config.json", "named/mcp-config.json", "project/.github/mcp.json"],
-        "goose": [".config/goose/config.yaml"],
-        "jetbrains": [".junie/mcp/mcp.json", "project/.junie/mcp/mcp.json", "project/.air/mcp.json"],
-    }
-    for client, paths in places.items():
-        for place in paths:
-            config(t, place, "extensions: {a: {cmd: a}}" if place.endswith(".yaml") else '{"mcpServers": {"a": {"command": "a"}}}')
-    env = {"OPENCODE_CONFIG": str(t.home / "named/oc.json"), "CLINE_MCP_SETTINGS_PATH": str(t.home / "named/cline.json"),
-           "COPILOT_HOME": str(t.home / "named")}
-    rows = [json.loads(x) for x in run(t, "wrap", "--list", "--json", env=env).stdout.splitlines()]
-    found = {}
-    for row in rows:
-        found.setdefault(row["client"], set()).add(os.path.relpath(row["file"], t.home))
-    eq(found, {client: set(paths) for client, paths in places.items()}, "the files")
+    known = set()
+    for heading, state in ("## Files", "plain"), ("### Plugins and extensions", "plugin"):
+        for client, path in documented(heading):
+            known.add((client, re.sub(r"^(~/\.config/|~/|/|\$\w+/)", "", path)))
+            if path != "plugins/installed_plugins.json" and (client, path) != ("copilot", ".mcp.json"):
+                found_at(t, client, path, state)
+            if client != "-":
+                run(t, "wrap", "--list", "--client", client, stderr=None)
     document = (lib.ROOT / "docs/clients.md").read_text()
-    for client, paths in places.items():
-        check(f"`{client}`" in document, f"docs/clients.md does not name {client}")
-        for place in paths:
-            shown = place.replace("project/", "").replace(code, "").replace("Library/Application Support/", "")
-            check("named/" in place or shown in document or "Insiders" in place, f"docs/clients.md does not name {shown}")
+    source = (lib.ROOT / "cli/wrap/clients.c").read_text()
+    for name in "CLINE", "PLUGINS":
+        value = re.search(f'#define {name} "(.*)"', source)[1]
+        source = source.replace(f'" {name} "', value).replace(f'{name} "', f'"{value}').replace(f'" {name}', f'{value}"')
+    places = re.findall(r'^    \{"([a-z-]+)", (?:ROOT|HOME|CONFIG|DIRECTORY|HERE), (?:MAC )?"(.*?)"(.*)', source, re.M)
+    places += [(client, f"${name}", "") for client, name in re.findall(r'^    \{"([a-z-]+)", FILE_ITSELF, NULL, "(\w+)"', source, re.M)]
+    check(len(places) > 100, f"places {len(places)}")
+    for client, below, rest in places:
+        below = re.sub("^(Code - Insiders|VSCodium)/", "Code/", below)
+        managed = "MANAGED" in rest and f"/{below}`" in document
+        check((client, below) in known or managed or "SCRIPT" in rest, f"docs/clients.md does not name {below} of {client}")
+    # The names of editors that the document does not spell out.
+    for place in (".config/Code - Insiders/User/profiles/x/mcp.json", ".config/VSCodium/User/mcp.json", "Library/Application Support/Code/User/mcp.json",
+                  "Library/Application Support/VSCodium/User/profiles/x/mcp.json"):
+        found_at(t, "vscode", f"~/{place}", "plain")
+
+
+@case("plugins and the administrator: their servers are listed, doctor names them, and nothing changes them")
+def _(t):
+    cache = ".claude/plugins/cache/market/notes"
+    bare = '{"fs": {"command": "server-fs", "args": ["x"]}, "web": {"type": "http", "url": "https://x/mcp"}}'
+    plugin = config(t, f"{cache}/2.0.0/.mcp.json", bare)
+    inline = config(t, f"{cache}/2.0.0/.claude-plugin/plugin.json", '{"name": "notes", "mcpServers": {"inline": {"command": "server-i"}}}')
+    config(t, f"{cache}/1.0.0/.mcp.json", '{"old": {"command": "server-old"}}')
+    extension = config(t, ".gemini/extensions/maps/gemini-extension.json", '{"name": "maps", "mcpServers": {"maps": {"command": "server-maps"}}}')
+    eq(states(run(t, "wrap", "--list", "--json")), {name: "plugin" for name in ("old", "fs", "web", "inline", "maps")}, "all versions")
+    config(t, ".claude/plugins/installed_plugins.json",
+           json.dumps({"version": 2, "plugins": {"notes@market": [{"installPath": str(plugin.parent), "version": "2.0.0"}]}}))
+    own = config(t, ".claude.json", TEXT)
+    texts = {p: p.read_text() for p in (plugin, inline, extension)}
+    r = run(t, "wrap", "--remote", "--json")
+    eq(states(r), {"a": "wrapped now", "fs": "plugin", "web": "plugin", "inline": "plugin", "maps": "plugin"}, "what wrap says")
+    row = next(d for d in map(json.loads, r.stdout.splitlines()) if d["server"] == "maps")
+    eq((row["client"], row["why"]), ("gemini", "a plugin or an extension has this file, and replaces it at each update; copy the server to a file "
+                                     "of your own"), "the row of an extension")
+    check(b"maps" not in run(t, "unwrap", "--dry-run", status=1).stdout, "unwrap")
+    note = run(t, "doctor", status=None, stderr=None).stdout.decode()
+    note = " ".join(note.split())
+    check(f"not recorded, because plugins, extensions and the administrator have files that wrap does not change: fs (~/{cache}/2.0.0/.mcp.json), "
+          f"web (~/{cache}/2.0.0/.mcp.json), inline (~/{cache}/2.0.0/.claude-plugin/plugin.json), maps (~/.gemini/" in note, note)
+    for args in ("wrap", "maps"), ("unwrap", "fs"):
+        r = run(t, *args, status=3, stderr=None)
+        check(f"server '{args[1]}' is in a file that is not changed".encode() in r.stderr, f"{r.stderr!r}")
+    managed = config(t, "etc/claude-code/managed-mcp.json", TEXT)
+    for path, why in (plugin, "a plugin or an extension has this file"), (managed, "it is a file of the administrator"):
+        r = run(t, "wrap", "--file", path, status=3, stderr=None)
+        check(why.encode() in r.stderr, f"{r.stderr!r}")
+    eq(states(run(t, "wrap", "--list", "--json", "--file", managed)), {"a": "managed"}, "of the administrator")
+    eq({p: p.read_text() for p in texts}, texts, "the files of plugins")
+    check("proxy" in own.read_text(), "the user's own file")
+
+
+@case("a plugin's file is not changed from its own directory either, nor is it an error that it is broken")
+def _(t):
+    plugin = config(t, ".claude/plugins/cache/market/notes/1.0.0/.mcp.json", '{"fs": {"command": "server-fs"}, "own": {"command": "mcp-interposer", "args": ["mcp"]}}')
+    text = plugin.read_text()
+    for args, status in ([], 0), (["--file", ".mcp.json"], 3):
+        run(t, "wrap", *args, status=status, cwd=plugin.parent, stderr=None)
+        eq(plugin.read_text(), text, f"the file after wrap {args}")
+    config(t, ".claude/plugins/installed_plugins.json", json.dumps({"plugins": {"notes@market": [{"installPath": str(plugin.parent)}]}}))
+    by_variable = {"CLAUDE_CONFIG_DIR": f"{t.home}/.claude//"}
+    eq(len(states(run(t, "wrap", "--list", "--json", env=by_variable, stderr=None))), 2, "servers, by a directory with a slash at its end")
+    note = run(t, "doctor", status=None, stderr=None).stdout.decode()
+    check("fs (" in note and "own (" not in note, note)
+    plugin.write_text("{")
+    r = run(t, "wrap", stderr=None)
+    check(b"cannot parse the file" in r.stderr, f"{r.stderr!r}")
+    run(t, "wrap", "--file", plugin, status=3, stderr=None)
+    plugin.write_text('{"fs": {"command": "mcp-interposer", "args": ["proxy", "--", "server-fs"]}}')
+    row = json.loads(run(t, "wrap", "--list", "--json").stdout)
+    check(row["state"] == "wrapped" and row["why"].startswith("a plugin"), f"wrapped by its author: {row}")
+    there = config(t, "one/.mcp.json", '{"mcpServers": {"fs": {"command": "sh"}}}')
+    run(t, "wrap", cwd=there.parent, stderr=None)
+    r = run(t, "unwrap", "fs", status=3, stderr=None)
+    check(b"to change it, add --all" in r.stderr, f"{r.stderr!r}")
+    plugin.write_text("{")
+    check("correct the file" not in run(t, "doctor", status=None, stderr=None).stdout.decode(), "doctor on a file of a plugin")
+
+
+@case("a plugin's .mcp.json in its own repository has the servers at the top level")
+def _(t):
+    text = '{\n  "fs": {\n    "command": "server-fs"\n  }\n}\n'
+    path = config(t, "project/.mcp.json", text)
+    run(t, "wrap")
+    eq(json.loads(path.read_text())["fs"]["args"][:3], ["proxy", "--name", "fs"], "the arguments")
+    run(t, "unwrap")
+    eq(path.read_text(), text, "the file")
+    other = config(t, "project/other.json", text)
+    r = run(t, "wrap", "--file", other, status=3, stderr=None)
+    check(b"no MCP servers found" in r.stderr, "in a file of another name")
+
+
+@case("a devcontainer.json gets the plain name of the program and no path of this machine, because its servers run in the container")
+def _(t):
+    far = t.home / ".nvm/bin"
+    config(t, far / "server-a", "#!/bin/sh\n").chmod(0o755)
+    text = '{"customizations": {"vscode": {"mcp": {"servers": {"a": {"command": "server-a", "args": []}}}}}}'
+    path = config(t, "project/.devcontainer/node/devcontainer.json", text)
+    env = {"PATH": f"{far}:{BARE}", "MCP_INTERPOSER_VAULT": str(t.tmp / "by-environment")}
+    r = run(t, "wrap", env=env)
+    server = json.loads(path.read_text())["customizations"]["vscode"]["mcp"]["servers"]["a"]
+    eq(server, {"command": "mcp-interposer", "args": ["proxy", "--name", "a", "--", "server-a"]}, "the server")
+    check(f"The servers of {path} are started in a container: install mcp-interposer there." in " ".join(r.stdout.decode().split()), f"{r.stdout!r}")
+    r = run(t, "doctor", status=None, stderr=None)
+    check(b"does not exist" not in r.stdout, f"doctor looks for the programs here: {r.stdout!r}")
+    wrapped = path.read_text().replace('"mcp-interposer"', '"/in/the/container/mcp-interposer"')
+    path.write_text(wrapped)
+    run(t, "wrap", env=env)
+    eq(path.read_text(), wrapped, "a path of the container")
+    path.write_text(wrapped.replace("/in/the/container/", ""))
+    run(t, "unwrap", env=env)
+    eq(path.read_text(), text, "the file")
+    r = run(t, "wrap", env={**env, "MCP_INTERPOSER_COMMAND": "npx -y mcp-interposer@1.2.3"})
+    server = json.loads(path.read_text())["customizations"]["vscode"]["mcp"]["servers"]["a"]
+    eq((server["command"], server["args"][:2]), ("npx", ["-y", "mcp-interposer@1.2.3"]), "by a package runner")
+    check("started in a container: install npx there." in " ".join(r.stdout.decode().split()), f"{r.stdout!r}")
+
+
+@case("Crush's crushrc is a script: wrap says what to do by hand")
+def _(t):
+    path = config(t, ".config/crush/crushrc", "# none\n")
+    run(t, "wrap", "--list")
+    path.write_text("mcp add files npx -y files\n")
+    for args, status in (["wrap", "--list"], 0), (["wrap"], 0), (["wrap", "--file", path], 3), (["unwrap", "--file", path], 3):
+        r = run(t, *args, status=status, stderr=None)
+        check(b"crushrc: it is a shell script, which is not read or changed: put `mcp-interposer proxy --` before the command of each `mcp add`"
+              in r.stderr, f"{args}: {r.stderr!r}")
+    run(t, "unwrap")
+    eq(path.read_text(), "mcp add files npx -y files\n", "the file")
+    path.write_text("# mcp add x\n\n  mcp add files mcp-interposer proxy -- npx -y files")
+    run(t, "wrap")
 
 
 @case("wrap --remote: every URL of the corpus becomes a command, and unwrap restores the bytes")
@@ -778,19 +1053,22 @@ def _(t):
     urls = remotes()
     r = run(t, "wrap", "--remote", stderr=None)
     warned = r.stderr.decode().splitlines()
-    check(len(warned) == 1 and "server 'remote' is not changed: it has login settings" in warned[0], f"{warned}")
+    refused = {"my_http_server": "it has login settings", "table of headers": "its `headers` are not in braces", "remote": "it has login settings",
+               "signed": "it has login settings", "login": "it has login settings", "stream": "OpenClaw has no `transport` for a command"}
+    eq({name for name, why in refused.items() if any(f"server '{name}' is not changed: {why}" in line for line in warned)}, set(refused), "refused")
+    eq(len(warned), len(refused), f"warnings {warned}")
     check(b"wrap --remote connects" not in r.stdout, f"{r.stdout!r}")
     run(t, "wrap", *named)
     check(len(urls) >= 9, f"only {urls}")
-    eq(remotes(), [("codex", "remote")], "what is left")
+    eq({name for _, name in remotes()}, set(refused), "what is left")
     for path, old in files.items():
         if parse(path, old) is None:
             continue
         before = {name: s for name, s in servers_of(parse(path, old)) if "command" not in s and "cmd" not in s}
         after = dict(servers_of(parse(path, path.read_bytes())))
         for name, server in before.items():
-            url = next((server[k] for k in ("url", "serverUrl", "httpUrl", "uri") if k in server), None)
-            if url is None or "bearer_token_env_var" in server:
+            url = next((server[k] for k in ("url", "serverUrl", "httpUrl", "baseUrl", "uri") if k in server), None)
+            if url is None or name in refused:
                 continue
             now = after[name]
             words = now["command"] if isinstance(now.get("command"), list) else now["args"]
@@ -798,10 +1076,11 @@ def _(t):
             eq(words[:2] + words[3:4], ["npx", "-y", url], f"{path.name}: {name}")
             for header in server.get("headers", {}).items():
                 check(": ".join(header) in words, f"{path.name}: {name} has no header {header}")
-            gone = {"url", "serverUrl", "httpUrl", "uri", "headers", "type"}
-            eq({k: v for k, v in now.items() if k not in {"command", "cmd", "args", "type", "environment"}},
+            gone = {"url", "serverUrl", "httpUrl", "baseUrl", "uri", "headers", "type", "transport"}
+            eq({k: v for k, v in now.items() if k not in {"command", "cmd", "args", "type", "transport", "environment"}},
                {k: v for k, v in json.loads(json.dumps(server)).items() if k not in gone}, f"the rest of {name}")
-            eq(now.get("type"), {"remote": "local"}.get(server["type"], "stdio") if "type" in server else None, "type")
+            for key in "type", "transport":
+                eq(now.get(key), {"remote": "local"}.get(server[key], "stdio") if key in server else None, key)
     run(t, "unwrap")
     run(t, "unwrap", *named)
     for path, old in files.items():

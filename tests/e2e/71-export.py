@@ -183,8 +183,24 @@ def _(t):
     eq(attributes(by_name["tools/call slow"])["error.type"], "cancelled", "a cancelled call")
     eq(attributes(by_name["sampling/createMessage"])["error.type"], "-1", "the server's request")
     a = attributes(by_name["tools/call late"])
-    eq((a["error.type"], a["rpc.response.status_code"]), ("timeout", "-32001"), "a passed deadline")
+    eq((a["error.type"], a.get("rpc.response.status_code")), ("timeout", None), "a passed deadline: no side has sent the code")
     eq(export(t, "otlp").splitlines(), lines, "the same again")
+    check(not any("gen_ai.tool.call" in k or "gen_ai.prompt.variable" in k for s in scope["spans"] for k in attributes(s)), "contents")
+    full = [attributes(s) for line in export(t, "otlp", "--content").splitlines()
+            for s in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    asked = {k: json.loads(b)["params"].get("arguments") for k, b in t.rows("SELECT seq, body FROM messages WHERE kind = 'request' AND method = 'tools/call'")}
+    eq({int(a["mcp_interposer.seq"]): json.loads(a["gen_ai.tool.call.arguments"]) for a in full if "gen_ai.tool.call.arguments" in a},
+       {k: v for k, v in asked.items() if v is not None}, "arguments")
+    got = {int(a["mcp_interposer.seq"]): json.loads(a["gen_ai.tool.call.result"]) for a in full if "gen_ai.tool.call.result" in a}
+    eq(got, {k: json.loads(b)["result"] for k, b in t.rows(
+        "SELECT r.seq, m.body FROM messages r JOIN messages m ON m.request_seq = r.seq AND m.kind = 'result' WHERE r.method = 'tools/call'")}, "results")
+    check(len(got) > 1, "no result")
+    export(t, "csv", "--content", status=2)
+    noted = [s for line in export(t, "otlp", "--notifications").splitlines() for s in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    names = sorted(s["name"] for s in noted if "mcp_interposer.status" not in attributes(s))
+    eq(names, sorted(m.decode() for (m,) in t.rows("SELECT method FROM messages WHERE kind = 'notification' AND origin = 'peer' AND method <> 'notifications/progress'")), "names")
+    check("notifications/initialized" in names and len(noted) == len(scope["spans"]) + len(names), names)
+    check(all(s["startTimeUnixNano"] == s["endTimeUnixNano"] for s in noted if s["name"] in names), "how long a notification lasts")
 
 
 @case("otlp: a line for a thousand spans", limit=120)

@@ -56,7 +56,7 @@ def _(t):
         "-y", "mcp-interposer@1.2.3", "proxy", "--name", "b", "--original", "no args", "--", "python3"]}, "b")
     entry = servers(file)["files"]
     r = subprocess.run([entry["command"], *entry["args"]], stdout=subprocess.PIPE, input=lib.request(1, "tools/list") + b"\n",
-                       timeout=30 * lib.PATIENCE, env={"HOME": str(t.home), "PATH": path})
+                       timeout=30 * lib.PATIENCE, env={"HOME": str(t.home), "PATH": path, "MCP_INTERPOSER_GRACE": "30s"})
     check(r.returncode == 0 and len(json.loads(r.stdout)["result"]["tools"]) > 0, f"the client's answer: {r}")
     for command in (NPX, None):     # by npx, and by an installed program
         rows = [json.loads(line) for line in run(t, "wrap", "--list", "--json", command=command, path=path).stdout.splitlines()]

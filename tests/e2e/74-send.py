@@ -492,7 +492,8 @@ def typed(t, *lines):
             except OSError:     # it has ended
                 break
             if said.endswith(b"Its value: "):
-                os.write(master, left.pop(0).encode() + b"\n")
+                line = left.pop(0)
+                os.write(master, (line if isinstance(line, bytes) else line.encode()) + b"\n")
             elif said.endswith(b"[y/N] "):
                 os.write(master, b"y\n")
         os.close(master)
@@ -515,6 +516,14 @@ def _(t):
     s = Sent(t, "--seq", 4, "--session", 2, server=False, run=typed(t, secret, ""))
     eq(s.asked, [], "nothing is started")
     check("the secret at /arguments/token was not recorded" in s.out and "the secret at /arguments/key" not in s.out, s.out)
+    s = Sent(t, "--seq", 4, "--session", 2, "--set", "/arguments/token=mine", server=False, run=typed(t, "x" * 4094))
+    eq(s.last()["arguments"]["key"], "x" * 4094, "the longest line")
+    for line, said in (("x" * 5000, "it has more than the 4094 bytes that can be typed"), (b"\xff\xfe", "the value is not UTF-8 text")):
+        s = Sent(t, "--seq", 4, "--session", 2, server=False, run=typed(t, line), status=2)
+        eq(s.asked, [], "nothing is started")
+        out = " ".join(s.out.split())
+        check(f"what was typed cannot be sent: {said}" in out and "give it with --set /arguments/key=VALUE" in out, out)
+        check("--set: " not in out, out)
 
 
 @case("--edit: an empty or unchanged file is not sent; a syntax error is reported; a redacted secret must still be given")

@@ -169,12 +169,37 @@ HOSTILE = {
 @case("a hostile schema delays no message: what exceeds a limit is not checked, also with reject, and noted once")
 def _(t):
     p = listed(t.proxy("--check-arguments", "reject", "--timeout", "20s").initialize(),
-               [{"name": name, "inputSchema": schema} for name, schema in HOSTILE.items()])
+               [{"name": name, "inputSchema": {"type": "object", **schema}} for name, schema in HOSTILE.items()])
     for again in (1, 2):
         for i, name in enumerate(HOSTILE):
             passes(p, 10 * again + i, name, {"x": ["a" * 1000 + "!b"] * 100})
     eq(set(findings(t)), {"tools/call schema-not-checked"}, "findings")
     check(len(findings(t)) <= len(HOSTILE), "noted once for each tool")
+    p.end()
+
+
+UNCHECKED = {
+    "old": ({"$schema": "http://json-schema.org/draft-03/schema#"}, "the dialect is not supported: "
+            '"http://json-schema.org/draft-03/schema#"'),
+    "remote": ({"properties": {"x": {"$ref": "https://example.com/x.json"}}}, "the schema refers to what it does not contain, and nothing"
+               ' is fetched: "https://example.com/x.json"'),
+    "pattern": ({"properties": {"x": {"pattern": "("}}}, 'the pattern is invalid or not supported: "("'),
+}
+
+
+@case("what a schema says in a way that cannot be checked is noted once for each tool, with the reason; the rest is checked")
+def _(t):
+    p = listed(t.proxy("--check-arguments", "reject").initialize(),
+               [{"name": name, "inputSchema": {"type": "object", "maxProperties": 1, **schema}}
+                for name, (schema, _) in UNCHECKED.items()])
+    for again in (1, 2):
+        for i, name in enumerate(UNCHECKED):
+            passes(p, 10 * again + i, name, {"x": "a"})
+    refused(p, 30, "remote", {"x": 1, "y": 2}, "invalid-arguments", pointer="", reason="must have at most 1 members, has 2")
+    passes(p, 31, "old", {"x": 1, "y": 2})
+    eq(sorted(findings(t)), ["tools/call invalid-arguments"] + ["tools/call schema-not-checked"] * len(UNCHECKED), "findings")
+    for name, (_, reason) in UNCHECKED.items():
+        check(f"{name}: {reason}" in p.stderr().decode(), f"no reason for {name} on stderr")
     p.end()
 
 

@@ -177,6 +177,10 @@ def _(t):
     done = t.run("check", "--vault", t.vault, "--ignore", "error")
     eq(done.returncode, 2, "a severity is no name")
     check(b"unknown finding 'error'" in done.stderr, done.stderr)
+    config = t.tmp / "config.ini"
+    config.write_text("[check]\nignore =\n")
+    done = t.run("check", "--vault", t.vault, "--config", config)
+    check(done.returncode == 1 and b"ignore" not in done.stderr, done)
 
 
 @case("several recordings, none, and an invalid one")

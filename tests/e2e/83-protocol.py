@@ -91,6 +91,37 @@ def _(t):
        + [("notifications/message", "refused")], "notifications of the server")
 
 
+@case("2026-07-28: what came before decides, live and in check, and any result names the server")
+def _(t):
+    info = {"io.modelcontextprotocol/serverInfo": {"name": "modern", "version": "3"}}
+    p = t.proxy()
+    through(p, request(1, "tools/call", {"_meta": MODERN, "name": "x"}),
+            result(1, {"resultType": "input_required", "requestState": "s", "_meta": info}))
+    through(p, request(2, "tools/call", {"_meta": MODERN, "name": "x", "requestState": "s"}), error(2, -32021))
+    p.client.send(note("notifications/cancelled", {"requestId": "2"}))
+    p.server.expect(note("notifications/cancelled", {"requestId": "2"}))
+    through(p, request(3, "tools/call", {"_meta": MODERN, "name": "y", "requestState": "s"}),
+            result(3, {"resultType": "task", "taskId": "t"}))
+    p.end()
+    names = ["missing-error-data", "stray-cancellation", "bad-retry", "undeclared-capability,invalid-task"]
+    eq(found(t), names, "findings")
+    eq(t.rows("SELECT server_name, server_version FROM sessions"), [(b"modern", b"3")], "the server")
+    done = t.run("check", "--vault", t.vault, "--json")
+    (recording,) = json.loads(done.stdout)["recordings"]
+    eq([f["finding"] for f in recording["findings"]], ",".join(names).split(","), "findings of check")
+    check("`taskId`" not in done.stdout.decode() and "`createdAt`" in done.stdout.decode(), "the member that is missing")
+
+
+@case("--validate protocol: an invalid _meta of 2026-07-28 is rejected")
+def _(t):
+    p = t.proxy("--validate", "protocol")
+    p.client.send(request(1, "tools/list", {"_meta": {**MODERN, "traceparent": "00-1"}}))
+    got = p.client.recv_json()["error"]
+    eq((got["code"], got["data"]["cause"]), (-32602, "invalid-meta"), f"{got}")
+    check("traceparent" in got["message"], got["message"])
+    p.end()
+
+
 @case("--validate wire, the default: the same messages are forwarded, with findings")
 def _(t):
     p = t.proxy().initialize("2025-11-25")

@@ -47,7 +47,7 @@ def verify(t, *args, vault=None, status=None):
 
 
 def copy(t):
-    lib.settle()
+    lib.recorders_ended(t.vault)
     to = t.tmp / "copy"
     shutil.rmtree(to, ignore_errors=True)
     db = sqlite3.connect(t.vault / "interposer.db")
@@ -320,7 +320,7 @@ def _(t):
     def said(*args):
         text = " ".join(t.run("audit", "verify", "--vault", t.vault, *args).stdout.decode().split())
         return re.search("not compared: (.*) verdict: (.*)", text).groups()
-    rest = "the tables running, escalations, shipped and ship_targets, Logs/, Escalations/, Search/"
+    rest = "the tables running, operations, escalations, shipped and ship_targets, Logs/, Escalations/, Search/"
     session(t)
     eq(said()[0], rest, "without a key")
     own = key(t)

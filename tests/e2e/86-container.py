@@ -74,6 +74,7 @@ def _(t):
     for i in range(50):
         p.round(f"r{i}")
     eq(p.own_lines("(warn|error)"), [], "warnings")
+    lib.wait_until(lambda: has_rows(t, 3 + 100), 10, "the rows are not stored")
     p.end()
     eq(stored(t), 3 + 100, "rows")
     eq(t.rows("SELECT end_reason FROM sessions"), [(b"client-closed",)], "end of the session")
@@ -83,6 +84,7 @@ def _(t):
 def _(t):
     p = container(t, "--name", "x").initialize()
     p.round()
+    lib.wait_until(lambda: has_rows(t, 5), 10, "the rows are not stored")     # process 1 waits 4 s for its recorder, and no longer
     os.kill(first(p), signal.SIGTERM)
     p.server.expect_eof()
     p.server.exit(0)
@@ -103,6 +105,7 @@ def _(t):
         p.server.send(lib.result(f"big{i}"))
         p.client.expect(lib.result(f"big{i}"), seconds=60)
     eq([x for x in p.own_lines("(warn|error)") if "large message" not in x], [], "warnings")
+    lib.wait_until(lambda: has_rows(t, 6), 10, "the rows are not stored")
     p.end()
     eq(stored(t), 6, "rows")
     eq(t.rows("SELECT count(*) FROM messages WHERE size > 24 << 20"), [(3,)], "large messages")
@@ -118,6 +121,7 @@ def _(t):
     p.server.send(lib.result("big"))
     p.client.expect(lib.result("big"), seconds=60)
     lib.wait_until(lambda: any("the body of a message was not recorded" in x for x in p.own_lines("warn")), 5, "a warning")
+    lib.wait_until(lambda: has_rows(t, 2), 10, "the rows are not stored")
     p.end()
     eq(stored(t), 2, "rows")
     (row,) = t.messages("kind = 'request'")
@@ -130,6 +134,7 @@ def _(t):
     p.round()
     lines = p.own_lines("(warn|error)")
     check(len(lines) == 1 and "/dev/shm" in lines[0], lines)
+    lib.wait_until(lambda: has_rows(t, 5), 10, "the rows are not stored")
     p.end()
     eq(stored(t), 5, "rows")
     r = subprocess.run([*UNSHARE, "sh", "-c", PREPARE, "sh", str(t.vault), "none", lib.PROGRAM, "doctor", "--json", "--vault", str(t.vault)],
@@ -214,7 +219,8 @@ def _(t):
     os.kill(first(p), signal.SIGKILL)
     p.wait()
     p.client.expect_eof()
-    eq(t.rows("SELECT end_reason FROM sessions"), [(None,)], "nothing has ended it yet")
+    # The kernel kills one process after the other: its own recorder may see the proxy's death before it is killed itself.
+    check(t.rows("SELECT end_reason FROM sessions")[0][0] in (None, b"killed"), "nobody else ends it")
     q = container(t, "--name", "y").initialize()
     lib.wait_until(lambda: t.rows("SELECT end_reason FROM sessions WHERE name = 'x'") == [(b"killed",)], 10, "it is ended")
     q.end()
@@ -257,9 +263,12 @@ def _(t):
         eq(p.client.recv_json()["id"], i, "id of an answer")
     lines = p.own_lines("(warn|error)")
     check(len(lines) == 1 and "/dev/shm" in lines[0], lines)
-    live = subprocess.run(in_empty_root(t, lib.PROGRAM, "sessions", "--live", "--vault", str(t.vault)), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, env=t.environ(), timeout=60)
-    check(live.returncode == 0 and b" live" in live.stdout, live)
+
+    def live():     # the journal has no name here: commands see what is stored
+        r = subprocess.run(in_empty_root(t, lib.PROGRAM, "sessions", "--live", "--vault", str(t.vault)), stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, env=t.environ(), timeout=60)
+        return r.returncode == 0 and b" live" in r.stdout
+    lib.wait_until(live, 10, "sessions --live does not show it")
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
     eq(stored(t), 6, "rows")

@@ -73,7 +73,7 @@ def _(t):
         x.join()
     for p in new:
         p.end()
-        eq(p.own_lines("(warn|error)"), [], "warnings and errors")
+        eq(p.complaints(), [], "warnings and errors")
     sound(t)
     for name in ("old", "new0", "new1"):
         whole(t, name, CALLS)
@@ -103,7 +103,7 @@ def _(t):
         x.join()
     for p in proxies:
         p.end()
-        eq(p.own_lines("(warn|error)"), [], "warnings and errors")
+        eq(p.complaints(), [], "warnings and errors")
     sound(t)
     for name in names:
         whole(t, name, CALLS)

@@ -7,9 +7,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import stat
 import subprocess
+import time
 
 import lib
 from lib import Skip, case, check, eq, wait_until
@@ -203,7 +205,7 @@ def _(t):
     checkpoint(t, "--anchor", file)
     eq(file.read_text(), first, "the same again")
     copy = t.tmp / "copy"
-    lib.settle()
+    lib.recorders_ended(t.vault)
     shutil.copytree(t.vault, copy)
     session(t)
     second = checkpoint(t, "--anchor", file)
@@ -360,6 +362,23 @@ def _(t):
     lib.settle()
     eq(running(t), [], "processes without a key")
     eq(len(t.rows("SELECT 1 FROM checkpoints")), n, "checkpoints without a key")
+
+
+@case("the end of a session that the recorder stores after the proxy has exited is signed when it is stored")
+def _(t):
+    new_key(t)
+    p = t.proxy().initialize()
+    recorder = p.recorder()
+    wait_until(lambda: len(t.messages()) == 3, 10, "the session is in the vault")
+    os.kill(recorder, signal.SIGSTOP)
+    p.round()
+    p.end()
+    for _ in range(20):     # it must not sign meanwhile
+        check(running(t) == [], "a process signs before the end is stored")
+        time.sleep(0.05)
+    os.kill(recorder, signal.SIGCONT)
+    notes = wait_until(lambda: t.rows("SELECT note FROM checkpoints"), 20, "the session is signed")
+    eq([read(note.decode())[1] for note, in notes], [4], "leaves: with the seal of the session")
 
 
 @case("doctor: a key that others can read, sessions that are not signed, and an anchor that is behind")

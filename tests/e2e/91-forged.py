@@ -31,7 +31,8 @@ def recorded(t):
 
 
 def quiet(t):
-    """Waits until no process uses the vault: at the end of a session, another one signs it."""
+    """Waits until no process uses the vault: at the end of a session, another one signs it. The command line of a recorder does
+    not have the vault."""
     def used():
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
@@ -40,7 +41,7 @@ def quiet(t):
             except OSError:
                 continue
         return False
-    lib.settle()
+    lib.recorders_ended(t.vault)
     wait_until(lambda: not used(), 20, "the end of all processes of the vault")
 
 

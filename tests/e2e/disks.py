@@ -36,6 +36,12 @@ def mount(t, size, name="disk"):
     return folder
 
 
+def remount(folder, how):
+    """"ro" once no process has a file of it open for writing: a recorder may exit after its proxy."""
+    lib.wait_until(lambda: subprocess.run(["mount", "-o", f"remount,{how}", folder], stderr=subprocess.DEVNULL).returncode == 0,
+                   10, f"no process to have a file of {folder} open for writing")
+
+
 def fill(folder):
     """Use up every byte of it, after what was forwarded before is stored: a recorder that is late meets the full disk
     earlier than its case means, while it still makes the database."""

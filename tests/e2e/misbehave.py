@@ -373,7 +373,7 @@ def escalations(vault):
     out = []
     folder = vault / "Escalations"
     for path in sorted(folder.iterdir()) if folder.exists() else []:
-        m = re.fullmatch(r"\d{4}-?\d\d-?\d\dT[0-9:.-]+Z-(hang|timeout|crash-loop|crash|auth|record-error)-.+\.md", path.name)
+        m = re.fullmatch(r"\d{4}-?\d\d-?\d\dT[0-9:.-]+Z-(hang|timeout|crash-loop|crash|auth|record-error|repeat|no-progress)-.+\.md", path.name)
         check(m, lambda: f"the name of an escalation: {path.name}")
         eq(path.stat().st_mode & 0o777, 0o600, f"mode of {path.name}")
         out.append((m.group(1), path.read_text()))

@@ -29,9 +29,9 @@ START = 1795256137000000
 EVIL = "a\033]0;owned\007\033[2J\u202eb\u009b31m日本\u0301\u0301\u0301\u0301\u0301\U0001f600\ufeff\t\n\\"
 SIZES = [(1, 1), (2, 3), (24, 6), (30, 5), (60, 16), (69, 20), (80, 24), (131, 40), (132, 24), (200, 60)]
 # ^C, ^\ and ^Z end or stop the program by a signal, which is not what is tried.
-KEYS = [k.encode() for k in "jkhlgGzofFmnNxXS?+-=[]ypYeEcdrRv|B;: c/ooSqQxcq!D"] + [
+KEYS = [k.encode() for k in "jkhlgGzofFmnNxXS?+-=[]ypYeEcdrRv|B;: c/ooSqQxcq!DJKLLt&<>bF15o"] + [
     b"\r", b"\r", b"\r", b"\t", b"\033", b"\033", b"\x7f", b" ", b"\x0c", b"\x02", b"\x06", b"\x15", b"\x0b", b"\x17", b"\0",
-    b"\033OA", b"\033OB", b"\033OC", b"\033OD", b"\033[5~", b"\033[6~", b"\033OH", b"\033OF", b"\033[3~", b"\033[Z",
+    b"\033OA", b"\033OB", b"\033OC", b"\033OD", b"\033OP", b"\033OR", b"\033OS", b"\033[15~", b"\x12", b"\033[5~", b"\033[6~", b"\033OH", b"\033OF", b"\033[3~", b"\033[Z",
     b"\033[1;5A", b"\033[?64;1;2c", b"\033]11;rgb:00/00/00\033\\", b"\033[", b"\033O", b"\033P", b"\xff", b"\xc3", "é日\U0001f600".encode(),
     b"\033[200~pasted q\rQ\033[201~", b"\033[200~", b"\033[201~"]
 TEXTS = [b"tool:*", b"status:error", b"status:failed", b"took:1s", b"method:tools/call one", b"y", b"y", b"status:", b"'open", b"server1", b"kind:stderr x", b"content", b"is:odd", b"\x15", b"x" * 300, b"1", b"last"]

@@ -29,9 +29,8 @@ def record(t, script, *options, end=0, **more):
         here.send(line[1:])
         eq(json.loads(there.recv()), json.loads(line[1:]), "a line on its way")
     if end is not None:
-        recorders = [pid for pid, name in p.children().items() if name == "mcp-recorder"]
         p.end(end)
-        lib.wait_until(lambda: not any(map(lib.alive, recorders)), 5, "the recorder has closed the vault")
+        lib.recorders_ended(more.get("vault") or t.vault)
     return t.rows("SELECT uid FROM sessions ORDER BY id DESC LIMIT 1", vault=more.get("vault"))[0][0].decode()
 
 

@@ -5,7 +5,7 @@ import form
 
 KEY = {"sessions": "id", "messages": "id", "events": "id", "running": "session_id", "journals": "session_id", "leaves": "n",
        "checkpoints": "size", "replaced": "session_id record leaf", "escalations": "id", "shipped": "session_id target",
-       "ship_targets": "target", "calls": "id"}
+       "ship_targets": "target", "calls": "id", "operations": "id"}
 PLAIN = {"sessions": "id INTEGER, uid TEXT!, name TEXT!, command TEXT!, client_name TEXT, client_version TEXT, server_name TEXT, "
          "server_version TEXT, protocol_version TEXT, started_at_us INTEGER!, ended_at_us INTEGER, end_reason TEXT, exit_status INTEGER, "
          "pid INTEGER!, host TEXT!, record_level TEXT!, interposer_version TEXT!, redact_rules TEXT, salt BLOB, commitment BLOB, "
@@ -23,14 +23,16 @@ PLAIN = {"sessions": "id INTEGER, uid TEXT!, name TEXT!, command TEXT!, client_n
          "escalations": "id INTEGER, cause TEXT!, server TEXT!, tool TEXT, method TEXT, file TEXT!, first_at_us INTEGER!, "
          "last_at_us INTEGER!, count INTEGER!",
          "shipped": "target TEXT!, session_id INTEGER!, seq INTEGER!, event INTEGER!, complete INTEGER!, at_us INTEGER!",
-         "ship_targets": "target TEXT!, tried_at_us INTEGER!, sent_at_us INTEGER, leaves INTEGER!, error TEXT"}
+         "ship_targets": "target TEXT!, tried_at_us INTEGER!, sent_at_us INTEGER, leaves INTEGER!, error TEXT",
+         "operations": "id INTEGER, requests INTEGER!, asked INTEGER!, status TEXT!, closing_seq INTEGER, error_code INTEGER, "
+         "duration_us INTEGER, server_us INTEGER!, person_us INTEGER!, state TEXT!, since_us INTEGER!, key INTEGER"}
 # What version 4 has more: columns, and a table.
 MORE = {"sessions": ", cwd TEXT, tools_rule TEXT, calls INTEGER", "messages": ", revision TEXT"}
 CALLS = ("id INTEGER, closing_seq INTEGER, direction TEXT!, origin TEXT!, method TEXT, target TEXT, status TEXT!, error_code INTEGER, "
          "t_us INTEGER!, duration_us INTEGER, request_size INTEGER!, response_size INTEGER, revision TEXT, operation_seq INTEGER, "
          "result_tokens INTEGER")
 TABLES = {3: PLAIN, 4: {t: columns + MORE.get(t, "") for t, columns in PLAIN.items()} | {"calls": CALLS}}
-LATER = {"escalations", "shipped", "ship_targets"}      # a vault need not have them, and need not have the views
+LATER = {"operations", "escalations", "shipped", "ship_targets"}      # a vault need not have them, and need not have the views
 KEYED = ("replaced", "shipped")                         # WITHOUT ROWID
 INDEXES = {("events", "events_by_session"): (0, "c", ["session_id", "id"], "CREATE INDEX events_by_session ON events (session_id, id)"),
            ("sessions", "sqlite_autoindex_sessions_1"): (1, "u", ["uid"], None),

@@ -47,6 +47,7 @@ COMMANDS = {
     "sessions": (["sessions"], None, "all"),
     "show": (["show", "1"], None, "all"),
     "stats": (["stats"], None, "all"),
+    "cost": (["cost", "answer"], None, "all"),
     "search": (["search", "answer"], None, "all"),
     "tools": (["tools", "answer"], None, "all"),
     "check": (["check", "1", "--junit", "OUT/x", "--sarif", "OUT/s"], None, "all"),

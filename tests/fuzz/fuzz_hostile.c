@@ -304,6 +304,7 @@ enum form {
     VALUES,
     VALUE,
     FORMAT,
+    DIALECT,
     TRUE
 };
 
@@ -357,12 +358,22 @@ static const struct {
     {"properties", VALUE},
     {"anyOf", VALUE},
     {"type", VALUE},
+    {"$dynamicRef", REFERENCE},
+    {"$dynamicAnchor", REFERENCE},
+    {"unevaluatedProperties", SCHEMA},
+    {"unevaluatedItems", SCHEMA},
+    {"unevaluatedItems", SCHEMA},
+    {"$schema", DIALECT},
 };
 
 static void write_keyword(struct input *in, struct buf *b, int depth)
 {
     static const char *const formats[] = {"\"date-time\"", "\"uri\"",  "\"email\"",
                                           "\"uuid\"",      "\"date\"", "\"regex\""};
+    static const char *const dialects[] = {"http://json-schema.org/draft-04/schema#",
+                                           "http://json-schema.org/draft-07/schema",
+                                           "https://json-schema.org/draft/2019-09/schema",
+                                           "https://json-schema.org/draft/2020-12/schema", "x:"};
     unsigned w = below(in, MI_COUNT(words));
     buf_printf(b, "\"%s\":", words[w].word);
     switch (words[w].form) {
@@ -396,6 +407,9 @@ static void write_keyword(struct input *in, struct buf *b, int depth)
     case VALUE:
         write_any(in, b, depth);
         break;
+    case DIALECT:
+        buf_printf(b, "\"%s\"", dialects[below(in, MI_COUNT(dialects))]);
+        break;
     case FORMAT:
         buf_adds(b, formats[below(in, MI_COUNT(formats))]);
         break;
@@ -407,7 +421,14 @@ static void write_keyword(struct input *in, struct buf *b, int depth)
 static void write_schema(struct input *in, struct buf *b, int depth)
 {
     static const char *const small[] = {
-        "{}", "true", "false", "5", "{\"$ref\":\"#\"}", "{\"type\":\"string\"}"};
+        "{}",
+        "true",
+        "false",
+        "5",
+        "{\"$ref\":\"#\"}",
+        "{\"type\":\"string\"}",
+        "{\"$dynamicAnchor\":\"n\",\"anyOf\":[{\"$dynamicRef\":\"#n\"},{\"$ref\":\"#\"}]}",
+        "{\"unevaluatedProperties\":{\"$ref\":\"#\"},\"unevaluatedItems\":{\"$ref\":\"#\"}}"};
     if (depth > 8 || in->n == 0 || b->n > SCHEMA_TEXT_MAX || below(in, 6) == 0) {
         buf_adds(b, small[below(in, MI_COUNT(small))]);
         return;

@@ -72,14 +72,15 @@ static enum rpc_kind kind_of(const struct ref_json *r)
 
 static void read_id(struct json_value id)
 {
-    struct buf key = {0}, other = {0}, back = {0};
+    struct buf key = {0}, text = {0}, back = {0};
     rpc_id_key(&key, id);
     MUST(!key.failed && key.n > 0 && key.p[0] == (id.type == JSON_STRING ? 's' : 'n'));
-    (void)rpc_id_hash(buf_slice(&key));
-    if (rpc_id_other_type(&other, buf_slice(&key))) {
-        MUST(other.p[0] != key.p[0]);
-        MUST(rpc_id_other_type(&back, buf_slice(&other)));
-        MUST(slice_eq(buf_slice(&back), buf_slice(&key)));
+    struct rpc_id one = rpc_id_of(id, &text), other, again;
+    MUST(one.type == key.p[0] && slice_eq(one.text, (struct slice){key.p + 1, key.n - 1}));
+    MUST(one.hash == rpc_id_hash(buf_slice(&key)) && one.hash == rpc_id_hash_of(id));
+    if (rpc_id_other_type(&one, &other)) {
+        MUST(!rpc_id_eq(&one, &other));
+        MUST(rpc_id_other_type(&other, &again) && rpc_id_eq(&one, &again));
     }
     /* The key of a number, read as a number, has the same key. */
     if (id.type == JSON_NUMBER) {
@@ -88,7 +89,7 @@ static void read_id(struct json_value id)
         MUST(slice_eq(buf_slice(&back), buf_slice(&key)));
     }
     buf_close(&key);
-    buf_close(&other);
+    buf_close(&text);
     buf_close(&back);
 }
 

@@ -1,47 +1,101 @@
 #!/usr/bin/env python3
-"""Cases for judge.c, one a line on stdout, from Debian's json-schema-test-suite (draft7).
+"""Cases for judge.c, one a line on stdout.
 
-    cases.py            as they stand, with what each has to come out as
-    cases.py 2020       translated to 2020-12, with our own: ajv.mjs says how they come out
+    cases.py draft4|draft6|draft7   from Debian's json-schema-test-suite, with what each has to come out as
+    cases.py 2019|2020              the same from the copy in suite/
+    cases.py ajv                    draft-07 translated to 2020-12, with our own: ajv.mjs says how they come out
 
-A case that is left out stands in `skipped`, with the reason.
+Tests with documents that are not in the schema come twice: as they stand, where the judge also accepts that the result is
+unknown ("unknown": true), and with those documents in `$defs`. What comes out otherwise than the suite says stands in `differs`, with
+the reason.
 """
 import json
 import sys
 from pathlib import Path
+from urllib.parse import urljoin
 
-SUITE = Path("/usr/share/json-schema-test-suite/tests/draft7")
+HERE = Path(__file__).parent / "suite"
+DEBIAN = Path("/usr/share/json-schema-test-suite")
+HOST = "http://localhost:1234/"
 FORMATS = ["date-time", "date", "uri", "email", "uuid"]
-META = "http://json-schema.org/draft-07/schema#"
+META = {d: f"http://json-schema.org/draft-0{d[-1]}/schema#" for d in ("draft4", "draft6", "draft7")}
+FOLDER = {"2019": "draft2019-09", "2020": "draft2020-12"}
 
-remote = "it fetches a document: a tool's schema has to be whole"
-skipped = {
-    ("refRemote.json", None): remote,
-    ("definitions.json", None): remote,
-    ("ref.json", "remote ref, containing refs itself"): remote,
-    ("optional/ecmascript-regex.json", None): "PCRE2 takes \\Z, \\a, and its own classes for \\s \\d \\w",
-    ("optional/content.json", None): "contentEncoding and contentMediaType say what a string is, not what is valid",
+meta = "its dialect is defined by another document, or it refers to the definition of its dialect: nothing is fetched"
+formats = "formats are checked, as clients do, although 2020-12 makes them annotations"
+UNKNOWN, LEFT = "unknown", "left out"
+# (file, group or None): what comes out, why
+differs = {
+    ("ref.json", "remote ref, containing refs itself"): (UNKNOWN, meta),
+    ("definitions.json", None): (UNKNOWN, meta),
+    ("defs.json", None): (UNKNOWN, meta),
+    ("vocabulary.json", None): (UNKNOWN, meta),
+    ("optional/format-assertion.json", None): (UNKNOWN, meta),
+    ("optional/cross-draft.json", None): (UNKNOWN, "a schema of another dialect inside of this one is not checked"),
+    ("optional/content.json", None): (LEFT, "contentEncoding and contentMediaType say what a string is, not what is valid"),
+    ("optional/ecmascript-regex.json", "ECMA 262 regex non-compliance"): (LEFT, "the format regex is not checked"),
+    ("optional/format.json", None): (LEFT, "other formats than those of FORMATS are not checked"),
+    ("optional/zeroTerminatedFloats.json", None): (LEFT, "1.0 is an integer, as in all later drafts"),
+    ("format.json", None): (LEFT, formats),
 }
 
 
-def left_out(file, description):
-    """Is it left out? A whole file is by None."""
-    return any(f == file and d in (None, description) for f, d in skipped)
+def documents(draft):
+    """The remote documents by their address."""
+    root = HERE / "remotes" if draft in FOLDER else DEBIAN / "remotes"
+    found = {}
+    for path in sorted(root.rglob("*.json")):
+        name = str(path.relative_to(root))
+        if draft not in FOLDER or name.startswith(FOLDER[draft] + "/"):
+            found[HOST + name] = json.loads(path.read_text())
+    return found
 
 
-def groups():
-    files = sorted(p.name for p in SUITE.glob("*.json"))
-    files += ["optional/bignum.json", "optional/zeroTerminatedFloats.json", "optional/content.json",
-              "optional/ecmascript-regex.json"]
-    files += [f"optional/format/{f}.json" for f in FORMATS if (SUITE / f"optional/format/{f}.json").exists()]
+def groups(draft):
+    top = (HERE if draft in FOLDER else DEBIAN) / "tests" / FOLDER.get(draft, draft)
+    files = sorted(p.name for p in top.glob("*.json"))
+    files += sorted("optional/" + p.name for p in top.glob("optional/*.json"))
+    files += [f"optional/format/{f}.json" for f in FORMATS + ["unknown"]]
     for file in files:
-        for group in json.loads((SUITE / file).read_text()):
-            if not left_out(file, group["description"]):
+        if (top / file).exists():
+            for group in json.loads((top / file).read_text()):
                 yield file, group
 
 
-def emit(name, schema, data, valid):
-    print(json.dumps({"name": name, "schema": schema, "data": data, "valid": valid}, ensure_ascii=False))
+def whole(schema, draft):
+    """The schema with all remote documents in it."""
+    name = "$defs" if draft in FOLDER else "definitions"
+    word = "id" if draft == "draft4" else "$id"
+    more = {}
+    for address, document in documents(draft).items():
+        if isinstance(document, dict):
+            own = urljoin(address, document.get(word, ""))
+            document = {**document, word: own}
+            if own != address:
+                more["alias " + address] = {word: address, "$ref": own}
+        more[address] = document
+    return {**schema, name: {**schema.get(name, {}), **more}}
+
+
+def emit(name, schema, data, valid, unknown=False):
+    print(json.dumps({"name": name, "schema": schema, "unknown": unknown, "data": data, "valid": valid},
+                     ensure_ascii=False))
+
+
+def emit_suite(draft):
+    for file, group in groups(draft):
+        schema, name = group["schema"], f"{draft} {file}: {group['description']}"
+        verdict, _ = differs.get((file, group["description"]), differs.get((file, None), (None, None)))
+        if verdict == LEFT:
+            continue
+        if isinstance(schema, dict) and draft in META:
+            schema = {"$schema": META[draft], **schema}
+        remote = HOST in json.dumps(group) or file == "refRemote.json"
+        for test in group["tests"]:
+            title, data, valid = f"{name}: {test['description']}", test["data"], test["valid"]
+            emit(title, schema, data, valid, remote or verdict == UNKNOWN)
+            if remote and verdict != UNKNOWN:
+                emit(title + " (whole)", whole(schema, draft), data, valid)
 
 
 def translate(s):
@@ -99,27 +153,36 @@ OWN = [
     {"type": "object", "properties": {"a": {"$ref": "#"}}, "additionalProperties": False},
     {"anyOf": [{"$ref": "#/$defs/tree"}, {"type": "null"}],
      "$defs": {"tree": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/tree"}, {"type": "object"}]}}}},
+    {"anyOf": [{"properties": {"a": {"type": "integer"}}}, {"properties": {"b": True}}], "unevaluatedProperties": False},
+    {"oneOf": [{"required": ["a"], "properties": {"a": True}}, {"patternProperties": {"^x": True}, "required": ["y"]}],
+     "unevaluatedProperties": {"type": "integer"}},
+    {"if": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}, "then": {"properties": {"b": True}},
+     "else": {"additionalProperties": True}, "unevaluatedProperties": False},
+    {"not": {"not": {"properties": {"a": True}}}, "unevaluatedProperties": False},
+    {"allOf": [{"unevaluatedProperties": {"type": "integer"}}], "properties": {"a": True}, "unevaluatedProperties": False},
+    {"allOf": [{"properties": {"a": True}}, {"unevaluatedProperties": False}]},
+    {"dependentSchemas": {"a": {"properties": {"a": True}}}, "unevaluatedProperties": False},
+    {"anyOf": [{"prefixItems": [True]}, {"prefixItems": [True, {"type": "string"}]}], "unevaluatedItems": False},
+    {"allOf": [{"prefixItems": [True]}], "unevaluatedItems": {"type": "integer"}},
+    {"$dynamicAnchor": "node", "type": ["object", "integer", "string"], "properties": {"a": {"$dynamicRef": "#node"}},
+     "unevaluatedProperties": False},
 ]
 
 
-def main():
-    if sys.argv[1:] == ["2020"]:
-        for file, group in groups():
-            if "optional/" in file or file in ("ref.json",) and "draft" in json.dumps(group["schema"]):
-                continue
-            for test in group["tests"]:
-                emit(f"2020 {file}: {group['description']}: {test['description']}", translate(group["schema"]),
-                     test["data"], None)
-        for schema in OWN:
-            for value in VALUES:
-                emit(f"own: {json.dumps(schema)}: {json.dumps(value)}", schema, value, None)
-        return
-    for file, group in groups():
-        schema = group["schema"]
-        if isinstance(schema, dict):
-            schema = {"$schema": META, **schema}
+def emit_ajv():
+    for file, group in groups("draft7"):
+        remote = "http://" in json.dumps(group) and file != "id.json"
+        if "optional/" in file or file == "definitions.json" or remote:
+            continue
         for test in group["tests"]:
-            emit(f"draft7 {file}: {group['description']}: {test['description']}", schema, test["data"], test["valid"])
+            emit(f"2020 {file}: {group['description']}: {test['description']}", translate(group["schema"]),
+                 test["data"], None)
+    for schema in OWN:
+        for value in VALUES:
+            emit(f"own: {json.dumps(schema)}: {json.dumps(value)}", schema, value, None)
 
 
-main()
+if sys.argv[1] == "ajv":
+    emit_ajv()
+else:
+    emit_suite(sys.argv[1])

@@ -16,7 +16,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 const slowness = { asan: 4, valgrind: 10 }[process.env.TEST_UNDER] ?? 1;
 export const deadline = (ms) => 4 * ms * slowness;
 const START_MS = deadline(15_000); // for initialize: npx and Node start the server
-const REQUEST_MS = deadline(7_500); // for each other request the client makes
+const REQUEST_MS = deadline(30_000); // for each other request the client makes
 const UNTIL_MS = deadline(7_500); // for each thing a scenario waits for; the longest takes 11 s
 const CLOSE_MS = deadline(7_500); // for the exit of a server after the end of its stdin
 const COMMAND_MS = deadline(7_500); // for a command of the program

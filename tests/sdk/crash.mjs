@@ -20,7 +20,7 @@ async function everything(s) {
     await listed((c, o) => c.listTools(undefined, o), "tools"),
     await listed((c, o) => c.listResources(undefined, o), "resources"),
     await listed((c, o) => c.listPrompts(undefined, o), "prompts"),
-  ], [7, 1, 1]);
+  ], [9, 1, 1]);
   await echo(s, "hello");
   const read = await s.call("read", (c, o) => c.readResource({ uri: "note:///one" }, o));
   same("a resource", read?.contents[0].text, "one");
@@ -95,6 +95,20 @@ async function hung(s) {
   await everything(s);
 }
 
+const mails = async (s) => textOf(await s.tool("mails", {}));
+
+// A call times out, at the interposer or at the client itself, and is made again: refused once, then forwarded.
+async function repeated(s) {
+  await everything(s);
+  for (let i = 0; i < 2; i++) await s.tool("mail", { to: "a" });
+  same("mails after the refusal", await mails(s), "1");
+  await s.tool("mail", { to: "a" });
+  same("mails after the client insisted", await mails(s), "2");
+  await s.tool("mail", { to: "b" }, { timeout: 200 });
+  await s.tool("mail", { to: "b" });
+  same("mails after the client gave up, and was refused", await mails(s), "3");
+}
+
 const gone = (name) => ({ call: `${name} {}`, code: -32000, cause: "server-exited" });
 export const crash_cases = [
   { name: "a crash in the middle of a session", server, play: crashed, trouble: [gone("crash")], restarts: 1 },
@@ -110,10 +124,24 @@ export const crash_cases = [
   {
     name: "a hang and a crash behind npx",
     server: behindNpx,
-    interposer: ["--timeout", "tool:hang=700ms", "--on-hang", "kill-now"],
+    interposer: ["--timeout", "tool:hang=700ms,initialize=110s", "--on-hang", "kill-now"],
     play: behind,
     trouble: [{ call: "hang {}", code: -32001, cause: "hang" }, gone("crash")],
     restarts: 2,
+  },
+  {
+    name: "a call that may have run and is made again",
+    server,
+    interposer: ["--timeout", "tool:mail=1500ms", "--on-repeat", "refuse"],
+    play: repeated,
+    trouble: [
+      { call: 'mail {"to":"a"}', code: -32001, cause: "timeout" },
+      { call: 'mail {"to":"a"}', code: -32600, cause: "repeat-of-uncertain" },
+      { call: 'mail {"to":"a"}', code: -32001, cause: "timeout" },
+      { call: 'mail {"to":"b"}', code: -32001, cause: undefined },
+      { call: 'mail {"to":"b"}', code: -32600, cause: "repeat-of-uncertain" },
+    ],
+    restarts: 0,
   },
 ];
 

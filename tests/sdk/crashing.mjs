@@ -32,6 +32,9 @@ server.registerTool("slow", { annotations: { idempotentHint: true } }, async () 
 server.registerTool("hang", {}, () => {
   for (;;); // the event loop is blocked
 });
+let mails = 0;
+server.registerTool("mail", { inputSchema: { to: z.string() } }, () => (mails++, never()));
+server.registerTool("mails", { annotations: { readOnlyHint: true } }, () => text(`${mails}`));
 server.registerTool("say", {}, async () => {
   await server.server.sendLoggingMessage({ level: "info", data: "an info" });
   await server.server.sendLoggingMessage({ level: "error", data: "an error" });

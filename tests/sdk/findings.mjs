@@ -34,7 +34,9 @@ export const TRUE = [
     from: "client",
     finding: "invalid-params",
     why: "The SDK's client sends the params that it is given, without checking them.",
-    is: (m) => Object.entries(REQUIRED[m.method] ?? {}).some(([name, type]) => !isOf(type, m.params?.[name])),
+    is: (m) =>
+      Object.entries(REQUIRED[m.method] ?? {}).some(([name, type]) => !isOf(type, m.params?.[name])) ||
+      (m.method === "logging/setLevel" && !LEVELS.includes(m.params?.level)),
   },
   {
     from: "client",
@@ -50,6 +52,7 @@ export const TRUE = [
   },
 ];
 
+const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 const NEEDS = { tools: "tools", resources: "resources", prompts: "prompts", completion: "completions", logging: "logging" };
 const REQUIRED = {
   "tools/call": { name: "string", arguments: "object?" },

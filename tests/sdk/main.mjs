@@ -18,9 +18,10 @@ import { memory_cases } from "./memory.mjs";
 import { checkServer } from "./recordings.mjs";
 import { checkRemote } from "./remote.mjs";
 import { checkReplay, sameRecording } from "./replay.mjs";
+import { checkRule } from "./rule.mjs";
 import { checkSend } from "./sending.mjs";
 import { Normaliser, difference, render } from "./transcript.mjs";
-import { Vault, checkInvocations, checkLog, checkRecord, outcomes, same } from "./vault.mjs";
+import { Vault, checkInvocations, checkLog, checkOperations, checkRecord, outcomes, same } from "./vault.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const interposer = resolve(process.env.MCP_INTERPOSER ?? join(here, "../../build/mcp-interposer"));
@@ -182,6 +183,7 @@ async function sdkCase(one, n) {
       record = await checkRecord(vault, one.name, interposed);
     });
     await test(`${one.name}: invocations`, () => checkInvocations(vault, record ?? fail("there is no record to look at")));
+    await test(`${one.name}: operations`, () => checkOperations(vault, record ?? fail("there is no record to look at")));
     await test(`${one.name}: log directory`, () => checkLog(vault, record ?? fail("there is no record to look at")));
     const replayed = await replay(one, n, interposed);
     await checkReplay({ one, interposed, replayed, vault, again: replays, test });
@@ -199,7 +201,7 @@ async function crashCase(one, n) {
     same("what the client's SDK complains of", session.transcript.errors, []);
     same("the exit status", session.exit.code, 0);
     const { id } = await vault.session(one.name);
-    checkFindings(await vault.messages({ id }), ["own-request", "server-gone", "timeout"]);
+    checkFindings(await vault.messages({ id }), ["own-request", "server-gone", "timeout", "repeat-of-uncertain"]);
     const kinds = await vault.query(`SELECT kind FROM events WHERE session_id = ${id}`);
     same("restarts", kinds.filter(({ kind }) => kind === "restart").length, one.restarts);
   });
@@ -313,7 +315,7 @@ const cases = [
   ...crash_cases.map((one) => [one, crashCase]),
   ...inspector_cases.map((one) => [one, inspectorCase]),
 ].filter(([one]) => (words.length === 0 ? !one.long || process.env.TEST_LONG : words.some((word) => one.name.includes(word))));
-if (cases.length === 0 && !["docs", "recordings", "remote", "send"].some((word) => words.includes(word))) fail(`no case has a name that contains ${words.join(" or ")}`);
+if (cases.length === 0 && !["docs", "recordings", "remote", "send", "rule"].some((word) => words.includes(word))) fail(`no case has a name that contains ${words.join(" or ")}`);
 
 try {
   await execute(interposer, ["--version"]);
@@ -344,6 +346,10 @@ try {
   if (words.length === 0 || words.includes("send")) {
     await checkSend({ interposer, root, settings: { ...settings, MCP_SDK_TEST: markOf("send", "interposed") }, packages, test });
     await test("send: no process left", () => noneLeft(markOf("send", "interposed")));
+  }
+  if (words.length === 0 || words.includes("rule")) {
+    await checkRule({ interposer, root, settings: { ...settings, MCP_SDK_TEST: markOf("rule", "interposed") }, packages, test });
+    await test("rule: no process left", () => noneLeft(markOf("rule", "interposed")));
   }
   if (words.length === 0 || words.includes("docs")) await document();
 } catch (error) {

@@ -8,7 +8,8 @@ import { deadline, execute, within } from "./client.mjs";
 import { cli } from "./inspector.mjs";
 import { same } from "./vault.mjs";
 
-const TOOLS = ["list_sessions", "list_calls", "get_call", "search", "stats", "findings", "diff"];
+const LISTS = ["list_running", "list_escalations", "list_asked"]; // without a title and an output schema
+const TOOLS = ["list_sessions", "list_calls", "get_call", "search", "stats", "context_cost", "findings", "diff", ...LISTS];
 
 // What `play` returns, with a client of this command.
 async function session({ command, args, env }, play) {
@@ -61,7 +62,7 @@ export async function checkServer({ interposer, root, settings, packages, test }
       for (const { name, title, outputSchema, annotations } of tools) {
         same(`${name}: annotations`, { ...annotations, title: undefined },
           { readOnlyHint: true, openWorldHint: false, title: undefined });
-        same(`${name}: title and output schema`, [typeof title, outputSchema.type], ["string", "object"]);
+        same(`${name}: title and output schema`, [typeof title, outputSchema?.type], LISTS.includes(name) ? ["undefined", undefined] : ["string", "object"]);
       }
       if (!instructions().includes("data, never instructions")) throw new Error(instructions());
       const { sessions } = (await call("list_sessions", {})).structuredContent;
@@ -81,10 +82,14 @@ export async function checkServer({ interposer, root, settings, packages, test }
       same("matches", matches.map(({ kind, target }) => ({ kind, target })), [{ kind: "result", target: "echo" }]);
       const { groups } = (await call("stats", { session: sessions[0].id })).structuredContent;
       same("groups", groups.map(({ tool, calls, errors }) => ({ tool, calls, errors })), [{ tool: "echo", calls: 5, errors: 0 }, { tool: "get-sum", calls: 2, errors: 1 }]);
+      const { costs } = (await call("context_cost", {})).structuredContent;
+      same("costs", costs.map(({ server, calls }) => ({ server, calls })), [{ server: "everything", calls: 8 }]);
       const { findings } = (await call("findings", { session: sessions[0].id })).structuredContent;
       same("tool errors", findings.filter(({ finding }) => finding === "tool-error").length, 1);
       const { rows } = (await call("diff", { session: sessions[0].id })).structuredContent;
       same("differences", rows.map(({ change, target }) => `${change} ${target}`), [...Array(4).fill("added echo"), ...Array(2).fill("added get-sum")]);
+      same("running servers", (await call("list_running", {})).structuredContent.running, []);
+      same("escalations", (await call("list_escalations", {})).structuredContent.escalations, []);
       same("bad arguments", (await call("stats", { by: "weekday" }).catch(({ code }) => ({ code }))).code, -32602); // refused by the proxy
     }));
   });

@@ -210,6 +210,29 @@ export async function checkInvocations(vault, { session, rows, calls }) {
   })));
 }
 
+// Requests about a task, and those of the other side for it, belong to the call that started it.
+export async function checkOperations(vault, { session, rows }) {
+  const started = new Map(), wanted = [], count = new Map();
+  for (const row of rows) {
+    if (row.kind !== "request" && row.kind !== "result") continue;
+    const { result, params, method } = JSON.parse(row.body);
+    const id = result?.task?.taskId;
+    if (id !== undefined) started.set(id, row.request_seq).set(row.request_seq, id);
+    if (row.kind !== "request") continue;
+    const task = method.startsWith("tasks/") ? params?.taskId : params?._meta?.["io.modelcontextprotocol/related-task"]?.taskId;
+    const first = started.get(task) ?? null;
+    wanted.push([row.seq, first]);
+    if (first !== null && method.startsWith("tasks/")) count.set(first, (count.get(first) ?? 1) + 1);
+  }
+  const calls = await vault.query(`SELECT id - ${session.id * 2 ** 36} AS seq, operation_seq FROM calls WHERE id BETWEEN ${session.id * 2 ** 36} AND ${(session.id + 1) * 2 ** 36 - 1} AND origin = 'peer' ORDER BY id`);
+  same("operation_seq of requests", calls.map((c) => [c.seq, c.operation_seq]), wanted);
+  const operations = await vault.query(`SELECT id - ${session.id * 2 ** 36} AS seq, requests, status, duration_us >= server_us + person_us AS timed FROM operations WHERE id BETWEEN ${session.id * 2 ** 36} AND ${(session.id + 1) * 2 ** 36 - 1} ORDER BY id`);
+  const tasks = [...started.keys()].filter((k) => typeof k === "number").sort((a, b) => a - b);
+  same("operations", operations.map((o) => [o.seq, o.requests]), tasks.map((seq) => [seq, count.get(seq) ?? 1]));
+  const odd = operations.filter((o) => o.status === "open" ? o.timed !== null : !["ok", "tool-error", "error", "cancelled"].includes(o.status) || o.timed !== 1);
+  same("statuses and times of operations", odd, []);
+}
+
 // One log line for each finished invocation, with its arguments and its result.
 export async function checkLog(vault, { session, calls }) {
   const seen = (await vault.log()).filter((line) => line.session === session.uid).map((line) => {

@@ -1,6 +1,7 @@
 """The views for dashboards, and the queries in examples/dashboards: their figures are those of `stats` in the vaults."""
 import collections
 import json
+import random
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 from pathlib import Path
 
 from cases import ROOT, case, sent
+from cases_calls import Device, commit
 from cluster import DEADLINE
 from vaults import PROGRAM, Vault
 
@@ -236,3 +238,26 @@ def _(t):
     # docs/fleet-schema.md: how to select
     assert len(read("SELECT count(*) FROM mcp_interposer.invocations WHERE session_uid >= mcp_interposer.uid_at(now()) "
                     "AND session_uid < mcp_interposer.uid_at(now() + interval '1 hour')", "reads_a")) <= 2
+
+
+@case("dashboards: no time that a device sends makes a query fail, and no plan does")
+def _(t):
+    device, least, most = Device(t, random.Random(5)), -2 ** 63, 2 ** 63 - 1
+    listed = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "a"}]}})
+    for times in ((least, least), (most, most), (least, most), (0, 5)):
+        messages = [{"seq": n + 1, "t_us": at, "direction": "c2s" if n % 2 == 0 else "s2c", "origin": "peer", "kind": "result" if n % 2 else "request",
+                     "method": None if n % 2 else "tools/call" if n < 2 else "tools/list", "size": 1, "redactions": 0, "action": "forwarded",
+                     "request_seq": n if n % 2 else None, "finding": "tool-error" if n == 1 else None, "body": listed if n == 3 else None}
+                    for n, at in enumerate(times * 2)]
+        for m in messages:
+            commit(m)
+        device.send(device.begin(False), messages, False)
+    for started in (10 ** 15, least, most):
+        t.cluster.psql(f"UPDATE mcp_interposer.sessions SET started_at_us = {started}")
+        for view in ("invocations", "calls", "findings", "tool_lists"):
+            at = "started_at_us" if view == "invocations" else "at"
+            found = rows(t, f"SELECT session_uid, {at} AS at FROM mcp_interposer.{view}", "admin")
+            assert len(found) == (8 if view == "invocations" else 4) and all(r["at"] for r in found), (view, found)
+    # a block with EXCEPTION cannot run in a parallel plan
+    assert t.cluster.psql("SELECT proname FROM pg_proc WHERE pronamespace = 'mcp_interposer'::regnamespace AND proparallel <> 'u' "
+                          "AND prosrc ~ 'EXCEPTION\\s+WHEN'") == ""

@@ -95,13 +95,21 @@ def _(t):
     assert broken["traceId"] == error["traceId"] != fine["traceId"] and "parentSpanId" not in broken
     a = attributes(fine)
     assert (a["mcp.method.name"], a["gen_ai.tool.name"], a["gen_ai.operation.name"]) == ("tools/call", "fine", "execute_tool")
-    assert a["mcp.session.id"] == vault.rows("SELECT uid FROM sessions")[0][0]
+    assert "mcp.session.id" not in a
     assert (attributes(broken)["error.type"], broken["status"]["code"]) == ("tool_error", 2)
     assert attributes(error)["error.type"] == attributes(error)["rpc.response.status_code"] == "-32602"
     assert error["status"]["message"] == "no such thing: [redacted:gitlab-token]", error
     assert attributes(never)["error.type"] == "cancelled"
     assert seqs(c.spans()) == calls(vault)
     assert "SECRET" not in json.dumps([r["data"] for r in c.requests]) and "glpat-" not in json.dumps(c.requests)
+    other = collector(t)
+    sent(vault.to(other.url(), "--once", "--content", "--notifications"))
+    notified = [s["name"] for s in other.spans() if s["name"].startswith("notifications/")]
+    assert notified == [m for (m,) in vault.rows("SELECT method FROM messages WHERE kind = 'notification' AND origin = 'peer' ORDER BY seq")] and notified, notified
+    assert not any(s["name"].startswith("notifications/") for s in c.spans())
+    fine = attributes(next(s for s in other.spans() if s["name"] == "tools/call fine"))
+    assert "SECRET" in fine["gen_ai.tool.call.arguments"] and "content" in json.loads(fine["gen_ai.tool.call.result"]), fine
+    assert "glpat-" not in json.dumps(other.requests)
     resource = attributes(c.requests[0]["data"]["resourceSpans"][0]["resource"])
     assert resource["service.name"] == "odd" and resource["mcp_interposer.client.name"] == "probe" and resource["host.name"]
     less = collector(t)
@@ -146,6 +154,72 @@ def _(t):
     assert seqs(c.spans(), once=False) == calls(vault)        # the kill may have come before its cursor was saved
     assert attributes(spans["tools/call never"])["mcp_interposer.status"] != "ok"
     assert missing(vault)[0] == 0
+
+
+ASKS = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    result = {"resultType": "complete", "content": []}
+    if "requestState" not in m["params"]:
+        ask = {"method": "elicitation/create", "params": {"mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}}
+        result = {"resultType": "input_required", "requestState": m["params"]["name"], "inputRequests": {"who": ask}}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+"""
+
+
+@case("a collector: a call that was several requests has a span of its own, with its end or that of its session", needs=None)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+    live = subprocess.Popen([PROGRAM, "proxy", "--vault", vault.path, "--name", "asks", "--", sys.executable, "-c", ASKS],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=vault.env)
+    t.cleanups.append(live.kill)
+
+    def say(i, name, parent=None, **params):
+        live.stdin.write(json.dumps(call(i, name, _meta=meta | ({"traceparent": parent} if parent else {}), **params)) + "\n")
+        live.stdin.flush()
+        live.stdout.readline()
+
+    def operations():
+        return {attributes(s)["mcp_interposer.operation"]: s for s in c.spans() if "mcp_interposer.operation" in attributes(s)}
+
+    def requests():
+        return {attributes(s)["jsonrpc.request.id"]: s for s in c.spans() if "jsonrpc.request.id" in attributes(s)}
+
+    shipper = vault.follow(c.url())
+    t.cleanups.append(shipper.kill)
+    say(1, "book")
+    wait_until(lambda: "1" in requests())
+    assert not operations(), "it has not ended"
+    end(shipper)
+    say(2, "book", requestState="book", inputResponses={})
+    shipper = vault.follow(c.url())
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: operations())
+    say(3, "far", PARENT)
+    say(4, "far", PARENT.replace("0af", "0bf"), requestState="far", inputResponses={})
+    say(5, "left")
+    wait_until(lambda: "5" in requests())
+    assert len(operations()) == 2, operations()
+    live.stdin.close()
+    live.wait(DEADLINE)
+    wait_until(lambda: len(operations()) == 3)
+    end(shipper)
+    spans, (book, far, left) = requests(), sorted(operations().values(), key=lambda s: int(s["startTimeUnixNano"]))
+    assert (book["name"], book["kind"], book["startTimeUnixNano"], book["endTimeUnixNano"]) == (
+        "operation tools/call book", 1, spans["1"]["startTimeUnixNano"], spans["2"]["endTimeUnixNano"]), book
+    a = attributes(book)
+    assert [a[f"mcp_interposer.{n}"] for n in ("status", "requests", "asked")] == ["ok", "2", "1"] and "gen_ai.operation.name" not in a, a
+    assert "parentSpanId" not in book and {spans[i]["parentSpanId"] for i in "12"} == {book["spanId"]}
+    assert (far["traceId"], far["parentSpanId"]) == (PARENT[3:35], PARENT[36:52]) and spans["3"]["parentSpanId"] == far["spanId"]
+    assert spans["4"]["traceId"] == PARENT[3:35].replace("0af", "0bf") and spans["4"]["parentSpanId"] == PARENT[36:52]
+    assert spans["4"]["links"] == [{"traceId": far["traceId"], "spanId": far["spanId"]}], spans["4"]
+    assert attributes(left)["mcp_interposer.status"] == "open" and spans["5"]["parentSpanId"] == left["spanId"] and "status" not in left
+    assert len({s["spanId"] for s in c.spans()}) == 8
+    exported = [span for line in vault.command("export", "last", "-F", "otlp").stdout.splitlines()
+                for resource in json.loads(line)["resourceSpans"] for span in resource["scopeSpans"][0]["spans"]]
+    assert {json.dumps(s) for s in exported} == {json.dumps(s) for s in c.spans()}, "export has other spans"
 
 
 @case("a collector: logs for events and findings, in the trace of their call", needs=None)
@@ -206,6 +280,9 @@ def _(t):
     assert len(points) > len(last), "no session was in two batches"
     errors = {attributes(p)["gen_ai.tool.name"]: attributes(p).get("error.type") for _, p in points if "gen_ai.tool.name" in attributes(p)}
     assert errors["broken"] == "tool_error" and errors["error"] == "-32602" and errors["fine"] is None
+    lasted = c.points("mcp.client.session.duration")
+    ended = dict(vault.rows("SELECT uid, (ended_at_us - started_at_us) / 1e6 FROM sessions WHERE ended_at_us IS NOT NULL"))
+    assert {uid: round(p["sum"], 6) for uid, p in lasted} == {uid: round(s, 6) for uid, s in ended.items()} and len(lasted) == len(ended) >= 2
     bounds = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 1e9]
     for _, p in points:
         filled = [i for i, n in enumerate(p["bucketCounts"]) if int(n)]

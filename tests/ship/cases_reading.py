@@ -3,6 +3,7 @@ import json
 import shlex
 import subprocess
 import sys
+from itertools import zip_longest
 
 from cases import ROOT, case, sent
 from cases_sending import moments
@@ -31,6 +32,9 @@ stats
 stats --by day --json
 stats --by server
 stats --session 2
+stats --sent
+stats --by server --sent --json
+stats --server again
 search echo
 search --json -n 0 echo
 search héllo 3
@@ -105,14 +109,21 @@ def uids(vault):
     return [uid for uid, in vault.rows("SELECT uid FROM sessions ORDER BY id")]
 
 
+def differing(ours, theirs):
+    """The first lines that differ, shortened."""
+    pairs = ((a, b) for a, b in zip_longest(ours.splitlines(), theirs.splitlines()) if a != b)
+    return "\n".join(f"vault: {(a or '-')[:600]}\nstore: {(b or '-')[:600]}" for a, b in list(pairs)[:3])
+
+
 @case("every report on the store is that on the vault, byte for byte")
 def _(t):
     url, vault = t.device(), recorded(t)
     with_reader(t)
+    vault.record(texts(3), "--name", "again", "--sent", "new")
     sent(vault.to(url, "--once"))
     for line in [*REPORTS, "show " + uids(vault)[1][:14], "export " + uids(vault)[0]]:
         ours, theirs = here(vault, shlex.split(line)), read(t, "boss", shlex.split(line))
-        assert ours[:2] == theirs[:2], f"{line}: {ours[0]} {theirs[0]}\n{ours[1][:300]}\n{theirs[1][:300]}\n{theirs[2]}"
+        assert ours[:2] == theirs[:2], f"{line}: {ours[0]} {theirs[0]}\n{differing(ours[1], theirs[1])}\n{theirs[2]}"
         assert bool(ours[2]) == bool(theirs[2]), (line, ours[2], theirs[2])
 
 

@@ -86,11 +86,14 @@ class Collector:
     def logs(self):
         return [s for _, s in self.items("/v1/logs", "resourceLogs", "scopeLogs", "logRecords")]
 
-    def points(self):
-        """(session, point) of the histogram of durations."""
+    def points(self, name="mcp.client.operation.duration"):
+        """(session, point) of a histogram of durations."""
         found = []
         for resource, metric in self.items("/v1/metrics", "resourceMetrics", "scopeMetrics", "metrics"):
-            assert (metric["name"], metric["unit"], metric["histogram"]["aggregationTemporality"]) == ("mcp.client.operation.duration", "s", 1)
+            assert (metric["unit"], metric["histogram"]["aggregationTemporality"]) == ("s", 1)
+            assert metric["name"] in ("mcp.client.operation.duration", "mcp.client.session.duration")
+            if metric["name"] != name:
+                continue
             found += [(resource["service.instance.id"], point) for point in metric["histogram"]["dataPoints"]]
         return found
 

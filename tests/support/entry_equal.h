@@ -111,7 +111,7 @@ static inline bool same_start(const struct session_start *a, const struct sessio
     return same_text(a->uid, b->uid) && same_text(a->vault, b->vault) &&
            same_text(a->name, b->name) && same_text(a->command, b->command) &&
            same_text(a->host, b->host) && same_text(a->redact_rules, b->redact_rules) &&
-           same_text(a->cwd, b->cwd) && a->level == b->level && a->sync_full == b->sync_full &&
+           same_text(a->cwd, b->cwd) && same_text(a->tools_rule, b->tools_rule) && a->level == b->level && a->sync_full == b->sync_full &&
            a->stop_on_error == b->stop_on_error && a->started_wall_us == b->started_wall_us &&
            a->pid == b->pid;
 }

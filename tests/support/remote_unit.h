@@ -74,6 +74,7 @@ static int read_sessions(struct store *s, const struct remote_ask *ask, remote_r
         cell[15] = text("host");
         cell[16] = text("full");
         cell[17] = text("1.0");
+        cell[23] = number(0);
         n++;
         int st = fn(fn_ctx, cell);
         if (st < 0)

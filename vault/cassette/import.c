@@ -3,10 +3,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "redact/form.h"
 #include "redact/sanitizer.h"
 #include "vault/cassette/digest.h"
 #include "vault/store/writer.h"
 #include "wire/json/text.h"
+#include "wire/meta.h"
 #include "wire/rpc.h"
 
 #include <limits.h>
@@ -21,7 +23,10 @@ struct import {
     uint64_t digest; /* of what was imported so far */
     int64_t id, started_us, last_t_us, messages;
     bool began, committed;
-    struct session_update known;         /* about the session; its texts are in `learnt` */
+    bool sanitizes;              /* for the first time: the recording is not of an interposer */
+    struct forms forms;          /* what the server asks for, if it sanitizes */
+    struct buf hidden;           /* owned; the last answer to a form, without its secrets */
+    struct session_update known; /* about the session; its texts are in `learnt` */
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; empty: unknown */
     struct buf method, target;           /* owned; in JSON form, with escapes */
     struct buf origin;                   /* owned; import_origin() */
@@ -83,6 +88,7 @@ void import_close(struct import *d)
     vault_dir_close(&d->dir);
     for (int i = 0; i < FIELDS_OF_UPDATE; i++)
         buf_close(&d->learnt[i]);
+    buf_close(&d->hidden);
     buf_close(&d->method);
     buf_close(&d->target);
     buf_close(&d->origin);
@@ -115,7 +121,8 @@ int import_session(struct import *d, const struct query_session *s, const char *
     struct buf rules = {0};
     learn_session(d, s);
     d->digest = digest_session(s);
-    if (s->redact_rules.p == NULL && redact_present() != NULL) /* sanitized for the first time */
+    d->sanitizes = s->redact_rules.p == NULL && redact_present() != NULL;
+    if (d->sanitizes)
         redact_rules(redact_present(), &rules);
     int st = uid_make(d->started_us, d->uid);
     struct session_record n = {
@@ -233,16 +240,13 @@ static void learn_message(struct import *d, const struct query_message *m)
     if (is_request && slice_is(m->method, "initialize")) {
         learn_peer(d, UPDATE_AT_client_name, json_get(r.params, "clientInfo"));
     } else if (is_request && rpc_is_modern(&r)) {
-        learn_peer(d, UPDATE_AT_client_name,
-                   json_get(r.meta, "io.modelcontextprotocol/clientInfo"));
-        learn_string(d, UPDATE_AT_protocol_version,
-                     json_get(r.meta, "io.modelcontextprotocol/protocolVersion"));
+        learn_peer(d, UPDATE_AT_client_name, json_get(r.meta, META_CLIENT));
+        learn_string(d, UPDATE_AT_protocol_version, json_get(r.meta, META_VERSION));
     } else if (is_result && slice_is(m->request_method, "initialize")) {
         learn_peer(d, UPDATE_AT_server_name, json_get(r.result, "serverInfo"));
         learn_string(d, UPDATE_AT_protocol_version, json_get(r.result, "protocolVersion"));
-    } else if (is_result && slice_is(m->request_method, "server/discover")) {
-        learn_peer(d, UPDATE_AT_server_name,
-                   json_get(json_get(r.result, "_meta"), "io.modelcontextprotocol/serverInfo"));
+    } else if (is_result && r.result_meta.type == JSON_OBJECT) {
+        learn_peer(d, UPDATE_AT_server_name, json_get(r.result_meta, META_SERVER));
     }
 }
 
@@ -278,6 +282,23 @@ static bool is_json(struct slice body)
     return json_scan(body, NULL, NULL, &scan) == 0;
 }
 
+/* Notes what a message of the server asks the user for; in the row, replaces the secrets that the client answers. */
+static int hide_forms(struct import *d, const struct query_message *m, struct row *r)
+{
+    struct rpc x;
+    size_t n = 0;
+    if (!d->sanitizes || m->body.p == NULL || m->kind == KIND_STDERR)
+        return 0;
+    bool from_client = m->direction == ROW_C2S;
+    if (rpc_read(m->body, &x) == 0)
+        (void)forms_message(&d->forms, redact_present(), &x, from_client);
+    int st = from_client ? forms_answer(&d->forms, m->body, &d->hidden, &n) : 0;
+    if (n > 0)
+        r->body = buf_slice(&d->hidden);
+    r->redactions += n;
+    return st;
+}
+
 int import_message(struct import *d, const struct query_message *m)
 {
     struct row r = {
@@ -298,11 +319,12 @@ int import_message(struct import *d, const struct query_message *m)
         .batch_seq = (uint64_t)m->batch_seq,
         .redactions = (uint64_t)m->redactions,
         .revision = m->revision,
+        .may_link = true,
     };
     read_findings(m->finding, &r);
     if (m->body.p != NULL && (m->kind == KIND_NOISE || m->kind == KIND_STDERR))
         r.not_json = !is_json(m->body);
-    if (d->method.failed || d->target.failed)
+    if (hide_forms(d, m, &r) < 0 || d->method.failed || d->target.failed)
         return fail(d, MI_ENOMEM);
     learn_message(d, m);
     d->digest = digest_message(d->digest, m);

@@ -117,15 +117,12 @@ static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
     *ret = open_request(p, rule);
     if (*ret != NULL || strict)
         return 0;
-    struct buf other = {0};
-    if (rpc_id_other_type(&other, (struct slice){p->key.p + 1, p->key.n - 1})) {
-        p->key.n = 1;
-        buf_slice_add(&p->key, buf_slice(&other));
+    struct rpc_id of = {.type = p->key.p[1], .text = {p->key.p + 2, p->key.n - 2}}, other;
+    if (rpc_id_other_type(&of, &other)) {
+        p->key.p[1] = other.type; /* the text is the same */
         *ret = open_request(p, rule);
     }
-    st = other.failed || p->key.failed ? MI_ENOMEM : 0;
-    buf_close(&other);
-    return st;
+    return 0;
 }
 
 int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client, const struct rpc *m,

@@ -29,16 +29,10 @@ static struct otlp_point *point_of(struct otlp_durations *d, struct slice attrib
     return p;
 }
 
-void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
-                   const struct otlp_call *c, struct buf *text)
+static void count(struct otlp_durations *d, const struct buf *attributes, int64_t us)
 {
-    struct buf attributes = {0};
-    struct json_out j = json_out_to(&attributes);
-    int64_t us = c->end_us > c->request->t_us ? c->end_us - c->request->t_us : 0;
     size_t bucket = 0;
-    otlp_call_attributes(&j, s, c, text);
-    struct otlp_point *p = attributes.failed ? NULL : point_of(d, buf_slice(&attributes));
-    buf_close(&attributes);
+    struct otlp_point *p = attributes->failed ? NULL : point_of(d, buf_slice(attributes));
     d->failed |= p == NULL;
     if (p == NULL)
         return;
@@ -49,6 +43,35 @@ void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
     p->sum_us += us;
     p->min_us = us < p->min_us ? us : p->min_us;
     p->max_us = us > p->max_us ? us : p->max_us;
+}
+
+void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
+                   const struct otlp_call *c, struct buf *text)
+{
+    struct buf attributes = {0};
+    struct json_out j = json_out_to(&attributes);
+    otlp_call_attributes(&j, s, c, text);
+    count(d, &attributes, c->end_us > c->request->t_us ? c->end_us - c->request->t_us : 0);
+    buf_close(&attributes);
+}
+
+/* The client or the user has ended it; everything else is an error. */
+static bool ended_well(struct slice reason)
+{
+    return slice_is(reason, "client-closed") || slice_is(reason, "signal");
+}
+
+void otlp_session_duration(struct otlp_durations *d, const struct otlp_session *s,
+                           int64_t lasted_us)
+{
+    struct buf attributes = {0};
+    struct json_out j = json_out_to(&attributes);
+    otlp_attribute(&j, "mcp.protocol.version", s->s->protocol_version);
+    otlp_remote_attributes(&j, s);
+    if (s->s->end_reason.p != NULL && !ended_well(s->s->end_reason))
+        otlp_attribute(&j, "error.type", s->s->end_reason);
+    count(d, &attributes, lasted_us);
+    buf_close(&attributes);
 }
 
 /* As a decimal number, whatever the locale. */
@@ -83,10 +106,18 @@ static void add_point(struct json_out *j, const struct otlp_session *s,
 void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
                         struct otlp_durations *d, int64_t from_us, int64_t to_us)
 {
+    static const struct {
+        const char *name, *description;
+    } metrics[] = {
+        [OTLP_OPERATION] = {"mcp.client.operation.duration",
+                            "Duration of an MCP request as observed on its sender."},
+        [OTLP_SESSION] = {"mcp.client.session.duration",
+                          "Duration of an MCP session as observed on the client."},
+    };
     struct json_out *j = &r->j;
     json_out_object(j, NULL);
-    json_out_str(j, "name", "mcp.client.operation.duration");
-    json_out_str(j, "description", "Duration of an MCP request as observed on its sender.");
+    json_out_str(j, "name", metrics[d->metric].name);
+    json_out_str(j, "description", metrics[d->metric].description);
     json_out_str(j, "unit", "s");
     json_out_object(j, "histogram");
     json_out_int(j, "aggregationTemporality", 1); /* DELTA */
@@ -104,5 +135,5 @@ void otlp_durations_close(struct otlp_durations *d)
 {
     free(d->point);
     buf_close(&d->text);
-    *d = (struct otlp_durations){0};
+    *d = (struct otlp_durations){.metric = d->metric};
 }

@@ -1,18 +1,19 @@
 /* ids.c - ids of traces and spans, and the W3C trace context of a request. */
 #include "vault/otlp/part.h"
 
+#include "base/server_url.h"
 #include "wire/json/text.h"
+#include "wire/meta.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* The trace id of a session is its uid: 128 bits, five in each character. */
-struct otlp_session otlp_session_of(const struct query_session *s)
+static void set_trace(struct otlp_session *ret, const struct query_session *s)
 {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     static const char hex[] = "0123456789abcdef";
-    struct otlp_session ret = {.s = s};
     unsigned char id[17] = {0}; /* 26 characters are 130 bits, of which the first two are 0 */
     struct slice uid = s->uid;
     for (size_t i = 0; i < uid.n && i < 26; i++) {
@@ -25,10 +26,65 @@ struct otlp_session otlp_session_of(const struct query_session *s)
         }
     }
     for (size_t i = 0; i < 16; i++) {
-        ret.trace[2 * i] = hex[id[i + 1] >> 4];
-        ret.trace[2 * i + 1] = hex[id[i + 1] & 15];
-        ret.seed = ret.seed * 31 + id[i + 1];
+        ret->trace[2 * i] = hex[id[i + 1] >> 4];
+        ret->trace[2 * i + 1] = hex[id[i + 1] & 15];
+        ret->seed = ret->seed * 31 + id[i + 1];
     }
+}
+
+/* "example.com:8080", "[::1]", "example.com". A port that is no number up to 65535: no address. */
+static void set_address(struct otlp_session *ret, const struct server_url *u)
+{
+    struct slice host = u->host;
+    int port = 0;
+    size_t n = host.n;
+    while (n > 0 && host.p[n - 1] != ':' && host.p[n - 1] != ']')
+        n--;
+    if (n > 0 && host.p[n - 1] == ':') {
+        host.n = n - 1;
+        for (; n < u->host.n; n++) {
+            port = port * 10 + (u->host.p[n] - '0');
+            if (!isdigit((unsigned char)u->host.p[n]) || port > 65535)
+                return;
+        }
+    }
+    if (port == 0)
+        port = slice_is(u->scheme, "https://") ? 443 : 80;
+    if (host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']')
+        host = (struct slice){host.p + 1, host.n - 2};
+    if (host.n == 0 || host.n >= sizeof ret->address)
+        return;
+    memcpy(ret->address, host.p, host.n);
+    ret->port = port;
+}
+
+static void find_address(struct otlp_session *ret, struct slice command)
+{
+    struct json_scan scan;
+    struct slice key;
+    struct json_value word;
+    struct server_url_search search = {0};
+    struct server_url u;
+    bool found = false;
+    if (command.p == NULL || json_scan(command, NULL, NULL, &scan) < 0 || scan.type != JSON_ARRAY)
+        return;
+    struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
+    while (!found && json_walk_next(&w, &key, &word)) {
+        struct buf b = {0};
+        if (word.type == JSON_STRING)
+            json_unescape(&b, json_string_raw(word));
+        found = server_url_take(&search, buf_slice(&b), &u) && !b.failed;
+        if (found)
+            set_address(ret, &u);
+        buf_close(&b);
+    }
+}
+
+struct otlp_session otlp_session_of(const struct query_session *s)
+{
+    struct otlp_session ret = {.s = s};
+    set_trace(&ret, s);
+    find_address(&ret, s->command);
     return ret;
 }
 
@@ -44,25 +100,6 @@ static uint64_t span_id(const struct otlp_session *s, int64_t seq)
 
 /* ---- the context of a request ---- */
 
-static bool is_hex(struct slice s, size_t from, size_t n)
-{
-    bool zero = true;
-    for (size_t i = from; i < from + n; i++) {
-        if (!isdigit((unsigned char)s.p[i]) && (s.p[i] < 'a' || s.p[i] > 'f'))
-            return false;
-        zero &= s.p[i] == '0';
-    }
-    return !zero || n == 2;
-}
-
-/* W3C Trace Context: 00-<32 hex>-<16 hex>-<2 hex>; later versions may be longer; an id is never all zero. */
-static bool is_traceparent(struct slice s)
-{
-    return s.n >= 55 && s.p[2] == '-' && s.p[35] == '-' && s.p[52] == '-' && is_hex(s, 0, 2) &&
-           is_hex(s, 3, 32) && is_hex(s, 36, 16) && is_hex(s, 53, 2) && memcmp(s.p, "ff", 2) != 0 &&
-           (s.n == 55 || (s.p[55] == '-' && s.p[0] != '0'));
-}
-
 struct otlp_context otlp_context_of(struct slice body)
 {
     struct otlp_context c = {0};
@@ -77,21 +114,42 @@ struct otlp_context otlp_context_of(struct slice body)
     if (meta.type != JSON_OBJECT)
         return c;
     struct slice parent = json_string_raw(json_get(meta, "traceparent"));
-    if (parent.p != NULL && is_traceparent(parent)) {
+    if (parent.p != NULL && meta_is_traceparent(parent)) {
         c.traceparent = parent;
         c.tracestate = json_string_raw(json_get(meta, "tracestate"));
     }
     return c;
 }
 
+struct slice otlp_trace(const struct otlp_session *s, const struct otlp_context *c)
+{
+    return c->traceparent.p != NULL ? (struct slice){c->traceparent.p + 3, 32} : slice_of(s->trace);
+}
+
+/* A number that no message has. */
+#define OPERATION_SPANS (INT64_C(1) << 40)
+
+void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID])
+{
+    snprintf(ret, OTLP_SPAN_ID, "%016llx", (unsigned long long)span_id(s, seq + OPERATION_SPANS));
+}
+
+struct otlp_operation otlp_operation_of(const struct otlp_session *s, int64_t seq,
+                                        struct slice body)
+{
+    struct otlp_operation o = {.seq = seq};
+    struct otlp_context c = otlp_context_of(body);
+    memcpy(o.trace, otlp_trace(s, &c).p, sizeof o.trace - 1);
+    return o;
+}
+
 void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
                   const struct otlp_context *c)
 {
     struct slice parent = c->traceparent;
-    char span[sizeof "0123456789abcdef"];
+    char span[OTLP_SPAN_ID];
     snprintf(span, sizeof span, "%016llx", (unsigned long long)span_id(s, seq));
-    json_out_text(j, "traceId",
-                  parent.p != NULL ? (struct slice){parent.p + 3, 32} : slice_of(s->trace));
+    json_out_text(j, "traceId", otlp_trace(s, c));
     json_out_str(j, "spanId", span);
     if (parent.p != NULL)
         json_out_int(j, "flags", strtol((char[]){parent.p[53], parent.p[54], '\0'}, NULL, 16));

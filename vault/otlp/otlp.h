@@ -7,7 +7,7 @@
  *     otlp_end(&r);
  *
  * Rules     ids depend on the session's uid and the message's seq only: what is written again has the same ones.
- *           Arguments and results are not written.
+ *           Arguments and results are not written, unless `content` of the request is set.
  * Owns      nothing; text is appended to the caller's buffers.
  * Errors    sticky, in the buffers (base/buf.h).
  * Blocks    never. Pure. */
@@ -15,7 +15,7 @@
 #define MI_VAULT_OTLP_OTLP_H
 
 #include "base/json_out.h"
-#include "vault/query/reader.h"
+#include "vault/query/operation_list.h"
 
 enum otlp_signal { OTLP_SPANS, OTLP_LOGS, OTLP_METRICS, OTLP_SIGNALS };
 
@@ -23,22 +23,41 @@ struct otlp_session {
     const struct query_session *s; /* borrowed */
     char trace[33]; /* for calls without a trace of the client: lower-case hexadecimal */
     uint64_t seed;  /* of the ids of spans */
+    /* The remote server that the command names (base/server_url.h); "": there is none. */
+    char address[254];
+    int port;
 };
 
 struct otlp_session otlp_session_of(const struct query_session *s);
 
-/* A call: a request of either side, and its outcome. */
+/* A call that was several requests: its span is the parent of theirs. */
+struct otlp_operation {
+    int64_t seq; /* of its first request; 0: none */
+    char trace[33];
+};
+
+/* body: of the first request; {NULL, 0}: not recorded. */
+struct otlp_operation otlp_operation_of(const struct otlp_session *s, int64_t seq,
+                                        struct slice body);
+
+/* A call: a request of either side, and its outcome. Or a notification, with `end_us` the time of its message. */
 struct otlp_call {
     const struct query_message *request; /* borrowed; its method is not {NULL, 0} */
     struct slice body;                   /* of the request; {NULL, 0}: not recorded */
+    struct slice answer; /* the body, for `content`; {NULL, 0}: none, or not recorded */
     enum call_status status;
     int64_t end_us; /* since the start of the session */
     bool has_error_code;
     int64_t error_code;
-    const char *error_message; /* of a JSON-RPC error; NULL: none */
+    const char *error_message;       /* of a JSON-RPC error; NULL: none */
+    struct otlp_operation operation; /* that the request belongs to */
 };
 
-#define OTLP_TEXT_MAX 4096    /* bytes of a URI or a trace state */
+#define OTLP_TEXT_MAX 4096 /* bytes of a URI or a trace state */
+#define OTLP_CONTENT_MAX                                                                           \
+    ((size_t)16 << 10) /* bytes of arguments, a result or a variable; longer ones are truncated */
+#define OTLP_ANSWER_MAX (INT64_C(1) << 20) /* of a longer answer the result is left out */
+#define OTLP_VARIABLES_MAX 32              /* of a prompt */
 #define OTLP_MESSAGE_MAX 1024 /* bytes of an error message; longer ones are truncated */
 /* The message of a JSON-RPC error, allocated. NULL: none, or no memory. */
 char *otlp_error_message(struct slice body);
@@ -47,12 +66,20 @@ struct otlp_request {
     struct json_out j;
     struct buf *text; /* borrowed; scratch */
     enum otlp_signal signal;
+    bool content; /* spans have arguments and results; set it after otlp_begin() */
 };
 
 void otlp_begin(struct otlp_request *r, enum otlp_signal signal, struct buf *b, struct buf *text);
 /* Ends the resource before, if there is one. */
 void otlp_resource(struct otlp_request *r, const struct otlp_session *s);
+/* Whether it is a forwarded notification; not of progress, of which there are too many. */
+bool otlp_notification_has_span(const struct query_message *m);
 void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c);
+/* The span of an operation. `first`: its first request; body: of that. `last_t_us`: the time of the last message, with which an
+ * open one ends. */
+void otlp_operation_span(struct otlp_request *r, const struct otlp_session *s,
+                         const struct listed_operation *o, const struct query_message *first,
+                         struct slice body, int64_t last_t_us);
 void otlp_end(struct otlp_request *r);
 
 /* ---- logs ---- */
@@ -82,8 +109,11 @@ struct otlp_point {
     int64_t bucket[OTLP_BUCKETS];
 };
 
-/* Durations of calls of one session: a histogram for each combination of attributes. {0} is empty. */
+enum otlp_metric { OTLP_OPERATION, OTLP_SESSION }; /* mcp.client.{operation,session}.duration */
+
+/* Durations of calls of one session, or its own: a histogram for each combination of attributes. {0} is empty, and of calls. */
 struct otlp_durations {
+    enum otlp_metric metric;
     struct otlp_point *point; /* owned */
     size_t n, cap;
     struct buf text; /* owned */
@@ -93,8 +123,11 @@ struct otlp_durations {
 /* A call that was closed. */
 void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
                    const struct otlp_call *c, struct buf *text);
-/* Writes the metric mcp.client.operation.duration of the calls that were closed between two times since the start of the
- * session, with delta temporality, and empties the list. */
+/* A session that has ended. */
+void otlp_session_duration(struct otlp_durations *d, const struct otlp_session *s,
+                           int64_t lasted_us);
+/* Writes the metric of what ended between two times since the start of the session, with delta temporality, and empties
+ * the list. */
 void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
                         struct otlp_durations *d, int64_t from_us, int64_t to_us);
 void otlp_durations_close(struct otlp_durations *d);

@@ -15,11 +15,19 @@ struct otlp_context otlp_context_of(struct slice body);
 void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
                   const struct otlp_context *c);
 
+/* The id of the span of an operation, with the NUL. */
+#define OTLP_SPAN_ID sizeof "0123456789abcdef"
+void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID]);
+/* The trace of a request: that of its context, else that of the session. */
+struct slice otlp_trace(const struct otlp_session *s, const struct otlp_context *c);
+
 void otlp_attribute(struct json_out *j, const char *key, struct slice text); /* {NULL, 0}: none */
 void otlp_int_attribute(struct json_out *j, const char *key, int64_t n);
 /* 64-bit integers are strings in OTLP/JSON. zeros: appended. */
 void otlp_integer(struct json_out *j, const char *name, int64_t n, const char *zeros);
 void otlp_time(struct json_out *j, const char *name, int64_t at_us);
+/* Of a remote server: its protocol and address. */
+void otlp_remote_attributes(struct json_out *j, const struct otlp_session *s);
 /* method, tool, prompt and error: what both a span and a duration have. */
 void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
                           const struct otlp_call *c, struct buf *text);

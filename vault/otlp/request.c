@@ -32,6 +32,15 @@ void otlp_int_attribute(struct json_out *j, const char *key, int64_t n)
     json_out_end(j);
 }
 
+void otlp_remote_attributes(struct json_out *j, const struct otlp_session *s)
+{
+    if (s->address[0] == '\0')
+        return;
+    otlp_attribute(j, "network.protocol.name", slice_of("http"));
+    otlp_attribute(j, "server.address", slice_of(s->address));
+    otlp_int_attribute(j, "server.port", s->port);
+}
+
 void otlp_time(struct json_out *j, const char *name, int64_t at_us)
 {
     otlp_integer(j, name, at_us, "000"); /* nanoseconds */

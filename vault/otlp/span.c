@@ -36,21 +36,22 @@ char *otlp_error_message(struct slice body)
 
 /* ---- attributes ---- */
 
-/* error.type; nothing is added for a request that did not fail. */
-static void add_error_type(struct buf *b, const struct otlp_call *c)
+/* error.type of a request that failed; NULL: the code of the error, or nothing if it has none. */
+static const char *error_type(const struct otlp_call *c)
 {
-    if (c->status == CALL_TOOL_ERROR)
-        buf_adds(b, "tool_error");
-    else if (c->status == CALL_TIMEOUT)
-        buf_adds(b, "timeout");
-    else if (c->status == CALL_CANCELLED)
-        buf_adds(b, "cancelled");
-    else if (c->status == CALL_INTERRUPTED)
-        buf_adds(b, "interrupted");
-    else if (c->has_error_code)
-        buf_int(b, c->error_code);
-    else if (c->status != CALL_OK && c->status != CALL_OPEN)
-        buf_adds(b, call_status_name(c->status));
+    switch (c->status) {
+    case CALL_TOOL_ERROR:
+        return "tool_error";
+    case CALL_TIMEOUT:
+    case CALL_CANCELLED:
+    case CALL_INTERRUPTED:
+    case CALL_SERVER_GONE:
+        return call_status_name(c->status);
+    default:
+        return c->has_error_code || c->status == CALL_OK || c->status == CALL_OPEN
+                   ? NULL
+                   : call_status_name(c->status);
+    }
 }
 
 static bool is_failed(const struct otlp_call *c)
@@ -58,36 +59,38 @@ static bool is_failed(const struct otlp_call *c)
     return c->has_error_code || (c->status != CALL_OK && c->status != CALL_OPEN);
 }
 
+/* The code of an error, unless the interposer wrote it because there was no answer. */
+static void add_error(struct json_out *j, const struct otlp_call *c, struct buf *text)
+{
+    const char *type = error_type(c);
+    if (type == NULL && !c->has_error_code)
+        return;
+    buf_clear(text);
+    if (type != NULL)
+        buf_adds(text, type);
+    else
+        buf_int(text, c->error_code);
+    if (type == NULL)
+        otlp_attribute(j, "rpc.response.status_code", buf_slice(text));
+    otlp_attribute(j, "error.type", buf_slice(text));
+}
+
 void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
                           const struct otlp_call *c, struct buf *text)
 {
     const struct query_message *m = c->request;
     otlp_attribute(j, "mcp.method.name", m->method);
-    otlp_attribute(j, "mcp.protocol.version", s->s->protocol_version);
+    otlp_attribute(j, "mcp.protocol.version",
+                   m->revision.p != NULL ? m->revision : s->s->protocol_version);
     if (is_tool(m)) {
         otlp_attribute(j, "gen_ai.operation.name", slice_of("execute_tool"));
         otlp_attribute(j, "gen_ai.tool.name", m->target);
     } else if (is_prompt(m)) {
         otlp_attribute(j, "gen_ai.prompt.name", m->target);
     }
-    otlp_attribute(j, "network.transport", slice_of("pipe"));
-    if (c->has_error_code) {
-        buf_clear(text);
-        buf_int(text, c->error_code);
-        otlp_attribute(j, "rpc.response.status_code", buf_slice(text));
-    }
-    if (is_failed(c)) {
-        buf_clear(text);
-        add_error_type(text, c);
-        otlp_attribute(j, "error.type", buf_slice(text));
-    }
-}
-
-/* A session id of the protocol: revisions from 2026-07-28 on have none, and the conventions forbid the attribute. */
-static bool has_session_id(struct slice revision)
-{
-    static const char first[] = "2026-07-28";
-    return revision.n == sizeof first - 1 && memcmp(revision.p, first, sizeof first - 1) < 0;
+    otlp_attribute(j, "network.transport", slice_of(s->address[0] != '\0' ? "tcp" : "pipe"));
+    otlp_remote_attributes(j, s);
+    add_error(j, c, text);
 }
 
 static void add_span_attributes(struct otlp_request *r, const struct otlp_session *s,
@@ -97,8 +100,6 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
     struct buf *text = r->text;
     const struct query_message *m = c->request;
     otlp_call_attributes(j, s, c, text);
-    if (has_session_id(s->s->protocol_version))
-        otlp_attribute(j, "mcp.session.id", s->s->uid);
     if (!is_tool(m) && !is_prompt(m) && context->uri.p != NULL) {
         buf_clear(text);
         json_unescape(text, context->uri);
@@ -115,21 +116,86 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
     }
     otlp_attribute(j, "mcp_interposer.session", s->s->uid);
     otlp_int_attribute(j, "mcp_interposer.seq", m->seq);
-    otlp_attribute(j, "mcp_interposer.status", slice_of(call_status_name(c->status)));
+    if (m->kind != KIND_NOTIFICATION)
+        otlp_attribute(j, "mcp_interposer.status", slice_of(call_status_name(c->status)));
+}
+
+/* ---- arguments and results ---- */
+
+/* A member of an object in a body. */
+static struct json_value member_of(struct slice body, const char *object, const char *name)
+{
+    struct json_scan scan;
+    if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        return (struct json_value){0};
+    struct json_value v = json_get((struct json_value){scan.type, scan.root}, object);
+    return name == NULL || v.type != JSON_OBJECT ? v : json_get(v, name);
+}
+
+static void add_json(struct json_out *j, const char *key, struct json_value v)
+{
+    if (v.text.p != NULL)
+        otlp_attribute(j, key, text_head(v.text, OTLP_CONTENT_MAX));
+}
+
+static void add_variables(struct otlp_request *r, struct json_value arguments)
+{
+    struct slice name;
+    struct json_value v;
+    if (arguments.type != JSON_OBJECT)
+        return;
+    struct json_walk w = json_walk_begin(arguments);
+    for (int n = 0; n < OTLP_VARIABLES_MAX && json_walk_next(&w, &name, &v); n++) {
+        struct buf key = {0};
+        buf_adds(&key, "gen_ai.prompt.variable.");
+        json_unescape(&key, json_string_head(name.p - 1, OTLP_MESSAGE_MAX));
+        buf_clear(r->text);
+        if (v.type == JSON_STRING)
+            json_unescape(r->text, json_string_head(v.text.p, OTLP_CONTENT_MAX));
+        else
+            buf_slice_add(r->text, text_head(v.text, OTLP_CONTENT_MAX));
+        otlp_attribute(&r->j, buf_str(&key), buf_slice(r->text));
+        r->text->failed |= key.failed;
+        buf_close(&key);
+    }
+}
+
+/* Opt-in attributes of the conventions. The vault is sanitized, and so are they. */
+static void add_content(struct otlp_request *r, const struct otlp_call *c)
+{
+    if (is_prompt(c->request))
+        add_variables(r, member_of(c->body, "params", "arguments"));
+    if (!is_tool(c->request))
+        return;
+    add_json(&r->j, "gen_ai.tool.call.arguments", member_of(c->body, "params", "arguments"));
+    add_json(&r->j, "gen_ai.tool.call.result", member_of(c->answer, "result", NULL));
 }
 
 /* ---- the span ---- */
 
-static void add_parent(struct otlp_request *r, const struct otlp_context *c)
+/* operation: the id of the span that is the parent in place of the client's; NULL: none. */
+static void add_parent(struct otlp_request *r, const struct otlp_context *c, const char *operation)
 {
-    if (c->traceparent.p == NULL)
-        return;
-    json_out_text(&r->j, "parentSpanId", (struct slice){c->traceparent.p + 36, 16});
+    if (operation != NULL)
+        json_out_str(&r->j, "parentSpanId", operation);
+    else if (c->traceparent.p != NULL)
+        json_out_text(&r->j, "parentSpanId", (struct slice){c->traceparent.p + 36, 16});
     if (c->tracestate.n == 0 || c->tracestate.n > OTLP_TEXT_MAX)
         return;
     buf_clear(r->text);
     json_unescape(r->text, c->tracestate);
     json_out_text(&r->j, "traceState", buf_slice(r->text));
+}
+
+/* To a span of another trace, which cannot be the parent. */
+static void add_link(struct json_out *j, struct slice trace, struct slice id)
+{
+    json_out_array(j, "links");
+    json_out_object(j, NULL);
+    json_out_text(j, "traceId", trace);
+    json_out_text(j, "spanId", id);
+    json_out_end(j);
+    json_out_end(j);
 }
 
 static void add_status(struct json_out *j, const struct otlp_call *c)
@@ -143,28 +209,87 @@ static void add_status(struct json_out *j, const struct otlp_call *c)
     json_out_end(j);
 }
 
-void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c)
+bool otlp_notification_has_span(const struct query_message *m)
+{
+    return m->kind == KIND_NOTIFICATION && m->method.p != NULL && m->action == ROW_FORWARDED &&
+           m->origin == ROW_PEER && !slice_is(m->method, "notifications/progress");
+}
+
+/* Name, kind and times. */
+static void add_head(struct otlp_request *r, const struct otlp_session *s,
+                     const struct otlp_call *c, const char *before, int kind)
 {
     struct json_out *j = &r->j;
     struct buf *name = r->text;
     const struct query_message *m = c->request;
-    struct otlp_context context = otlp_context_of(c->body);
-    json_out_object(j, NULL);
-    otlp_add_ids(j, s, m->seq, &context);
-    add_parent(r, &context);
     buf_clear(name);
+    buf_adds(name, before);
     buf_slice_add(name, m->method);
     if ((is_tool(m) || is_prompt(m)) && m->target.p != NULL) {
         buf_addc(name, ' ');
         buf_slice_add(name, m->target);
     }
     json_out_text(j, "name", buf_slice(name));
-    json_out_int(j, "kind", 3); /* CLIENT */
+    json_out_int(j, "kind", kind);
     otlp_time(j, "startTimeUnixNano", s->s->started_at_us + m->t_us);
     otlp_time(j, "endTimeUnixNano", s->s->started_at_us + c->end_us);
+}
+
+void otlp_operation_span(struct otlp_request *r, const struct otlp_session *s,
+                         const struct listed_operation *o, const struct query_message *first,
+                         struct slice body, int64_t last_t_us)
+{
+    struct json_out *j = &r->j;
+    struct otlp_context context = otlp_context_of(body);
+    char id[OTLP_SPAN_ID];
+    struct otlp_call c = {.request = first,
+                          .status = o->status,
+                          .end_us = o->closing_seq != 0 ? o->t_us + o->duration_us : last_t_us,
+                          .has_error_code = o->has_error_code,
+                          .error_code = o->error_code};
+    otlp_operation_id(s, o->seq, id);
+    json_out_object(j, NULL);
+    json_out_text(j, "traceId", otlp_trace(s, &context));
+    json_out_str(j, "spanId", id);
+    add_parent(r, &context, NULL);
+    add_head(r, s, &c, "operation ", 1); /* INTERNAL */
+    json_out_array(j, "attributes");
+    otlp_attribute(j, "mcp.method.name", first->method);
+    if (is_tool(first) || is_prompt(first))
+        otlp_attribute(j, is_tool(first) ? "gen_ai.tool.name" : "gen_ai.prompt.name",
+                       first->target);
+    add_error(j, &c, r->text);
+    otlp_attribute(j, "mcp_interposer.session", s->s->uid);
+    otlp_int_attribute(j, "mcp_interposer.operation", o->seq);
+    otlp_attribute(j, "mcp_interposer.status", slice_of(call_status_name(o->status)));
+    otlp_int_attribute(j, "mcp_interposer.requests", o->requests);
+    otlp_int_attribute(j, "mcp_interposer.asked", o->asked);
+    otlp_int_attribute(j, "mcp_interposer.server_us", o->server_us);
+    otlp_int_attribute(j, "mcp_interposer.person_us", o->person_us);
+    json_out_end(j);
+    add_status(j, &c);
+    json_out_end(j);
+}
+
+void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c)
+{
+    struct json_out *j = &r->j;
+    const struct otlp_operation *o = &c->operation;
+    struct otlp_context context = otlp_context_of(c->body);
+    char id[OTLP_SPAN_ID];
+    bool same_trace = o->seq != 0 && slice_is(otlp_trace(s, &context), o->trace);
+    otlp_operation_id(s, o->seq, id);
+    json_out_object(j, NULL);
+    otlp_add_ids(j, s, c->request->seq, &context);
+    add_parent(r, &context, same_trace ? id : NULL);
+    add_head(r, s, c, "", 3); /* CLIENT */
     json_out_array(j, "attributes");
     add_span_attributes(r, s, c, &context);
+    if (r->content)
+        add_content(r, c);
     json_out_end(j);
+    if (o->seq != 0 && !same_trace)
+        add_link(j, slice_of(o->trace), slice_of(id));
     add_status(j, c);
     json_out_end(j);
 }

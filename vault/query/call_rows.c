@@ -19,9 +19,11 @@ static int make_tables(struct db *d)
     buf_printf(&sql,
                "PRAGMA temp.journal_mode = MEMORY;"
                "CREATE TEMP TABLE IF NOT EXISTS calls %s"
+               "CREATE TEMP TABLE IF NOT EXISTS operations %s"
                "CREATE TEMP TABLE IF NOT EXISTS derived (session_id INTEGER PRIMARY KEY,"
                " last_seq INTEGER)",
-               schema_calls + strlen(SCHEMA_CALLS_NAME));
+               schema_calls + strlen(SCHEMA_CALLS_NAME),
+               schema_operations + strlen(SCHEMA_OPERATIONS_NAME));
     int st = sql.failed ? MI_ENOMEM : db_exec(d, buf_str(&sql));
     buf_close(&sql);
     return st;
@@ -69,6 +71,8 @@ static int derive(struct query *q, int64_t id)
     if (st < 0 || (done == last && last > 0))
         return st;
     st = db_run(&q->d, Q_DERIVE_AGAIN, DB_WITH(db_int(id)));
+    if (st == 0)
+        st = db_run(&q->d, Q_DERIVE_AGAIN_OPERATIONS, DB_WITH(db_int(id)));
     call_batch_start(q->derived, id);
     if (st == 0)
         st = query_scan(q, Q_CALL_MESSAGES, NULL, &in, on_message, q);
@@ -135,6 +139,33 @@ static const char *const sort_keys[] = {
     [CALLS_LARGEST] = ", c.request_size + ifnull(c.response_size, 0) AS sort_key",
 };
 
+/* The calls of a schema as a table `c`. By operations, it has columns of them; answer_seq ends the first request. */
+static void add_table(struct buf *sql, const struct call_question *x, const char *schema,
+                      bool has_operations)
+{
+    if (!x->operations)
+        buf_printf(sql, "%s.calls c", schema);
+    else if (!has_operations)
+        buf_printf(sql,
+                   "(SELECT *, closing_seq AS answer_seq, 1 AS requests, 0 AS asked,"
+                   " duration_us AS server_us, 0 AS person_us, 0 AS several FROM %s.calls) c",
+                   schema);
+    else
+        buf_printf(
+            sql,
+            "(SELECT b.id, b.direction, b.origin, b.method, b.target, b.t_us, b.request_size,"
+            " b.response_size, b.operation_seq, b.result_tokens, b.closing_seq AS answer_seq,"
+            " CASE WHEN o.id THEN o.closing_seq ELSE b.closing_seq END AS closing_seq,"
+            " CASE WHEN o.id THEN o.status ELSE b.status END AS status,"
+            " CASE WHEN o.id THEN o.error_code ELSE b.error_code END AS error_code,"
+            " CASE WHEN o.id THEN o.duration_us ELSE b.duration_us END AS duration_us,"
+            " ifnull(o.requests, 1) AS requests, ifnull(o.asked, 0) AS asked,"
+            " ifnull(o.server_us, b.duration_us) AS server_us,"
+            " ifnull(o.person_us, 0) AS person_us, o.id IS NOT NULL AS several FROM %s.calls b"
+            " LEFT JOIN %s.operations o ON o.id = b.id WHERE b.operation_seq IS NULL) c",
+            schema, schema);
+}
+
 /* One half of the statement: of the table, or of the temporary one. By sessions it reads only what can match; by calls it
  * may stop early, and the sessions that can match are a range of ids. */
 static void add_select(struct buf *sql, const struct query *q, const struct call_question *x,
@@ -144,25 +175,26 @@ static void add_select(struct buf *sql, const struct query *q, const struct call
     const char *schema = derived ? "temp" : "main";
     struct slice some = buf_slice(&sessions->sql);
     buf_printf(sql, "SELECT %s%s FROM ", columns, sort_keys[x->sort]);
+    buf_adds(sql, x->newest_first ? "" : "sessions s CROSS JOIN ");
+    add_table(sql, x, schema, derived ? q->has_derived_operations : q->has_operations);
     if (x->newest_first)
         buf_printf(sql,
-                   "%s.calls c CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
+                   " CROSS JOIN sessions s ON s.id = c.id >> 36 WHERE c.id BETWEEN"
                    " max((SELECT min(s.id) FROM sessions s WHERE 1%.*s) << 36, ?7) AND"
                    " min(((SELECT max(s.id) FROM sessions s WHERE 1%.*s) << 36) + 68719476735, ?8)",
-                   schema, (int)some.n, some.p, (int)some.n, some.p);
+                   (int)some.n, some.p, (int)some.n, some.p);
     else
-        buf_printf(sql,
-                   "sessions s CROSS JOIN %s.calls c ON c.id BETWEEN max(s.id << 36, ?7) AND"
-                   " min((s.id << 36) + 68719476735, ?8) WHERE 1",
-                   schema);
+        buf_adds(sql, " ON c.id BETWEEN max(s.id << 36, ?7) AND min((s.id << 36) + 68719476735, ?8)"
+                      " WHERE 1");
     if (q->has_calls)
         buf_adds(sql, derived ? " AND s.calls IS NOT 1" : " AND s.calls = 1");
     buf_slice_add(sql, buf_slice(&w->sql));
     buf_adds(sql, x->side == CALLS_OF_CLIENT ? " AND c.direction = 'c2s'" : "");
     buf_adds(sql, x->side != CALLS_OF_ALL ? " AND c.origin = 'peer'" : "");
     buf_adds(sql, x->recorded ? " AND s.pid <> 0" : "");
-    if (x->not_sent && q->remote == NULL) /* asking a store for each session would take too long */
-        buf_adds(sql, " AND NOT " QUERY_IS_SENT("s.id"));
+    buf_adds(sql, x->not_sent ? " AND NOT @sent" : "");
+    if (x->several)
+        buf_adds(sql, x->operations ? " AND c.several" : " AND c.operation_seq IS NOT NULL");
 }
 
 static void make_sql(struct buf *sql, const struct query *q, const struct call_question *x,
@@ -205,6 +237,28 @@ static int look_for_calls(struct query *q)
     return st;
 }
 
+/* Most vaults have none: then it need not be asked for each call. */
+int call_rows_have_operations(struct query *q, bool *ret)
+{
+    int64_t one;
+    bool has = false;
+    int st = q->remote == NULL ? db_has_table(&q->d, "operations", &has) : 0;
+    if (st == 0 && has) {
+        st = db_number(&q->d, Q_HAS_OPERATIONS, &one, NULL, 0);
+        has = st == 0;
+        st = st == MI_ENOENT ? 0 : st;
+    }
+    q->has_operations = has;
+    q->has_derived_operations = false;
+    if (st == 0 && q->derived != NULL) {
+        st = db_number(&q->d, Q_HAS_DERIVED_OPERATIONS, &one, NULL, 0);
+        q->has_derived_operations = st == 0;
+        st = st == MI_ENOENT ? 0 : st;
+    }
+    *ret = has || q->has_derived_operations;
+    return st;
+}
+
 /* A writer that starts meanwhile makes the query connect again, without the temporary table. */
 static int prepare_missing(struct query *q, const struct filter *f, struct id_list *missing)
 {
@@ -235,13 +289,22 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
 {
     struct buf sql = {0};
     struct id_list missing = {0};
+    bool several = false;
     int st = prepare_missing(q, x->filter, &missing);
+    if (st == 0 && (x->operations || x->several))
+        st = call_rows_have_operations(q, &several);
+    bool none = x->several && !several;
     struct where sessions = {.has_cwd = q->has_calls}, w = {.has_cwd = q->has_calls};
     where_session(&sessions, x->filter, FILTER_HOLDS);
     where_session(&w, x->filter, FILTER_HOLDS);
     where_call(&w, x->filter);
-    if (st == 0 && (q->has_calls || missing.n > 0)) {
+    if (st == 0 && !none && (q->has_calls || missing.n > 0)) {
+        const char *at = x->around != NULL ? strstr(x->around, "@calls") : NULL;
+        if (at != NULL)
+            buf_printf(&sql, "%.*s(", (int)(at - x->around), x->around);
         make_sql(&sql, q, x, columns, &sessions, &w, missing.n > 0);
+        if (at != NULL)
+            buf_printf(&sql, ")%s", at + strlen("@calls"));
         bool failed = sql.failed || w.sql.failed || sessions.sql.failed;
         st = failed ? MI_ENOMEM : run(q, buf_str(&sql), &w, x, fn, ctx);
     }
@@ -258,6 +321,8 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
 
 #define NAME(name, ...) ", c." #name
 #define COLUMNS "c.id" CALL_FIELDS(NAME) ", s.started_at_us, s.name"
+#define OF_OPERATION ", c.requests, c.asked, c.server_us, c.person_us, 0"
+#define OF_REQUEST ", 1, 0, c.duration_us, 0, c.operation_seq"
 
 struct passing_on {
     query_call_fn fn;
@@ -273,13 +338,46 @@ static int on_row(void *ctx, sqlite3_stmt *st)
     c.request_seq = sqlite3_column_int64(st, 0) & SCHEMA_SEQ_MAX;
     c.started_at_us = connect_time(st, i) + c.t_us;
     c.server = connect_column(st, i + 1);
+    c.requests = sqlite3_column_int64(st, i + 2);
+    c.asked = sqlite3_column_int64(st, i + 3);
+    c.server_us = connect_time(st, i + 4);
+    c.person_us = connect_time(st, i + 5);
+    c.operation_seq = sqlite3_column_int64(st, i + 6);
     return p->fn(p->ctx, &c) ? 0 : 1;
 }
 
 int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn, void *ctx)
 {
     struct passing_on p = {fn, ctx};
-    return call_rows(q, x, COLUMNS, on_row, &p);
+    return call_rows(q, x, x->operations ? COLUMNS OF_OPERATION : COLUMNS OF_REQUEST, on_row, &p);
+}
+
+#define CELLS_MAX 16
+
+struct passing_cells {
+    query_cells_fn fn;
+    void *ctx;
+};
+
+static int on_cells(void *ctx, sqlite3_stmt *st)
+{
+    struct passing_cells *p = ctx;
+    struct cell cell[CELLS_MAX];
+    size_t n = size_min((size_t)sqlite3_column_count(st), CELLS_MAX);
+    for (size_t i = 0; i < n; i++)
+        cell[i] = db_cell(st, (int)i);
+    return p->fn(p->ctx, cell, n) ? 0 : 1;
+}
+
+int query_ask_calls(struct query *q, const struct call_question *x, query_cells_fn fn, void *ctx)
+{
+    struct passing_cells p = {fn, ctx};
+    return call_rows(q, x,
+                     "c.id >> 36 AS session_id, c.id & 68719476735 AS request_seq,"
+                     " s.name AS server, s.client_name AS client, c.method, c.target, c.status,"
+                     " c.error_code, s.started_at_us + c.t_us AS at_us, c.duration_us,"
+                     " c.request_size, c.response_size",
+                     on_cells, &p);
 }
 
 struct counting {

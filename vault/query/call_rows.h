@@ -17,4 +17,7 @@
 MI_MUST int call_rows(struct query *q, const struct call_question *x, const char *columns,
                       query_row_fn fn, void *ctx);
 
+/* Whether the vault has operations of several requests. 0, or an error. */
+MI_MUST int call_rows_have_operations(struct query *q, bool *ret);
+
 #endif

@@ -7,9 +7,11 @@
 #include "vault/store/db.h"
 
 struct query {
-    struct db d;    /* owned */
-    bool has_calls; /* it had the table `calls`, and sessions.calls, when it was asked last */
-    bool any;       /* its schema need not be one of this program */
+    struct db d;         /* owned */
+    bool has_calls;      /* it had the table `calls`, and sessions.calls, when it was asked last */
+    bool has_operations; /* likewise, rows in the table `operations` */
+    bool has_derived_operations; /* the same of temp.operations */
+    bool any;                    /* its schema need not be one of this program */
     /* Owned; writes to temp.calls (call_rows.c). NULL: there is no such table yet. */
     struct call_batch *derived;
     struct remote *remote; /* owned; NULL: it is a vault */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "vault/query/call_rows.h"
+#include "vault/query/person.h"
 #include "vault/store/connect.h"
 
 #define ROWS_BETWEEN 4096 /* calls between two questions whether the counting goes on */
@@ -52,13 +53,17 @@ struct slice count_part(struct slice *key)
 
 struct counting {
     struct count *c;
+    struct person_list person; /* owned; of calls that are one request */
     struct buf key; /* owned; scratch */
     size_t rows;
 };
 
 /* The columns of a row, behind the two of the key. */
 #define COLUMNS                                                                                    \
-    ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us"
+    ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us,"       \
+    " c.result_tokens"
+#define OF_OPERATION ", c.server_us, c.person_us"
+#define OF_REQUEST ", c.duration_us, 0"
 
 static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
 {
@@ -78,16 +83,24 @@ static int on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
     int64_t at_us = connect_time(st, 6) + connect_time(st, 7);
+    int64_t person_us = person_us_of(&x->person, sqlite3_column_int64(st, 11));
     struct query_call call = {
         .status = value_of(&call_statuses, connect_column(st, 2)),
         .duration_us = connect_time(st, 3),
         .request_size = sqlite3_column_int64(st, 4),
         .response_size = sqlite3_column_int64(st, 5),
+        .server_us = connect_time(st, 9) - person_us,
+        .person_us = connect_time(st, 10) + person_us,
     };
+    bool counted = sqlite3_column_type(st, 8) != SQLITE_NULL;
     if (++x->rows % ROWS_BETWEEN == 0 && x->c->goes_on != NULL && !x->c->goes_on(x->c->ctx))
         return 1;
     make_key(x, st, at_us);
-    return x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
+    int status = x->key.failed ? MI_ENOMEM
+                               : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
+    if (status == 0)
+        tally_add_tokens(&x->c->tally, counted ? sqlite3_column_int64(st, 8) : -1);
+    return status;
 }
 
 struct looking {
@@ -111,16 +124,25 @@ int count_calls(struct count *c, struct query *q)
     struct counting x = {.c = c};
     struct filter f = c->filter;
     struct looking look = {c, q, 0};
-    struct call_question question = {.filter = &f, .recorded = !c->imported, .not_sent = !c->sent};
+    struct call_question question = {
+        .filter = &f, .operations = !c->requests, .recorded = !c->imported, .not_sent = !c->sent};
     struct buf columns = {0};
-    buf_printf(&columns, "%s" COLUMNS, ways[c->by].key);
+    buf_printf(&columns, "%s" COLUMNS "%s, c.id", ways[c->by].key,
+               c->requests ? OF_REQUEST : OF_OPERATION);
     f.tool = ways[c->by].tools && f.tool == NULL ? "*" : f.tool;
-    c->left_out = false;
+    c->left_out = c->several = false;
     c->tally = (struct tally){0};
-    int st = columns.failed ? MI_ENOMEM : call_rows(q, &question, buf_str(&columns), on_call, &x);
+    int st = columns.failed ? MI_ENOMEM : 0;
+    if (st == 0)
+        st = person_list_read(&x.person, q, &question, PERSON_BY_CALL);
+    if (st == 0)
+        st = call_rows(q, &question, buf_str(&columns), on_call, &x);
+    if (st == 0)
+        st = call_rows_have_operations(q, &c->several);
     if (st == 0 && c->tally.n == 0 && (!c->imported || !c->sent))
         st = query_sessions_of(q, &f, FILTER_HOLDS, 0, on_left_out, &look);
     st = st == 0 ? look.status : st;
+    person_list_close(&x.person);
     buf_close(&x.key);
     buf_close(&columns);
     return st;

@@ -15,11 +15,14 @@ struct count {
     enum count_by by; /* COUNT_TOOL: only calls of tools */
     bool imported;    /* count imported sessions, too */
     bool sent;        /* count those that `send` made, too */
+    bool tokens;      /* the tokens of results are asked for */
+    bool requests;    /* count each request of a call that was several (model/operations.h) */
     struct filter filter;
     /* Called for each session; false ends the counting. NULL: not called. */
     bool (*goes_on)(void *ctx);
     void *ctx;
 
+    bool several;       /* the vault has calls that were several requests */
     bool left_out;      /* sessions were not counted, since they were imported, or made by `send` */
     struct tally tally; /* its keys are read with count_part() */
 };
@@ -27,7 +30,7 @@ struct count {
 const char *count_by_name(enum count_by by); /* "tool", … */
 /* The value with this name; COUNT_WAYS: none. */
 enum count_by count_by_of(const char *name);
-/* Zeroes `count`, except for its first seven members, and counts. Call count_close() in any case. */
+/* Zeroes `count`, except for its first eight members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
 /* Takes the next part of a key: of COUNT_TOOL server and tool, of the others one. n is 0: unknown. */

@@ -78,6 +78,9 @@ struct query_summary {
     int64_t last_t_us;
     int64_t calls;
     int64_t by_status[CALL_UNKNOWN]; /* calls with this status */
+    int64_t operations;              /* calls, where one that was several requests is one */
+    int64_t ended_as[CALL_UNKNOWN];  /* operations with this status */
+    int64_t person_us;               /* of all operations */
     bool tools_changed; /* the server's tools differ from those of the session before */
     bool unfinished;    /* the server left a line unfinished for a long time */
     uint64_t *waiting;  /* owned; bit N is set: request N is open. NULL: not requested */
@@ -90,7 +93,10 @@ struct query_call {
         CALL_FIELDS(FIELD_MEMBER)
     };
     int64_t session_id, request_seq;
-    struct slice server;   /* the name of the session */
+    struct slice server; /* the name of the session */
+    /* Of the operation, if operations were asked for (model/operations.h); else of the call. */
+    int64_t requests, asked, server_us, person_us;
+    int64_t operation_seq; /* of the first request, if it continues an operation; else 0 */
     int64_t started_at_us; /* of the request */
 };
 
@@ -114,11 +120,14 @@ enum call_sort {
 struct call_question {
     const struct filter *filter; /* its times are those of requests */
     enum call_side side;
+    bool operations;     /* a call that was several requests is one row: of its first request */
+    bool several;        /* only these; without `operations`: requests that continue one */
     bool recorded;       /* not of imported sessions */
-    bool not_sent;       /* nor of those that `send` made; a store has no way to tell in time */
+    bool not_sent;       /* nor of those that `send` made */
     bool newest_first;   /* by their ids; else those of a session in the order of their ids */
     int64_t from, up_to; /* ids of the first and of the last: query_call_id(); 0: any */
     enum call_sort sort; /* then not newest_first */
+    const char *around;  /* a statement with @calls for the calls; NULL: these are the rows */
     int64_t skip,
         limit; /* of sorted ones: how many precede those that are asked for, and how many these are */
 };
@@ -154,6 +163,8 @@ MI_MUST int query_sessions_of(struct query *q, const struct filter *f, enum filt
 /* Whether a session is older than the one with this id: for a callback of one of these functions, which pass on the newest
  * first. *passed: false before the first. Ids of a vault alone tell it, as they ascend. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
+/* Whether the session with id a is newer than the one with id b; of a store both were read. */
+bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 /* The session that `ref` names, by the first of these rules that applies: a number; `last`, as NULL: the newest with a
  * message, else the newest; the name of a server: the same of its sessions; a UID prefix (in any case). *ret is valid
  * until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
@@ -200,6 +211,12 @@ static inline struct slice query_target(const struct query_message *m)
 /* The calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
+/* The rows of x->around, a statement in which @calls are the calls that match, with the columns session_id, request_seq, server,
+ * client, method, target, status, error_code, at_us, duration_us, request_size and response_size. Cells are borrowed for the
+ * call. */
+typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
+MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, query_cells_fn fn,
+                            void *ctx);
 /* How many match. *ret_all is false if there are at least so many: counting ends after about within_us. */
 MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
                               int64_t *ret, bool *ret_all);

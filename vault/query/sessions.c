@@ -62,6 +62,11 @@ bool query_is_older(const struct query *q, const struct query_session *s, int64_
     return older;
 }
 
+bool query_is_newer(const struct query *q, int64_t a, int64_t b)
+{
+    return q->remote != NULL ? remote_is_newer(q->remote, a, b) : a > b;
+}
+
 static bool is_id(const char *ref, int64_t *ret)
 {
     int64_t id = 0;

@@ -43,6 +43,10 @@ const char *const query_sql[Q_COUNT] = {
     [Q_DERIVED] = "SELECT last_seq FROM temp.derived WHERE session_id = ?1",
     [Q_DERIVE_AGAIN] = "DELETE FROM temp.calls WHERE id BETWEEN ?1 << 36"
                        " AND (?1 << 36) + 68719476735",
+    [Q_DERIVE_AGAIN_OPERATIONS] = "DELETE FROM temp.operations WHERE id BETWEEN ?1 << 36"
+                                  " AND (?1 << 36) + 68719476735",
+    [Q_HAS_DERIVED_OPERATIONS] = "SELECT 1 FROM temp.operations LIMIT 1",
+    [Q_HAS_OPERATIONS] = "SELECT 1 FROM main.operations LIMIT 1",
     [Q_DERIVE_BEGIN] = "SAVEPOINT derived",
     [Q_DERIVE_END] = "RELEASE derived",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
@@ -56,7 +60,7 @@ const char *const query_sql[Q_COUNT] = {
                 " FROM sessions s CROSS JOIN messages m"
                 " ON m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
                 " WHERE s.id = ?1 AND s.pid = 0 AND m.direction = 's2c' AND finding IS NOT NULL)",
-    [Q_SENT] = "SELECT " QUERY_IS_SENT("?1"),
+    [Q_SENT] = "SELECT @sent FROM sessions s WHERE s.id = ?1",
     [Q_MESSAGES] = MESSAGES QUERY_WHERE " ORDER BY m.id LIMIT ?3",
     [Q_MATCHING] = "SELECT m.id & 68719476735 FROM messages m"
                    " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"

@@ -21,6 +21,9 @@ enum query_statement {
     Q_CALL_MESSAGES,
     Q_DERIVED,
     Q_DERIVE_AGAIN,
+    Q_DERIVE_AGAIN_OPERATIONS,
+    Q_HAS_OPERATIONS,
+    Q_HAS_DERIVED_OPERATIONS,
     Q_DERIVE_BEGIN,
     Q_DERIVE_END,
     Q_DERIVE_DONE,
@@ -53,9 +56,6 @@ extern const char *const query_sql[Q_COUNT];
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
 /* The same with a condition, whose values are bound, where its text says QUERY_WHERE; NULL: none. */
 #define QUERY_WHERE " /*where*/"
-/* Of a statement: whether `send`, or `R` of `ui`, made the session. */
-#define QUERY_IS_SENT(session)                                                                     \
-    "EXISTS (SELECT 1 FROM events e WHERE e.session_id = " session " AND e.kind = 'sent')"
 MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
                                 sqlite3_stmt **ret);
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */

@@ -1,6 +1,7 @@
 /* summary.c - how many calls a session has, and how they ended. */
 #include "vault/query/call_rows.h"
 #include "vault/query/connection.h"
+#include "vault/query/person.h"
 
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
@@ -19,14 +20,59 @@ static int on_open_call(void *ctx, sqlite3_stmt *st)
     return 0;
 }
 
+struct summing {
+    struct query_summary *s;
+    bool asks; /* the server has sent requests of its own */
+};
+
 static int on_call(void *ctx, sqlite3_stmt *st)
 {
-    struct query_summary *s = ctx;
+    struct summing *x = ctx;
+    struct query_summary *s = x->s;
+    if (!slice_is(connect_column(st, 2), "c2s")) {
+        x->asks = true;
+        return 0;
+    }
     enum call_status status = value_of(&call_statuses, connect_column(st, 1));
     s->calls++;
     if (status < CALL_UNKNOWN)
         s->by_status[status]++;
     return status == CALL_OPEN ? on_open_call(s, st) : 0;
+}
+
+static int on_operation(void *ctx, sqlite3_stmt *st)
+{
+    struct query_summary *s = ctx;
+    enum call_status status = value_of(&call_statuses, connect_column(st, 0));
+    s->operations++;
+    s->person_us += connect_time(st, 1);
+    if (status < CALL_UNKNOWN)
+        s->ended_as[status]++;
+    return 0;
+}
+
+static int count_operations(struct query *q, const struct call_question *x, struct query_summary *s)
+{
+    bool has = false;
+    struct call_question all = *x;
+    all.operations = true;
+    int st = query_is_store(q) ? 0 : call_rows_have_operations(q, &has);
+    if (st == 0 && has)
+        return call_rows(q, &all, "c.status, c.person_us", on_operation, s);
+    s->operations = s->calls;
+    memcpy(s->ended_as, s->by_status, sizeof s->ended_as);
+    return st;
+}
+
+/* A person's share of calls that are one request. */
+static int add_person(struct query *q, const struct call_question *x, struct query_summary *s)
+{
+    struct person_list l;
+    int st = person_list_read(&l, q, x, PERSON_BY_CALL);
+    for (size_t i = 0; st == 0 && i < l.n; i++)
+        s->person_us += l.share[i].us;
+    person_list_close(&l);
+    return st;
 }
 
 static int read_signs(struct query *q, int64_t session_id, struct query_summary *s)
@@ -79,7 +125,8 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
 {
     struct query_summary s = {0};
     struct filter f = FILTER_ANY;
-    struct call_question x = {.filter = &f};
+    struct call_question x = {.filter = &f}, both = {.filter = &f, .side = CALLS_OF_PEERS};
+    struct summing sum = {.s = &s};
     bool counted = query_is_store(q);
     int status = counted ? read_summary(q, session_id, &s) : read_signs(q, session_id, &s);
     if (status == 0 && waiting) {
@@ -89,8 +136,14 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     }
     f.session_id = session_id;
     f.statuses = counted ? 1u << CALL_OPEN : 0;
-    if (status == 0 && (!counted || (waiting && s.by_status[CALL_OPEN] > 0)))
-        status = call_rows(q, &x, "c.id, c.status", counted ? on_open_call : on_call, &s);
+    if (status == 0 && !counted)
+        status = call_rows(q, &both, "c.id, c.status, c.direction", on_call, &sum);
+    else if (status == 0 && waiting && s.by_status[CALL_OPEN] > 0)
+        status = call_rows(q, &x, "c.id, c.status", on_open_call, &s);
+    if (status == 0)
+        status = count_operations(q, &x, &s);
+    if (status == 0 && sum.asks)
+        status = add_person(q, &x, &s);
     if (status == 0)
         *ret = s;
     else

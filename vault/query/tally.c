@@ -1,7 +1,6 @@
 #include "vault/query/tally.h"
 
 #include "base/grow.h"
-#include "base/os/sort.h"
 
 #include <stdlib.h>
 
@@ -34,8 +33,10 @@ int tally_add(struct tally *t, struct slice key, const struct query_call *c, int
         return MI_ENOMEM;
     if (i == t->n)
         t->group[t->n++] =
-            (struct tally_group){.key = i, .first_at_us = at_us, .last_at_us = at_us};
+            (struct tally_group){
+                .key = i, .first_at_us = at_us, .last_at_us = at_us, .result_tokens = -1};
     struct tally_group *g = &t->group[i];
+    t->last = i;
     bool answered = c->status != CALL_OPEN && c->status != CALL_CANCELLED &&
                     c->status != CALL_INTERRUPTED && c->status != CALL_REFUSED;
     g->calls++;
@@ -46,9 +47,19 @@ int tally_add(struct tally *t, struct slice key, const struct query_call *c, int
     g->errors += call_status_failed(c->status);
     g->request_bytes += c->request_size;
     g->response_bytes += c->response_size > 0 ? c->response_size : 0;
+    g->server_us += c->server_us > 0 ? c->server_us : 0;
+    g->person_us += c->person_us;
     g->first_at_us = at_us < g->first_at_us ? at_us : g->first_at_us;
     g->last_at_us = at_us > g->last_at_us ? at_us : g->last_at_us;
     return !answered || add_duration(g, c->duration_us) ? 0 : MI_ENOMEM;
+}
+
+void tally_add_tokens(struct tally *t, int64_t tokens)
+{
+    struct tally_group *g = &t->group[t->last];
+    if (tokens >= 0) /* a damaged vault may have any value */
+        g->result_tokens = (g->result_tokens > 0 ? g->result_tokens : 0) +
+                           (tokens < UINT32_MAX ? tokens : UINT32_MAX);
 }
 
 /* Sorts by 11 bits at a time from the lowest on: the work grows with n, whatever the values are. `scratch` has n as well.
@@ -86,61 +97,7 @@ static void sort_durations(int64_t *us, int64_t *scratch, size_t n)
 }
 _Static_assert(SORTED_BITS / DIGIT_BITS % 2 == 0 && SORTED_BITS % DIGIT_BITS == 0, "even passes");
 
-enum tally_order tally_order_of(const char *name)
-{
-    static const char *const names[] = {"calls", "errors", "timeouts", "p50",  "p95",
-                                        "p99",   "max",    "bytes",    "last", "key"};
-    int i = 0;
-    while (i < TALLY_ORDERS && strcmp(names[i], name) != 0)
-        i++;
-    return (enum tally_order)i;
-}
-
-static int64_t value_of_order(const struct tally_group *g, enum tally_order order)
-{
-    switch (order) {
-    case TALLY_BY_ERRORS:
-        return g->errors;
-    case TALLY_BY_TIMEOUTS:
-        return g->timeouts;
-    case TALLY_BY_P50:
-        return tally_percentile(g, 50);
-    case TALLY_BY_P95:
-        return tally_percentile(g, 95);
-    case TALLY_BY_P99:
-        return tally_percentile(g, 99);
-    case TALLY_BY_MAX:
-        return tally_percentile(g, 100);
-    case TALLY_BY_BYTES:
-        return g->request_bytes + g->response_bytes;
-    case TALLY_BY_LAST:
-        return g->last_at_us;
-    default:
-        return g->calls;
-    }
-}
-
-struct sorting {
-    const struct intern *keys;
-    enum tally_order order;
-};
-
-static int compare_groups(const void *a, const void *b, void *ctx)
-{
-    const struct sorting *s = ctx;
-    const struct tally_group *x = a, *y = b;
-    int64_t first = value_of_order(x, s->order), second = value_of_order(y, s->order);
-    int keys = slice_cmp(intern_text(s->keys, x->key), intern_text(s->keys, y->key));
-    if (s->order == TALLY_BY_KEY)
-        return -keys;
-    if (first == second) {
-        first = x->calls;
-        second = y->calls;
-    }
-    return first != second ? (first < second ? 1 : -1) : keys;
-}
-
-int tally_sort(struct tally *t, enum tally_order order)
+int tally_sort(struct tally *t)
 {
     size_t most = 0;
     for (size_t i = 0; i < t->n; i++)
@@ -151,9 +108,6 @@ int tally_sort(struct tally *t, enum tally_order order)
     for (size_t i = 0; i < t->n; i++)
         sort_durations(t->group[i].took_us, scratch, t->group[i].took_n);
     free(scratch);
-    if (t->n > 0)
-        sort_with(t->group, t->n, sizeof *t->group, compare_groups,
-                  &(struct sorting){&t->keys, order});
     return 0;
 }
 

@@ -16,6 +16,8 @@ struct tally_group {
     int64_t calls, errors, timeouts, cancelled, interrupted,
         open; /* errors: timeouts are included */
     int64_t request_bytes, response_bytes;
+    int64_t server_us, person_us; /* shares of the durations */
+    int64_t result_tokens;        /* sum of those that are known; -1: none is */
     int64_t first_at_us, last_at_us; /* start of the first and of the last call */
     int64_t bucket[TALLY_BUCKETS];
     int64_t *took_us; /* owned; durations of the answered calls */
@@ -25,31 +27,16 @@ struct tally_group {
 
 struct tally {
     struct intern keys;        /* owned */
-    struct tally_group *group; /* owned; group i has key i until tally_sort() */
+    struct tally_group *group; /* owned; group i has key i */
     size_t n, cap;
-};
-
-/* What the groups are sorted by. */
-enum tally_order {
-    TALLY_BY_CALLS,
-    TALLY_BY_ERRORS,
-    TALLY_BY_TIMEOUTS,
-    TALLY_BY_P50,
-    TALLY_BY_P95,
-    TALLY_BY_P99,
-    TALLY_BY_MAX,
-    TALLY_BY_BYTES,
-    TALLY_BY_LAST, /* the time of the last call */
-    TALLY_BY_KEY,
-    TALLY_ORDERS
+    size_t last; /* group of the last call */
 };
 
 MI_MUST int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us);
-/* Sorts the groups in descending order; of equal ones that with the most calls is first, then by key. Needed before
- * tally_percentile(). */
-MI_MUST int tally_sort(struct tally *t, enum tally_order order);
-/* The order with this name: "calls", "errors", … TALLY_ORDERS: none. */
-enum tally_order tally_order_of(const char *name);
+/* The tokens of the result of the last call; negative: not known. */
+void tally_add_tokens(struct tally *t, int64_t tokens);
+/* Sorts the durations. Needed before tally_percentile(). */
+MI_MUST int tally_sort(struct tally *t);
 /* The percentile of the durations (nearest rank); -1: there are none. */
 int64_t tally_percentile(const struct tally_group *g, int percent);
 int64_t tally_bucket_us(size_t bucket); /* upper bound; INT64_MAX: the last bucket */

@@ -19,7 +19,7 @@ enum {
     LEAF_N = 1,
     LEAF = 2
 };
-enum { MESSAGE_BODY = 1 + REMOTE_MESSAGE_BODY };
+enum { MESSAGE_T_US = 2, MESSAGE_BODY = 1 + REMOTE_MESSAGE_BODY };
 
 static const struct key keys[REMOTE_TABLES][4] = {
     [REMOTE_SESSIONS] = {{COLUMN_ID, "=gl"},
@@ -111,8 +111,9 @@ int plan_best(enum remote_table table, sqlite3_index_info *info)
         info->idxNum |= PLAN_BACKWARDS;
     if (table == REMOTE_MESSAGES && (info->colUsed & (sqlite3_uint64)1 << MESSAGE_BODY) != 0)
         info->idxNum |= PLAN_BODIES;
-    if (table == REMOTE_SESSIONS && info->colUsed == (sqlite3_uint64)1 << SESSION_UID)
-        info->idxNum |= PLAN_ONLY_UID;
+    if ((table == REMOTE_SESSIONS && info->colUsed == (sqlite3_uint64)1 << SESSION_UID) ||
+        (table == REMOTE_MESSAGES && info->colUsed == (1 << COLUMN_ID | 1 << MESSAGE_T_US)))
+        info->idxNum |= PLAN_ONE;
     info->estimatedRows = one ? 1 : some ? 1000 : 1000000;
     info->estimatedCost = (double)info->estimatedRows;
     info->idxFlags = one ? SQLITE_INDEX_SCAN_UNIQUE : 0;

@@ -81,6 +81,12 @@ int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret
     return st;
 }
 
+bool remote_is_newer(const struct remote *r, int64_t a, int64_t b)
+{
+    struct remote_ask x = {0}, y = {0};
+    return pages_of(r, a, &x) && pages_of(r, b, &y) && slice_cmp(x.session, y.session) > 0;
+}
+
 int remote_several(struct remote *r, bool *ret)
 {
     return r->store.several(r->store.ctx, ret);

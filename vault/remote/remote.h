@@ -108,6 +108,8 @@ void remote_forget(struct remote *r);
 
 /* The sessions with this id in their vaults: the id of one, and how many there are, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
+/* Whether session a is newer than b, by their uids; false if one was not read. */
+bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);
 /* As `several` above. */
 MI_MUST int remote_several(struct remote *r, bool *ret);
 /* As `body` above. MI_ENOENT: the session was not read. */

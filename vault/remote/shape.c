@@ -11,9 +11,9 @@
 
 const struct remote_shape remote_shape[REMOTE_TABLES] = {
     [REMOTE_SESSIONS] =
-        {"sessions", "tti" SESSION_FIELDS(CELL) "ii" SESSION_FIELDS(CELL_LAST),
+        {"sessions", "tti" SESSION_FIELDS(CELL) "ii" SESSION_FIELDS(CELL_LAST) "i",
          "id, vault, uid, number" SESSION_FIELDS(COLUMN) ", salt, end_commitment" SESSION_FIELDS(
-             COLUMN_LAST) ", calls"},
+             COLUMN_LAST) ", sent, calls"},
     [REMOTE_MESSAGES] = {"messages", "i" MESSAGE_FIELDS(CELL_ALL),
                          "id, seq" MESSAGE_FIELDS(COLUMN_ALL) ", session_id"},
     [REMOTE_EVENTS] = {"events", "i" EVENT_FIELDS(CELL), "session_id, id" EVENT_FIELDS(COLUMN)},

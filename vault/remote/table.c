@@ -226,7 +226,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     c->ask = (struct remote_ask){.table = t->table,
                                  .backwards = (plan & PLAN_BACKWARDS) != 0,
                                  .bodies = (plan & PLAN_BODIES) != 0,
-                                 .rows = (plan & PLAN_ONLY_UID) != 0   ? 1
+                                 .rows = (plan & PLAN_ONE) != 0        ? 1
                                          : t->table == REMOTE_SESSIONS ? PAGES_SESSIONS
                                                                        : FIRST_ROWS,
                                  .to = INT64_MAX};

@@ -11,8 +11,9 @@
  * the first) and an operator. */
 enum {
     PLAN_BACKWARDS = 1,
-    PLAN_BODIES = 2,  /* of messages */
-    PLAN_ONLY_UID = 4 /* of sessions: the uid of the one before or after another */
+    PLAN_BODIES = 2, /* of messages */
+    PLAN_ONE =
+        4 /* one row is wanted: the session before or after another, or a session's first or last message */
 };
 enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l' };
 int plan_best(enum remote_table table, sqlite3_index_info *info);

@@ -8,14 +8,16 @@
 
 #include <stdlib.h>
 
-#define COLUMNS "id" CALL_FIELDS(FIELD_NAME)
+#define COLUMNS "id" CALL_FIELDS(FIELD_NAME) ", operation_seq, result_tokens"
 
 /* A commit that was reported as failed may have been written: the same rows are then put again. */
 static const char *const sql[CALL_STATEMENTS] = {
     [CALL_PUT] = "INSERT OR REPLACE INTO calls (" COLUMNS ") SELECT " COLUMNS " FROM call_batch()",
-    [CALL_GET] = "SELECT closing_seq, direction, origin, status, t_us FROM calls WHERE id = ?1",
+    [CALL_GET] =
+        "SELECT closing_seq, direction, origin, status, t_us, operation_seq, method, target"
+        " FROM calls WHERE id = ?1",
     [CALL_END] = "UPDATE calls SET closing_seq = ?2, status = ?3, error_code = ?4,"
-                 " duration_us = ?5, response_size = ?6 WHERE id = ?1",
+                 " duration_us = ?5, response_size = ?6, result_tokens = ?7 WHERE id = ?1",
     [CALL_OWN] = "SELECT c.id & 68719476735, c.direction, c.closing_seq, m.rpc_id FROM calls c"
                  " JOIN messages m ON m.id = c.id WHERE c.id BETWEEN ?1 AND ?2"
                  " AND c.origin = 'interposer' ORDER BY c.id DESC LIMIT ?3",
@@ -55,8 +57,12 @@ static void call_batch_column(const void *rows, size_t row, sqlite3_context *to,
     const struct call *c = call_of_row(b, row);
     if (i == 0)
         sqlite3_result_int64(to, schema_message_id(b->session_id, (uint64_t)c->seq));
-    else
+    else if ((size_t)i <= fields_of_call.n)
         batch_result_cell(to, field_get(&fields_of_call.list[i - 1], c));
+    else if ((size_t)i == fields_of_call.n + 1 && c->operation_seq != 0)
+        sqlite3_result_int64(to, c->operation_seq);
+    else if ((size_t)i == fields_of_call.n + 2 && c->result_tokens >= 0)
+        sqlite3_result_int64(to, c->result_tokens);
 }
 
 int call_batch_connect(struct call_batch *b, sqlite3 *db)
@@ -70,7 +76,9 @@ void call_batch_close(struct call_batch *b)
 {
     for (int i = 0; i < CALL_STATEMENTS; i++)
         sqlite3_finalize(b->q[i]);
+    operation_rows_close(&b->operation_rows);
     call_set_close(&b->calls);
+    free(b->operations);
     free(b->late);
     free(b->kept);
     *b = (struct call_batch){0};
@@ -147,14 +155,16 @@ void call_batch_start(struct call_batch *b, int64_t session_id)
     b->calls.own_n = 0;
     b->calls.own_last = 0;
     b->session_id = session_id;
-    b->on = b->knows_own = true;
+    b->on = b->knows_own = b->knows_operations = true;
+    if (b->operations != NULL)
+        operations_clear(b->operations);
     b->calls.borrows = false;
 }
 
 void call_batch_continue(struct call_batch *b, int64_t session_id)
 {
     call_batch_start(b, session_id);
-    b->knows_own = false;
+    b->knows_own = b->knows_operations = false;
 }
 
 int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
@@ -236,6 +246,112 @@ static void keep_open(struct call_batch *b)
             keep_call(b, &b->calls.call[i]);
 }
 
+/* ---- operations ----------------------------------------------------------------------------- */
+
+/* Most sessions have none. */
+static int know_operations(struct call_batch *b, sqlite3 *db)
+{
+    if (b->operations == NULL && (b->operations = calloc(1, sizeof *b->operations)) == NULL)
+        return MI_ENOMEM;
+    if (b->knows_operations)
+        return 0;
+    b->knows_operations = true;
+    operations_clear(b->operations);
+    return operation_rows_read(&b->operation_rows, db, b->session_id, b->operations);
+}
+
+/* `call`: the one that the message has begun or ended; NULL: none. */
+static int operate(struct call_batch *b, sqlite3 *db, const struct call_message *m,
+                   struct call *call)
+{
+    if (m->link.kind == LINK_NONE && (call == NULL || call->operation_seq == 0))
+        return 0;
+    int st = know_operations(b, db);
+    if (st == 0 && operations_are_full(b->operations))
+        st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
+    if (st < 0)
+        return st;
+    if (m->kind == KIND_NOTIFICATION && m->link.kind != LINK_NONE && m->action == ROW_FORWARDED)
+        operations_note(b->operations, m->direction, m->seq, m->t_us, &m->link);
+    else if (call != NULL && call->seq == m->seq)
+        operations_begin(b->operations, call, &m->link);
+    else if (call != NULL)
+        operations_end(b->operations, call, &m->link);
+    return 0;
+}
+
+/* ---- calls of earlier batches --------------------------------------------------------------- */
+
+static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
+{
+    if (has)
+        sqlite3_bind_int64(q, i, v);
+    else
+        sqlite3_bind_null(q, i);
+}
+
+static void bind_word(sqlite3_stmt *q, int i, const char *word)
+{
+    sqlite3_bind_text(q, i, word, -1, SQLITE_STATIC);
+}
+
+/* The stored call that the message ends, without its texts. *ret_found false: there is none. */
+static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_message *m,
+                     struct call *ret, bool *ret_found)
+{
+    int st = 0;
+    sqlite3_stmt *q = statement(b, db, CALL_GET);
+    if (q == NULL)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)m->request_seq));
+    int rc = sqlite3_step(q);
+    *ret_found = rc == SQLITE_ROW;
+    *ret = (struct call){.seq = m->request_seq, .response_size = -1, .result_tokens = -1};
+    if (rc == SQLITE_ROW) {
+        ret->closing_seq = sqlite3_column_int64(q, 0);
+        ret->direction = value_of(&row_directions, connect_column(q, 1));
+        ret->origin = value_of(&row_origins, connect_column(q, 2));
+        ret->status = value_of(&call_statuses, connect_column(q, 3));
+        ret->t_us = connect_time(q, 4);
+        ret->operation_seq = sqlite3_column_int64(q, 5);
+        ret->method = connect_column(q, 6);
+        ret->target = connect_column(q, 7);
+        if (call_ends(ret, m)) {
+            call_end(ret, m);
+            st = operate(b, db, m, ret);
+        } else {
+            *ret_found = false;
+        }
+        ret->method = ret->target = (struct slice){0};
+    }
+    int ended = finish(db, q, rc);
+    return st < 0 ? st : ended;
+}
+
+static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_message *m)
+{
+    struct call c;
+    bool found;
+    if (m->request_seq < 0 || m->request_seq > SCHEMA_SEQ_MAX)
+        return 0;
+    int st = get_ended(b, db, m, &c, &found);
+    if (st < 0 || !found)
+        return st;
+    sqlite3_stmt *q = statement(b, db, CALL_END);
+    if (q == NULL)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c.seq));
+    sqlite3_bind_int64(q, 2, c.closing_seq);
+    bind_word(q, 3, call_status_name(c.status));
+    bind_or_null(q, 4, c.has_error_code, c.error_code);
+    sqlite3_bind_int64(q, 5, c.duration_us);
+    bind_or_null(q, 6, c.response_size >= 0, c.response_size);
+    bind_or_null(q, 7, c.result_tokens >= 0, c.result_tokens);
+    return finish(db, q, sqlite3_step(q));
+}
+
+/* ---- a message ------------------------------------------------------------------------------ */
+
 int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m)
 {
     struct call *call;
@@ -252,35 +368,27 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
         return step;
     b->n++;
     if (step != CALLS_ELSEWHERE)
-        return 0;
+        return operate(b, db, m, call);
     struct kept_call *kept = find_kept(b, seq);
     if (kept != NULL) {
         if (call_ends(&kept->call, m)) {
             call_end(&kept->call, m);
             b->ended[b->ended_n++] = (uint16_t)(kept - b->kept);
+            return operate(b, db, m, &kept->call);
         }
         return 0;
     }
     struct call_message *late = &b->late[b->late_n];
     *late = *m;
     late->request_seq = seq;
+    late->result_tokens = call_message_tokens(m);
+    late->body = (struct slice){0};
+    if (m->link.kind != LINK_NONE) /* the next message may continue the operation */
+        return end_stored(b, db, late);
     if (call_set_keep_text(&b->calls, &late->finding) < 0)
         return MI_ENOMEM;
     b->late_n++;
     return 0;
-}
-
-static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
-{
-    if (has)
-        sqlite3_bind_int64(q, i, v);
-    else
-        sqlite3_bind_null(q, i);
-}
-
-static void bind_word(sqlite3_stmt *q, int i, const char *word)
-{
-    sqlite3_bind_text(q, i, word, -1, SQLITE_STATIC);
 }
 
 static int put_calls(struct call_batch *b, sqlite3 *db)
@@ -291,54 +399,13 @@ static int put_calls(struct call_batch *b, sqlite3 *db)
     return q != NULL ? finish(db, q, sqlite3_step(q)) : MI_ESTORE;
 }
 
-/* What call_ends() and call_end() need of a stored call. *ret_found false: there is none. */
-static int get_call(struct call_batch *b, sqlite3 *db, int64_t seq, struct call *ret,
-                    bool *ret_found)
-{
-    sqlite3_stmt *q = statement(b, db, CALL_GET);
-    if (q == NULL)
-        return MI_ESTORE;
-    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)seq));
-    int rc = sqlite3_step(q);
-    *ret_found = rc == SQLITE_ROW;
-    *ret = (struct call){.seq = seq, .response_size = -1};
-    if (rc == SQLITE_ROW) {
-        ret->closing_seq = sqlite3_column_int64(q, 0);
-        ret->direction = value_of(&row_directions, connect_column(q, 1));
-        ret->origin = value_of(&row_origins, connect_column(q, 2));
-        ret->status = value_of(&call_statuses, connect_column(q, 3));
-        ret->t_us = connect_time(q, 4);
-    }
-    return finish(db, q, rc);
-}
-
-static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_message *m)
-{
-    struct call c;
-    bool found;
-    if (m->request_seq < 0 || m->request_seq > SCHEMA_SEQ_MAX)
-        return 0;
-    int st = get_call(b, db, m->request_seq, &c, &found);
-    if (st < 0 || !found || !call_ends(&c, m))
-        return st;
-    call_end(&c, m);
-    sqlite3_stmt *q = statement(b, db, CALL_END);
-    if (q == NULL)
-        return MI_ESTORE;
-    sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c.seq));
-    sqlite3_bind_int64(q, 2, c.closing_seq);
-    bind_word(q, 3, call_status_name(c.status));
-    bind_or_null(q, 4, c.has_error_code, c.error_code);
-    sqlite3_bind_int64(q, 5, c.duration_us);
-    bind_or_null(q, 6, c.response_size >= 0, c.response_size);
-    return finish(db, q, sqlite3_step(q));
-}
-
 int call_batch_flush(struct call_batch *b, sqlite3 *db)
 {
     int st = put_calls(b, db);
     for (size_t i = 0; st == 0 && i < b->late_n; i++)
         st = end_stored(b, db, &b->late[i]);
+    if (st == 0 && b->operations != NULL)
+        st = operation_rows_write(&b->operation_rows, db, b->session_id, b->operations);
     keep_open(b);
     clear(b);
     return st;
@@ -346,7 +413,12 @@ int call_batch_flush(struct call_batch *b, sqlite3 *db)
 
 struct call_message call_message_row(sqlite3_stmt *st)
 {
+    struct rpc body;
+    struct link link = {0};
+    if (sqlite3_column_type(st, 13) == SQLITE_TEXT && rpc_read(connect_column(st, 13), &body) == 0)
+        link = link_read(&body);
     return (struct call_message){
+        .link = link,
         .seq = sqlite3_column_int64(st, 0),
         .t_us = sqlite3_column_int64(st, 1),
         .size = sqlite3_column_int64(st, 2),
@@ -361,5 +433,7 @@ struct call_message call_message_row(sqlite3_stmt *st)
         .target = connect_column(st, 10),
         .rpc_id = connect_column(st, 11),
         .finding = connect_column(st, 12),
+        .body = connect_column(st, 14),
+        .result_tokens = -1,
     };
 }

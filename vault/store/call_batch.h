@@ -1,4 +1,5 @@
-/* call_batch.h - rows of the table `calls` (model/calls.h), which follow from the messages that a transaction stores.
+/* call_batch.h - rows of the tables `calls` (model/calls.h) and `operations` (model/operations.h), which follow from the
+ * messages that a transaction stores.
  *
  * A call that begins and ends within one batch is one row of one insert. One that is still open at the end of the batch is inserted
  * as `open`, and written again by the batch that ends it. The last open calls are kept in memory for that; what is not kept is
@@ -9,18 +10,20 @@
  * Owns      its statements, on the caller's connection: call_batch_close() before it is closed.
  * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
  * Lifetime  what is remembered of a session holds until call_batch_forget(): call it when a transaction was rolled back.
- *           Texts of messages are borrowed until call_batch_flush().
+ *           Texts of messages are borrowed until call_batch_flush(), bodies only for call_batch_add().
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_CALL_BATCH_H
 #define MI_VAULT_STORE_CALL_BATCH_H
 
 #include "model/calls.h"
+#include "model/operations.h"
+#include "vault/store/operation_rows.h"
 
 #include <sqlite3.h>
 
 #define CALL_BATCH_MAX 1024 /* messages in a batch */
-#define CALL_KEPT_MAX 256  /* open calls that are kept */
-#define CALL_KEPT_TEXT 96  /* bytes of their texts; a call with longer ones is not kept */
+#define CALL_KEPT_MAX 256   /* open calls that are kept */
+#define CALL_KEPT_TEXT 96   /* bytes of their texts; a call with longer ones is not kept */
 
 /* A call that is stored as open. */
 struct kept_call {
@@ -35,6 +38,7 @@ struct call_batch {
     int64_t session_id;               /* 0: none is remembered */
     bool on;                          /* this session has rows */
     bool knows_own;                   /* the proxy's requests before this batch are in `calls` */
+    bool knows_operations;            /* likewise, in `operations` */
     struct call_set calls;            /* that begin in this batch */
     struct kept_call *kept;           /* owned; the last open calls, by seq */
     size_t kept_n;
@@ -42,7 +46,9 @@ struct call_batch {
     size_t ended_n;
     struct call_message *late; /* owned; messages that may end an earlier call: CALL_BATCH_MAX */
     size_t late_n;
-    size_t n; /* messages in the batch */
+    size_t n;                      /* messages in the batch */
+    struct operations *operations; /* owned; NULL: no message so far belongs to one */
+    struct operation_rows operation_rows;
 };
 
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
@@ -65,17 +71,28 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 /* Writes the rows, in a transaction. */
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
-/* What model/calls.h needs of the messages with ids from ?1 to ?2, in the order of seq, and one row of it; texts are
- * borrowed until the next step. */
+/* What model/calls.h needs of the messages of a session with ids from ?1 to ?2, in the order of seq, and one row of it; texts
+ * are borrowed until the next step. Links have only revisions from 2026-07-28 on, and 2025-11-25 where a task is asked for. Those in
+ * files of bodies are not read. */
+#define CALL_MAY_LINK                                                                              \
+    "(SELECT protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS (SELECT 1"  \
+    " FROM messages WHERE id BETWEEN ?1 >> 36 << 36 AND (?1 >> 36 << 36) + 68719476735"            \
+    " AND method >= 'tasks/' AND method < 'tasks0') FROM sessions WHERE id = ?1 >> 36)"
 #define CALL_MESSAGES                                                                              \
     "SELECT id & 68719476735, t_us, size, request_seq, error_code, direction, origin, kind,"       \
     " action, CASE WHEN kind = 'request' THEN method END,"                                         \
     " CASE WHEN kind = 'request' THEN target END,"                                                 \
     " CASE WHEN origin = 'interposer' OR action = 'swallowed' THEN rpc_id END,"                    \
-    " CASE WHEN kind = 'result' OR origin = 'interposer' OR action = 'swallowed' THEN finding END" \
+    " CASE WHEN kind = 'result' OR origin = 'interposer' OR action = 'swallowed' THEN finding "    \
+    "END,"                                                                                         \
+    " CASE WHEN kind <> 'error' AND " CALL_MAY_LINK " AND (instr(body, '\"taskId\"') OR"           \
+    " instr(body, '\"requestState\"') OR instr(body, '\"inputRe')) THEN body END,"                 \
+    " CASE WHEN kind IN ('result', 'error') AND action = 'forwarded' AND request_seq > 0"          \
+    " THEN body END"                                                                               \
     " FROM messages WHERE id BETWEEN ?1 AND ?2"                                                    \
-    " AND (kind IN ('request', 'result', 'error')"                                                 \
-    " OR kind = 'notification' AND request_seq IS NOT NULL) ORDER BY id"
+    " AND (kind IN ('request', 'result', 'error') OR kind = 'notification'"                        \
+    " AND (request_seq IS NOT NULL OR method IN ('notifications/tasks',"                           \
+    " 'notifications/tasks/status'))) ORDER BY id"
 struct call_message call_message_row(sqlite3_stmt *st);
 
 #endif

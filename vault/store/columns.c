@@ -58,6 +58,10 @@ static void add_named(const struct expanding *x, struct slice name)
         add_covered(x, &fields_of_session, COVERED_END);
     else if (slice_is(name, "number"))
         buf_adds(x->to, x->store ? "s.number" : "s.id");
+    else if (slice_is(name, "sent"))
+        buf_adds(x->to, x->store ? "s.sent IS 1"
+                                 : "EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id"
+                                   " AND e.kind = 'sent')");
     else if (slice_is(name, "revision"))
         buf_adds(x->to, x->store || x->version >= SCHEMA_CALLS ? "m.revision" : "NULL");
     else if (x->store || x->version >= SCHEMA_EVIDENCE)

@@ -6,6 +6,7 @@
  *   @session_record, @message_record, @event_record, @end_record
  *                                  what evidence covers, in its order, without the body (vault/store/commitment.h)
  *   @number, @evidence             of a session: its number in its vault; 0, 1 has evidence, 2 is sealed
+ *   @sent                          of a session: whether `send`, or `R` of `ui`, made it
  *   @revision                      of a message
  *
  * A column that the database does not have is NULL.

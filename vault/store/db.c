@@ -19,10 +19,10 @@ int db_complain(struct db *d, const char *why)
 
 int db_fail(struct db *d)
 {
-    int rc = failure_code(d->db) & 0xFF;
+    int code = failure_code(d->db), rc = code & 0xFF;
     if (rc == SQLITE_NOMEM)
         return MI_ENOMEM;
-    bool changed = rc == SQLITE_BUSY && !d->shared;
+    bool changed = code == READ_ONLY_CHANGED && !d->shared;
     int st = db_complain(d, changed ? "it was changed meanwhile; run the command again"
                                     : failure_text(d->db));
     d->locked = rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
@@ -57,6 +57,7 @@ int db_reconnect(struct db *d)
     const struct db_kind *k = d->kind;
     const char *file = buf_str(&d->file);
     disconnect(d);
+    d->tables = 0; /* of another file, maybe */
     d->connections++;
     int rc;
     if (k->writes)
@@ -250,7 +251,17 @@ int db_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, si
 
 int db_has_table(struct db *d, const char *table, bool *ret)
 {
-    return schema_has_table(d->db, table, ret) == 0 ? 0 : db_fail(d);
+    bool has = false;
+    for (size_t i = 0; !has && i < d->tables; i++)
+        has = strcmp(d->table[i], table) == 0;
+    if (!has) {
+        if (schema_has_table(d->db, table, &has) < 0)
+            return db_fail(d);
+        if (has && d->tables < DB_TABLES)
+            d->table[d->tables++] = table;
+    }
+    *ret = has;
+    return 0;
 }
 
 /* ---- transactions ---- */

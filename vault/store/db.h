@@ -31,7 +31,8 @@ struct db_kind {
     const char *can_not; /* the verb of the sentence: "read", "use", "change" */
 };
 
-#define DB_KEPT 4 /* statements whose text is made for each use, such as that of a filter */
+#define DB_KEPT 4   /* statements whose text is made for each use, such as that of a filter */
+#define DB_TABLES 8 /* tables whose existence is remembered */
 
 struct db {
     const struct db_kind *kind; /* borrowed */
@@ -41,11 +42,13 @@ struct db {
     unsigned depth;             /* of db_begin() */
     int64_t connections;        /* how often it connected */
     int64_t version;            /* of the schema; -1: not read yet */
-    bool locked;                /* whether the last failure was a lock that another process held */
-    bool store;                 /* its tables are those of a store (vault/remote/remote.h) */
+    bool locked; /* whether the last failure was another process that used it: waiting helps */
+    bool store;  /* its tables are those of a store (vault/remote/remote.h) */
     /* Owned; texts that were asked last, and are not in use; or NULL. */
     sqlite3_stmt *kept[DB_KEPT];
-    unsigned kept_n;   /* all texts that were kept so far */
+    unsigned kept_n;              /* all texts that were kept so far */
+    const char *table[DB_TABLES]; /* that exist, of those that db_has_table() was asked for */
+    size_t tables;
     struct buf file;   /* owned; path of the database, or its name */
     struct buf *error; /* borrowed */
 };
@@ -107,7 +110,8 @@ MI_MUST int db_exec(struct db *d, const char *sql);
 /* The number in the first column of the first row. MI_ENOENT: no row, or NULL; *ret is 0. */
 MI_MUST int db_number(struct db *d, size_t i, int64_t *ret, const struct cell *value, size_t n);
 
-/* *ret: whether the table exists. */
+/* *ret: whether the table exists. That it does is remembered until the next connection, as no version drops a table. table: a
+ * string constant, which is kept. */
 MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 
 /* ---- transactions ---- */

@@ -70,6 +70,8 @@ static const struct object {
     {ALL, "table", "replaced", "replaced", true,
      "leaf INTEGER 3, record TEXT 2, session_id INTEGER 1",
      "commitment BLOB!, leaf INTEGER!, record TEXT!, session_id INTEGER!", KEYED_TABLE},
+    {ALL, "table", "operations", "operations", false, "id INTEGER 1",
+     "id INTEGER" OPERATION_FIELDS(COLUMN), ROWID_TABLE},
     {ALL, "table", "escalations", "escalations", false, "id INTEGER 1",
      "id INTEGER" PROBLEM_FIELDS(COLUMN), ROWID_TABLE},
     {ALL, "table", "shipped", "shipped", false, "session_id INTEGER 1, target TEXT 2",

@@ -53,7 +53,7 @@ static int read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
     struct timespec now = file_changed_at(&st), at_lock = file_changed_at(&m->at_lock);
     bool same = st.st_size == m->at_lock.st_size && st.st_ino == m->at_lock.st_ino &&
                 now.tv_sec == at_lock.tv_sec && now.tv_nsec == at_lock.tv_nsec;
-    return same ? SQLITE_OK : SQLITE_BUSY;
+    return same ? SQLITE_OK : READ_ONLY_CHANGED;
 }
 
 static int shm_map(sqlite3_file *f, int page, int n, int extend, void volatile **ret)

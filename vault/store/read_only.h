@@ -7,7 +7,7 @@
  *           A writer may start at any time after that, and does not see such a reader: before each transaction the
  *           reader asks read_only_is_shared(), and connects again if it is true. (-shm cannot vanish while a reader is
  *           connected.) If the writer changes the database during a transaction, the transaction fails with
- *           SQLITE_BUSY: no page of a later state is read.
+ *           READ_ONLY_CHANGED: no page of a later state is read.
  * Owns      nothing: the caller owns the connection, and closes it after an error as well.
  * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
  * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */
@@ -15,6 +15,8 @@
 #define MI_VAULT_STORE_READ_ONLY_H
 
 #include "vault/store/connect.h"
+
+#define READ_ONLY_CHANGED SQLITE_BUSY_SNAPSHOT /* an extended result code */
 
 /* *ret_shared: it shares SQLite's two files. NULL: the connection is for one short use. */
 MI_MUST int read_only_open(sqlite3 **ret, const char *path, int wait_ms, bool *ret_shared);

@@ -107,7 +107,7 @@ bool running_client_exited(const struct running *r)
 size_t running_group(const struct running *r, struct process *ret, size_t max)
 {
     if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() ||
-        !running_is_here(r))
+        !running_is_here(r) || (kill((pid_t)-r->server_group, 0) < 0 && errno == ESRCH))
         return 0;
     size_t n = process_group(r->server_group, ret, max);
     for (size_t i = 0; i < n; i++) {

@@ -19,8 +19,10 @@
 /* Some tables of fields have nothing behind `null`. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) SQL_##null
-#define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(COLUMN(name, type, null, 0))
-#define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(COLUMN(name, type, null, 0))
+#define FIRST(name, type, null, since, ...)                                                        \
+    FIELD_IF(SCHEMA_FIRST_##since)(COLUMN(name, type, null, 0))
+#define LAST(name, type, null, since, ...)                                                         \
+    FIELD_IF(SCHEMA_LAST_##since)(COLUMN(name, type, null, 0))
 #define UNKEYED(name, type, null, since, evidence, cassette, store, ...)                           \
     FIELD_IF(FIELD_FIRST_##store)(COLUMN(name, type, null, 0))
 #define ADD(table, name, type) "ALTER TABLE " table " ADD COLUMN " #name COLUMN_TYPE(type) ";"
@@ -37,6 +39,10 @@
 #define CALLS                                                                                      \
     "CREATE TABLE calls (id INTEGER PRIMARY KEY" CALL_FIELDS(COLUMN)                               \
         CALL_RESERVED_FIELDS(COLUMN) ") STRICT;"
+
+/* Calls that were several requests. The id is that of the first one. */
+#define OPERATIONS                                                                                 \
+    "CREATE TABLE operations (id INTEGER PRIMARY KEY" OPERATION_FIELDS(COLUMN) ") STRICT;"
 
 /* ---- versions ---- */
 
@@ -91,6 +97,7 @@ static const char version_4[] =
         ADD_TO_MESSAGES) CALLS "PRAGMA user_version = 4;";
 
 const char schema_calls[] = CALLS;
+const char schema_operations[] = OPERATIONS;
 
 /* steps[N] upgrades version N to N + 1, but steps[0] makes a new database. */
 static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, version_4};
@@ -187,10 +194,15 @@ static const char invocations[] =
 static const struct {
     const char *name, *word, *create;
 } additions[] = {
-    {"escalations", "", escalations}, {"journals", "", journals},
-    {"shipped", "", shipped},         {"ship_targets", "", ship_targets},
-    {"leaves", "", log_tables},       {"checkpoints", "", log_tables},
-    {"replaced", "", log_tables},     {"invocations", "FROM calls", invocations},
+    {"escalations", "", escalations},
+    {"journals", "", journals},
+    {"operations", "", schema_operations},
+    {"shipped", "", shipped},
+    {"ship_targets", "", ship_targets},
+    {"leaves", "", log_tables},
+    {"checkpoints", "", log_tables},
+    {"replaced", "", log_tables},
+    {"invocations", "FROM calls", invocations},
 };
 
 /* Whether a row of sqlite_schema has this type or any (NULL), this name, and SQL that contains the word. */

@@ -36,9 +36,11 @@ static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
     return (int64_t)((uint64_t)session_id << SCHEMA_SEQ_BITS) + (int64_t)seq;
 }
 
-/* The statement that makes the table `calls`. */
+/* The statements that make the tables `calls` and `operations`. */
 #define SCHEMA_CALLS_NAME "CREATE TABLE calls "
 extern const char schema_calls[];
+#define SCHEMA_OPERATIONS_NAME "CREATE TABLE operations "
+extern const char schema_operations[];
 
 /* Creates or upgrades the schema. 0, MI_ESTORE (see failure_text()) or MI_EINVAL: the database is newer. */
 MI_MUST int schema_ready(sqlite3 *db);

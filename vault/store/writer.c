@@ -261,15 +261,29 @@ static struct call_message call_message_of(const struct row *r, const struct bat
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
+        .body = r->body, /* as it was received: that is what the client's model reads */
+        .result_tokens = -1,
     };
 }
+
+/* As it was received: the sanitizer may have replaced a state by which requests belong together. */
+static struct link link_of(const struct row *r)
+{
+    struct rpc m;
+    return r->may_link && r->body.p != NULL && rpc_read(r->body, &m) == 0 ? link_read(&m)
+                                                                          : (struct link){0};
+}
+
+_Static_assert(ROW_BATCH_ROWS <= CALL_BATCH_MAX, "each row may belong to a call");
 
 static int add_to_batch(struct writer *s, const struct row *r, const struct batch_row *b)
 {
     if (row_batch_add(&s->batch, b) < 0)
         return writer_fail_memory(s);
-    if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED) {
+    if (r->kind == KIND_REQUEST || r->request_seq != 0 || r->action == ROW_SWALLOWED ||
+        r->may_link) {
         struct call_message m = call_message_of(r, &s->batch.row[s->batch.n - 1]);
+        m.link = link_of(r);
         int st = call_batch_add(&s->calls, s->db, &m);
         if (st < 0)
             return writer_fail_coverage(s, st);

@@ -69,6 +69,8 @@ struct slice writer_body(const struct writer *s);
 MI_MUST bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
 MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
                                       char ret[WRITER_COMMITMENT]);
+/* Appends the target of a stored message, such as the name of a tool, as JSON without its quotes; nothing if it has none. */
+void writer_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
 /* Adds broken rules to the finding of a message that was added before. A message that does not exist is not an error.
  * Each call adds them again: call it in the transaction that stores the position after it. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);

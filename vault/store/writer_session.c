@@ -1,10 +1,11 @@
-/* writer_session.c - rows of a session: its own, in `running`, and its position in `journals`. */
+/* writer_session.c - rows of a session: its own, in `running`, its position in `journals`; what a tool was called. */
 #include "vault/store/commitment.h"
 #include "vault/store/db.h"
 #include "vault/store/ledger.h"
 #include "vault/store/schema.h"
 #include "vault/store/writer_state.h"
 
+#include "base/text.h"
 #include "redact/sanitizer.h"
 
 #include <stdio.h>
@@ -200,4 +201,21 @@ int writer_position_remove(struct writer *s, int64_t session_id)
 {
     sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
     return writer_run(s, Q_POSITION_REMOVE);
+}
+
+void writer_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b)
+{
+    struct buf json = {0};
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(s->db, "SELECT target FROM messages WHERE id = ?1", -1, &q, NULL) !=
+        SQLITE_OK)
+        return;
+    sqlite3_bind_int64(q, 1, schema_message_id(session_id, seq));
+    if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_type(q, 0) == SQLITE_TEXT) {
+        text_json(&json, slice_of((const char *)sqlite3_column_text(q, 0)));
+        if (!json.failed)
+            buf_add(b, json.p + 1, json.n - 2);
+    }
+    sqlite3_finalize(q);
+    buf_close(&json);
 }

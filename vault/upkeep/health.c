@@ -40,7 +40,14 @@ static const char *const sql[HEALTH_QUERIES] = {
 static const struct db_kind reader = {
     .wait_ms = BUSY_MS, .sql = sql, .n = HEALTH_QUERIES, .can_not = "read"};
 
-/* *ret_version: of the schema. *d is closed with db_close() in any case. */
+static int done(struct db *d, int st)
+{
+    st = st == MI_ESTORE && d->locked ? MI_EBUSY : st;
+    db_close(d);
+    return st;
+}
+
+/* *ret_version: of the schema. *d is closed with done() in any case. */
 static int connect_to(const char *vault, struct db *d, int64_t *ret_version, struct buf *error)
 {
     char path[PATH_MAX];
@@ -82,8 +89,7 @@ int health_look(const char *vault, struct health *ret, struct buf *error)
         h.journal_is_wal = wal != 0;
         *ret = h;
     }
-    db_close(&d);
-    return st;
+    return done(&d, st);
 }
 
 int64_t health_unfilled(const char *vault)
@@ -140,7 +146,7 @@ int health_check(const char *vault, struct buf *error)
     }
     if (st == 0)
         st = db_done(&d, q, rc);
-    db_close(&d);
+    st = done(&d, st);
     return st == 0 && error->n > 0 ? MI_ESTORE : st;
 }
 

@@ -20,7 +20,7 @@ struct health {
     bool journal_is_wal;
 };
 
-/* 0, MI_ENOENT (no database), MI_ESTORE (with a sentence in error) or MI_ENOMEM. */
+/* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or MI_ENOMEM. */
 MI_MUST int health_look(const char *vault, struct health *ret, struct buf *error);
 /* How many sessions have ended and have no rows in `calls` yet. 0 if the sessions cannot be read: health_check() says why. */
 int64_t health_unfilled(const char *vault);

@@ -146,6 +146,10 @@ static size_t char_len(const char *p)
 struct slice json_string_head(const char *quote, size_t max)
 {
     struct slice head = {quote + 1, 0};
+    const char *behind = memchr(head.p, '"', max);
+    size_t n = behind != NULL ? (size_t)(behind - head.p) : max;
+    if (memchr(head.p, '\\', n) == NULL) /* no escapes: the string ends there, or goes on */
+        return text_head((struct slice){head.p, behind != NULL ? n : max + 1}, n);
     const char *end =
         NULL; /* the next quotation mark, which an escape may have, or the end of `max` bytes */
     for (;;) {
@@ -175,16 +179,36 @@ struct json_value json_get(struct json_value object, const char *name)
     return found;
 }
 
+/* An integer as most are written: up to 18 digits. */
+static bool short_integer(struct json_value v, int64_t *ret)
+{
+    int64_t i = 0;
+    if (v.type != JSON_NUMBER || v.text.n > 18)
+        return false;
+    bool minus = v.text.p[0] == '-';
+    for (size_t k = minus; k < v.text.n; k++) {
+        unsigned digit = (unsigned)(v.text.p[k] - '0');
+        if (digit > 9)
+            return false;
+        i = i * 10 + (int64_t)digit;
+    }
+    *ret = minus ? -i : i;
+    return true;
+}
+
 bool json_is_integer(struct json_value v)
 {
-    if (v.type != JSON_NUMBER)
-        return false;
+    int64_t i;
+    if (v.type != JSON_NUMBER || short_integer(v, &i))
+        return v.type == JSON_NUMBER;
     struct decimal d = decimal_of(v.text);
     return d.digits.n == 0 || d.exp10 >= 0;
 }
 
 bool json_int(struct json_value v, int64_t *ret)
 {
+    if (short_integer(v, ret))
+        return true;
     if (!json_is_integer(v))
         return false;
     struct decimal d = decimal_of(v.text);

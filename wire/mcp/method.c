@@ -376,22 +376,26 @@ static const struct {
     [CAP_ELICITATION] = {"elicitation", NULL, false},
     [CAP_ELICITATION_FORM] = {"elicitation", "form", false},
     [CAP_ELICITATION_URL] = {"elicitation", "url", false},
+    [CAP_TASKS_EXTENSION] = {"extensions", "io.modelcontextprotocol/tasks", false},
 };
+
+static bool declares(struct json_value part, unsigned c)
+{
+    if (part.type != JSON_OBJECT || capabilities[c].inner == NULL)
+        return part.type == JSON_OBJECT;
+    enum json_type type = json_get(part, capabilities[c].inner).type;
+    return type == (capabilities[c].is_flag ? JSON_TRUE : JSON_OBJECT);
+}
 
 uint32_t capabilities_of(struct json_value declared)
 {
     uint32_t set = 0;
-    for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++) {
-        struct json_value v = json_get(declared, capabilities[c].part);
-        if (v.type == JSON_OBJECT && capabilities[c].inner != NULL) {
-            v = json_get(v, capabilities[c].inner);
-            if (capabilities[c].is_flag ? v.type != JSON_TRUE : v.type != JSON_OBJECT)
-                continue;
-        } else if (v.type != JSON_OBJECT) {
-            continue;
-        }
-        set |= 1u << c;
-    }
+    struct slice key;
+    struct json_value part;
+    for (struct json_walk w = json_walk_begin(declared); json_walk_next(&w, &key, &part);)
+        for (unsigned c = CAP_NONE + 1; c < CAP_COUNT; c++)
+            if (json_key_is(key, capabilities[c].part)) /* of duplicates the last one counts */
+                set = (set & ~(1u << c)) | (declares(part, c) ? 1u << c : 0);
     /* an elicitation capability without a mode means form (mcp-wire.md 2.5) */
     if ((set & 1u << CAP_ELICITATION) != 0 && (set & 1u << CAP_ELICITATION_URL) == 0)
         set |= 1u << CAP_ELICITATION_FORM;

@@ -55,6 +55,7 @@ enum capability {
     CAP_ELICITATION,
     CAP_ELICITATION_FORM,
     CAP_ELICITATION_URL,
+    CAP_TASKS_EXTENSION, /* of 2026-07-28; CAP_TASKS is of 2025-11-25 */
     CAP_COUNT
 };
 /* The capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */

@@ -1,6 +1,7 @@
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
+#include "wire/meta.h"
 #include "wire/rpc_id.h"
 
 #include <stdlib.h>
@@ -14,6 +15,10 @@ void protocol_close(struct protocol *p)
 {
     id_set_close(&p->ids[PARTY_CLIENT]);
     id_set_close(&p->ids[PARTY_SERVER]);
+    id_set_close(&p->modern_ids);
+    for (int i = 0; i < PROTOCOL_LISTS; i++)
+        id_set_close(&p->list[i].names);
+    protocol_streams_close(p);
 }
 
 /* ---- members -------------------------------------------------------------------------------- */
@@ -27,7 +32,7 @@ static bool member_invalid(struct protocol *p, const struct method_need *needs, 
         bool must = revision < REV_COUNT && (n->must & 1u << revision) != 0;
         if (type == JSON_NONE ? !must : (n->types & 1u << type) != 0)
             continue;
-        p->blame = (enum field)n->field;
+        p->blame = field_name((enum field)n->field);
         return true;
     }
     return false;
@@ -58,13 +63,28 @@ static breaches check_sender(const struct method *k, enum protocol_party from,
 static breaches check_capability(const struct protocol *p, const struct method *k,
                                  enum protocol_party owner, enum revision revision)
 {
-    bool core =
-        revision != REV_2026_07_28 || k->capability < CAP_TASKS || k->capability >= CAP_ROOTS;
-    if (k->capability == CAP_NONE || !p->declared[owner] || revision == REV_COUNT ||
+    bool modern = revision == REV_2026_07_28;
+    bool core = !modern || k->capability < CAP_TASKS || k->capability >= CAP_ROOTS;
+    bool declared = modern ? p->discovered : p->declared[owner];
+    uint32_t capabilities = modern ? p->discovered_capabilities : p->capabilities[owner];
+    if (k->capability == CAP_NONE || !declared || revision == REV_COUNT ||
         revision < k->capability_since || !core)
         return 0;
-    bool has = (p->capabilities[owner] & 1u << k->capability) != 0;
+    bool has = (capabilities & 1u << k->capability) != 0;
     return has ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
+}
+
+/* Has it a log level that MCP does not have? Other methods may have another `level`. */
+static bool level_invalid(struct protocol *p, const struct method *k, const struct rpc *m)
+{
+    const struct method_need *n = k->params, *end = n + METHOD_NEEDS_MAX;
+    while (n < end && n->types != 0 && n->field != FIELD_LEVEL)
+        n++;
+    if (n == end || n->types == 0 || m->in_params[FIELD_LEVEL] != JSON_STRING ||
+        protocol_level(json_string_raw(json_get(m->params, "level"))) > 0)
+        return false;
+    p->blame = field_name(FIELD_LEVEL);
+    return true;
 }
 
 /* ---- requests ------------------------------------------------------------------------------- */
@@ -87,7 +107,7 @@ static breaches check_phase(struct protocol *p, const struct method *k)
     if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
         return 0;
     if (protocol_modern_only(p) || (k != NULL && k->from_client == REVS_2026_07_28)) {
-        p->blame = FIELD_META;
+        p->blame = "_meta";
         return RULE(RULE_MISSING_META);
     }
     if (p->phase < PHASE_ANSWERED && p->early_reported)
@@ -146,6 +166,8 @@ static breaches client_request(struct protocol *p, const struct rpc *m, struct p
     if (protocol_modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
         a->revision = REV_2026_07_28;
     r |= modern ? protocol_meta(p, m, a) : check_phase(p, k);
+    if (modern)
+        (void)id_set_add(&p->modern_ids, m->id);
     if (k == NULL)
         return r;
     if (k->flags & METHOD_UNCANCELLED)
@@ -154,10 +176,17 @@ static breaches client_request(struct protocol *p, const struct rpc *m, struct p
     if (!modern)
         return r;
     a->id = rpc_id_hash_of(m->id);
-    if (k->flags & METHOD_ASKS_BACK)
-        r |= protocol_retry(p, m, a->id);
+    protocol_forget_request(p, a->id);
+    if (k->flags & METHOD_ASKS_BACK) {
+        a->target = protocol_target(m, k);
+        r |= protocol_retry(p, m, a);
+    }
     if (k->flags & METHOD_LISTENS)
-        protocol_stream_open(p, m, a->id);
+        protocol_stream_open(p, m, a);
+    if (m->in_params[FIELD_TASK_ID] == JSON_STRING)
+        r |= protocol_task_asked(p, m, a);
+    if (m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT)
+        r |= protocol_responses(p, m);
     return r;
 }
 
@@ -183,10 +212,20 @@ breaches protocol_request(struct protocol *p, enum protocol_party from, const st
         return r | misplaced;
     /* initialize has the same requirements in all revisions, and none is negotiated yet */
     enum revision revision = k->flags & METHOD_UNCANCELLED ? REV_2024_11_05 : a.revision;
-    if (member_invalid(p, k->params, m->in_params, revision))
+    if (member_invalid(p, k->params, m->in_params, revision) || level_invalid(p, k, m))
         r |= RULE(RULE_INVALID_PARAMS);
     r |= check_capability(p, k, from == PARTY_CLIENT ? PARTY_SERVER : PARTY_CLIENT, a.revision);
     return r;
+}
+
+void protocol_unasked(struct protocol *p, const struct protocol_asked *a)
+{
+    unsigned flags = a->method != NULL ? a->method->flags : 0;
+    p->log_requests[a->log_level] -= p->log_requests[a->log_level] > 0;
+    if (a->modern && (flags & METHOD_LISTENS))
+        protocol_stream_unasked(p, a->id);
+    if ((flags & METHOD_UNCANCELLED) && p->phase == PHASE_ASKED)
+        p->phase = PHASE_NEW;
 }
 
 /* ---- notifications -------------------------------------------------------------------------- */
@@ -197,14 +236,35 @@ static breaches server_notification(struct protocol *p, const struct rpc *m, con
     bool log = k != NULL && slice_is(slice_of("notifications/message"), k->name);
     if (!p->client_spoke || (!p->modern && p->phase < PHASE_ANSWERED && !log))
         r |= RULE(RULE_EARLY_SERVER_MESSAGE);
-    if (log && protocol_modern_only(p) && p->log_requests == 0)
-        r |= RULE(RULE_UNASKED_LOG);
+    if (log && protocol_modern_only(p))
+        r |= protocol_logged(p, m);
     if (k != NULL && (k->flags & METHOD_STREAMED))
         r |= protocol_streamed(p, m);
+    if (k != NULL && (k->from_server & REVS_LEGACY) == 0 &&
+        m->in_params[FIELD_TASK_ID] != JSON_NONE)
+        r |= protocol_task_notified(p, m);
+    protocol_list_changed(p, m);
     if (k == NULL && p->after_error)
         r |= RULE(RULE_ANSWER_AS_NOTIFICATION);
     p->after_error = false;
     return r;
+}
+
+/* A party cancels its own requests; in 2026-07-28 the server has none, and ends the client's subscriptions. A
+ * cancellation may cross with the answer, so the request need not be pending. */
+static breaches check_cancelled(struct protocol *p, enum protocol_party from, const struct rpc *m)
+{
+    if (m->request_id.type != JSON_NUMBER && m->request_id.type != JSON_STRING)
+        return 0;
+    uint64_t id = rpc_id_hash_of(m->request_id);
+    bool own = from == PARTY_SERVER && id_set_may_have(&p->ids[from], m->request_id);
+    bool ends = !own && protocol_stream_over(p, from, id);
+    if (from == PARTY_CLIENT && protocol_cancels_task(p, id))
+        return RULE(RULE_CANCELLED_TASK);
+    if (id_set_may_have(&p->ids[from], m->request_id) || (ends && p->modern) ||
+        (from == PARTY_CLIENT && id_set_may_have(&p->modern_ids, m->request_id)))
+        return 0;
+    return RULE(RULE_STRAY_CANCELLATION);
 }
 
 static void client_notification(struct protocol *p, const struct rpc *m)
@@ -217,8 +277,15 @@ static void client_notification(struct protocol *p, const struct rpc *m)
         p->said_initialized = p->phase == PHASE_ASKED;
         p->uninitialized = bare;
     }
-    if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled"))
-        protocol_stream_over(p, rpc_id_hash_of(m->request_id));
+}
+
+/* Both eras may share the connection: only a notification with a `subscriptionId` shows its revision. */
+static enum revision notification_revision(const struct protocol *p, const struct method *k,
+                                           const struct rpc *m)
+{
+    bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
+                    json_get(m->meta, META_SUBSCRIPTION).type != JSON_NONE;
+    return streamed || protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
 }
 
 breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m)
@@ -233,13 +300,17 @@ breaches protocol_notification(struct protocol *p, enum protocol_party from, con
         client_notification(p, m);
     if (k == NULL)
         return r | unknown_method(m);
-    enum revision revision = protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
+    if (rpc_method_is(m, "notifications/cancelled"))
+        r |= check_cancelled(p, from, m);
+    enum revision revision = notification_revision(p, k, m);
     breaches misplaced = check_sender(k, from, revision);
     if (misplaced != 0)
         return r | misplaced;
-    if (member_invalid(p, k->params, m->in_params, revision))
+    if (member_invalid(p, k->params, m->in_params, revision) || level_invalid(p, k, m))
         r |= RULE(RULE_INVALID_PARAMS);
-    if (!protocol_modern_only(p)) /* in 2026-07-28 the subscription decides what may be sent */
+    if (rpc_method_is(m, "notifications/tasks/status"))
+        r |= protocol_task_legacy(p, m->params);
+    if (revision != REV_2026_07_28) /* there the subscription decides what may be sent */
         r |= check_capability(p, k, from, revision);
     return r;
 }
@@ -281,6 +352,13 @@ static void initialize_answered(struct protocol *p, const struct rpc *m, breache
         *r |= RULE(RULE_UNKNOWN_REVISION);
 }
 
+/* Is its result a task, in 2025-11-25? */
+static bool is_task_state(const struct protocol_asked *a)
+{
+    return a->method != NULL && (slice_is(slice_of("tasks/get"), a->method->name) ||
+                                 slice_is(slice_of("tasks/cancel"), a->method->name));
+}
+
 static breaches check_result(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a)
 {
@@ -291,6 +369,10 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
         return 0; /* FIND_RESULT_NOT_OBJECT reports it */
     if (a->modern)
         r |= protocol_modern_result(p, m, a, &plain);
+    else if (!plain)
+        r |= protocol_task_legacy(p, json_get(m->result, "task"));
+    else if (is_task_state(a) && revision == REV_2025_11_25)
+        r |= protocol_task_legacy(p, m->result);
     if (a->method == NULL)
         return r;
     if (a->method->flags & METHOD_UNCANCELLED) {
@@ -299,21 +381,15 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     }
     if (plain && member_invalid(p, a->method->result, m->in_result, revision))
         r |= RULE(RULE_INVALID_RESULT);
+    if (plain && (a->method->flags & METHOD_CACHED))
+        r |= protocol_page(p, m, a);
+    if (a->method->result[0].field == FIELD_ROOTS && m->in_result[FIELD_ROOTS] == JSON_ARRAY &&
+        protocol_roots_invalid(p, json_get(m->result, "roots")))
+        r |= RULE(RULE_INVALID_RESULT);
     if (a->cursor != 0 && m->next_cursor.type == JSON_STRING &&
         rpc_id_hash_of(m->next_cursor) == a->cursor)
         r |= RULE(RULE_REPEATED_CURSOR);
     return r;
-}
-
-static breaches check_error(const struct rpc *m, enum revision revision)
-{
-    int64_t code;
-    if (revision == REV_COUNT || !json_int(m->error_code, &code))
-        return 0;
-    bool modern = revision == REV_2026_07_28;
-    bool reserved = (code == -32042 && revision != REV_2025_11_25) || (modern && code == -32002) ||
-                    (modern && code <= -32023 && code >= -32099);
-    return reserved ? RULE(RULE_RESERVED_ERROR_CODE) : 0;
 }
 
 breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
@@ -326,11 +402,13 @@ breaches protocol_answer(struct protocol *p, enum protocol_party from, const str
         p->after_error = m->kind == RPC_ERROR;
     if (from == PARTY_CLIENT && protocol_modern_only(p))
         return RULE(RULE_CLIENT_ANSWER);
-    p->log_requests -= a->wants_log && p->log_requests > 0;
-    protocol_stream_over(p, a->id);
+    p->log_requests[a->log_level] -= p->log_requests[a->log_level] > 0;
+    breaches r = m->kind == RPC_RESULT ? check_result(p, m, a) : 0;
+    if (a->method != NULL && (a->method->flags & METHOD_LISTENS))
+        (void)protocol_stream_over(p, PARTY_SERVER, a->id);
     if (m->kind == RPC_RESULT)
-        return check_result(p, m, a);
+        return r;
     if (initialize && p->phase == PHASE_ASKED)
         p->phase = PHASE_NEW;
-    return check_error(m, a->revision);
+    return protocol_error(p, m, a->revision);
 }

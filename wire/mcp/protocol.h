@@ -6,7 +6,7 @@
  *
  * Rules     mcp-wire.md 2, 3 and 6.8. Rules for an answer use the struct protocol_asked of its request, which the
  *           caller stores with the pending request.
- * Owns      the ids that were used; protocol_close() frees them.
+ * Owns      the ids that were used, the names in lists, and what subscriptions were for; protocol_close() frees them.
  * Errors    if a table is full, state is dropped, and rules that need it report nothing.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_MCP_PROTOCOL_H
@@ -19,6 +19,12 @@
 
 #define PROTOCOL_STREAMS 32 /* subscriptions that are tracked */
 #define PROTOCOL_STATES 64  /* requestStates that are tracked */
+#define PROTOCOL_LISTS 4    /* methods that list something, in pages */
+#define PROTOCOL_TASKS 64   /* tasks that are tracked */
+#define PROTOCOL_KEYS 256   /* keys of their inputRequests */
+#define PROTOCOL_LEVELS 9   /* of log messages; 0: none */
+#define PROTOCOL_STREAM_SET                                                                        \
+    4096 /* bytes of the URIs and tasks of a subscription that are tracked */
 
 enum protocol_party { PARTY_CLIENT, PARTY_SERVER };
 
@@ -29,10 +35,48 @@ enum protocol_phase {
     PHASE_READY,
 };
 
+enum protocol_stream_state {
+    STREAM_ASKED,     /* not yet acknowledged */
+    STREAM_AGREED,    /* acknowledged */
+    STREAM_CANCELLED, /* by the client: notifications may have crossed with that */
+    STREAM_ENDED,     /* by the server */
+};
 struct protocol_stream {
-    uint64_t id;   /* hash of the request's id; 0: free */
-    uint8_t kinds; /* requested kinds of notifications, one bit each */
-    bool acknowledged, over;
+    uint64_t id; /* hash of the request's id; 0: free */
+    enum protocol_stream_state state;
+    uint8_t kinds;   /* of notifications that were requested, then agreed on, one bit each */
+    bool tasks;      /* the client declared the extension */
+    struct buf what; /* owned; the object `notifications` with URIs and tasks, as requested, then as
+                        agreed on; empty: there are none, or too many */
+};
+
+/* A requestState that the server has given. */
+struct protocol_state {
+    uint64_t state;  /* hash; 0: free */
+    uint64_t id;     /* hash of the id of the request */
+    uint64_t target; /* of the request; 0: unknown */
+    bool asks;       /* for input */
+};
+
+struct protocol_task {
+    uint64_t id;      /* hash of the task's id; 0: free */
+    uint64_t request; /* hash of the id of the request that created it; 0: unknown, or reused */
+    uint32_t capabilities; /* of the client, in that request */
+    uint8_t status;        /* enum task_status */
+    bool is_known;         /* the client has named the task in a request */
+    bool asked;            /* for input */
+};
+
+struct protocol_key {
+    uint64_t task, key; /* hashes; 0: free */
+    uint64_t request;   /* hash of the input request */
+};
+
+/* A list of which the client has read some pages. */
+struct protocol_list {
+    uint64_t next;       /* hash of the cursor of the next page; 0: none */
+    struct id_set names; /* of the entries */
+    uint64_t scope;      /* hash of its cacheScope; 0: none */
 };
 
 struct protocol {
@@ -47,25 +91,34 @@ struct protocol {
     bool tasks;               /* a request asked for a task: progress may follow its answer */
     bool declared[2];         /* [party]: capabilities are known */
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
+    bool discovered;          /* the server has answered server/discover */
+    uint32_t discovered_capabilities;
     struct id_set ids[2];     /* of requests without _meta version, by sender */
-    unsigned log_requests;    /* pending requests with a log level */
+    struct id_set modern_ids; /* of the client's requests of 2026-07-28 */
+    struct protocol_list list[PROTOCOL_LISTS];
+    unsigned log_requests[PROTOCOL_LEVELS]; /* pending requests by the level that they ask for */
     struct protocol_stream stream[PROTOCOL_STREAMS];
     unsigned next_stream;
-    struct {
-        uint64_t state, id;
-    } given[PROTOCOL_STATES]; /* hashes of requestStates, and of the ids of their requests */
-    unsigned states;          /* number of requestStates that the server has sent */
-    unsigned stateless;       /* number of input_required results without a requestState */
-    enum field blame;         /* the missing or mistyped member of the last message */
+    struct protocol_state given[PROTOCOL_STATES];
+    unsigned states; /* number of requestStates that the server has sent */
+    struct protocol_task task[PROTOCOL_TASKS];
+    unsigned next_task;
+    struct protocol_key key[PROTOCOL_KEYS];
+    unsigned next_key;
+    unsigned stateless; /* number of input_required results without a requestState */
+    const char *blame;  /* static: the member that breaks one of RULES_OF_MEMBERS */
 };
 
 /* Facts about a request that are needed until its answer. */
 struct protocol_asked {
     const struct method *method; /* NULL: not of MCP */
     enum revision revision;      /* of the request */
-    bool modern, wants_log, is_task, has_progress;
+    bool modern, is_task, has_progress;
+    bool task_over;        /* the task that it names had ended before */
+    uint8_t log_level;     /* 0: none */
     uint32_t capabilities; /* of the client, declared in a request of 2026-07-28 */
     uint64_t id, cursor;   /* hashes; 0: none */
+    uint64_t target;       /* hash of method, name or URI, and arguments; of a task's id; 0: none */
     double progress;       /* reported last */
 };
 
@@ -75,6 +128,9 @@ void protocol_close(struct protocol *p);
 /* The rules that a message violates. Call one of these functions once for each message, in order. */
 breaches protocol_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
                           struct protocol_asked *ret);
+/* The request was rejected, so that the server has not received it: it is not pending, and opens and initializes nothing.
+ * Its id stays used. */
+void protocol_unasked(struct protocol *p, const struct protocol_asked *asked);
 breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m);
 /* asked: the result of protocol_request() for the request that this message answers. */
 breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,

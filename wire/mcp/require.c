@@ -7,7 +7,7 @@ bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum 
 {
     if (have[f] == type)
         return false;
-    p->blame = f;
+    p->blame = field_name(f);
     return true;
 }
 

@@ -1,5 +1,6 @@
-/* revisions.h - shared by protocol.c, with the rules of all revisions, modern.c, with the rules of 2026-07-28, and
- * require.c, with checks that both use. Internal to wire/mcp/. Nothing here blocks. */
+/* revisions.h - shared by protocol.c, with the rules of all revisions, the files with the rules of one subject, modern.c,
+ * with other rules of 2026-07-28, and require.c, with checks that several use. Internal to wire/mcp/. Nothing here
+ * blocks. */
 #ifndef MI_WIRE_MCP_REVISIONS_H
 #define MI_WIRE_MCP_REVISIONS_H
 
@@ -19,18 +20,78 @@ bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum 
  * server needs, but not the necessary part of it. A missing capability is reported by check_capability(). */
 breaches protocol_part(const struct method *k, struct json_value params, uint32_t has);
 
+/* ---- error_data.c ---- */
+
+/* Checks the code of an error, and the data that the code requires. */
+breaches protocol_error(struct protocol *p, const struct rpc *m, enum revision revision);
+
+/* ---- list.c ---- */
+
+/* Checks the entries of a list, over its pages. m: a result of `a->method`, which may also be no list. */
+breaches protocol_page(struct protocol *p, const struct rpc *m, const struct protocol_asked *a);
+/* A notification of the server: an entry may move from a page that was read to a later one. */
+void protocol_list_changed(struct protocol *p, const struct rpc *m);
+
 /* ---- modern.c ---- */
 
 /* Reads and checks the _meta of a request. */
 breaches protocol_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a);
-/* Checks a retry: it must have a new id, and the requestState of the input_required result, if that had one. */
-breaches protocol_retry(const struct protocol *p, const struct rpc *m, uint64_t id);
-void protocol_stream_open(struct protocol *p, const struct rpc *m, uint64_t id);
-void protocol_stream_over(struct protocol *p, uint64_t id); /* the id of any request, or 0 */
-/* Checks that a notification of a stream names an open stream. Older revisions have no streams. */
-breaches protocol_streamed(struct protocol *p, const struct rpc *m);
+unsigned protocol_level(struct slice name); /* of log messages, from 1; 0: there is none */
+/* Whether a request that is pending wants this log message. */
+breaches protocol_logged(const struct protocol *p, const struct rpc *m);
 /* *ret_plain: it is an ordinary result of the method, not input_required or a task. */
 breaches protocol_modern_result(struct protocol *p, const struct rpc *m,
                                 const struct protocol_asked *a, bool *ret_plain);
+
+/* ---- input.c ---- */
+
+/* A hash of the scalars in a value and their keys, whatever the order of members, up to 16 KiB; 0: longer, or out of
+ * memory. */
+uint64_t protocol_hash(struct json_value v);
+/* A hash of what a request is about: a retry has the same. 0: too long. */
+uint64_t protocol_target(const struct rpc *m, const struct method *k);
+/* Checks the requests for input in a result or a task, and that the client has the capabilities for them. */
+breaches protocol_inputs(struct protocol *p, struct json_value requests, uint32_t capabilities);
+/* Checks that each URI in a list of roots begins with file://. */
+bool protocol_roots_invalid(struct protocol *p, struct json_value roots);
+/* Checks the lists of roots in the inputResponses of a request. */
+breaches protocol_responses(struct protocol *p, const struct rpc *m);
+breaches protocol_input_required(struct protocol *p, const struct rpc *m,
+                                 const struct protocol_asked *a);
+/* Checks a retry: it must have a new id, the requestState of the input_required result, if that had one, and be the same
+ * request. */
+breaches protocol_retry(const struct protocol *p, const struct rpc *m,
+                        const struct protocol_asked *a);
+
+/* ---- stream.c ---- */
+
+void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct protocol_asked *a);
+/* The stream was not opened after all. */
+void protocol_stream_unasked(struct protocol *p, uint64_t id);
+void protocol_streams_close(struct protocol *p);
+/* The stream with the hash of its request's id has ended. false: it is not the id of a stream. */
+bool protocol_stream_over(struct protocol *p, enum protocol_party by, uint64_t id);
+/* Checks that a notification of a stream names an open stream, and is of what the server agreed to. Older revisions have
+ * no streams. */
+breaches protocol_streamed(struct protocol *p, const struct rpc *m);
+/* Checks the result that ends a stream; before protocol_stream_over(). */
+breaches protocol_stream_result(struct protocol *p, const struct rpc *m,
+                                const struct protocol_asked *a);
+
+/* ---- task.c ---- */
+
+breaches protocol_task_created(struct protocol *p, const struct rpc *m,
+                               const struct protocol_asked *a);
+/* A request of 2026-07-28 that names a task, and its result. */
+breaches protocol_task_asked(struct protocol *p, const struct rpc *m, struct protocol_asked *a);
+breaches protocol_task_answer(struct protocol *p, const struct rpc *m,
+                              const struct protocol_asked *a);
+breaches protocol_task_notified(struct protocol *p, const struct rpc *m);
+/* Checks the status of a task of 2025-11-25. */
+breaches protocol_task_legacy(struct protocol *p, struct json_value task);
+/* A new request has this id: it no longer means the request that created a task. */
+void protocol_forget_request(struct protocol *p, uint64_t id);
+/* Whether the request with this id is finished and its task, which the client knows, is not. */
+bool protocol_cancels_task(const struct protocol *p, uint64_t id);
 
 #endif

@@ -87,6 +87,27 @@ static const struct {
     [RULE_RESERVED_ERROR_CODE] = {"reserved-error-code", SEVERITY_ERROR,
                                   "The negotiated revision does not have this error code.",
                                   "Codes of another revision, or of its drafts."},
+    [RULE_MISSING_ERROR_DATA] =
+        {"missing-error-data", SEVERITY_ERROR,
+         "The data of the error lacks what its code requires.",
+         "Hand-written errors. -32021 requires `requiredCapabilities`, -32022 `supported` and "
+         "`requested`, -32042 `elicitations`: the client cannot act without them."},
+    [RULE_DUPLICATE_NAME] =
+        {"duplicate-name", SEVERITY_WARNING, "Two entries of the list have the same name or URI.",
+         "A server that joins several sources. A client can reach one of the two."},
+    [RULE_STRAY_CANCELLATION] =
+        {"stray-cancellation", SEVERITY_ERROR,
+         "The cancellation names no request that its sender may cancel.",
+         "An id that was never sent, or with another JSON type; a server that cancels a request of "
+         "the client: in 2026-07-28 it may only end a `subscriptions/listen`."},
+    [RULE_CANCELLED_TASK] = {"cancelled-task", SEVERITY_ERROR,
+                             "The cancelled request is finished: its task continues.",
+                             "A client that cancels a task like a request. A task is cancelled "
+                             "with `tasks/cancel`."},
+    [RULE_SECRET_IN_FORM] = {"secret-in-form", SEVERITY_WARNING, "A form asks for a secret.",
+                             "The server must not ask for a password, key or token in a form: it "
+                             "sends the user to a page of its own, with the mode `url`. The answer "
+                             "is recorded without the secret."},
     [RULE_SERVER_REQUEST] =
         {"server-request", SEVERITY_ERROR, "In revision 2026-07-28 the server sends no requests.",
          "In this revision a server asks inside a result, with `input_required`."},
@@ -105,24 +126,64 @@ static const struct {
     [RULE_MISSING_CACHE_FIELDS] = {"missing-cache-fields", SEVERITY_ERROR,
                                    "The result lacks ttlMs or cacheScope.",
                                    "A server of an older revision with a new version string."},
+    [RULE_INVALID_CACHE_FIELDS] =
+        {"invalid-cache-fields", SEVERITY_ERROR,
+         "ttlMs is not an integer of at least 0, cacheScope is neither public nor private, or it "
+         "is not that of the page before.",
+         "A server that computes a time to live, or decides the scope for each page."},
+    [RULE_INVALID_META] =
+        {"invalid-meta", SEVERITY_ERROR,
+         "A key or a value in _meta is not what MCP or W3C Trace Context requires.",
+         "A `traceparent` or `baggage` assembled by hand, a log level that MCP does not have, a "
+         "`clientInfo` or `serverInfo` without `name` and `version`, or a key that no prefix and "
+         "name form."},
+    [RULE_INVALID_TASK] =
+        {"invalid-task", SEVERITY_ERROR,
+         "A member of the task is missing, has a wrong value, or contradicts an earlier answer.",
+         "A server of the tasks of 2025-11-25, where a task was nested in `task`; a status that "
+         "does not exist; `completed` without `result`, `failed` without `error`, `input_required` "
+         "without `inputRequests`; a task that changes after its end."},
     [RULE_MISPLACED_INPUT_REQUIRED] =
         {"misplaced-input-required", SEVERITY_ERROR,
          "input_required for a method that does not allow it, or without input requests.",
          "The client cannot continue."},
+    [RULE_INVALID_INPUT_REQUEST] =
+        {"invalid-input-request", SEVERITY_ERROR,
+         "An input request is not a valid elicitation, sampling or list of roots.",
+         "Hand-written requests for input. Only `elicitation/create`, `sampling/createMessage` and "
+         "`roots/list` may be asked; a form has a `requestedSchema` of a flat object, a URL mode a "
+         "`url`."},
+    [RULE_REUSED_INPUT_KEY] =
+        {"reused-input-key", SEVERITY_ERROR,
+         "The task used this key of inputRequests for another request before.",
+         "A server that counts its questions from the start. The client takes it for the question "
+         "that it has answered."},
+    [RULE_UNKNOWN_INPUT_KEY] =
+        {"unknown-input-key", SEVERITY_ERROR, "The task has asked for no input with this key.",
+         "A client that renames keys, or answers the question of another task."},
     [RULE_BAD_RETRY] =
         {"bad-retry", SEVERITY_ERROR,
-         "A retry with the id of the first attempt, or with an unknown requestState.",
-         "A client that treats the retry as the same request, or changes the state."},
+         "A retry with the id of the first attempt, with an unknown requestState or that of "
+         "another request, or without the input that was asked for.",
+         "A client that treats the retry as the same request, changes the state, or sends the "
+         "state with another method, tool or other arguments."},
+    [RULE_NOT_ACKNOWLEDGED] =
+        {"not-acknowledged", SEVERITY_ERROR,
+         "The server ended the subscription without having acknowledged it.",
+         "A server that does not implement subscriptions: it must answer with an error."},
     [RULE_NO_SUBSCRIPTION] = {"no-subscription", SEVERITY_ERROR,
-                              "The notification names no open subscription.",
+                              "The notification or result does not name its open subscription.",
                               "In this revision notifications require a `subscriptions/listen`."},
     [RULE_UNASKED_NOTIFICATION] = {"unasked-notification", SEVERITY_ERROR,
                                    "The notification came before its stream was acknowledged, or "
-                                   "is of a kind that was not requested.",
-                                   "A server that sends everything to everybody."},
-    [RULE_UNASKED_LOG] = {"unasked-log", SEVERITY_ERROR,
-                          "A log message, although no pending request asked for log messages.",
-                          "A server of an older revision with a new version string."},
+                                   "is not of what was requested and agreed on.",
+                                   "A server that sends everything to everybody, or agrees to more "
+                                   "than was requested."},
+    [RULE_UNASKED_LOG] =
+        {"unasked-log", SEVERITY_ERROR,
+         "A log message that no pending request asked for, below the level it asked for, or on a "
+         "subscription.",
+         "A server of an older revision with a new version string."},
     [RULE_UNKNOWN_TOOL] = {"unknown-tool", SEVERITY_ERROR,
                            "The server's list of tools has no tool with this name.",
                            "A model that invents names, or a client with an old list."},
@@ -137,9 +198,20 @@ static const struct {
                            "An update of the server, intended or not: a model acts on these "
                            "descriptions. `mcp-interposer tools NAME --diff` shows the change."},
     [RULE_SCHEMA_NOT_CHECKED] = {"schema-not-checked", SEVERITY_NOTE,
-                                 "The arguments or the result were not compared with the tool's "
-                                 "schema, because that exceeds a limit.",
-                                 "A very large schema or value, or a hostile server."},
+                                 "The arguments or the result were not fully compared with the "
+                                 "tool's schema, because that exceeds a limit or cannot be done.",
+                                 "A very large schema or value, a dialect that is not supported, a "
+                                 "reference to another document, or a hostile server. Write the "
+                                 "schema in 2020-12, with everything that it refers to in its "
+                                 "`$defs`."},
+    [RULE_LARGE_RESULT] = {"large-result", SEVERITY_NOTE,
+                           "The text of the answer takes much of the model's context.",
+                           "A tool without pages or limits. Clients begin to cut such results: ask "
+                           "for less, or limit them in the server."},
+    [RULE_NO_PROGRESS] = {"no-progress", SEVERITY_NOTE,
+                          "The same call keeps getting the same result, or keeps failing.",
+                          "A model that repeats itself, or a client that polls. Look at what it was "
+                          "told before: an error should say what to do instead."},
 };
 
 const char *rule_name(enum rule r)

@@ -32,6 +32,11 @@ enum rule {
     RULE_REPEATED_CURSOR,
     RULE_ANSWER_AS_NOTIFICATION,
     RULE_RESERVED_ERROR_CODE,
+    RULE_MISSING_ERROR_DATA,
+    RULE_DUPLICATE_NAME,
+    RULE_STRAY_CANCELLATION,
+    RULE_CANCELLED_TASK,
+    RULE_SECRET_IN_FORM,
     /* 2026-07-28 */
     RULE_SERVER_REQUEST,
     RULE_CLIENT_ANSWER,
@@ -39,8 +44,15 @@ enum rule {
     RULE_MISSING_RESULT_TYPE,
     RULE_UNKNOWN_RESULT_TYPE,
     RULE_MISSING_CACHE_FIELDS,
+    RULE_INVALID_CACHE_FIELDS,
+    RULE_INVALID_META,
+    RULE_INVALID_TASK,
     RULE_MISPLACED_INPUT_REQUIRED,
+    RULE_INVALID_INPUT_REQUEST,
+    RULE_REUSED_INPUT_KEY,
+    RULE_UNKNOWN_INPUT_KEY,
     RULE_BAD_RETRY,
+    RULE_NOT_ACKNOWLEDGED,
     RULE_NO_SUBSCRIPTION,
     RULE_UNASKED_NOTIFICATION,
     RULE_UNASKED_LOG,
@@ -50,12 +62,19 @@ enum rule {
     RULE_INVALID_STRUCTURED_CONTENT,
     RULE_TOOL_CHANGED,
     RULE_SCHEMA_NOT_CHECKED,
+    RULE_LARGE_RESULT, /* only `check` looks for it */
+    RULE_NO_PROGRESS,
     RULE_COUNT
 };
 _Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");
 
 typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
 #define RULE(r) ((breaches)1 << (r))
+/* Rules about a member, whose name is in the `blame` of struct protocol. */
+#define RULES_OF_MEMBERS                                                                           \
+    (RULE(RULE_INVALID_PARAMS) | RULE(RULE_INVALID_RESULT) | RULE(RULE_MISSING_ERROR_DATA) |       \
+     RULE(RULE_INVALID_CACHE_FIELDS) | RULE(RULE_INVALID_META) | RULE(RULE_INVALID_TASK) |         \
+     RULE(RULE_INVALID_INPUT_REQUEST))
 
 const char *rule_name(enum rule r);    /* "unknown-method" */
 const char *rule_meaning(enum rule r); /* one sentence */

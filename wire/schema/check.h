@@ -1,5 +1,15 @@
-/* check.h - shared by check.c, which walks through a value and its schema, and value.c, which checks the keywords
- * that do not descend into the value. Internal to wire/schema/. Nothing here blocks. */
+/* check.h - shared by check.c, which combines schemas, children.c, which descends into objects and arrays, and value.c,
+ * which checks the keywords of a single value. Internal to wire/schema/.
+ *
+ * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported pattern) is taken as
+ *           matching, and schema_unsure() notes that the result depends on it. Whatever fails all the same fails.
+ *
+ * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which children of its value the
+ *           keywords beside it have evaluated, at any depth of allOf, $ref and the like. They note each child in a trail.
+ *           A schema that fails takes its notes back. A child counts in a scope if it was noted since the scope began;
+ *           notes of an inner scope remain for the outer one. Without these keywords `c->seen` is NULL and nothing is noted.
+ *
+ * Nothing here blocks. */
 #ifndef MI_WIRE_SCHEMA_CHECK_H
 #define MI_WIRE_SCHEMA_CHECK_H
 
@@ -13,23 +23,57 @@ struct place {
     bool in_array;
 };
 
+struct note {
+    uint32_t node, before; /* what last[node] was */
+};
+
+struct scope {
+    size_t n;       /* notes when it was left for an inner one */
+    size_t from;    /* its first note */
+    uint32_t at;    /* its value */
+    unsigned depth; /* of scopes; 0: there is none */
+    bool blind;     /* something unknown may have evaluated children of its value */
+};
+
+struct evaluated {
+    uint32_t *
+        last; /* owned; of each node of the value: its last note, plus one; NULL before the first scope */
+    struct note *note; /* owned; a note costs a step, which limits them */
+    size_t n, cap;
+    struct scope in; /* the innermost one */
+};
+
 struct check {
+    bool (*fits)(struct check *c, uint32_t rule, const struct place *here); /* of check.c */
     struct schema *s;
     const struct json_tree *v;  /* the value */
     struct schema_fault *fault; /* NULL: the caller does not need it */
     int quiet; /* > 0: inside anyOf, not and the like, where a failure is not final */
     int depth;
     struct work *work;
-    bool gave_up; /* a limit was exceeded: the result is unknown */
+    struct evaluated *seen; /* NULL: no schema needs it */
+    uint32_t
+        *bases; /* of the rules that are being evaluated, `depth` of them; for dynamic references */
+    uint32_t unsure;     /* node of the keyword that could not be checked; 0: none */
+    const char *gave_up; /* why a limit makes the result unknown; NULL: none was exceeded */
 };
+
+enum truth { TRUTH_NO, TRUTH_YES, TRUTH_MAYBE };
 
 static inline const struct json_node *node(const struct check *c, uint32_t at)
 {
     return &c->v->node[at];
 }
 
+#define SCHEMA_TOO_LONG "the check takes too long"
+
 /* Counts n steps. false: the limit is exceeded, and the result is unknown. */
-bool schema_work(struct check *c, size_t n);
+static inline bool schema_work(struct check *c, size_t n)
+{
+    if (!work_do(c->work, n))
+        c->gave_up = SCHEMA_TOO_LONG;
+    return c->gave_up == NULL;
+}
 /* Are the values equal? Counts the steps; also true if the limit is exceeded. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b);
 /* Begins the report of a failure: writes the pointer, and returns the buffer for the reason. NULL: not needed. */
@@ -40,6 +84,59 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
         if (say_to != NULL)                                                                        \
             buf_printf(say_to, __VA_ARGS__);                                                       \
     } while (0)
+
+/* The keyword with this node cannot be checked at this place. */
+void schema_unsure(struct check *c, uint32_t keyword, const struct place *here);
+/* Checks the value against the schema in this node; true if the node is not a schema. */
+static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct place *there)
+{
+    uint32_t rule = c->s->rule_of[schema];
+    return rule == SCHEMA_NO_RULE || c->fits(c, rule, there);
+}
+/* The same where a failure is not final; *ret_unsure is set for TRUTH_MAYBE. */
+enum truth schema_judge(struct check *c, uint32_t schema, const struct place *here,
+                        uint32_t *ret_unsure);
+/* Another keyword of the same schema; NULL: absent. */
+static inline const struct schema_keyword *
+schema_beside(struct check *c, const struct schema_rule *r, enum keyword word)
+{
+    for (uint32_t i = r->first; i < r->first + r->n && schema_work(c, 1); i++)
+        if (c->s->keyword[i].word == word)
+            return &c->s->keyword[i];
+    return NULL;
+}
+/* The next element or member of the schema, of which each costs a step. 0: there is none, or the limit is exceeded. */
+static inline uint32_t schema_next(struct check *c, uint32_t at)
+{
+    return schema_work(c, 1) ? schema_node(c->s, at)->next : 0;
+}
+/* The keywords of objects and arrays that descend into them, and counts of their children. */
+bool schema_children_fit(struct check *c, const struct schema_rule *r,
+                         const struct schema_keyword *kw, const struct place *here);
+
+/* Is the value the one of the innermost scope? */
+static inline bool schema_in_scope(const struct check *c, const struct place *here)
+{
+    return c->seen != NULL && c->seen->in.depth > 0 && c->seen->in.at == here->at;
+}
+/* Around the keywords of a rule, if c->seen is not NULL. */
+struct scope evaluated_enter(struct check *c, const struct schema_rule *r,
+                             const struct place *here);
+void evaluated_leave(struct check *c, const struct schema_rule *r, const struct scope *outer,
+                     bool good);
+void evaluated_add(struct check *c, uint32_t child);
+/* A child of the value has been evaluated: noted if the value is that of the scope. */
+static inline void evaluated_note(struct check *c, uint32_t child, const struct place *here)
+{
+    if (schema_in_scope(c, here))
+        evaluated_add(c, child);
+}
+/* Was it, since the scope began? */
+static inline bool evaluated_already(const struct check *c, uint32_t child)
+{
+    return c->seen->last[child] > c->seen->in.from;
+}
+void evaluated_close(struct evaluated *e);
 
 /* The value of a keyword such as minLength; false: it is not a non-negative integer. */
 bool schema_limit(struct check *c, const struct json_node *k, int64_t *ret);

@@ -1,9 +1,6 @@
-/* compile.c - turns the text of a schema into rules. */
-#include "wire/schema/compile.h"
-
+/* compile.c - turns a subschema and what it contains into rules. link.c then finds the targets of references. */
 #include "base/grow.h"
 #include "wire/json/text.h"
-#include "wire/schema/names.h"
 #include "wire/schema/node.h"
 
 #include <stdlib.h>
@@ -15,16 +12,20 @@ static const struct {
     const char *name;
     enum keyword word;
     enum inner inner;
+    enum dialect since,
+        until; /* until: 0 is DIALECT_2020, which also accepts the older spellings */
 } words[] = {
     {"$ref", KW_REF, INNER_NONE},
+    {"$dynamicRef", KW_DYNAMIC_REF, INNER_NONE, DIALECT_2020},
+    {"$recursiveRef", KW_DYNAMIC_REF, INNER_NONE, DIALECT_2019, DIALECT_2019},
     {"type", KW_TYPE, INNER_NONE},
     {"enum", KW_ENUM, INNER_NONE},
-    {"const", KW_CONST, INNER_NONE},
+    {"const", KW_CONST, INNER_NONE, DIALECT_DRAFT6},
     {"multipleOf", KW_MULTIPLE_OF, INNER_NONE},
     {"minimum", KW_MINIMUM, INNER_NONE},
     {"maximum", KW_MAXIMUM, INNER_NONE},
-    {"exclusiveMinimum", KW_EXCLUSIVE_MINIMUM, INNER_NONE},
-    {"exclusiveMaximum", KW_EXCLUSIVE_MAXIMUM, INNER_NONE},
+    {"exclusiveMinimum", KW_EXCLUSIVE_MINIMUM, INNER_NONE, DIALECT_DRAFT6},
+    {"exclusiveMaximum", KW_EXCLUSIVE_MAXIMUM, INNER_NONE, DIALECT_DRAFT6},
     {"minLength", KW_MIN_LENGTH, INNER_NONE},
     {"maxLength", KW_MAX_LENGTH, INNER_NONE},
     {"format", KW_FORMAT, INNER_NONE},
@@ -34,35 +35,38 @@ static const struct {
     {"minProperties", KW_MIN_PROPERTIES, INNER_NONE},
     {"maxProperties", KW_MAX_PROPERTIES, INNER_NONE},
     {"required", KW_REQUIRED, INNER_NONE},
-    {"dependentRequired", KW_DEPENDENT_REQUIRED, INNER_NONE},
+    {"dependentRequired", KW_DEPENDENT_REQUIRED, INNER_NONE, DIALECT_2019},
     {"properties", KW_PROPERTIES, INNER_MAP},
     {"patternProperties", KW_PATTERN_PROPERTIES, INNER_PATTERNS},
     {"additionalProperties", KW_ADDITIONAL_PROPERTIES, INNER_SCHEMA},
-    {"propertyNames", KW_PROPERTY_NAMES, INNER_SCHEMA},
-    {"prefixItems", KW_PREFIX_ITEMS, INNER_LIST},
-    {"items", KW_ITEMS, INNER_SCHEMA}, /* if it is a list (draft-07): KW_PREFIX_ITEMS */
+    {"propertyNames", KW_PROPERTY_NAMES, INNER_SCHEMA, DIALECT_DRAFT6},
+    {"prefixItems", KW_PREFIX_ITEMS, INNER_LIST, DIALECT_2020},
+    {"items", KW_ITEMS, INNER_SCHEMA}, /* if it is a list: KW_PREFIX_ITEMS */
     {"additionalItems", KW_ADDITIONAL_ITEMS, INNER_SCHEMA},
-    {"contains", KW_CONTAINS, INNER_SCHEMA},
-    {"minContains", KW_MIN_CONTAINS, INNER_NONE},
-    {"maxContains", KW_MAX_CONTAINS, INNER_NONE},
+    {"contains", KW_CONTAINS, INNER_SCHEMA, DIALECT_DRAFT6},
+    {"minContains", KW_MIN_CONTAINS, INNER_NONE, DIALECT_2019},
+    {"maxContains", KW_MAX_CONTAINS, INNER_NONE, DIALECT_2019},
     {"uniqueItems", KW_UNIQUE_ITEMS, INNER_NONE},
     {"dependencies", KW_DEPENDENCIES, INNER_MAP},
-    {"dependentSchemas", KW_DEPENDENT_SCHEMAS, INNER_MAP},
+    {"dependentSchemas", KW_DEPENDENT_SCHEMAS, INNER_MAP, DIALECT_2019},
     {"allOf", KW_ALL_OF, INNER_LIST},
     {"anyOf", KW_ANY_OF, INNER_LIST},
     {"oneOf", KW_ONE_OF, INNER_LIST},
     {"not", KW_NOT, INNER_SCHEMA},
-    {"if", KW_IF, INNER_SCHEMA},
-    {"then", KW_THEN, INNER_SCHEMA},
-    {"else", KW_ELSE, INNER_SCHEMA},
+    {"if", KW_IF, INNER_SCHEMA, DIALECT_DRAFT7},
+    {"then", KW_THEN, INNER_SCHEMA, DIALECT_DRAFT7},
+    {"else", KW_ELSE, INNER_SCHEMA, DIALECT_DRAFT7},
+    {"unevaluatedProperties", KW_UNEVALUATED_PROPERTIES, INNER_SCHEMA, DIALECT_2019},
+    {"unevaluatedItems", KW_UNEVALUATED_ITEMS, INNER_SCHEMA, DIALECT_2019},
     {"$defs", KW_DEFS, INNER_MAP},
     {"definitions", KW_DEFS, INNER_MAP},
 };
 
+#define DIALECT_URI_MAX                                                                            \
+    512 /* bytes of a `$schema` that is unescaped; each character may be \uXXXX */
+
 /* The steps of compiling a pattern that needs this much memory; 4 to 13 ns each (tests/unit/wire/test_schema_limits.c). */
 #define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
-
-static int compile(struct schema *s, uint32_t at);
 
 /* ---- keywords ------------------------------------------------------------------------------- */
 
@@ -108,7 +112,7 @@ static int compile_children(struct schema *s, uint32_t at, bool patterns)
         if (patterns)
             st = compile_pattern(s, c, schema_node(s, c)->key);
         if (st == 0)
-            st = compile(s, c);
+            st = schema_compile(s, c);
     }
     return st;
 }
@@ -118,7 +122,7 @@ static int compile_inner(struct schema *s, uint32_t at, enum inner inner)
     enum json_type type = schema_node(s, at)->value.type;
     switch (inner) {
     case INNER_SCHEMA:
-        return compile(s, at);
+        return schema_compile(s, at);
     case INNER_LIST:
         return type == JSON_ARRAY ? compile_children(s, at, false) : 0;
     case INNER_MAP:
@@ -133,12 +137,50 @@ static int compile_inner(struct schema *s, uint32_t at, enum inner inner)
     }
 }
 
+static enum dialect dialect_of(struct slice uri)
+{
+    static const struct {
+        const char *name;
+        enum dialect dialect;
+    } names[] = {{"json-schema.org/draft-04/schema", DIALECT_DRAFT4},
+                 {"json-schema.org/draft-06/schema", DIALECT_DRAFT6},
+                 {"json-schema.org/draft-07/schema", DIALECT_DRAFT7},
+                 {"json-schema.org/draft/2019-09/schema", DIALECT_2019},
+                 {"json-schema.org/draft/2020-12/schema", DIALECT_2020},
+                 {"json-schema.org/schema", DIALECT_2020}}; /* the latest */
+    size_t scheme = slice_begins(uri, "https://") ? 8 : slice_begins(uri, "http://") ? 7 : 0;
+    if (scheme == 0)
+        return DIALECT_UNKNOWN;
+    uri = (struct slice){uri.p + scheme, uri.n - scheme};
+    if (uri.n > 0 && uri.p[uri.n - 1] == '#')
+        uri.n--;
+    for (size_t i = 0; i < MI_COUNT(names); i++)
+        if (slice_is(uri, names[i].name))
+            return names[i].dialect;
+    return DIALECT_UNKNOWN;
+}
+
+enum dialect schema_dialect(struct json_value value)
+{
+    struct slice raw = json_string_raw(value);
+    struct buf plain = {0};
+    if (raw.n == 0 || raw.n > DIALECT_URI_MAX || memchr(raw.p, '\\', raw.n) == NULL)
+        return dialect_of(raw);
+    json_unescape(&plain, raw);
+    enum dialect d = dialect_of(buf_slice(&plain));
+    buf_close(&plain);
+    return d;
+}
+
 /* The keyword of this member, or KW_COUNT. */
 static enum keyword keyword_of(const struct schema *s, uint32_t at, enum inner *ret_inner)
 {
     const struct json_node *n = schema_node(s, at);
+    *ret_inner = INNER_NONE;
     for (size_t i = 0; i < MI_COUNT(words); i++) {
-        if (!json_key_is(n->key, words[i].name))
+        enum dialect until = words[i].until != 0 ? words[i].until : DIALECT_2020;
+        if (s->dialect < words[i].since || s->dialect > until ||
+            !json_key_is(n->key, words[i].name))
             continue;
         *ret_inner = words[i].inner;
         if (words[i].word == KW_ITEMS && n->value.type == JSON_ARRAY) {
@@ -147,6 +189,9 @@ static enum keyword keyword_of(const struct schema *s, uint32_t at, enum inner *
         }
         return words[i].word;
     }
+    if (json_key_is(n->key, "$schema") &&
+        (schema_dialect(n->value) != s->dialect || s->dialect == DIALECT_UNKNOWN))
+        return KW_DIALECT;
     return KW_COUNT;
 }
 
@@ -156,18 +201,34 @@ static int by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
+/* In draft-04 exclusiveMinimum is true or false, and says what minimum means. */
+static bool is_exclusive(const struct schema *s, uint32_t at, const char *name)
+{
+    uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;
+    return beside != 0 && schema_node(s, beside)->value.type == JSON_TRUE;
+}
+
 /* The keywords of one schema are contiguous: first they are all added, then their contents are compiled. */
 static int compile_object(struct schema *s, uint32_t at, struct schema_rule *rule)
 {
     enum inner inner;
-    bool only_ref = s->draft7 && json_tree_get(&s->tree, at, "$ref") != 0;
+    bool only_ref = s->dialect <= DIALECT_DRAFT7 && json_tree_get(&s->tree, at, "$ref") != 0;
     rule->first = (uint32_t)s->keywords;
     for (uint32_t c = schema_node(s, at)->child; c != 0; c = schema_node(s, c)->next) {
         enum keyword word = keyword_of(s, c, &inner);
         if (word == KW_COUNT || (only_ref && word != KW_REF && word != KW_DEFS))
             continue;
+        if (word == KW_MINIMUM && is_exclusive(s, at, "exclusiveMinimum"))
+            word = KW_EXCLUSIVE_MINIMUM;
+        if (word == KW_MAXIMUM && is_exclusive(s, at, "exclusiveMaximum"))
+            word = KW_EXCLUSIVE_MAXIMUM;
+        rule->unevaluated |= word == KW_UNEVALUATED_PROPERTIES || word == KW_UNEVALUATED_ITEMS;
+        if (word == KW_DIALECT) /* the other keywords may have another meaning */
+            s->keywords = rule->first;
         if (add_keyword(s, word, c) < 0)
             return MI_ENOMEM;
+        if (word == KW_DIALECT)
+            break;
     }
     rule->n = (uint32_t)s->keywords - rule->first;
     if (rule->n > 1)
@@ -175,7 +236,7 @@ static int compile_object(struct schema *s, uint32_t at, struct schema_rule *rul
     return 0;
 }
 
-static int compile(struct schema *s, uint32_t at)
+int schema_compile(struct schema *s, uint32_t at)
 {
     enum json_type type = schema_node(s, at)->value.type;
     enum inner inner = INNER_NONE;
@@ -189,6 +250,7 @@ static int compile(struct schema *s, uint32_t at)
     if (type == JSON_OBJECT && compile_object(s, at, &rule) < 0)
         return MI_ENOMEM;
     s->rule[s->rule_of[at]] = rule;
+    s->unevaluated |= rule.unevaluated;
     for (uint32_t i = rule.first; i < rule.first + rule.n; i++) {
         uint32_t value = s->keyword[i].at;
         if (keyword_of(s, value, &inner) == KW_COUNT)
@@ -198,156 +260,4 @@ static int compile(struct schema *s, uint32_t at)
             return st;
     }
     return 0;
-}
-
-/* ---- $ref ----------------------------------------------------------------------------------- */
-
-/* The target of a reference may not be compiled yet, and may contain references itself. */
-static int link_ref(struct schema *s, struct schema_names *names, size_t i)
-{
-    uint32_t at, value = s->keyword[i].at;
-    struct buf ref = {0};
-    json_unescape(&ref, json_string_raw(schema_node(s, value)->value));
-    int st = ref.failed ? MI_ENOMEM : 0;
-    if (st == 0 && schema_names_find(names, schema_node(s, value)->up, buf_slice(&ref), &at)) {
-        st = compile(s, at);
-        if (st == 0 && s->rule_of[at] != SCHEMA_NO_RULE)
-            s->keyword[i].rule = s->rule_of[at] + 1;
-    }
-    buf_close(&ref);
-    return st;
-}
-
-static int link_refs(struct schema *s)
-{
-    struct schema_names names = {0};
-    int st = 0;
-    for (size_t i = 0; st == 0 && i < s->keywords; i++) {
-        if (s->keyword[i].word != KW_REF ||
-            schema_node(s, s->keyword[i].at)->value.type != JSON_STRING)
-            continue;
-        if (names.tree == NULL)
-            st = schema_names_open(&names, &s->tree, s->draft7);
-        if (st == 0)
-            st = link_ref(s, &names, i);
-    }
-    schema_names_close(&names);
-    return st;
-}
-
-/* ---- opening ------------------------------------------------------------------------------- */
-
-static bool is_draft7(const struct schema *s)
-{
-    uint32_t at = json_tree_get(&s->tree, 0, "$schema");
-    struct slice text = at != 0 ? json_string_raw(schema_node(s, at)->value) : (struct slice){0};
-    return text.p != NULL && memmem(text.p, text.n, "draft-0", 7) != NULL;
-}
-
-/* The arrays with an element for each node. */
-static int allocate(struct schema *s)
-{
-    size_t n = s->tree.n, node = sizeof *s->tree.node + sizeof *s->rule + sizeof *s->rule_of +
-                                 sizeof *s->pattern + sizeof *s->keyword;
-    if (!quota_take(&s->limits->memory, s->text_n + n * node))
-        return MI_EFULL;
-    s->taken = s->text_n + n * node;
-    s->rule = calloc(n, sizeof *s->rule);
-    s->rule_of = malloc(n * sizeof *s->rule_of);
-    s->pattern = calloc(n, sizeof *s->pattern);
-    if (s->rule == NULL || s->rule_of == NULL || s->pattern == NULL)
-        return MI_ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        s->rule_of[i] = SCHEMA_NO_RULE;
-    return 0;
-}
-
-static int prepare(struct schema *s, struct slice text, struct buf *why)
-{
-    s->text = malloc(text.n + 1);
-    if (s->text == NULL)
-        return MI_ENOMEM;
-    memcpy(s->text, text.p, text.n);
-    s->text[text.n] = '\0';
-    s->text_n = text.n;
-    int st = json_tree_open(&s->tree, (struct slice){s->text, text.n});
-    if (st < 0) {
-        buf_adds(why, st == MI_EFULL ? "the schema has too many values or levels"
-                                     : "cannot read the schema");
-        return st;
-    }
-    enum json_type type = schema_node(s, 0)->value.type;
-    if (type != JSON_OBJECT && type != JSON_TRUE && type != JSON_FALSE) {
-        buf_adds(why, "a schema must be an object, true or false");
-        return MI_EINVAL;
-    }
-    s->draft7 = type == JSON_OBJECT && is_draft7(s);
-    return allocate(s);
-}
-
-/* Which limit was exceeded. */
-static void explain(const struct schema *s, struct buf *why)
-{
-    if (why->n > 0)
-        return;
-    if (s->work.steps < 0)
-        buf_adds(why, "compiling the schema takes too long");
-    else if (s->limits->memory.refused)
-        buf_printf(why, "the schemas and their patterns need more than %zu KiB of memory",
-                   s->limits->memory.max >> 10);
-    else
-        buf_adds(why, "the addresses ($id) in the schema are too long");
-}
-
-int schema_open(struct schema **ret, struct slice text, struct schema_limits *limits,
-                struct buf *why)
-{
-    if (text.n > SCHEMA_TEXT_MAX) {
-        buf_printf(why, "the schema has more than %zu KiB", SCHEMA_TEXT_MAX >> 10);
-        return MI_EFULL;
-    }
-    struct schema *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return MI_ENOMEM;
-    s->limits = limits != NULL ? limits : &s->own;
-    s->limits->memory.refused = false;
-    if (s->limits->memory.max == 0)
-        s->limits->memory.max = SCHEMA_BYTES_MAX;
-    s->work = work_begin(SCHEMA_OPEN_STEPS, s->limits->cpu_us);
-    int st = prepare(s, text, why);
-    if (st == 0)
-        st = compile(s, 0);
-    if (st == 0)
-        st = link_refs(s);
-    if (st == MI_EFULL)
-        explain(s, why);
-    if (st < 0)
-        schema_close(s);
-    else
-        *ret = s;
-    return st;
-}
-
-void schema_close(struct schema *s)
-{
-    if (s == NULL)
-        return;
-    for (size_t i = 0; s->pattern != NULL && i < s->tree.n; i++)
-        pattern_close(s->pattern[i]);
-    quota_give(&s->limits->memory, s->taken);
-    free(s->pattern);
-    free(s->rule_of);
-    free(s->rule);
-    free(s->keyword);
-    json_tree_close(&s->tree);
-    buf_close(&s->scratch[0]);
-    buf_close(&s->scratch[1]);
-    free(s->text);
-    free(s);
-}
-
-void schema_fault_close(struct schema_fault *f)
-{
-    buf_close(&f->pointer);
-    buf_close(&f->reason);
 }

@@ -1,19 +1,16 @@
 /* compile.h - compiles a JSON Schema once, and checks values against it.
  *
- * Rules     draft-07 and 2020-12, selected by `$schema`; the default is 2020-12, as in MCP, and the older
- *           spellings are accepted as well. Supported are: type, enum, const, multipleOf, minimum, maximum,
- *           exclusive…, minLength, maxLength, pattern, format, items, prefixItems, additionalItems,
- *           minItems, maxItems, uniqueItems, contains, minContains, maxContains, properties,
- *           patternProperties, additionalProperties, propertyNames, required, minProperties, maxProperties,
- *           dependentRequired, dependentSchemas, dependencies, allOf, anyOf, oneOf, not, if, then, else,
- *           $ref, $defs, definitions, $id, $anchor. Of format: date-time, date, uri, email, uuid.
- *           Not supported: $dynamicRef, unevaluated…, content…; these, and a $ref to another document, allow
- *           any value. Nothing is fetched.
+ * Rules     draft-04, draft-06, draft-07, 2019-09 and 2020-12, selected by `$schema`; the default is 2020-12, as in MCP, which
+ *           also accepts the older spellings. All keywords of validation, and $ref, $dynamicRef, $recursiveRef, $anchor, $id.
+ *           Of format: date-time, date, uri, email, uuid; other formats, content… and other keywords allow any value.
+ * Unknown   a check that depends on what is not in the schema (another document: nothing is fetched), not known (a dialect)
+ *           or not supported (a pattern) returns SCHEMA_UNKNOWN, unless the value fails all the same.
  * Limits    Of compiling: SCHEMA_TEXT_MAX bytes of text, SCHEMA_BYTES_MAX bytes of memory for all schemas that share
  *           a quota, SCHEMA_OPEN_STEPS steps. Time and memory are linear in the length of the text; the memory of
  *           its patterns is counted as well.
  *           Of a check: SCHEMA_VALUE_MAX bytes of value, SCHEMA_STEPS steps, SCHEMA_DEPTH nested schemas. A check that
- *           exceeds a limit returns SCHEMA_UNKNOWN. A step of a pattern is a step of the check.
+ *           exceeds a limit returns SCHEMA_UNKNOWN. A step of a pattern is a step of the check. Its memory is that of the value's
+ *           tree and, with unevaluated…, 4 bytes for each of its nodes and 8 for each step at most.
  * Time      SCHEMA_STEPS are about 5 ms, at most 18 ms in `make fuzz-schemas` on a busy machine: every element of the schema
  *           and of the value that is looked at is a step. `cpu_us` is a second limit, for a live connection; without it the result is the same on every machine.
  * Owns      a copy of its text and everything compiled from it.
@@ -37,11 +34,11 @@ struct schema;
 enum schema_result {
     SCHEMA_FITS,
     SCHEMA_FAILS,
-    SCHEMA_UNKNOWN, /* a limit was exceeded (also of a pattern), or out of memory */
+    SCHEMA_UNKNOWN, /* a limit was exceeded (also of a pattern), something cannot be checked, or out of memory */
 };
 
-/* The first failure, appended to both buffers. The reason never contains text of the value. When nothing failed and a
- * limit was exceeded: which one. */
+/* The first failure, appended to both buffers. The reason never contains text of the value. Of SCHEMA_UNKNOWN:
+ * which limit was exceeded, or what cannot be checked. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */
     struct buf reason;  /* "must be a string, is a number" */

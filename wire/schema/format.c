@@ -4,6 +4,8 @@
 
 #include "wire/json/text.h"
 
+#include <arpa/inet.h>
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -109,39 +111,80 @@ static bool is_uuid(struct slice s)
     return true;
 }
 
+/* An address of version 4 or 6. */
+static bool is_address(struct slice s, int family)
+{
+    char text[INET6_ADDRSTRLEN];
+    unsigned char binary[sizeof(struct in6_addr)];
+    if (s.n >= sizeof text)
+        return false;
+    memcpy(text, s.p, s.n);
+    text[s.n] = '\0';
+    return inet_pton(family, text, binary) == 1;
+}
+
+/* A user, a host and a port of which each character is allowed in a URI. */
+static bool is_authority(struct slice s)
+{
+    const char *at = s.n > 0 ? slice_last(s, '@') : NULL;
+    if (at != NULL) {
+        size_t n = (size_t)(at - s.p);
+        if (memchr(s.p, '[', n) != NULL || memchr(s.p, ']', n) != NULL)
+            return false;
+        s = (struct slice){at + 1, s.n - n - 1};
+    }
+    const char *port = s.n > 0 ? memchr(s.p, ':', s.n) : NULL;
+    if (s.n > 0 && *s.p == '[') {
+        const char *end = memchr(s.p, ']', s.n);
+        if (end == NULL ||
+            (s.n > 1 && (s.p[1] | 0x20) != 'v' &&
+             !is_address((struct slice){s.p + 1, (size_t)(end - s.p) - 1}, AF_INET6)))
+            return false;
+        port = end + 1 < s.p + s.n ? end + 1 : NULL;
+    }
+    for (const char *p = port; p != NULL && p < s.p + s.n; p++)
+        if (p == port ? *p != ':' : !is_digit(*p))
+            return false;
+    return true;
+}
+
 /* A scheme, followed by characters that RFC 3986 allows. */
 static bool is_uri(struct slice s)
 {
     size_t i = 0;
-    bool fragment = false, authority;
+    bool fragment = false;
     if (s.n == 0 || !is_letter(s.p[0]))
         return false;
     while (i < s.n && (is_letter(s.p[i]) || is_digit(s.p[i]) || strchr("+-.", s.p[i]) != NULL))
         i++;
     if (i == s.n || s.p[i] != ':')
         return false;
-    authority = slice_begins((struct slice){s.p + i, s.n - i}, "://");
-    size_t host = i + 3;
+    size_t host = i + 3, end = 0; /* the authority */
+    if (slice_begins((struct slice){s.p + i, s.n - i}, "://"))
+        for (end = host; end < s.n && strchr("/?#", s.p[end]) == NULL;)
+            end++;
     for (i++; i < s.n; i++) {
         char c = s.p[i];
-        if (c == '/' && i >= host)
-            authority = false;
         if (c == '#' && fragment)
             return false;
         fragment = fragment || c == '#';
         if (c == '%' ? i + 2 >= s.n || !is_hex(s.p[i + 1]) || !is_hex(s.p[i + 2])
                      : !is_letter(c) && !is_digit(c) &&
                            (c == '\0' || strchr("-._~:/?#@!$&'()*+,;=", c) == NULL) &&
-                           !(authority && (c == '[' || c == ']')))
+                           !(i < end && (c == '[' || c == ']')))
             return false;
     }
-    return true;
+    return end == 0 || is_authority((struct slice){s.p + host, end - host});
 }
 
 static bool is_host(struct slice s)
 {
-    if (s.n > 2 && s.p[0] == '[' && s.p[s.n - 1] == ']')
-        return true; /* an address */
+    if (s.n > 2 && s.p[0] == '[' && s.p[s.n - 1] == ']') {
+        struct slice address = {s.p + 1, s.n - 2};
+        return slice_begins(address, "IPv6:")
+                   ? is_address((struct slice){address.p + 5, address.n - 5}, AF_INET6)
+                   : is_address(address, AF_INET);
+    }
     size_t label = 0;
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '.'

@@ -3,6 +3,7 @@
 #include "base/grow.h"
 #include "wire/json/pointer.h"
 #include "wire/json/text.h"
+#include "wire/schema/uri.h"
 
 #include <stdlib.h>
 
@@ -13,43 +14,39 @@ static const struct json_node *node_at(const struct schema_names *n, uint32_t at
     return &n->tree->node[at];
 }
 
-/* ---- URIs ------------------------------------------------------------------------------------- */
+/* ---- collecting --------------------------------------------------------------------------------- */
 
-static bool is_absolute(struct slice uri)
+/* Without its fragment. */
+static struct slice document_of(struct slice uri)
 {
-    const char *colon = uri.n > 0 ? memchr(uri.p, ':', uri.n) : NULL;
-    const char *slash = uri.n > 0 ? memchr(uri.p, '/', uri.n) : NULL;
-    return colon != NULL && (slash == NULL || colon < slash);
+    const char *hash = uri.n > 0 ? memchr(uri.p, '#', uri.n) : NULL;
+    return (struct slice){uri.p, hash != NULL ? (size_t)(hash - uri.p) : uri.n};
 }
 
-/* Appends a reference resolved against a base URI: the part of RFC 3986 that schemas need. */
-static void resolve(struct buf *b, struct slice base, struct slice ref)
+/* The name unescaped: in the schema, or in n->texts, which has room for it. */
+static struct slice plain(struct schema_names *n, struct slice raw)
 {
-    if (!is_absolute(ref) && base.n > 0) {
-        const char *from = memmem(base.p, base.n, "://", 3);
-        const char *cut = NULL;
-        if (ref.n > 0 && *ref.p == '/' && from != NULL)
-            cut = memchr(from + 3, '/', (size_t)(base.p + base.n - from) - 3);
-        else if ((cut = slice_last(base, '/')) != NULL)
-            cut++;
-        buf_add(b, base.p, cut != NULL ? (size_t)(cut - base.p) : 0);
-    }
-    buf_slice_add(b, ref);
+    size_t from = n->texts.n;
+    if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL)
+        return raw;
+    json_unescape(&n->texts, raw);
+    return (struct slice){n->texts.p + from, n->texts.n - from};
 }
 
 /* The `$id` of a schema, if it defines a base URI; {NULL, 0}: it does not. */
-static struct slice id_of(const struct schema_names *n, uint32_t at)
+static struct slice id_of(struct schema_names *n, uint32_t at)
 {
-    uint32_t id = json_tree_get(n->tree, at, "$id");
-    struct slice raw = id != 0 ? json_string_raw(node_at(n, id)->value) : (struct slice){0};
-    if (id == 0 || raw.n == 0 || *raw.p == '#' ||
-        (n->draft7 && json_tree_get(n->tree, at, "$ref") != 0))
+    enum dialect d = n->s->dialect;
+    uint32_t id = n->s->rule_of[at] != SCHEMA_NO_RULE
+                      ? json_tree_get(n->tree, at, d == DIALECT_DRAFT4 ? "id" : "$id")
+                      : 0;
+    struct slice uri =
+        id != 0 ? plain(n, json_string_raw(node_at(n, id)->value)) : (struct slice){0};
+    if (uri.n == 0 || *uri.p == '#' ||
+        (d <= DIALECT_DRAFT7 && json_tree_get(n->tree, at, "$ref") != 0))
         return (struct slice){0};
-    const char *hash = memchr(raw.p, '#', raw.n);
-    return (struct slice){raw.p, hash != NULL ? (size_t)(hash - raw.p) : raw.n};
+    return document_of(uri);
 }
-
-/* ---- collecting --------------------------------------------------------------------------------- */
 
 static bool add(struct schema_name_list *l, struct schema_name name)
 {
@@ -73,9 +70,9 @@ static int add_addresses(struct schema_names *n)
         size_t from = n->uris.n;
         if (id.n + n->address[above].n > NAMES_ADDRESS_MAX)
             continue;
-        if (NAMES_ADDRESSES_MAX - from < NAMES_ADDRESS_MAX)
+        if (NAMES_ADDRESSES_MAX - from <= NAMES_ADDRESS_MAX)
             return MI_EFULL;
-        resolve(&n->uris, n->address[above], id);
+        uri_resolve(&n->uris, n->address[above], id);
         n->address[at] = (struct slice){n->uris.p + from, n->uris.n - from};
         if (!add(&n->addresses, (struct schema_name){0, at, at, n->address[at]}))
             return MI_ENOMEM;
@@ -83,22 +80,19 @@ static int add_addresses(struct schema_names *n)
     return 0;
 }
 
-/* The name unescaped: in the schema, or in n->texts, which has room for it. */
-static struct slice plain(struct schema_names *n, struct slice raw)
-{
-    size_t from = n->texts.n;
-    if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL)
-        return raw;
-    json_unescape(&n->texts, raw);
-    return (struct slice){n->texts.p + from, n->texts.n - from};
-}
-
-/* Room for all indices and unescaped names, so that texts do not move. Unescaping makes no text longer. */
+/* Room for all indices and unescaped names, so that texts do not move. Unescaping makes no text longer. An `$id` is
+ * read twice: as an address and as an anchor. */
 static bool reserve_texts(struct schema_names *n)
 {
+    static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
     size_t need = 1;
-    for (uint32_t at = 1; at < n->tree->n; at++)
-        need += node_at(n, at)->key.p != NULL ? node_at(n, at)->key.n : INDEX_MAX;
+    for (uint32_t at = 1; at < n->tree->n; at++) {
+        const struct json_node *v = node_at(n, at);
+        need += v->key.p != NULL ? v->key.n : INDEX_MAX;
+        for (size_t i = 0; i < MI_COUNT(names) && v->value.type == JSON_STRING; i++)
+            if (json_key_is(v->key, names[i]))
+                need += 2 * v->value.text.n;
+    }
     return buf_reserve(&n->texts, need);
 }
 
@@ -121,18 +115,31 @@ static bool add_members(struct schema_names *n, uint32_t parent)
     return true;
 }
 
-/* An anchor is an `$anchor`, or an `$id` that is only a fragment. */
+/* An anchor is an `$anchor`, a `$dynamicAnchor`, an `$id` that is only a fragment or, without a name, a `$recursiveAnchor`
+ * of true. */
 static bool add_anchor(struct schema_names *n, uint32_t at)
 {
     const struct json_node *v = node_at(n, at);
-    struct slice text = json_string_raw(v->value);
-    if (text.p == NULL)
+    enum dialect d = n->s->dialect;
+    if (v->key.n == 0 || n->s->rule_of[v->up] == SCHEMA_NO_RULE)
         return true;
-    if (json_key_is(v->key, "$id") && text.n > 1 && *text.p == '#')
+    bool is_id = json_key_is(v->key, d == DIALECT_DRAFT4 ? "id" : "$id");
+    bool dynamic = d == DIALECT_2020 && json_key_is(v->key, "$dynamicAnchor");
+    bool is_anchor = dynamic || (d >= DIALECT_2019 && json_key_is(v->key, "$anchor"));
+    struct slice text = {0};
+    if (is_id || is_anchor)
+        text = plain(n, json_string_raw(v->value));
+    if (d == DIALECT_2019 && v->value.type == JSON_TRUE && n->base[v->up] == v->up &&
+        json_key_is(v->key, "$recursiveAnchor")) {
+        text = (struct slice){"", 0};
+        dynamic = true;
+    } else if (is_id && text.n > 1 && *text.p == '#') {
         text = (struct slice){text.p + 1, text.n - 1};
-    else if (!json_key_is(v->key, "$anchor"))
+    } else if (!is_anchor || text.p == NULL) {
         return true;
-    return add(&n->anchors, (struct schema_name){n->base[v->up], v->up, v->up, text});
+    }
+    struct schema_name name = {n->base[v->up], v->up, v->up, text};
+    return add(&n->anchors, name) && (!dynamic || add(&n->dynamic, name));
 }
 
 /* ---- sorting and finding ------------------------------------------------------------------------ */
@@ -180,9 +187,10 @@ static bool find(const struct schema_name_list *l, uint32_t scope, struct slice 
     return true;
 }
 
-int schema_names_open(struct schema_names *n, const struct json_tree *tree, bool draft7)
+int schema_names_open(struct schema_names *n, struct schema *s)
 {
-    *n = (struct schema_names){.tree = tree, .draft7 = draft7};
+    const struct json_tree *tree = &s->tree;
+    *n = (struct schema_names){.s = s, .tree = tree};
     n->base = calloc(tree->n, sizeof *n->base);
     n->address = calloc(tree->n, sizeof *n->address);
     int st = n->base == NULL || n->address == NULL || !reserve_texts(n) ? MI_ENOMEM : 0;
@@ -195,7 +203,7 @@ int schema_names_open(struct schema_names *n, const struct json_tree *tree, bool
         schema_names_close(n);
         return st < 0 ? st : MI_ENOMEM;
     }
-    struct schema_name_list *all[] = {&n->members, &n->anchors, &n->addresses};
+    struct schema_name_list *all[] = {&n->members, &n->anchors, &n->addresses, &n->dynamic};
     for (size_t i = 0; i < MI_COUNT(all); i++)
         if (all[i]->n > 1)
             qsort(all[i]->name, all[i]->n, sizeof *all[i]->name, by_name);
@@ -209,6 +217,7 @@ void schema_names_close(struct schema_names *n)
     free(n->members.name);
     free(n->anchors.name);
     free(n->addresses.name);
+    free(n->dynamic.name);
     buf_close(&n->texts);
     buf_close(&n->uris);
     buf_close(&n->want);
@@ -257,14 +266,16 @@ static bool follow_pointer(struct schema_names *n, uint32_t at, struct slice poi
 
 bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, uint32_t *ret)
 {
-    const char *hash = ref.n > 0 ? memchr(ref.p, '#', ref.n) : NULL;
-    struct slice uri = {ref.p, hash != NULL ? (size_t)(hash - ref.p) : ref.n};
-    struct slice fragment =
-        hash != NULL ? (struct slice){hash + 1, ref.n - uri.n - 1} : (struct slice){"", 0};
+    struct slice uri = document_of(ref);
+    struct slice fragment = uri.n < ref.n ? (struct slice){uri.p + uri.n + 1, ref.n - uri.n - 1}
+                                          : (struct slice){"", 0};
     uint32_t base = n->base[from];
     if (uri.n > 0) {
+        size_t text_n = n->address[base].n + uri.n;
         buf_clear(&n->want);
-        resolve(&n->want, n->address[base], uri);
+        if (!work_do(&n->s->work, text_n / (memchr(uri.p, '.', uri.n) != NULL ? 4 : 32)))
+            return false;
+        uri_resolve(&n->want, n->address[base], uri);
         if (n->want.failed || !find(&n->addresses, 0, buf_slice(&n->want), &base))
             return false;
     }
@@ -274,4 +285,10 @@ bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, 
     }
     return *fragment.p == '/' ? follow_pointer(n, base, fragment, ret)
                               : find(&n->anchors, base, fragment, ret);
+}
+
+bool schema_names_dynamic(const struct schema_names *n, uint32_t node, struct slice name)
+{
+    uint32_t found;
+    return find(&n->dynamic, n->base[node], name, &found) && found == node;
 }

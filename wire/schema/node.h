@@ -10,9 +10,22 @@
 #include "wire/json/tree.h"
 #include "wire/schema/compile.h"
 
-/* In the order in which they are checked: cheap ones first. */
+/* The order is that of their introduction: a keyword of a later dialect is unknown in an earlier one. */
+enum dialect {
+    DIALECT_DRAFT4,
+    DIALECT_DRAFT6,
+    DIALECT_DRAFT7,
+    DIALECT_2019,
+    DIALECT_2020, /* the default */
+    DIALECT_UNKNOWN
+};
+
+/* In the order in which they are checked: cheap ones first, and those last that need to know what the others have
+ * evaluated. */
 enum keyword {
+    KW_DIALECT, /* a `$schema` whose dialect is not checked, or not that of the root */
     KW_REF,
+    KW_DYNAMIC_REF, /* also $recursiveRef */
     KW_TYPE,
     KW_ENUM,
     KW_CONST,
@@ -51,19 +64,29 @@ enum keyword {
     KW_IF,
     KW_THEN,
     KW_ELSE,
+    KW_UNEVALUATED_PROPERTIES,
+    KW_UNEVALUATED_ITEMS,
     KW_DEFS, /* only contains schemas for $ref */
     KW_COUNT
 };
 
 struct schema_keyword {
     uint32_t at;   /* node of its value */
-    uint32_t rule; /* of $ref: number of the target rule plus one; 0: not in this document */
-    uint8_t word;  /* enum keyword */
+    uint32_t rule; /* of a reference: number of the target rule plus one; 0: not in this document */
+    uint32_t group; /* of KW_DYNAMIC_REF: of the anchors with its name; 0: it is like $ref */
+    uint8_t word;   /* enum keyword */
 };
 
 struct schema_rule {
     uint32_t first, n; /* of its keywords */
+    uint32_t base;     /* the resource that it belongs to; only set if there are dynamic anchors */
     bool never;        /* the schema `false` */
+    bool unevaluated;  /* has one of the KW_UNEVALUATED_… */
+};
+
+/* A place where a KW_DYNAMIC_REF may lead, if the resource `base` is being evaluated. */
+struct schema_anchor {
+    uint32_t group, base, rule;
 };
 
 #define SCHEMA_NO_RULE UINT32_MAX
@@ -72,11 +95,14 @@ struct schema {
     char *text; /* owned, like all members below */
     size_t text_n;
     struct json_tree tree;
-    bool draft7;
+    enum dialect dialect;
+    bool unevaluated;         /* some rule has one of the KW_UNEVALUATED_… */
     struct schema_rule *rule; /* 0 is the root */
     size_t rules;
     struct schema_keyword *keyword;
     size_t keywords, keywords_cap;
+    struct schema_anchor *anchor; /* the dynamic ones, by group and base */
+    size_t anchors;
     uint32_t *rule_of;        /* of each node; SCHEMA_NO_RULE: not a schema */
     struct pattern **pattern; /* of each node; NULL: not a pattern, or an invalid one */
     struct buf scratch[2];    /* unescaped text */
@@ -90,6 +116,13 @@ static inline const struct json_node *schema_node(const struct schema *s, uint32
 {
     return &s->tree.node[at];
 }
+
+/* The dialect that a `$schema` names. */
+enum dialect schema_dialect(struct json_value value);
+/* Turns a subschema and what it contains into rules, if that has not been done. 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int schema_compile(struct schema *s, uint32_t at);
+/* Finds the targets of all references. The same results. */
+MI_MUST int schema_link(struct schema *s);
 
 /* Does the text have this format? Always true for an unknown format. */
 bool schema_format_fits(struct slice format, struct slice text);

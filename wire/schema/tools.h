@@ -6,7 +6,8 @@
  * Owns      a copy of each definition. A schema is compiled when it is first needed.
  * Limits    TOOLS_MAX tools and TOOLS_BYTES_MAX bytes. Tools beyond a limit are unknown, and the list then never
  *           counts as complete. The compiled schemas of all tools together have the limits of struct schema_limits:
- *           what exceeds them is not checked, and the first call of that tool has the finding schema-not-checked.
+ *           what exceeds them is not checked. The first message of a tool for which that, or another reason, leaves the result
+ *           unknown has the finding schema-not-checked.
  * Lifetime  a tool is valid until the next page, tools_forget() or tools_close(). The struct may be moved until a
  *           schema is compiled: that one refers to the limits.
  * Blocks    never. Pure. */

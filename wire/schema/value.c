@@ -6,13 +6,6 @@
 #include "wire/json/pointer.h"
 #include "wire/json/text.h"
 
-bool schema_work(struct check *c, size_t n)
-{
-    if (!work_do(c->work, n))
-        c->gave_up = true;
-    return !c->gave_up;
-}
-
 /* json_equal() searches each member of one object in the other one. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b)
 {
@@ -182,7 +175,7 @@ struct slice schema_plain(struct check *c, int which, struct slice raw)
     buf_clear(b);
     json_unescape(b, raw);
     if (b->failed)
-        c->gave_up = true;
+        c->gave_up = "out of memory";
     return buf_slice(b);
 }
 
@@ -224,7 +217,7 @@ bool schema_matches(struct check *c, struct pattern *p, struct slice raw)
     case PATTERN_NO:
         return false;
     default:
-        c->gave_up = true;
+        c->gave_up = "a pattern is too complex";
         return true;
     }
 }
@@ -233,7 +226,11 @@ static bool check_pattern(struct check *c, uint32_t at, const struct place *here
 {
     struct json_value v = node(c, here->at)->value;
     const struct json_node *k = schema_node(c->s, at);
-    if (v.type != JSON_STRING || schema_matches(c, c->s->pattern[at], json_string_raw(v)))
+    if (v.type != JSON_STRING || k->value.type != JSON_STRING)
+        return true;
+    if (c->s->pattern[at] == NULL)
+        schema_unsure(c, at, here);
+    if (schema_matches(c, c->s->pattern[at], json_string_raw(v)))
         return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {

@@ -147,6 +147,7 @@ static bool read_round(struct tail *t)
         if (s->unwanted || !knows_client(t, i))
             continue;
         set_session(t, s);
+        tail_page_renew(&t->page, s->s.id);
         int st = query_more(t->q, s->s.id, &s->seq, &s->event, on_message, on_event, t);
         if (t->status == 0)
             t->status = st;

@@ -25,6 +25,8 @@ void tail_page_open(struct tail_page *p, struct query *q, bool json)
 int tail_page_close(struct tail_page *p)
 {
     timeline_close(&p->timeline);
+    for (size_t i = 0; i < TAIL_KNOWN; i++)
+        operation_list_close(&p->known[i].list);
     buf_close(&p->text);
     buf_close(&p->page.b);
     buf_close(&p->page.text);
@@ -40,6 +42,36 @@ void tail_page_of(struct tail_page *p, const struct query_session *s)
     p->timeline.session = s;
 }
 
+void tail_page_renew(struct tail_page *p, int64_t session_id)
+{
+    for (size_t i = 0; i < TAIL_KNOWN; i++)
+        if (p->known[i].session_id == session_id)
+            p->known[i].session_id = 0;
+}
+
+/* Those of the session of the next line, for the timeline. */
+static int know_operations(struct tail_page *p)
+{
+    static const struct operation_list none; /* a store has none for this program */
+    size_t i = 0;
+    p->timeline.operations = &none;
+    if (query_is_store(p->q))
+        return 0;
+    while (i < TAIL_KNOWN && p->known[i].session_id != p->of->id)
+        i++;
+    if (i == TAIL_KNOWN) {
+        i = p->next_known++ % TAIL_KNOWN;
+        operation_list_close(&p->known[i].list);
+        p->known[i].session_id = 0;
+        int st = operation_list_read(&p->known[i].list, p->q, p->of->id);
+        if (st < 0)
+            return st;
+        p->known[i].session_id = p->of->id;
+    }
+    p->timeline.operations = &p->known[i].list;
+    return 0;
+}
+
 static int keep_line(struct tail_page *p, int64_t t_us, size_t from)
 {
     if (!GROW(p->line, p->line_n, p->line_cap))
@@ -52,7 +84,9 @@ int tail_page_message(struct tail_page *p, const struct query_message *m)
 {
     size_t from = p->page.b.n;
     timeline_measure(&p->timeline, m);
-    int st = timeline_message(&p->timeline, m);
+    int st = know_operations(p);
+    if (st == 0)
+        st = timeline_message(&p->timeline, m);
     return st == 0 ? keep_line(p, m->t_us, from) : st;
 }
 

@@ -1,8 +1,10 @@
 /* tail_page.h - the output of `tail`: lines of several sessions, sorted by time.
  *
- * Rules     lines are kept until tail_page_print(). On a terminal the last line lists the open calls; it is erased
+ * Rules     lines say which call a message continues or ends (vault/query/operation_list.h), except of a store. What is known
+ *           of a session is read with the first line of it, and again after tail_page_renew().
+ *              lines are kept until tail_page_print(). On a terminal the last line lists the open calls; it is erased
  *           before other lines are printed.
- * Owns      the output, the pending lines, scratch buffers; tail_page_close() frees them.
+ * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, scratch buffers; tail_page_close() frees them.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on standard output, in tail_page_print(), tail_page_show_open() and tail_page_close(). */
 #ifndef MI_CLI_LOOK_FOLLOW_TAIL_PAGE_H
@@ -10,11 +12,19 @@
 
 #include "cli/look/follow/followed.h"
 #include "cli/look/timeline/timeline.h"
+#include "vault/query/operation_list.h"
+
+#define TAIL_KNOWN 8 /* sessions whose operations are kept */
 
 /* A line that is not printed yet. */
 struct tail_line {
     int64_t at_us;
     size_t from, to; /* in page.b */
+};
+
+struct tail_operations {
+    int64_t session_id; /* 0: none */
+    struct operation_list list; /* owned */
 };
 
 struct tail_page {
@@ -29,6 +39,8 @@ struct tail_page {
     struct timeline timeline;
     struct session_view view;       /* all zero: lines do not use it */
     struct buf text;                /* owned; a large body, the open calls */
+    struct tail_operations known[TAIL_KNOWN];
+    size_t next_known; /* the one that is replaced next */
     const struct query_session *of; /* borrowed; the session of the next lines */
 };
 
@@ -38,6 +50,8 @@ MI_MUST int tail_page_close(struct tail_page *p);
 
 /* Sets the session of the next lines, which is borrowed. */
 void tail_page_of(struct tail_page *p, const struct query_session *s);
+/* New messages of this session follow. */
+void tail_page_renew(struct tail_page *p, int64_t session_id);
 MI_MUST int tail_page_message(struct tail_page *p, const struct query_message *m);
 MI_MUST int tail_page_event(struct tail_page *p, const struct query_event *e);
 /* A line for the start or the end of the session. */

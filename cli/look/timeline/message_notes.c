@@ -1,5 +1,6 @@
 #include "cli/look/timeline/message_notes.h"
 
+#include "base/units.h"
 #include "cli/frame/session.h"
 
 /* An answer that was dropped gave no status to its request. */
@@ -75,4 +76,20 @@ void message_notes(struct buf *b, const struct query_message *m, bool unanswered
     if (m->request_seq > 0 && (!session_is_answer(m) || !m->has_request))
         add_note(b, "to ", m->request_seq);
     add_findings(b, m);
+}
+
+void operation_notes(struct buf *b, const struct query_message *m, const struct operation_list *l)
+{
+    int64_t first = m->kind == KIND_REQUEST ? operation_list_continues(l, m->seq) : 0;
+    const struct listed_operation *o = operation_list_ended_by(l, m->seq);
+    const struct listed_operation *of = first != 0 ? operation_list_find(l, first) : NULL;
+    if (of != NULL)
+        add_note(b, of->direction == m->direction ? "continues " : "for ", first);
+    if (o == NULL)
+        return;
+    add_note(b, "ends ", o->seq);
+    buf_printf(b, ": %lld request%s in %s", (long long)o->requests, o->requests == 1 ? "" : "s",
+               units_took(o->duration_us).s);
+    if (o->person_us > 0)
+        buf_printf(b, ", of which a person took %s", units_took(o->person_us).s);
 }

@@ -5,11 +5,14 @@
 #define MI_CLI_LOOK_TIMELINE_MESSAGE_NOTES_H
 
 #include "cli/frame/out.h"
-#include "vault/query/reader.h"
+#include "vault/query/operation_list.h"
 
 /* The column WHAT: the status that an answer gave to its request, else the kind. */
 const char *message_word(const struct query_message *m, enum out_style *ret_style);
 /* "refused: not-json", "by interposer, to 7"; nothing for an ordinary message. unanswered: an open request. */
 void message_notes(struct buf *b, const struct query_message *m, bool unanswered);
+/* The same for what the message is to a call that was several requests: "continues 3", "for 3" of the other side, "ends 3: 2 requests in 20.1s, of which a
+ * person took 20.0s". */
+void operation_notes(struct buf *b, const struct query_message *m, const struct operation_list *l);
 
 #endif

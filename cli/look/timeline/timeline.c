@@ -239,15 +239,18 @@ void timeline_columns(struct timeline *t)
 
 /* ---- a message ---- */
 
-/* The notes in brackets. They leave room for the head of the content. */
+/* The notes in brackets. They leave room for the head of the content, unless they tell of an operation: its content is a part. */
 static void add_notes(struct timeline *t, const struct query_message *m, size_t gap)
 {
     buf_clear(&t->text);
+    if (t->operations != NULL)
+        operation_notes(&t->text, m, t->operations);
+    bool whole = t->text.n > 0;
     message_notes(&t->text, m, query_summary_waits(&t->view->summary, m->seq));
     if (t->text.n == 0)
         return;
     add_gap(t, gap);
-    size_t room = left(t), others = 2 + (t->content.n > 0 ? 1 + CONTENT_HEAD : 0);
+    size_t room = left(t), others = 2 + (t->content.n > 0 && !whole ? 1 + CONTENT_HEAD : 0);
     room = room > others + NOTES_MIN ? room - others : NOTES_DOTS;
     out_style(t->out, OUT_YELLOW);
     add_text(t, slice_of("["), 1, OUT_PLAIN);
@@ -353,7 +356,7 @@ int timeline_message(struct timeline *t, const struct query_message *m)
     if (st < 0)
         return st;
     if (t->bodies == TIMELINE_JSON) {
-        record_json_message(&o->b, t->session, m, body, error);
+        record_json_message(&o->b, t->session, m, t->operations, body, error);
         out_end_line(o);
         return 0;
     }

@@ -24,6 +24,7 @@ struct timeline {
     struct query *q;
     const struct query_session *session;
     const struct session_view *view;
+    const struct operation_list *operations; /* borrowed; NULL: they are not known */
     enum timeline_bodies bodies;
     struct layout_widths widths; /* measured */
     struct layout layout;

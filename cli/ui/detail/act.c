@@ -69,12 +69,15 @@ static size_t nearer(size_t a, size_t b, bool forward)
 
 static size_t find_in_text(const struct detail *d, const struct view *v, size_t at, bool forward)
 {
-    struct slice plain = buf_slice(&d->needle), escaped = buf_slice(&d->escaped_needle);
-    size_t found = forward ? find_next(v->text, at, plain) : find_last(v->text, at, plain);
-    if (v->kind == VIEW_TEXT || slice_eq(plain, escaped))
-        return found;
-    size_t other = forward ? find_next(v->text, at, escaped) : find_last(v->text, at, escaped);
-    return nearer(found, other, forward);
+    const struct buf *needle[] = {&d->needle, &d->escaped_needle, &d->ascii_needle};
+    size_t found = FIND_NONE, n = v->kind == VIEW_TEXT ? 1 : MI_COUNT(needle);
+    for (size_t i = 0; i < n; i++) {
+        struct slice s = buf_slice(needle[i]);
+        if (i == 0 || !slice_eq(s, buf_slice(needle[i - 1])))
+            found = nearer(found, forward ? find_next(v->text, at, s) : find_last(v->text, at, s),
+                           forward);
+    }
+    return found;
 }
 
 static size_t find_in_rows(const struct detail *d, const struct head_rows *r, size_t at,
@@ -128,6 +131,17 @@ static void begin_at(struct detail *d, size_t from, bool forward, size_t *ret_pa
         *ret_at = s.part->has_view ? s.place.at : s.row;
 }
 
+/* Unfolds the string that the byte `at` of the view is in: on its line it would be out of sight. 0; MI_EFULL and the like: it
+ * stays on that line. */
+static int unfold_hit(struct detail *d, struct view *v, size_t at, size_t line)
+{
+    struct view_place place;
+    struct view_target t;
+    bool found = view_seek(v, line, &place) && view_target(v, &place, &t) && t.folded;
+    int st = found ? view_toggle(v, &t, room(d)) : MI_ENOENT;
+    return st == 0 ? view_reveal(v, at) : st;
+}
+
 static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
 {
     struct part *p = &d->part[part];
@@ -142,6 +156,9 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
         if (st < 0)
             return st;
         view_locate(&p->view, at, &ret->line, &ret->column);
+        bool far = d->columns > 0 && ret->column + ROW_INDENT >= d->columns;
+        if (far && unfold_hit(d, &p->view, at, ret->line) == 0)
+            view_locate(&p->view, at, &ret->line, &ret->column);
         ret->column += ROW_INDENT;
         ret->line = detail_shown(p, ret->line);
     }
@@ -152,6 +169,22 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
     return 0;
 }
 
+/* As programs write JSON that write ASCII only. */
+static void add_ascii(struct buf *b, struct slice s)
+{
+    for (size_t i = 0, len; i < s.n; i += len) {
+        len = text_utf8_len(s.p + i, s.n - i);
+        uint32_t code = len > 1 ? text_utf8_code(s.p + i, len) : 0;
+        if (code > 0xFFFF)
+            buf_printf(b, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((code - 0x10000) >> 10)),
+                       (unsigned)(0xDC00 + (code & 0x3FF)));
+        else if (code > 0)
+            buf_printf(b, "\\u%04x", (unsigned)code);
+        else
+            buf_add(b, s.p + i, len = 1);
+    }
+}
+
 static int set_needle(struct detail *d, struct slice needle)
 {
     struct buf json = {0};
@@ -160,11 +193,14 @@ static int set_needle(struct detail *d, struct slice needle)
     d->has_hit = false;
     buf_clear(&d->needle);
     buf_clear(&d->escaped_needle);
+    buf_clear(&d->ascii_needle);
     buf_slice_add(&d->needle, needle);
     text_json(&json, needle);
     if (!json.failed)
         buf_add(&d->escaped_needle, json.p + 1, json.n - 2);
-    bool failed = json.failed || d->needle.failed || d->escaped_needle.failed;
+    add_ascii(&d->ascii_needle, buf_slice(&d->escaped_needle));
+    bool failed =
+        json.failed || d->needle.failed || d->escaped_needle.failed || d->ascii_needle.failed;
     buf_close(&json);
     return failed ? MI_ENOMEM : 0;
 }
@@ -205,6 +241,19 @@ static int copy_body(const struct detail *d, const struct part *p, struct buf *b
     return b->failed ? MI_ENOMEM : 0;
 }
 
+/* All lines of a part without a view. The title of a call stands for its request. */
+static int copy_rows(const struct detail *d, const struct part *p, struct buf *b)
+{
+    bool head = p->kind == PART_HEAD || p->kind == PART_ABOUT;
+    if (head && d->s.messages_n > 0)
+        buf_slice_add(b, d->s.message[0].body);
+    for (size_t i = 0; i < p->rows.n && !head; i++) {
+        buf_slice_add(b, head_text(&p->rows, i));
+        buf_addc(b, '\n');
+    }
+    return b->failed ? MI_ENOMEM : b->n == 0 ? MI_ENOENT : 0;
+}
+
 static int copy_value(const struct detail *d, struct spot *s, enum detail_copy what, struct buf *b)
 {
     struct part *p = s->part;
@@ -228,6 +277,9 @@ int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf
         return MI_ENOENT;
     if (what != DETAIL_COPY_BODY && s.part->kind == PART_VALUE)
         return copy_value(d, &s, what, b);
+    if (what == DETAIL_COPY_VALUE && s.title && s.part->kind != PART_MESSAGE &&
+        s.part->kind != PART_POST_MORTEM)
+        return copy_rows(d, s.part, b);
     if (what == DETAIL_COPY_BODY || (what == DETAIL_COPY_VALUE && s.title))
         return copy_body(d, s.part, b);
     if (s.part->has_view && !s.title)

@@ -199,6 +199,7 @@ void detail_close(struct detail *d)
     free(d->part);
     buf_close(&d->needle);
     buf_close(&d->escaped_needle);
+    buf_close(&d->ascii_needle);
     free(d);
 }
 
@@ -214,8 +215,9 @@ void detail_layout(struct detail *d, size_t columns, bool ascii)
                         ascii);
 }
 
-void detail_waited(struct detail *d, int64_t waited_us)
+void detail_waited(struct detail *d, int64_t waited_us, bool ended)
 {
+    d->s.ended = ended;
     d->s.waited_us = waited_us;
     head_rows(d, &d->part[0]);
 }

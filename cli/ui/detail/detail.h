@@ -66,7 +66,9 @@ struct detail_subject {
     bool is_call;          /* a request with all that belongs to it; else one message */
     enum call_status status; /* of a call */
     int64_t duration_us;     /* -1: open, or not a call */
-    int64_t waited_us;       /* of an open call: until now, or until the session ended */
+    int64_t waited_us;       /* of an open call: until now, or until the recording ends */
+    bool ended;              /* the session does not run: an open call gets no answer any more */
+    struct slice operation;  /* of a call that was several requests, or a part of one: a sentence */
     const struct detail_message *message; /* in order; the request of a call first */
     size_t messages_n;
     const struct detail_note *note;
@@ -87,8 +89,8 @@ void detail_close(struct detail *d); /* NULL is fine */
 /* Sets the width, to which texts are wrapped (0: not wrapped), and the mode. Call it after opening and on a resize;
  * line numbers change. */
 void detail_layout(struct detail *d, size_t columns, bool ascii);
-/* An open call: the time that it has waited now. */
-void detail_waited(struct detail *d, int64_t waited_us);
+/* An open call: the time that it has waited, and whether the session does not run any more. */
+void detail_waited(struct detail *d, int64_t waited_us, bool ended);
 
 /* The number of lines. *exact: false if it is an estimate; at least one more line follows the known ones then. */
 size_t detail_lines(struct detail *d, bool *exact);
@@ -116,7 +118,8 @@ struct detail_hit {
     bool wrapped;        /* the search has continued at the other end */
 };
 /* Searches a text regardless of case (ASCII letters), also in folded parts, which are unfolded then. Searches from
- * the last hit if it is in line `from`, else from the beginning of that line. The text stays marked in detail_line()
+ * the last hit if it is in line `from`, else from the beginning of that line. A string is unfolded if the text is beyond the columns
+ * of the layout. The text stays marked in detail_line()
  * until the next search; an empty one removes the marks. MI_ENOENT: not found. */
 MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bool forward,
                           struct detail_hit *ret);
@@ -124,7 +127,8 @@ MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bo
 /* ---- copying ---- */
 
 enum detail_copy {
-    DETAIL_COPY_VALUE, /* of the line: a string unescaped, an object as JSON; of other lines their text */
+    DETAIL_COPY_VALUE, /* of the line: a string unescaped, an object as JSON; of other lines their text; of a title that of
+                            its part, of the title of a call its request */
     DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
     DETAIL_COPY_BODY,    /* the message that the line belongs to */
 };

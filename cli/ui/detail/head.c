@@ -94,14 +94,27 @@ static void add_status(const struct detail_subject *s, struct head_rows *r)
     if (!s->is_call)
         return;
     head_begin(r, "Status", style_of_status(s->status));
-    buf_adds(&r->text, call_status_name(s->status));
-    if (s->status == CALL_OPEN) {
+    bool never = s->status == CALL_OPEN && s->ended;
+    buf_adds(&r->text,
+             never ? "no answer; the recording ends after " : call_status_name(s->status));
+    if (never) {
+        units_show_duration(&r->text, s->waited_us);
+    } else if (s->status == CALL_OPEN) {
         buf_adds(&r->text, ", waiting for ");
         units_show_duration(&r->text, s->waited_us);
     } else if (s->duration_us >= 0) {
         buf_adds(&r->text, " after ");
         units_show_duration(&r->text, s->duration_us);
     }
+    head_end(r);
+}
+
+static void add_operation(const struct detail_subject *s, struct head_rows *r)
+{
+    if (s->operation.n == 0)
+        return;
+    head_begin(r, "Requests", CELLS_PLAIN);
+    buf_slice_add(&r->text, s->operation);
     head_end(r);
 }
 
@@ -187,6 +200,7 @@ void head_rows(const struct detail *d, struct part *p)
         return;
     if (p->kind == PART_HEAD) {
         add_status(s, r);
+        add_operation(s, r);
         add_message(&s->message[0], r);
     }
     if (p->kind == PART_ABOUT || !s->is_call) {

@@ -58,6 +58,7 @@ struct detail {
     bool ascii;
     struct buf needle;         /* owned; what was searched for last */
     struct buf escaped_needle; /* owned; as it is written in JSON */
+    struct buf ascii_needle;   /* owned; the same without characters beyond ASCII */
     bool has_hit;              /* the last place that was found: */
     size_t hit_part, hit_at;   /* a byte of the view, or a row */
 };

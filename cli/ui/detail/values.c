@@ -2,6 +2,7 @@
 #include "cli/ui/detail/parts.h"
 
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/ui/detail/token.h"
 #include "wire/json/text.h"
 #include "wire/rpc.h"
@@ -69,6 +70,18 @@ static void open_value(struct detail *d, size_t message, struct json_value v, co
     open_found(d, message, &(struct found){v, false}, pointer, title);
 }
 
+/* Of an image and the like: with its type and size. */
+static const char *content_title(char room[PART_TITLE], const char *title, struct json_value item)
+{
+    struct slice type = text_head(json_string_raw(json_get(item, "mimeType")), 20);
+    struct slice data = json_string_raw(json_get(item, "data")); /* base64 */
+    if (type.p == NULL || data.p == NULL)
+        return title;
+    snprintf(room, PART_TITLE, "%s, %.*s, %s", title, (int)type.n, type.p,
+             units_bytes((int64_t)(data.n / 4 * 3)).s);
+    return room;
+}
+
 /* The texts of a tool's result as text, its other contents as JSON. */
 static void open_contents(struct detail *d, size_t message, const struct rpc *m)
 {
@@ -76,12 +89,13 @@ static void open_contents(struct detail *d, size_t message, const struct rpc *m)
     struct json_walk w = json_walk_begin(m->content);
     struct json_value item;
     struct slice key;
-    char pointer[PART_POINTER];
+    char pointer[PART_POINTER], room[PART_TITLE];
     for (size_t i = 0; i < DETAIL_CONTENTS_MAX && json_walk_next(&w, &key, &item); i++) {
         struct json_value text = json_get(item, "text");
         bool is_text = text.type == JSON_STRING;
         snprintf(pointer, sizeof pointer, "/result/content/%zu%s", i, is_text ? "/text" : "");
-        open_value(d, message, is_text ? text : item, pointer, title);
+        open_value(d, message, is_text ? text : item, pointer,
+                   is_text ? title : content_title(room, title, item));
     }
     open_value(d, message, m->structured, "/result/structuredContent", "structured result");
 }

@@ -146,6 +146,8 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 
 bool view_text_step(struct view *v, struct view_place *p);
 void view_text_draw(struct view *v, const struct view_place *p, struct cells *c);
+/* Adds a token as it is written, except that an escaped character that is visible and not ASCII becomes itself. */
+void view_add_token(struct cells *c, enum cells_style style, struct slice token);
 bool view_json_step(struct view *v, struct view_place *p);
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c);
 /* The end of the value at `at`; remembered if it is far away. */

@@ -2,7 +2,10 @@
 #include "cli/ui/detail/token.h"
 #include "cli/ui/detail/view.h"
 
+#include "base/text.h"
 #include "base/units.h"
+#include "base/width.h"
+#include "wire/json/escape.h"
 
 static bool is_empty(const struct view *v, size_t at)
 {
@@ -37,6 +40,58 @@ bool view_json_step(struct view *v, struct view_place *p)
 }
 
 /* ---- drawing -------------------------------------------------------------------------------- */
+
+#define ESCAPE 6      /* bytes of \uXXXX */
+#define PIECE_MAX 512 /* bytes that are looked at before it is known whether they are visible */
+
+static bool is_escape(struct slice s)
+{
+    if (s.n < ESCAPE || s.p[0] != '\\' || s.p[1] != 'u')
+        return false;
+    for (size_t i = 2; i < ESCAPE; i++)
+        if (strchr("0123456789abcdefABCDEF", s.p[i]) == NULL || s.p[i] == '\0')
+            return false;
+    return true;
+}
+
+/* The bytes of the escape of a visible character at the beginning of the text; 0: it is no such escape. */
+static size_t escaped_char(struct slice s, char ret[JSON_CHAR_MAX], size_t *ret_n)
+{
+    const char *p = s.p;
+    if (!is_escape(s))
+        return 0;
+    struct slice second = {s.p + ESCAPE, s.n - ESCAPE};
+    bool pair = (s.p[2] == 'd' || s.p[2] == 'D') && s.p[3] > '7';
+    if (pair && !is_escape(second))
+        return 0;
+    *ret_n = json_char(&p, s.p + (pair ? 2 * ESCAPE : ESCAPE), ret);
+    uint32_t code = text_utf8_len(ret, *ret_n) == *ret_n ? text_utf8_code(ret, *ret_n) : 0;
+    return code > 0x7F && code != 0xFFFD && width_printable(code) ? (size_t)(p - s.p) : 0;
+}
+
+void view_add_token(struct cells *c, enum cells_style style, struct slice token)
+{
+    char text[JSON_CHAR_MAX];
+    size_t from = 0, at = 0, n, len;
+    while (!c->ascii && at < token.n && !cells_full(c)) {
+        const char *slash = memchr(token.p + at, '\\', token.n - at);
+        if (slash == NULL)
+            break;
+        at = (size_t)(slash - token.p);
+        n = escaped_char((struct slice){slash, token.n - at}, text, &len);
+        if (n > 0 || at - from > PIECE_MAX) {
+            cells_add(c, style, (struct slice){token.p + from, at - from});
+            from = at;
+        }
+        if (n > 0) {
+            cells_add(c, style, (struct slice){text, len});
+            from = at + n;
+        }
+        at += n > 0 ? n : 2;
+    }
+    if (from < token.n)
+        cells_add(c, style, (struct slice){token.p + from, token.n - from});
+}
 
 static void draw_marker(const struct view *v, bool folded, struct cells *c)
 {
@@ -88,7 +143,7 @@ static void draw_scalar(struct view *v, size_t at, struct cells *c)
         return;
     }
     struct slice token = {v->text.p + at, view_value_end(v, at, &children) - at};
-    cells_add(c, style_of(token), token);
+    view_add_token(c, style_of(token), token);
 }
 
 /* A comma that follows the value or bracket. */
@@ -133,7 +188,7 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
     else
         cells_blank(c, 2);
     if (at != key) {
-        cells_add(c, CELLS_KEY, (struct slice){s.p + key, token_end(s, key) - key});
+        view_add_token(c, CELLS_KEY, (struct slice){s.p + key, token_end(s, key) - key});
         cells_adds(c, CELLS_DIM, ": ");
     }
     if (at < s.n)

@@ -24,8 +24,12 @@ static struct view_place place_of(struct view *v, size_t at)
 static size_t columns(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
-    return v->kind == VIEW_TEXT ? cells_tabbed(text, v->ascii)
-                                : cells_columns(text, v->ascii, SIZE_MAX);
+    struct cells c = {.from = SIZE_MAX,
+                      .ascii = v->ascii}; /* all of it is on the left of the window */
+    if (v->kind == VIEW_TEXT)
+        return cells_tabbed(text, v->ascii);
+    view_add_token(&c, CELLS_PLAIN, text);
+    return c.column;
 }
 
 void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)

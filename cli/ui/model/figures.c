@@ -28,7 +28,7 @@ static int find(struct figures *f, struct slice method, struct slice target,
     if (intern_add(&f->names, name, &i) < 0 || !GROW(f->tool, f->tools, f->cap))
         return MI_ENOMEM;
     if (i == f->tools)
-        f->tool[f->tools++] = (struct tool_figures){0};
+        f->tool[f->tools++] = (struct tool_figures){.is_tool = tool};
     *ret = &f->tool[i];
     return 0;
 }

@@ -17,6 +17,7 @@
 #define FIGURES_RECENT 32
 
 struct tool_figures {
+    bool is_tool; /* else a method */
     int64_t calls, failed, open;
     struct latency latency;
     int64_t recent_us[FIGURES_RECENT]; /* of the last calls, newest first; failed: -1 - us */

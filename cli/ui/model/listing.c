@@ -180,14 +180,27 @@ int listing_call(struct listing *l, const struct query_call *c, enum listing_end
     return end == LISTING_OLDER ? add_old(l, &row) : add_young(l, &row);
 }
 
+int listing_continued(struct listing *l, int64_t seq, int64_t first)
+{
+    struct listing_request match;
+    if (!take_request(&l->matched, seq, &match) || find_row(l, first) != NULL)
+        return 0;
+    return put_request(&l->matched, &(struct listing_request){.seq = first});
+}
+
 int listing_changed(struct listing *l, const struct query_call *c)
 {
     struct listing_request open, match;
     struct listed row = row_of(c);
     int st = 0;
-    if (c->status == CALL_OPEN || c->request_seq < l->first) /* it is read later */
+    if (c->request_seq < l->first) /* it is read later */
         return 0;
-    bool matches = take_request(&l->matched, c->request_seq, &match) || l->every;
+    bool matches = take_request(&l->matched, c->request_seq, &match);
+    if (c->status == CALL_OPEN)
+        return matches && l->mode == LISTING_CALLS && find_row(l, row.seq) == NULL
+                   ? add_young(l, &row)
+                   : 0;
+    matches |= l->every;
     if (take_request(&l->open, c->request_seq, &open)) {
         l->figures.others_failed += !open.counted && call_status_failed(c->status);
         st = open.counted ? count_ended(l, c, LISTING_NEWER) : 0;

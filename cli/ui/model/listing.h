@@ -6,7 +6,7 @@
  * shows (row_cache.h).
  *
  * Calls     requests of both sides, as vault/query/reader.h gives them. A call matches if its request or the message that
- *           ended it does. Figures are those of the client's calls, whether they match or not.
+ *           ended it does; one that was several requests, if one of them does. Figures are those of the client's calls, whether they match or not.
  * Messages  without a filter the list needs no memory: its rows are all numbers up to the last.
  * Owns      its rows: 32 bytes each, at most LISTING_MAX; listing_close() frees them.
  * Errors    MI_ENOMEM; MI_EFULL: the list is full, older messages cannot be added.
@@ -64,7 +64,9 @@ MI_MUST int listing_message(struct listing *l, const struct query_message *m, bo
                             enum listing_end end);
 /* The call before the first, or after the last; with a filter, if one of its messages that were added matches. */
 MI_MUST int listing_call(struct listing *l, const struct query_call *c, enum listing_end end);
-/* A call that may have been added as open, as it is now. */
+/* Request `seq` continues call `first`: if it matches, so does the call. Before the call is added or changed. */
+MI_MUST int listing_continued(struct listing *l, int64_t seq, int64_t first);
+/* A call that may have been added as open, or may match only now, as it is now. */
 MI_MUST int listing_changed(struct listing *l, const struct query_call *c);
 /* All messages from this number on were added, or up to this one, if the vault does not have some of them. */
 void listing_added(struct listing *l, int64_t first, int64_t last);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #define TEXTS 6
+#define STORE_BLOCK                                                                                \
+    64 /* messages that a store is asked for at once, because those beside it are shown, too */
 
 void row_cache_close(struct row_cache *r)
 {
@@ -28,7 +30,8 @@ int row_cache_of(struct row_cache *r, int64_t session_id)
 
 struct copying {
     struct row_copy *to;
-    int status;
+    int64_t seq;
+    int status; /* MI_ENOENT: it has not come yet */
 };
 
 static bool on_message(void *ctx, const struct query_message *m)
@@ -37,6 +40,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     struct row_copy *to = c->to;
     struct slice *text[TEXTS];
     size_t at[TEXTS + 1];
+    if (m->seq != c->seq)
+        return true;
     to->m = *m;
     to->m.body = (struct slice){0};
     struct slice *const texts[TEXTS] = {&to->m.rpc_id,         &to->m.method,
@@ -66,10 +71,12 @@ static bool on_message(void *ctx, const struct query_message *m)
 
 int row_cache_get(struct row_cache *r, struct query *q, int64_t seq, const struct row_copy **ret)
 {
-    struct copying c = {&r->row[(uint64_t)seq % ROW_CACHE_MAX], MI_ENOENT};
+    struct copying c = {&r->row[(uint64_t)seq % ROW_CACHE_MAX], seq, MI_ENOENT};
+    int64_t more = query_is_store(q) ? STORE_BLOCK : 1, from = seq - seq % more;
     if (c.to->m.seq != seq) {
         c.to->m.seq = 0;
-        int st = query_rows(q, r->session_id, seq, seq, QUERY_FORWARD, true, on_message, &c);
+        int st = query_rows(q, r->session_id, from, from + more - 1, QUERY_FORWARD, true,
+                            on_message, &c);
         st = st < 0 ? st : c.status;
         if (st < 0)
             return st;

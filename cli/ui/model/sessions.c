@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 
-void sessions_open(struct sessions *l, sessions_takes_fn takes, void *ctx)
+void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx)
 {
-    *l = (struct sessions){.oldest = INT64_MAX, .takes = takes, .ctx = ctx};
+    *l = (struct sessions){
+        .store = query_is_store(q) ? q : NULL, .oldest = INT64_MAX, .takes = takes, .ctx = ctx};
 }
 
 void sessions_close(struct sessions *l)
@@ -23,13 +24,29 @@ static bool takes(const struct sessions *l, const struct query_session *s)
     return l->takes == NULL || l->takes(l->ctx, s);
 }
 
+static bool is_newer(const struct sessions *l, int64_t a, int64_t b)
+{
+    return l->store != NULL ? query_is_newer(l->store, a, b) : a > b;
+}
+
+bool sessions_reach(const struct sessions *l, int64_t id)
+{
+    return l->oldest != INT64_MAX && !is_newer(l, l->oldest, id);
+}
+
+/* Where its row is, if it was read. */
+static struct session_row *row_of(struct sessions *l, int64_t id)
+{
+    return &l->row[(uint64_t)id % SESSIONS_KEPT];
+}
+
 /* Where a session is, or belongs. */
 static size_t place_of(const struct sessions *l, int64_t id)
 {
     size_t from = 0, to = l->n;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (l->id[middle] > id)
+        if (is_newer(l, l->id[middle], id))
             from = middle + 1;
         else
             to = middle;
@@ -49,12 +66,13 @@ static int add_id(struct sessions *l, int64_t id)
     return 0;
 }
 
-/* Sessions without an end may be live: their rows are read at once, so that the live ones can be counted. */
+/* Sessions without an end may be live: their rows are read at once, so that the live ones can be counted. Of a store, nobody
+ * knows whether they are. */
 static int read_unended(struct sessions *l, struct query *q, const struct page_row *page)
 {
     const struct session_row *row;
     int st = 0;
-    for (; st == 0 && page != NULL; page = page->next)
+    for (; st == 0 && l->store == NULL && page != NULL; page = page->next)
         if (page->session.ended_at_us == 0 && sessions_place(l, page->session.id) < l->n)
             st = sessions_get(l, q, page->session.id, &row);
     return st == MI_ENOENT ? 0 : st;
@@ -63,11 +81,12 @@ static int read_unended(struct sessions *l, struct query *q, const struct page_r
 int sessions_older(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
-    int st = page_sessions(q, NULL, INT64_MIN, l->oldest - 1, SESSIONS_PAGE, &page);
+    int64_t to = l->oldest == INT64_MAX ? INT64_MAX : l->oldest - 1;
+    int st = page_sessions(q, NULL, INT64_MIN, to, SESSIONS_PAGE, &page);
     size_t n = 0;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
         l->oldest = p->session.id;
-        l->newest = l->newest == 0 ? p->session.id : l->newest;
+        l->newest = p->session.id > l->newest ? p->session.id : l->newest;
         if (takes(l, &p->session))
             st = add_id(l, p->session.id);
     }
@@ -86,10 +105,12 @@ int sessions_add(struct sessions *l, struct query *q, int64_t id)
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Reads the rows of sessions that had not ended again. */
+/* Reads the rows of sessions that had not ended again. Those of a store are read when they are shown. */
 static int refresh_rows(struct sessions *l, struct query *q)
 {
     int st = 0;
+    if (l->store != NULL)
+        return 0;
     for (size_t i = 0; i < SESSIONS_KEPT && st == 0; i++) {
         const struct session_row *r = &l->row[i];
         if (r->page == NULL || r->state == SESSION_ENDED)
@@ -101,22 +122,37 @@ static int refresh_rows(struct sessions *l, struct query *q)
     return st;
 }
 
+/* Those that were recorded since; of a store the newest ones, whose rows are then read again unless they had ended. */
+static int read_newest(struct sessions *l, struct query *q, struct page_row **ret)
+{
+    int64_t newest = 0;
+    if (l->store != NULL)
+        return page_sessions(q, NULL, INT64_MIN, INT64_MAX, SESSIONS_PAGE, ret);
+    int st = query_newest(q, &newest);
+    return st < 0 || newest <= l->newest
+               ? st
+               : page_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
+}
+
+/* Sessions that were not read before have higher ids, of a store, too. */
 int sessions_changed(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
-    int64_t newest = 0;
     int st = refresh_rows(l, q);
     if (st == 0)
-        st = query_newest(q, &newest);
-    if (st < 0 || newest <= l->newest)
-        return st;
-    st = page_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, &page);
+        st = read_newest(l, q, &page);
     bool first = l->oldest == INT64_MAX;
-    l->newest = st == 0 && page != NULL ? page->session.id : l->newest;
+    int64_t newest = l->newest;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
-        l->oldest = first ? p->session.id : l->oldest;
+        int64_t id = p->session.id;
+        struct session_row *r = row_of(l, id);
+        r->stale |= r->page != NULL && r->page->session.id == id && r->state != SESSION_ENDED;
+        if (id <= newest)
+            continue;
+        l->newest = id > l->newest ? id : l->newest;
+        l->oldest = first ? id : l->oldest;
         if (takes(l, &p->session))
-            st = add_id(l, p->session.id);
+            st = add_id(l, id);
     }
     if (st == 0)
         st = read_unended(l, q, page);
@@ -132,12 +168,13 @@ static bool on_failed(void *ctx, const struct query_call *c)
     return true;
 }
 
-static int count_part(struct session_row *r, struct query *q)
+static int count_part(const struct sessions *l, struct session_row *r, struct query *q)
 {
     struct filter f = FILTER_ANY;
     int64_t id = r->page->session.id, to = r->counted + SESSIONS_COUNTED;
     struct call_question x = {.filter = &f,
                               .side = CALLS_OF_CLIENT,
+                              .operations = !l->requests,
                               .from = query_call_id(id, r->counted + 1),
                               .up_to = query_call_id(id, to)};
     f.session_id = id;
@@ -162,7 +199,7 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
              now_us - r->counted_us < SESSIONS_RECOUNT_US))
             continue;
         *ret_more = true;
-        return count_part(r, q);
+        return count_part(l, r, q);
     }
     return 0;
 }
@@ -173,9 +210,25 @@ size_t sessions_place(const struct sessions *l, int64_t id)
     return at < l->n && l->id[at] == id ? at : l->n;
 }
 
+/* What it has: of a store its summary, which is read together with those of other sessions. */
+static int count_messages(struct sessions *l, struct query *q, int64_t id, struct session_row *r)
+{
+    struct query_summary s;
+    if (l->store == NULL)
+        return query_last_message(q, id, &r->messages, &r->last_t_us);
+    int st = query_summary(q, id, false, &s);
+    if (st < 0)
+        return st;
+    r->messages = r->counted = s.last_seq;
+    r->last_t_us = s.last_t_us;
+    r->failed = session_errors(s.ended_as);
+    query_summary_close(&s);
+    return 0;
+}
+
 int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct session_row **ret)
 {
-    struct session_row *r = &l->row[(uint64_t)id % SESSIONS_KEPT];
+    struct session_row *r = row_of(l, id);
     struct page_row *page = NULL;
     if (r->page != NULL && r->page->session.id == id && !r->stale) {
         *ret = r;
@@ -184,17 +237,21 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
     int st = page_sessions(q, NULL, id, id, 1, &page);
     if (st < 0 || page == NULL)
         return st < 0 ? st : MI_ENOENT;
-    struct session_row before = *r;
-    *r = (struct session_row){
+    struct session_row now = {
         .page = page, .state = session_state_of(q, &page->session), .failed = -1};
-    if (before.page != NULL && before.page->session.id == id) { /* until it is counted again */
-        r->failed = before.failed;
-        r->counted_us = before.counted_us;
+    if (r->page != NULL && r->page->session.id == id) { /* until it is counted again */
+        now.failed = r->failed;
+        now.counted_us = r->counted_us;
     }
-    page_free(before.page);
-    st = query_last_message(q, id, &r->messages, &r->last_t_us);
+    st = count_messages(l, q, id, &now);
+    if (st < 0) {
+        page_free(page);
+        return st;
+    }
+    page_free(r->page);
+    *r = now;
     *ret = r;
-    return st;
+    return 0;
 }
 
 int64_t sessions_lasted_us(const struct session_row *r, int64_t now_us)

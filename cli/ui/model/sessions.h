@@ -3,6 +3,8 @@
  * The list grows at its end while older sessions are read, a page at a time, and at its beginning when new ones are
  * recorded. What the screen shows of a session is read when it is needed and kept: for ended sessions once, for others
  * until sessions_changed().
+ * Of a store, the list has the order of time, which ids do not tell, and sessions_changed() looks at the newest SESSIONS_PAGE
+ * sessions only: each question takes time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
  * Errors    those of vault/query/reader.h; MI_ENOENT: the session was removed.
@@ -33,21 +35,25 @@ struct session_row {
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
-    int64_t *id; /* owned; descending */
+    int64_t *id; /* owned; newest first */
     size_t n, cap;
-    int64_t newest, oldest;  /* ids that were looked at */
-    bool complete;           /* there are no older ones */
-    sessions_takes_fn takes; /* NULL: all */
+    const struct query *store; /* borrowed; NULL: it is a vault */
+    int64_t newest, oldest;    /* ids that were looked at; newest: the highest one */
+    bool complete;             /* there are no older ones */
+    bool requests;             /* set by the caller: failed calls are counted by requests */
+    sessions_takes_fn takes;   /* NULL: all */
     void *ctx;
     struct session_row row[SESSIONS_KEPT]; /* the place follows from the id */
 };
 
-void sessions_open(struct sessions *l, sessions_takes_fn takes, void *ctx);
+void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx);
 void sessions_close(struct sessions *l);
 /* Adds a page of older sessions. */
 MI_MUST int sessions_older(struct sessions *l, struct query *q);
 /* Adds the sessions that were recorded since, and reads the rows of sessions that had not ended again. */
 MI_MUST int sessions_changed(struct sessions *l, struct query *q);
+/* Whether the list goes back to this session. */
+bool sessions_reach(const struct sessions *l, int64_t id);
 /* Adds a session that was not taken, unless it is in the list. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
 /* Counts failed calls of the rows that were read, a part at a time. *ret_more: call again. */

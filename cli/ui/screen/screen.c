@@ -23,6 +23,7 @@ volatile sig_atomic_t screen_resized;
 
 static struct {
     SCREEN *terminal; /* owned; NULL: not open */
+    WINDOW *keys;     /* owned; a pad: reading a key from it draws nothing */
     bool ascii;
     bool shows_cursor;
     size_t cursor_x, cursor_y;
@@ -111,8 +112,13 @@ int screen_open(struct buf *error)
     cbreak();
     noecho();
     nonl();
-    keypad(stdscr, TRUE);
-    nodelay(stdscr, TRUE);
+    screen.keys = newpad(1, 1);
+    if (screen.keys == NULL) {
+        screen_close();
+        return no_terminal(error, "cannot set up this terminal");
+    }
+    keypad(screen.keys, TRUE);
+    nodelay(screen.keys, TRUE);
     leaveok(stdscr, FALSE);
     mouseinterval(0);
     mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
@@ -130,6 +136,9 @@ void screen_close(void)
         return;
     mark_pasted(false);
     endwin();
+    if (screen.keys != NULL)
+        delwin(screen.keys);
+    screen.keys = NULL;
     delscreen(screen.terminal);
     screen.terminal = NULL;
     rescue_close();
@@ -258,6 +267,17 @@ void screen_show(void)
     refresh();
 }
 
+void screen_notice(const char *text)
+{
+    WINDOW *line = newwin(1, 0, LINES - 1, 0);
+    if (line == NULL)
+        return;
+    (void)mvwaddnstr(line, 0, 1, text, COLS - 2);
+    (void)wrefresh(line);
+    delwin(line);
+    touchline(stdscr, LINES - 1, 1);
+}
+
 void screen_repaint(void)
 {
     clearok(curscr, TRUE);
@@ -273,6 +293,8 @@ static const struct {
     {KEY_RIGHT, PRESS_RIGHT}, {KEY_PPAGE, PRESS_PAGE_UP}, {KEY_NPAGE, PRESS_PAGE_DOWN},
     {KEY_HOME, PRESS_HOME},   {KEY_END, PRESS_END},       {KEY_BACKSPACE, PRESS_BACKSPACE},
     {KEY_DC, PRESS_DELETE},   {KEY_BTAB, PRESS_BACK_TAB}, {KEY_ENTER, PRESS_ENTER},
+    {KEY_F(1), PRESS_F1},     {KEY_F(3), PRESS_F3},       {KEY_F(4), PRESS_F4},
+    {KEY_F(5), PRESS_F5},     {KEY_F(10), PRESS_F10},
 };
 
 static void read_mouse(struct press *ret)
@@ -296,7 +318,7 @@ static void read_mouse(struct press *ret)
 static bool begins_sequence(void)
 {
     wint_t c;
-    int kind = get_wch(&c);
+    int kind = wget_wch(screen.keys, &c);
     if (kind == KEY_CODE_YES)
         ungetch((int)c);
     if (kind != OK)
@@ -342,7 +364,7 @@ bool screen_read(struct press *ret)
     int kind;
     *ret = (struct press){.key = PRESS_OTHER};
     do
-        kind = get_wch(&c);
+        kind = wget_wch(screen.keys, &c);
     while (is_no_key(kind, c));
     if (kind == ERR)
         return false;

@@ -47,6 +47,8 @@ void screen_rule(size_t x, size_t y, size_t height); /* a vertical line */
 void screen_cursor(size_t x, size_t y);              /* shows the cursor in the next picture */
 void screen_show(void);
 void screen_repaint(void); /* the terminal's content was damaged */
+/* Shows a text in the last line at once, until the next picture. It must be safe to show (base/text.h). */
+void screen_notice(const char *text);
 
 /* The next key. false: none is waiting. */
 bool screen_read(struct press *ret);

@@ -11,7 +11,7 @@
 
 void cells_begin(struct cells *c, size_t from, size_t width, bool ascii)
 {
-    struct cells begun = {.text = c->text, .span = c->span, .cap = c->cap};
+    struct cells begun = {.text = c->text, .span = c->span, .cap = c->cap, .failed = c->failed};
     *c = begun;
     buf_clear(&c->text);
     c->from = from;
@@ -279,6 +279,27 @@ void cells_mark(struct cells *c, struct slice needle)
             c->span[i].found |= c->span[i].at >= at && c->span[i].at < end;
         at = end;
     }
+}
+
+void cells_ellipsis(struct cells *c)
+{
+    struct cells_span *last = c->n > 0 ? &c->span[c->n - 1] : NULL;
+    if (!c->more || last == NULL || last->columns == 0)
+        return;
+    size_t end = c->text.n, columns;
+    do { /* the last character, and those that are combined with it */
+        do
+            end--;
+        while (end > last->at && text_utf8_cont(c->text.p + end));
+        columns = text_columns((struct slice){c->text.p + end, c->text.n - end});
+    } while (columns == 0 && end > last->at);
+    c->text.n = end;
+    last->n = end - last->at;
+    last->columns -= size_min(columns, last->columns);
+    c->column -= columns;
+    c->more = false;
+    cells_blank(c, columns - 1);
+    cells_adds(c, CELLS_DIM, c->ascii ? "." : "\xE2\x80\xA6");
 }
 
 /* ---- measures ------------------------------------------------------------------------------- */

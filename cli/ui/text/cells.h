@@ -7,7 +7,7 @@
  * Window    columns [from, from + width) of the line. Blanks replace the half of a wide character at its ends.
  *           Adding a text costs time for its columns up to the end of the window, not for its length.
  * Owns      the text in the window; cells_close() frees it.
- * Errors    sticky: `failed` is set when memory runs out; the line is incomplete then.
+ * Errors    sticky, also over cells_begin(): `failed` is set when memory runs out; the line is incomplete then.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_TEXT_CELLS_H
 #define MI_CLI_UI_TEXT_CELLS_H
@@ -73,6 +73,8 @@ void cells_adds(struct cells *c, enum cells_style style, const char *text);
 void cells_addf(struct cells *c, enum cells_style style, const char *fmt, ...) MI_FORMAT(3, 4);
 void cells_blank(struct cells *c, size_t columns);
 bool cells_full(const struct cells *c); /* what is added now is not visible */
+/* If some text is on the right of the window, an ellipsis takes its last column. */
+void cells_ellipsis(struct cells *c);
 /* Sets `found` for each place of the needle in the window, regardless of case. */
 void cells_mark(struct cells *c, struct slice needle);
 struct slice cells_text(const struct cells *c, size_t span);

@@ -5,23 +5,33 @@
 
 #include <stdlib.h>
 
-/* Where servers are: NAME follows. "*": any key. */
+#define PATH_MAX_KEYS 4
+
+/* Where servers are: NAME follows, or an element of a list, which has a member `name`. "*": any key. */
 static const struct place {
     enum mcpfile_format format;
-    const char *path[4];
+    const char *path[PATH_MAX_KEYS + 1];
 } places[] = {
     {MCPFILE_JSON, {"mcpServers"}},
-    {MCPFILE_JSON, {"servers"}},                     /* VS Code: mcp.json */
-    {MCPFILE_JSON, {"mcp", "servers"}},              /* VS Code: settings.json; opencode 2 */
-    {MCPFILE_JSON, {"mcp"}},                         /* opencode 1 */
-    {MCPFILE_JSON, {"projects", "*", "mcpServers"}}, /* Claude Code */
-    {MCPFILE_JSON, {"context_servers"}},             /* Zed */
-    {MCPFILE_TOML, {"mcp_servers"}},                 /* Codex */
-    {MCPFILE_YAML, {"extensions"}},                  /* Goose */
+    {MCPFILE_JSON, {"servers"}},        /* VS Code: mcp.json */
+    {MCPFILE_JSON, {"mcp", "servers"}}, /* VS Code: settings.json; opencode 2; OpenClaw */
+    {MCPFILE_JSON, {"mcp"}},            /* opencode 1 */
+    {MCPFILE_JSON, {"projects", "*", "mcpServers"}},                /* Claude Code */
+    {MCPFILE_JSON, {"context_servers"}},                            /* Zed */
+    {MCPFILE_JSON, {"amp.mcpServers"}},                             /* Amp: one key, with a dot */
+    {MCPFILE_JSON, {"customizations", "vscode", "mcp", "servers"}}, /* devcontainer.json */
+    {MCPFILE_TOML, {"mcp_servers"}},                                /* Codex; Vibe: a list */
+    {MCPFILE_YAML, {"extensions"}},                                 /* Goose */
+    {MCPFILE_YAML, {"mcpServers"}},                                 /* Continue: a list */
+    {MCPFILE_YAML, {"mcp_servers"}},                                /* Hermes */
 };
+
+#define NO_LEVEL SIZE_MAX
+#define SERVERS_MAX 10000 /* each is looked for among all others */
 
 enum role {
     ROLE_NONE,
+    ROLE_NAME, /* of an element of a list */
     ROLE_COMMAND,
     ROLE_ARGS,
     ROLE_URL,
@@ -41,22 +51,27 @@ static const struct {
     unsigned formats;
     int role;
 } members[] = {
-    {"command", J | T, ROLE_COMMAND},
+    {"name", J | T | Y, ROLE_NAME},
+    {"command", J | T | Y, ROLE_COMMAND},
     {"cmd", Y, ROLE_COMMAND},
     {"args", J | T | Y, ROLE_ARGS},
-    {"url", J | T, ROLE_URL},
+    {"url", J | T | Y, ROLE_URL},
     {"serverUrl", J, ROLE_URL},
     {"httpUrl", J, ROLE_URL},
+    {"baseUrl", J, ROLE_URL},
     {"uri", Y, ROLE_URL},
     {"type", J | T | Y, ROLE_TYPE},
-    {"transport", J, ROLE_TYPE},
+    {"transport", J | T | Y, ROLE_TYPE},
     {"transportType", J, ROLE_TYPE},
-    {"headers", J | Y, ROLE_HEADERS},
+    {"headers", J | T | Y, ROLE_HEADERS},
     {"environment", J, ROLE_ENV},
-    {"auth", J, ROLE_LOGIN},
+    {"auth", J | T | Y, ROLE_LOGIN},
     {"authProviderType", J, ROLE_LOGIN},
     {"headersHelper", J, ROLE_LOGIN},
-    {"oauth", J | T, ROLE_LOGIN},
+    {"oauth", J | T | Y, ROLE_LOGIN},
+    {"apiKey", Y, ROLE_LOGIN},
+    {"requestOptions", Y, ROLE_LOGIN},
+    {"api_key_env", T, ROLE_LOGIN},
     {"bearer_token_env_var", T, ROLE_LOGIN},
     {"env_http_headers", T, ROLE_LOGIN},
     {"http_headers", T, ROLE_LOGIN},
@@ -64,6 +79,10 @@ static const struct {
     {"tool_timeout_sec", J | T | Y, ROLE_LIMIT + MCPFILE_TOOL_TIMEOUT_SEC},
     {"startup_timeout_sec", J | T | Y, ROLE_LIMIT + MCPFILE_STARTUP_TIMEOUT_SEC},
     {"startup_timeout_ms", J | T | Y, ROLE_LIMIT + MCPFILE_STARTUP_TIMEOUT_MS},
+    {"connect_timeout", Y, ROLE_LIMIT + MCPFILE_CONNECT_TIMEOUT},
+    {"connectionTimeout", Y, ROLE_LIMIT + MCPFILE_CONNECTION_TIMEOUT},
+    {"connectionTimeoutMs", J, ROLE_LIMIT + MCPFILE_CONNECTION_TIMEOUT},
+    {"requestTimeoutMs", J, ROLE_LIMIT + MCPFILE_REQUEST_TIMEOUT},
 };
 /* Members of an object `timeout`. */
 static const struct {
@@ -89,22 +108,24 @@ static bool level_is(struct mcpfile_scan *s, size_t level, const char *text)
     return equal;
 }
 
-/* The level of the server name if the path leads to a value `below` levels below it, else 0. */
-static size_t name_level(struct mcpfile_scan *s, size_t below)
+/* The level of the server, its name or an element, if the path leads to a value `below` levels below it. */
+static size_t server_level(struct mcpfile_scan *s, size_t below)
 {
-    if (s->depth < 2 + below || s->depth > MCPFILE_LEVELS)
-        return 0;
+    if (s->depth < 1 + below || s->depth > MCPFILE_LEVELS)
+        return NO_LEVEL;
+    if (s->bare)
+        return s->depth == 1 + below ? 0 : NO_LEVEL;
     for (size_t i = 0; i < MI_COUNT(places); i++) {
         const char *const *path = places[i].path;
         size_t k = 0;
         if (places[i].format != s->f->format)
             continue;
-        while (k < 3 && path[k] != NULL && (path[k][0] == '*' || level_is(s, k, path[k])))
+        while (path[k] != NULL && k < s->depth && (path[k][0] == '*' || level_is(s, k, path[k])))
             k++;
-        if (path[k] == NULL && s->depth == k + 1 + below && s->level[k].n > 0)
+        if (path[k] == NULL && s->depth == k + 1 + below)
             return k;
     }
-    return 0;
+    return NO_LEVEL;
 }
 
 static int role_of(struct mcpfile_scan *s, size_t level)
@@ -115,9 +136,14 @@ static int role_of(struct mcpfile_scan *s, size_t level)
     return ROLE_NONE;
 }
 
+bool mcpfile_is_server(struct mcpfile_scan *s)
+{
+    return server_level(s, 0) != NO_LEVEL;
+}
+
 bool mcpfile_is_args(struct mcpfile_scan *s)
 {
-    if (name_level(s, 1) == 0)
+    if (server_level(s, 1) == NO_LEVEL)
         return false;
     int role = role_of(s, s->depth - 1);
     return role == ROLE_ARGS || role == ROLE_COMMAND;
@@ -154,17 +180,27 @@ static char *level_text(struct mcpfile_scan *s, size_t level)
     return text;
 }
 
+/* An element of a list is known by its object, others also by their names: the tables of a TOML file have no object. */
 static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t level)
 {
     struct mcpfile *f = s->f;
-    char *name = level_text(s, level);
+    bool element = s->level[level].n == 0;
+    if (s->why != NULL)
+        return NULL;
+    char *name = element ? strdup("-") : level_text(s, level);
+    s->no_memory |= name == NULL;
     if (name == NULL)
         return NULL;
     for (size_t i = f->servers; i-- > 0;) {
-        if (f->server[i].object == s->object && strcmp(f->server[i].name, name) == 0) {
+        if (f->server[i].object == s->object && (element || strcmp(f->server[i].name, name) == 0)) {
             free(name);
             return &f->server[i];
         }
+    }
+    if (f->servers == SERVERS_MAX) {
+        free(name);
+        mcpfile_fail(s, f->text.p + (element ? s->object : s->level[level].at), "too many servers");
+        return NULL;
     }
     if (!GROW(f->server, f->servers, f->servers_cap)) {
         free(name);
@@ -172,8 +208,8 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
         return NULL;
     }
     struct mcpfile_server *new = &f->server[f->servers++];
-    *new = (struct mcpfile_server){.name = name, .object = s->object};
-    if (level == 3) /* projects.PATH.mcpServers.NAME */
+    *new = (struct mcpfile_server){.name = name, .object = s->object, .unnamed = element};
+    if (level == 3 && level_is(s, 0, "projects")) /* projects.PATH.mcpServers.NAME */
         new->project = level_text(s, 1);
     return new;
 }
@@ -208,6 +244,23 @@ static bool note(struct mcpfile_member *m, const struct mcpfile_value *v)
     bool first = m->key.n == 0;
     *m = (struct mcpfile_member){v->key, v->token, v->end, v->on_line};
     return first;
+}
+
+static void note_name(struct mcpfile_scan *s, struct mcpfile_server *server,
+                      const struct mcpfile_value *v)
+{
+    struct buf b = {0};
+    if (!server->unnamed || v->type != MCPFILE_STRING)
+        return; /* the name is the key */
+    mcpfile_string(s->f, v->token, &b);
+    char *name = b.failed ? NULL : strdup(buf_str(&b));
+    s->no_memory |= name == NULL;
+    if (name != NULL) {
+        free(server->name);
+        server->name = name;
+        server->unnamed = false;
+    }
+    buf_close(&b);
 }
 
 static void note_args(struct mcpfile_server *server, const struct mcpfile_value *v)
@@ -273,6 +326,9 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
     switch (role) {
     case ROLE_NONE:
         break;
+    case ROLE_NAME:
+        note_name(s, server, v);
+        break;
     case ROLE_COMMAND:
         note_command(s->f, server, v);
         break;
@@ -285,6 +341,8 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
     case ROLE_TYPE:
         if (!note(&server->type, v) || v->type != MCPFILE_STRING)
             server->remote_odd = "it does not have one `type` that is a string";
+        else if (level == 2 && level_is(s, 0, "mcp") && level_is(s, level + 1, "transport"))
+            server->remote_odd = "OpenClaw has no `transport` for a command; remove this member";
         break;
     case ROLE_HEADERS:
         note_headers(s->f, server, v);
@@ -308,19 +366,30 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
     }
 }
 
+/* [mcp_servers.headers] behind [[mcp_servers]], and `headers.NAME =`: they are not in one place that could be replaced. */
+static void note_headers_table(struct mcpfile_scan *s, size_t level)
+{
+    struct mcpfile_server *server = find_or_add_server(s, level);
+    if (server != NULL)
+        server->remote_odd = "its `headers` are not in braces";
+}
+
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
     note_common_limit(s, v);
-    size_t level = name_level(s, 2);
-    int role = level > 0 ? role_of(s, level + 1) : ROLE_NONE;
-    if (role == ROLE_HEADERS)
+    s->has_list |= s->depth == 1 && level_is(s, 0, "mcpServers");
+    size_t level = server_level(s, 2);
+    int role = level != NO_LEVEL ? role_of(s, level + 1) : ROLE_NONE;
+    if (role == ROLE_HEADERS && s->f->format == MCPFILE_TOML && v->on_line)
+        note_headers_table(s, level);
+    else if (role == ROLE_HEADERS)
         add_header(s, v);
     else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML)
         note_member(s, level, role, v); /* [mcp_servers.NAME.http_headers] */
     else if (role == ROLE_LIMIT + MCPFILE_TIMEOUT && timeout_member(s) != MCPFILE_NLIMITS)
         s->limit[timeout_member(s)] = v->token;
-    level = name_level(s, 1);
-    role = level > 0 ? role_of(s, s->depth - 1) : ROLE_NONE;
+    level = server_level(s, 1);
+    role = level != NO_LEVEL ? role_of(s, s->depth - 1) : ROLE_NONE;
     /* `mcp.servers.command` may be a server with this name: see places */
     bool server = v->type == MCPFILE_TABLE && level_is(s, 0, "mcp") && level_is(s, 1, "servers") &&
                   level == 1;

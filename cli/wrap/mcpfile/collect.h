@@ -4,6 +4,8 @@
 
 #include "cli/wrap/mcpfile/value.h"
 
+/* Whether the current path is that of a server, by its name or as an element of a list. */
+bool mcpfile_is_server(struct mcpfile_scan *s);
 /* Whether the value at the current path is the array of args of a server, or of its command and args. */
 bool mcpfile_is_args(struct mcpfile_scan *s);
 void mcpfile_add_arg(struct mcpfile_scan *s, struct span token);

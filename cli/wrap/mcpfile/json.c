@@ -1,20 +1,40 @@
-/* json.c - JSON as clients write it: with comments, and commas before a closing bracket. */
+/* json.c - JSON as clients write it: with comments, and commas before a closing bracket; and JSON5 (spec.json5.org), of
+ * which that is a part. A client that does not accept all of JSON5 says so itself. */
 #include "cli/wrap/mcpfile/collect.h"
 #include "cli/wrap/mcpfile/languages.h"
 
 #include <ctype.h>
 
+/* The bytes of a white space character: those of JSON5, in UTF-8. */
+static size_t space_len(const struct mcpfile_scan *s)
+{
+    static const char *const wide[] = {
+        "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\xA8", "\xE2\x80\xA9",
+        "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80", "\xEF\xBB\xBF",
+    };
+    struct slice rest = {s->p, (size_t)(s->end - s->p)};
+    if (rest.n > 0 && memchr(" \t\r\n\v\f", rest.p[0], 6) != NULL)
+        return 1;
+    if (slice_begins(rest, "\xE2\x80") && rest.n > 2 && (unsigned char)rest.p[2] >= 0x80 &&
+        (unsigned char)rest.p[2] <= 0x8A)
+        return 3; /* U+2000 to U+200A */
+    for (size_t i = 0; i < MI_COUNT(wide); i++)
+        if (slice_begins(rest, wide[i]))
+            return strlen(wide[i]);
+    return 0;
+}
+
 /* White space and comments. */
 static bool skip(struct mcpfile_scan *s)
 {
     for (;;) {
-        while (s->p < s->end && strchr(" \t\r\n", *s->p) != NULL)
-            s->p++;
+        for (size_t n; (n = space_len(s)) > 0;)
+            s->p += n;
         if (s->end - s->p < 2 || s->p[0] != '/')
             return true;
         const char *from = s->p;
         if (s->p[1] == '/') {
-            while (s->p < s->end && *s->p != '\n')
+            while (s->p < s->end && *s->p != '\n' && *s->p != '\r')
                 s->p++;
         } else if (s->p[1] == '*') {
             const char *close = memmem(s->p + 2, (size_t)(s->end - s->p) - 2, "*/", 2);
@@ -27,23 +47,28 @@ static bool skip(struct mcpfile_scan *s)
     }
 }
 
+/* JSON5: any character may follow the backslash, also the end of a line. */
 static bool escape(struct mcpfile_scan *s)
 {
     const char *from = s->p++;
-    if (s->p == s->end || strchr("\"\\/bfnrtu", *s->p) == NULL)
+    if (s->p == s->end)
+        return mcpfile_fail(s, from, "unterminated string");
+    int hex = *s->p == 'u' ? 4 : *s->p == 'x' ? 2 : 0;
+    if (isdigit((unsigned char)*s->p) && *s->p != '0')
         return mcpfile_fail(s, from, "invalid escape in a string");
-    if (*s->p++ != 'u')
-        return true;
-    for (int i = 0; i < 4; i++, s->p++)
+    if (s->p[0] == '\r' && s->end - s->p > 1 && s->p[1] == '\n')
+        s->p++;
+    s->p++;
+    for (int i = 0; i < hex; i++, s->p++)
         if (s->p == s->end || !isxdigit((unsigned char)*s->p))
-            return mcpfile_fail(s, from, "invalid \\u escape: expected four hexadecimal digits");
+            return mcpfile_fail(s, from, "invalid \\u or \\x escape: too few hexadecimal digits");
     return true;
 }
 
 static bool string(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p++;
-    while (s->p < s->end && *s->p != '"') {
+    while (s->p < s->end && *s->p != *from) {
         if ((unsigned char)*s->p < 0x20 && *s->p != '\t')
             return mcpfile_fail(s, from, "control character or end of line in a string");
         if (*s->p != '\\')
@@ -58,12 +83,25 @@ static bool string(struct mcpfile_scan *s, struct span *ret)
     return true;
 }
 
+/* A name without quotes. Escapes in it are not understood. */
+static bool bare_name(struct mcpfile_scan *s, struct span *ret)
+{
+    const char *from = s->p;
+    while (s->p < s->end && space_len(s) == 0 &&
+           (isalnum((unsigned char)*s->p) || memchr("_$", *s->p, 2) != NULL ||
+            (unsigned char)*s->p >= 0x80))
+        s->p++;
+    *ret = mcpfile_since(s, from);
+    return s->p > from && !isdigit((unsigned char)*from);
+}
+
 static bool member(struct mcpfile_scan *s)
 {
     struct mcpfile_value v = {0};
-    if (!mcpfile_sees(s, '"'))
-        return mcpfile_fail(s, s->p, "expected a name in double quotes");
-    if (!string(s, &v.key) || !skip(s))
+    bool quoted = mcpfile_sees(s, '"') || mcpfile_sees(s, '\'');
+    if (quoted ? !string(s, &v.key) : !bare_name(s, &v.key))
+        return mcpfile_fail(s, s->p, "expected a name, in quotes or of letters, digits, _ and $");
+    if (!skip(s))
         return false;
     if (!mcpfile_sees(s, ':'))
         return mcpfile_fail(s, s->p, "expected a colon");
@@ -104,7 +142,7 @@ static bool literal(struct mcpfile_scan *s)
 
 bool mcpfile_scan_json(struct mcpfile_scan *s)
 {
-    static const struct mcpfile_language json = {"\"", skip, string, object, literal};
+    static const struct mcpfile_language json = {"\"'", skip, string, object, literal};
     struct mcpfile_value v = {0};
     s->language = &json;
     if (!skip(s))

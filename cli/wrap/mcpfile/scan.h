@@ -16,12 +16,17 @@ struct mcpfile_scan {
     const struct mcpfile_language *language;
     const char *p, *end;
     struct span level[MCPFILE_LEVELS];
-    size_t depth;                       /* of the path, including levels that are not stored */
-    size_t nesting;                     /* open brackets */
-    size_t object;                      /* offset of the innermost JSON object */
+    size_t depth;   /* of the path, including levels that are not stored */
+    size_t nesting; /* open brackets */
+    size_t object;  /* offset of the innermost object, or [[table]] of servers */
+    struct span
+        list[MCPFILE_LEVELS]; /* TOML: the path of the last such table; no levels: there is none */
+    size_t list_depth, list_object;
     struct span limit[MCPFILE_NLIMITS]; /* of the object `timeout` that is being read */
     const char *why;                    /* the first error; NULL: none */
     const char *at;                     /* its position */
+    bool bare;                          /* the servers are at the top level */
+    bool has_list;                      /* JSON: there is a member `mcpServers` at the top level */
     bool no_memory;
 };
 

@@ -6,7 +6,9 @@
 
 enum mcpfile_format mcpfile_format_of(const char *path)
 {
-    const char *dot = strrchr(path, '.');
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    if (strcmp(slash != NULL ? slash + 1 : path, ".mcp.json") == 0)
+        return MCPFILE_BARE;
     if (dot == NULL || strchr(dot, '/') != NULL)
         return MCPFILE_JSON;
     if (strcmp(dot, ".toml") == 0)
@@ -49,16 +51,25 @@ int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format forma
         [MCPFILE_TOML] = mcpfile_scan_toml,
         [MCPFILE_YAML] = mcpfile_scan_yaml,
     };
+    bool bare = format == MCPFILE_BARE;
+    format = bare ? MCPFILE_JSON : format;
     *f = (struct mcpfile){.text = text, .format = format};
-    struct mcpfile_scan s = {.f = f, .p = text.p, .end = text.p + text.n};
-    if (slice_begins(text, "\xEF\xBB\xBF"))
-        s.p += 3;
+    const char *begin = text.p + (slice_begins(text, "\xEF\xBB\xBF") ? 3 : 0);
+    struct mcpfile_scan s = {.f = f, .p = begin, .end = text.p + text.n};
     if (memchr(text.p, '\0', text.n) != NULL)
         mcpfile_fail(&s, text.p, "unexpected NUL byte: the file must be UTF-8 text");
-    bool good = s.why == NULL && scan[format](&s);
+    bool good = s.why == NULL && scan[format](&s) && s.why == NULL;
     if (!good)
         report_fault(&s);
     drop_others(f);
+    if (good && bare && f->servers == 0 && !s.has_list) {
+        s.p = begin;
+        s.bare = true;
+        good = scan[format](&s) && s.why == NULL;
+        if (!good)
+            report_fault(&s);
+        drop_others(f);
+    }
     if (s.no_memory || f->error.failed)
         return MI_ENOMEM;
     return good ? 0 : MI_EINVAL;

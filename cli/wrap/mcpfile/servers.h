@@ -1,6 +1,6 @@
 /* servers.h - the servers in an MCP client's configuration file, and the positions of their members.
  *
- * Files     JSON with the extensions that clients accept (comments, trailing commas, a byte order mark), TOML or YAML.
+ * Files     JSON with the extensions that clients accept (comments, trailing commas, a byte order mark), JSON5, TOML or YAML.
  *           Where servers are, by language: collect.c. A server has a command and args, or both in one array (opencode),
  *           or a URL with headers.
  * Form      a list of positions: an editor replaces these bytes and leaves the rest of the file unchanged. (A plain
@@ -15,7 +15,12 @@
 
 #define MCPFILE_DEPTH_MAX 128 /* brackets within brackets */
 
-enum mcpfile_format { MCPFILE_JSON, MCPFILE_TOML, MCPFILE_YAML };
+enum mcpfile_format {
+    MCPFILE_JSON,
+    MCPFILE_TOML,
+    MCPFILE_YAML,
+    MCPFILE_BARE, /* JSON that may also have the servers themselves at its top level; read as MCPFILE_JSON */
+};
 
 struct span {
     size_t at, n; /* in the text; n == 0: not there */
@@ -38,13 +43,17 @@ enum mcpfile_limit {
     MCPFILE_TOOL_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_SEC,
     MCPFILE_STARTUP_TIMEOUT_MS,
+    MCPFILE_CONNECT_TIMEOUT,    /* s */
+    MCPFILE_CONNECTION_TIMEOUT, /* ms */
+    MCPFILE_REQUEST_TIMEOUT,    /* ms */
     MCPFILE_NLIMITS
 };
 
 struct mcpfile_server {
     char *name;    /* owned */
     char *project; /* owned; directory of the project it belongs to; NULL: all projects */
-    size_t object; /* identifies its JSON object; 0: a TOML table */
+    bool unnamed;  /* an element of a list, without `name` */
+    size_t object; /* identifies its object or element of a list; 0: a TOML table */
     struct mcpfile_member command, args, url, type, headers,
         env; /* env: opencode's `environment` */
     bool
@@ -76,7 +85,7 @@ struct mcpfile {
     struct buf error;                   /* owned */
 };
 
-/* By the end of its name: .toml, .yaml, .yml, otherwise JSON. */
+/* By the end of its name: .toml, .yaml, .yml, otherwise JSON; by its name: .mcp.json, as in plugins of Claude Code. */
 enum mcpfile_format mcpfile_format_of(const char *path);
 MI_MUST int mcpfile_read(struct mcpfile *f, struct slice text,
                          enum mcpfile_format format); /* 0, MI_EINVAL, MI_ENOMEM */

@@ -32,6 +32,48 @@ static const char *unescape(struct buf *b, const char *p, const char *end)
     return p;
 }
 
+/* The escapes of JSON5 that JSON does not have; the others as they stand, for json_unescape(). */
+static void json5_escape(struct buf *b, const char **p, const char *end)
+{
+    const char *c = *p + 1; /* behind the backslash */
+    if (strchr("\"\\/bfnrtu", *c) != NULL) {
+        buf_add(b, *p, 2);
+    } else if (*c == 'x') { /* a character below 256 */
+        buf_adds(b, "\\u00");
+        buf_add(b, c + 1, 2);
+        c += 2;
+    } else if (*c == '\r' || *c == '\n') { /* the string goes on in the next line */
+        c += c[0] == '\r' && end - c > 1 && c[1] == '\n';
+    } else if (slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA8") ||
+               slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA9")) {
+        c += 2;
+    } else if (*c == 'v' || *c == '0') {
+        buf_adds(b, *c == 'v' ? "\\u000b" : "\\u0000");
+    } else {
+        buf_addc(b, *c);
+    }
+    *p = c + 1;
+}
+
+static void json_string(struct slice token, struct buf *b)
+{
+    struct buf json = {0};
+    const char *p = token.p, *end = token.p + token.n;
+    bool quoted = token.n >= 2 && (*p == '"' || *p == '\'');
+    if (quoted) {
+        p++;
+        end--;
+    }
+    while (p < end)
+        if (quoted && *p == '\\')
+            json5_escape(&json, &p, end);
+        else
+            buf_addc(&json, *p++);
+    json_unescape(b, buf_slice(&json));
+    b->failed |= json.failed;
+    buf_close(&json);
+}
+
 static void toml_string(struct slice token, struct buf *b)
 {
     char quote = token.n > 0 ? token.p[0] : '\0';
@@ -61,6 +103,6 @@ void mcpfile_string(const struct mcpfile *f, struct span token, struct buf *b)
         toml_string(raw, b);
     else if (f->format == MCPFILE_YAML && raw.n > 0)
         mcpfile_yaml_string(raw, b);
-    else if (raw.n >= 2)
-        json_unescape(b, (struct slice){raw.p + 1, raw.n - 2});
+    else
+        json_string(raw, b);
 }

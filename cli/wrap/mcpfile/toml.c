@@ -1,6 +1,7 @@
 /* toml.c - TOML 1.0 with the escapes of 1.1 (toml.io). Literals are skipped, not interpreted. */
 #include "cli/wrap/mcpfile/collect.h"
 #include "cli/wrap/mcpfile/languages.h"
+#include "cli/wrap/mcpfile/string.h"
 
 #include <ctype.h>
 
@@ -124,10 +125,13 @@ static bool key(struct mcpfile_scan *s, struct span *ret)
 
 static bool inline_table(struct mcpfile_scan *s)
 {
+    size_t outer = s->object;
+    s->object = mcpfile_at(s);
     s->p++;
     bool good = skip(s);
     while (good && !mcpfile_sees(s, '}'))
         good = pair(s, false) && mcpfile_next(s, '}');
+    s->object = outer;
     if (good)
         s->p++;
     return good;
@@ -166,11 +170,46 @@ static bool pair(struct mcpfile_scan *s, bool on_line)
     return true;
 }
 
+static bool same_key(struct mcpfile_scan *s, struct span a, struct span b)
+{
+    struct buf x = {0}, y = {0};
+    mcpfile_string(s->f, a, &x);
+    mcpfile_string(s->f, b, &y);
+    bool same = slice_eq(buf_slice(&x), buf_slice(&y));
+    s->no_memory |= x.failed || y.failed;
+    buf_close(&x);
+    buf_close(&y);
+    return same;
+}
+
+/* [a.b] behind [[a]] belongs to the last element of `a`: inserts the elements into the path. */
+static void enter_list(struct mcpfile_scan *s)
+{
+    struct span path[MCPFILE_LEVELS];
+    size_t keys = 0;
+    for (size_t i = 0; i < s->list_depth; i++) {
+        bool key = s->list[i].n > 0;
+        if (key && (keys == s->depth || !same_key(s, s->list[i], s->level[keys])))
+            return;
+        keys += key;
+    }
+    size_t rest = s->depth - keys;
+    if (s->list_depth == 0 || rest == 0 || s->list_depth + rest > MCPFILE_LEVELS)
+        return;
+    memcpy(path, s->list, s->list_depth * sizeof *path);
+    memcpy(path + s->list_depth, s->level + keys, rest * sizeof *path);
+    s->depth = s->list_depth + rest;
+    memcpy(s->level, path, s->depth * sizeof *path);
+    s->object = s->list_object;
+}
+
 /* [a.b] or [[a.b]]: sets the table of the pairs that follow. */
 static bool header(struct mcpfile_scan *s)
 {
     struct span whole;
+    size_t at = mcpfile_at(s);
     mcpfile_pop(s, 0);
+    s->object = 0;
     s->p++;
     bool element = mcpfile_sees(s, '[');
     s->p += element;
@@ -180,8 +219,16 @@ static bool header(struct mcpfile_scan *s)
     if (!mcpfile_sees(s, ']') || (element && (s->end - s->p < 2 || s->p[1] != ']')))
         return mcpfile_fail(s, s->p, "expected ]");
     s->p += element ? 2 : 1;
-    if (element)
-        mcpfile_push(s, (struct span){0});
+    if (s->depth <= MCPFILE_LEVELS)
+        enter_list(s);
+    if (!element)
+        return true;
+    mcpfile_push(s, (struct span){0});
+    if (mcpfile_is_server(s)) {
+        s->object = s->list_object = at;
+        s->list_depth = s->depth;
+        memcpy(s->list, s->level, s->depth * sizeof *s->list);
+    }
     return true;
 }
 

@@ -115,15 +115,34 @@ static size_t line_end(const struct mcpfile *f, size_t at)
     return at > 0 && at < f->text.n && f->text.p[at - 1] == '\r' ? at - 1 : at;
 }
 
-/* The current event starts the key. */
+/* Moves to the last event of the value that the current event starts. */
+static bool skip(struct yaml *y)
+{
+    for (size_t open = 0;;) {
+        yaml_event_type_t type = y->event.type;
+        struct span t = token(y);
+        if (t.n > 0)
+            y->end = t.at + t.n;
+        open += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+        open -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+        if (open == 0)
+            return true;
+        if (!next(y))
+            return false;
+    }
+}
+
+/* The current event starts the key. A key that is empty or not a scalar is none of a server. */
 static bool member(struct yaml *y)
 {
     struct mcpfile_scan *s = y->s;
-    struct mcpfile_value key = {0}, v = {.on_line = !y->flow};
+    struct mcpfile_value v = {.on_line = !y->flow};
     size_t depth = s->depth;
-    if (!node(y, &key) || !next(y))
+    v.key = y->event.type == YAML_SCALAR_EVENT ? token(y) : (struct span){0};
+    if (v.key.n == 0)
+        return skip(y) && next(y) && skip(y);
+    if (!next(y))
         return false;
-    v.key = key.type == MCPFILE_STRING ? key.token : (struct span){0};
     mcpfile_push(s, v.key);
     bool good = node(y, &v);
     if (good) {

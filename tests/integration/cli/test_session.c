@@ -125,7 +125,7 @@ static void test_record_json_body_is_a_value_or_a_string(void **state)
         struct buf b = {0};
         struct query_message m = {.seq = 3, .kind = KIND_REQUEST, .rpc_id = slice_of("\"x\"")};
         struct slice body = rows[i].body != NULL ? slice_of(rows[i].body) : (struct slice){0};
-        record_json_message(&b, &s, &m, body, NULL);
+        record_json_message(&b, &s, &m, NULL, body, NULL);
         if (strstr(json_of(&b), rows[i].member) == NULL)
             fail_msg("%s is not in: %s", rows[i].member, buf_str(&b));
         assert_non_null(strstr(buf_str(&b), "\"rpc_id\":\"x\""));
@@ -146,10 +146,10 @@ static void test_record_json_answer_has_status_and_duration_of_its_call(void **s
                               .has_request = true,
                               .request_seq = 3,
                               .request_t_us = 400};
-    record_json_message(&b, &s, &m, slice_of("{}"), NULL);
+    record_json_message(&b, &s, &m, NULL, slice_of("{}"), NULL);
     assert_non_null(strstr(json_of(&b), "\"status\":\"ok\",\"duration_us\":500"));
     buf_clear(&b);
-    record_json_message(&b, &s, &m, (struct slice){0}, "no such file");
+    record_json_message(&b, &s, &m, NULL, (struct slice){0}, "no such file");
     assert_non_null(strstr(json_of(&b), "\"body_error\":\"no such file\",\"body\":null"));
     buf_close(&b);
 }
@@ -185,7 +185,7 @@ static void test_session_header_quotes_the_command_and_names_the_signal(void **s
     s.has_exit_status = true;
     s.exit_status = 137;
     s.client_name = slice_of("cli\x1b");
-    session_header(&o, &s, &v);
+    session_header(&o, &s, &v, false);
     const char *text = buf_str(&o.b);
     assert_non_null(strstr(text, "command   npx -y 'a b' ''\n"));
     assert_non_null(strstr(text, ", exit status 137 (signal 9)\n"));

@@ -77,6 +77,22 @@ static void test_live_end_is_how_the_server_ended_not_what_is_noticed_first(void
     check_end("echo ready; exec <&-; sleep 1000", "closed its stdin", true);
 }
 
+/* It stores the end of its session between the two. */
+static void test_live_proxy_that_exits_a_while_after_its_output_ended_has_exited(void **state)
+{
+    (void)state;
+    struct live *l = begin("echo ready; exec >&-; sleep 1.5; exit 6");
+    struct slice line;
+    struct buf said = {0};
+    live_is_proxy(l);
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
+    live_end_text(l, &said);
+    assert_string_equal(buf_str(&said), "exited with status 6");
+    buf_close(&said);
+    (void)live_close(l, 200000);
+}
+
 /* It may answer what it has read. */
 static void test_live_answer_of_a_server_that_closed_its_stdin_is_received(void **state)
 {
@@ -218,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_live_lines_go_both_ways_and_the_last_needs_no_newline),
         cmocka_unit_test(test_live_end_is_how_the_server_ended_not_what_is_noticed_first),
+        cmocka_unit_test(
+            test_live_proxy_that_exits_a_while_after_its_output_ended_has_exited),
         cmocka_unit_test(test_live_answer_of_a_server_that_closed_its_stdin_is_received),
         cmocka_unit_test(test_live_large_lines_do_not_deadlock),
         cmocka_unit_test(test_live_deadline_passes_and_the_line_may_still_come),

@@ -149,6 +149,12 @@ static void test_log_arguments_are_sanitized_if_they_are_not_known(void **state)
     log_directory_add(&a, &x);
     assert_null(strstr(buf_str(&a.lines), "hunter2"));
     log_directory_drop(&a);
+    log_directory_request(&a, 5, slice_of("{\"params\":{\"arguments\":{\"text\":\"as stored\"}}}"),
+                          false);
+    log_directory_add(&a, &x);
+    assert_non_null(
+        strstr(buf_str(&a.lines), "\"arguments\":{\"text\":\"as stored\"}")); /* whole */
+    log_directory_drop(&a);
     x.arguments_n--;
     log_directory_request(&a, 5, slice_of(body), false);
     for (size_t n = 0; n <= LOG_DIRECTORY_KEPT; n += sizeof body) /* until they are overwritten */

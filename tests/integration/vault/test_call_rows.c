@@ -1,10 +1,14 @@
 /* call_rows: calls of the table, and those that are derived from messages, answer a question alike. */
 #include "vault/query/reader.h"
 
+#include "cli/frame/group_line.h"
+#include "cli/lists/list.h"
 #include "vault/query/count.h"
 #include "vault/store/dir.h"
 
 #include "tests/support/vault_unit.h"
+
+#include <stdlib.h>
 
 #define SESSIONS 9
 #define CALLS 24 /* of a session */
@@ -265,21 +269,73 @@ static struct buf counts(struct vault *v)
     struct buf b = {0};
     struct query *q = open_it(v);
     for (int by = 0; by < COUNT_WAYS; by++) {
+        struct group_line *l;
         struct count c = {.by = (enum count_by)by, .filter = FILTER_ANY};
         assert_int_equal(count_calls(&c, q), 0);
-        assert_int_equal(tally_sort(&c.tally, TALLY_BY_CALLS), 0);
+        assert_int_equal(group_lines(&c, &c, NULL, &l), 0);
         for (size_t i = 0; i < c.tally.n; i++) {
-            const struct tally_group *g = &c.tally.group[i];
-            struct slice key = intern_text(&c.tally.keys, g->key);
-            buf_slice_add(&b, key);
-            buf_printf(&b, " %lld %lld %lld %lld %lld\n", (long long)g->calls, (long long)g->errors,
-                       (long long)g->open, (long long)tally_percentile(g, 50),
-                       (long long)tally_percentile(g, 100));
+            buf_slice_add(&b, l[i].key);
+            buf_printf(&b, " %lld %lld %lld %lld %lld\n", (long long)l[i].g.calls,
+                       (long long)l[i].g.errors, (long long)l[i].g.open, (long long)l[i].p50_us,
+                       (long long)l[i].max_us);
         }
+        free(l);
         count_close(&c);
     }
     query_close(q);
     return b;
+}
+
+struct target {
+    struct slice method, status;
+    int64_t calls, longest_us;
+};
+
+#define RECORD struct target
+static const struct show_column columns_of_target[] = {
+    {SHOW(method, TEXT, NO_TEXT)},
+    {SHOW(status, TEXT, NO_TEXT)},
+    {SHOW(calls, NUMBER, NOT_NULL)},
+    {SHOW(longest_us, TOOK, MINUS_ONE)},
+};
+static const struct list list_of_targets = {
+    .shown = {SHOW_LIST("target", columns_of_target)},
+    .sql = "SELECT method, status, count(*), max(duration_us) FROM @calls WHERE session_id < 6 AND "
+           "request_seq > 2 AND server IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2"};
+
+static bool add_target(void *ctx, const void *row)
+{
+    const struct target *t = row;
+    buf_printf(ctx, "%.*s %.*s %lld %lld\n", (int)t->method.n, t->method.p, (int)t->status.n,
+               t->status.p, (long long)t->calls, (long long)t->longest_us);
+    return true;
+}
+
+static struct buf targets(struct vault *v)
+{
+    struct buf b = {0};
+    struct query *q = open_it(v);
+    struct list_reading r = {.q = q, .row = add_target, .ctx = &b};
+    assert_int_equal(list_read(&list_of_targets, &r), 0);
+    query_close(q);
+    return b;
+}
+
+static void test_call_rows_answer_the_statement_of_a_list(void **state)
+{
+    struct vault *v = *state;
+    struct buf derived = targets(v);
+    fill_in(v, "1, 3, 5");
+    struct buf some = targets(v);
+    fill_in(v, "1, 2, 3, 4, 5, 6");
+    struct buf now = targets(v);
+    assert_non_null(strstr(buf_str(&now), "tools/call open "));
+    assert_non_null(strstr(buf_str(&now), " -1\n")); /* of open calls */
+    assert_string_equal(buf_str(&some), buf_str(&derived));
+    assert_string_equal(buf_str(&now), buf_str(&derived));
+    buf_close(&derived);
+    buf_close(&some);
+    buf_close(&now);
 }
 
 static void test_call_rows_are_counted_alike(void **state)
@@ -303,6 +359,7 @@ int main(void)
         TEST(test_call_rows_newest_first_continue_where_they_are_told_to),
         TEST(test_call_rows_slowest_first_come_in_parts_and_are_counted),
         TEST(test_call_rows_of_a_session_that_grows_are_derived_again),
+        TEST(test_call_rows_answer_the_statement_of_a_list),
         TEST(test_call_rows_are_counted_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,40 @@ static void test_import_name_can_be_chosen_and_header_overrides_messages(void **
     buf_close(&error);
 }
 
+static void import_form(struct temp *t, const char *rules)
+{
+    struct import *d;
+    struct buf error = {0};
+    struct query_session s = session();
+    s.started_at_us += rules != NULL; /* another session */
+    s.redact_rules = rules != NULL ? slice_of(rules) : (struct slice){0};
+    struct query_message asks = message(
+        1, "s2c", "request", "elicitation/create",
+        slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\",\"params\":"
+                 "{\"requestedSchema\":{\"properties\":{\"a\":{\"title\":\"PIN\"},\"b\":{}}}}}"));
+    struct query_message answer = message(
+        2, "c2s", "result", NULL,
+        slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"action\":\"accept\",\"content\":"
+                 "{\"a\":\"7\",\"b\":\"x\"}}}"));
+    assert_int_equal(import_open(&d, t->vault, &error), 0);
+    assert_int_equal(import_session(d, &s, NULL), 0);
+    assert_int_equal(import_message(d, &asks), 0);
+    assert_int_equal(import_message(d, &answer), 0);
+    assert_int_equal(import_commit(d), 0);
+    import_close(d);
+    buf_close(&error);
+}
+
+static void test_import_answer_to_a_form_loses_its_secrets(void **state)
+{
+    struct temp *t = *state;
+    import_form(t, NULL);
+    import_form(t, "built-in"); /* an interposer has recorded it, and found no secret */
+    assert_string_equal(ask(t, "SELECT json_extract(body, '$.result.content'), redactions FROM "
+                               "messages WHERE seq = 2"),
+                        "{\"a\":\"[redacted:form]\",\"b\":\"x\"}|1;{\"a\":\"7\",\"b\":\"x\"}|0");
+}
+
 /* Closed without a commit: neither rows nor the file of large bodies are left. */
 static void test_import_without_commit_leaves_nothing(void **state)
 {
@@ -151,6 +185,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_import_name_can_be_chosen_and_header_overrides_messages, temp_set_up,
             temp_tear_down),
+        cmocka_unit_test_setup_teardown(test_import_answer_to_a_form_loses_its_secrets, temp_set_up,
+                                        temp_tear_down),
         cmocka_unit_test_setup_teardown(test_import_without_commit_leaves_nothing, temp_set_up,
                                         temp_tear_down),
         cmocka_unit_test_setup_teardown(test_import_vault_that_cannot_be_made_is_reported,

@@ -123,6 +123,7 @@ static void test_read_only_writer_in_the_middle_of_a_transaction_is_noticed(void
     while ((rc = sqlite3_step(q)) == SQLITE_ROW)
         rows++;
     assert_int_equal(rc, SQLITE_BUSY);
+    assert_int_equal(sqlite3_extended_errcode(db), READ_ONLY_CHANGED);
     assert_true(rows < 1000); /* those that were in its cache */
     sqlite3_finalize(q);
     sqlite3_close(db);

@@ -107,6 +107,30 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     chunk_rest();
 }
 
+static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t kept, wanted; /* KiB */
+        bool used;
+    } rows[] = {{4096, 128, true},
+                {8192, 128, false},
+                {8192, 256, true},
+                {65536, 2048, true},
+                {65536, 1024, false}};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        chunk_rest();
+        struct chunk *large = chunk_new(rows[i].kept << 10);
+        chunk_drop(large);
+        assert_true(chunk_is_kept());
+        struct chunk *c = chunk_new(rows[i].wanted << 10);
+        assert_int_equal(c->cap > rows[i].wanted << 10, rows[i].used);
+        assert_int_equal(chunk_is_kept(), !rows[i].used);
+        chunk_drop(c);
+    }
+    chunk_rest();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_chunk_grow_keeps_the_bytes),
         cmocka_unit_test(test_chunk_impossible_size_is_rejected_and_changes_nothing),
         cmocka_unit_test(test_chunk_large_one_is_kept_for_the_next),
+        cmocka_unit_test(test_chunk_kept_one_is_not_used_for_a_small_part_of_it),
     };
     return cmocka_run_group_tests_name("chunk", tests, NULL, NULL);
 }

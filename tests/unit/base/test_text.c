@@ -322,6 +322,12 @@ static void test_text_chars_counts_bytes_that_start_a_character(void **state)
                 want += !text_utf8_cont(text + i);
             assert_int_equal(text_utf8_chars((struct slice){text + from, n}), want);
         }
+    char many[5000];
+    memset(many, 0x80, sizeof many);
+    for (size_t n = 0; n < sizeof many; n++)
+        assert_int_equal(text_utf8_chars((struct slice){many, n}), 0);
+    many[2044] = many[4999] = 'a';
+    assert_int_equal(text_utf8_chars((struct slice){many, sizeof many}), 2);
 }
 
 int main(void)

@@ -54,6 +54,18 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"sent", "{\"request\":\"new\"}", "the client is mcp-interposer send, with a new request"},
         {"sent", "{\"request\":\"01M:5\"}",
          "the client is mcp-interposer send, with the request 01M:5"},
+        {"repeat",
+         "{\"seq\":9,\"tool\":\"send\",\"decision\":\"forwarded\",\"first\":5,\"age_ms\":7000,"
+         "\"cause\":\"timeout\",\"late_answer\":\"none\"}",
+         "message 9, send, equals message 5, which may have run: it is forwarded"},
+        {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"refused\",\"first\":5}",
+         "message 9, send, equals message 5, which may have run: it is refused"},
+        {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"answered\",\"first\":5}",
+         "message 9, send, equals message 5, which may have run: it gets its late answer"},
+        {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
+         "message 9, send, insists on message 5, which may have run: it is forwarded"},
+        {"repeats-full", NULL,
+         "more calls may have run without an answer than are remembered: repeats may not be noticed"},
         {"tool-changed",
          "{\"tools\":[{\"tool\":\"a\",\"change\":\"new\"},{\"tool\":\"b\",\"change\":\"gone\"}],"
          "\"before\":\"01M\"}",

@@ -68,11 +68,45 @@ static void test_message_notes_do_not_repeat_the_message_word(void **state)
     notes_are(&m, false, "swallowed");
 }
 
+static void test_operation_notes_name_the_call_that_a_message_continues_or_ends(void **state)
+{
+    (void)state;
+    struct listed_operation of = {.seq = 3,
+                                  .direction = ROW_C2S,
+                                  .requests = 2,
+                                  .duration_us = 20100000,
+                                  .person_us = 20000000};
+    struct listed_hop hops[] = {{5, 3}, {7, 3}}, ends[] = {{6, 3}};
+    struct operation_list l = {
+        .operation = &of, .n = 1, .hop = hops, .hop_n = 2, .end = ends, .end_n = 1};
+    static const struct {
+        int64_t seq;
+        enum row_kind kind;
+        enum row_direction direction;
+        const char *want;
+    } rows[] = {
+        {3, KIND_REQUEST, ROW_C2S, ""},
+        {5, KIND_REQUEST, ROW_C2S, "continues 3"},
+        {7, KIND_REQUEST, ROW_S2C, "for 3"},
+        {6, KIND_RESULT, ROW_S2C, "ends 3: 2 requests in 20.1s, of which a person took 20.0s"},
+        {8, KIND_RESULT, ROW_S2C, ""},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct buf b = {0};
+        struct query_message m = {
+            .seq = rows[i].seq, .kind = rows[i].kind, .direction = rows[i].direction};
+        operation_notes(&b, &m, &l);
+        assert_string_equal(buf_str(&b), rows[i].want);
+        buf_close(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_message_word_is_the_status_for_answers_and_the_kind_for_others),
         cmocka_unit_test(test_message_notes_do_not_repeat_the_message_word),
+        cmocka_unit_test(test_operation_notes_name_the_call_that_a_message_continues_or_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

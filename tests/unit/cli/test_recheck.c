@@ -26,7 +26,8 @@ struct recording {
 #define TOKEN ",'_meta':{'progressToken':'t'}"
 #define PROGRESS(n) NOTE("notifications/progress", "{'progressToken':'t','progress':" n "}")
 #define TOOLS                                                                                      \
-    "{'tools':[{'name':'add','inputSchema':{'required':['a']},'outputSchema':{'required':['b']}}]" \
+    "{'tools':[{'name':'add','inputSchema':{'type':'object','required':['a']},'outputSchema':{'"   \
+    "required':['b']}}]"                                                                           \
     "}"
 
 /* Checks one message; appends the broken rules and their details to got. */

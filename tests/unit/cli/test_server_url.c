@@ -13,6 +13,7 @@ static const struct {
     {"http://localhost:8080/mcp", {"mcp-remote", "http://localhost:8080/mcp", "https://other/"}},
     {"https://example.com/mcp", {"mcp-proxy", "--api", "https://api/", "https://example.com/mcp"}},
     {"", {"server", "--api", "https://api/"}},
+    {"https://example.com", {"server", "--", "https://example.com"}},
     {"", {"server", "--api=https://api/"}},
     {"", {"server", "ftp://example.com/"}},
     /* secrets */

@@ -124,16 +124,51 @@ static const struct {
     const char *file;
     int wrappable;
 } corpus[] = {
-    {"bom.json", 1},         {"claude-code-project.json", 2},
-    {"claude-code.json", 2}, {"claude-desktop.json", 3},
-    {"codex.toml", 9},       {"codex-crlf.toml", 2},
-    {"cursor.json", 3},      {"gemini.json", 1},
-    {"vscode.json", 3},      {"vscode-settings.json", 1},
-    {"windsurf.json", 2},    {"zed.json", 2},
-    {"opencode.json", 3},    {"opencode-2.jsonc", 2},
-    {"cline.json", 1},       {"copilot.json", 1},
-    {"junie.json", 2},       {"goose.yaml", 6},
+    {"bom.json", 1},
+    {"claude-code-project.json", 2},
+    {"claude-code.json", 2},
+    {"claude-desktop.json", 3},
+    {"codex.toml", 9},
+    {"codex-crlf.toml", 2},
+    {"cursor.json", 3},
+    {"gemini.json", 1},
+    {"vscode.json", 3},
+    {"vscode-settings.json", 1},
+    {"windsurf.json", 2},
+    {"zed.json", 2},
+    {"opencode.json", 3},
+    {"opencode-2.jsonc", 2},
+    {"cline.json", 1},
+    {"copilot.json", 1},
+    {"junie.json", 2},
+    {"goose.yaml", 6},
     {"goose-crlf.yaml", 3},
+    {"kiro.json", 1},
+    {"kiro-agent.json", 1},
+    {"antigravity.json", 1},
+    {"lmstudio.json", 1},
+    {"kilo.jsonc", 1},
+    {"warp.json", 1},
+    {"qwen.json", 1},
+    {"droid.json", 1},
+    {"kimi.json", 1},
+    {"grok.toml", 1},
+    {"pi.json", 1},
+    {"crush.json", 1},
+    {"trae.json", 1},
+    {"qoder.json", 1},
+    {"amazon-q.json", 1},
+    {"mastra.json", 1},
+    {"mcporter.json", 1},
+    {"fx.json", 1},
+    {"abacus.json", 1},
+    {"devcontainer.json", 1},
+    {"amp.json", 1},
+    {"vibe.toml", 3},
+    {"continue.yaml", 4},
+    {"continue-block.yaml", 1},
+    {"hermes.yaml", 3},
+    {"openclaw.json", 3},
 };
 
 static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
@@ -242,6 +277,24 @@ static const struct {
      "extensions:\n  a:\n    cmd: " US "\n    args: [" NO_ARGS "npx]"},
     {MCPFILE_YAML, "extensions:\n  a:\n    args: []\n    cmd: npx\n",
      "extensions:\n  a:\n    args: [" WORDS "\"--\", npx]\n    cmd: " US "\n"},
+    {MCPFILE_JSON, "{mcp:{servers:{a:{command:'npx',args:['it\\'s','\\x41',],},},},}",
+     "{mcp:{servers:{a:{command:" US ",args:[" WORDS "\"--\", 'npx', 'it\\'s','\\x41',],},},},}"},
+    {MCPFILE_YAML, "mcpServers:\n- command: npx\n  name: a\n",
+     "mcpServers:\n- command: " US "\n  args: [" NO_ARGS "npx]\n  name: a\n"},
+    {MCPFILE_YAML, "mcpServers:\n - name: a\n   command: npx",
+     "mcpServers:\n - name: a\n   command: " US "\n   args: [" NO_ARGS "npx]"},
+    {MCPFILE_YAML, "mcp_servers:\n  a:\n    command: npx\n    args: [x]\n",
+     "mcp_servers:\n  a:\n    command: " US "\n    args: [" WORDS "\"--\", npx, x]\n"},
+    {MCPFILE_JSON, "{\"mcpServers\":[{\"name\":\"a\",\"command\":\"npx\"}]}",
+     "{\"mcpServers\":[{\"name\":\"a\",\"command\":" US ", \"args\": [" NO_ARGS "\"npx\"]}]}"},
+    {MCPFILE_TOML,
+     "[[mcp_servers]]\nname = 'a'\ncommand = 'npx'\n[mcp_servers.env]\ncommand = 'x'\n",
+     "[[mcp_servers]]\nname = 'a'\ncommand = " US "\nargs = [" NO_ARGS
+     "'npx']\n[mcp_servers.env]\ncommand = 'x'\n"},
+    {MCPFILE_TOML,
+     "mcp_servers = [\n  {name = 'a', command = ['npx']}, {name = 'b', command = 'y'}]",
+     "mcp_servers = [\n  {name = 'a', command = [" US ", " WORDS
+     "\"--\", 'npx']}, {name = 'b', command = 'y'}]"},
     {MCPFILE_YAML, "extensions: {a: {cmd: npx}}",
      "extensions: {a: {cmd: " US ", args: [" NO_ARGS "npx]}}"},
 };
@@ -306,6 +359,14 @@ static const struct {
      "L: 'w'\", "
      "\"--original\", \"type: streamable_http\", " RUNS
      "\"https://x/m?a=[b]\", \"--header\", \"K: v\", \"--header\", \"L: w\"]\n    timeout: 3\n"},
+    {MCPFILE_YAML, "mcpServers:\n- url: https://x/m\n  name: a\n",
+     "mcpServers:\n- command: " US "\n  args: [" WORDS "\"--original\", \"url: https://x/m\", " RUNS
+     "\"https://x/m\"]\n  name: a\n"},
+    {MCPFILE_TOML,
+     "[[mcp_servers]]\nname = 'a'\ntransport = 'http'\nurl = 'https://x'\nheaders = {K = 'v'}\n",
+     "[[mcp_servers]]\nname = 'a'\ntransport = \"stdio\"\ncommand = " US "\nargs = [" WORDS
+     "\"--original\", \"url = 'https://x'\", \"--original\", \"headers = {K = 'v'}\", "
+     "\"--original\", \"transport = 'http'\", " RUNS "\"https://x\", \"--header\", \"K: v\"]\n"},
     {MCPFILE_YAML, "extensions: {a: {uri: 'https://x', headers: {}}}",
      "extensions: {a: {cmd: " US ", args: [" WORDS
      "\"--original\", \"uri: 'https://x'\", \"--original\", \"headers: {}\", " RUNS
@@ -390,6 +451,12 @@ static const struct {
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'T'",
      "it has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\n[mcp_servers.a.http_headers]\nK = 'v'",
+     "it has login settings"},
+    {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\n[mcp_servers.headers]\nK = 'v'",
+     "its `headers` are not in braces"},
+    {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\nheaders.K = 'v'",
+     "its `headers` are not in braces"},
+    {MCPFILE_TOML, "[[mcp_servers]]\nurl = 'https://x'\napi_key_env = 'K'",
      "it has login settings"},
 };
 
@@ -561,6 +628,49 @@ static void test_wrap_out_of_memory_is_reported(void **state)
     }
 }
 
+/* Each has one server, or none (NULL). */
+static const struct {
+    enum mcpfile_format format;
+    const char *text, *server;
+} names[] = {
+    {MCPFILE_BARE, "{\"a\": {\"command\": \"x\"}}", "a"},
+    {MCPFILE_BARE, "{\"mcpServers\": {}, \"a\": {\"command\": \"x\"}}", NULL},
+    {MCPFILE_JSON, "{\xE2\x80\x83mcp:\xE2\x80\x80{a\xE2\x80\x8A:{command:'x'}}}", "a"},
+    {MCPFILE_YAML, "mcp_servers: {&k a: {command: x}}", "&k a"},
+    {MCPFILE_YAML, "mcp_servers: {? [k] : {command: x}, b: {command: x}}", "b"},
+    {MCPFILE_YAML, "mcp_servers: {a: {? {url: x} : y, command: x}}", "a"},
+    {MCPFILE_YAML, "mcp_servers:\n  ? {command: x}\n  : [x, {y: z}]\n", NULL},
+};
+
+static void test_mcpfile_servers_have_their_names(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(names); i++) {
+        struct mcpfile f;
+        assert_int_equal(mcpfile_read(&f, slice_of(names[i].text), names[i].format), 0);
+        if (f.servers != (names[i].server != NULL) ||
+            (f.servers == 1 &&
+             (strcmp(f.server[0].name, names[i].server) != 0 || f.server[0].url.key.n > 0)))
+            fail_msg("%s: %zu servers, %s", names[i].text, f.servers,
+                     f.servers > 0 ? f.server[0].name : "");
+        mcpfile_close(&f);
+    }
+}
+
+static void test_mcpfile_too_many_servers_are_rejected(void **state)
+{
+    (void)state;
+    struct mcpfile f;
+    struct buf b = {0};
+    buf_adds(&b, "mcpServers:\n");
+    for (int i = 0; i < 10001; i++)
+        buf_adds(&b, "- command: x\n");
+    assert_int_equal(mcpfile_read(&f, buf_slice(&b), MCPFILE_YAML), MI_EINVAL);
+    assert_string_equal(buf_str(&f.error), "line 10002: too many servers");
+    mcpfile_close(&f);
+    buf_close(&b);
+}
+
 static const struct {
     enum mcpfile_format format;
     const char *text, *error;
@@ -570,11 +680,15 @@ static const struct {
     {MCPFILE_JSON, "{\"a\":1 \"b\":2}", "line 1: expected a comma or }"},
     {MCPFILE_JSON, "{\"a\":[1 2]}", "line 1: expected a comma or ]"},
     {MCPFILE_JSON, "{\"a\":}", "line 1: expected a value"},
-    {MCPFILE_JSON, "{'a':1}", "line 1: expected a name in double quotes"},
+    {MCPFILE_JSON, "{-:1}", "line 1: expected a name, in quotes or of letters, digits, _ and $"},
+    {MCPFILE_JSON, "{5a:1}", "line 1: expected a name, in quotes or of letters, digits, _ and $"},
+    {MCPFILE_JSON, "{'a\":1}", "line 1: unterminated string"},
     {MCPFILE_JSON, "{\"a\":\"x\n\"}", "line 1: control character or end of line in a string"},
-    {MCPFILE_JSON, "{\"a\":\"\\x\"}", "line 1: invalid escape in a string"},
+    {MCPFILE_JSON, "{\"a\":\"\\x\"}",
+     "line 1: invalid \\u or \\x escape: too few hexadecimal digits"},
+    {MCPFILE_JSON, "{\"a\":\"\\1\"}", "line 1: invalid escape in a string"},
     {MCPFILE_JSON, "{\"a\":\"\\u12\"}",
-     "line 1: invalid \\u escape: expected four hexadecimal digits"},
+     "line 1: invalid \\u or \\x escape: too few hexadecimal digits"},
     {MCPFILE_JSON, "{\"a\":\"", "line 1: unterminated string"},
     {MCPFILE_JSON, "{\n\n/* ", "line 3: unterminated comment"},
     {MCPFILE_JSON, "{\"a\":1", "line 1: expected a comma or }"},
@@ -637,23 +751,33 @@ static void test_mcpfile_nul_and_depth_are_rejected(void **state)
 }
 
 static const struct {
+    enum mcpfile_format format;
     const char *token, *says;
 } strings[] = {
-    {"bare-key_1", "bare-key_1"},
-    {"'C:\\no'", "C:\\no"},
-    {"\"a\\tb\\\\\\\"\\u00e9\\U0001F600\\x41\"", "a\tb\\\"\xc3\xa9\xf0\x9f\x98\x80"
-                                                 "A"},
-    {"'''\nit's\n'''", "it's\n"},
-    {"\"\"\"\r\na\\\n   b\"\"\"\"", "ab\""},
-    {"\"\"", ""},
-    {"\"\\ud800\\U00110000\"", "\xef\xbf\xbd\xef\xbf\xbd"}, /* not valid characters */
+    {MCPFILE_JSON, "$bare_1", "$bare_1"},
+    {MCPFILE_JSON, "'it\\'s \"x\"'", "it's \"x\""},
+    {MCPFILE_JSON, "\"\\x41\\v\\q\\\\\\/\\ud83d\\ude00\"", "A\vq\\/\xf0\x9f\x98\x80"},
+    {MCPFILE_JSON,
+     "'a\\\r\nb\\\nc\\\xE2\x80\xA8"
+     "d'",
+     "abcd"},
+    {MCPFILE_JSON, "''", ""},
+    {MCPFILE_TOML, "bare-key_1", "bare-key_1"},
+    {MCPFILE_TOML, "'C:\\no'", "C:\\no"},
+    {MCPFILE_TOML, "\"a\\tb\\\\\\\"\\u00e9\\U0001F600\\x41\"",
+     "a\tb\\\"\xc3\xa9\xf0\x9f\x98\x80"
+     "A"},
+    {MCPFILE_TOML, "'''\nit's\n'''", "it's\n"},
+    {MCPFILE_TOML, "\"\"\"\r\na\\\n   b\"\"\"\"", "ab\""},
+    {MCPFILE_TOML, "\"\"", ""},
+    {MCPFILE_TOML, "\"\\ud800\\U00110000\"", "\xef\xbf\xbd\xef\xbf\xbd"}, /* not valid characters */
 };
 
-static void test_mcpfile_toml_string_of_each_kind_is_read(void **state)
+static void test_mcpfile_string_of_each_kind_is_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < MI_COUNT(strings); i++) {
-        struct mcpfile f = {.text = slice_of(strings[i].token), .format = MCPFILE_TOML};
+        struct mcpfile f = {.text = slice_of(strings[i].token), .format = strings[i].format};
         struct buf b = {0};
         mcpfile_string(&f, (struct span){0, f.text.n}, &b);
         assert_string_equal(buf_str(&b), strings[i].says);
@@ -675,8 +799,10 @@ int main(void)
         cmocka_unit_test(test_wrap_state_is_reported_for_each_kind),
         cmocka_unit_test(test_wrap_out_of_memory_is_reported),
         cmocka_unit_test(test_mcpfile_error_has_its_line),
+        cmocka_unit_test(test_mcpfile_servers_have_their_names),
+        cmocka_unit_test(test_mcpfile_too_many_servers_are_rejected),
         cmocka_unit_test(test_mcpfile_nul_and_depth_are_rejected),
-        cmocka_unit_test(test_mcpfile_toml_string_of_each_kind_is_read),
+        cmocka_unit_test(test_mcpfile_string_of_each_kind_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

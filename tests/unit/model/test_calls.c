@@ -403,6 +403,40 @@ static void test_calls_taken_need_no_memory(void **state)
     call_set_close(&c);
 }
 
+/* Results of methods that fill a model's context, of the client's requests, and only if their answer was forwarded. */
+static void test_calls_tokens_are_those_of_results_for_the_client(void **state)
+{
+    static const char body[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"one\"}]}}";
+    static const struct {
+        const char *method;
+        enum row_direction direction;
+        enum row_action action;
+        bool has_body;
+        int64_t tokens;
+    } rows[] = {
+        {"tools/call", ROW_C2S, ROW_FORWARDED, true, 1},
+        {"tasks/result", ROW_C2S, ROW_FORWARDED, true, 1},
+        {"tools/call", ROW_C2S, ROW_FORWARDED, false, 7},
+        {"tools/list", ROW_C2S, ROW_FORWARDED, true, -1},
+        {"sampling/createMessage", ROW_S2C, ROW_FORWARDED, true, -1},
+        {"elicitation/create", ROW_S2C, ROW_FORWARDED, false, -1},
+        {"tools/call", ROW_S2C, ROW_FORWARDED, true, -1},
+        {"tools/call", ROW_C2S, ROW_SWALLOWED, true, -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct call c = {.method = slice_of(rows[i].method), .direction = rows[i].direction};
+        struct call_message m = answer(2, 1, KIND_RESULT);
+        m.action = rows[i].action;
+        m.result_tokens = 7;
+        if (rows[i].has_body)
+            m.body = slice_of(body);
+        call_end(&c, &m);
+        if (c.result_tokens != rows[i].tokens)
+            fail_msg("row %zu: %lld tokens", i, (long long)c.result_tokens);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -416,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_calls_are_the_same_wherever_a_batch_ends),
         cmocka_unit_test(test_calls_taken_come_in_the_order_of_their_requests),
         cmocka_unit_test(test_calls_taken_need_no_memory),
+        cmocka_unit_test(test_calls_tokens_are_those_of_results_for_the_client),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

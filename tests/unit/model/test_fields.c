@@ -106,6 +106,22 @@ static void test_fields_a_word_that_is_not_known_is_unknown(void **state)
     assert_int_equal(m.direction, ROW_DIRECTION_UNKNOWN);
 }
 
+static void test_fields_a_flag_is_one_byte(void **state)
+{
+    (void)state;
+    struct row {
+        bool flag, next;
+    } row = {false, true};
+#define RECORD struct row
+    static const struct record_field f = {FIELD_HEAD("flag", flag, FLAG, NOT_NULL)};
+#undef RECORD
+    field_set(&f, &row, (struct cell){.type = CELL_INT, .number = 1 << 8});
+    assert_int_equal(field_get(&f, &row).number, 1);
+    field_set(&f, &row, (struct cell){.type = CELL_NULL});
+    assert_int_equal(field_get(&f, &row).number, 0);
+    assert_true(row.next);
+}
+
 static void test_fields_texts_are_copied_with_a_nul(void **state)
 {
     (void)state;
@@ -130,6 +146,7 @@ int main(void)
         cmocka_unit_test(test_fields_null_is_read_as_null_where_a_field_may_be),
         cmocka_unit_test(test_fields_members_have_the_names_of_the_table),
         cmocka_unit_test(test_fields_a_word_that_is_not_known_is_unknown),
+        cmocka_unit_test(test_fields_a_flag_is_one_byte),
         cmocka_unit_test(test_fields_texts_are_copied_with_a_nul),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

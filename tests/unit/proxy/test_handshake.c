@@ -30,7 +30,8 @@ static struct pending *ask(struct pending_table *t, const char *request)
     struct rpc m;
     struct pending *p;
     char *text = read_message(request, &m);
-    assert_int_equal(pending_add(t, &m, &p), 0);
+    struct rpc_id key = pending_id(t, &m);
+    assert_int_equal(pending_add(t, &m, &key, &p), 0);
     free(text);
     return p;
 }
@@ -158,10 +159,33 @@ static void test_handshake_own_ids_are_strings_with_a_prefix(void **state)
                 {"\"x" HANDSHAKE_ID "1\"", false},
                 {"7", false},
                 {"null", false}};
+    struct handshake h;
+    handshake_open(&h);
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct json_value v = {json_type_at(rows[i].id[0]), slice_of(rows[i].id)};
-        assert_int_equal(handshake_is_own_id(v), rows[i].own);
+        assert_int_equal(handshake_is_own_id(&h, v), rows[i].own);
     }
+    handshake_close(&h);
+}
+
+static void test_handshake_own_ids_have_the_secret(void **state)
+{
+    (void)state;
+    struct handshake h;
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    struct json_value plain = {JSON_STRING, slice_of("\"" HANDSHAKE_ID "1\"")};
+    struct json_value own = {JSON_STRING, slice_of("\"" HANDSHAKE_ID "0123456789ABCDEF:1\"")};
+    handshake_open(&h);
+    handshake_secret(&h, "0123456789ABCDEFGH");
+    handshake_request(&h, &j, "ping");
+    assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID "0123456789ABCDEF:1\",\"method\":\"ping\"");
+    assert_false(handshake_is_own_id(&h, plain));
+    assert_true(handshake_is_own_id(&h, own));
+    assert_true(handshake_is_id(&h, own, 1));
+    assert_false(handshake_is_id(&h, own, 2));
+    buf_close(&b);
+    handshake_close(&h);
 }
 
 static void test_handshake_is_compatible_if_version_and_capabilities_are_equal(void **state)
@@ -419,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_handshake_failed_initialize_is_not_repeated),
         cmocka_unit_test(test_handshake_recognizes_the_answer_by_its_id),
         cmocka_unit_test(test_handshake_own_ids_are_strings_with_a_prefix),
+        cmocka_unit_test(test_handshake_own_ids_have_the_secret),
         cmocka_unit_test(test_handshake_is_compatible_if_version_and_capabilities_are_equal),
         cmocka_unit_test(test_handshake_repeats_the_last_level_and_current_subscriptions),
         cmocka_unit_test(test_handshake_second_initialize_replaces_the_first),

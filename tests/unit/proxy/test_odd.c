@@ -489,6 +489,66 @@ static void expect_error_message(struct fixture *f, const char *line, const char
     traffic_end(f);
 }
 
+static void test_odd_response_of_http_is_the_answer_unless_one_comes(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " PING("1"));
+    traffic_say(f, "S HTTP/1.1 400 Bad Request\r");
+    traffic_say(f, "S Content-Length: 0\r");
+    traffic_say(f, "S \r");
+    wait_us(f, ODD_HTTP_WAIT_US - 1);
+    assert_string_equal(traffic_got(f, ROW_S2C), "");
+    wait_us(f, 1);
+    assert_string_equal(error_message(f),
+                        "the server answers with HTTP on its stdout, MCP over stdio expects one "
+                        "JSON message per line: start the server with its stdio transport, or use "
+                        "its URL in the client: HTTP/1.1 400 Bad Request");
+    traffic_end(f);
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " PING("1"));
+    traffic_say(f, "S HTTP/1.1 400 Bad Request");
+    odd_output_ended(&f->traffic);
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C), ERROR("1"));
+    traffic_end(f);
+    /* a log of HTTP */
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " PING("1"));
+    traffic_say(f, "S HTTP/1.1 200 OK");
+    traffic_say(f, "S POST /mcp HTTP/1.1");
+    traffic_say(f, "S " OK("1"));
+    traffic_say(f, "C " PING("2"));
+    traffic_say(f, "S HTTP/1.1 200 OK");
+    wait_us(f, ODD_HTTP_WAIT_US);
+    assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
+    assert_int_equal(expire_next_us(&f->traffic), -1);
+    traffic_end(f);
+    /* a log before a slow answer */
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " PING("1"));
+    traffic_say(f, "S HTTP/1.1 200 OK");
+    traffic_say(f, "S ready");
+    traffic_say(f, "S ");
+    wait_us(f, 2 * ODD_HTTP_WAIT_US);
+    traffic_say(f, "S " OK("1"));
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
+    traffic_end(f);
+    /* a log of a response, while another request is answered */
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " PING("1"));
+    traffic_say(f, "C " PING("2"));
+    traffic_say(f, "S HTTP/1.1 200 OK");
+    traffic_say(f, "S ");
+    traffic_say(f, "S " OK("2"));
+    wait_us(f, ODD_HTTP_WAIT_US);
+    traffic_say(f, "S " OK("1"));
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C), OK("2") "|" OK("1") "|");
+    traffic_end(f);
+}
+
 #define SECRET "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 #define PAD "0123456789012345678901234567890123456789012345678901234567890123456789"
 
@@ -624,6 +684,7 @@ int main(void)
         T(test_odd_wait_for_the_next_line_is_bounded),
         T(test_odd_message_over_several_lines_has_the_limit_of_one),
         T(test_odd_repairs_are_events_with_the_replaced_bytes),
+        T(test_odd_response_of_http_is_the_answer_unless_one_comes),
         T(test_odd_error_says_what_is_wrong_and_where_without_secrets),
         T(test_odd_server_that_sends_invalid_lines_is_not_silent),
         T(test_odd_server_that_sends_an_invalid_answer_is_not_silent),

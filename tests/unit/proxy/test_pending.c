@@ -36,7 +36,8 @@ static int add_text(struct pending_table *t, const char *text, struct pending **
     char *copy = unit_copy(text, n);
     assert_int_equal(rpc_read((struct slice){copy, n}, &m), 0);
     assert_int_equal(m.kind, RPC_REQUEST);
-    int st = pending_add(t, &m, ret);
+    struct rpc_id key = pending_id(t, &m);
+    int st = pending_add(t, &m, &key, ret);
     memset(copy, '#', n);
     free(copy);
     return st;
@@ -271,6 +272,35 @@ static void test_pending_invalid_id_is_not_found(void **state)
     pending_close(&t);
 }
 
+static bool is_open(const struct pending_table *t, const char *id)
+{
+    struct buf b = {0};
+    struct rpc_id key = rpc_id_of(value(id), &b);
+    bool open = pending_is_open(t, &key);
+    buf_close(&b);
+    return open;
+}
+
+static void test_pending_is_open_with_exactly_this_id_until_it_is_cancelled(void **state)
+{
+    (void)state;
+    struct pending_table t;
+    pending_open(&t);
+    assert_false(is_open(&t, "7"));
+    add_id(&t, "9", 3); /* of another request */
+    struct pending *p = add_id(&t, "7", 1);
+    assert_true(is_open(&t, "7"));
+    assert_true(is_open(&t, "7.0"));
+    assert_false(is_open(&t, "\"7\""));
+    assert_false(is_open(&t, "8"));
+    assert_false(is_open(&t, "null"));
+    pending_cancel(&t, p);
+    assert_false(is_open(&t, "7"));
+    add_id(&t, "7", 2);
+    assert_true(is_open(&t, "7"));
+    pending_close(&t);
+}
+
 static void test_pending_duplicate_ids_are_found_oldest_first(void **state)
 {
     (void)state;
@@ -326,7 +356,8 @@ static void test_pending_many_requests_with_one_id_and_token_take_little_time(vo
                      0);
     for (uint64_t i = 1; i <= 60000; i++) {
         struct pending *p;
-        assert_int_equal(pending_add(&t, &m, &p), 0);
+        struct rpc_id key = pending_id(&t, &m);
+        assert_int_equal(pending_add(&t, &m, &key, &p), 0);
         p->request_seq = i;
     }
     for (int i = 1; i < 100; i++) { /* from both ends */
@@ -520,13 +551,14 @@ static void test_pending_table_is_unchanged_when_memory_runs_out(void **state)
         assert_int_equal(rpc_read(slice_of(text), &m), 0);
         size_t bytes = t.bytes;
         no_memory = true;
-        int st = pending_add(&t, &m, &p);
+        struct rpc_id key = pending_id(&t, &m);
+        int st = pending_add(&t, &m, &key, &p);
         no_memory = false;
         assert_int_equal(st, MI_ENOMEM);
         failures++;
         assert_int_equal(t.open.count, i);
         assert_int_equal(t.bytes, bytes);
-        assert_int_equal(pending_add(&t, &m, &p), 0);
+        assert_int_equal(pending_add(&t, &m, &key, &p), 0);
         p->request_seq = i + 1;
     }
     for (int i = 0; i < 300; i++) {
@@ -548,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_pending_id_is_found_in_any_spelling),
         cmocka_unit_test(test_pending_id_of_another_type_is_found_and_reported),
         cmocka_unit_test(test_pending_invalid_id_is_not_found),
+        cmocka_unit_test(test_pending_is_open_with_exactly_this_id_until_it_is_cancelled),
         cmocka_unit_test(test_pending_duplicate_ids_are_found_oldest_first),
         cmocka_unit_test(test_pending_duplicate_ids_keep_their_order_when_the_table_grows),
         cmocka_unit_test(test_pending_many_requests_with_one_id_and_token_take_little_time),

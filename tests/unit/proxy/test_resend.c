@@ -28,7 +28,8 @@ static struct pending *add(struct pending_table *t, const char *method, uint64_t
     struct pending *p = NULL;
     snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\"}", ++id, method);
     assert_int_equal(rpc_read(slice_of(text), &m), 0);
-    assert_int_equal(pending_add(t, &m, &p), 0);
+    struct rpc_id key = pending_id(t, &m);
+    assert_int_equal(pending_add(t, &m, &key, &p), 0);
     p->written_at = written_at;
     return p;
 }

@@ -704,6 +704,38 @@ static void test_server_state_extend_starts_the_time_of_the_question_again(void 
     assert_int_equal(server_state_timeout_us(&s, NOW + 2 * S), 68 * S);
 }
 
+static void test_server_state_skip_moves_a_deadline_by_the_pause(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t pause_us, least_us, left_us; /* at NOW + 4 s, of 5 s */
+    } rows[] = {{0, 0, S},     {300 * MS, 0, 1300 * MS}, {300 * MS, 2 * S, 2 * S},
+                {2 * S, S, 3 * S}, {60 * S, S, 5 * S}};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct server_machine s = initializing_machine();
+        server_state_skip(&s, rows[i].pause_us, rows[i].least_us, NOW + 4 * S);
+        assert_int_equal(server_state_timeout_us(&s, NOW + 4 * S), rows[i].left_us);
+        s = machine_in(SERVER_RUNNING);
+        happens(&s, SERVER_EV_SILENT, NOW);
+        server_state_skip(&s, rows[i].pause_us, rows[i].least_us, NOW + GRACE - S);
+        int64_t left_us = rows[i].left_us < GRACE ? rows[i].left_us : GRACE;
+        assert_int_equal(server_state_timeout_us(&s, NOW + GRACE - S), left_us);
+    }
+}
+
+static void test_server_state_skip_leaves_max_timeout_alone(void **state)
+{
+    (void)state;
+    static const enum server_event why[] = {SERVER_EV_AT_WORK, SERVER_EV_PREPARING};
+    for (size_t i = 0; i < MI_COUNT(why); i++) {
+        struct server_machine s = machine_in(SERVER_RUNNING);
+        s.max_timeout_at_us = NOW + 70 * S;
+        happens(&s, why[i], NOW);
+        server_state_skip(&s, 10 * S, S, NOW + S);
+        assert_int_equal(server_state_timeout_us(&s, NOW + S), 69 * S);
+    }
+}
+
 static void test_server_state_timeout_is_correct_in_every_state(void **state)
 {
     (void)state;
@@ -792,6 +824,8 @@ int main(void)
         cmocka_unit_test(test_server_state_question_has_one_grace_and_the_rest_max_timeout),
         cmocka_unit_test(test_server_state_work_without_max_timeout_has_no_end),
         cmocka_unit_test(test_server_state_extend_starts_the_time_of_the_question_again),
+        cmocka_unit_test(test_server_state_skip_moves_a_deadline_by_the_pause),
+        cmocka_unit_test(test_server_state_skip_leaves_max_timeout_alone),
         cmocka_unit_test(test_server_state_timeout_is_correct_in_every_state),
         cmocka_unit_test(test_server_state_queries_are_correct_in_every_state),
         cmocka_unit_test(test_server_state_names_are_complete),

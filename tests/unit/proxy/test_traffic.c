@@ -109,6 +109,13 @@ static const struct conversation from_the_client[] = {
      "<null -32700 not-json>",
      "1 c2s noise refused - - - - - - crlf,not-json,content-length;"
      "2 s2c* error forwarded null - - 1 -32700 - -"},
+    {{"C POST /mcp HTTP/1.1\r", "C Content-Length: 40\r"},
+     NULL,
+     "<null -32700 not-json><null -32700 not-json>",
+     "1 c2s noise refused - - - - - - crlf,not-json,http-over-stdio;"
+     "2 s2c* error forwarded null - - 1 -32700 - -;"
+     "3 c2s noise refused - - - - - - crlf,not-json;"
+     "4 s2c* error forwarded null - - 3 -32700 - -"},
     /* JSON, but not a message; answered with its id if it has one, and is no answer */
     {{"C {'jsonrpc':'2.0','id':1,'params':{}}"},
      NULL,

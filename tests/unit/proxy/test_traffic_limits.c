@@ -57,6 +57,9 @@ static void test_traffic_noise_is_one_escaped_line_on_stderr(void **state)
     traffic_say(f, "S Content-Length: 40");
     assert_true(said_holds("LSP"));
     buf_clear(&said);
+    traffic_say(f, "S PRI * HTTP/2.0");
+    assert_true(said_holds("HTTP; start the server with its stdio transport"));
+    buf_clear(&said);
     traffic_say(f, "E a line on stderr");
     traffic_say(f, "S " OK("1"));
     traffic_say(f, "C bad");
@@ -130,6 +133,9 @@ static void test_traffic_error_has_the_reason_and_the_place(void **state)
     traffic_say(f, "C Content-Length: 10");
     traffic_turn(f);
     assert_true(strstr(buf_str(&f->got[ROW_S2C]), "one message per line") != NULL);
+    traffic_say(f, "C PRI * HTTP/2.0");
+    traffic_turn(f);
+    assert_true(strstr(buf_str(&f->got[ROW_S2C]), "this is HTTP") != NULL);
     traffic_end(f);
 }
 

@@ -220,6 +220,32 @@ static void test_redact_lookalikes_are_kept(void **state)
         expect(*state, redact_value, rows[i], NULL);
 }
 
+/* Its name is the server's choice; what else has that name is a secret, and so is what is inside. */
+static void test_redact_looks_inside_a_request_for_input(void **state)
+{
+#define FORM "{\"method\":\"elicitation/create\",\"params\":{\"message\":\"Who?\"}}"
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"{\"result\":{\"inputRequests\":{\"cred\":" FORM ",\"password\":" FORM "}}}", NULL},
+        {"{\"params\":{\"inputRequests\":{\"secrets\":{\"params\":{},\"method\":\"roots/list\"}}}}", NULL},
+        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"elicitation/create\",\"params\":{\"password\":"
+         "\"quietword\"}}}}}",
+         "{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"elicitation/create\",\"params\":{\"password\":"
+         "\"[redacted:password]\"}}}}}"},
+        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"x\",\"params\":{}},\"password\":\"quietword\"}}}",
+         "{\"result\":{\"inputRequests\":{\"cred\":\"[redacted:credentials]\",\"password\":"
+         "\"[redacted:password]\"}}}"},
+        {"{\"result\":{\"inputRequests\":{\"cred\":{\"method\":\"roots/list\",\"key\":\"quietword\"}}}}",
+         "{\"result\":{\"inputRequests\":{\"cred\":\"[redacted:credentials]\"}}}"},
+        {"{\"result\":{\"structuredContent\":{\"inputRequests\":{\"cred\":" FORM "}}}}",
+         "{\"result\":{\"structuredContent\":{\"inputRequests\":{\"cred\":\"[redacted:credentials]\"}}}}"},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++)
+        expect(*state, standard, rows[i].text, rows[i].want);
+#undef FORM
+}
+
 static void test_redact_headers_in_options_are_secrets_whatever_their_name(void **state)
 {
     static const struct {
@@ -399,13 +425,14 @@ static void test_redact_long_content_truncated_by_its_head_gives_the_same_result
                      shift += unit_sample(4)) {
                     size_t n = 0, more = 0;
                     char begin[128];
+                    size_t bytes = (m + shift) % 2 == 0 ? 4200 : 70000;
                     snprintf(begin, sizeof begin, "%s%s", begins[i], &"xyz"[3 - shift]);
-                    long_call(&b, begin, parts[k], middles[m], "/\\\"}", 70000);
+                    long_call(&b, begin, parts[k], middles[m], "/\\\"}", bytes);
                     assert_int_equal(standard(*state, buf_slice(&b), &one, &n), 0);
                     assert_true(n > 0);
                     assert_int_equal(standard(*state, buf_slice(&one), &all, &more), 0);
                     assert_int_equal(more, 0);
-                    long_call(&b, begin, parts[k], middles[m], "\\/\\\"}", 70000);
+                    long_call(&b, begin, parts[k], middles[m], "\\/\\\"}", bytes);
                     assert_int_equal(standard(*state, buf_slice(&b), &all, &n), 0);
                     char *slash = strstr((char *)(uintptr_t)buf_str(&all), "\\/");
                     if (slash != NULL) { /* of a text that all went, but for its end */
@@ -672,11 +699,30 @@ static void test_redact_long_content_costs_no_more_than_its_head(void **state)
     buf_close(&out);
 }
 
+/* Most keys of messages are told from names of secrets by their last letters and their length. */
+static void test_redact_shorter_name_than_any_rule_with_its_end_is_no_secret(void **state)
+{
+    (void)state;
+    static const char *const shorter[] = {"text", "content", "data", "value", "code", "key", "id"};
+    struct keys k;
+    keys_open(&k);
+    for (const struct key_rule *r = key_secrets; r->end != NULL; r++)
+        assert_true(key_maybe(&k, r->end, r->end + strlen(r->end)));
+    for (size_t i = 0; i < MI_COUNT(shorter); i++)
+        if (key_maybe(&k, shorter[i], shorter[i] + strlen(shorter[i])))
+            fail_msg("%s", shorter[i]);
+    assert_int_equal(keys_add(&k, KEYS_SECRET, slice_of("text")), 0);
+    assert_true(key_maybe(&k, shorter[0], shorter[0] + 4));
+    assert_false(key_maybe(&k, shorter[0] + 1, shorter[0] + 4));
+    keys_close(&k);
+}
+
 static void test_redact_every_key_is_in_the_document(void **state)
 {
     (void)state;
     static char text[64 << 10];
-    const struct key_rule *const lists[] = {key_secrets, key_kept, key_contents, key_plain_headers};
+    const struct key_rule *const lists[] = {key_secrets, key_asked, key_kept, key_contents,
+                                            key_plain_headers};
     FILE *f = fopen(DOC, "r");
     if (f == NULL)
         fail_msg("cannot open %s; run this test in the top folder", DOC);
@@ -872,6 +918,7 @@ int main(void)
         EACH(test_redact_base64_of_text_is_searched_as_text),
         EACH(test_redact_json_in_the_middle_of_a_text_is_read_as_json),
         EACH(test_redact_lookalikes_are_kept),
+        EACH(test_redact_looks_inside_a_request_for_input),
         EACH(test_redact_headers_in_options_are_secrets_whatever_their_name),
         EACH(test_redact_protocol_fields_are_kept_unchanged),
         EACH(test_redact_value_in_front_of_a_colon_is_a_name),
@@ -879,6 +926,7 @@ int main(void)
         EACH(test_redact_long_content_truncated_by_its_head_gives_the_same_result),
         EACH(test_redact_long_content_of_escaped_letters_is_counted),
         EACH(test_redact_long_content_costs_no_more_than_its_head),
+        cmocka_unit_test(test_redact_shorter_name_than_any_rule_with_its_end_is_no_secret),
         EACH(test_redact_strings_with_many_escapes_are_read_like_others),
         EACH(test_redact_user_rules_are_applied),
         EACH(test_redact_stored_rules_are_read_back),

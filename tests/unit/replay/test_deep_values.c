@@ -3,7 +3,7 @@
 
 #include "cli/send/secrets.h"
 #include "replay/compare/compare.h"
-#include "replay/plan/canon.h"
+#include "wire/canon.h"
 #include "wire/json/text.h"
 #include "wire/json/tree.h"
 

@@ -322,6 +322,56 @@ static void test_cells_line_ends_between_words(void **state)
     }
 }
 
+static void test_cells_ellipsis_takes_the_last_column_of_a_cut_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t width;
+        bool ascii;
+        const char *shown;
+    } samples[] = {
+        {"abc", 3, false, "abc"},
+        {"abcd", 3, false, "ab\xE2\x80\xA6"},
+        {"abcd", 3, true, "ab."},
+        {"abcd", 1, false, "\xE2\x80\xA6"},
+        {"abcd", 0, false, ""},
+        {"", 0, false, ""},
+        {"a\xE6\x97\xA5\xE6\x9C\xAC", 3, false, "a \xE2\x80\xA6"}, /* a wide character is removed */
+        {"ae\xCC\x81z", 2, false, "a\xE2\x80\xA6"},                /* with its accent */
+    };
+    struct cells c = {0};
+    struct buf b = {0};
+    for (size_t i = 0; i < MI_COUNT(samples); i++) {
+        cells_begin(&c, 0, samples[i].width, samples[i].ascii);
+        cells_adds(&c, CELLS_PLAIN, samples[i].text);
+        cells_ellipsis(&c);
+        check_line(&c);
+        flat(&c, &b);
+        assert_string_equal(buf_str(&b), samples[i].shown);
+        cells_ellipsis(&c); /* only once */
+        flat(&c, &b);
+        assert_string_equal(buf_str(&b), samples[i].shown);
+    }
+    buf_close(&b);
+    cells_close(&c);
+}
+
+static void test_cells_without_memory_have_failed_in_later_lines_too(void **state)
+{
+    (void)state;
+    struct cells c = {.text = {.max = 4}};
+    cells_begin(&c, 0, 80, false);
+    cells_adds(&c, CELLS_PLAIN, "more than 4 bytes");
+    assert_true(c.failed);
+    cells_begin(&c, 0, 80, false);
+    cells_adds(&c, CELLS_PLAIN, "x");
+    assert_true(c.failed);
+    cells_close(&c);
+    cells_begin(&c, 0, 80, false);
+    assert_false(c.failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +385,8 @@ int main(void)
         cmocka_unit_test(test_cells_tabs_are_blanks_from_the_origin),
         cmocka_unit_test(test_cells_mark_splits_spans),
         cmocka_unit_test(test_cells_do_not_read_beyond_the_window),
+        cmocka_unit_test(test_cells_ellipsis_takes_the_last_column_of_a_cut_line),
+        cmocka_unit_test(test_cells_without_memory_have_failed_in_later_lines_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,6 +279,15 @@ static void test_detail_call_begins_with_what_was_asked_and_answered(void **stat
          "- tools/call echo\n  Status    ok after 1.00ms\n" ARGUMENTS
          "- result\n  one\n  two\n- result\n      \"type\": \"image\"\n" ENVELOPE("result")},
         {KIND_RESULT, CALL_OK,
+         "{\"result\":{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/"
+         "png\",\"data\":\"AAAA\"},"
+         "{\"data\":\"\",\"mimeType\":\"x\\u001b/a-very-long-name-of-a-type\"}]}}",
+         "- tools/call echo\n  Status    ok after 1.00ms\n" ARGUMENTS
+         "- result, image/png, 3B\n      \"type\": \"image\",\n      \"mimeType\": \"image/png\",\n"
+         "      \"data\": \"AAAA\"\n"
+         "- result, x\\u001b/a-very-long-, 0B\n      \"data\": \"\",\n"
+         "      \"mimeType\": \"x\\u001b/a-very-long-name-of-a-type\"\n" ENVELOPE("result")},
+        {KIND_RESULT, CALL_OK,
          "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"[7]\"}],\"structuredContent\":{"
          "\"k\":[]}}}",
          "- tools/call echo\n  Status    ok after 1.00ms\n" ARGUMENTS
@@ -501,6 +510,25 @@ static void test_detail_call_has_all_parts(void **state)
     assert_int_equal(detail_seq(d, 21), 4);
     assert_int_equal(detail_seq(d, 3), 3);
     assert_int_equal(detail_seq(d, 1), 0);
+    static const struct {
+        size_t line;
+        int status;
+        const char *text;
+    } copies[] = {
+        {0, 0, request_text},
+        {2, 0, "{\"a\":1,\"b\":{\"c\":\"needle\"}}"},
+        {8, 0, "invalid-arguments: The arguments do\nnot match the tool's inputSchema.\nnew-one\n"},
+        {12, 0, "{\"pid\":4}"},
+        {16, 0, "boo\x07\n\n"},
+        {19, 0, request_text},
+        {22, MI_ENOENT, ""},
+    };
+    for (size_t i = 0; i < MI_COUNT(copies); i++) {
+        struct buf b = {0};
+        assert_int_equal(detail_copy(d, copies[i].line, DETAIL_COPY_VALUE, &b), copies[i].status);
+        assert_string_equal(buf_str(&b), copies[i].text);
+        buf_close(&b);
+    }
     size_t line;
     assert_int_equal(detail_fold(d, 19, DETAIL_UNFOLD, &line), 0);
     struct cells c = {0};
@@ -525,11 +553,69 @@ static void test_detail_open_call_waits(void **state)
     struct cells c = {0};
     assert_int_equal(detail_open(&d, &s), 0);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 1.00s");
-    detail_waited(d, 2500000);
+    detail_waited(d, 2500000, false);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 2.50s");
+    detail_waited(d, 3000000, true);
+    assert_string_equal(unit_line(d, 1, &c),
+                        "  Status    no answer; the recording ends after 3.00s");
     unit_expect(d, 2, "▸ about the call\n▾ → request 3  +0us  9B\n  not recorded\n");
     cells_close(&c);
     detail_close(d);
+}
+
+static void test_detail_escaped_characters_are_shown_and_found(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    struct detail_hit hit;
+    struct cells c = {0};
+    unit_doc(&u, KIND_REQUEST,
+             "{\"\\u00e9\":\"Gr\\u00fc\\u00DFe \\ud83d\\ude00 \\n\\\\u00fc "
+             "\\u001b\\u202e\\ud83d\\u00fc\\ud83d\",\"b\":1}");
+    size_t f = u.first + 1;
+    detail_layout(u.d, 80, false);
+    assert_string_equal(unit_line(u.d, f + 1, &c),
+                        "    \u25B8 \"\u00E9\": \"Gr\u00FC\u00DFe \U0001F600 "
+                        "\\n\\\\u00fc \\u001b\\u202e\\ud83d\u00FC\\ud83d\",");
+    assert_int_equal(detail_search(u.d, slice_of("\u00FC\u00DFE \U0001F600"), 0, true, &hit), 0);
+    assert_int_equal(hit.line, f + 1);
+    assert_int_equal(hit.column, 14);
+    detail_layout(u.d, 80, true); /* ASCII: as it is written */
+    assert_string_equal(unit_line(u.d, f + 1, &c),
+                        "    + \"\\u00e9\": \"Gr\\u00fc\\u00DFe \\ud83d\\ude00 "
+                        "\\n\\\\u00fc \\u001b\\u202e\\ud83d\\u00fc\\ud83d\",");
+    cells_close(&c);
+    unit_doc_close(&u);
+}
+
+/* On one line it would be far to the right of the screen. */
+static void test_detail_search_unfolds_a_string_whose_match_is_out_of_sight(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    struct detail_hit hit;
+    struct cells c = {0};
+    struct buf b = {0};
+    buf_adds(&b, "{\"near\":\"needle\",\"far\":\"");
+    for (int i = 0; i < 100; i++)
+        buf_printf(&b, "line %d\\n", i);
+    buf_adds(&b, "a needle\\n\",\"json\":\"{\\\"a\\\":[\\\"");
+    for (int i = 0; i < 40; i++)
+        buf_adds(&b, "much text ");
+    buf_adds(&b, "\\\",\\\"needle\\\"]}\"}");
+    unit_doc(&u, KIND_REQUEST, buf_str(&b));
+    size_t f = u.first + 1;
+    detail_layout(u.d, 80, true);
+    assert_int_equal(detail_search(u.d, slice_of("needle"), 0, true, &hit), 0);
+    assert_int_equal(hit.line, f + 1); /* in sight: nothing is unfolded */
+    assert_int_equal(detail_search(u.d, slice_of("needle"), hit.line, true, &hit), 0);
+    assert_string_equal(unit_line(u.d, hit.line, &c), "      | a needle");
+    assert_int_equal(hit.column, 10);
+    assert_int_equal(detail_search(u.d, slice_of("needle"), hit.line, true, &hit), 0);
+    assert_string_equal(unit_line(u.d, hit.line, &c), "      |       \"needle\"");
+    buf_close(&b);
+    cells_close(&c);
+    unit_doc_close(&u);
 }
 
 static void test_detail_search_unfolds_and_wraps(void **state)
@@ -642,6 +728,8 @@ int main(void)
         cmocka_unit_test(test_detail_beginning_of_a_long_content_is_shown),
         cmocka_unit_test(test_detail_call_has_all_parts),
         cmocka_unit_test(test_detail_open_call_waits),
+        cmocka_unit_test(test_detail_escaped_characters_are_shown_and_found),
+        cmocka_unit_test(test_detail_search_unfolds_a_string_whose_match_is_out_of_sight),
         cmocka_unit_test(test_detail_search_unfolds_and_wraps),
         cmocka_unit_test(test_detail_copies_values_and_pointers),
     };

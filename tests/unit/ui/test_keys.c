@@ -128,6 +128,43 @@ static void test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing(void 
     assert_string_equal(p.text, "ax");
 }
 
+static void test_prompt_recalls_lines_and_what_was_typed(void **state)
+{
+    (void)state;
+    struct prompt p;
+    struct prompt_history h = {0};
+    prompt_set(&p, "typed");
+    prompt_recall(&p, &h, true); /* nothing is kept yet */
+    assert_string_equal(p.text, "typed");
+    prompt_keep(&h, "one");
+    prompt_keep(&h, "");
+    prompt_keep(&h, "two");
+    prompt_keep(&h, "one"); /* moves it to the front */
+    assert_int_equal(h.n, 2);
+    static const struct {
+        bool older;
+        const char *text;
+    } steps[] = {{true, "one"},  {true, "two"},    {true, "two"},
+                 {false, "one"}, {false, "typed"}, {false, "typed"}};
+    for (size_t i = 0; i < MI_COUNT(steps); i++) {
+        prompt_recall(&p, &h, steps[i].older);
+        assert_string_equal(p.text, steps[i].text);
+        assert_int_equal(p.at, strlen(steps[i].text));
+    }
+    prompt_set(&p, "one"); /* the last line is proposed: the one before it comes */
+    prompt_recall(&p, &h, true);
+    assert_string_equal(p.text, "two");
+    char line[16];
+    for (int i = 0; i < 2 * PROMPT_KEPT; i++) {
+        snprintf(line, sizeof line, "%d", i);
+        prompt_keep(&h, line);
+    }
+    assert_int_equal(h.n, PROMPT_KEPT);
+    assert_string_equal(h.line[0], "63");
+    assert_string_equal(h.line[PROMPT_KEPT - 1], "32");
+    prompt_forget(&h);
+}
+
 static void test_keys_name_is_the_first_key_of_an_action(void **state)
 {
     (void)state;
@@ -172,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_prompt_cuts_words_and_lines),
         cmocka_unit_test(test_prompt_takes_no_control_character_and_no_more_than_its_room),
         cmocka_unit_test(test_prompt_proposal_is_replaced_by_typing_and_kept_by_editing),
+        cmocka_unit_test(test_prompt_recalls_lines_and_what_was_typed),
         cmocka_unit_test(test_keys_name_is_the_first_key_of_an_action),
         cmocka_unit_test(test_words_are_cut_at_blanks_outside_of_quotes),
     };

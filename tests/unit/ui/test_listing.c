@@ -266,6 +266,40 @@ static void test_listing_messages_that_match(void **state)
     }
 }
 
+static void test_listing_call_matches_by_a_request_that_continues_it(void **state)
+{
+    (void)state;
+    struct query_call c = call_then(1, 5); /* 4, open */
+    struct listing l;
+    listing_open(&l, LISTING_CALLS, false, 5);
+    assert_int_equal(listing_message(&l, &session[4], true, LISTING_OLDER), 0);
+    assert_int_equal(listing_continued(&l, 5, 4), 0);
+    assert_int_equal(listing_continued(&l, 3, 1), 0); /* it does not match */
+    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
+    assert_int_equal(listing_n(&l), 1);
+    expect_row(&l, 0, 4, 0, -1, CALL_OPEN);
+    assert_int_equal(l.matched.n, 0);
+    listing_close(&l);
+
+    /* It was read, and matches while it is open, then when it has ended. */
+    listing_open(&l, LISTING_CALLS, false, 5);
+    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
+    assert_int_equal(listing_n(&l), 0);
+    listing_added(&l, 1, 5);
+    for (int i = 0; i < 2; i++) { /* the second time it is in the list */
+        assert_int_equal(listing_message(&l, &session[11], true, LISTING_NEWER), 0);
+        assert_int_equal(listing_continued(&l, 12, 4), 0);
+        assert_int_equal(listing_changed(&l, &c), 0);
+        assert_int_equal(listing_n(&l), 1);
+        expect_row(&l, 0, 4, 0, -1, CALL_OPEN);
+    }
+    c = call_then(1, 12);
+    assert_int_equal(listing_changed(&l, &c), 0);
+    expect_row(&l, 0, 4, 10, 2000, CALL_OK);
+    assert_int_equal(listing_n(&l), 1);
+    listing_close(&l);
+}
+
 static void test_listing_refused_call_is_closed(void **state)
 {
     (void)state;
@@ -288,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_listing_call_that_matches_late_stands_among_old_ones),
         cmocka_unit_test(test_listing_all_messages_need_no_rows),
         cmocka_unit_test(test_listing_messages_that_match),
+        cmocka_unit_test(test_listing_call_matches_by_a_request_that_continues_it),
         cmocka_unit_test(test_listing_refused_call_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

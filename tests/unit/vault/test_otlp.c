@@ -30,12 +30,13 @@ static struct query_message request(int64_t seq, const char *method, const char 
                                   .rpc_id = slice_of("\"a\\u0062\"")};
 }
 
-static char *span(const struct query_session *s, const struct otlp_call *c)
+static char *span_with(const struct query_session *s, const struct otlp_call *c, bool content)
 {
     struct buf b = {0}, text = {0};
     struct otlp_session o = otlp_session_of(s);
     struct otlp_request r;
     otlp_begin(&r, OTLP_SPANS, &b, &text);
+    r.content = content;
     otlp_resource(&r, &o);
     otlp_span(&r, &o, c);
     otlp_end(&r);
@@ -43,6 +44,11 @@ static char *span(const struct query_session *s, const struct otlp_call *c)
     buf_close(&b);
     buf_close(&text);
     return ret;
+}
+
+static char *span(const struct query_session *s, const struct otlp_call *c)
+{
+    return span_with(s, c, false);
 }
 
 static void has(const char *text, const char *part)
@@ -84,7 +90,6 @@ static void test_a_span_of_a_tool_call(void **state)
         "{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"execute_tool\"}},"
         "{\"key\":\"gen_ai.tool.name\",\"value\":{\"stringValue\":\"read \\\"x\\\"\"}},"
         "{\"key\":\"network.transport\",\"value\":{\"stringValue\":\"pipe\"}},"
-        "{\"key\":\"mcp.session.id\",\"value\":{\"stringValue\":\"01M82WA06SFYT0XA5FYE66TQBF\"}},"
         "{\"key\":\"jsonrpc.request.id\",\"value\":{\"stringValue\":\"ab\"}},"
         "{\"key\":\"mcp_interposer.session\",\"value\":{\"stringValue\":"
         "\"01M82WA06SFYT0XA5FYE66TQBF\"}},"
@@ -107,7 +112,7 @@ static void test_a_span_of_each_outcome(void **state)
         {CALL_ERROR, -32602, "-32602"},
         {CALL_TIMEOUT, -32001, "timeout"},
         {CALL_CANCELLED, 0, "cancelled"},
-        {CALL_SERVER_GONE, -32000, "-32000"},
+        {CALL_SERVER_GONE, -32000, "server-gone"},
         {CALL_INTERRUPTED, -32000, "interrupted"},
         {CALL_REFUSED, 0, "refused"},
         {CALL_REFUSED, -32600, "-32600"},
@@ -137,7 +142,9 @@ static void test_a_span_of_each_outcome(void **state)
         snprintf(part, sizeof part,
                  "\"rpc.response.status_code\",\"value\":{\"stringValue\":\"%d\"",
                  (int)table[i].code);
-        (table[i].code != 0 ? has : has_not)(text, part);
+        /* A code is only said if a side has sent it as its answer. */
+        bool sent = table[i].status == CALL_ERROR || table[i].status == CALL_REFUSED;
+        (table[i].code != 0 && sent ? has : has_not)(text, part);
         free(text);
     }
 }
@@ -161,10 +168,156 @@ static void test_a_traceparent_is_the_parent_and_a_uri_is_bounded(void **state)
     has(text, "\"traceState\":\"k=v\"");
     has(text, "\"name\":\"resources/read\"");
     has(text, "\"mcp.resource.uri\",\"value\":{\"stringValue\":\"file:///uuu");
-    has_not(text, "mcp.session.id"); /* revisions from 2026-07-28 on have no sessions */
+    has(text, "\"mcp.protocol.version\",\"value\":{\"stringValue\":\"2026-07-28\"");
     assert_in_range(strlen(text), 4096, 8000);
     free(text);
     buf_close(&body);
+}
+
+static void test_contents_are_bounded_and_only_written_when_asked_for(void **state)
+{
+    (void)state;
+    struct query_session s = session("2025-06-18");
+    struct query_message tool = request(1, "tools/call", "t"),
+                         prompt = request(2, "prompts/get", "p");
+    struct buf body = {0}, answer = {0};
+    buf_adds(&body, "{\"params\":{\"arguments\":{\"");
+    for (int i = 0; i < OTLP_MESSAGE_MAX - 2; i++)
+        buf_addc(&body, 'k');
+    buf_adds(&body, "\\u4e2d\":1,\"long\":\""); /* a cut in this escape */
+    for (size_t i = 0; i < OTLP_CONTENT_MAX; i++)
+        buf_addc(&body, 'a');
+    buf_adds(&body, "\"");
+    for (int i = 0; i < 2 * OTLP_VARIABLES_MAX; i++)
+        buf_printf(&body, ",\"v%d\":%d", i, i);
+    buf_adds(&body, "}}}");
+    buf_adds(&answer, "{\"result\":{\"content\":[]}}");
+    struct otlp_call c = {.request = &tool,
+                          .body = buf_slice(&body),
+                          .answer = buf_slice(&answer),
+                          .status = CALL_OK};
+    char *text = span_with(&s, &c, true);
+    has(text, "\"gen_ai.tool.call.arguments\",\"value\":{\"stringValue\":\"{\\\"kkk");
+    has(text, "\\\"long\\\":\\\"aaa");
+    has(text, "\"gen_ai.tool.call.result\",\"value\":{\"stringValue\":\"{\\\"content\\\":[]}\"");
+    assert_in_range(strlen(text), OTLP_CONTENT_MAX, OTLP_CONTENT_MAX + 2048);
+    free(text);
+    c.request = &prompt;
+    text = span_with(&s, &c, true);
+    has_not(text, "gen_ai.tool");
+    has(text, "\"gen_ai.prompt.variable.long\",\"value\":{\"stringValue\":\"aaa");
+    has(text, "\"gen_ai.prompt.variable.kkk");
+    has_not(text, "variable.\"");
+    has(text, "\"gen_ai.prompt.variable.v29\",\"value\":{\"stringValue\":\"29\"");
+    has_not(text, "variable.v30");
+    free(text);
+    static const char *const odd[] = {
+        NULL, "", "[]", "{\"params\":1}", "{\"params\":{\"arguments\":[1]}}", "{\"result\":\"x\"}"};
+    for (size_t i = 0; i < MI_COUNT(odd); i++)
+        for (size_t k = 0; k < 2; k++) {
+            struct slice is = odd[i] != NULL ? slice_of(odd[i]) : (struct slice){0};
+            struct otlp_call o = {
+                .request = k == 0 ? &tool : &prompt, .body = is, .answer = is, .status = CALL_OK};
+            text = span_with(&s, &o, true);
+            has_not(text, "variable");
+            free(text);
+        }
+    buf_close(&body);
+    buf_close(&answer);
+}
+
+static void test_a_request_of_an_operation_is_its_child_or_has_a_link_to_it(void **state)
+{
+    (void)state;
+    struct query_session s = session("2026-07-28");
+    struct otlp_session o = otlp_session_of(&s);
+    struct query_message m = request(5, "tools/call", "t");
+    struct slice theirs = slice_of("{\"params\":{\"_meta\":{\"traceparent\":\"" PARENT "\"}}}");
+    static const struct {
+        bool first_has_context, has_context;
+        const char *part, *not ;
+    } rows[] = {
+        {false, false, "\"parentSpanId\":\"", "\"links\""},
+        {true, true, "\"parentSpanId\":\"", "\"links\""},
+        {false, true, "\"links\":[{\"traceId\":\"01a205c500d97fb40ea8aff38c6d5d6f\"",
+         "\"parentSpanId\":\"1"},
+        {true, false, "\"links\":[{\"traceId\":\"0af7651916cd43dd8448eb211c80319c\"",
+         "parentSpanId"},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct slice first = rows[i].first_has_context ? theirs : (struct slice){0};
+        struct otlp_call c = {.request = &m,
+                              .body = rows[i].has_context ? theirs : (struct slice){0},
+                              .status = CALL_OK,
+                              .operation = otlp_operation_of(&o, 3, first)};
+        char *text = span(&s, &c);
+        has(text, rows[i].part);
+        has_not(text, rows[i].not );
+        if (rows[i].first_has_context == rows[i].has_context)
+            has_not(text, "\"parentSpanId\":\"b7ad6b7169203331\"");
+        free(text);
+    }
+}
+
+static void test_a_span_has_the_revision_of_its_request(void **state)
+{
+    (void)state;
+    struct query_session s = session("2025-11-25");
+    struct query_message m = request(3, "tools/list", NULL);
+    struct otlp_call c = {.request = &m, .status = CALL_OK};
+    m.revision = slice_of("2026-07-28");
+    char *text = span(&s, &c);
+    has(text, "\"mcp.protocol.version\",\"value\":{\"stringValue\":\"2026-07-28\"");
+    has_not(text, "2025-11-25");
+    free(text);
+}
+
+static void test_the_address_of_a_remote_server(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *address, *port;
+    } table[] = {
+        {"[\"npx\",\"-y\",\"mcp-remote\",\"https://me:pw@example.com/mcp?key=x\"]", "example.com",
+         "443"},
+        {"[\"mcp-remote\",\"http:\\u002f\\u002flocalhost:8080\"]", "localhost", "8080"},
+        {"[\"mcp-remote\",\"http://[::1]:80/\"]", "::1", "80"},
+        {"[\"mcp-remote\",\"http://[::1]\"]", "::1", "80"},
+        {"[\"mcp-remote\",\"https://example.com:/\"]", "example.com", "443"},
+        {"[\"mcp-remote\",\"https://example.com:99999/\"]", NULL, NULL},
+        {"[\"mcp-remote\",\"https://example.com:99999999999/\"]", NULL, NULL},
+        {"[\"mcp-remote\",\"https://example.com:x/\"]", NULL, NULL},
+        {"[\"server\",\"--api\",\"https://example.com\"]", NULL, NULL},
+        {"[\"server\",\"https://\"]", NULL, NULL},
+        {"[\"server\",\"https://:80\"]", NULL, NULL},
+        {"[1,{},null]", NULL, NULL},
+        {"{\"a\":\"http://x\"}", NULL, NULL},
+        {"https://example.com", NULL, NULL},
+        {NULL, NULL, NULL},
+    };
+    struct query_message m = request(1, "ping", NULL);
+    struct otlp_call c = {.request = &m, .status = CALL_OK};
+    char part[128];
+    for (size_t i = 0; i < MI_COUNT(table); i++) {
+        struct query_session s = session("2025-06-18");
+        s.command = table[i].command != NULL ? slice_of(table[i].command) : (struct slice){0};
+        char *text = span(&s, &c);
+        if (table[i].address == NULL) {
+            has(text, "\"network.transport\",\"value\":{\"stringValue\":\"pipe\"");
+            has_not(text, "server.address");
+            has_not(text, "network.protocol.name");
+        } else {
+            has(text, "\"network.transport\",\"value\":{\"stringValue\":\"tcp\"");
+            has(text, "\"network.protocol.name\",\"value\":{\"stringValue\":\"http\"");
+            snprintf(part, sizeof part, "\"server.address\",\"value\":{\"stringValue\":\"%s\"",
+                     table[i].address);
+            has(text, part);
+            snprintf(part, sizeof part, "\"server.port\",\"value\":{\"intValue\":\"%s\"",
+                     table[i].port);
+            has(text, part);
+        }
+        free(text);
+    }
 }
 
 static void test_the_message_of_an_error_is_bounded(void **state)
@@ -310,12 +463,51 @@ static void test_durations_are_counted_by_bucket_and_attributes(void **state)
     otlp_durations_close(&d);
 }
 
+static void test_the_duration_of_a_session(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason, *error; /* NULL: none */
+    } table[] = {
+        {"client-closed", NULL}, {"signal", NULL}, {NULL, NULL}, {"server-hung", "server-hung"}};
+    char part[128];
+    for (size_t i = 0; i < MI_COUNT(table); i++) {
+        struct query_session s = session("2025-06-18");
+        struct otlp_session o = otlp_session_of(&s);
+        struct otlp_durations d = {.metric = OTLP_SESSION};
+        struct otlp_request r;
+        struct buf b = {0}, scratch = {0};
+        s.ended_at_us = s.started_at_us + 2500000;
+        s.end_reason = table[i].reason != NULL ? slice_of(table[i].reason) : (struct slice){0};
+        otlp_session_duration(&d, &o, 2500000);
+        otlp_begin(&r, OTLP_METRICS, &b, &scratch);
+        otlp_resource(&r, &o);
+        otlp_durations_add(&r, &o, &d, 0, 2500000);
+        otlp_end(&r);
+        has(buf_str(&b), "{\"name\":\"mcp.client.session.duration\"");
+        has(buf_str(&b), "\"count\":\"1\",\"sum\":2.500000");
+        has(buf_str(&b), "\"mcp.protocol.version\"");
+        has_not(buf_str(&b), "network.transport");
+        snprintf(part, sizeof part, "\"error.type\",\"value\":{\"stringValue\":\"%s\"",
+                 table[i].error != NULL ? table[i].error : "");
+        (table[i].error != NULL ? has : has_not)(buf_str(&b), part);
+        buf_close(&b);
+        buf_close(&scratch);
+        otlp_durations_close(&d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_span_of_a_tool_call),
         cmocka_unit_test(test_a_span_of_each_outcome),
         cmocka_unit_test(test_a_traceparent_is_the_parent_and_a_uri_is_bounded),
+        cmocka_unit_test(test_contents_are_bounded_and_only_written_when_asked_for),
+        cmocka_unit_test(test_a_request_of_an_operation_is_its_child_or_has_a_link_to_it),
+        cmocka_unit_test(test_a_span_has_the_revision_of_its_request),
+        cmocka_unit_test(test_the_address_of_a_remote_server),
+        cmocka_unit_test(test_the_duration_of_a_session),
         cmocka_unit_test(test_the_message_of_an_error_is_bounded),
         cmocka_unit_test(test_a_finding_has_the_ids_of_the_span_of_its_call),
         cmocka_unit_test(test_an_event_has_the_numbers_and_short_texts_of_its_detail),

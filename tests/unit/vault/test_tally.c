@@ -17,7 +17,7 @@ static void test_tally_counts_each_status(void **state)
     struct tally t = {0};
     for (int s = 0; s < CALL_UNKNOWN; s++)
         add(&t, "k", (enum call_status)s, s == CALL_OPEN ? -1 : 5000, 50 - s);
-    assert_int_equal(tally_sort(&t, TALLY_BY_CALLS), 0);
+    assert_int_equal(tally_sort(&t), 0);
     const struct tally_group *g = &t.group[0];
     assert_int_equal(t.n, 1);
     assert_int_equal(g->calls, CALL_UNKNOWN);
@@ -43,7 +43,7 @@ static void test_tally_percentile_is_the_nearest_rank(void **state)
     for (int i = 200; i >= 1; i--)
         add(&t, "k", CALL_OK, i, 0);
     add(&t, "one", CALL_OK, 7, 0);
-    assert_int_equal(tally_sort(&t, TALLY_BY_CALLS), 0);
+    assert_int_equal(tally_sort(&t), 0);
     static const struct {
         int percent;
         int64_t us;
@@ -52,25 +52,6 @@ static void test_tally_percentile_is_the_nearest_rank(void **state)
         assert_int_equal(tally_percentile(&t.group[0], rows[i].percent), rows[i].us);
         assert_int_equal(tally_percentile(&t.group[1], rows[i].percent), 7);
     }
-    tally_close(&t);
-}
-
-static void test_tally_groups_are_sorted_by_calls_or_by_key(void **state)
-{
-    (void)state;
-    static const char *const keys[] = {"b", "a", "ab", "c", "c"};
-    static const char *const by_calls[] = {"c", "a", "ab", "b"};
-    static const char *const by_key[] = {"c", "b", "ab", "a"};
-    struct tally t = {0};
-    for (size_t i = 0; i < MI_COUNT(keys); i++)
-        add(&t, keys[i], CALL_OK, 1, 0);
-    assert_int_equal(t.n, 4);
-    assert_int_equal(tally_sort(&t, TALLY_BY_CALLS), 0);
-    for (size_t i = 0; i < t.n; i++)
-        assert_true(slice_is(intern_text(&t.keys, t.group[i].key), by_calls[i]));
-    assert_int_equal(tally_sort(&t, TALLY_BY_KEY), 0);
-    for (size_t i = 0; i < t.n; i++)
-        assert_true(slice_is(intern_text(&t.keys, t.group[i].key), by_key[i]));
     tally_close(&t);
 }
 
@@ -87,38 +68,11 @@ static void test_tally_bucket_includes_its_upper_bound(void **state)
     }
 }
 
-static void test_tally_groups_are_sorted_by_each_figure_in_descending_order(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *order, *first;
-    } rows[] = {{"calls", "often"}, {"errors", "bad"}, {"timeouts", "late"}, {"p50", "slow"},
-                {"p95", "slow"},    {"p99", "slow"},   {"max", "slow"},      {"last", "slow"}};
-    struct tally t = {0};
-    for (int i = 0; i < 4; i++)
-        add(&t, "often", CALL_OK, 10, 0);
-    add(&t, "late", CALL_TIMEOUT, 30, 0);
-    add(&t, "late", CALL_OK, 30, 0);
-    for (int i = 0; i < 2; i++)
-        add(&t, "bad", CALL_ERROR, 20, 0);
-    add(&t, "slow", CALL_OK, 99, 1000);
-    for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        enum tally_order order = tally_order_of(rows[i].order);
-        assert_int_not_equal(order, TALLY_ORDERS);
-        assert_int_equal(tally_sort(&t, order), 0);
-        assert_true(slice_is(intern_text(&t.keys, t.group[0].key), rows[i].first));
-    }
-    assert_int_equal(tally_order_of("name"), TALLY_ORDERS);
-    tally_close(&t);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tally_counts_each_status),
         cmocka_unit_test(test_tally_percentile_is_the_nearest_rank),
-        cmocka_unit_test(test_tally_groups_are_sorted_by_calls_or_by_key),
-        cmocka_unit_test(test_tally_groups_are_sorted_by_each_figure_in_descending_order),
         cmocka_unit_test(test_tally_bucket_includes_its_upper_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

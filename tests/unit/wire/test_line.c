@@ -444,6 +444,46 @@ static void test_line_failed_allocation_loses_nothing(void **state)
     free(text);
 }
 
+static void test_line_of_other_framings_is_named(void **state)
+{
+    static const findings lsp = FINDING(FIND_CONTENT_LENGTH), http = FINDING(FIND_HTTP_OVER_STDIO);
+    static const struct {
+        const char *line;
+        findings wanted;
+    } rows[] = {
+        {"Content-Length: 52", lsp},
+        {"HTTP/1.1 400 Bad Request", http},
+        {"HTTP/2 200", http},
+        {"POST /mcp HTTP/1.1", http},
+        {"GET / HTTP/1.0", http},
+        {"PRI * HTTP/2.0", http},
+        /* a log of requests */
+        {"GET /mcp HTTP/1.1 200", 0},
+        {"INFO: POST /mcp HTTP/1.1", 0},
+        {"POST two words HTTP/1.1", 0},
+        {"POST  HTTP/1.1", 0},
+        {" HTTP/1.1", 0},
+        {"HTTP/1.1", 0},
+        {"HTTP/", 0},
+        {"HTTP server ready", 0},
+        {"POST /mcp HTTP/", 0},
+        {"1.1", 0},
+        {"", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        bool seen = false;
+        char *copy = unit_copy(rows[i].line, strlen(rows[i].line));
+        if (line_other_framing((struct slice){copy, strlen(rows[i].line)}, &seen) != rows[i].wanted)
+            fail_msg("%s", rows[i].line);
+        assert_int_equal(seen, rows[i].wanted == http);
+        free(copy);
+    }
+    /* the headers of HTTP are not those of LSP */
+    bool seen = true;
+    assert_int_equal(line_other_framing(slice_of("Content-Length: 52"), &seen), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_line_unfinished_last_line_has_room_for_a_newline),
         cmocka_unit_test(test_line_abandoned_is_reported_once_and_the_next_reads_normally),
         cmocka_unit_test(test_line_failed_allocation_loses_nothing),
+        cmocka_unit_test(test_line_of_other_framings_is_named),
     };
     return cmocka_run_group_tests_name("line", tests, NULL, NULL);
 }

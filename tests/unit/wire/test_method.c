@@ -274,6 +274,8 @@ static void test_method_capabilities_are_read_from_declarations(void **state)
         {"{\"tools\":{\"listChanged\":false},\"logging\":{}}", 1u << CAP_TOOLS | 1u << CAP_LOGGING},
         {"{\"tools\":true}", 0},
         {"{\"elicitation\":{\"url\":{}}}", 1u << CAP_ELICITATION | 1u << CAP_ELICITATION_URL},
+        {"{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}", 1u << CAP_TASKS_EXTENSION},
+        {"{\"extensions\":{\"com.example/tasks\":{}}}", 0},
         {"{\"resources\":{\"subscribe\":true}}", 1u << CAP_RESOURCES | 1u << CAP_SUBSCRIBE},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {

@@ -2,127 +2,7 @@
  * docs/mcp-wire.md, section 9, then each row of section 6.8. */
 #include "wire/mcp/protocol.h"
 
-#include "tests/support/unit.h"
-#include "wire/json/text.h"
-#include "wire/rpc_id.h"
-
-#define OPEN_MAX 32
-
-/* Pending requests: a minimal version of those in proxy/session. */
-struct playback {
-    struct protocol p;
-    struct {
-        bool used;
-        enum protocol_party from;
-        struct slice id, token; /* JSON text */
-        struct protocol_asked asked;
-    } open[OPEN_MAX];
-};
-
-static int find(struct playback *y, enum protocol_party from, struct slice text, bool token)
-{
-    for (int i = 0; i < OPEN_MAX; i++)
-        if (y->open[i].used && y->open[i].from == from && text.p != NULL &&
-            slice_eq(token ? y->open[i].token : y->open[i].id, text))
-            return i;
-    return -1;
-}
-
-static breaches request(struct playback *y, enum protocol_party from, const struct rpc *m)
-{
-    int i = 0;
-    breaches r;
-    while (y->open[i].used)
-        i++;
-    assert_true(i < OPEN_MAX - 1);
-    r = protocol_request(&y->p, from, m, &y->open[i].asked);
-    y->open[i].used = true;
-    y->open[i].from = from;
-    y->open[i].id = m->id.text;
-    y->open[i].token = json_get(m->meta, "progressToken").text;
-    return r;
-}
-
-static breaches notification(struct playback *y, enum protocol_party from, const struct rpc *m)
-{
-    breaches r = protocol_notification(&y->p, from, m);
-    if (m->progress_token.type == JSON_NONE)
-        return r;
-    enum protocol_party asker = from == PARTY_CLIENT ? PARTY_SERVER : PARTY_CLIENT;
-    int i = find(y, asker, m->progress_token.text, true);
-    return r | protocol_progress(&y->p, m, i < 0 ? NULL : &y->open[i].asked);
-}
-
-static breaches answer(struct playback *y, enum protocol_party from, const struct rpc *m)
-{
-    int i = find(y, from == PARTY_CLIENT ? PARTY_SERVER : PARTY_CLIENT, m->id.text, false);
-    if (i < 0)
-        fail_msg("nobody asked for %.*s", (int)m->text.n, m->text.p);
-    y->open[i].used = false;
-    return protocol_answer(&y->p, from, m, &y->open[i].asked);
-}
-
-#define LINES_MAX 16
-struct conversation {
-    const char *say[LINES_MAX]; /* "> …" of the client, "< …" of the server; 'single' quotes */
-    const char *broken;         /* "2:unknown-method 5:bad-retry,missing-meta": lines from 1 */
-};
-
-#define INIT(rev, client, server)                                                                  \
-    "> {'jsonrpc':'2.0','id':'i','method':'initialize','params':{'protocolVersion':'" rev          \
-    "','capabilities':" client ",'clientInfo':{'name':'c','version':'1'}}}",                       \
-        "< {'jsonrpc':'2.0','id':'i','result':{'protocolVersion':'" rev "','capabilities':" server \
-        ",'serverInfo':{'name':'s','version':'1'}}}"
-#define READY "> {'jsonrpc':'2.0','method':'notifications/initialized'}"
-#define START(rev, client, server) INIT(rev, client, server), READY
-#define REQ(id, method, params)                                                                    \
-    "{'jsonrpc':'2.0','id':" id ",'method':'" method "','params':" params "}"
-#define NOTE(method, params) "{'jsonrpc':'2.0','method':'" method "','params':" params "}"
-#define RES(id, result) "{'jsonrpc':'2.0','id':" id ",'result':" result "}"
-#define ERR(id, code) "{'jsonrpc':'2.0','id':" id ",'error':{'code':" code ",'message':'m'}}"
-#define M                                                                                          \
-    "'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"                             \
-    "'io.modelcontextprotocol/clientCapabilities':{'elicitation':{}}}"
-#define MREQ(id, method) REQ(id, method, "{" M "}")
-#define SUB(id) "'_meta':{'io.modelcontextprotocol/subscriptionId':" id "}"
-#define OK "{'resultType':'complete','content':[]}"
-#define TEXT "{'content':[]}"
-
-static void play(const struct conversation *c, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct playback y = {0};
-        struct buf got = {0};
-        char *copy[LINES_MAX] = {0};
-        protocol_open(&y.p);
-        for (int k = 0; k < LINES_MAX && c[i].say[k] != NULL; k++) {
-            copy[k] = unit_copy(c[i].say[k], strlen(c[i].say[k]));
-            for (size_t j = 0; j < strlen(c[i].say[k]); j++)
-                if (copy[k][j] == '\'')
-                    copy[k][j] = '"';
-            struct rpc m;
-            enum protocol_party from = copy[k][0] == '>' ? PARTY_CLIENT : PARTY_SERVER;
-            if (rpc_read((struct slice){copy[k] + 2, strlen(c[i].say[k]) - 2}, &m) < 0 ||
-                m.kind == RPC_INVALID)
-                fail_msg("row %zu: no message: %s", i, c[i].say[k]);
-            breaches r = m.kind == RPC_REQUEST        ? request(&y, from, &m)
-                         : m.kind == RPC_NOTIFICATION ? notification(&y, from, &m)
-                                                      : answer(&y, from, &m);
-            if (r != 0) {
-                buf_printf(&got, "%s%d:", got.n > 0 ? " " : "", k + 1);
-                finding_list(&got, 0, r);
-            }
-        }
-        if (strcmp(buf_str(&got), c[i].broken) != 0)
-            fail_msg("row %zu (%s):\n  got    %s\n  wanted %s", i, c[i].say[3], buf_str(&got),
-                     c[i].broken);
-        buf_close(&got);
-        protocol_close(&y.p);
-        for (int k = 0; k < LINES_MAX; k++)
-            free(copy[k]);
-    }
-}
-#define PLAY(rows) play(rows, MI_COUNT(rows))
+#include "tests/support/protocol_unit.h"
 
 static void test_protocol_samples_violate_no_rule(void **state)
 {
@@ -150,12 +30,13 @@ static void test_protocol_samples_violate_no_rule(void **state)
                     "{" SUB("1") ",'notifications':{'toolsListChanged':true}}"),
           "> " REQ("2", "tools/call", "{" M ",'name':'ask'}"),
           "< " RES("2", "{'resultType':'input_required','requestState':'s1','inputRequests':{'k':"
-                        "{'method':'elicitation/create','params':{'message':'Name?'}}}}"),
+                        "{'method':'elicitation/create','params':{'message':'Name?',"
+                        "'requestedSchema':{'type':'object','properties':{}}}}}}"),
           "> " REQ("3", "tools/call",
                    "{" M ",'name':'ask','requestState':'s1','inputResponses':{'k':{}}}"),
           "< " RES("3", OK), "< " NOTE("notifications/tools/list_changed", "{" SUB("1") "}"),
           "< " RES("1", "{'resultType':'complete'," SUB("1") "}"), "> " MREQ("9", "tools/list"),
-          "< " ERR("9", "-32022")},
+          "< " ERROR_DATA("9", "-32022", "{'supported':['2026-07-28'],'requested':'2030-01-01'}")},
          ""},
     };
     PLAY(rows);
@@ -227,8 +108,8 @@ static void test_protocol_use_of_undeclared_capabilities_is_found(void **state)
 {
     (void)state;
     static const struct conversation rows[] = {
-#define FORM "{'message':'m','requestedSchema':{}}"
-#define URL "{'message':'m','mode':'url','url':'u','elicitationId':'e'}"
+#define FORM "{'message':'m','requestedSchema':{'type':'object','properties':{}}}"
+#define URL "{'message':'m','mode':'url','url':'u:v','elicitationId':'e'}"
 #define SAMPLE "{'messages':[],'maxTokens':1,'tools':[]}"
         {{START("2025-11-25", "{'elicitation':{'url':{}},'sampling':{}}", "{}"),
           "< " REQ("1", "elicitation/create", FORM), "< " REQ("2", "elicitation/create", URL),
@@ -254,12 +135,10 @@ static void test_protocol_use_of_undeclared_capabilities_is_found(void **state)
              "{'name':'x','_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"        \
              "'io.modelcontextprotocol/clientCapabilities':" capabilities "}}")
         {{ASKED("1", "{'elicitation':{}}"), "< " RES("1", ASK("elicitation/create", FORM)),
-          ASKED("2", "{'elicitation':{}}"),
-          "< " RES("2", ASK("elicitation/create", "{'mode':'url'}")),
+          ASKED("2", "{'elicitation':{}}"), "< " RES("2", ASK("elicitation/create", URL)),
           ASKED("3", "{'elicitation':{'url':{}}}"), "< " RES("3", ASK("elicitation/create", FORM)),
-          ASKED("4", "{'elicitation':{'url':{}}}"),
-          "< " RES("4", ASK("elicitation/create", "{'mode':'url'}")), ASKED("5", "{'sampling':{}}"),
-          "< " RES("5", ASK("sampling/createMessage", SAMPLE))},
+          ASKED("4", "{'elicitation':{'url':{}}}"), "< " RES("4", ASK("elicitation/create", URL)),
+          ASKED("5", "{'sampling':{}}"), "< " RES("5", ASK("sampling/createMessage", SAMPLE))},
          "4:undeclared-capability 6:undeclared-capability 10:undeclared-capability"},
     };
     PLAY(rows);
@@ -366,7 +245,7 @@ static void test_protocol_invalid_ids_cursors_progress_and_errors_are_found(void
           "< " ERR("2", "-32002")},
          "5:reserved-error-code"},
         {{START("2025-11-25", "{}", "{'tools':{}}"), "> " REQ("1", "tools/call", "{'name':'x'}"),
-          "< " ERR("1", "-32042")},
+          "< " ERROR_DATA("1", "-32042", "{'elicitations':[]}")},
          ""},
         /* a list sent as a notification, after an error */
         {{START("2025-06-18", "{}", "{'tools':{}}"), "> " REQ("1", "tools/list", "{}"),
@@ -376,7 +255,7 @@ static void test_protocol_invalid_ids_cursors_progress_and_errors_are_found(void
           "< " NOTE("notifications/tools/list", "{'tools':[]}")},
          "6:unknown-method,answer-as-notification 7:unknown-method 12:unknown-method"},
         {{"> " MREQ("1", "resources/list"), "< " ERR("1", "-32002"), "> " MREQ("2", "tools/list"),
-          "< " ERR("2", "-32050"), "> " MREQ("3", "tools/list"), "< " ERR("3", "-32021")},
+          "< " ERR("2", "-32050"), "> " MREQ("3", "tools/list"), "< " ERR("3", "-32602")},
          "2:reserved-error-code 4:reserved-error-code"},
     };
     PLAY(rows);
@@ -404,13 +283,14 @@ static void test_protocol_violations_of_2026_rules_are_found(void **state)
           "< " RES("4", "{'resultType':'task','taskId':'t'}"), "> " MREQ("5", "tools/list"),
           "< " RES("5", "{'resultType':'task','taskId':'t'}")},
          "2:missing-result-type,missing-cache-fields 4:unknown-result-type 6:missing-result-type "
-         "10:unknown-result-type"},
+         "8:undeclared-capability,invalid-task 10:unknown-result-type"},
         {{"> " MREQ("1", "tools/list"), "< " RES("1", "{'resultType':'input_required'}"),
           "> " REQ("2", "tools/call", "{" M ",'name':'x'}"),
           "< " RES("2", "{'resultType':'input_required'}"),
           "> " REQ("3", "tools/call", "{" M ",'name':'x'}"),
           "< " RES("3", "{'resultType':'input_required','inputRequests':{'k':"
-                        "{'method':'sampling/createMessage'}}}")},
+                        "{'method':'sampling/createMessage',"
+                        "'params':{'messages':[],'maxTokens':1}}}}")},
          "2:misplaced-input-required 4:misplaced-input-required 6:undeclared-capability"},
         {{"> " REQ("1", "tools/call", "{" M ",'name':'x'}"),
           "< " RES("1", "{'resultType':'input_required','requestState':'s'}"),
@@ -434,7 +314,7 @@ static void test_protocol_violations_of_2026_rules_are_found(void **state)
                    "{" M ",'notifications':{'toolsListChanged':true}}"),
           "< " NOTE("notifications/tools/list_changed", "{" SUB("1") "}"),
           "< " NOTE("notifications/subscriptions/acknowledged",
-                    "{" SUB("1") ",'notifications':{}}"),
+                    "{" SUB("1") ",'notifications':{'toolsListChanged':true}}"),
           "< " NOTE("notifications/tools/list_changed", "{" SUB("1") "}"),
           "< " NOTE("notifications/prompts/list_changed", "{" SUB("1") "}"),
           "< " NOTE("notifications/tools/list_changed", "{" SUB("2") "}"),

@@ -149,20 +149,19 @@ static void test_rpc_id_other_type_of_an_integer_is_the_string_and_back(void **s
         {"\"\"", NULL},    {"\"a\"", NULL},
         {"1.5", NULL},     {"1e30", NULL},
     };
-    struct buf key = {0}, other = {0}, want = {0};
+    struct buf b = {0}, want = {0};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        key_of(&key, rows[i].id);
-        buf_clear(&other);
-        bool has = rpc_id_other_type(&other, buf_slice(&key));
+        struct rpc_id other, id = rpc_id_of(value(rows[i].id), &b);
+        bool has = rpc_id_other_type(&id, &other);
         if (has != (rows[i].other != NULL))
             fail_msg("%s", rows[i].id);
         if (!has)
             continue;
-        key_of(&want, rows[i].other);
-        assert_true(slice_eq(buf_slice(&other), buf_slice(&want)));
+        struct rpc_id wanted = rpc_id_of(value(rows[i].other), &want);
+        assert_true(rpc_id_eq(&other, &wanted));
+        assert_false(rpc_id_eq(&other, &id));
     }
-    buf_close(&key);
-    buf_close(&other);
+    buf_close(&b);
     buf_close(&want);
 }
 
@@ -198,6 +197,34 @@ static void test_rpc_id_hashes_of_consecutive_ids_are_spread(void **state)
     }
 }
 
+static void test_rpc_id_canonical_as_written_needs_no_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *text; /* text: NULL: it is that of the id */
+    } rows[] = {{"7", NULL},          {"-17", NULL},    {"\"a-7\"", NULL},
+                {"\"\"", NULL},       {"7.0", "7"},     {"1e3", "1000"},
+                {"\"\\u0061\"", "a"}, {"1e30", "1e30"}, {"123456789012345678", NULL}};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct buf b = {0};
+        struct rpc_id id = rpc_id_of(value(rows[i].id), &b);
+        bool string = rows[i].id[0] == '"';
+        assert_int_equal(id.type, string ? 's' : 'n');
+        assert_int_equal(b.cap == 0, rows[i].text == NULL);
+        if (rows[i].text == NULL)
+            assert_ptr_equal(id.text.p, rows[i].id + string);
+        else
+            assert_true(slice_is(id.text, rows[i].text));
+        buf_close(&b);
+        struct buf none = {.max = 1};
+        id = rpc_id_of(value(rows[i].id), &none);
+        if (rows[i].text == NULL || strlen(rows[i].text) > 1)
+            assert_int_equal(id.type == 0, rows[i].text != NULL);
+        assert_int_equal(id.hash == 0, id.type == 0);
+        buf_close(&none);
+    }
+}
+
 static void test_rpc_id_hash_of_a_value_equals_the_hash_of_its_key(void **state)
 {
     (void)state;
@@ -226,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_rpc_id_other_type_of_an_integer_is_the_string_and_back),
         cmocka_unit_test(test_rpc_id_is_the_number_or_its_text),
         cmocka_unit_test(test_rpc_id_hashes_of_consecutive_ids_are_spread),
+        cmocka_unit_test(test_rpc_id_canonical_as_written_needs_no_memory),
         cmocka_unit_test(test_rpc_id_hash_of_a_value_equals_the_hash_of_its_key),
     };
     return cmocka_run_group_tests_name("rpc_id", tests, NULL, NULL);

@@ -24,6 +24,7 @@ enum prune_query {
     P_SIZE_REPLACED,
     P_SIZE_SESSIONS,
     P_SIZE_CALLS,
+    P_SIZE_OPERATIONS,
     /* removals; ?1: the session, ?2: how many rows */
     P_REMOVE_NEXT_CALLS, /* of the messages that P_REMOVE_NEXT_MESSAGES removes */
     P_REMOVE_NEXT_MESSAGES,
@@ -31,6 +32,7 @@ enum prune_query {
     P_REMOVE_REPLACED,
     P_REMOVE_SHIPPED,
     P_REMOVE_CALLS,
+    P_REMOVE_OPERATIONS,
     P_REMOVE_SESSION,
     P_REMOVE_ESCALATION, /* ?1: the name of its file */
     PRUNE_QUERIES

@@ -130,8 +130,9 @@ static int remove_rest(struct prune *p, int64_t id)
         const char *name;
         enum prune_query remove;
     } tables[] = {
-        {"events", P_REMOVE_EVENTS}, {"replaced", P_REMOVE_REPLACED}, {"shipped", P_REMOVE_SHIPPED},
-        {"calls", P_REMOVE_CALLS},   {"sessions", P_REMOVE_SESSION},
+        {"events", P_REMOVE_EVENTS},   {"replaced", P_REMOVE_REPLACED},
+        {"shipped", P_REMOVE_SHIPPED}, {"operations", P_REMOVE_OPERATIONS},
+        {"calls", P_REMOVE_CALLS},     {"sessions", P_REMOVE_SESSION},
     };
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(tables); i++)

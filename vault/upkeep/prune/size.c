@@ -54,7 +54,7 @@ static const struct {
 } tables[] = {
     {"messages", 50, P_SIZE_MESSAGES}, {"events", 0, P_SIZE_EVENTS},
     {"replaced", 0, P_SIZE_REPLACED},  {"sessions", 0, P_SIZE_SESSIONS},
-    {"calls", 0, P_SIZE_CALLS},
+    {"calls", 0, P_SIZE_CALLS},        {"operations", 0, P_SIZE_OPERATIONS},
 };
 
 /* The bytes of a record: the type of each column, then the values. A number has as many bytes as it needs; the first column

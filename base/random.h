@@ -1,0 +1,14 @@
+/* random.h - random bytes from the kernel, for names that nobody else has and for keys of hashes.
+ *
+ * Errors    MI_EIO: the kernel gives none.
+ * Blocks    never, once the kernel's random pool is ready (getentropy(3)). */
+#ifndef MI_BASE_RANDOM_H
+#define MI_BASE_RANDOM_H
+
+#include "base/base.h"
+
+#define RANDOM_MAX 256 /* bytes of one call */
+
+MI_MUST int random_fill(void *p, size_t n);
+
+#endif

@@ -1,0 +1,28 @@
+/* server_url.h - the URL that a server's command connects to, found in its words.
+ *
+ * `npx -y mcp-remote https://me@example.com/mcp?key=x` has https://, example.com, /mcp. The first argument that is a URL
+ * with http or https counts, unless it may be the value of an option, the word before it. That it is an MCP server's is assumed.
+ *
+ * Owns      nothing; the parts are in the word.
+ * Errors    none: other words are ignored.
+ * Blocks    never. Pure. */
+#ifndef MI_BASE_SERVER_URL_H
+#define MI_BASE_SERVER_URL_H
+
+#include "base/base.h"
+
+struct server_url {
+    struct slice scheme; /* with "://" */
+    struct slice host;   /* with the port, without the user */
+    struct slice path;   /* without query and fragment */
+};
+
+/* Initialize with {0}. The first word that is taken is the program. */
+struct server_url_search {
+    bool began, after_option;
+};
+
+/* Takes the next word of a command. true: it is the URL. */
+bool server_url_take(struct server_url_search *s, struct slice word, struct server_url *ret);
+
+#endif

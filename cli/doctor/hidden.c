@@ -1,0 +1,75 @@
+#include "cli/doctor/hidden.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "vault/query/reader.h"
+
+#define NAME_SHOWN 128 /* bytes of a name, and of a rule */
+#define NAMED_MAX 8    /* tools that are reported one by one */
+#define DAY_US (INT64_C(86400) * 1000000)
+
+struct hidden {
+    struct doctor *d;
+    size_t found; /* tools */
+};
+
+static struct buf shown(struct slice text)
+{
+    struct buf b = {0};
+    struct slice head = text_head(text, NAME_SHOWN);
+    text_visible(&b, head);
+    buf_adds(&b, head.n < text.n ? "…" : "");
+    return b;
+}
+
+static bool on_tool(void *ctx, const struct cell *row, size_t n)
+{
+    struct hidden *h = ctx;
+    struct buf server = shown(row[0].text), tool = shown(row[1].text), rule = shown(row[3].text);
+    struct buf remedy = {0};
+    long long calls = row[2].number;
+    (void)n;
+    if (h->found++ < NAMED_MAX) {
+        buf_printf(&remedy,
+                   "to let clients call it, change the line of the rule in section [server %s] of the "
+                   "configuration, or --tools, --hide-tools or --read-only before the '--' of this "
+                   "server: %s",
+                   buf_str(&server), buf_str(&rule));
+        doctor_found(h->d, "tools", buf_str(&remedy),
+                     "%s of %s: in the last %d days a client called it %lld time%s, and a rule hides it",
+                     buf_str(&tool), buf_str(&server), HIDDEN_DAYS, calls, calls == 1 ? "" : "s");
+    }
+    buf_close(&server);
+    buf_close(&tool);
+    buf_close(&rule);
+    buf_close(&remedy);
+    return true;
+}
+
+void doctor_hidden(struct doctor *d)
+{
+    /* of several rules the newest */
+    static const char sql[] =
+        "SELECT server, target, n, (SELECT tools_rule FROM sessions WHERE id = newest)"
+        " FROM (SELECT server, target, count(*) AS n, max(session_id) AS newest FROM @calls x"
+        " WHERE EXISTS (SELECT 1 FROM messages m WHERE m.id = (x.session_id << 36) + x.request_seq"
+        " AND m.finding LIKE '%tool-hidden%') GROUP BY server, target) ORDER BY server, target";
+    struct hidden h = {.d = d};
+    struct filter f = FILTER_ANY;
+    struct call_question x = {.filter = &f, .recorded = true, .around = sql};
+    struct buf error = {0};
+    struct query *q = NULL;
+    f.since_us = clock_wall_us() - HIDDEN_DAYS * DAY_US;
+    f.tool = "*";
+    f.statuses = 1u << CALL_REFUSED;
+    int st = query_open(&q, d->vault, &error);
+    if (st == 0)
+        st = query_ask_calls(q, &x, on_tool, &h);
+    if (st == 0 && h.found > NAMED_MAX)
+        doctor_found(d, "tools", "mcp-interposer check lists them: finding tool-hidden",
+                     "%zu more tools that clients called are hidden by a rule", h.found - NAMED_MAX);
+    if (st == 0 && h.found == 0)
+        doctor_fine(d, "tools", "no client called a hidden tool in the last %d days", HIDDEN_DAYS);
+    query_close(q); /* an error was reported by the check of the database */
+    buf_close(&error);
+}

@@ -1,0 +1,65 @@
+#include "cli/frame/list_out.h"
+
+static void add_csv(struct list_out *o, const void *row)
+{
+    show_csv(&o->out.b, o->list, row);
+    buf_addc(&o->out.b, '\r');
+    out_end_line(&o->out);
+}
+
+int list_out_open(struct list_out *o, const struct settings *s, const struct show_list *list)
+{
+    bool json = settings_on(s, "json"), csv = settings_on(s, "csv");
+    size_t n = 0;
+    *o = (struct list_out){.list = list, .form = json ? LIST_JSON : csv ? LIST_CSV : LIST_TABLE};
+    if (json && csv)
+        return settings_usage(s, "--json and --csv: give only one of them");
+    for (const struct show_column *c = list->column; c < list->column + list->n; c++)
+        if (c->table.title != NULL && show_has(list, c))
+            o->columns[n++] = (struct table_column){c->table.title, show_is_number(c), c->table.max,
+                                                    c->table.spare};
+    table_open(&o->table, o->columns, n);
+    out_open(&o->out);
+    if (csv)
+        add_csv(o, NULL);
+    return EXIT_FINE;
+}
+
+static void add_cells(struct list_out *o, const void *row)
+{
+    for (const struct show_column *c = o->list->column; c < o->list->column + o->list->n; c++)
+        if (c->table.title != NULL && show_has(o->list, c)) {
+            enum out_style style = show_cell(&o->text, c, row);
+            table_add_buf(&o->table, &o->text, style);
+        }
+}
+
+bool list_out_row(void *list_out, const void *row)
+{
+    struct list_out *o = list_out;
+    struct json_out j = json_out_to(&o->out.b);
+    o->n++;
+    if (o->form == LIST_TABLE) {
+        add_cells(o, row);
+    } else if (o->form == LIST_CSV) {
+        add_csv(o, row);
+    } else {
+        show_json(&j, o->list, row);
+        out_end_line(&o->out);
+    }
+    return !out_ended(&o->out);
+}
+
+int list_out_close(struct list_out *o)
+{
+    bool table = o->form == LIST_TABLE && o->n > 0;
+    o->out.b.failed |= table && !table_print(&o->table, &o->out);
+    if (table && o->more.n > 0 && o->out.is_terminal) {
+        out_words(&o->out, OUT_DIM, buf_str(&o->more));
+        out_end_line(&o->out);
+    }
+    table_close(&o->table);
+    buf_close(&o->text);
+    buf_close(&o->more);
+    return out_close(&o->out);
+}

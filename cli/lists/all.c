@@ -1,0 +1,4 @@
+/* all.c - the table of the lists. */
+#include "cli/lists/list.h"
+
+const struct list *const lists[] = {&list_running, &list_escalations, &list_asked, &list_cost, NULL};

@@ -1,0 +1,114 @@
+/* asked.c - the list of what servers asked users for. */
+#include "cli/lists/list.h"
+
+#include "cli/frame/filter.h"
+#include "cli/frame/session.h"
+#include "vault/query/asked.h"
+
+static const struct opt table_of_options[] = {
+    {'n', "limit", "N", "40", "number of requests for input; 0: all"},
+    {0, "tool", "NAME", NULL, "only those of calls of this tool; may be a glob"},
+    FILTER_OPTS,
+    FILTER_SESSION_OPT,
+    {0, "sent", NULL, NULL, "also those in sessions made by `send`"},
+    LIST_OPTS("row"),
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* A form, a URL, sampling, or roots. */
+static void kind_text(struct buf *b, const void *row, struct cell what)
+{
+    const struct asked *a = row;
+    const char *slash = memchr(what.text.p, '/', what.text.n);
+    size_t n = slash != NULL ? (size_t)(slash - what.text.p) : what.text.n;
+    buf_slice_add(b, a->mode.p != NULL ? a->mode : (struct slice){what.text.p, n});
+}
+
+/* clang-format off */
+#define RECORD struct asked
+static const struct show_column columns[] = {
+    {SHOW(message, TEXT, NO_TEXT), .ui = {"message", 1, 0}, .style = OUT_BOLD},
+    {SHOW(session_id, NUMBER, NOT_NULL), .json = true, .table = {"ID", 20, 0}, .style = OUT_BOLD},
+    {SHOW(seq, NUMBER, NOT_NULL), .json = true, .table = {"SEQ", 12, 0}},
+    {SHOW(at_us, TIME, NOT_NULL), .json = true, .table = {"ASKED", 19, 2}, .ui = {"asked", 21, 72}},
+    {SHOW(server, TEXT, NO_TEXT), .json = true, .table = {"SERVER", 24, -8}, .style = OUT_CYAN},
+    {SHOW(tool, TEXT, NO_TEXT), .json = true, .table = {"TOOL", 24, 3}},
+    {SHOW(what, TEXT, NOT_NULL), .json = true, .table = {"WHAT", 8, 0}, .ui = {"what", 9, 48}, .text = kind_text},
+    {SHOW(mode, TEXT, NO_TEXT), .json = true},
+    {SHOW(host, TEXT, NO_TEXT), .json = true, .table = {"HOST", 32, 4}, .ui = {"host", 16, 114}},
+    {SHOW(message, TEXT, NO_TEXT), .json = true, .table = {"MESSAGE", 48, -12}},
+    {SHOW(server, TEXT, NO_TEXT), .ui = {"server", 14, 92}, .style = OUT_CYAN},
+    {SHOW(answer, TEXT, NOT_NULL), .json = true, .table = {"ANSWER", 10, 0}, .ui = {"answer", 10, 0}},
+    {SHOW(after_us, TOOK, MINUS_ONE), .json = true, .table = {"AFTER", 10, 0}, .ui = {"after", 8, 40}},
+};
+/* clang-format on */
+
+struct passing {
+    struct list_reading *r;
+    int64_t n; /* rows that were passed on */
+};
+
+static bool on_asked(void *ctx, const struct asked *a)
+{
+    struct passing *p = ctx;
+    p->r->older = p->r->limit > 0 && p->n == p->r->limit;
+    p->n++;
+    return !p->r->older && p->r->row(p->r->ctx, a);
+}
+
+static int read_asked(struct list_reading *r)
+{
+    int64_t unread;
+    struct filter any = FILTER_ANY;
+    struct passing p = {.r = r};
+    struct asked_question x = {.filter = r->filter != NULL ? r->filter : &any, .sent = r->sent};
+    int st = asked_read(r->q, &x, on_asked, &p, &unread);
+    if (st == 0 && unread > 0)
+        buf_printf(
+            &r->note,
+            "requests for input that are not listed: %lld; their text was not recorded, or was "
+            "replaced by the sanitizer",
+            (long long)unread);
+    return st;
+}
+
+static int with_query(struct query *q, const struct settings *s)
+{
+    struct filter f;
+    struct list_reading r = {.q = q,
+                             .vault = query_vault(q),
+                             .filter = &f,
+                             .sent = settings_on(s, "sent"),
+                             .limit = settings_number(s, "limit"),
+                             .none = "no matching request for input"};
+    filter_read(&f, s);
+    int st = filter_find_session(&f, s, q);
+    return st < 0 ? session_fail(q, st) : list_print(&list_asked, s, &r);
+}
+
+static int run(const struct settings *s)
+{
+    return session_command(s, with_query);
+}
+
+const struct list list_asked = {
+    .command =
+        {.name = "asked",
+         .summary = "list what servers asked users for",
+         .usage = "[OPTIONS]",
+         .about =
+             "Elicitations, requests for sampling and for roots, newest call first. ANSWER is\n"
+             "accepted, declined, cancelled, failed (an error) or never; what was entered is\n"
+             "not shown. HOST is that of the URL in mode url. `show ID --seq SEQ` prints the\n"
+             "message. --since and --until are compared with ASKED. Sessions that `send` made\n"
+             "are left out, unless --sent is given.\n",
+         .table = table_of_options,
+         .run = run},
+    .shown = {SHOW_LIST("asked", columns)},
+    .name = "asked",
+    .one = "request for input",
+    .all = "requests for input",
+    .none = "no server has asked for anything",
+    .read = read_asked,
+};

@@ -1,0 +1,172 @@
+/* cost.c - what tools cost the context of a client's model: `mcp-interposer cost [SERVER]`, and a view of `ui`. */
+#include "cli/lists/list.h"
+
+#include "base/log.h"
+#include "cli/frame/cost_line.h"
+#include "cli/frame/filter.h"
+#include "cli/frame/list_out.h"
+#include "cli/frame/session.h"
+#include "show/token_cell.h"
+#include "vault/query/tool_list.h"
+
+#include <stdlib.h>
+
+static const struct opt table_of_options[] = {
+    FILTER_OPTS,
+    {0, "imported", NULL, NULL, "count imported sessions, too"},
+    {0, "sent", NULL, NULL, "count sessions that `send` made, too"},
+    LIST_OPTS("server, or with SERVER for each tool"),
+    SESSION_STORE_OPTS,
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+#define RECORD struct cost_server
+static const struct show_column columns[] = {
+    {SHOW(server, TEXT, NO_TEXT), .json = true, .table = {"SERVER", 24, -8}, .ui = {"server", 1, 0}, .style = OUT_CYAN},
+    {SHOW(sessions, NUMBER, NOT_NULL), .json = true, .table = {"SESSIONS", 10, 5}, .ui = {"sessions", 8, 100}},
+    {SHOW(tools, NUMBER, MINUS_ONE), .json = true, .table = {"TOOLS", 8, 0}, .ui = {"tools", 6, 0}},
+    {SHOW(used, NUMBER, MINUS_ONE), .json = true, .table = {"USED", 8, 0}, .ui = {"used", 5, 0}},
+    {SHOW(definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITIONS", 12, 0}, .ui = {"definitions", 11, 0}, .text = show_tokens, .style = OUT_BOLD},
+    {SHOW(instruction_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"INSTRUCTIONS", 12, 6}, .text = show_tokens},
+    {SHOW(prompt_tokens, NUMBER, MINUS_ONE), .json = true},
+    {SHOW(resource_tokens, NUMBER, MINUS_ONE), .json = true},
+    {SHOW(calls, NUMBER, NOT_NULL), .json = true, .table = {"CALLS", 12, 0}, .ui = {"calls", 8, 60}},
+    {SHOW(errors, NUMBER, NOT_NULL), .json = true},
+    {SHOW_AS("result_tokens_p50", p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = show_tokens},
+    {SHOW_AS("result_tokens_p95", p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .ui = {"results p95", 11, 84}, .text = show_tokens},
+    {SHOW(result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 3}, .ui = {"total", 8, 72}, .text = show_tokens},
+    {SHOW(uncounted, NUMBER, NOT_NULL), .json = true},
+    {SHOW(never_used_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"NEVER USED", 12, 0}, .ui = {"never used", 10, 48}, .text = show_tokens, .style = OUT_YELLOW},
+    {SHOW(last_at_us, TIME, ZERO), .json = true},
+};
+/* clang-format on */
+
+/* clang-format off */
+static const char about[] =
+    "Numbers marked with ~ are estimated tokens. DEFINITIONS is what a client passes\n"
+    "to its model in every session: names, descriptions, schemas and annotations of\n"
+    "all tools. USED is how many of them were called, NEVER USED the tokens of the\n"
+    "others. RESULTS are the texts of answers to calls of tools: half of them had at\n"
+    "most P50 tokens, 95 % at most P95. Images, audio and blobs are not counted.\n"
+    "SERVER is a name as `sessions` prints it: its tools are listed.\n"
+    "--since and --until select calls by their own time.\n";
+/* clang-format on */
+
+static int cost_print_servers(const struct settings *s, const struct cost *c)
+{
+    struct list_out o;
+    int status = list_out_open(&o, s, &list_cost.shown);
+    for (size_t i = 0; status == EXIT_FINE && i < c->n; i++)
+        if (!list_out_row(&o, &c->list[i]))
+            break;
+    return status == EXIT_FINE ? list_out_close(&o) : status;
+}
+
+static int cost_print_tools(const struct settings *s, const struct cost_server *server)
+{
+    struct list_out o;
+    struct cost_tool_line *l = NULL;
+    struct show_list list = cost_tools;
+    list.when = COST_BAR;
+    int status = list_out_open(&o, s, &list);
+    if (status != EXIT_FINE)
+        return status;
+    int st = cost_tool_lines(server, &l);
+    for (size_t i = 0; st == 0 && i < server->tool_n; i++) {
+        l[i].utf8 = o.out.utf8;
+        if (!list_out_row(&o, &l[i]))
+            break;
+    }
+    free(l);
+    cost_rest_text(&o.more, server);
+    status = list_out_close(&o);
+    if (st == 0)
+        return status;
+    log_error("out of memory");
+    return EXIT_TROUBLE;
+}
+
+/* What the numbers leave out. */
+static void cost_warn(struct query *q, const struct cost *c)
+{
+    int64_t uncounted = 0, calls = 0, unknown = 0;
+    struct slice server = {0};
+    for (size_t i = 0; i < c->n; i++) {
+        const struct cost_server *s = &c->list[i];
+        uncounted += s->uncounted;
+        calls += s->calls;
+        unknown += s->tools < 0;
+        server = s->tools < 0 ? s->server : server;
+    }
+    if (unknown > 0)
+        log_warn("the definitions of server '%.*s'%s are not known: no complete list of tools is among the "
+                 "first %d messages of their newest %d matching sessions",
+                 (int)server.n, server.p, unknown > 1 ? " and others" : "", TOOL_LIST_MESSAGES,
+                 TOOL_LIST_SESSIONS);
+    if (uncounted > 0)
+        log_warn("result tokens are not known of %lld of %lld calls: %s", (long long)uncounted,
+                 (long long)calls,
+                 query_is_store(q) ? "a central store does not have them"
+                                   : "an earlier version recorded these calls");
+}
+
+static int cost(struct query *q, const struct settings *s)
+{
+    struct cost c = {.server = s->operands_n > 0 ? s->operands[0] : NULL,
+                     .imported = settings_on(s, "imported"),
+                     .sent = settings_on(s, "sent")};
+    filter_read(&c.filter, s);
+    int st = cost_read(&c, q), status = EXIT_FINE;
+    bool none = c.n == 0, left_out = c.left_out;
+    if (st == 0 && none && c.server != NULL) {
+        log_error("no matching session of server '%s'%s; `mcp-interposer sessions` lists the servers",
+                  c.server, left_out ? ", except imported ones or those of `send`" : "");
+        status = EXIT_TROUBLE;
+    } else if (st == 0) {
+        status = c.server != NULL ? cost_print_tools(s, &c.list[0]) : cost_print_servers(s, &c);
+        cost_warn(q, &c);
+    }
+    cost_close(&c);
+    if (st < 0)
+        return session_fail(q, st);
+    if (none && status == EXIT_FINE && left_out)
+        log_warn("no matching session, except imported ones and those of `send`; --imported and "
+                 "--sent count them");
+    else if (none && status == EXIT_FINE && !settings_on(s, "json") && !settings_on(s, "csv"))
+        session_none(q, "no matching session");
+    return status;
+}
+
+static int cost_run(const struct settings *s)
+{
+    return session_command(s, cost);
+}
+
+/* For `ui`. */
+static int read_servers(struct list_reading *r)
+{
+    struct cost c = {.filter = FILTER_ANY};
+    int st = cost_read(&c, r->q);
+    for (size_t i = 0; st == 0 && i < c.n; i++)
+        if (!r->row(r->ctx, &c.list[i]))
+            break;
+    cost_close(&c);
+    return st;
+}
+
+const struct list list_cost = {
+    .command = {.name = "cost",
+                .summary = "show what tools cost the model's context",
+                .usage = "[OPTIONS] [SERVER]",
+                .about = about,
+                .table = table_of_options,
+                .operands_max = 1,
+                .run = cost_run},
+    .shown = {SHOW_LIST("cost", columns)},
+    .one = "server by what its tools cost",
+    .all = "servers by what their tools cost",
+    .none = "no session is recorded",
+    .read = read_servers,
+};

@@ -1,0 +1,18 @@
+/* suggest.h - `tools --suggest`: the rule that keeps the tools of a server that were called.
+ *
+ * Rules     docs/context.md: what it rests on, when it refuses to guess.
+ * Blocks    on the vault; with --apply on the configuration file. */
+#ifndef MI_CLI_LOOK_SUGGEST_H
+#define MI_CLI_LOOK_SUGGEST_H
+
+#include "cli/settings/config.h"
+#include "vault/query/tool_list.h"
+
+#define SUGGEST_SESSIONS_MIN 5
+#define SUGGEST_DAYS_MIN 2
+
+/* `list` has the tools of the server now. The exit status. */
+MI_MUST int suggest_rule(struct query *q, const struct settings *s, const char *server,
+                         struct tool_list *list);
+
+#endif

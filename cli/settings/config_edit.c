@@ -1,0 +1,127 @@
+#include "cli/settings/config_edit.h"
+
+#include <ctype.h>
+
+static struct slice trim(struct slice s)
+{
+    while (s.n > 0 && isspace((unsigned char)s.p[0]))
+        s = (struct slice){s.p + 1, s.n - 1};
+    while (s.n > 0 && isspace((unsigned char)s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+/* The part of a line in front of its comment. */
+static struct slice without_comment(struct slice line)
+{
+    for (size_t i = 0; i < line.n; i++)
+        if (line.p[i] == ';' && (i == 0 || isspace((unsigned char)line.p[i - 1])))
+            return (struct slice){line.p, i};
+    return line;
+}
+
+/* Can a section have this name, so that it is read as the same? */
+static bool name_is_possible(const char *server)
+{
+    struct slice s = slice_of(server);
+    return s.n > 0 && slice_eq(trim(s), s) && strpbrk(server, "]\r\n") == NULL &&
+           without_comment(s).n == s.n;
+}
+
+/* Is this line the head of a section? *ret: the server; n == 0: of another one. */
+static bool is_section(struct slice line, struct slice *ret)
+{
+    struct slice s = trim(without_comment(line)), word = slice_of("server");
+    if (s.n == 0 || s.p[0] != '[')
+        return false;
+    const char *end = memchr(s.p, ']', s.n);
+    *ret = (struct slice){s.p, 0};
+    if (end == NULL)
+        return true;
+    s = trim((struct slice){s.p + 1, (size_t)(end - s.p - 1)});
+    if (s.n > word.n && memcmp(s.p, word.p, word.n) == 0 && isspace((unsigned char)s.p[word.n]))
+        *ret = trim((struct slice){s.p + word.n, s.n - word.n});
+    return true;
+}
+
+static bool is_key(struct slice line, const char *key)
+{
+    struct slice s = trim(without_comment(line));
+    size_t n = 0;
+    while (n < s.n && s.p[n] != '=' && s.p[n] != ':')
+        n++;
+    return n < s.n && slice_is(trim((struct slice){s.p, n}), key);
+}
+
+struct places {
+    struct slice key; /* the last line with the key, without its newline; p NULL: none */
+    size_t key_line;
+    const char *end; /* behind the last line of the section that has text; NULL: there is no such section */
+    size_t end_line;
+};
+
+static struct places find_places(struct slice text, const char *server, const char *key)
+{
+    struct places p = {0};
+    bool inside = false;
+    size_t n = 0;
+    if (slice_begins(text, "\xEF\xBB\xBF"))
+        text = (struct slice){text.p + 3, text.n - 3};
+    for (struct slice rest = text; rest.n > 0;) {
+        struct slice name;
+        const char *nl = memchr(rest.p, '\n', rest.n);
+        struct slice line = {rest.p, nl != NULL ? (size_t)(nl - rest.p) : rest.n};
+        size_t whole = line.n + (nl != NULL);
+        n++;
+        if (is_section(line, &name))
+            inside = slice_is(name, server);
+        else if (inside && is_key(line, key))
+            p.key = line, p.key_line = n;
+        if (inside && trim(line).n > 0)
+            p.end = rest.p + whole, p.end_line = n;
+        rest = (struct slice){rest.p + whole, rest.n - whole};
+    }
+    return p;
+}
+
+static void put_line(struct buf *b, const char *key, const char *value)
+{
+    buf_printf(b, "%s = ", key);
+    buf_adds(b, value);
+}
+
+int config_edit_server(struct slice text, const char *server, const char *key, const char *value,
+                       struct config_edit *ret)
+{
+    *ret = (struct config_edit){0};
+    if (!name_is_possible(server))
+        return MI_EINVAL;
+    struct places p = find_places(text, server, key);
+    const char *all_end = text.p + text.n;
+    if (p.key.p != NULL) {
+        struct slice head = without_comment(p.key);
+        struct slice comment = {head.p + head.n, p.key.n - head.n};
+        size_t indent = 0;
+        while (indent < head.n && isspace((unsigned char)head.p[indent]))
+            indent++;
+        buf_add(&ret->now, head.p, indent);
+        put_line(&ret->now, key, value);
+        buf_adds(&ret->now, comment.n > 0 ? " " : p.key.p[p.key.n - 1] == '\r' ? "\r" : "");
+        buf_slice_add(&ret->now, comment);
+        ret->before = p.key;
+        ret->line = p.key_line;
+    } else {
+        const char *at = p.end != NULL ? p.end : all_end;
+        bool ended = at == text.p || at[-1] == '\n';
+        buf_adds(&ret->now, ended ? "" : "\n");
+        if (p.end == NULL) {
+            buf_adds(&ret->now, text.n > 0 ? "\n" : "");
+            buf_printf(&ret->now, "[server %s]\n", server);
+        }
+        put_line(&ret->now, key, value);
+        buf_addc(&ret->now, '\n');
+        ret->before = (struct slice){at, 0};
+        ret->line = p.end != NULL ? p.end_line + 1 : 0;
+    }
+    return ret->now.failed ? MI_ENOMEM : 0;
+}

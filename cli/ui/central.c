@@ -1,0 +1,125 @@
+/* central.c - `ui --from`: what a store cannot answer, and what happens while it has not answered.
+ *
+ * A question to a store takes as long as the network and the server take. Meanwhile keys are kept, except for Q and control-C,
+ * which end ui at once; after WAIT_SHOWN_US the last line says what is waited for. A picture, and what a list shows of the
+ * session that the cursor passes, are given up when a key comes: the next question is not asked.
+ * An error of the store is shown in the last lines. It is asked again every STORE_MS, and what was chosen is read again. */
+#include "cli/ui/ui.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/look/follow/watch.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define WAIT_SHOWN_US 500000
+
+static struct ui *waiting; /* whose screen is open; NULL: none */
+
+bool central_has_key(const struct ui *u)
+{
+    struct pollfd p = {STDIN_FILENO, POLLIN, 0};
+    return u->store.keys_n > 0 || poll(&p, 1, 0) > 0;
+}
+
+static bool before(void)
+{
+    if (waiting == NULL)
+        return false;
+    struct central *s = &waiting->store;
+    s->asked_us = clock_mono_us();
+    s->gave_up = s->gives_up && central_has_key(waiting);
+    return s->gave_up || waiting->quit;
+}
+
+static bool during(void)
+{
+    char text[80];
+    struct press p;
+    struct ui *u = waiting;
+    if (u == NULL)
+        return watch_is_stopped();
+    struct central *s = &u->store;
+    int64_t waited_us = clock_mono_us() - s->asked_us;
+    while (screen_read(&p)) {
+        if (s->keys_n < STORE_KEYS)
+            s->key[s->keys_n++] = p;
+        u->quit |= u->asking == ASK_NOTHING && !p.pasted && keys_action(p.key) == ACTION_QUIT;
+    }
+    if (waited_us > WAIT_SHOWN_US) {
+        snprintf(text, sizeof text, "waiting for the store: %lld s (Q quits)",
+                 (long long)(waited_us / 1000000));
+        screen_notice(text);
+        u->dirty = true;
+    }
+    return u->quit || watch_is_stopped();
+}
+
+void central_begin(void)
+{
+    session_set_wait((struct session_wait){before, during});
+}
+
+void central_screen(struct ui *u)
+{
+    waiting = u;
+}
+
+void central_end(void)
+{
+    waiting = NULL;
+}
+
+bool central_key(struct ui *u, struct press *ret)
+{
+    struct central *s = &u->store;
+    if (s->keys_n == 0)
+        return false;
+    *ret = s->key[0];
+    memmove(s->key, s->key + 1, --s->keys_n * sizeof s->key[0]);
+    return true;
+}
+
+bool central_gave_up(struct ui *u)
+{
+    bool yes = u->store.gave_up;
+    u->store.gave_up = false;
+    u->dirty |= yes;
+    return yes;
+}
+
+void central_works(struct ui *u)
+{
+    if (u->store.failed_us == 0)
+        return;
+    u->store.failed_us = 0;
+    buf_clear(&u->message);
+    u->alarm = false;
+}
+
+bool central_rests(const struct ui *u)
+{
+    return u->store.failed_us != 0 && clock_mono_us() - u->store.failed_us < STORE_MS * 1000;
+}
+
+const char *central_lacks(const struct ui *u, enum action x)
+{
+    if (u->sessions.store == NULL)
+        return NULL;
+    switch (x) {
+    case ACTION_SERVERS:
+    case ACTION_LISTS:
+        return "a store does not know which servers run: use ui on their machine";
+    case ACTION_PROBLEMS:
+    case ACTION_DONE:
+        return "a store has no escalations: they are on the machine that records";
+    case ACTION_SEND:
+    case ACTION_SEND_EDITED:
+        return "what a store has cannot be sent again from here: use ui or send on the machine "
+               "that recorded it";
+    default:
+        return NULL;
+    }
+}

@@ -1,0 +1,56 @@
+/* help.c - the view of the keys. */
+#include "cli/ui/page.h"
+
+static void help_lines(struct page *p)
+{
+    struct cells *c = &p->u->cells;
+    const struct keys_row *r;
+    for (size_t i = 0; (r = keys_at(i)) != NULL; i++) {
+        if (central_lacks(p->u, r->action) != NULL)
+            continue;
+        if (r->action == ACTION_NONE && i > 0) {
+            page_begin(p);
+            page_end(p);
+        }
+        page_begin(p);
+        if (r->action == ACTION_NONE) {
+            cells_addf(c, CELLS_TITLE, " %s", r->names);
+        } else {
+            cells_addf(c, CELLS_FOLD, "   %-14s", r->names);
+            cells_adds(c, CELLS_PLAIN, r->what);
+        }
+        page_end(p);
+    }
+}
+
+static int no_key(struct ui *u, enum action x)
+{
+    (void)u, (void)x;
+    return VIEW_UNKNOWN;
+}
+
+static int draw_help(struct ui *u, const struct area *a)
+{
+    struct page p = {.u = u, .area = a, .top = &stack_top(u)->top};
+    draw_caption(u, a, u->focus, "keys (? or Esc: back)");
+    do
+        help_lines(&p);
+    while (page_ended_early(&p));
+    return 0;
+}
+
+static void help_search(struct ui *u, bool forward)
+{
+    struct area a = {0, 0, u->width, u->height};
+    struct line_seek s = page_seek(u, forward);
+    struct page p = {.u = u, .area = &a, .seek = &s};
+    help_lines(&p);
+    page_found(u, line_seek_end(u, &s));
+}
+
+const struct view_ops help_view = {
+    .draw = draw_help,
+    .move = move_page,
+    .key = no_key,
+    .search = help_search,
+};

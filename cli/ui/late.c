@@ -1,0 +1,46 @@
+/* late.c - `ui --from`: the session of the cursor is chosen when no key waits, and again after an error of the store. */
+#include "cli/ui/ui.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+/* Everything of the session is read again. */
+static int forget_session(struct ui *u, int64_t id)
+{
+    int st = feed_choose(u, 0);
+    u->session_cursor.key = id;
+    u->store.chooses = id != 0;
+    return st;
+}
+
+int late_choose(struct ui *u, bool now)
+{
+    struct central *s = &u->store;
+    int64_t id = u->session_cursor.key;
+    if (!s->chooses || (!now && (central_has_key(u) || central_rests(u))))
+        return 0;
+    s->chooses = false;
+    s->gives_up = !now;
+    int st = feed_choose(u, id);
+    s->gives_up = false;
+    u->dirty = true;
+    return st < 0 && central_gave_up(u) ? forget_session(u, id) : st;
+}
+
+int late_failed(struct ui *u, int st)
+{
+    struct buf text = {0};
+    if (u->sessions.store == NULL || st != MI_ESTORE || u->quit)
+        return u->quit && st == MI_ESTORE ? 0 : st;
+    if (central_gave_up(u))
+        return 0;
+    text_visible(&text, slice_of(query_error(u->q)));
+    buf_adds(&text, "; trying again");
+    u->seek.on = false;
+    u->store.failed_us = clock_mono_us();
+    st = forget_session(u, u->session_cursor.key);
+    screen_notice(buf_str(&text)); /* the next picture may fail as well */
+    ui_complain(u, "%s", buf_str(&text));
+    buf_close(&text);
+    return st;
+}

@@ -1,0 +1,264 @@
+/* list_view.c - a view of a list (cli/lists/list.h): its rows are kept, and read again. */
+#include "cli/ui/ui.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+#define REFRESH_US 1000000
+#define READ_SHARE 20 /* reading takes at most one of so many parts of the time */
+#define SHOWN_MAX 1000
+
+struct list_view {
+    const struct list *list;
+    void **row; /* owned, with the texts of its columns */
+    size_t n, cap;
+    bool more;   /* there are more than SHOWN_MAX */
+    bool failed; /* there was no memory for one */
+    size_t at;   /* the selected row */
+    struct cursor cursor;
+    int64_t read_us, took_us; /* when it was read, and how long that took; 0: read it again */
+    int64_t version;          /* of the vault then */
+    struct buf note;          /* owned; what the reading said last */
+};
+
+/* ---- rows ---- */
+
+static void *copy_row(const struct show_list *l, const void *from)
+{
+    const struct show_column *end = l->column + l->n;
+    size_t texts = 0;
+    for (const struct show_column *c = l->column; c < end; c++)
+        texts +=
+            c->record == NULL ? fields_text_bytes(&(struct record_fields){&c->field, 1}, from) : 0;
+    char *row = malloc(l->size + texts), *to = row + l->size;
+    if (row == NULL)
+        return NULL;
+    memcpy(row, from, l->size);
+    for (const struct show_column *c = l->column; c < end; c++)
+        if (c->record == NULL)
+            to = fields_keep_texts(&(struct record_fields){&c->field, 1}, row, to);
+    return row;
+}
+
+static bool keep_row(void *ctx, const void *from)
+{
+    struct list_view *v = ctx;
+    v->more = v->n == SHOWN_MAX;
+    if (v->more)
+        return false;
+    void *row = GROW(v->row, v->n, v->cap) ? copy_row(&v->list->shown, from) : NULL;
+    v->failed = row == NULL;
+    if (row != NULL)
+        v->row[v->n++] = row;
+    return row != NULL;
+}
+
+static void free_rows(struct list_view *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        free(v->row[i]);
+    free(v->row);
+    buf_close(&v->note);
+}
+
+/* A row is known by its first column and, if the list has them, its session and its message. */
+static bool is_same_row(const struct show_list *l, const void *a, const void *b)
+{
+    const struct show_column *const keys[] = {l->column, show_find(l, "session_id"),
+                                              show_find(l, "seq")};
+    for (size_t i = 0; i < MI_COUNT(keys); i++) {
+        if (keys[i] == NULL)
+            continue;
+        struct cell was = field_get(&keys[i]->field, a), is = field_get(&keys[i]->field, b);
+        if (was.number != is.number || !slice_eq(was.text, is.text))
+            return false;
+    }
+    return true;
+}
+
+/* The place of the row that was selected. */
+static size_t place_of(const struct list_view *before, const struct list_view *now)
+{
+    size_t at = now->n > 0 ? size_min(before->at, now->n - 1) : 0;
+    for (size_t i = 0; before->at < before->n && i < now->n; i++)
+        if (is_same_row(&now->list->shown, before->row[before->at], now->row[(at + i) % now->n]))
+            return (at + i) % now->n;
+    return at;
+}
+
+/* Reads the rows again if the vault has changed, or a second has passed. */
+static int read_rows(struct ui *u, struct list_view *v)
+{
+    int64_t now_us = clock_mono_us(), passed_us = now_us - v->read_us;
+    bool changed = v->version != u->version || passed_us >= REFRESH_US;
+    if (v->read_us != 0 && (!changed || passed_us < READ_SHARE * v->took_us))
+        return 0;
+    struct list_view now = {.list = v->list, .cursor = v->cursor, .version = u->version};
+    struct list_reading r = {.q = u->q,
+                             .vault = u->vault,
+                             .row = keep_row,
+                             .ctx = &now,
+                             .watched = true,
+                             .before = (const void *const *)v->row,
+                             .before_n = v->n};
+    int st = list_read(v->list, &r);
+    st = now.failed ? MI_ENOMEM : st;
+    if (st < 0 && st != MI_ENOMEM)
+        ui_complain(u, "%s", r.error.n > 0 ? buf_str(&r.error) : query_error(u->q));
+    else if (r.note.n > 0 && !slice_eq(buf_slice(&r.note), buf_slice(&v->note)))
+        ui_complain(u, "%s", buf_str(&r.note));
+    v->read_us = now.read_us = now_us;
+    v->took_us = now.took_us = clock_mono_us() - now_us;
+    v->version = now.version;
+    now.at = place_of(v, &now);
+    now.note = r.note;
+    free_rows(st == 0 ? v : &now); /* after an error, the rows of the reading before stay */
+    if (st == 0)
+        *v = now;
+    buf_close(&r.error);
+    return st == MI_ENOMEM ? st : 0;
+}
+
+const void *list_view_selected(const struct ui *u)
+{
+    const struct list_view *v = u->layer[u->layers_n - 1].list_view;
+    return v->at < v->n ? v->row[v->at] : NULL;
+}
+
+/* ---- the view ---- */
+
+int list_view_draw(struct ui *u, const struct area *a)
+{
+    struct list_view *v = stack_top(u)->list_view;
+    int st = read_rows(u, v);
+    if (st < 0)
+        return st;
+    size_t top = cursor_top(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
+    u->ticks = true; /* it is read again */
+    draw_caption(u, a, u->focus, "%s%zu %s", v->more ? "the first " : "", v->n,
+                 v->n == 1 ? v->list->one : v->list->all);
+    for (size_t i = 0; i + 1 < a->height && top + i <= v->n; i++) { /* the titles first */
+        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_blank(&u->cells, 1);
+        draw_columns(u, &v->list->shown, i > 0 ? v->row[top + i - 1] : NULL);
+        draw_found(u, a, 1 + i, i > 0 && top + i - 1 == v->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
+    }
+    if (v->n == 0) {
+        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_addf(&u->cells, CELLS_DIM, " %s", v->list->none);
+        draw_line(u, a, LIST_HEAD, SCREEN_NORMAL);
+    }
+    return 0;
+}
+
+int list_view_move(struct ui *u, enum motion m, int by)
+{
+    struct list_view *v = stack_top(u)->list_view;
+    size_t to = move_cursor(&v->cursor, v->n, v->at, m, by);
+    v->at = size_min(to, v->n > 0 ? v->n - 1 : 0);
+    return 0;
+}
+
+/* A click on the selected row opens it. */
+int list_view_mouse(struct ui *u, const struct press *p)
+{
+    struct list_view *v = stack_top(u)->list_view;
+    size_t first = u->panes.header + LIST_HEAD;
+    if (p->key != PRESS_CLICK)
+        return list_view_move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
+    if (p->y < first || p->y - first >= v->cursor.height)
+        return 0;
+    size_t line = p->y - first, to = cursor_on_line(&v->cursor, v->n, v->at, line);
+    if (to == v->n)
+        return 0;
+    if (to == v->at) {
+        int st = stack_top(u)->view->key(u, ACTION_OPEN);
+        return st == VIEW_UNKNOWN ? 0 : st;
+    }
+    v->at = to;
+    v->cursor.line = line;
+    return 0;
+}
+
+void list_view_search(struct ui *u, bool forward)
+{
+    struct list_view *v = stack_top(u)->list_view;
+    if (read_rows(u, v) < 0) /* the view may not have been drawn yet */
+        return;
+    struct line_seek s = {.forward = forward, .from = v->at};
+    for (size_t i = 0; i < v->n; i++) {
+        cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
+        draw_columns(u, &v->list->shown, v->row[i]);
+        line_seek_look(u, &s, i);
+    }
+    size_t found = line_seek_end(u, &s);
+    v->at = found > 0 ? found - 1 : v->at;
+}
+
+/* The session or call that a row names. */
+static int list_view_key(struct ui *u, enum action x)
+{
+    const struct show_list *l = &stack_top(u)->list_view->list->shown;
+    const struct show_column *id = show_find(l, "session_id"), *seq = show_find(l, "request_seq");
+    seq = seq != NULL ? seq : show_find(l, "seq");
+    const void *row = list_view_selected(u);
+    if (x != ACTION_OPEN || row == NULL || id == NULL)
+        return VIEW_UNKNOWN;
+    return feed_open_call(u, field_get(&id->field, row).number,
+                          seq != NULL ? field_get(&seq->field, row).number : 0);
+}
+
+const struct list *list_view_list(const struct ui *u)
+{
+    const struct list_view *v = u->layer[u->layers_n - 1].list_view;
+    return v != NULL ? v->list : NULL;
+}
+
+void list_view_close(struct ui *u)
+{
+    free_rows(u->layer[u->layers_n].list_view);
+    free(u->layer[u->layers_n].list_view);
+}
+
+int list_view_open(struct ui *u, const struct view_ops *view, const struct list *list)
+{
+    struct list_view *v = calloc(1, sizeof *v);
+    if (v == NULL)
+        return MI_ENOMEM;
+    v->list = list;
+    stack_open(u, view)->list_view = v;
+    return 0;
+}
+
+void list_view_again(struct ui *u)
+{
+    if (stack_top(u)->list_view != NULL)
+        stack_top(u)->list_view->read_us = 0;
+}
+
+static const struct hint calls[] = {
+    {ACTION_OPEN, "its calls"}, {ACTION_LISTS, "next list"}, {ACTION_NONE, NULL}};
+
+const struct view_ops list_view = {
+    .draw = list_view_draw,
+    .move = list_view_move,
+    .key = list_view_key,
+    .mouse = list_view_mouse,
+    .search = list_view_search,
+    .close = list_view_close,
+    .hints = {calls},
+};
+
+static const struct hint nothing_to_open[] = {{ACTION_LISTS, "next list"}, {ACTION_NONE, NULL}};
+
+const struct view_ops plain_list_view = {
+    .draw = list_view_draw,
+    .move = list_view_move,
+    .key = list_view_key,
+    .mouse = list_view_mouse,
+    .search = list_view_search,
+    .close = list_view_close,
+    .hints = {nothing_to_open},
+};

@@ -1,0 +1,75 @@
+#include "cli/ui/page.h"
+
+#include "cli/ui/text/find.h"
+
+void page_begin(struct page *p)
+{
+    size_t width =
+        p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width; /* whole lines are searched */
+    cells_begin(&p->u->cells, 0, width, p->u->ascii);
+}
+
+void page_end(struct page *p)
+{
+    size_t line = p->line++;
+    if (p->seek != NULL)
+        line_seek_look(p->u, p->seek, line);
+    else if (line >= *p->top && line - *p->top + 1 < p->area->height)
+        draw_found(p->u, p->area, 1 + line - *p->top,
+                   p->chosen == line + 1 ? SCREEN_CHOSEN : SCREEN_NORMAL);
+}
+
+bool page_ended_early(struct page *p)
+{
+    size_t height = p->area->height - 1, most = p->line > height ? p->line - height : 0;
+    bool early = *p->top > most;
+    if (early)
+        *p->top = most;
+    p->line = 0;
+    return early;
+}
+
+int move_page(struct ui *u, enum motion m, int by)
+{
+    stack_top(u)->found = 0;
+    move_top(&stack_top(u)->top, m, by, u->height > 6 ? u->height - 6 : 1);
+    return 0;
+}
+
+struct line_seek page_seek(struct ui *u, bool forward)
+{
+    const struct layer *l = stack_top(u);
+    size_t from = l->found > 0 ? l->found - 1 : forward ? l->top - 1 : l->top;
+    return (struct line_seek){.forward = forward, .from = from};
+}
+
+void page_found(struct ui *u, size_t found)
+{
+    struct layer *l = stack_top(u);
+    if (found == 0)
+        return;
+    l->found = found;
+    l->top = found - 1 - size_min(found - 1, BESIDE_ABOVE);
+}
+
+/* ---- a search among lines ---- */
+
+void line_seek_look(struct ui *u, struct line_seek *s, size_t line)
+{
+    if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) == FIND_NONE)
+        return;
+    bool ahead = s->from == SIZE_MAX || (s->forward ? line > s->from : line < s->from);
+    if (ahead && (s->found == 0 || !s->forward))
+        s->found = 1 + line;
+    if (s->other == 0 || !s->forward)
+        s->other = 1 + line;
+}
+
+size_t line_seek_end(struct ui *u, const struct line_seek *s)
+{
+    if (s->other == 0)
+        ui_complain(u, "'%s' was not found", u->search);
+    else if (s->found == 0)
+        ui_say(u, "continued at the other end");
+    return s->found != 0 ? s->found : s->other;
+}

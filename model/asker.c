@@ -1,0 +1,48 @@
+#include "model/asker.h"
+
+bool asker_counts(struct slice method)
+{
+    return method.p != NULL && !slice_is(method, "ping") && !slice_begins(method, "tasks/");
+}
+
+static bool is_open(const struct asker_call *c, int64_t seq)
+{
+    return c->closing_seq == 0 || c->closing_seq > seq;
+}
+
+/* Forgets those that have ended before message seq. */
+static void drop_ended(struct asker *a, int64_t seq)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (is_open(&a->open[i], seq))
+            a->open[n++] = a->open[i];
+    a->n = n;
+}
+
+void asker_call(struct asker *a, const struct asker_call *c)
+{
+    int64_t to = c->closing_seq != 0 ? c->closing_seq : INT64_MAX;
+    if (a->n == ASKER_OPEN_MAX)
+        drop_ended(a, c->seq);
+    if (a->n < ASKER_OPEN_MAX)
+        a->open[a->n++] = *c;
+    else
+        a->crowded_to = to > a->crowded_to ? to : a->crowded_to;
+}
+
+struct asker_call *asker_find(struct asker *a, int64_t seq)
+{
+    drop_ended(a, seq);
+    return a->n == 1 && seq > a->crowded_to ? &a->open[0] : NULL;
+}
+
+int64_t asker_share(struct asker_call *c, int64_t from_us, int64_t to_us)
+{
+    from_us = from_us > c->covered_us ? from_us : c->covered_us;
+    to_us = to_us < c->end_us ? to_us : c->end_us;
+    if (to_us <= from_us)
+        return 0;
+    c->covered_us = to_us;
+    return to_us - from_us;
+}

@@ -1,0 +1,169 @@
+#include "model/context.h"
+
+#include "wire/json/text.h"
+
+static void context_add(struct tokens *t, const char *text)
+{
+    tokens_add(t, text, strlen(text));
+}
+
+static void context_add_string(struct tokens *t, struct slice raw)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    while (p < end) {
+        const char *escape = memchr(p, '\\', (size_t)(end - p));
+        tokens_add(t, p, (size_t)((escape != NULL ? escape : end) - p));
+        if (escape == NULL)
+            return;
+        char c[JSON_CHAR_MAX];
+        p = escape;
+        tokens_add(t, c, json_char(&p, end, c));
+    }
+}
+
+int64_t context_text_tokens(struct slice raw)
+{
+    struct tokens t = {0};
+    if (raw.p != NULL)
+        context_add_string(&t, raw);
+    return tokens_count(&t);
+}
+
+/* ---- definitions ---------------------------------------------------------------------------- */
+
+static bool context_counts_member(struct slice key)
+{
+    static const char *const counted[] = {"name",        "description", "inputSchema",
+                                          "outputSchema", "annotations", "arguments",
+                                          "uri",         "uriTemplate", "mimeType"};
+    for (size_t i = 0; i < MI_COUNT(counted); i++)
+        if (json_key_is(key, counted[i]))
+            return true;
+    return false;
+}
+
+int64_t context_definition_tokens(struct slice object)
+{
+    struct tokens t = {0};
+    struct slice key;
+    struct json_value v;
+    const char *before = "{\"";
+    for (struct json_walk w = json_walk_begin((struct json_value){JSON_OBJECT, object});
+         json_walk_next(&w, &key, &v);) {
+        if (!context_counts_member(key))
+            continue;
+        context_add(&t, before);
+        tokens_add(&t, key.p, key.n);
+        context_add(&t, "\":");
+        tokens_add(&t, v.text.p, v.text.n);
+        before = ",\"";
+    }
+    if (before[0] == ',')
+        context_add(&t, "}");
+    return tokens_count(&t);
+}
+
+int64_t context_definitions_tokens(struct json_value array)
+{
+    int64_t sum = 0;
+    struct slice none;
+    struct json_value v;
+    if (array.type != JSON_ARRAY)
+        return 0;
+    for (struct json_walk w = json_walk_begin(array); json_walk_next(&w, &none, &v);)
+        if (v.type == JSON_OBJECT)
+            sum += context_definition_tokens(v.text);
+    return sum;
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+bool context_counts_results(struct slice method)
+{
+    static const char *const counted[] = {"tools/call", "prompts/get", "resources/read",
+                                          "tasks/result", "tasks/get"};
+    for (size_t i = 0; i < MI_COUNT(counted); i++)
+        if (slice_is(method, counted[i]))
+            return true;
+    return false;
+}
+
+/* A text without any characters is none: structuredContent may follow. */
+static void context_add_line(struct tokens *t, struct json_value text, bool *ret_has_text)
+{
+    struct slice raw = json_string_raw(text);
+    if (text.type != JSON_STRING || raw.n == 0)
+        return;
+    if (*ret_has_text)
+        context_add(t, "\n");
+    context_add_string(t, raw);
+    *ret_has_text = true;
+}
+
+/* A block of content; the contents of a resource have no type. */
+static void context_add_block(struct tokens *t, struct json_value block, bool *ret_has_text)
+{
+    if (block.type != JSON_OBJECT)
+        return;
+    struct json_value type = json_get(block, "type");
+    struct slice name = json_string_raw(type);
+    if (type.type == JSON_NONE || json_key_is(name, "text")) {
+        context_add_line(t, json_get(block, "text"), ret_has_text);
+    } else if (json_key_is(name, "resource")) {
+        context_add_line(t, json_get(json_get(block, "resource"), "text"), ret_has_text);
+    } else if (json_key_is(name, "resource_link")) {
+        context_add_line(t, json_get(block, "uri"), ret_has_text);
+        context_add_line(t, json_get(block, "name"), ret_has_text);
+        context_add_line(t, json_get(block, "description"), ret_has_text);
+    }
+}
+
+static void context_add_blocks(struct tokens *t, struct json_value blocks, const char *inside,
+                               bool *ret_has_text)
+{
+    struct slice none;
+    struct json_value v;
+    if (blocks.type == JSON_OBJECT) { /* the content of a message of a prompt */
+        context_add_block(t, blocks, ret_has_text);
+        return;
+    }
+    if (blocks.type != JSON_ARRAY)
+        return;
+    for (struct json_walk w = json_walk_begin(blocks); json_walk_next(&w, &none, &v);) {
+        if (inside == NULL)
+            context_add_block(t, v, ret_has_text);
+        else if (v.type == JSON_OBJECT)
+            context_add_blocks(t, json_get(v, inside), NULL, ret_has_text);
+    }
+}
+
+/* structuredContent repeats the texts, so it counts only if there are none. */
+static int64_t context_object_tokens(struct json_value result)
+{
+    struct tokens t = {0};
+    bool has_text = false;
+    struct json_value content = json_get(result, "content");
+    struct json_value structured = json_get(result, "structuredContent");
+    struct json_value contents = json_get(result, "contents");
+    struct json_value messages = json_get(result, "messages");
+    if (content.type == JSON_NONE && structured.type == JSON_NONE && contents.type != JSON_ARRAY &&
+        messages.type != JSON_ARRAY)
+        return CONTEXT_UNKNOWN;
+    context_add_blocks(&t, content, NULL, &has_text);
+    context_add_blocks(&t, contents, NULL, &has_text);
+    context_add_blocks(&t, messages, "content", &has_text);
+    if (!has_text && structured.type != JSON_NONE)
+        return tokens_estimate(structured.text.p, structured.text.n);
+    return tokens_count(&t);
+}
+
+int64_t context_result_tokens(const struct rpc *m)
+{
+    if (m->kind == RPC_ERROR)
+        return context_text_tokens(json_string_raw(m->error_message));
+    if (m->kind != RPC_RESULT || m->result.type != JSON_OBJECT)
+        return CONTEXT_UNKNOWN;
+    int64_t tokens = context_object_tokens(m->result);
+    struct json_value task = json_get(m->result, "result"); /* of tasks/get, revision 2026-07-28 */
+    return tokens < 0 && task.type == JSON_OBJECT ? context_object_tokens(task) : tokens;
+}

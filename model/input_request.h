@@ -1,0 +1,27 @@
+/* input_request.h - what a server asks the user for, and how the client answers.
+ *
+ * Rules     a request is an object with `method` and `params`: one of `inputRequests` (2026-07-28), or a request of the server
+ *           (before). Its answer is a result, or an error (mcp-wire.md 2.3, 3.3).
+ * Owns      nothing: texts are borrowed from the JSON, between the quotes, escapes as written.
+ * Blocks    never. Pure. */
+#ifndef MI_MODEL_INPUT_REQUEST_H
+#define MI_MODEL_INPUT_REQUEST_H
+
+#include "wire/json/text.h"
+
+struct input_request {
+    struct slice what;    /* the method */
+    struct slice mode;    /* of an elicitation: form or url */
+    struct slice url;     /* of mode url */
+    struct slice message; /* of an elicitation, for the user */
+};
+
+/* false: it is not such a request. */
+bool input_request_read(struct json_value request, struct input_request *ret);
+/* The host of a URL without escapes: between "//", or what precedes an "@", and the port, path, query or fragment. {NULL, 0}:
+ * it has none. */
+struct slice input_request_host(struct slice url);
+/* accepted, declined, cancelled, or failed for an error. Never the value. */
+const char *input_answer_word(struct json_value result, bool is_error);
+
+#endif

@@ -1,0 +1,119 @@
+#include "model/link.h"
+
+#include "wire/json/text.h"
+#include "wire/rpc_id.h"
+
+#define ASKS_MAX 256 /* requests for input that are counted */
+
+bool link_method_asks(struct slice method, bool *ret_person)
+{
+    *ret_person =
+        json_key_is(method, "elicitation/create") || json_key_is(method, "sampling/createMessage");
+    return *ret_person || json_key_is(method, "roots/list");
+}
+
+bool link_is_possible(const struct rpc *m)
+{
+    static const uint8_t in_params[] = {FIELD_TASK_ID, FIELD_INPUT_RESPONSES, FIELD_REQUEST_STATE};
+    static const uint8_t in_result[] = {FIELD_TASK_ID, FIELD_TASK, FIELD_INPUT_REQUESTS,
+                                        FIELD_REQUEST_STATE};
+    if (m->kind == RPC_RESULT) {
+        for (size_t i = 0; i < MI_COUNT(in_result); i++)
+            if (m->in_result[in_result[i]] != JSON_NONE)
+                return true;
+        return false;
+    }
+    if (m->kind != RPC_REQUEST && m->kind != RPC_NOTIFICATION)
+        return false;
+    for (size_t i = 0; i < MI_COUNT(in_params); i++)
+        if (m->in_params[in_params[i]] != JSON_NONE)
+            return true;
+    return m->kind == RPC_REQUEST && m->meta.type == JSON_OBJECT &&
+           json_get(m->meta, "io.modelcontextprotocol/related-task").type == JSON_OBJECT;
+}
+
+static uint64_t hash_of(struct json_value v)
+{
+    return v.type == JSON_STRING ? rpc_id_hash_of(v) : 0;
+}
+
+static void count_asked(struct json_value requests, struct link *l)
+{
+    struct slice key;
+    struct json_value one;
+    struct json_walk w = json_walk_begin(requests);
+    while (l->asks < ASKS_MAX && json_walk_next(&w, &key, &one)) {
+        bool person;
+        (void)link_method_asks(json_string_raw(json_get(one, "method")), &person);
+        l->asks++;
+        l->asks_person |= person;
+    }
+}
+
+/* The words are those of both revisions (mcp-wire.md 2.2). */
+static enum call_status task_status(struct json_value task)
+{
+    struct slice status = json_string_raw(json_get(task, "status"));
+    if (json_key_is(status, "completed"))
+        return json_get(json_get(task, "result"), "isError").type == JSON_TRUE ? CALL_TOOL_ERROR
+                                                                               : CALL_OK;
+    if (json_key_is(status, "failed"))
+        return CALL_ERROR;
+    return json_key_is(status, "cancelled") ? CALL_CANCELLED : CALL_OPEN;
+}
+
+static struct link task_link(enum link_kind kind, struct json_value task)
+{
+    struct link l = {
+        .kind = kind, .key = hash_of(json_get(task, "taskId")), .status = task_status(task)};
+    if (json_key_is(json_string_raw(json_get(task, "status")), "input_required"))
+        count_asked(json_get(task, "inputRequests"), &l);
+    return l;
+}
+
+static struct link result_link(const struct rpc *m)
+{
+    struct json_value task = json_get(m->result, "task");
+    struct slice type = json_string_raw(m->result_type);
+    if (json_key_is(type, "input_required")) {
+        struct link l = {.kind = LINK_ASKS, .key = hash_of(m->request_state)};
+        count_asked(json_get(m->result, "inputRequests"), &l);
+        return l;
+    }
+    if (m->in_result[FIELD_TASK_ID] != JSON_NONE)
+        return task_link(json_key_is(type, "task") ? LINK_STARTS : LINK_TASK_STATE, m->result);
+    if (json_get(task, "taskId").type == JSON_STRING)
+        return task_link(LINK_STARTS, task);
+    return (struct link){0};
+}
+
+static struct link request_link(const struct rpc *m)
+{
+    struct json_value id = json_get(m->params, "taskId");
+    struct link l = {.key = hash_of(id),
+                     .brings_input = m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT};
+    if (slice_begins(m->method, "tasks/")) {
+        l.kind = LINK_TASK;
+    } else if (l.brings_input || m->request_state.type == JSON_STRING) {
+        l.kind = LINK_RETRY;
+        l.key = hash_of(m->request_state);
+    } else {
+        l.kind = LINK_FOR_TASK;
+        l.asks = link_method_asks(m->method, &l.asks_person);
+        l.key =
+            hash_of(json_get(json_get(m->meta, "io.modelcontextprotocol/related-task"), "taskId"));
+    }
+    return l.kind == LINK_RETRY || l.key != 0 ? l : (struct link){0};
+}
+
+struct link link_read(const struct rpc *m)
+{
+    if (!link_is_possible(m))
+        return (struct link){0};
+    if (m->kind == RPC_RESULT)
+        return result_link(m);
+    if (m->kind == RPC_REQUEST)
+        return request_link(m);
+    return slice_begins(m->method, "notifications/tasks") ? task_link(LINK_TASK_STATE, m->params)
+                                                          : (struct link){0};
+}

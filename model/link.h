@@ -1,0 +1,38 @@
+/* link.h - what a message says about the operation that it belongs to (model/operations.h).
+ *
+ * Rules     mcp-wire.md 2.2, 3.3: `requestState`, `inputRequests` and `inputResponses` of revision 2026-07-28; tasks of
+ *           2025-11-25 and of the extension of 2026-07-28.
+ * Owns      nothing; a link has no pointers. Values that a server or a user has chosen are hashed.
+ * Blocks    never. Pure. */
+#ifndef MI_MODEL_LINK_H
+#define MI_MODEL_LINK_H
+
+#include "model/values.h"
+#include "wire/rpc.h"
+
+enum link_kind {
+    LINK_NONE,
+    LINK_ASKS,       /* an answer that asks for input: the client sends the request again */
+    LINK_RETRY,      /* a request that brings input, or the state of an earlier answer */
+    LINK_STARTS,     /* an answer that starts a task */
+    LINK_TASK,       /* a request about a task */
+    LINK_TASK_STATE, /* the state of a task, in an answer or a notification */
+    LINK_FOR_TASK,   /* a request that belongs to a task of the other side */
+};
+
+struct link {
+    enum link_kind kind;
+    uint64_t key;      /* hash of the requestState, or of the task's id; 0: it has none */
+    bool brings_input; /* inputResponses */
+    uint32_t asks;     /* requests for input; 1 if this is one */
+    bool asks_person;  /* one of them is an elicitation, or sampling, which a person approves */
+    enum call_status status; /* of a task: CALL_OPEN while it goes on */
+};
+
+/* Whether a request with this method asks the other side for input. *ret_person: a person is asked. */
+bool link_method_asks(struct slice method, bool *ret_person);
+/* Whether link_read() may find something: only types of members that rpc_read() has noted are looked at. */
+bool link_is_possible(const struct rpc *m);
+struct link link_read(const struct rpc *m);
+
+#endif

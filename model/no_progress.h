@@ -1,0 +1,70 @@
+/* no_progress.h - calls that make no progress: the same call gets the same result, or fails, again and again.
+ *
+ * Rules     Calls are equal as canon_call() has them (wire/canon.h), results and errors if they are without `_meta`; above 64 KiB
+ *           if they are written alike, with `_meta`.
+ *           - Answers in a row to equal calls of tools are the same if they are equal; the answer to another call of a tool ends
+ *             the row. Requests of other methods do not.
+ *           - A call fails again if it gets an error, or a result with isError, and an equal call has not succeeded since the last
+ *             one that failed; other calls may come between. The last NO_PROGRESS_FAILING calls that failed are known.
+ *           A call counts that was made after the answer to the equal one before it: the client has seen that. Calls at once count
+ *           as one.
+ *           The answer that makes NO_PROGRESS_TIMES is reported, and each that makes twice as many as the last one that was.
+ * Use       no_progress_look() for each message of a session in order, with its body: as it was received, or as it is recorded.
+ *           Only equal and different matter, so the sanitizer changes little: two secrets that it replaces are equal afterwards.
+ * Owns      nothing. It may be copied, and put back when messages are passed again.
+ * Limits    the last NO_PROGRESS_OPEN calls without an answer are known.
+ * Errors    out of memory: the message is not counted.
+ * Blocks    never. Pure; a hash of each call and each result. */
+#ifndef MI_MODEL_NO_PROGRESS_H
+#define MI_MODEL_NO_PROGRESS_H
+
+#include "base/keyed_hash.h"
+#include "model/values.h"
+
+#define NO_PROGRESS_TIMES 5
+#define NO_PROGRESS_ESCALATED 20 /* a person is told: NO_PROGRESS_TIMES, doubled twice */
+#define NO_PROGRESS_OPEN 128
+#define NO_PROGRESS_FAILING 32
+
+struct no_progress_message {
+    int64_t seq, request_seq;
+    enum row_direction direction;
+    enum row_kind kind;
+    enum row_action action;
+    struct slice method; /* of a request */
+    struct slice body;   /* {NULL, 0}: not available */
+};
+
+struct no_progress {
+    struct hash_key key;
+    struct {
+        int64_t seq;
+        uint64_t call;
+    } open[NO_PROGRESS_OPEN]; /* a ring; seq 0: none */
+    size_t open_next;
+    uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
+    unsigned same;                   /* answers in a row */
+    int64_t same_seq;                /* of the last answer that was counted */
+    struct {
+        uint64_t call;
+        int64_t seq; /* of the last answer that was counted */
+        unsigned times;
+    } failing[NO_PROGRESS_FAILING]; /* a ring; times 0: none */
+    size_t failing_next;
+};
+
+/* What is reported of an answer. */
+struct no_progress_found {
+    unsigned times;  /* 0: nothing */
+    bool failed;     /* it failed each time; else each answer was equal */
+    int64_t request; /* seq of the call */
+    int64_t t_us;    /* for the caller */
+};
+
+/* key: of this session; NULL: one that everybody knows. */
+void no_progress_open(struct no_progress *p, const struct hash_key *key);
+struct no_progress_found no_progress_look(struct no_progress *p, const struct no_progress_message *m);
+/* "the same result 10 times in a row", "failed 5 times" */
+void no_progress_describe(struct buf *b, unsigned times, bool failed);
+
+#endif

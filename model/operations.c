@@ -1,0 +1,260 @@
+#include "model/operations.h"
+
+#include "wire/rpc_id.h"
+
+void operations_clear(struct operations *o)
+{
+    memset(o, 0, sizeof *o);
+}
+
+/* ---- finding one ---------------------------------------------------------------------------- */
+
+static size_t count(const struct operations *o)
+{
+    return o->n < OPERATIONS_MAX ? o->n : OPERATIONS_MAX;
+}
+
+static struct operation *find(struct operations *o, int64_t seq)
+{
+    for (size_t i = 0; seq != 0 && i < count(o); i++)
+        if (o->kept[i].seq == seq)
+            return &o->kept[i];
+    return NULL;
+}
+
+static uint64_t target_of(struct slice method, struct slice target)
+{
+    return rpc_id_hash(method) * 31 + rpc_id_hash(target);
+}
+
+static bool waits_for_client(const struct operation *op)
+{
+    return op->state == OPERATION_ASKED || op->state == OPERATION_ASKED_PERSON;
+}
+
+static bool continues(const struct operation *op, const struct link *l, uint64_t target)
+{
+    if (op->key != (int64_t)l->key || waits_for_client(op) != (l->kind == LINK_RETRY))
+        return false;
+    return l->kind == LINK_RETRY ? op->target == target : l->key != 0;
+}
+
+/* The only one that a request, or the state of a task, may continue. Of tasks with one id, the one that goes on. */
+static struct operation *match(struct operations *o, const struct link *l,
+                               enum row_direction direction, uint64_t target)
+{
+    struct operation *found[2] = {NULL, NULL}; /* that go on, and that have ended */
+    size_t n[2] = {0, 0};
+    for (size_t i = 0; i < count(o); i++) {
+        struct operation *op = &o->kept[i];
+        bool ended = op->state == OPERATION_ENDED;
+        if (op->direction != direction || !continues(op, l, target))
+            continue;
+        found[ended] = op;
+        n[ended]++;
+    }
+    return n[n[0] == 0] == 1 ? found[n[0] == 0] : NULL;
+}
+
+/* ---- its times ------------------------------------------------------------------------------ */
+
+static int64_t between(int64_t from, int64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+/* What has waited since op->since_us does so no longer. */
+static void enter(struct operation *op, enum operation_state state, int64_t t_us)
+{
+    int64_t waited = between(op->since_us, t_us);
+    if (op->state == OPERATION_ASKED_PERSON || op->state == OPERATION_TASK_PERSON)
+        op->person_us += waited;
+    else if (op->state == OPERATION_TASK)
+        op->server_us += waited;
+    op->state = state;
+    op->since_us = t_us;
+}
+
+static bool task_asks(const struct operation *op)
+{
+    return op->state == OPERATION_TASK_ASKED || op->state == OPERATION_TASK_PERSON;
+}
+
+static enum operation_state state_of_task(const struct link *l)
+{
+    return l->asks == 0     ? OPERATION_TASK
+           : l->asks_person ? OPERATION_TASK_PERSON
+                            : OPERATION_TASK_ASKED;
+}
+
+static void change(struct operations *o, struct operation *op)
+{
+    op->is_new = o->changed = true;
+}
+
+static void finish(struct operation *op, enum call_status status, int64_t seq, int64_t t_us)
+{
+    enter(op, OPERATION_ENDED, t_us);
+    op->status = status;
+    op->closing_seq = seq;
+    op->duration_us = between(op->t_us, t_us);
+}
+
+/* With the answer to one of its requests. */
+static void end_with(struct operations *o, struct operation *op, const struct call *c, int64_t t_us)
+{
+    finish(op, c->status, c->closing_seq, t_us);
+    op->has_error_code = c->has_error_code;
+    op->error_code = c->error_code;
+    change(o, op);
+}
+
+static struct operation *add(struct operations *o, const struct call *c)
+{
+    struct operation *op = &o->kept[o->n++ % OPERATIONS_MAX];
+    *op = (struct operation){
+        .seq = c->seq,
+        .t_us = c->t_us,
+        .direction = c->direction,
+        .requests = 1,
+        .status = CALL_OPEN,
+        .duration_us = -1,
+        .since_us = c->t_us,
+    };
+    return op;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+void operations_begin(struct operations *o, struct call *c, const struct link *l)
+{
+    bool for_task = l->kind == LINK_FOR_TASK;
+    if ((l->kind != LINK_RETRY && l->kind != LINK_TASK && !for_task) || c->origin != ROW_PEER ||
+        c->status != CALL_OPEN)
+        return;
+    enum row_direction other = c->direction == ROW_C2S ? ROW_S2C : ROW_C2S;
+    struct operation *op =
+        match(o, l, for_task ? other : c->direction, target_of(c->method, c->target));
+    if (op == NULL)
+        return;
+    c->operation_seq = op->seq;
+    change(o, op);
+    if (for_task) {
+        op->asked += l->asks;
+        if (op->state == OPERATION_TASK)
+            enter(op, state_of_task(l), c->t_us);
+        return;
+    }
+    op->requests++;
+    if (l->kind == LINK_RETRY) {
+        enter(op, OPERATION_RUNS, c->t_us);
+        op->key = 0;
+    } else if (l->brings_input && task_asks(op)) {
+        enter(op, OPERATION_TASK, c->t_us);
+    }
+}
+
+static void take_state(struct operations *o, struct operation *op, const struct link *l,
+                       int64_t seq, int64_t t_us)
+{
+    if (op->state != OPERATION_TASK && !task_asks(op))
+        return;
+    if (l->status != CALL_OPEN) {
+        finish(op, l->status, seq, t_us);
+    } else if (l->asks > 0 && op->state == OPERATION_TASK) {
+        op->asked += l->asks;
+        enter(op, state_of_task(l), t_us);
+    } else {
+        return;
+    }
+    change(o, op);
+}
+
+/* The answer to tasks/result ends the operation, unless its task had ended: then it says only whether the tool has failed. */
+static void take_result(struct operations *o, struct operation *op, const struct call *c,
+                        int64_t t_us)
+{
+    bool answered = c->status == CALL_OK || c->status == CALL_TOOL_ERROR || c->status == CALL_ERROR;
+    if (op->state != OPERATION_ENDED && answered) {
+        end_with(o, op, c, t_us);
+    } else if (op->status == CALL_OK && c->status == CALL_TOOL_ERROR) {
+        op->status = CALL_TOOL_ERROR;
+        change(o, op);
+    }
+}
+
+/* The end of a request about the task of `op`, or of one that belongs to it. */
+static void end_of_task(struct operations *o, struct operation *op, const struct call *c,
+                        const struct link *l, int64_t t_us)
+{
+    bool person;
+    if (c->direction == op->direction && slice_is(c->method, "tasks/result")) {
+        take_result(o, op, c, t_us);
+    } else if (c->direction == op->direction && l->kind == LINK_TASK_STATE) {
+        take_state(o, op, l, c->closing_seq, t_us);
+    } else if (c->direction != op->direction && task_asks(op) &&
+               link_method_asks(c->method, &person)) {
+        enter(op, OPERATION_TASK, t_us);
+        change(o, op);
+    }
+}
+
+/* An answer to the call itself, or to its retry, that is not the last. */
+static void go_on(struct operations *o, struct operation *op, const struct call *c,
+                  const struct link *l, int64_t t_us)
+{
+    if (op == NULL)
+        op = add(o, c);
+    op->key = (int64_t)l->key;
+    op->asked += l->asks;
+    op->server_us += c->duration_us;
+    op->since_us = t_us;
+    if (l->kind == LINK_ASKS) {
+        op->state = l->asks_person ? OPERATION_ASKED_PERSON : OPERATION_ASKED;
+        op->target = target_of(c->method, c->target);
+    } else {
+        op->state = state_of_task(l);
+        if (l->status != CALL_OPEN)
+            finish(op, l->status, c->closing_seq, t_us);
+    }
+    change(o, op);
+}
+
+void operations_end(struct operations *o, const struct call *c, const struct link *l)
+{
+    bool goes_on = l->kind == LINK_ASKS || l->kind == LINK_STARTS;
+    if ((!goes_on && c->operation_seq == 0) || c->origin != ROW_PEER)
+        return;
+    struct operation *op = find(o, c->operation_seq);
+    int64_t t_us = c->t_us + c->duration_us;
+    if (op == NULL && c->operation_seq != 0)
+        return;
+    if (goes_on && c->status == CALL_OK) {
+        go_on(o, op, c, l, t_us);
+    } else if (op == NULL) {
+        return;
+    } else if (slice_begins(c->method, "tasks/") || c->direction != op->direction) {
+        end_of_task(o, op, c, l, t_us);
+    } else {
+        op->server_us += c->duration_us;
+        end_with(o, op, c, t_us);
+    }
+}
+
+void operations_note(struct operations *o, enum row_direction direction, int64_t seq, int64_t t_us,
+                     const struct link *l)
+{
+    if (l->kind != LINK_TASK_STATE)
+        return;
+    struct operation *op = match(o, l, direction == ROW_C2S ? ROW_S2C : ROW_C2S, 0);
+    if (op != NULL)
+        take_state(o, op, l, seq, t_us);
+}
+
+void operations_know(struct operations *o, const struct operation *op, struct slice method,
+                     struct slice target)
+{
+    struct operation *known = &o->kept[o->n++ % OPERATIONS_MAX];
+    *known = *op;
+    known->target = target_of(method, target);
+}

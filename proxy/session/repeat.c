@@ -1,0 +1,155 @@
+#include "proxy/session/repeat.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "proxy/session/answer.h"
+#include "wire/json/text.h"
+
+/* Why the first call is uncertain, by the cause of its error. */
+static const char *cause_words(const char *cause)
+{
+    static const struct {
+        const char *cause, *words;
+    } table[] = {
+        {"timeout", "it was not answered before its deadline"},
+        {"hang", "the server hung on it and was killed"},
+        {"server-exited", "the server exited before it answered"},
+        {"server-killed", "the server was killed before it answered"},
+        {"server-closed", "the server closed its output before it answered"},
+        {"cancelled", "the client cancelled it"},
+    };
+    for (size_t i = 0; i < MI_COUNT(table); i++)
+        if (strcmp(table[i].cause, cause) == 0)
+            return table[i].words;
+    return "it was not answered";
+}
+
+static const char *late_words(enum late_answer a)
+{
+    switch (a) {
+    case LATE_RESULT:
+        return "the server has answered it since, with a result";
+    case LATE_TOOL_ERROR:
+        return "the server has answered it since: the tool reports an error";
+    case LATE_ERROR:
+        return "the server has answered it since, with an error";
+    case LATE_CANCELLED:
+        return "the server has confirmed the cancellation since, which does not say whether it ran";
+    case LATE_UNFINISHED:
+        return "the server has answered it since: the call has begun, and continues";
+    case LATE_NONE:
+        break;
+    }
+    return "no answer to it has arrived since";
+}
+
+/* "this call equals request 12 (tools/call send) of 14.0s ago, which may have run: …; …" */
+static void repeat_explain(const struct message *x, const struct repeat *r, struct buf *b)
+{
+    buf_printf(b, "this call (");
+    message_name(b, x->m.method, rpc_target(&x->m));
+    buf_printf(b, ") equals request %llu of %s ago, at %s, which may have run: %s; %s",
+               (unsigned long long)r->first_seq, units_took(r->age_ms * 1000).s,
+               clock_utc(r->first_at_us).s, cause_words(r->cause), late_words(r->late));
+}
+
+static void repeat_event(struct traffic *t, const struct message *x, uint64_t seq)
+{
+    const struct repeat *r = &x->again;
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    json_out_object(&j, NULL);
+    json_out_uint(&j, "seq", seq);
+    json_out_quoted(&j, "tool", rpc_target(&x->m));
+    json_out_str(&j, "decision", repeat_decision_name(r->decision));
+    json_out_uint(&j, "first", r->first_seq);
+    json_out_int(&j, "age_ms", r->age_ms);
+    json_out_str(&j, "cause", r->cause);
+    json_out_str(&j, "late_answer", late_answer_name(r->late));
+    json_out_end(&j);
+    journal_event(t->journal, "repeat", b.failed ? NULL : buf_str(&b));
+    buf_close(&b);
+    b = (struct buf){0};
+    message_name(&b, x->m.method, rpc_target(&x->m));
+    log_warn("a call equals one that may have run: server=%s request=\"%s\" seq=%llu first=%llu "
+             "decision=%s",
+             t->server, buf_str(&b), (unsigned long long)seq, (unsigned long long)r->first_seq,
+             repeat_decision_name(r->decision));
+    buf_close(&b);
+}
+
+static void repeat_refuse(struct traffic *t, struct message *x)
+{
+    struct buf why = {0};
+    const struct repeat *r = &x->again;
+    buf_printf(&why,
+               "Not sent: the same call was sent %s ago (message %llu) and may have run: %s; %s. "
+               "Check whether it took effect. To run it again, send the same call once more.",
+               units_took(r->age_ms * 1000).s, (unsigned long long)r->first_seq,
+               cause_words(r->cause), late_words(r->late));
+    uint64_t seq =
+        answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why), &x->again);
+    repeat_event(t, x, seq);
+    buf_close(&why);
+}
+
+static void repeat_answer(struct traffic *t, struct message *x, const struct uncertain *first)
+{
+    uint64_t seq = answer_with_late(t, x, (struct slice){first->text, first->text_n}, &x->again);
+    repeat_event(t, x, seq);
+    repeats_settled(&t->repeats, x->again.key);
+}
+
+static bool is_tool_call(const struct traffic *t, const struct message *x,
+                         const struct protocol_asked *asked)
+{
+    return asked->method != NULL && strcmp(asked->method->name, "tools/call") == 0 &&
+           x->m.name.type == JSON_STRING && t->repeats.window_us > 0 &&
+           !handshake_tool_is_harmless(&t->handshake, json_string_raw(x->m.name));
+}
+
+bool repeat_check_request(struct traffic *t, struct message *x, const struct protocol_asked *asked)
+{
+    struct uncertain *first;
+    struct repeat *r = &x->again;
+    if (t->repeats.n == 0 && x->text.n <= PENDING_WHOLE_MAX)
+        return true;
+    if (!is_tool_call(t, x, asked))
+        return true;
+    int64_t now_us = journal_now_us(t->journal);
+    r->key = repeats_key(&t->repeats, &x->m);
+    r->decision =
+        repeats_decide(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
+                       x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us, &first);
+    if (r->decision == REPEAT_NONE)
+        return true;
+    r->first_seq = first->seq;
+    r->age_ms = (now_us - first->called_us) / 1000;
+    r->first_at_us = clock_wall_us() - (now_us - first->called_us);
+    r->cause = first->cause;
+    r->late = first->late;
+    x->m.findings |= FINDING(FIND_REPEAT_OF_UNCERTAIN);
+    if (r->decision == REPEAT_REFUSED)
+        repeat_refuse(t, x);
+    else if (r->decision == REPEAT_ANSWERED)
+        repeat_answer(t, x, first);
+    return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;
+}
+
+void repeat_forwarded(struct traffic *t, const struct message *x, struct pending *p)
+{
+    const struct repeat *r = &x->again;
+    struct buf happened = {0};
+    p->call_key = r->key;
+    p->repeats = r->decision != REPEAT_NONE;
+    if (!p->repeats)
+        return;
+    repeat_event(t, x, p->request_seq);
+    if (t->on_repeat == NULL || strcmp(r->cause, "cancelled") == 0)
+        return; /* a user who cancels may well ask again */
+    repeat_explain(x, r, &happened);
+    t->on_repeat(t->owner, p, happened.failed ? "A call may have run twice." : buf_str(&happened));
+    buf_close(&happened);
+}

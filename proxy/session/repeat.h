@@ -1,0 +1,16 @@
+/* repeat.h - calls that are equal to one which may have run (repeats.h): forwarded, answered or refused, as --on-repeat says.
+ *
+ * Rules     they get the finding `repeat-of-uncertain`, and an event `repeat` says what has become of them. A member of a batch,
+ *           and any call with --validate none, is forwarded.
+ * Changes   repeats. */
+#ifndef MI_PROXY_SESSION_REPEAT_H
+#define MI_PROXY_SESSION_REPEAT_H
+
+#include "proxy/session/message.h"
+
+/* False: the client has got an answer or an error, and the request must not be forwarded. */
+bool repeat_check_request(struct traffic *t, struct message *x, const struct protocol_asked *asked);
+/* The request is recorded, and will be forwarded: p. */
+void repeat_forwarded(struct traffic *t, const struct message *x, struct pending *p);
+
+#endif

@@ -1,0 +1,249 @@
+#include "proxy/session/tool_gate.h"
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "proxy/session/answer.h"
+#include "proxy/session/answer_repair.h"
+#include "proxy/session/tool_ask.h"
+#include "proxy/session/tool_report.h"
+#include "wire/json/text.h"
+#include "wire/mcp/tool_call.h"
+
+#define NAMES_RECORDED ((size_t)128 << 10) /* bytes of names in an event; further names are only counted */
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void refuse_call(struct traffic *t, struct message *x, enum tool_verdict v, const char *why)
+{
+    bool ambiguous = v == TOOL_CALL_AMBIGUOUS;
+    x->m.findings |= FINDING(ambiguous ? FIND_AMBIGUOUS_CALL : FIND_TOOL_HIDDEN);
+    log_warn("rejected: server=%s %s", t->server, why);
+    if (x->m.kind == RPC_REQUEST) {
+        answer_reject(t, x, RPC_INVALID_PARAMS, why, tool_call_cause(v));
+        return;
+    }
+    message_record(t, x, row_kind_of(x->m.kind), ROW_REFUSED);
+    if (x->m.kind != RPC_NOTIFICATION)
+        answer_malformed_to_server(t, x);
+}
+
+bool tool_gate_admits(struct traffic *t, struct message *x)
+{
+    struct tool_gate *g = &t->gate;
+    struct buf name = {0}, why = {0};
+    const char *fault;
+    enum tool_verdict v = tool_call_verdict(g->rule, &g->hints, &x->m, &name, &fault);
+    if (v != TOOL_CALL_KEPT) {
+        tool_call_explain(g->rule, v, fault, buf_slice(&name), buf_str(&g->failure), &why);
+        refuse_call(t, x, v, why.failed ? "unknown tool" : buf_str(&why));
+    }
+    buf_close(&name);
+    buf_close(&why);
+    return v == TOOL_CALL_KEPT;
+}
+
+static enum tool_verdict verdict_on(const struct tool_gate *g, const struct rpc *m)
+{
+    struct buf name = {0};
+    const char *fault;
+    enum tool_verdict v = tool_call_verdict(g->rule, &g->hints, m, &name, &fault);
+    buf_close(&name);
+    return v;
+}
+
+/* *ret_modern: the call is one of 2026-07-28. */
+static bool has_unlisted_call(const struct tool_gate *g, const struct rpc *m, bool *ret_modern)
+{
+    struct slice key;
+    struct json_value v;
+    struct rpc one;
+    *ret_modern = rpc_is_modern(m);
+    if (m->kind != RPC_BATCH)
+        return verdict_on(g, m) == TOOL_CALL_UNLISTED;
+    struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, m->text});
+    while (json_walk_next(&w, &key, &v))
+        if (rpc_read(v.text, &one) == 0 && one.kind != RPC_BATCH &&
+            verdict_on(g, &one) == TOOL_CALL_UNLISTED)
+            return true;
+    return false;
+}
+
+bool tool_gate_must_wait(struct traffic *t, const struct message *x)
+{
+    struct tool_gate *g = &t->gate;
+    bool modern;
+    if (g->releasing || !g->rule->read_only || t->out[ROW_C2S].broken)
+        return false;
+    if (!g->asking && journal_now_us(t->journal) >= g->retry_us &&
+        has_unlisted_call(g, &x->m, &modern))
+        tool_ask_begin(t, modern);
+    if (!g->asking)
+        return false;
+    if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
+        return tool_ask_waits(t, x->m.request_id);
+    return x->m.kind == RPC_BATCH || rpc_method_is(&x->m, "tools/call");
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+struct listing {
+    struct tool_gate *g;
+    struct json_out j; /* names of hidden tools */
+    size_t bytes;
+    bool belongs; /* to the list of g->hints */
+};
+
+static void on_named(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
+{
+    struct listing *l = ctx;
+    if (l->belongs && l->g->rule->read_only)
+        tool_hints_add(&l->g->hints, name, read_only);
+    if (fate == TOOL_KEPT || l->bytes + name.n > NAMES_RECORDED)
+        return;
+    l->bytes += name.n;
+    json_out_text(&l->j, NULL, name);
+}
+
+/* Notes the tools of a page, and adds what is cut out of it. seq: of its message. 0 or MI_ENOMEM. */
+static int take_list(struct traffic *t, const struct rpc *m, uint64_t cursor, uint64_t seq,
+                     struct changes *c)
+{
+    struct tool_gate *g = &t->gate;
+    struct buf detail = {0};
+    struct tool_cut cut;
+    uint64_t next = tool_rule_next_page(m->next_cursor);
+    struct listing l = {.g = g, .j = json_out_to(&detail)};
+    l.belongs = tool_hints_page(&g->hints, cursor, next);
+    json_out_object(&l.j, NULL);
+    json_out_uint(&l.j, "seq", seq);
+    json_out_text(&l.j, "rule", buf_slice(&g->rule->text));
+    json_out_array(&l.j, "hidden");
+    int st = tool_rule_cut(g->rule, m->result, c, &cut, on_named, &l);
+    json_out_end(&l.j);
+    json_out_uint(&l.j, "hidden_n", cut.hidden);
+    json_out_uint(&l.j, "listed_n", cut.listed);
+    json_out_end(&l.j);
+    if (st == 0 && cut.hidden > 0)
+        journal_event(t->journal, "tools-hidden", detail.failed ? NULL : buf_str(&detail));
+    buf_close(&detail);
+    if (cursor == 0)
+        g->cut = (struct tool_cut){0};
+    g->cut.listed += l.belongs ? cut.listed : 0;
+    g->cut.hidden += l.belongs ? cut.hidden : 0;
+    if (st == 0 && l.belongs && next == 0)
+        tool_report_list(t, &g->cut);
+    return st;
+}
+
+/* Does it answer a tools/list? Of two pending requests with one id, the older one is found: it may be another one. */
+static bool lists_tools(const struct traffic *t, const struct pending *p)
+{
+    if (json_key_is(p->method, "tools/list"))
+        return true;
+    for (const struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next)
+        if (json_key_is(q->method, "tools/list") && slice_eq(q->id, p->id))
+            return true;
+    return false;
+}
+
+static bool close_connection(struct traffic *t, enum row_direction dir)
+{
+    log_error("out of memory, closing the connection: server=%s", t->server);
+    outbox_break(&t->out[dir]);
+    return false;
+}
+
+/* The text of x without what is cut; x gets a copy of its own. */
+static int write_cut(struct message *x, const struct changes *c)
+{
+    size_t n = changes_size(c, x->text);
+    struct chunk *copy = chunk_new(n + 1);
+    if (copy == NULL)
+        return MI_ENOMEM;
+    changes_write(c, x->text, copy->data);
+    return message_replace(x, copy, n);
+}
+
+bool tool_gate_takes(struct traffic *t, struct message *x, struct pending *p)
+{
+    const char *fault = lists_tools(t, p) ? tool_rule_list_fault(&x->m) : NULL;
+    struct buf why = {0};
+    if (fault == NULL)
+        return true;
+    x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
+    buf_printf(&why, "the server's list of tools is invalid: %s", fault);
+    answer_reject_answer(t, x, p, why.failed ? fault : buf_str(&why), "malformed-answer");
+    buf_close(&why);
+    return false;
+}
+
+bool tool_gate_answer(struct traffic *t, struct message *x, const struct pending *p, uint64_t seq)
+{
+    struct changes c = {0};
+    if (x->m.kind != RPC_RESULT || !lists_tools(t, p))
+        return true;
+    int st = take_list(t, &x->m, p->asked.cursor, seq, &c);
+    if (st == 0 && c.n > 0 && x->batch_seq == 0)
+        st = write_cut(x, &c);
+    changes_close(&c);
+    return st == 0 || close_connection(t, ROW_S2C);
+}
+
+void tool_gate_notification(struct traffic *t, const struct message *x)
+{
+    struct tool_gate *g = &t->gate;
+    if (x->dir != ROW_S2C || !rpc_method_is(&x->m, "notifications/tools/list_changed"))
+        return;
+    tool_hints_forget(&g->hints);
+    g->changed = true;
+    g->retry_us = 0;
+}
+
+/* ---- batches -------------------------------------------------------------------------------- */
+
+/* Does a member of a batch of the server answer a tools/list? */
+static bool member_lists_tools(struct traffic *t, const struct rpc *m)
+{
+    bool type_changed;
+    if (m->kind != RPC_RESULT && m->kind != RPC_ERROR)
+        return false;
+    const struct pending *p = answer_request(t, ROW_S2C, m, &type_changed);
+    return p != NULL && lists_tools(t, p);
+}
+
+/* A refused member goes with the comma in front of it; before the first one that stays, with the comma behind it. */
+bool tool_gate_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
+{
+    struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
+    struct slice key, nothing = {"", 0};
+    struct json_value v;
+    struct changes c = {0};
+    const char *refused = NULL, *before = NULL; /* the first refused one, the end of the last one */
+    struct rpc m;
+    int st = 0;
+    *ret_kept = 0;
+    while (st == 0 && json_walk_next(&w, &key, &v)) {
+        const char *end = v.text.p + v.text.n;
+        struct tool_cut cut;
+        bool json = rpc_read(v.text, &m) == 0;
+        bool list = batch->dir == ROW_S2C && json && member_lists_tools(t, &m);
+        if (list ? tool_rule_list_fault(&m) != NULL
+                 : batch->dir == ROW_C2S && json && verdict_on(&t->gate, &m) != TOOL_CALL_KEPT) {
+            if (*ret_kept > 0)
+                st = changes_add(&c, (struct slice){before, (size_t)(end - before)}, nothing);
+            else if (refused == NULL)
+                refused = v.text.p;
+        } else {
+            if ((*ret_kept)++ == 0 && refused != NULL)
+                st = changes_add(&c, (struct slice){refused, (size_t)(v.text.p - refused)}, nothing);
+            if (st == 0 && list)
+                st = tool_rule_cut(t->gate.rule, m.result, &c, &cut, NULL, NULL);
+        }
+        before = end;
+    }
+    if (st == 0 && c.n > 0 && *ret_kept > 0)
+        st = write_cut(batch, &c);
+    changes_close(&c);
+    return st == 0 || close_connection(t, batch->dir);
+}

@@ -1,0 +1,37 @@
+/* tool_gate.h - the rule of --tools, --hide-tools and --read-only in a session (wire/mcp/tool_rule.h): hidden tools are
+ * cut out of lists, and calls of them are refused.
+ *
+ * Record    has what the server sent, and an event `tools-hidden` with the names. A refused call is recorded as refused.
+ * Hints     of tools, for --read-only, are those of the newest list, which is asked for if it is needed (tool_ask.h).
+ * Changes   gate, apart from what tool_ask.h changes. The rule is borrowed.
+ * Blocks    never. */
+#ifndef MI_PROXY_SESSION_TOOL_GATE_H
+#define MI_PROXY_SESSION_TOOL_GATE_H
+
+#include "proxy/session/message.h"
+
+/* ---- messages of the client ---- */
+
+/* Whether the message must wait for the list of the server, for which the gate then asks. */
+bool tool_gate_must_wait(struct traffic *t, const struct message *x);
+/* False: it is not forwarded; it is recorded, and the client has its answer. */
+MI_MUST bool tool_gate_admits(struct traffic *t, struct message *x);
+
+/* ---- messages of the server ---- */
+
+/* Is the answer to p, if p asks for tools, a list from which hidden tools can be cut? False: it is recorded as refused, and the
+ * client has an error. */
+MI_MUST bool tool_gate_takes(struct traffic *t, struct message *x, struct pending *p);
+/* The recorded answer to p: hidden tools are cut out of x, unless it is a member of a batch. false: out of memory, the connection is
+ * closed. */
+MI_MUST bool tool_gate_answer(struct traffic *t, struct message *x, const struct pending *p,
+                              uint64_t seq);
+void tool_gate_notification(struct traffic *t, const struct message *x);
+
+/* ---- batches ---- */
+
+/* Cuts what a member would lose: refused calls of the client, refused lists and hidden tools of the server. The batch is recorded.
+ * *ret_kept: members that are left; if that is 0 the text is unchanged. false: out of memory, the connection is closed. */
+MI_MUST bool tool_gate_batch(struct traffic *t, struct message *batch, size_t *ret_kept);
+
+#endif

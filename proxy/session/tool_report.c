@@ -1,0 +1,60 @@
+#include "proxy/session/tool_report.h"
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "wire/mcp/tool_call.h"
+
+/* Appends the names that no tool has, quoted. Returns whether no name or glob of the rule has matched. */
+static bool add_unmatched(const struct tool_gate *g, struct buf *b, struct json_out *j)
+{
+    struct slice pattern;
+    size_t n = 0;
+    for (size_t at = 0; tool_rule_unmatched(g->rule, &at, &pattern); n++) {
+        json_out_text(j, NULL, pattern);
+        if (n < 8) {
+            buf_adds(b, n > 0 ? ", " : "");
+            text_visible(b, text_head(pattern, 100));
+        } else if (n == 8) {
+            buf_adds(b, ", …");
+        }
+    }
+    return n > 0 && n == g->rule->n;
+}
+
+/* The first complete list shows whether the rule is what its author meant. */
+void tool_report_list(struct traffic *t, const struct tool_cut *cut)
+{
+    struct tool_gate *g = &t->gate;
+    struct buf detail = {0}, names = {0}, why = {0};
+    if (g->judged)
+        return;
+    g->judged = g->rule->judged = true;
+    struct json_out j = json_out_to(&detail);
+    json_out_object(&j, NULL);
+    json_out_text(&j, "rule", buf_slice(&g->rule->text));
+    json_out_uint(&j, "listed", cut->listed);
+    json_out_uint(&j, "hidden", cut->hidden);
+    json_out_array(&j, "unmatched");
+    bool none = add_unmatched(g, &names, &j) && cut->listed > 0;
+    bool all = cut->listed > 0 && cut->hidden == cut->listed;
+    json_out_end(&j);
+    json_out_end(&j);
+    if (all)
+        buf_printf(&why, "the rule hides all %zu tools of the server", cut->listed);
+    else if (none)
+        buf_printf(&why, "the rule matches none of the %zu tools of the server", cut->listed);
+    else if (names.n > 0 && cut->listed > 0)
+        buf_printf(&why, "the server has no such tool: %s", buf_str(&names));
+    if (why.n > 0) {
+        buf_adds(&why, "; rule: ");
+        tool_call_add_rule(g->rule, &why);
+        log_warn("%s: server=%s", buf_str(&why), t->server);
+        journal_event(t->journal, "tools-rule", detail.failed ? NULL : buf_str(&detail));
+    }
+    if ((all || none) && t->on_rule != NULL && !why.failed)
+        t->on_rule(t->owner, buf_str(&why));
+    buf_close(&detail);
+    buf_close(&names);
+    buf_close(&why);
+}

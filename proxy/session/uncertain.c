@@ -1,0 +1,77 @@
+#include "proxy/session/uncertain.h"
+
+#include "base/log.h"
+#include "wire/json/text.h"
+
+/* A request over PENDING_WHOLE_MAX is not kept: repeat.c computes its key when it arrives. */
+static uint64_t uncertain_key(const struct traffic *t, const struct pending *p)
+{
+    struct rpc request;
+    if (p->call_key != 0 || p->text.p == NULL || rpc_read(p->text, &request) < 0)
+        return p->call_key;
+    return repeats_key(&t->repeats, &request);
+}
+
+/* Says it once: a session with so many has another problem. */
+static void report_full(struct traffic *t)
+{
+    if (t->repeats.dropped > 1)
+        return;
+    journal_event(t->journal, "repeats-full", NULL);
+    log_warn("more than %d calls may have run without an answer: repeats of the oldest ones are not "
+             "noticed: server=%s",
+             REPEATS_MAX, t->server);
+}
+
+void uncertain_note(struct traffic *t, const struct pending *p, const char *cause)
+{
+    if (!json_key_is(p->method, "tools/call") || p->target.p == NULL || t->repeats.window_us == 0 ||
+        p->written_at == PENDING_NOT_STAGED || handshake_is_harmless(&t->handshake, p))
+        return;
+    struct uncertain u = {
+        .key = uncertain_key(t, p),
+        .seq = p->request_seq,
+        .called_us = p->t_us,
+        .at_us = journal_now_us(t->journal),
+        .cause = cause,
+        .written_at = p->written_at,
+        .task = p->asks_for_task,
+    };
+    if (u.key == 0 && p->text.p == NULL) {
+        log_warn("too long to be kept, and its tool was marked harmless when it was sent: a repeat of a "
+                 "call that may have run would not be noticed: server=%s seq=%llu",
+                 t->server, (unsigned long long)p->request_seq);
+        return;
+    }
+    enum repeats_added added = repeats_add(&t->repeats, &u);
+    if (added == REPEATS_NOT)
+        log_warn("out of memory: a repeat of a call that may have run would not be noticed: "
+                 "server=%s seq=%llu",
+                 t->server, (unsigned long long)p->request_seq);
+    else if (added == REPEATS_IN_PLACE)
+        report_full(t);
+}
+
+void uncertain_late(struct traffic *t, const struct pending *p, const struct rpc *m,
+                    late_sound_fn sound, struct message *x)
+{
+    struct slice text;
+    if (t->repeats.n == 0 || !json_key_is(p->method, "tools/call"))
+        return;
+    enum late_answer a = late_answer_of(m, &text);
+    bool whole = a != LATE_CANCELLED && a != LATE_UNFINISHED;
+    if (t->repeats.mode == ON_REPEAT_ANSWER && whole && !sound(t, x, p))
+        text = (struct slice){0};
+    (void)repeats_late(&t->repeats, p->request_seq, a, text, journal_now_us(t->journal));
+}
+
+/* An error, or a question, does not say what has become of the first call. */
+void uncertain_answered(struct traffic *t, const struct pending *p, const struct rpc *m)
+{
+    struct slice text;
+    if (!p->repeats || t->repeats.n == 0)
+        return;
+    enum late_answer a = late_answer_of(m, &text);
+    if (a == LATE_RESULT || a == LATE_TOOL_ERROR)
+        repeats_settled(&t->repeats, p->call_key);
+}

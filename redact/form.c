@@ -1,0 +1,500 @@
+#include "redact/form.h"
+#include "redact/place.h"
+#include "redact/walk.h"
+#include "wire/json/text.h"
+#include <stdio.h>
+#define PROSE_MAX 2048 /* bytes of a title or description that are read */
+#define WORDS 3        /* of the longest name of a secret in prose */
+#define WORD_MAX 15    /* letters of a word that is looked up in a list */
+
+/* ---- does a text ask for a secret? -------------------------------------------------------------- */
+/* A word of prose, and what is between it and the word before. */
+struct word {
+    struct slice text;
+    bool joined; /* only blanks are between */
+};
+
+static bool is_letter(char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static bool in_word(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '\'' ||
+           (unsigned char)c >= 0x80;
+}
+
+static bool next_word(struct slice *rest, struct word *ret)
+{
+    size_t i = 0;
+    ret->joined = true;
+    for (; i < rest->n && !in_word(rest->p[i]); i++)
+        ret->joined = ret->joined && (rest->p[i] == ' ' || rest->p[i] == '\n');
+    size_t from = i;
+    while (i < rest->n && in_word(rest->p[i]))
+        i++;
+    ret->text = (struct slice){rest->p + from, i - from};
+    *rest = (struct slice){rest->p + i, rest->n - i};
+    return ret->text.n > 0;
+}
+
+static bool is_one_of(struct slice word, const char *const *words)
+{
+    char low[WORD_MAX];
+    if (word.n > sizeof low)
+        return false;
+    for (size_t i = 0; i < word.n; i++)
+        low[i] = (char)(word.p[i] >= 'A' && word.p[i] <= 'Z' ? word.p[i] | 0x20 : word.p[i]);
+    return place_is_one_of((struct slice){low, word.n}, words);
+}
+
+/* What may follow the name of a secret that is asked for. Not another noun: "token count", "password policy". */
+static bool may_follow(struct slice word)
+{
+    static const char *const words[] = {
+        "for",  "of",    "to",   "from",   "here",  "in",     "on",    "used",   "required",
+        "that", "which", "with", "is",     "and",   "or",     "again", "if",     "at",
+        "as",   "you",   "your", "we",     "below", "so",     "will",  "please", "value",
+        "was",  "by",    "must", "should", "can",   "needed", "has",   NULL};
+    return is_one_of(word, words);
+}
+
+/* What stands before one that is only spoken of: "the name of the secret", "how many tokens", "not your password". */
+static bool only_spoken_of(struct slice word)
+{
+    static const char *const words[] = {
+        "of",    "about",     "without",  "no",   "not",   "never",   "don't",    "name",
+        "path",  "link",      "url",      "many", "named", "count",   "label",    "reason",
+        "whose", "reference", "location", "file", "when",  "purpose", "nickname", NULL};
+    return is_one_of(word, words);
+}
+
+/* Is this one (the last) of these words only spoken of? "name and password" are two things, and "the last digits of" or "the value
+ * of" a secret are secrets, too. */
+static bool is_only_spoken_of(const struct word *words, size_t n)
+{
+    static const char *const both[] = {"and", "or", NULL};
+    static const char *const parts[] = {"digits", "characters", "value", NULL};
+    static const char *const of[] = {"of", NULL};
+    for (size_t i = n - 1; i > 0 && words[i].joined; i--) {
+        struct slice word = words[i - 1].text;
+        if (is_one_of(word, both))
+            return false;
+        if (i > 1 && words[i - 1].joined && is_one_of(word, of) &&
+            is_one_of(words[i - 2].text, parts))
+            return false;
+        if (only_spoken_of(word))
+            return true;
+    }
+    return false;
+}
+
+static bool all_capitals(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] >= 'a' && s.p[i] <= 'z')
+            return false;
+    return true;
+}
+
+/* Does the last word, with those before it, name a secret? Words such as `pass`, `cookie` and `authorization` mean much else in
+ * prose. */
+static bool names_secret(const struct keys *k, const struct word *words, size_t n)
+{
+    struct slice last = words[n - 1].text;
+    size_t first = n - 1;
+    while (first > 0 && n - first < WORDS && words[first].joined)
+        first--;
+    struct slice name = {words[first].text.p, (size_t)(last.p + last.n - words[first].text.p)};
+    const struct key_rule *rule = key_find_asked(k, name);
+    if (rule == NULL)
+        rule = key_find_exact(k, last);
+    return rule != NULL && (rule->flags & (KEY_NO_NUMBER | KEY_NO_WORD)) == 0 &&
+           strcmp(rule->rule, "authorization") != 0 &&
+           (!(rule->flags & KEY_CAPITALS) || all_capitals(last));
+}
+
+/* Words are read until one names a secret, and what is around it says that it is asked for. */
+static bool prose_asks(const struct keys *k, struct slice text)
+{
+    struct word words[WORDS + 2];
+    size_t n = 0;
+    struct slice rest = text;
+    while (true) {
+        if (n == MI_COUNT(words)) {
+            memmove(words, words + 1, (n - 1) * sizeof *words);
+            n--;
+        }
+        if (!next_word(&rest, &words[n]))
+            return false;
+        n++;
+        if (!names_secret(k, words, n))
+            continue;
+        struct slice behind = rest;
+        struct word next;
+        bool spoken_of = next_word(&behind, &next) && next.joined && !may_follow(next.text);
+        if (!spoken_of && !is_only_spoken_of(words, n))
+            return true;
+    }
+}
+
+/* The next member with this name: of several, a reader may take any. */
+static bool next_named(struct json_walk *w, const char *name, struct json_value *ret)
+{
+    struct slice key;
+    struct json_value one;
+    while (w->object && json_walk_next(w, &key, &one))
+        if (json_key_is(key, name)) {
+            *ret = one;
+            return true;
+        }
+    return false;
+}
+
+/* ---- does a field ask for one? ------------------------------------------------------------------ */
+static bool is_type(struct json_value type, const char *name)
+{
+    struct slice key;
+    struct json_value one;
+    if (type.type == JSON_STRING)
+        return json_key_is(json_string_raw(type), name);
+    for (struct json_walk w = json_walk_begin(type);
+         type.type == JSON_ARRAY && json_walk_next(&w, &key, &one);)
+        if (json_key_is(json_string_raw(one), name))
+            return true;
+    return false;
+}
+
+static bool has_any(struct json_value schema, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (json_get(schema, *names).type != JSON_NONE)
+            return true;
+    return false;
+}
+
+/* Is one of these schemas text, without choices? An optional text is `anyOf` text and null. */
+static bool one_is_text(struct json_value schemas)
+{
+    static const char *const choices[] = {"enum", "const", NULL};
+    struct slice key;
+    struct json_value one;
+    for (struct json_walk w = json_walk_begin(schemas); json_walk_next(&w, &key, &one);)
+        if (is_type(json_get(one, "type"), "string") && !has_any(one, choices))
+            return true;
+    return false;
+}
+
+/* Text or a number that a person types: not a box to tick, nor one of several choices. */
+static bool is_typed(struct json_value schema, bool *ret_number)
+{
+    static const char *const choices[] = {"enum", "oneOf", "anyOf", "const", NULL};
+    struct json_value type = json_get(schema, "type");
+    *ret_number = is_type(type, "number") || is_type(type, "integer");
+    if (schema.type != JSON_OBJECT ||
+        (type.type != JSON_NONE && !*ret_number && !is_type(type, "string")))
+        return false;
+    return !has_any(schema, choices) || one_is_text(json_get(schema, "anyOf")) ||
+           one_is_text(json_get(schema, "oneOf"));
+}
+
+static bool text_asks(const struct keys *k, struct json_value v)
+{
+    struct buf text = {0};
+    if (v.type != JSON_STRING)
+        return false;
+    json_unescape(&text, json_string_head(v.text.p, 6 * PROSE_MAX)); /* \uXXXX */
+    bool asks = text.failed ||                                       /* better too careful */
+                prose_asks(k, (struct slice){buf_slice(&text).p, size_min(text.n, PROSE_MAX)});
+    buf_close(&text);
+    return asks;
+}
+
+static bool field_asks(const struct keys *k, struct slice name, struct json_value schema)
+{
+    static const char *const prose[] = {"title", "description"};
+    struct json_value v;
+    bool number;
+    if (!is_typed(schema, &number))
+        return false;
+    if (json_key_is(json_string_raw(json_get(schema, "format")), "password"))
+        return true;
+    const struct key_rule *rule = key_find_asked(k, name);
+    if (rule != NULL)
+        return !number || !(rule->flags & KEY_NO_NUMBER);
+    for (size_t i = 0; i < MI_COUNT(prose); i++)
+        for (struct json_walk w = json_walk_begin(schema); next_named(&w, prose[i], &v);)
+            if (text_asks(k, v))
+                return true;
+    return false;
+}
+
+/* ---- what was asked ----------------------------------------------------------------------------- */
+static uint64_t hash_of(uint64_t seed, struct slice raw)
+{
+    struct buf plain = {0};
+    uint64_t h = 0xcbf29ce484222325 ^ seed;
+    if (raw.n > 0 && memchr(raw.p, '\\', raw.n) != NULL)
+        json_unescape(&plain, raw);
+    struct slice s = plain.n > 0 ? buf_slice(&plain) : raw;
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 0x100000001b3;
+    buf_close(&plain);
+    return h != 0 ? h : 1;
+}
+
+enum { OF_ID = 1, OF_KEY, OF_FIELD, OF_TASK };
+
+/* "7", 7 and 7.0 are the same: an answer with one of them belongs to the request. */
+static uint64_t hash_of_id(struct json_value id)
+{
+    int64_t n;
+    char text[24];
+    if (json_int(id, &n)) {
+        snprintf(text, sizeof text, "%lld", (long long)n);
+        return hash_of(OF_ID, slice_of(text));
+    }
+    return hash_of(OF_ID, id.type == JSON_STRING ? json_string_raw(id) : id.text);
+}
+
+static const struct asked_form *find(const struct forms *f, uint64_t owner)
+{
+    for (size_t i = 0; i < FORMS_MAX; i++)
+        if (f->form[i].owner == owner)
+            return &f->form[i];
+    return NULL;
+}
+
+static bool has_field(const struct asked_form *form, uint64_t field)
+{
+    for (unsigned i = 0; i < form->n; i++)
+        if (form->field[i] == field)
+            return true;
+    return form->all;
+}
+
+static void add_field(struct asked_form *form, uint64_t field)
+{
+    if (has_field(form, field))
+        return;
+    if (form->n == FORM_FIELDS)
+        form->all = true;
+    else
+        form->field[form->n++] = field;
+}
+
+/* Is there one field, whose name says nothing? Then the message of the form says what is asked for. */
+static bool is_only_value(struct json_value fields, struct slice *ret_key)
+{
+    static const char *const names[] = {"value", "input", "answer", "response",
+                                        "text",  "reply", NULL};
+    struct slice key;
+    struct json_value one, more;
+    bool number;
+    struct json_walk w = json_walk_begin(fields);
+    if (!w.object || !json_walk_next(&w, ret_key, &one) || json_walk_next(&w, &key, &more))
+        return false;
+    return is_one_of(*ret_key, names) && is_typed(one, &number);
+}
+
+/* budget: bytes that may still be read of this message. */
+static bool note(struct forms *f, const struct redact *r, uint64_t owner, struct json_value params,
+                 size_t *budget)
+{
+    struct slice key;
+    struct json_value one;
+    struct buf name = {0};
+    bool asks = false;
+    const struct asked_form *known = find(f, owner);
+    struct asked_form *form =
+        known != NULL ? &f->form[known - f->form] : &f->form[f->next++ % FORMS_MAX];
+    if (known == NULL)
+        *form = (struct asked_form){.owner = owner};
+    if (params.text.n > *budget) {
+        form->all = true;
+        return false;
+    }
+    *budget -= params.text.n;
+    struct json_value fields = {0}, schema = json_get(params, "requestedSchema");
+    for (struct json_walk of = json_walk_begin(schema); next_named(&of, "properties", &fields);)
+        for (struct json_walk w = json_walk_begin(fields);
+             w.object && json_walk_next(&w, &key, &one);) {
+            buf_clear(&name);
+            json_unescape(&name, key);
+            if (field_asks(&r->keys, name.failed ? key : buf_slice(&name), one)) {
+                add_field(form, hash_of(OF_FIELD, key));
+                asks = true;
+            }
+        }
+    if (!asks && is_only_value(fields, &key) && text_asks(&r->keys, json_get(params, "message"))) {
+        add_field(form, hash_of(OF_FIELD, key));
+        asks = true;
+    }
+    buf_close(&name);
+    return asks;
+}
+
+/* The inputRequests of a result, a task or a notification; anything else is ignored. */
+static bool note_inputs(struct forms *f, const struct redact *r, struct json_value requests)
+{
+    struct slice key;
+    struct json_value one;
+    bool asks = false;
+    size_t budget = FORM_BYTES;
+    for (struct json_walk w = json_walk_begin(requests);
+         w.object && json_walk_next(&w, &key, &one);)
+        if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
+            asks |= note(f, r, hash_of(OF_KEY, key), json_get(one, "params"), &budget);
+    return asks;
+}
+
+/* The client answers the request with this id with a task. */
+static void note_task(struct forms *f, struct json_value id, struct json_value task)
+{
+    uint64_t owner = hash_of_id(id);
+    for (size_t i = 0; i < FORMS_MAX && task.type == JSON_STRING; i++)
+        if (f->form[i].owner == owner)
+            f->form[i].task = hash_of(OF_TASK, json_string_raw(task));
+}
+
+/* The server asks for the result of a task with a request with this id. */
+static void note_result(struct forms *f, struct json_value id, struct json_value task)
+{
+    uint64_t of_task = task.type == JSON_STRING ? hash_of(OF_TASK, json_string_raw(task)) : 0;
+    for (size_t i = 0; i < FORMS_MAX && of_task != 0; i++)
+        if (f->form[i].task == of_task) {
+            f->form[i].owner = hash_of_id(id);
+            return;
+        }
+}
+
+bool forms_message(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client)
+{
+    size_t budget = FORM_BYTES;
+    if (from_client && m->in_result[FIELD_TASK] == JSON_OBJECT)
+        note_task(f, m->id, json_get(json_get(m->result, "task"), "taskId"));
+    if (from_client || r == NULL)
+        return false;
+    if (rpc_method_is(m, "tasks/result"))
+        note_result(f, m->id, json_get(m->params, "taskId"));
+    else if (rpc_method_is(m, "elicitation/create"))
+        return note(f, r, hash_of_id(m->id), m->params, &budget);
+    return note_inputs(f, r, rpc_input_requests(m));
+}
+
+/* ---- answers ------------------------------------------------------------------------------------ */
+struct hiding {
+    const struct forms *f;
+    const char *at; /* the text up to here is in `out` */
+    struct buf *out;
+    size_t n;
+};
+
+static void hide(struct hiding *h, struct json_value v)
+{
+    struct slice raw = json_string_raw(v);
+    if (v.type < JSON_NUMBER ||
+        (v.type == JSON_STRING && (raw.n == 0 || edit_mark_len(raw) == raw.n)))
+        return; /* null, true and false; "" and a mark */
+    buf_add(h->out, h->at, (size_t)(v.text.p - h->at));
+    buf_adds(h->out, "\"[redacted:form]\"");
+    h->at = v.text.p + v.text.n;
+    h->n++;
+}
+
+static bool has_secrets(const struct asked_form *form)
+{
+    return form->n > 0 || form->all;
+}
+
+/* The result of an elicitation: {"action": …, "content": {…}}. form: NULL if it is not known. */
+static void hide_in_answer(struct hiding *h, const struct asked_form *form,
+                           struct json_value answer)
+{
+    struct slice key;
+    struct json_value one, content;
+    if (form == NULL && json_get(answer, "action").type != JSON_STRING)
+        return; /* of sampling, for instance */
+    if (answer.type != JSON_OBJECT && has_secrets(form))
+        hide(h, answer);
+    for (struct json_walk of = json_walk_begin(answer); next_named(&of, "content", &content);) {
+        if (content.type != JSON_OBJECT && (form == NULL || has_secrets(form)))
+            hide(h, content);
+        for (struct json_walk w = json_walk_begin(content);
+             w.object && json_walk_next(&w, &key, &one);)
+            if (form == NULL || has_field(form, hash_of(OF_FIELD, key)))
+                hide(h, one);
+    }
+}
+
+/* The form that a message answers, if it does; if it has several ids, any may be meant. */
+static const struct asked_form *answered(const struct forms *f, struct json_value message)
+{
+    static const struct asked_form all = {.all = true};
+    struct json_value id = {0}, more;
+    struct json_walk w = json_walk_begin(message);
+    (void)next_named(&w, "id", &id);
+    return next_named(&w, "id", &more) ? &all : find(f, hash_of_id(id));
+}
+
+static void hide_in_inputs(struct hiding *h, struct json_value params)
+{
+    struct slice key;
+    struct json_value one, inputs;
+    for (struct json_walk of = json_walk_begin(params);
+         next_named(&of, "inputResponses", &inputs);) {
+        if (inputs.type != JSON_OBJECT && forms_hide_any(h->f))
+            hide(h, inputs);
+        for (struct json_walk w = json_walk_begin(inputs);
+             w.object && json_walk_next(&w, &key, &one);)
+            hide_in_answer(h, find(h->f, hash_of(OF_KEY, key)), one);
+    }
+}
+
+static void hide_in_message(struct hiding *h, struct json_value m)
+{
+    struct slice key;
+    struct json_value one;
+    const struct asked_form *form = answered(h->f, m);
+    for (struct json_walk w = json_walk_begin(m); w.object && json_walk_next(&w, &key, &one);)
+        if (json_key_is(key, "result"))
+            hide_in_answer(h, form, one);
+        else if (json_key_is(key, "params"))
+            hide_in_inputs(h, one);
+}
+
+bool forms_hide_any(const struct forms *f)
+{
+    for (size_t i = 0; i < FORMS_MAX; i++)
+        if (has_secrets(&f->form[i]))
+            return true;
+    return false;
+}
+
+int forms_answer(const struct forms *f, struct slice message, struct buf *out, size_t *ret_n)
+{
+    struct hiding h = {.f = f, .at = message.p, .out = out};
+    struct json_scan scan;
+    struct slice key;
+    struct json_value one;
+    buf_clear(out);
+    *ret_n = 0;
+    if (json_scan(message, NULL, NULL, &scan) < 0) {
+        if (!forms_hide_any(f) || edit_mark_len(message) == message.n)
+            return 0;
+        buf_adds(out, "[redacted:form]");
+        *ret_n = 1;
+        return out->failed ? MI_ENOMEM : 0;
+    }
+    struct json_value root = {json_type_at(*scan.root.p), scan.root};
+    hide_in_message(&h, root);
+    for (struct json_walk w = json_walk_begin(root);
+         root.type == JSON_ARRAY && json_walk_next(&w, &key, &one);)
+        hide_in_message(&h, one);
+    if (h.n == 0)
+        return 0;
+    buf_add(out, h.at, (size_t)(message.p + message.n - h.at));
+    *ret_n = h.n;
+    return out->failed ? MI_ENOMEM : 0;
+}

@@ -1,0 +1,76 @@
+/* show.h - what is shown of a row: a table of columns gives its JSON members, its CSV, and its cells for people.
+ *
+ *     struct row { int64_t pid; struct slice server; };
+ *     #define RECORD struct row
+ *     static const struct show_column columns[] = {
+ *         {SHOW(pid, NUMBER, ZERO), .json = true, .table = {"PID", 10, 0}, .ui = {"pid", 9, 60}},
+ *         {SHOW(server, TEXT, NOT_NULL), .json = true, .table = {"SERVER", 24, -8}},
+ *     };
+ *
+ * Rules     a form shows the columns that it has, in the order of the table; a member may have several columns.
+ *           CSV has the names and the values of the JSON members: a text made visible (show_csv_text()), JSON as JSON text, null as nothing.
+ * Owns      nothing: texts of a row are borrowed, output is appended to buffers of the caller, which report errors.
+ * Blocks    never. Pure. */
+#ifndef MI_SHOW_SHOW_H
+#define MI_SHOW_SHOW_H
+
+#include "base/json_out.h"
+#include "model/fields.h"
+#include "show/style.h"
+
+struct show_column {
+    struct record_field field;
+    const struct record_fields *record; /* not NULL: the fields of a record, which is at field.at */
+    bool json;                          /* a member of the JSON object */
+    struct {
+        const char *title; /* NULL: not in the table */
+        size_t max;
+        int spare;
+    } table; /* on a terminal: cli/frame/table.h */
+    struct {
+        const char *title; /* NULL: not in `ui` */
+        size_t width,
+            from; /* from: columns of the list from which on it is shown. The first takes what is left */
+    } ui;
+    unsigned when;        /* bits of show_list.when for which it exists; 0: always */
+    enum out_style style; /* a value of 0 is plain */
+    /* Optional callbacks: the style of the cell; its text, from the value v; its JSON value. */
+    enum out_style (*style_of)(const void *row);
+    void (*text)(struct buf *b, const void *row, struct cell v);
+    void (*value)(struct json_out *j, const char *name, const void *row);
+};
+
+/* The field of a column: a member of RECORD with its type and null of model/records.h. Its name is that of the JSON member. */
+#define SHOW(member, type, null) SHOW_AS(#member, member, type, null)
+#define SHOW_AS(name, member, type, null) .field = {FIELD_HEAD(name, member, type, null)}
+#define SHOW_RECORD(member, fields) .field.at = offsetof(RECORD, member), .record = &(fields)
+
+struct show_list {
+    const char *type; /* of its JSON objects; NULL: they have none */
+    const struct show_column *column;
+    size_t n, size; /* size: of a row */
+    unsigned when;
+};
+#define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
+
+const struct show_column *show_find(const struct show_list *l, const char *name); /* or NULL */
+bool show_has(const struct show_list *l, const struct show_column *c);
+
+/* The fields with `json` of a record as members. A time in a session is followed by the time of day. */
+void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
+                 int64_t started_at_us);
+void show_text(struct json_out *j, const char *name, struct slice text); /* valid JSON, or a text */
+void show_members(struct json_out *j, const struct show_list *l, const void *row);
+void show_json(struct json_out *j, const struct show_list *l, const void *row); /* the object */
+
+/* A line of CSV (RFC 4180) without its end; row NULL: the names. */
+void show_csv(struct buf *b, const struct show_list *l, const void *row);
+/* One cell. An apostrophe precedes text that a spreadsheet would interpret as a formula. */
+void show_csv_text(struct buf *b, struct slice text);
+#define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
+
+/* Appends what a person sees of a value; "-": there is none. Returns its style. */
+enum out_style show_cell(struct buf *b, const struct show_column *c, const void *row);
+bool show_is_number(const struct show_column *c); /* it is aligned on the right */
+
+#endif

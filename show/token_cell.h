@@ -1,0 +1,14 @@
+/* token_cell.h - estimated numbers of tokens for people: "~60", "~1.1k", "~812k", "~2.4M".
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_SHOW_TOKEN_CELL_H
+#define MI_SHOW_TOKEN_CELL_H
+
+#include "show/show.h"
+
+void show_tokens_add(struct buf *b, int64_t tokens);
+/* The `text` of a column; "-": not known. */
+void show_tokens(struct buf *b, const void *row, struct cell v);
+
+#endif

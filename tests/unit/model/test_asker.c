@@ -1,0 +1,83 @@
+#include "model/asker.h"
+#include "tests/support/unit.h"
+
+/* A call seq..closing (0: open) whose times are its seqs in tens. */
+static void call(struct asker *a, int64_t seq, int64_t closing)
+{
+    struct asker_call c = {.seq = seq,
+                           .closing_seq = closing,
+                           .end_us = closing != 0 ? 10 * closing : INT64_MAX,
+                           .covered_us = 10 * seq};
+    asker_call(a, &c);
+}
+
+static int64_t found(struct asker *a, int64_t seq)
+{
+    const struct asker_call *c = asker_find(a, seq);
+    return c != NULL ? c->seq : 0;
+}
+
+static void test_only_one(void **state)
+{
+    (void)state;
+    struct asker a = {0};
+    assert_int_equal(found(&a, 1), 0);
+    call(&a, 2, 6);
+    assert_int_equal(found(&a, 3), 2);
+    call(&a, 4, 9);
+    assert_int_equal(found(&a, 5), 0); /* two */
+    assert_int_equal(found(&a, 7), 4); /* the first has ended */
+    assert_int_equal(found(&a, 10), 0);
+    call(&a, 11, 0);
+    assert_int_equal(found(&a, 100), 11);
+}
+
+static void test_crowded(void **state)
+{
+    (void)state;
+    struct asker a = {0};
+    for (int64_t i = 1; i <= ASKER_OPEN_MAX; i++)
+        call(&a, i, 1000);
+    call(&a, 500, 2000); /* not kept */
+    assert_int_equal(found(&a, 600), 0);
+    call(&a, 1100, 3000);
+    assert_int_equal(found(&a, 1200), 0); /* 500 is open */
+    assert_int_equal(found(&a, 2100), 1100);
+    struct asker b = {0};
+    for (int64_t i = 1; i <= ASKER_OPEN_MAX + 1; i++)
+        call(&b, i, i <= ASKER_OPEN_MAX ? 1000 : 0); /* the last one never ends */
+    call(&b, 1100, 0);
+    assert_int_equal(found(&b, 1200), 0);
+}
+
+static void test_share(void **state)
+{
+    (void)state;
+    struct asker a = {0};
+    call(&a, 10, 100); /* from 100 to 1000 us */
+    struct asker_call *c = asker_find(&a, 11);
+    assert_int_equal(asker_share(c, 200, 300), 100);
+    assert_int_equal(asker_share(c, 250, 280), 0); /* at the same time */
+    assert_int_equal(asker_share(c, 250, 400), 100);
+    assert_int_equal(asker_share(c, 900, 5000), 100); /* the call has ended */
+    assert_int_equal(asker_share(c, 1500, 1600), 0);
+}
+
+static void test_methods(void **state)
+{
+    (void)state;
+    assert_true(asker_counts(slice_of("tools/call")) && asker_counts(slice_of("tools/list")));
+    assert_false(asker_counts(slice_of("ping")) || asker_counts(slice_of("tasks/result")) ||
+                 asker_counts((struct slice){0}));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_one),
+        cmocka_unit_test(test_crowded),
+        cmocka_unit_test(test_share),
+        cmocka_unit_test(test_methods),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+#include "vault/query/asked.h"
+
+#include "base/grow.h"
+#include "base/intern.h"
+#include "model/input_request.h"
+#include "vault/query/call_rows.h"
+#include "vault/query/person.h"
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+
+#include <stdlib.h>
+
+#define OPEN_MAX 256 /* requests of one call */
+
+/* A call whose request or answer may ask, or answer. */
+struct candidate {
+    int64_t call; /* id of the first request of the operation */
+    int64_t id, closing_seq, started_at_us;
+    int64_t from_us, to_us; /* when it was open; INT64_MAX: it still is */
+    uint32_t server, uid, method, target;
+    bool from_server;
+};
+
+struct open {
+    struct asked a; /* its texts are numbers in `texts` until it is passed on */
+    uint32_t key, what, mode, host, message;
+    bool is_answered;
+};
+
+struct asking {
+    struct query *q;
+    const struct asked_question *question;
+    struct candidate *list; /* owned */
+    size_t n, cap;
+    struct intern texts; /* owned */
+    struct open *open;   /* owned; OPEN_MAX */
+    size_t open_n;
+    struct buf text, body; /* owned; scratch */
+    const struct candidate *now;
+    int64_t unread;
+    int status;
+};
+
+/* ---- texts ---- */
+
+static uint32_t keep(struct asking *x, struct slice s)
+{
+    uint32_t i = 0;
+    if (intern_add(&x->texts, s, &i) < 0)
+        x->status = MI_ENOMEM;
+    return i;
+}
+
+static uint32_t keep_json(struct asking *x, struct slice raw)
+{
+    buf_clear(&x->text);
+    if (raw.n > 0)
+        json_unescape(&x->text, raw);
+    if (x->text.failed)
+        x->status = MI_ENOMEM;
+    return keep(x, buf_slice(&x->text));
+}
+
+static uint32_t keep_host(struct asking *x, struct slice raw)
+{
+    buf_clear(&x->text);
+    if (raw.n > 0)
+        json_unescape(&x->text, raw);
+    if (x->text.failed)
+        x->status = MI_ENOMEM;
+    return keep(x, input_request_host(buf_slice(&x->text)));
+}
+
+/* The empty text is {NULL, 0}. */
+static struct slice text_of(const struct asking *x, uint32_t i)
+{
+    struct slice s = intern_text(&x->texts, i);
+    return s.n > 0 ? s : (struct slice){0};
+}
+
+/* ---- candidates ---- */
+
+#define COLUMNS(closing_seq)                                                                       \
+    "c.id, c." closing_seq ", c.direction AS direction, c.target, s.name, s.uid, s.started_at_us," \
+    " c.operation_seq AS operation_seq, c.method AS method, c.t_us, c.duration_us"
+
+static int on_call(void *ctx, sqlite3_stmt *st)
+{
+    struct asking *x = ctx;
+    if (!GROW(x->list, x->n, x->cap))
+        return MI_ENOMEM;
+    int64_t id = sqlite3_column_int64(st, 0), first = sqlite3_column_int64(st, 7);
+    bool from_server = slice_is(connect_column(st, 2), "s2c");
+    int64_t from_us = connect_time(st, 6) + connect_time(st, 9), lasted_us = connect_time(st, 10);
+    x->list[x->n++] = (struct candidate){
+        .call = first != 0 ? (id & ~SCHEMA_SEQ_MAX) + first : id,
+        .id = id,
+        .closing_seq = sqlite3_column_int64(st, 1),
+        .started_at_us = connect_time(st, 6),
+        .from_us = from_us,
+        .to_us = lasted_us >= 0 ? from_us + lasted_us : INT64_MAX,
+        .server = keep(x, connect_column(st, 4)),
+        .uid = keep(x, connect_column(st, 5)),
+        .method = keep(x, connect_column(st, 8)),
+        .target = keep(x, from_server ? (struct slice){0} : connect_column(st, 3)),
+        .from_server = from_server,
+    };
+    return x->status;
+}
+
+/* Requests of servers before 2026-07-28 are for the only call that was open. */
+static int name_calls(struct asking *x, const struct filter *sessions)
+{
+    struct person_list l;
+    struct call_question ask = {.filter = sessions, .not_sent = !x->question->sent};
+    int st = person_list_read(&l, x->q, &ask, PERSON_BY_ASK);
+    for (size_t i = 0; st == 0 && i < x->n; i++) {
+        struct candidate *c = &x->list[i];
+        const struct person_share *of = c->from_server ? person_asked(&l, c->id) : NULL;
+        if (of == NULL)
+            continue;
+        c->method = keep(x, person_text(&l, of->method));
+        c->target = keep(x, person_text(&l, of->target));
+        st = x->status;
+    }
+    person_list_close(&l);
+    return st;
+}
+
+/* The first requests of operations that were asked, and what continues one or comes from the server. */
+static int collect(struct asking *x)
+{
+    struct filter sessions = *x->question->filter;
+    struct call_question ask = {
+        .filter = &sessions, .side = CALLS_OF_PEERS, .not_sent = !x->question->sent};
+    sessions.tool = sessions.method = NULL; /* what continues a call has others */
+    sessions.since_us = INT64_MIN;
+    sessions.until_us = INT64_MAX;
+    ask.around =
+        "SELECT * FROM @calls WHERE CASE direction WHEN 'c2s' THEN operation_seq IS NOT NULL"
+        " ELSE method IN ('elicitation/create', 'sampling/createMessage', 'roots/list') END";
+    int st = call_rows(x->q, &ask, COLUMNS("closing_seq"), on_call, x);
+    ask.operations = true;
+    ask.around = "SELECT * FROM @calls WHERE asked > 0 AND direction = 'c2s'";
+    if (st == 0)
+        st = call_rows(x->q, &ask, COLUMNS("answer_seq") ", c.asked AS asked", on_call, x);
+    return st == 0 ? name_calls(x, &sessions) : st;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->call != y->call)
+        return x->call < y->call ? 1 : -1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* ---- messages ---- */
+
+static void begin(struct asking *x, const struct query_message *m, struct slice key,
+                  struct json_value request)
+{
+    struct input_request r;
+    if (request.type != JSON_OBJECT) /* the sanitizer has replaced it */
+        x->unread++;
+    if (x->open_n == OPEN_MAX || !input_request_read(request, &r))
+        return;
+    x->open[x->open_n++] = (struct open){
+        .a = {.session_id = x->now->id >> SCHEMA_SEQ_BITS,
+              .seq = m->seq,
+              .at_us = x->now->started_at_us + m->t_us,
+              .answer = slice_of("never"),
+              .after_us = -1},
+        .key = keep_json(x, key),
+        .what = keep(x, r.what),
+        .mode = keep_json(x, r.mode),
+        .host = keep_host(x, r.url),
+        .message = keep_json(x, r.message),
+    };
+}
+
+/* The last one with this key. */
+static struct open *find(struct asking *x, struct slice key)
+{
+    uint32_t i = keep_json(x, key);
+    for (size_t n = x->open_n; n-- > 0;)
+        if (x->open[n].key == i)
+            return &x->open[n];
+    return NULL;
+}
+
+static void end(struct asking *x, const struct query_message *m, struct open *o,
+                struct json_value result, bool is_error)
+{
+    if (o == NULL || o->is_answered)
+        return;
+    int64_t at_us = x->now->started_at_us + m->t_us;
+    o->is_answered = true;
+    o->a.answer = slice_of(input_answer_word(result, is_error));
+    o->a.after_us = at_us > o->a.at_us ? at_us - o->a.at_us : 0;
+}
+
+/* The answer to a request about a task repeats what it has asked for until it has read the input. */
+static void read_of_client(struct asking *x, const struct query_message *m, const struct rpc *r)
+{
+    struct slice key;
+    struct json_value one;
+    struct json_walk w = json_walk_begin(json_get(r->params, "inputResponses"));
+    while (m->kind == KIND_REQUEST && json_walk_next(&w, &key, &one))
+        end(x, m, find(x, key), one, false);
+    bool is_task = r->in_result[FIELD_TASK_ID] != JSON_NONE;
+    w = json_walk_begin(json_get(r->result, "inputRequests"));
+    while (m->kind == KIND_RESULT && json_walk_next(&w, &key, &one))
+        if (!is_task || find(x, key) == NULL)
+            begin(x, m, key, one);
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct asking *x = ctx;
+    struct rpc r;
+    struct slice body = m->body;
+    if (body.p == NULL && m->body_length > 0 && (uint64_t)m->body_length <= ASKED_MAX) {
+        buf_clear(&x->body);
+        if (query_body(x->q, text_of(x, x->now->uid), m, ASKED_MAX, &x->body) == 0)
+            body = buf_slice(&x->body);
+    }
+    if (body.p == NULL || rpc_read(body, &r) < 0)
+        x->unread += m->kind == KIND_REQUEST &&
+                     (x->now->from_server || m->seq == (x->now->call & SCHEMA_SEQ_MAX));
+    else if (!x->now->from_server)
+        read_of_client(x, m, &r);
+    else if (m->kind == KIND_REQUEST)
+        begin(x, m, (struct slice){0}, (struct json_value){JSON_OBJECT, r.text});
+    else if (query_is_answer(m) && x->open_n > 0 &&
+             x->open[x->open_n - 1].a.seq == (x->now->id & SCHEMA_SEQ_MAX))
+        end(x, m, &x->open[x->open_n - 1], r.result, m->kind == KIND_ERROR);
+    return false;
+}
+
+static int read_message(struct asking *x, const struct candidate *c, int64_t seq)
+{
+    x->now = c;
+    int st = seq == 0 ? 0
+                      : query_rows(x->q, c->id >> SCHEMA_SEQ_BITS, seq, seq, QUERY_FORWARD, true,
+                                   on_message, x);
+    return st < 0 ? st : x->status;
+}
+
+/* ---- calls ---- */
+
+/* Whether the call and those that continue it, n of them, can have a question that is asked for. */
+static bool is_wanted(const struct asking *x, const struct candidate *first, size_t n)
+{
+    const struct filter *f = x->question->filter;
+    int64_t from_us = first->from_us, to_us = first->to_us;
+    for (size_t i = 1; i < n; i++) {
+        from_us = first[i].from_us < from_us ? first[i].from_us : from_us;
+        to_us = first[i].to_us > to_us ? first[i].to_us : to_us;
+    }
+    return from_us < f->until_us && to_us >= f->since_us &&
+           filter_call(f, text_of(x, first->method), text_of(x, first->target));
+}
+
+static bool pass_on(struct asking *x, const struct candidate *first, asked_fn fn, void *ctx)
+{
+    bool more = true;
+    for (size_t i = 0; more && i < x->open_n; i++) {
+        struct asked a = x->open[i].a;
+        a.server = text_of(x, first->server);
+        a.tool = text_of(x, first->target);
+        a.what = text_of(x, x->open[i].what);
+        a.mode = text_of(x, x->open[i].mode);
+        a.host = text_of(x, x->open[i].host);
+        a.message = text_of(x, x->open[i].message);
+        more = !filter_at(x->question->filter, a.at_us) || fn(ctx, &a);
+    }
+    x->open_n = 0;
+    return more;
+}
+
+static int read_calls(struct asking *x, asked_fn fn, void *ctx)
+{
+    int st = 0;
+    bool more = true;
+    for (size_t i = 0; st == 0 && more && i < x->n;) {
+        const struct candidate *first = &x->list[i];
+        size_t from = i;
+        while (i < x->n && x->list[i].call == first->call)
+            i++;
+        for (size_t at = from; st == 0 && at < i && is_wanted(x, first, i - from); at++) {
+            const struct candidate *c = &x->list[at];
+            st = read_message(x, c, c->id & SCHEMA_SEQ_MAX);
+            if (st == 0)
+                st = read_message(x, c, c->closing_seq);
+        }
+        more = st == 0 && pass_on(x, first, fn, ctx);
+    }
+    return st;
+}
+
+int asked_read(struct query *q, const struct asked_question *question, asked_fn fn, void *ctx,
+               int64_t *ret_unread)
+{
+    struct asking x = {.q = q, .question = question, .open = calloc(OPEN_MAX, sizeof *x.open)};
+    int st = x.open != NULL ? collect(&x) : MI_ENOMEM;
+    if (x.n > 0)
+        qsort(x.list, x.n, sizeof *x.list, compare);
+    if (st == 0)
+        st = read_calls(&x, fn, ctx);
+    *ret_unread = x.unread;
+    intern_close(&x.texts);
+    buf_close(&x.text);
+    buf_close(&x.body);
+    free(x.list);
+    free(x.open);
+    return st;
+}

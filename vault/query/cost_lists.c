@@ -1,0 +1,199 @@
+#include "vault/query/cost_lists.h"
+
+#include "base/grow.h"
+#include "model/context.h"
+#include "vault/query/tool_list.h"
+#include "wire/json/text.h"
+#include "wire/rpc_id.h"
+#include "wire/schema/tools.h"
+
+enum { LIST_TOOLS, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, LISTS };
+
+static const struct {
+    const char *method, *member;
+} lists[LISTS] = {[LIST_TOOLS] = {"tools/list", "tools"},
+                  [LIST_PROMPTS] = {"prompts/list", "prompts"},
+                  [LIST_RESOURCES] = {"resources/list", "resources"},
+                  [LIST_TEMPLATES] = {"resources/templates/list", "resourceTemplates"}};
+
+#define REQUESTS_KEPT 8
+
+struct lists_reading {
+    struct cost_server *s;
+    struct query *q;
+    const char *uid;  /* of the session */
+    bool wants_tools; /* no newer session has a whole list */
+    struct tools tools;
+    struct buf body;
+    struct {
+        int64_t seq;
+        uint64_t cursor; /* hash; 0: the first page */
+    } request[REQUESTS_KEPT]; /* the last ones for a list */
+    size_t request_n;
+    struct {
+        int64_t tokens;  /* of the pages so far */
+        bool begun;
+        uint64_t next;   /* hash of the cursor of the missing page */
+        int64_t whole;   /* tokens of the last list whose pages all came; -1: none */
+    } list[LISTS];
+    int64_t instruction_tokens;
+    int status;
+};
+
+static uint64_t lists_cursor(struct json_value v)
+{
+    return v.type == JSON_STRING ? rpc_id_hash_of(v) : 0;
+}
+
+int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **ret)
+{
+    uint32_t i;
+    if (intern_add(&s->names, name, &i) < 0 || !GROW(s->tool, (size_t)i, s->tool_cap))
+        return MI_ENOMEM;
+    if (i == s->tool_n)
+        s->tool[s->tool_n++] = (struct cost_tool){.definition_tokens = -1};
+    *ret = &s->tool[i];
+    return 0;
+}
+
+/* A whole list replaces the one before it. */
+static int lists_put_tools(struct cost_server *s, const struct tools *tools)
+{
+    for (size_t i = 0; i < s->tool_n; i++)
+        s->tool[i].definition_tokens = -1;
+    s->tools = (int64_t)tools->n;
+    s->used = s->definition_tokens = s->never_used_tokens = 0;
+    for (size_t i = 0; i < tools->n; i++) {
+        struct cost_tool *t;
+        if (cost_add_tool(s, tools->tool[i].name, &t) < 0)
+            return MI_ENOMEM;
+        t->definition_tokens = context_definition_tokens(tools->tool[i].text);
+        s->definition_tokens += t->definition_tokens;
+        s->used += t->calls > 0;
+        s->never_used_tokens += t->calls > 0 ? 0 : t->definition_tokens;
+    }
+    return 0;
+}
+
+/* ---- messages of a session ------------------------------------------------------------------ */
+
+static void lists_keep_request(struct lists_reading *x, const struct query_message *m)
+{
+    struct rpc rpc;
+    if (m->body.p == NULL || rpc_read(m->body, &rpc) < 0)
+        return;
+    size_t at = x->request_n++ % REQUESTS_KEPT;
+    x->request[at].seq = m->seq;
+    x->request[at].cursor = lists_cursor(rpc.cursor);
+}
+
+/* Whether the page is the first one, or the one that is missing. */
+static bool lists_fits(struct lists_reading *x, size_t list, int64_t request_seq, uint64_t *cursor)
+{
+    size_t i = 0, n = size_min(x->request_n, REQUESTS_KEPT);
+    while (i < n && x->request[i].seq != request_seq)
+        i++;
+    if (i == n)
+        return false;
+    *cursor = x->request[i].cursor;
+    return *cursor == 0 || (x->list[list].begun && *cursor == x->list[list].next);
+}
+
+static int lists_add_page(struct lists_reading *x, size_t i, const struct rpc *m, uint64_t cursor)
+{
+    struct json_value array = json_get(m->result, lists[i].member);
+    x->list[i].begun = array.type == JSON_ARRAY;
+    if (i == LIST_TOOLS) {
+        tools_page(&x->tools, m, cursor);
+    } else {
+        x->list[i].tokens = cursor == 0 ? 0 : x->list[i].tokens;
+        x->list[i].tokens += context_definitions_tokens(array);
+    }
+    x->list[i].next = lists_cursor(m->next_cursor);
+    if (!x->list[i].begun || x->list[i].next != 0)
+        return 0;
+    x->list[i].begun = false;
+    if (i != LIST_TOOLS)
+        x->list[i].whole = x->list[i].tokens;
+    else if (tools_whole(&x->tools) && x->wants_tools)
+        return lists_put_tools(x->s, &x->tools);
+    return 0;
+}
+
+static bool lists_on_message(void *ctx, const struct query_message *m)
+{
+    struct lists_reading *x = ctx;
+    struct slice body = m->body, method = query_method(m);
+    struct rpc rpc;
+    uint64_t cursor = 0;
+    bool begins = slice_is(method, "initialize") || slice_is(method, "server/discover");
+    size_t i = 0;
+    while (i < LISTS && !slice_is(method, lists[i].method))
+        i++;
+    if ((!begins && i == LISTS) || m->action != ROW_FORWARDED)
+        return true;
+    if (m->kind == KIND_REQUEST && !begins)
+        lists_keep_request(x, m);
+    if (m->kind != KIND_RESULT || (!begins && !lists_fits(x, i, m->request_seq, &cursor)))
+        return true;
+    if (m->is_large) {
+        buf_clear(&x->body);
+        if (query_body(x->q, slice_of(x->uid), m, TOOLS_BYTES_MAX, &x->body) < 0)
+            return true;
+        body = buf_slice(&x->body);
+    }
+    if (body.p == NULL || rpc_read(body, &rpc) < 0 || rpc.kind != RPC_RESULT ||
+        rpc.result.type != JSON_OBJECT)
+        return true;
+    if (begins)
+        x->instruction_tokens =
+            context_text_tokens(json_string_raw(json_get(rpc.result, "instructions")));
+    else
+        x->status = lists_add_page(x, i, &rpc, cursor);
+    return x->status == 0;
+}
+
+/* ---- sessions ------------------------------------------------------------------------------- */
+
+static void lists_know(int64_t *tokens, int64_t read)
+{
+    if (*tokens < 0)
+        *tokens = read;
+}
+
+static int lists_read_session(struct cost_server *s, struct query *q,
+                              const struct cost_session *session)
+{
+    struct lists_reading x = {.s = s, .q = q, .uid = session->uid,
+                              .wants_tools = s->tools < 0, .instruction_tokens = -1};
+    for (size_t i = 0; i < LISTS; i++)
+        x.list[i].whole = -1;
+    int st = query_timeline(q, session->id, 1, TOOL_LIST_MESSAGES, lists_on_message, NULL, &x);
+    tools_close(&x.tools);
+    buf_close(&x.body);
+    lists_know(&s->instruction_tokens, x.instruction_tokens);
+    lists_know(&s->prompt_tokens, x.list[LIST_PROMPTS].whole);
+    if (s->resource_tokens < 0 &&
+        (x.list[LIST_RESOURCES].whole >= 0 || x.list[LIST_TEMPLATES].whole >= 0))
+        s->resource_tokens = (x.list[LIST_RESOURCES].whole > 0 ? x.list[LIST_RESOURCES].whole : 0) +
+                             (x.list[LIST_TEMPLATES].whole > 0 ? x.list[LIST_TEMPLATES].whole : 0);
+    return st == 0 ? x.status : st;
+}
+
+int cost_lists_read(struct cost_server *s, struct query *q)
+{
+    int st = 0;
+    size_t older = 0;
+    for (int imported = 0; imported < 2; imported++)
+        for (size_t i = 0; i < s->session_n && st == 0; i++) {
+            bool all = s->tools >= 0 && s->instruction_tokens >= 0 && s->prompt_tokens >= 0 &&
+                       s->resource_tokens >= 0;
+            if (all || older > COST_OLDER)
+                return 0;
+            if (s->session[i].imported != (imported == 1))
+                continue;
+            st = lists_read_session(s, q, &s->session[i]);
+            older += s->tools >= 0;
+        }
+    return st;
+}

@@ -1,0 +1,50 @@
+/* operation_list.h - the calls of one session that were several requests (model/operations.h).
+ *
+ * Rules     a store has none here, nor has a vault that was written before they were recorded.
+ * Owns      the lists. A session without operations has none.
+ * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
+ * Blocks    operation_list_read() on the vault; it reads the calls of the session once if the vault has operations. */
+#ifndef MI_VAULT_QUERY_OPERATION_LIST_H
+#define MI_VAULT_QUERY_OPERATION_LIST_H
+
+#include "vault/query/reader.h"
+
+struct listed_operation {
+    int64_t seq; /* of its first request */
+    enum row_direction direction;
+    int64_t requests, asked;
+    enum call_status status;
+    bool has_error_code;
+    int64_t error_code;
+    int64_t t_us;
+    int64_t closing_seq, duration_us; /* 0 and -1: it is open */
+    int64_t server_us, person_us;
+};
+
+struct operation_list {
+    struct listed_operation *operation; /* owned; by seq */
+    size_t n, cap;
+    struct listed_hop {
+        int64_t seq, operation_seq;
+    } * hop,  /* owned; requests that continue an operation, by seq */
+        *of,  /* owned; the same by operation, then by seq */
+        *end; /* owned; messages that ended one, by seq */
+    size_t hop_n, hop_cap;
+    size_t end_n, end_cap;
+    bool no_memory; /* while reading */
+};
+
+/* Call operation_list_close() in any case. */
+MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id);
+void operation_list_close(struct operation_list *l); /* {0} is fine */
+/* The operation with this first request; NULL: none. */
+const struct listed_operation *operation_list_find(const struct operation_list *l, int64_t seq);
+/* The seq of the first request of the operation that request `seq` continues; 0: it continues none. */
+int64_t operation_list_continues(const struct operation_list *l, int64_t seq);
+/* The requests that continue the operation with this first request, by seq. */
+const struct listed_hop *operation_list_hops(const struct operation_list *l, int64_t first,
+                                             size_t *ret_n);
+/* The operation that message `seq` ended; NULL: none. */
+const struct listed_operation *operation_list_ended_by(const struct operation_list *l, int64_t seq);
+
+#endif

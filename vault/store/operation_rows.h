@@ -1,0 +1,25 @@
+/* operation_rows.h - rows of the table `operations` (model/operations.h).
+ *
+ * Owns      its statements, on the caller's connection: operation_rows_close() before it is closed.
+ * Errors    MI_ESTORE (see failure_text()).
+ * Blocks    on the database. */
+#ifndef MI_VAULT_STORE_OPERATION_ROWS_H
+#define MI_VAULT_STORE_OPERATION_ROWS_H
+
+#include "model/operations.h"
+
+#include <sqlite3.h>
+
+struct operation_rows {
+    sqlite3_stmt *q[2]; /* owned; each prepared at its first use */
+};
+
+void operation_rows_close(struct operation_rows *r); /* {0} is fine, and twice */
+/* Adds the last ones of a session, with their first requests as `calls` has them. */
+MI_MUST int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_id,
+                                struct operations *to);
+/* Writes those that have changed. Within a transaction. */
+MI_MUST int operation_rows_write(struct operation_rows *r, sqlite3 *db, int64_t session_id,
+                                 struct operations *from);
+
+#endif

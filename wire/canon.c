@@ -1,0 +1,499 @@
+#include "wire/canon.h"
+
+#include "base/grow.h"
+#include "base/os/sort.h"
+#include "wire/json/text.h"
+#include "wire/rpc_id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DIFF_KEYS_MAX 1000 /* objects with more keys are compared as a whole */
+
+/* Special rules for the members of an object (mcp-wire.md 6.4). */
+enum special {
+    PLAIN,
+    PARAMS,     /* `_meta` is left out */
+    TASK,       /* params.task of tools/call: `ttl` is left out */
+    RESPONSES,  /* inputResponses: the values are left out */
+    INPUT_CALL, /* as PARAMS, and inputResponses is RESPONSES */
+    TOOL_CALL,  /* as INPUT_CALL, and task is TASK */
+    GENERATED,  /* the value is left out */
+};
+
+/* A member ("key":value) of an object that is being written, from `at` on. */
+struct member {
+    size_t at, key_n, n;
+};
+
+struct canon {
+    struct buf *b;
+    const struct pointers *ignore;
+    bool answers, across;
+    struct member *members; /* owned; of all unfinished objects, the innermost last */
+    size_t members_n, members_cap;
+    struct buf scratch; /* owned */
+};
+
+static void put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
+                     size_t depth, enum special what);
+
+/* ---- strings ---- */
+
+static unsigned hex4(const char *p)
+{
+    char text[5] = {p[0], p[1], p[2], p[3], '\0'};
+    return (unsigned)strtoul(text, NULL, 16);
+}
+
+/* Appends the escape at p in canonical form. Returns its length in the source; a surrogate pair is one escape. */
+static size_t put_escape(struct buf *b, const char *p, size_t left)
+{
+    char plain[4];
+    size_t n;
+    size_t len = p[1] == 'u' ? 6 : 2;
+    unsigned code = len == 6 ? hex4(p + 2) : 0;
+    bool lone = code >= 0xD800 && code < 0xE000;
+    if (lone && code < 0xDC00 && left >= 12 && p[6] == '\\' && p[7] == 'u') {
+        unsigned low = hex4(p + 8);
+        if (low >= 0xDC00 && low < 0xE000) {
+            lone = false;
+            len = 12;
+        }
+    }
+    if (lone) { /* a lone surrogate: must not equal U+FFFD */
+        buf_printf(b, "\\u%04x", code);
+        return len;
+    }
+    if (json_unescape_to((struct slice){p, len}, plain, sizeof plain, &n) < 0)
+        b->failed = true; /* unreachable: a character has at most four bytes */
+    else if (n == 1 && (unsigned char)plain[0] < 0x20)
+        buf_add(b,
+                (char[]){'\\', 'u', '0', '0', plain[0] < 16 ? '0' : '1',
+                         "0123456789abcdef"[plain[0] & 15]},
+                6);
+    else if (n == 1 && (plain[0] == '"' || plain[0] == '\\'))
+        buf_printf(b, "\\%c", plain[0]);
+    else
+        buf_add(b, plain, n);
+    return len;
+}
+
+static void put_string(struct buf *b, struct slice raw)
+{
+    buf_addc(b, '"');
+    while (raw.n > 0) {
+        const char *esc = memchr(raw.p, '\\', raw.n);
+        size_t n = esc != NULL ? (size_t)(esc - raw.p) : raw.n;
+        buf_add(b, raw.p, n);
+        if (esc != NULL)
+            n += put_escape(b, esc, raw.n - n);
+        raw.p += n;
+        raw.n -= n;
+    }
+    buf_addc(b, '"');
+}
+
+/* ---- containers ---- */
+
+static bool leave_out(enum special what, struct slice key)
+{
+    switch (what) {
+    case PARAMS:
+    case INPUT_CALL:
+    case TOOL_CALL:
+        return json_key_is(key, "_meta");
+    case TASK:
+        return json_key_is(key, "ttl");
+    default:
+        return false;
+    }
+}
+
+static enum special below(const struct canon *c, enum special what, struct slice key)
+{
+    bool params = what == PARAMS || what == INPUT_CALL || what == TOOL_CALL;
+    if (params && c->across &&
+        (json_key_is(key, "cursor") || json_key_is(key, "requestState") ||
+         json_key_is(key, "taskId")))
+        return GENERATED;
+    if (what == TOOL_CALL && json_key_is(key, "task"))
+        return TASK;
+    if ((what == TOOL_CALL || what == INPUT_CALL) && !c->answers &&
+        json_key_is(key, "inputResponses"))
+        return RESPONSES;
+    return PLAIN;
+}
+
+/* The ignored pointers that continue below this key. */
+static pointer_set down(struct canon *c, pointer_set set, size_t depth, struct slice raw_key)
+{
+    if (set == 0)
+        return 0;
+    buf_clear(&c->scratch);
+    json_unescape(&c->scratch, raw_key);
+    return pointers_down(c->ignore, set, depth, buf_slice(&c->scratch));
+}
+
+static pointer_set down_index(const struct canon *c, pointer_set set, size_t depth, size_t i)
+{
+    return pointers_down_index(c->ignore, set, depth, i);
+}
+
+static bool add_member(struct canon *c, struct member m)
+{
+    if (!GROW(c->members, c->members_n, c->members_cap)) {
+        c->b->failed = true;
+        return false;
+    }
+    c->members[c->members_n++] = m;
+    return true;
+}
+
+static int by_key(const void *x, const void *y, void *ctx)
+{
+    const struct member *a = x, *b = y;
+    const char *text = ctx;
+    int order =
+        slice_cmp((struct slice){text + a->at, a->key_n}, (struct slice){text + b->at, b->key_n});
+    if (order != 0)
+        return order;
+    return a->at < b->at ? -1 : 1; /* duplicate keys keep their order */
+}
+
+/* Sorts the members from `first` on by key. Their text starts at `at`, in source order. */
+static void sort_members(struct canon *c, size_t first, size_t at)
+{
+    size_t n = c->members_n - first;
+    if (n < 2)
+        return;
+    struct member *m = c->members + first;
+    size_t sorted = 1;
+    while (sorted < n && by_key(&m[sorted - 1], &m[sorted], c->b->p) < 0)
+        sorted++;
+    if (c->b->failed || sorted >= n)
+        return;
+    buf_clear(&c->scratch);
+    sort_with(m, n, sizeof *m, by_key, c->b->p);
+    for (size_t i = 0; i < n; i++)
+        buf_add(&c->scratch, c->b->p + m[i].at, m[i].n);
+    if (c->scratch.failed)
+        c->b->failed = true;
+    else
+        memcpy(c->b->p + at, c->scratch.p, c->scratch.n);
+}
+
+/* Every member, the last one included, ends with a comma, so that members can be reordered. */
+static void put_members(struct canon *c, struct json_walk *w, pointer_set set, size_t depth,
+                        enum special what)
+{
+    size_t first = c->members_n, at = c->b->n;
+    struct slice key;
+    struct json_value skipped;
+    const char *value;
+    while (!c->b->failed && json_walk_peek(w, &key, &value)) {
+        pointer_set there = down(c, set, depth, key);
+        if (leave_out(what, key) || pointers_end(c->ignore, there, depth + 1)) {
+            (void)json_walk_next(w, &key, &skipped);
+            continue;
+        }
+        struct member m = {.at = c->b->n};
+        put_string(c->b, key);
+        m.key_n = c->b->n - m.at;
+        buf_addc(c->b, ':');
+        enum special inside = below(c, what, key);
+        if (what != RESPONSES && inside != GENERATED)
+            put_next(c, w, value, there, depth + 1, inside);
+        else
+            (void)json_walk_next(w, &key, &skipped);
+        buf_addc(c->b, ',');
+        m.n = c->b->n - m.at;
+        if (!add_member(c, m))
+            break;
+    }
+    sort_members(c, first, at);
+    c->members_n = first;
+}
+
+static void put_elements(struct canon *c, struct json_walk *w, pointer_set set, size_t depth)
+{
+    struct slice key;
+    struct json_value skipped;
+    const char *value;
+    for (size_t i = 0; !c->b->failed && json_walk_peek(w, &key, &value); i++) {
+        pointer_set there = down_index(c, set, depth, i);
+        if (pointers_end(c->ignore, there, depth + 1)) {
+            buf_addc(c->b, '*'); /* keeps the positions of the other elements */
+            (void)json_walk_next(w, &key, &skipped);
+        } else {
+            put_next(c, w, value, there, depth + 1, PLAIN);
+        }
+        buf_addc(c->b, ',');
+    }
+}
+
+/* Returns one past the container. It is read once, however deep it is. */
+static const char *put_container(struct canon *c, const char *bracket, pointer_set set,
+                                 size_t depth, enum special what)
+{
+    struct json_walk w = json_walk_at(bracket);
+    buf_addc(c->b, *bracket);
+    if (w.object)
+        put_members(c, &w, set, depth, what);
+    else
+        put_elements(c, &w, set, depth);
+    buf_addc(c->b, w.object ? '}' : ']');
+    return json_walk_end(&w);
+}
+
+/* A scalar, or a container that is too deep. */
+static void put_leaf(struct canon *c, struct json_value v)
+{
+    switch (v.type) {
+    case JSON_STRING:
+        put_string(c->b, json_string_raw(v));
+        break;
+    case JSON_NUMBER:
+        rpc_id_key(c->b, v); /* `n` and the number in canonical spelling */
+        break;
+    default:
+        buf_slice_add(c->b, v.text);
+        break;
+    }
+}
+
+static bool descends(const char *value, size_t depth)
+{
+    return (*value == '{' || *value == '[') && depth < JSON_TREE_DEPTH;
+}
+
+/* The value that json_walk_peek() has found. Moves the walk past it. */
+static void put_next(struct canon *c, struct json_walk *w, const char *value, pointer_set set,
+                     size_t depth, enum special what)
+{
+    struct slice key;
+    struct json_value v;
+    if (descends(value, depth))
+        w->p = put_container(c, value, set, depth, what);
+    else if (json_walk_next(w, &key, &v))
+        put_leaf(c, v);
+}
+
+static void put(struct canon *c, struct json_value v, pointer_set set, size_t depth,
+                enum special what)
+{
+    if (descends(v.text.p, depth))
+        (void)put_container(c, v.text.p, set, depth, what);
+    else
+        put_leaf(c, v);
+}
+
+static void canon_close(struct canon *c)
+{
+    if (c->scratch.failed)
+        c->b->failed = true;
+    buf_close(&c->scratch);
+    free(c->members);
+}
+
+/* ---- requests ---- */
+
+static enum special special_of(const struct rpc *m)
+{
+    if (rpc_method_is(m, "tools/call"))
+        return TOOL_CALL;
+    if (rpc_method_is(m, "prompts/get") || rpc_method_is(m, "resources/read") ||
+        rpc_method_is(m, "tasks/update"))
+        return INPUT_CALL;
+    return PARAMS;
+}
+
+void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules)
+{
+    struct canon c = {
+        .b = b, .ignore = &rules->ignore, .answers = rules->answers, .across = rules->across};
+    json_unescape(b, m->method);
+    buf_addc(b, '\n');
+    if (rpc_is_modern(m) && !rules->across)
+        buf_slice_add(b, json_get(m->meta, "io.modelcontextprotocol/protocolVersion").text);
+    buf_addc(b, '\n');
+    if (rpc_method_is(m, "initialize"))
+        return;
+    pointer_set all = pointers_root(c.ignore);
+    struct json_walk w = json_walk_begin(m->params);
+    if (m->params.type == JSON_OBJECT) /* without braces: {} equals missing params */
+        put_members(&c, &w, all, 0, special_of(m));
+    else if (m->params.type == JSON_ARRAY)
+        put(&c, m->params, all, 0, PLAIN);
+    canon_close(&c);
+}
+
+static void put_value(struct buf *b, struct json_value v, enum special what)
+{
+    static const struct pointers none;
+    struct canon c = {.b = b, .ignore = &none, .answers = true};
+    put(&c, v, 0, 0, what);
+    canon_close(&c);
+}
+
+void canon_value(struct buf *b, struct json_value v)
+{
+    put_value(b, v, PLAIN);
+}
+
+void canon_without_meta(struct buf *b, struct json_value v)
+{
+    put_value(b, v, PARAMS);
+}
+
+/* ---- differences ---- */
+
+struct diff {
+    struct canon c;
+    struct buf a, b;    /* owned: canonical forms of two values */
+    struct buf pointer; /* owned */
+    canon_difference_fn fn;
+    void *ctx;
+    size_t reported;
+    bool ended;
+};
+
+static void report(struct diff *d, struct json_value a, struct json_value b)
+{
+    struct canon_difference one = {buf_slice(&d->pointer), a.text, b.text};
+    d->reported++;
+    d->ended = !d->fn(d->ctx, &one);
+}
+
+static struct json_value get(struct canon *c, struct json_value object, struct slice raw_key)
+{
+    struct json_value v = {0};
+    buf_clear(&c->scratch);
+    json_unescape(&c->scratch, raw_key);
+    buf_addc(&c->scratch, '\0');
+    if (!c->scratch.failed)
+        v = json_get(object, c->scratch.p);
+    return v;
+}
+
+static bool same(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
+                 size_t depth, enum special what)
+{
+    if (a.type == JSON_NONE || b.type == JSON_NONE)
+        return a.type == b.type;
+    buf_clear(&d->a);
+    buf_clear(&d->b);
+    d->c.b = &d->a;
+    put(&d->c, a, set, depth, what);
+    d->c.b = &d->b;
+    put(&d->c, b, set, depth, what);
+    return !d->a.failed && !d->b.failed && slice_eq(buf_slice(&d->a), buf_slice(&d->b));
+}
+
+static size_t count(struct json_value v)
+{
+    struct json_walk w = json_walk_begin(v);
+    struct slice key;
+    struct json_value value;
+    size_t n = 0;
+    while (json_walk_next(&w, &key, &value))
+        n++;
+    return n;
+}
+
+static void compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
+                    size_t depth, enum special what);
+
+static void compare_member(struct diff *d, struct slice key, struct json_value a,
+                           struct json_value b, pointer_set set, size_t depth, enum special what)
+{
+    pointer_set there = down(&d->c, set, depth, key);
+    if (leave_out(what, key) || pointers_end(d->c.ignore, there, depth + 1))
+        return;
+    enum special inside = below(&d->c, what, key);
+    if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
+        return;
+    size_t n = d->pointer.n;
+    buf_clear(&d->c.scratch);
+    json_unescape(&d->c.scratch, key);
+    pointer_add(&d->pointer, buf_slice(&d->c.scratch));
+    compare(d, a, b, there, depth + 1, inside);
+    d->pointer.n = n;
+}
+
+static void compare_objects(struct diff *d, struct json_value a, struct json_value b,
+                            pointer_set set, size_t depth, enum special what)
+{
+    struct slice key;
+    struct json_value v;
+    struct json_walk w = json_walk_begin(a);
+    while (!d->ended && json_walk_next(&w, &key, &v))
+        compare_member(d, key, v, get(&d->c, b, key), set, depth, what);
+    w = json_walk_begin(b);
+    while (!d->ended && json_walk_next(&w, &key, &v))
+        if (get(&d->c, a, key).type == JSON_NONE)
+            compare_member(d, key, (struct json_value){0}, v, set, depth, what);
+}
+
+static void compare_arrays(struct diff *d, struct json_value a, struct json_value b,
+                           pointer_set set, size_t depth)
+{
+    struct slice key;
+    struct json_walk wa = json_walk_begin(a), wb = json_walk_begin(b);
+    for (size_t i = 0; !d->ended; i++) {
+        struct json_value va = {0}, vb = {0};
+        bool has_a = json_walk_next(&wa, &key, &va);
+        bool has_b = json_walk_next(&wb, &key, &vb);
+        if (!has_a && !has_b)
+            return;
+        pointer_set there = down_index(&d->c, set, depth, i);
+        if (pointers_end(d->c.ignore, there, depth + 1) && has_a && has_b)
+            continue;
+        size_t n = d->pointer.n;
+        buf_printf(&d->pointer, "/%zu", i);
+        compare(d, va, vb, there, depth + 1, PLAIN);
+        d->pointer.n = n;
+    }
+}
+
+static void compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
+                    size_t depth, enum special what)
+{
+    if (same(d, a, b, set, depth, what))
+        return;
+    bool descends = depth < JSON_TREE_DEPTH;
+    if (descends && a.type == JSON_OBJECT && b.type == JSON_OBJECT && count(a) <= DIFF_KEYS_MAX &&
+        count(b) <= DIFF_KEYS_MAX) {
+        size_t before = d->reported;
+        compare_objects(d, a, b, set, depth, what);
+        if (d->reported > before || d->ended)
+            return; /* else one of them has a duplicate key */
+    } else if (descends && a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
+        compare_arrays(d, a, b, set, depth);
+        return;
+    }
+    report(d, a, b);
+}
+
+/* Absent and null params are the same as an empty object. */
+static struct json_value params_of(const struct rpc *m)
+{
+    if (m->params.type == JSON_NONE || m->params.type == JSON_NULL)
+        return (struct json_value){JSON_OBJECT, slice_of("{}")};
+    return m->params;
+}
+
+size_t canon_differences(const struct rpc *ours, const struct rpc *theirs,
+                         const struct canon_rules *rules, canon_difference_fn fn, void *ctx)
+{
+    struct diff d = {
+        .c = {.ignore = &rules->ignore, .answers = rules->answers, .across = rules->across},
+        .fn = fn,
+        .ctx = ctx};
+    compare(&d, params_of(ours), params_of(theirs), pointers_root(d.c.ignore), 0, special_of(ours));
+    canon_close(&d.c);
+    buf_close(&d.a);
+    buf_close(&d.b);
+    buf_close(&d.pointer);
+    return d.reported;
+}

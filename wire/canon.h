@@ -1,0 +1,63 @@
+/* canon.h - the canonical form of a request or a value: equal text means an equal one.
+ *
+ * Rules     mcp-wire.md 6.4. The order of keys, white space, and the spelling of strings and numbers are ignored. Missing params
+ *           equal {}. `_meta`, params.task.ttl and the places of --ignore are left out. Of inputResponses only the keys
+ *           are compared, unless `answers` is set; the params of `initialize` are not compared. A request that names its
+ *           revision (mcp-wire.md 3.3) equals only requests of that revision. Duplicate keys are all included, because
+ *           parsers disagree about which one counts.
+ * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as they were written.
+ * Owns      nothing.
+ * Errors    kept in the buffer.
+ * Blocks    never. Pure; recursion as deep as the text, to JSON_TREE_DEPTH. */
+#ifndef MI_WIRE_CANON_H
+#define MI_WIRE_CANON_H
+
+#include "wire/json/pointer.h"
+#include "wire/rpc.h"
+#include "wire/rpc_id.h"
+
+struct canon_rules {
+    struct pointers ignore;
+    bool answers; /* compare the values of inputResponses, too */
+    /* For requests of two sessions: the revision, and values that a server has generated (cursor, requestState, taskId) are
+     * not compared. */
+    bool across;
+};
+
+/* Appends the method, the revision it names and the canonical params. The message must have passed rpc_read(). */
+void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
+/* Appends the canonical form of any valid JSON value. */
+void canon_value(struct buf *b, struct json_value v);
+/* The same without the member `_meta` of an object: of a result, or of an error. */
+void canon_without_meta(struct buf *b, struct json_value v);
+/* Appends params.name and params.arguments of a tools/call: two calls with the same text are equal. A missing name equals null, missing
+ * arguments equal {}. */
+static inline void canon_call(struct buf *b, struct json_value name, struct json_value arguments)
+{
+    if (name.type == JSON_NONE)
+        buf_adds(b, "null");
+    else
+        canon_value(b, name);
+    if (arguments.type == JSON_NONE)
+        buf_adds(b, "{}");
+    else
+        canon_value(b, arguments);
+}
+/* Never 0. */
+static inline uint64_t canon_hash(struct slice canonical)
+{
+    return rpc_id_hash(canonical);
+}
+
+/* A difference between two requests. */
+struct canon_difference {
+    struct slice pointer;      /* below params; "": params as a whole */
+    struct slice ours, theirs; /* JSON as written; {NULL, 0}: missing */
+};
+typedef bool (*canon_difference_fn)(void *ctx, const struct canon_difference *d);
+/* Reports each difference between the params of two requests, in the order of keys, until the callback
+ * returns false. Returns the number of reported differences. */
+size_t canon_differences(const struct rpc *ours, const struct rpc *theirs,
+                         const struct canon_rules *rules, canon_difference_fn fn, void *ctx);
+
+#endif

@@ -1,0 +1,170 @@
+/* stream.c - subscriptions of 2026-07-28: what was requested, what the server agreed to, what it sends, how they end. */
+#include "wire/mcp/revisions.h"
+
+#include "wire/json/text.h"
+#include "wire/meta.h"
+#include "wire/rpc_id.h"
+
+/* A kind of notification: the member of `notifications` that requests it, and the member of params that must be in the list
+ * there; NULL: any. */
+static const struct {
+    const char *method, *member, *named;
+} kinds[] = {
+    {"notifications/tools/list_changed", "toolsListChanged", NULL},
+    {"notifications/prompts/list_changed", "promptsListChanged", NULL},
+    {"notifications/resources/list_changed", "resourcesListChanged", NULL},
+    {"notifications/resources/updated", "resourceSubscriptions", "uri"},
+    {"notifications/tasks", "taskIds", "taskId"},
+};
+#define KIND_TASKS 4
+
+static uint8_t kinds_of(struct json_value what)
+{
+    uint8_t set = 0;
+    for (unsigned i = 0; i < MI_COUNT(kinds); i++) {
+        enum json_type type = json_get(what, kinds[i].member).type;
+        if (type == (kinds[i].named != NULL ? JSON_ARRAY : JSON_TRUE))
+            set |= (uint8_t)(1u << i);
+    }
+    return set;
+}
+
+static void stream_set_notifications(struct protocol_stream *s, struct json_value what)
+{
+    buf_clear(&s->what);
+    if (what.type == JSON_OBJECT && what.text.n <= PROTOCOL_STREAM_SET)
+        buf_slice_add(&s->what, what.text);
+    if (s->what.failed)
+        buf_clear(&s->what);
+}
+
+/* Returns the newest stream with this id. */
+static struct protocol_stream *find_stream(struct protocol *p, uint64_t id)
+{
+    unsigned n = p->next_stream < PROTOCOL_STREAMS ? p->next_stream : PROTOCOL_STREAMS;
+    for (unsigned i = 1; id != 0 && i <= n; i++) {
+        struct protocol_stream *s = &p->stream[(p->next_stream - i) % PROTOCOL_STREAMS];
+        if (s->id == id)
+            return s;
+    }
+    return NULL;
+}
+
+void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct protocol_asked *a)
+{
+    struct json_value what = json_get(m->params, "notifications");
+    struct protocol_stream *s = &p->stream[p->next_stream++ % PROTOCOL_STREAMS];
+    *s = (struct protocol_stream){.id = a->id, .kinds = kinds_of(what), .what = s->what};
+    s->tasks = (a->capabilities & 1u << CAP_TASKS_EXTENSION) != 0;
+    stream_set_notifications(s, what);
+}
+
+void protocol_stream_unasked(struct protocol *p, uint64_t id)
+{
+    struct protocol_stream *s = find_stream(p, id);
+    if (s != NULL)
+        s->id = 0;
+}
+
+void protocol_streams_close(struct protocol *p)
+{
+    for (int i = 0; i < PROTOCOL_STREAMS; i++)
+        buf_close(&p->stream[i].what);
+}
+
+bool protocol_stream_over(struct protocol *p, enum protocol_party by, uint64_t id)
+{
+    struct protocol_stream *s = find_stream(p, id);
+    if (s != NULL && s->state != STREAM_ENDED)
+        s->state = by == PARTY_CLIENT ? STREAM_CANCELLED : STREAM_ENDED;
+    return s != NULL || p->next_stream > PROTOCOL_STREAMS;
+}
+
+/* A notification may name a part of what was subscribed to. Text with escapes has several spellings, and is not compared. */
+static bool names_part(struct slice whole, struct slice part, bool exact)
+{
+    bool escaped = memchr(whole.p, '\\', whole.n) != NULL || memchr(part.p, '\\', part.n) != NULL;
+    return escaped || (whole.n <= part.n && (!exact || whole.n == part.n) &&
+                       memcmp(whole.p, part.p, whole.n) == 0);
+}
+
+static bool is_listed(const struct protocol_stream *s, unsigned kind, struct slice name)
+{
+    struct slice key;
+    struct json_value one, what = {JSON_OBJECT, buf_slice(&s->what)};
+    if (s->what.n == 0 || name.p == NULL)
+        return true;
+    struct json_value list = json_get(what, kinds[kind].member);
+    for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
+        if (one.type == JSON_STRING && names_part(json_string_raw(one), name, kind == KIND_TASKS))
+            return true;
+    return false;
+}
+
+/* Is all that the server agrees to what the client requested? */
+static bool is_subset(const struct protocol_stream *s, struct json_value agreed)
+{
+    struct slice key;
+    struct json_value one;
+    if ((kinds_of(agreed) & ~s->kinds) != 0)
+        return false;
+    if (agreed.text.n > PROTOCOL_STREAM_SET)
+        return true;
+    for (unsigned i = 0; i < MI_COUNT(kinds); i++) {
+        struct json_value list = json_get(agreed, kinds[i].member);
+        if (kinds[i].named == NULL || list.type != JSON_ARRAY)
+            continue;
+        for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &one);)
+            if (!is_listed(s, i, json_string_raw(one)))
+                return false;
+    }
+    return true;
+}
+
+static breaches stream_acknowledge(struct protocol_stream *s, const struct rpc *m)
+{
+    struct json_value agreed = json_get(m->params, "notifications");
+    breaches r = is_subset(s, agreed) ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
+    if (!s->tasks && json_get(agreed, kinds[KIND_TASKS].member).type == JSON_ARRAY)
+        r |= RULE(RULE_UNDECLARED_CAPABILITY);
+    s->state = STREAM_AGREED;
+    if (agreed.type == JSON_OBJECT) {
+        s->kinds &= kinds_of(agreed);
+        stream_set_notifications(s, agreed);
+    }
+    return r;
+}
+
+breaches protocol_streamed(struct protocol *p, const struct rpc *m)
+{
+    unsigned kind = 0;
+    struct json_value id = json_get(m->meta, META_SUBSCRIPTION);
+    if (id.type == JSON_NONE)
+        return protocol_modern_only(p) ? RULE(RULE_NO_SUBSCRIPTION) : 0;
+    struct protocol_stream *s = find_stream(p, rpc_id_hash_of(id));
+    if (s == NULL)
+        return p->next_stream > PROTOCOL_STREAMS ? 0 : RULE(RULE_NO_SUBSCRIPTION);
+    while (kind < MI_COUNT(kinds) && !json_key_is(m->method, kinds[kind].method))
+        kind++;
+    if (s->state == STREAM_CANCELLED)
+        return 0;
+    if (s->state == STREAM_ENDED)
+        return RULE(RULE_NO_SUBSCRIPTION);
+    if (kind == MI_COUNT(kinds))
+        return s->state == STREAM_ASKED ? stream_acknowledge(s, m) : 0;
+    bool agreed = s->state == STREAM_AGREED && (s->kinds & 1u << kind) != 0 &&
+                  (kinds[kind].named == NULL || is_listed(s, kind, json_string_raw(m->uri)));
+    return agreed ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
+}
+
+breaches protocol_stream_result(struct protocol *p, const struct rpc *m,
+                                const struct protocol_asked *a)
+{
+    struct protocol_stream *s = find_stream(p, a->id);
+    breaches r = 0;
+    if (rpc_id_hash_of(json_get(m->result_meta, META_SUBSCRIPTION)) != a->id)
+        r |= RULE(RULE_NO_SUBSCRIPTION);
+    if (s != NULL && s->state == STREAM_ASKED)
+        r |= RULE(RULE_NOT_ACKNOWLEDGED);
+    return r;
+}

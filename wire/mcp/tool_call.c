@@ -1,0 +1,119 @@
+#include "wire/mcp/tool_call.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+
+#define RULE_SHOWN 300 /* bytes of the rule in an error */
+#define NAME_SHOWN 200
+
+/* Why a message of the client could be read in two ways: a member that some readers take for `method` or `params`, or a
+ * method with a NUL. NULL: it cannot. */
+static const char *message_fault(const struct rpc *m)
+{
+    struct slice key;
+    struct json_value v;
+    bool exact;
+    for (struct json_walk w = json_walk_begin((struct json_value){JSON_OBJECT, m->text});
+         json_walk_next(&w, &key, &v);) {
+        if (tool_rule_key(key, "method", &exact) && !exact)
+            return "a member differs from `method` only in case or by a NUL";
+        if (tool_rule_key(key, "params", &exact) && !exact)
+            return "a member differs from `params` only in case or by a NUL";
+    }
+    /* a reader that ends strings at a NUL would read another method */
+    if (m->method.n > 0 && memmem(m->method.p, m->method.n, "\\u0000", 6) != NULL)
+        return "the method contains a NUL character";
+    return NULL;
+}
+
+/* Why the params of a tools/call do not name exactly one tool; NULL: they do, and `name` has it, unescaped. */
+static const char *name_fault(struct json_value params, struct buf *name)
+{
+    struct slice key, raw = {0};
+    struct json_value v;
+    bool exact;
+    size_t names = 0;
+    if (params.type != JSON_OBJECT)
+        return "its params are not an object";
+    for (struct json_walk w = json_walk_begin(params); json_walk_next(&w, &key, &v);) {
+        if (!tool_rule_key(key, "name", &exact))
+            continue;
+        if (!exact)
+            return "a member of its params differs from `name` only in case or by a NUL";
+        if (names++ > 0)
+            return "its params have several members `name`";
+        if (v.type != JSON_STRING)
+            return "its `name` is not a string";
+        raw = json_string_raw(v);
+    }
+    if (names == 0)
+        return "its params have no `name`";
+    buf_clear(name);
+    json_unescape(name, raw);
+    if (name->failed)
+        return "out of memory";
+    /* readers differ in what they make of these */
+    if (memchr(name->p != NULL ? name->p : "", '\0', name->n) != NULL)
+        return "its `name` contains a NUL character";
+    if (name->n >= 3 && memmem(name->p, name->n, "\xEF\xBF\xBD", 3) != NULL)
+        return "its `name` contains half a surrogate pair, or U+FFFD";
+    return NULL;
+}
+
+enum tool_verdict tool_call_verdict(const struct tool_rule *r, const struct tool_hints *hints,
+                                    const struct rpc *m, struct buf *name, const char **ret_fault)
+{
+    *ret_fault = message_fault(m);
+    if (*ret_fault != NULL)
+        return TOOL_CALL_AMBIGUOUS;
+    if (m->method.p == NULL || !rpc_method_is(m, "tools/call"))
+        return TOOL_CALL_KEPT;
+    *ret_fault = name_fault(m->params, name);
+    if (*ret_fault != NULL)
+        return TOOL_CALL_AMBIGUOUS;
+    if (!tool_rule_keeps_name(r, buf_slice(name)))
+        return TOOL_CALL_HIDDEN;
+    if (!r->read_only || hints == NULL)
+        return TOOL_CALL_KEPT;
+    switch (tool_hints_of(hints, buf_slice(name))) {
+    case TOOL_HINT_READS:
+        return TOOL_CALL_KEPT;
+    case TOOL_HINT_UNKNOWN:
+        return TOOL_CALL_UNLISTED;
+    default:
+        return TOOL_CALL_WRITES;
+    }
+}
+
+const char *tool_call_cause(enum tool_verdict v)
+{
+    return v == TOOL_CALL_AMBIGUOUS ? "ambiguous-call" : "tool-hidden";
+}
+
+void tool_call_add_rule(const struct tool_rule *r, struct buf *b)
+{
+    struct slice all = buf_slice(&r->text), head = text_head(all, RULE_SHOWN);
+    buf_slice_add(b, head);
+    buf_adds(b, head.n < all.n ? "…" : "");
+}
+
+void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
+                       struct slice name, const char *failure, struct buf *why)
+{
+    if (v == TOOL_CALL_AMBIGUOUS) {
+        buf_printf(why, "two readers may take this message for calls of different tools: %s", fault);
+        return;
+    }
+    buf_adds(why, "unknown tool: ");
+    text_visible(why, text_head(name, NAME_SHOWN));
+    if (v == TOOL_CALL_UNLISTED) {
+        buf_printf(why,
+                   "; mcp-interposer refuses it, because it is not known whether the tool is marked "
+                   "readOnlyHint: %s",
+                   failure[0] != '\0' ? failure : "the server gave no list");
+        return;
+    }
+    buf_adds(why, "; mcp-interposer hides it");
+    buf_adds(why, v == TOOL_CALL_WRITES ? ", because it is not marked readOnlyHint; rule: " : "; rule: ");
+    tool_call_add_rule(r, why);
+}

@@ -1,0 +1,39 @@
+/* tool_hints.h - which tools of a server are marked readOnlyHint: true, from its newest tools/list.
+ *
+ * A list may have several pages. A name that is there twice only reads if both definitions say so.
+ *
+ * Owns      the names.
+ * Limits    TOOL_HINTS_MAX names of TOOL_HINTS_BYTES_MAX bytes together. With more, or without memory, the list is never whole,
+ *           and `overflow` is set.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_MCP_TOOL_HINTS_H
+#define MI_WIRE_MCP_TOOL_HINTS_H
+
+#include "base/intern.h"
+
+#define TOOL_HINTS_MAX 65536
+#define TOOL_HINTS_BYTES_MAX ((size_t)16 << 20)
+
+enum tool_hint {
+    TOOL_HINT_READS,   /* readOnlyHint: true */
+    TOOL_HINT_WRITES,  /* any other tool of the list */
+    TOOL_HINT_ABSENT,  /* not in the list, which is whole */
+    TOOL_HINT_UNKNOWN, /* no list, or not all of it, was seen */
+};
+
+struct tool_hints {
+    struct intern names;
+    bool *reads; /* owned; by number of the name */
+    size_t cap;
+    uint64_t next; /* hash of the cursor of the missing page; 0: none */
+    bool begun, overflow;
+};
+
+/* A page begins, of the request with this cursor (its hash; 0: a new list). next: the hash of the page's nextCursor; 0: it is the last
+ * one. false: a page of another list, whose tools must not be added. */
+MI_MUST bool tool_hints_page(struct tool_hints *h, uint64_t cursor, uint64_t next);
+void tool_hints_add(struct tool_hints *h, struct slice name, bool reads);
+void tool_hints_forget(struct tool_hints *h); /* also frees everything */
+enum tool_hint tool_hints_of(const struct tool_hints *h, struct slice name);
+
+#endif

@@ -1,0 +1,84 @@
+/* tool_rule.h - which tools of a server a client sees and may call: --tools, --hide-tools and --read-only of `proxy`.
+ *
+ * A list has names, or globs with `*` (any characters) and `?` (one character), separated by commas. A tool is kept if
+ * it matches --tools (if given), does not match --hide-tools, and is marked readOnlyHint: true (with --read-only).
+ * Names are compared byte for byte after JSON escapes are resolved: neither case nor Unicode forms are equal.
+ *
+ * Text      the rule as it is recorded: `tools = list_*, get_issue; hide-tools = drop; read-only`.
+ * Readers   a server may read a message otherwise than we do: the first or the last of two members with one name, or
+ *           members in another case, as Go does, or keys only up to a NUL, as C does. So a definition is kept only if all
+ *           its readings are kept, and a call must have one reading (tool_call.h).
+ * Owns      its text and patterns; tool_rule_close() frees them.
+ * Errors    MI_EINVAL with a clause in `why`, MI_ENOMEM.
+ * Limits    a name of more than TOOL_RULE_NAME_MAX bytes is never kept, so that a server cannot make the comparison slow.
+ * Blocks    never. Pure. Time: the length of the names times that of the globs. */
+#ifndef MI_WIRE_MCP_TOOL_RULE_H
+#define MI_WIRE_MCP_TOOL_RULE_H
+
+#include "wire/mcp/answer_flaw.h"
+
+#define TOOL_RULE_PATTERNS_MAX 1024
+#define TOOL_RULE_GLOBS_MAX 100
+#define TOOL_RULE_GLOB_MAX 256 /* bytes */
+#define TOOL_RULE_NAME_MAX 1024 /* MCP recommends at most 128 */
+#define TOOL_RULE_TEXT_MAX ((size_t)32 << 10)
+
+struct tool_pattern {
+    size_t at, n; /* in the text of the rule */
+    bool hides;   /* of --hide-tools */
+    bool glob;
+    bool matched; /* a tool of a list that was cut */
+};
+
+struct tool_rule {
+    struct buf text; /* owned; empty: there is no rule */
+    struct tool_pattern *list; /* owned */
+    size_t n, cap;
+    size_t globs;
+    bool judged; /* set by the owner: whether a pattern matches is no longer noted */
+    bool keeps; /* --tools is given */
+    bool read_only;
+};
+
+/* A list alone, as the value of an option: is it valid? */
+MI_MUST int tool_rule_check(const char *list, struct buf *why);
+/* NULL: the option is not given. Without any option there is no rule. Call tool_rule_close() in any case. */
+MI_MUST int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, bool read_only,
+                           struct buf *why);
+/* The rule of a recording, by its text. */
+MI_MUST int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why);
+void tool_rule_close(struct tool_rule *r);
+static inline bool tool_rule_exists(const struct tool_rule *r)
+{
+    return r->text.n > 0;
+}
+
+/* Do the lists keep a tool with this name, without escapes? */
+bool tool_rule_keeps_name(const struct tool_rule *r, struct slice name);
+/* The next pattern that has matched no tool so far; *at starts at 0. false: no more. */
+bool tool_rule_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret);
+
+/* ---- lists ---- */
+
+/* Calls `named` for each tool in the result of a tools/list. name: unescaped, "" if the definition has none. */
+enum tool_fate { TOOL_KEPT, TOOL_HIDDEN };
+typedef void (*tool_rule_named_fn)(void *ctx, struct slice name, bool read_only,
+                                   enum tool_fate fate);
+struct tool_cut {
+    size_t listed, hidden; /* tools */
+};
+/* Why readers might see a list in an answer to tools/list that tool_rule_cut() does not cut: its result is not an object, its `tools`
+ * are not an array, or a member is taken for one of these by some readers only. NULL: there is no such fault. */
+const char *tool_rule_list_fault(const struct rpc *m);
+/* The hash of a page's nextCursor; 0: it is the last page, also if the cursor is "". */
+uint64_t tool_rule_next_page(struct json_value next_cursor);
+/* Adds the changes that cut hidden tools out of a result of tools/list: each definition and one comma. `named` may be
+ * NULL. 0 or MI_ENOMEM. */
+MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
+                          struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
+
+/* Does a raw key equal this lower-case name when case is ignored, as Go ignores it, and what is behind a NUL? *ret_exact: it is the
+ * name itself, whatever its escapes. */
+bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact);
+
+#endif

@@ -1,0 +1,80 @@
+#include "wire/meta.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_hex(struct slice s, size_t from, size_t n)
+{
+    bool zero = true;
+    for (size_t i = from; i < from + n; i++) {
+        if (!is_digit(s.p[i]) && (s.p[i] < 'a' || s.p[i] > 'f'))
+            return false;
+        zero &= s.p[i] == '0';
+    }
+    return !zero || n == 2;
+}
+
+bool meta_is_traceparent(struct slice s)
+{
+    return s.n >= 55 && s.p[2] == '-' && s.p[35] == '-' && s.p[52] == '-' && is_hex(s, 0, 2) &&
+           is_hex(s, 3, 32) && is_hex(s, 36, 16) && is_hex(s, 53, 2) && memcmp(s.p, "ff", 2) != 0 &&
+           (s.n == 55 || (s.p[55] == '-' && memcmp(s.p, "00", 2) != 0));
+}
+
+bool meta_is_pairs(struct slice s)
+{
+    const char *end = s.p + s.n;
+    for (const char *p = s.p; p < end;) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        const char *to = comma != NULL ? comma : end;
+        while (p < to && (*p == ' ' || *p == '\t'))
+            p++;
+        if (p < to && (*p == '=' || memchr(p, '=', (size_t)(to - p)) == NULL))
+            return false;
+        p = to + 1;
+    }
+    return true;
+}
+
+/* Letters, digits and hyphens; begins with a letter, ends with a letter or a digit. */
+static bool is_label(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_letter(p[i]) && !is_digit(p[i]) && p[i] != '-')
+            return false;
+    return n > 0 && is_letter(p[0]) && p[n - 1] != '-';
+}
+
+static bool is_prefix(struct slice s)
+{
+    for (size_t from = 0, i = 0; i <= s.n; i++)
+        if (i == s.n || s.p[i] == '.') {
+            if (!is_label(s.p + from, i - from))
+                return false;
+            from = i + 1;
+        }
+    return true;
+}
+
+bool meta_is_key(struct slice key)
+{
+    const char *slash = memchr(key.p, '/', key.n);
+    size_t at = slash != NULL ? (size_t)(slash - key.p) + 1 : 0;
+    struct slice name = {key.p + at, key.n - at};
+    if (slash != NULL && !is_prefix((struct slice){key.p, at - 1}))
+        return false;
+    for (size_t i = 0; i < name.n; i++) {
+        bool inner = i > 0 && i < name.n - 1;
+        if (!is_letter(name.p[i]) && !is_digit(name.p[i]) &&
+            !(inner && (name.p[i] == '-' || name.p[i] == '_' || name.p[i] == '.')))
+            return false;
+    }
+    return true;
+}

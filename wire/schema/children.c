@@ -1,0 +1,328 @@
+/* children.c - checks the members of an object and the items of an array. */
+#include "wire/json/text.h"
+#include "wire/schema/check.h"
+
+/* The next child of a value, of which each costs a step. */
+static uint32_t next_in_value(struct check *c, uint32_t at)
+{
+    return schema_work(c, 1) ? node(c, at)->next : 0;
+}
+
+/* ---- objects -------------------------------------------------------------------------------- */
+
+static bool same_key(struct check *c, struct slice a, struct slice b)
+{
+    if (a.n == b.n && memcmp(a.p, b.p, a.n) == 0)
+        return true;
+    if (!schema_work(c, (a.n + b.n) / 64) ||
+        (memchr(a.p, '\\', a.n) == NULL && memchr(b.p, '\\', b.n) == NULL))
+        return false;
+    return schema_work(c, (a.n + b.n) / 8) &&
+           slice_eq(schema_plain(c, 0, a), schema_plain(c, 1, b));
+}
+
+/* The last member with this name, in a value or in the schema; 0: none. */
+static uint32_t member(struct check *c, const struct json_tree *t, uint32_t object,
+                       struct slice name)
+{
+    uint32_t found = 0;
+    if (t->node[object].value.type != JSON_OBJECT || !schema_work(c, t->node[object].count))
+        return 0;
+    for (uint32_t i = t->node[object].child; i != 0; i = t->node[i].next)
+        if (same_key(c, t->node[i].key, name))
+            found = i;
+    return found;
+}
+
+static bool has_all(struct check *c, const struct json_node *names, const struct place *here)
+{
+    for (uint32_t i = names->child; i != 0; i = schema_next(c, i)) {
+        struct slice name = json_string_raw(schema_node(c->s, i)->value);
+        if (name.p == NULL || member(c, c->v, here->at, name) != 0 || c->gave_up)
+            continue;
+        SAY(c, here, "\"%.*s\" is missing", (int)size_min(name.n, 100), name.p);
+        return false;
+    }
+    return true;
+}
+
+static bool check_count(struct check *c, enum keyword word, const struct json_node *k,
+                        const struct place *here)
+{
+    int64_t limit;
+    const struct json_node *v = node(c, here->at);
+    bool items = word == KW_MIN_ITEMS || word == KW_MAX_ITEMS;
+    bool least = word == KW_MIN_ITEMS || word == KW_MIN_PROPERTIES;
+    if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !schema_limit(c, k, &limit))
+        return true;
+    bool good = least ? v->count >= (uint64_t)limit : v->count <= (uint64_t)limit;
+    if (!good)
+        SAY(c, here, "must have at %s %lld %s, has %u", least ? "least" : "most", (long long)limit,
+            items ? "items" : "members", (unsigned)v->count);
+    return good;
+}
+
+static struct place below(const struct place *here, uint32_t at)
+{
+    return (struct place){.up = here, .at = at};
+}
+
+static bool check_properties(struct check *c, const struct json_node *k, const struct place *here)
+{
+    for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
+        uint32_t m = member(c, c->v, here->at, schema_node(c->s, i)->key);
+        struct place there = below(here, m);
+        if (m != 0 && !schema_fits_at(c, i, &there))
+            return false;
+        if (m != 0)
+            evaluated_note(c, m, here);
+    }
+    return true;
+}
+
+static bool check_patterns(struct check *c, const struct json_node *k, const struct place *here)
+{
+    for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
+        if (c->s->pattern[i] == NULL && node(c, here->at)->count > 0) {
+            schema_unsure(c, i, here);
+            continue;
+        }
+        for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
+            struct place there = below(here, m);
+            if (!schema_matches(c, c->s->pattern[i], node(c, m)->key))
+                continue;
+            if (!schema_fits_at(c, i, &there))
+                return false;
+            evaluated_note(c, m, here);
+        }
+    }
+    return true;
+}
+
+static bool is_additional(struct check *c, const struct schema_rule *r, struct slice key)
+{
+    const struct schema_keyword *named = schema_beside(c, r, KW_PROPERTIES);
+    const struct schema_keyword *like = schema_beside(c, r, KW_PATTERN_PROPERTIES);
+    if (named != NULL && member(c, &c->s->tree, named->at, key) != 0)
+        return false;
+    uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
+    for (; i != 0; i = schema_next(c, i))
+        if (c->s->pattern[i] == NULL || schema_matches(c, c->s->pattern[i], key))
+            return false;
+    return true;
+}
+
+static bool check_additional(struct check *c, const struct schema_rule *r, uint32_t at,
+                             const struct place *here)
+{
+    uint32_t rule = c->s->rule_of[at];
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
+        struct place there = below(here, m);
+        if (rule == SCHEMA_NO_RULE || !is_additional(c, r, node(c, m)->key) || c->gave_up)
+            continue;
+        if (c->s->rule[rule].never) {
+            SAY(c, &there, "unexpected member");
+            return false;
+        }
+        if (!schema_fits_at(c, at, &there))
+            return false;
+        evaluated_note(c, m, here);
+    }
+    return true;
+}
+
+/* Checks the name of a member as a value: a tree of one node. */
+static bool check_names(struct check *c, uint32_t at, const struct place *here)
+{
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
+        struct slice key = node(c, m)->key;
+        struct json_node one = {.value = {JSON_STRING, {key.p - 1, key.n + 2}}};
+        struct json_tree name = {.node = &one, .n = 1};
+        struct check inner = *c;
+        struct place top = {0};
+        inner.v = &name;
+        inner.seen = NULL; /* its nodes are not those of the name */
+        inner.quiet = 1;
+        bool good = schema_fits_at(&inner, at, &top);
+        c->gave_up = inner.gave_up;
+        c->unsure = inner.unsure;
+        if (good)
+            continue;
+        struct place there = below(here, m);
+        SAY(c, &there, "member name not allowed");
+        return false;
+    }
+    return true;
+}
+
+/* If a member is present, others are required, or a schema applies. */
+static bool check_dependent(struct check *c, const struct json_node *k, const struct place *here)
+{
+    for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
+        const struct json_node *d = schema_node(c->s, i);
+        if (member(c, c->v, here->at, d->key) == 0)
+            continue;
+        if (d->value.type == JSON_ARRAY ? !has_all(c, d, here) : !schema_fits_at(c, i, here))
+            return false;
+    }
+    return true;
+}
+
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+/* Checks the items from an index on against one schema. */
+static bool check_items(struct check *c, uint32_t at, uint32_t skip, const struct place *here)
+{
+    uint32_t index = 0;
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m), index++) {
+        struct place there = {here, m, index, true};
+        if (index < skip)
+            continue;
+        if (!schema_fits_at(c, at, &there))
+            return false;
+        evaluated_note(c, m, here);
+    }
+    return true;
+}
+
+static bool check_prefix(struct check *c, const struct json_node *k, const struct place *here)
+{
+    uint32_t i = k->child, index = 0;
+    for (uint32_t m = node(c, here->at)->child; m != 0 && i != 0; m = node(c, m)->next, index++) {
+        struct place there = {here, m, index, true};
+        if (!schema_fits_at(c, i, &there))
+            return false;
+        evaluated_note(c, m, here);
+        i = schema_next(c, i);
+    }
+    return true;
+}
+
+static uint32_t prefix_n(struct check *c, const struct schema_rule *r)
+{
+    const struct schema_keyword *k = schema_beside(c, r, KW_PREFIX_ITEMS);
+    return k != NULL ? schema_node(c->s, k->at)->count : 0;
+}
+
+static bool check_contains(struct check *c, const struct schema_rule *r, uint32_t at,
+                           const struct place *here)
+{
+    int64_t least = 1, most = INT64_MAX, n = 0, maybe = 0;
+    uint32_t unsure, last_unsure = 0;
+    const struct schema_keyword *min = schema_beside(c, r, KW_MIN_CONTAINS);
+    const struct schema_keyword *max = schema_beside(c, r, KW_MAX_CONTAINS);
+    bool evaluates = c->s->dialect == DIALECT_2020; /* in 2019-09 it evaluates nothing */
+    if (min != NULL && !schema_limit(c, schema_node(c->s, min->at), &least))
+        least = 1;
+    if (max != NULL && !schema_limit(c, schema_node(c->s, max->at), &most))
+        most = INT64_MAX;
+    for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
+        struct place there = below(here, m);
+        enum truth t = schema_judge(c, at, &there, &unsure);
+        n += t == TRUTH_YES;
+        maybe += t == TRUTH_MAYBE;
+        if (t == TRUTH_MAYBE)
+            last_unsure = unsure;
+        if (t != TRUTH_NO && evaluates)
+            evaluated_note(c, m, here);
+    }
+    if (maybe > 0 && (n < least || n + maybe > most || (evaluates && schema_in_scope(c, here))))
+        schema_unsure(c, last_unsure, here);
+    if (n + maybe >= least && n <= most)
+        return true;
+    SAY(c, here, "must have at %s %lld items that match contains, has %lld",
+        n < least ? "least" : "most", (long long)(n < least ? least : most), (long long)n);
+    return false;
+}
+
+static bool check_unique(struct check *c, const struct json_node *k, const struct place *here)
+{
+    const struct json_node *v = node(c, here->at);
+    if (k->value.type != JSON_TRUE || v->value.type != JSON_ARRAY)
+        return true;
+    for (uint32_t a = v->child; a != 0; a = node(c, a)->next)
+        for (uint32_t b = node(c, a)->next; b != 0; b = node(c, b)->next) {
+            bool same = schema_equal(c, node(c, a)->value, node(c, b)->value);
+            if (c->gave_up)
+                return true;
+            if (same) {
+                SAY(c, here, "must not contain duplicate items");
+                return false;
+            }
+        }
+    return true;
+}
+
+/* The children that no keyword beside this one has evaluated, at any depth. */
+static bool check_unevaluated(struct check *c, uint32_t at, const struct place *here)
+{
+    uint32_t rule = c->s->rule_of[at], index = 0;
+    const struct json_node *v = node(c, here->at);
+    if (c->seen->in.blind || rule == SCHEMA_NO_RULE)
+        return true;
+    for (uint32_t m = v->child; m != 0; m = next_in_value(c, m), index++) {
+        struct place there = {here, m, index, v->value.type == JSON_ARRAY};
+        if (evaluated_already(c, m))
+            continue;
+        if (c->s->rule[rule].never) {
+            SAY(c, &there, there.in_array ? "unexpected item" : "unexpected member");
+            return false;
+        }
+        if (!schema_fits_at(c, at, &there))
+            return false;
+        evaluated_note(c, m, here);
+    }
+    return true;
+}
+
+static bool check_member_keyword(struct check *c, const struct schema_rule *r,
+                                 const struct schema_keyword *kw, const struct place *here)
+{
+    const struct json_node *k = schema_node(c->s, kw->at);
+    bool map = k->value.type == JSON_OBJECT;
+    switch ((enum keyword)kw->word) {
+    case KW_REQUIRED:
+        return k->value.type != JSON_ARRAY || has_all(c, k, here);
+    case KW_PROPERTIES:
+        return !map || check_properties(c, k, here);
+    case KW_PATTERN_PROPERTIES:
+        return !map || check_patterns(c, k, here);
+    case KW_ADDITIONAL_PROPERTIES:
+        return check_additional(c, r, kw->at, here);
+    case KW_PROPERTY_NAMES:
+        return check_names(c, kw->at, here);
+    case KW_UNEVALUATED_PROPERTIES:
+        return check_unevaluated(c, kw->at, here);
+    default: /* the three kinds of dependencies */
+        return !map || check_dependent(c, k, here);
+    }
+}
+
+bool schema_children_fit(struct check *c, const struct schema_rule *r,
+                         const struct schema_keyword *kw, const struct place *here)
+{
+    const struct json_node *k = schema_node(c->s, kw->at);
+    enum json_type type = node(c, here->at)->value.type;
+    switch ((enum keyword)kw->word) {
+    case KW_MIN_ITEMS:
+    case KW_MAX_ITEMS:
+    case KW_MIN_PROPERTIES:
+    case KW_MAX_PROPERTIES:
+        return check_count(c, (enum keyword)kw->word, k, here);
+    case KW_UNIQUE_ITEMS:
+        return check_unique(c, k, here);
+    case KW_PREFIX_ITEMS:
+        return type != JSON_ARRAY || check_prefix(c, k, here);
+    case KW_ADDITIONAL_ITEMS: /* ignored unless items is a list */
+        return type != JSON_ARRAY || schema_beside(c, r, KW_PREFIX_ITEMS) == NULL ||
+               check_items(c, kw->at, prefix_n(c, r), here);
+    case KW_ITEMS:
+        return type != JSON_ARRAY || check_items(c, kw->at, prefix_n(c, r), here);
+    case KW_CONTAINS:
+        return type != JSON_ARRAY || check_contains(c, r, kw->at, here);
+    case KW_UNEVALUATED_ITEMS:
+        return type != JSON_ARRAY || check_unevaluated(c, kw->at, here);
+    default:
+        return type != JSON_OBJECT || check_member_keyword(c, r, kw, here);
+    }
+}

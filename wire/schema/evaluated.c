@@ -1,0 +1,70 @@
+/* evaluated.c - what a check knows: which children of a value have been evaluated, and whether the result is unsure. */
+#include "base/grow.h"
+#include "wire/schema/check.h"
+
+#include <stdlib.h>
+
+void evaluated_close(struct evaluated *e)
+{
+    free(e->last);
+    free(e->note);
+    *e = (struct evaluated){0};
+}
+
+struct scope evaluated_enter(struct check *c, const struct schema_rule *r, const struct place *here)
+{
+    struct evaluated *e = c->seen;
+    struct scope outer = e->in;
+    outer.n = e->n;
+    if (!r->unevaluated)
+        return outer;
+    if (e->last == NULL && (e->last = calloc(c->v->n, sizeof *e->last)) == NULL)
+        c->gave_up = "out of memory";
+    e->in = (struct scope){.from = e->n, .at = here->at, .depth = outer.depth + 1};
+    return outer;
+}
+
+void evaluated_leave(struct check *c, const struct schema_rule *r, const struct scope *outer,
+                     bool good)
+{
+    struct evaluated *e = c->seen;
+    bool blind = e->in.blind && e->in.at == outer->at;
+    for (; !good && e->n > outer->n; e->n--)
+        e->last[e->note[e->n - 1].node] = e->note[e->n - 1].before;
+    if (!good || r->unevaluated)
+        e->in = *outer;
+    e->in.blind |= good && blind;
+}
+
+void evaluated_add(struct check *c, uint32_t child)
+{
+    struct evaluated *e = c->seen;
+    if (evaluated_already(c, child) || !schema_work(c, 1))
+        return;
+    if (!GROW(e->note, e->n, e->cap)) {
+        c->gave_up = "out of memory";
+        return;
+    }
+    e->note[e->n++] = (struct note){child, e->last[child]};
+    e->last[child] = (uint32_t)e->n;
+}
+
+void schema_unsure(struct check *c, uint32_t keyword, const struct place *here)
+{
+    c->unsure = keyword;
+    if (schema_in_scope(c, here))
+        c->seen->in.blind = true;
+}
+
+enum truth schema_judge(struct check *c, uint32_t schema, const struct place *here,
+                        uint32_t *ret_unsure)
+{
+    uint32_t before = c->unsure;
+    c->unsure = 0;
+    c->quiet++;
+    bool good = schema_fits_at(c, schema, here);
+    c->quiet--;
+    *ret_unsure = c->unsure;
+    c->unsure = before;
+    return !good ? TRUTH_NO : *ret_unsure != 0 ? TRUTH_MAYBE : TRUTH_YES;
+}
