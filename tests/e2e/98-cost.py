@@ -207,7 +207,7 @@ def _(t):
             db.execute("UPDATE calls SET result_tokens = ? WHERE id = ?", (value, id))
     server = json.loads(t.run("cost", "--json", "--vault", t.vault).stdout)
     eq((server["result_tokens"], server["uncounted"]), (2 * (2 ** 32 - 1), 1), "result_tokens")
-    eq([json.loads(x)["result_tokens"] for x in run(t, "stats", "--json").splitlines()], [2 * (2 ** 32 - 1)], "stats")
+    eq([json.loads(x)["result_tokens"] for x in run(t, "stats", "--tokens", "--json").splitlines()], [2 * (2 ** 32 - 1)], "stats")
 
 
 @case("cost does not say 0 where nothing is known")

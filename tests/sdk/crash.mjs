@@ -124,7 +124,7 @@ export const crash_cases = [
   {
     name: "a hang and a crash behind npx",
     server: behindNpx,
-    interposer: ["--timeout", "tool:hang=700ms,initialize=110s", "--on-hang", "kill-now"],
+    interposer: ["--timeout", "110s,tool:hang=700ms", "--on-hang", "kill-now"],
     play: behind,
     trouble: [{ call: "hang {}", code: -32001, cause: "hang" }, gone("crash")],
     restarts: 2,
