@@ -171,11 +171,17 @@ static const struct {
         {"tool-hidden", SEVERITY_WARNING,
          "The client called a tool that a rule hides from it.",
          "A client that keeps an old list of tools, or a rule that hides too much."},
+    [FIND_TOOL_UNLISTED] =
+        {"tool-unlisted", SEVERITY_WARNING,
+         "With --read-only, the client called a tool that is not in the server's list of tools, or "
+         "whose list is not known.",
+         "A client or a model that invents names, or a server that does not list its tools: without "
+         "a list nobody knows which tools only read."},
     [FIND_AMBIGUOUS_CALL] =
         {"ambiguous-call", SEVERITY_ERROR,
          "While a rule hides tools, the message could be read as a call of another tool.",
          "The client: a `tools/call` has `method`, `params` and in these `name` exactly once, "
-         "spelled so, and the name is a string without NUL and half surrogate pairs."},
+         "spelled so, and the name is a string without NUL and lone surrogates."},
     [FIND_REPEAT_OF_UNCERTAIN] =
         {"repeat-of-uncertain", SEVERITY_WARNING,
          "The call is equal to one that failed and may have run: its effect may happen twice.",

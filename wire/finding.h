@@ -67,6 +67,7 @@ enum finding {
     FIND_AMBIGUOUS_CALL,
     FIND_BODY_LOST,
     FIND_REPEAT_OF_UNCERTAIN,
+    FIND_TOOL_UNLISTED,
     FIND_COUNT
 };
 _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");

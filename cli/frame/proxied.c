@@ -22,7 +22,7 @@ static bool add(struct proxied *p, const char *word)
 
 static bool add_option(struct proxied *p, const char *name, const char *value)
 {
-    return value == NULL || (add(p, name) && add(p, value));
+    return value == NULL || (add(p, name) && (value[0] == '\0' || add(p, value)));
 }
 
 /* An option whose value is a path: absolute, because the proxy may run in another directory. */

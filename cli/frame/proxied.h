@@ -14,7 +14,7 @@ struct proxied {
 };
 
 /* With the vault, the configuration file and, if the command has that option, the directory of journals of the settings.
- * options: further ones for proxy, in pairs of a name and a value, ended by NULL; a pair without a value is left out.
+ * options: further ones for proxy, in pairs of a name and a value, ended by NULL; a pair with the value NULL is left out, and one with "" is a flag.
  * EXIT_FINE, or EXIT_TROUBLE after a message on stderr. */
 MI_MUST int proxied_open(struct proxied *p, const struct settings *s, const char *const options[],
                          char *const *server);

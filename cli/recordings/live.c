@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/frame/recording.h"
 #include "redact/sanitizer.h"
+#include "wire/mcp/tool_rule.h"
 
 #include <unistd.h>
 
@@ -110,17 +111,53 @@ static bool write_tape(void *ctx)
     return l->tape == NULL || tape_write(l->tape) == EXIT_FINE;
 }
 
+static const char *rule_list(const struct tool_rule *r, bool hides, struct buf *b)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->list[i].hides != hides)
+            continue;
+        buf_adds(b, b->n > 0 ? "," : "");
+        buf_add(b, r->text.p + r->list[i].at, r->list[i].n);
+    }
+    return b->n > 0 ? buf_str(b) : NULL;
+}
+
+/* The server is behind the rule of the recording: its client gets what the recorded one would have got. A rule that cannot be read
+ * is reported by the replay. */
+static int open_proxied(struct live_choice *l, const struct settings *s,
+                        const struct source_info *info)
+{
+    struct tool_rule rule;
+    struct buf name = {0}, tools = {0}, hide = {0}, why = {0};
+    int st = tool_rule_read(&rule, info->tools_rule, &why);
+    if (st == MI_EINVAL)
+        tool_rule_close(&rule);
+    buf_slice_add(&name, info->name);
+    const char *options[] = {"--name", name.n > 0 ? buf_str(&name) : NULL,
+                             "--tools", rule_list(&rule, false, &tools),
+                             "--hide-tools", rule_list(&rule, true, &hide),
+                             "--read-only", rule.read_only ? "" : NULL,
+                             NULL};
+    int status = EXIT_TROUBLE;
+    if (st == MI_ENOMEM || name.failed || tools.failed || hide.failed)
+        log_error("out of memory");
+    else
+        status = proxied_open(&l->proxied, s, options, l->server);
+    tool_rule_close(&rule);
+    buf_close(&name);
+    buf_close(&tools);
+    buf_close(&hide);
+    buf_close(&why);
+    return status;
+}
+
 int live_choice_apply(struct live_choice *l, const struct settings *s,
                       const struct source_info *info, struct mock_config *cfg)
 {
     if (!l->use)
         return EXIT_FINE;
     bool all = l->record == LIVE_RECORD_ALL;
-    struct buf name = {0};
-    buf_slice_add(&name, info->name);
-    const char *options[] = {"--name", name.n > 0 ? buf_str(&name) : NULL, NULL};
-    int status = proxied_open(&l->proxied, s, options, l->server);
-    buf_close(&name);
+    int status = open_proxied(l, s, info);
     if (status == EXIT_FINE && l->output != NULL &&
         tape_open(&l->tape, all ? NULL : l->file, &l->header, l->output) < 0) {
         log_error("out of memory");

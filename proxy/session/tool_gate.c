@@ -16,11 +16,11 @@
 
 static void refuse_call(struct traffic *t, struct message *x, enum tool_verdict v, const char *why)
 {
-    bool ambiguous = v == TOOL_CALL_AMBIGUOUS;
-    x->m.findings |= FINDING(ambiguous ? FIND_AMBIGUOUS_CALL : FIND_TOOL_HIDDEN);
+    enum finding found = tool_call_finding(v);
+    x->m.findings |= FINDING(found);
     log_warn("rejected: server=%s %s", t->server, why);
     if (x->m.kind == RPC_REQUEST) {
-        answer_reject(t, x, RPC_INVALID_PARAMS, why, tool_call_cause(v));
+        answer_reject(t, x, RPC_INVALID_PARAMS, why, finding_name(found));
         return;
     }
     message_record(t, x, row_kind_of(x->m.kind), ROW_REFUSED);
@@ -53,18 +53,18 @@ static enum tool_verdict verdict_on(const struct tool_gate *g, const struct rpc 
 }
 
 /* *ret_modern: the call is one of 2026-07-28. */
-static bool has_unlisted_call(const struct tool_gate *g, const struct rpc *m, bool *ret_modern)
+static bool has_unknown_call(const struct tool_gate *g, const struct rpc *m, bool *ret_modern)
 {
     struct slice key;
     struct json_value v;
     struct rpc one;
     *ret_modern = rpc_is_modern(m);
     if (m->kind != RPC_BATCH)
-        return verdict_on(g, m) == TOOL_CALL_UNLISTED;
+        return verdict_on(g, m) == TOOL_CALL_UNKNOWN;
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, m->text});
     while (json_walk_next(&w, &key, &v))
         if (rpc_read(v.text, &one) == 0 && one.kind != RPC_BATCH &&
-            verdict_on(g, &one) == TOOL_CALL_UNLISTED)
+            verdict_on(g, &one) == TOOL_CALL_UNKNOWN)
             return true;
     return false;
 }
@@ -76,7 +76,7 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
     if (g->releasing || !g->rule->read_only || t->out[ROW_C2S].broken)
         return false;
     if (!g->asking && journal_now_us(t->journal) >= g->retry_us &&
-        has_unlisted_call(g, &x->m, &modern))
+        has_unknown_call(g, &x->m, &modern))
         tool_ask_begin(t, modern);
     if (!g->asking)
         return false;

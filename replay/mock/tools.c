@@ -48,6 +48,23 @@ int mock_tools_cut(struct conversation *s, const struct playback *p)
     return st;
 }
 
+/* The error that the interposer gave such calls in the recorded session; only it knows the session and the message. */
+static int refuse_call(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
+                       enum tool_verdict v, const char *why)
+{
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    struct slice target = rpc_target(live);
+    rpc_out_error(&j, live->id.text, RPC_INVALID_PARAMS, why, finding_name(tool_call_finding(v)));
+    json_out_quoted(&j, "method", live->method);
+    if (target.p != NULL)
+        json_out_quoted(&j, rpc_method_is(live, "tools/call") ? "tool" : "target", target);
+    rpc_out_end(&j);
+    int st = b.failed ? MI_ENOMEM : mock_send_answer(s, batch, buf_slice(&b));
+    buf_close(&b);
+    return st;
+}
+
 int mock_tools_refuse(struct conversation *s, const struct rpc *live, struct mock_batch *batch,
                       bool *ret_done)
 {
@@ -61,8 +78,7 @@ int mock_tools_refuse(struct conversation *s, const struct rpc *live, struct moc
     if (*ret_done) {
         tool_call_explain(&s->tools, v, fault, buf_slice(&name), "", &why);
         s->misses->counts.matched++;
-        st = mock_send_error(s, batch, live->id.text, RPC_INVALID_PARAMS, buf_str(&why),
-                             tool_call_cause(v), NULL);
+        st = why.failed ? MI_ENOMEM : refuse_call(s, batch, live, v, buf_str(&why));
     }
     buf_close(&name);
     buf_close(&why);

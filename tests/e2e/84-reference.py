@@ -481,7 +481,7 @@ ELSEWHERE = {
     "late-progress": "21-slow", "own-request": "22-crash", "cancelled-initialize": "test_traffic", "too-many-open": "test_traffic_limits",
     "body-lost": "test_writer", "server-gone": "22-crash", "interrupted": "17-interrupted", "timeout": "21-slow", "tool-changed": "82-drift",
     "deep-message": "test_traffic_limits", "http-over-stdio": "02-checks",
-    "duplicate-name": "test_protocol_2026", "stray-cancellation": "test_protocol_2026", "secret-in-form": "96-secret-in-form", "tool-hidden": "97-tool-rule", "ambiguous-call": "97-tool-rule",
+    "duplicate-name": "test_protocol_2026", "stray-cancellation": "test_protocol_2026", "secret-in-form": "96-secret-in-form", "tool-hidden": "97-tool-rule", "tool-unlisted": "97-tool-rule", "ambiguous-call": "97-tool-rule",
     "repeat-of-uncertain": "99-repeats", "no-progress": "99-repeats",
     "cancelled-task": "test_protocol_2026", "invalid-cache-fields": "test_protocol_2026", "invalid-meta": "test_protocol_2026",
     "invalid-task": "test_protocol_2026", "invalid-input-request": "test_protocol_2026", "reused-input-key": "test_protocol_2026",

@@ -62,7 +62,7 @@ def _(t):
     lists(p, [A], [A], id="again")
     passes(p, 1, "a")
     message = refused(p, 2, "h")
-    eq(message, "unknown tool: h; mcp-interposer hides it; rule: tools = a, c*, d; hide-tools = c2", "message")
+    eq(message, "unknown tool 'h': it is hidden by the rule of mcp-interposer: tools = a, c*, d; hide-tools = c2", "message")
     refused(p, 3, "c2")
     refused(p, 4, "not in any list")
     passes(p, 5, "cunning")
@@ -144,8 +144,8 @@ def _(t):
     p.server.expect(call(1, "r"))
     p.server.send(text_result(1, "x"), result(2))
     p.client.expect(text_result(1, "x"), result(2))
-    check("not marked readOnlyHint" in refused(p, 3, "w"), "message")
-    refused(p, 4, "other")
+    check("does not mark it readOnlyHint" in refused(p, 3, "w"), "message")
+    check("not in the server's list" in refused(p, 4, "other", "tool-unlisted"), "message")
     passes(p, 5, "r")
     p.server.send(note("notifications/tools/list_changed"))
     p.client.expect(note("notifications/tools/list_changed"))
@@ -170,7 +170,7 @@ def _(t):
         q = json.loads(p.server.recv())
         answer(q["id"])
         got = p.client.recv_json()
-        eq((got["id"], got["error"]["code"], got["error"]["data"]["cause"]), (id, -32602, "tool-hidden"), f"{got}")
+        eq((got["id"], got["error"]["code"], got["error"]["data"]["cause"]), (id, -32602, "tool-unlisted"), f"{got}")
         return got["error"]["message"]
 
     p = t.proxy("--read-only", "--timeout", "tools/list=300ms").initialize(capabilities={"tools": {"listChanged": True}})
@@ -194,7 +194,7 @@ def _(t):
     check("does not end" in asked(4, same_cursor), "cursor")
     check("changed each time" in asked(5, changing), "changes")
     # at first the next call does not ask again
-    check("changed each time" in refused(p, 60, "r"), "at once")
+    check("changed each time" in refused(p, 60, "r", "tool-unlisted"), "at once")
     p.server.send(note("notifications/tools/list_changed"))
     p.client.recv()
     p.client.send(call(6, "r"))
@@ -379,8 +379,8 @@ def _(t):
             if options[0] == "--tools":     # a call that was not recorded
                 r.client.send(call(6, "hidden too"))
                 got = r.client.recv_json()["error"]
-                eq((got["code"], got["data"]["source"], got["data"]["cause"], got["message"]),
-                   (-32602, "mcp-interposer", "tool-hidden", "unknown tool: hidden too; mcp-interposer hides it; rule: tools = a, r*"), "refused")
+                eq((got["code"], got["data"], got["message"]),
+                   (-32602, {"source": "mcp-interposer", "cause": "tool-hidden", "method": "tools/call", "tool": "hidden too"}, "unknown tool 'hidden too': it is hidden by the rule of mcp-interposer: tools = a, r*"), "refused")
             r.client.close_write()
             r.client.rest()
             eq(r.proc.wait(60), 0, "status")

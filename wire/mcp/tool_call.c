@@ -56,7 +56,7 @@ static const char *name_fault(struct json_value params, struct buf *name)
     if (memchr(name->p != NULL ? name->p : "", '\0', name->n) != NULL)
         return "its `name` contains a NUL character";
     if (name->n >= 3 && memmem(name->p, name->n, "\xEF\xBF\xBD", 3) != NULL)
-        return "its `name` contains half a surrogate pair, or U+FFFD";
+        return "its `name` contains a lone surrogate or U+FFFD";
     return NULL;
 }
 
@@ -78,16 +78,26 @@ enum tool_verdict tool_call_verdict(const struct tool_rule *r, const struct tool
     switch (tool_hints_of(hints, buf_slice(name))) {
     case TOOL_HINT_READS:
         return TOOL_CALL_KEPT;
-    case TOOL_HINT_UNKNOWN:
+    case TOOL_HINT_WRITES:
+        return TOOL_CALL_WRITES;
+    case TOOL_HINT_ABSENT:
         return TOOL_CALL_UNLISTED;
     default:
-        return TOOL_CALL_WRITES;
+        return TOOL_CALL_UNKNOWN;
     }
 }
 
-const char *tool_call_cause(enum tool_verdict v)
+enum finding tool_call_finding(enum tool_verdict v)
 {
-    return v == TOOL_CALL_AMBIGUOUS ? "ambiguous-call" : "tool-hidden";
+    switch (v) {
+    case TOOL_CALL_AMBIGUOUS:
+        return FIND_AMBIGUOUS_CALL;
+    case TOOL_CALL_UNLISTED:
+    case TOOL_CALL_UNKNOWN:
+        return FIND_TOOL_UNLISTED;
+    default:
+        return FIND_TOOL_HIDDEN;
+    }
 }
 
 void tool_call_add_rule(const struct tool_rule *r, struct buf *b)
@@ -100,20 +110,25 @@ void tool_call_add_rule(const struct tool_rule *r, struct buf *b)
 void tool_call_explain(const struct tool_rule *r, enum tool_verdict v, const char *fault,
                        struct slice name, const char *failure, struct buf *why)
 {
+    struct slice head = text_head(name, NAME_SHOWN);
     if (v == TOOL_CALL_AMBIGUOUS) {
-        buf_printf(why, "two readers may take this message for calls of different tools: %s", fault);
+        buf_printf(why, "ambiguous message: programs may read different tool names from it: %s", fault);
         return;
     }
-    buf_adds(why, "unknown tool: ");
-    text_visible(why, text_head(name, NAME_SHOWN));
-    if (v == TOOL_CALL_UNLISTED) {
+    buf_adds(why, v == TOOL_CALL_UNKNOWN ? "tool '" : "unknown tool '");
+    text_visible(why, head);
+    buf_adds(why, head.n < name.n ? "…'" : "'");
+    if (v == TOOL_CALL_UNKNOWN) {
         buf_printf(why,
-                   "; mcp-interposer refuses it, because it is not known whether the tool is marked "
-                   "readOnlyHint: %s",
-                   failure[0] != '\0' ? failure : "the server gave no list");
+                   " was not called: mcp-interposer forwards only calls of tools that the server marks "
+                   "readOnlyHint, and its list of tools is not known: %s",
+                   failure[0] != '\0' ? failure : "the server cannot be asked");
         return;
     }
-    buf_adds(why, "; mcp-interposer hides it");
-    buf_adds(why, v == TOOL_CALL_WRITES ? ", because it is not marked readOnlyHint; rule: " : "; rule: ");
+    buf_adds(why, v == TOOL_CALL_HIDDEN   ? ": it is hidden by the rule of mcp-interposer: "
+                  : v == TOOL_CALL_WRITES ? ": it is hidden by the rule of mcp-interposer, because the "
+                                            "server does not mark it readOnlyHint: "
+                                          : ": it is not in the server's list of tools, and the rule of "
+                                            "mcp-interposer allows only those marked readOnlyHint: ");
     tool_call_add_rule(r, why);
 }

@@ -40,16 +40,17 @@ static const struct {
      ASKED("1") "|" CANCEL("7") "|" CALL("1", "r") "|" CALL("2", "r") "|" CANCEL("2") "|", ""},
     /* after a failure nobody is asked for some time, or until the list changes */
     {"read-only", {"C " CALL("1", "r"), ANSWER("1", "'error':{'code':1,'message':''}"), "C " CALL("2", "r")},
-     ASKED("1") "|", "<1 -32602 tool-hidden><2 -32602 tool-hidden>"},
+     ASKED("1") "|", "<1 -32602 tool-unlisted><2 -32602 tool-unlisted>"},
     {"read-only", {"C " CALL("1", "h"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-hidden>"},
     {"read-only", {"C " CALL("1", "r"), ANSWER("1", "'error':{'code':1,'message':''}"), CHANGED, "C " CALL("2", "r"), LISTED("2", R)},
-     ASKED("1") "|" ASKED("2") "|" CALL("2", "r") "|", "<1 -32602 tool-hidden>{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
+     ASKED("1") "|" ASKED("2") "|" CALL("2", "r") "|", "<1 -32602 tool-unlisted>{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
     {"read-only", {"C " CALL("1", "r"), ANSWER("7", "'result':{'tools':[" R "]}"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|", ""},
     {"read-only", {"C " LIST("1"), "S " TOOLS("1", R), "C " CALL("2", "r"), "C " CALL("3", "h")}, LIST("1") "|" CALL("2", "r") "|",
-     TOOLS("1", R) "|<3 -32602 tool-hidden>"},
+     TOOLS("1", R) "|<3 -32602 tool-unlisted>"},
     {"read-only", {"C " LIST("1"), "S " TOOLS("1", R), CHANGED, "C " CALL("2", "r"), LISTED("1", R)},
      LIST("1") "|" ASKED("1") "|" CALL("2", "r") "|", TOOLS("1", R) "|{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
     {"read-only", {"C " CALL("1", "r"), "C " CANCEL("1"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|" CANCEL("1") "|", ""},
+    {"read-only", {"C " CALL("1", "x"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-unlisted>"},
     {"tools = a; read-only", {"C " CALL("1", "r")}, "", "<1 -32602 tool-hidden>"}, /* nobody is asked */
     /* an empty cursor is no cursor */
     {"read-only", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':[" R "],'nextCursor':''}}", "C " CALL("2", "r")}, LIST("1") "|" CALL("2", "r") "|",
@@ -116,7 +117,7 @@ static void test_tool_gate_list_has_a_deadline(void **state)
     traffic_release(&f->traffic);
     assert_false(tool_ask_holds(&f->traffic));
     traffic_turn(f);
-    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-hidden>");
+    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-unlisted>");
     traffic_say(f, LISTED("1", R)); /* too late */
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_C2S), ASKED("1") "|");
@@ -151,7 +152,7 @@ static void test_tool_gate_too_many_messages_end_the_wait(void **state)
         traffic_say(f, "C {'jsonrpc':'2.0','method':'tools/call','params':{'name':'r'}}");
     traffic_turn(f);
     assert_false(tool_ask_holds(&f->traffic));
-    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-hidden>");
+    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-unlisted>");
     assert_true(said_holds("too many messages of the client wait for it"));
     traffic_end(f);
     tool_rule_close(&rule);
@@ -170,7 +171,7 @@ static void test_tool_gate_decides_also_if_the_server_reads_no_more(void **state
     traffic_say(f, "C {'jsonrpc':'2.0','id':2,'method':'tools/call','params':{'name':'a','Name':'h'}}");
     traffic_say(f, "C " CALL("3", "a")); /* its hint is not known, and nobody can be asked */
     traffic_turn(f);
-    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-hidden><2 -32602 ambiguous-call><3 -32602 tool-hidden>");
+    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-hidden><2 -32602 ambiguous-call><3 -32602 tool-unlisted>");
     traffic_end(f);
     tool_rule_close(&rule);
 }

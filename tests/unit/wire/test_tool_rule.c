@@ -279,7 +279,7 @@ static const struct {
     {"{\"name\":\"a\",\"name\\\\u0000\":\"h\"}", "a", NULL},
     {"{\"name\":7}", NULL, "its `name` is not a string"},
     {"{\"name\":\"h\\u0000\"}", NULL, "its `name` contains a NUL character"},
-    {"{\"name\":\"h\\ud800\"}", NULL, "its `name` contains half a surrogate pair, or U+FFFD"},
+    {"{\"name\":\"h\\ud800\"}", NULL, "its `name` contains a lone surrogate or U+FFFD"},
 };
 
 /* What the rule says of a message, as a fault; NULL: it is not ambiguous. */
@@ -297,7 +297,7 @@ static const char *fault_of(const char *message, struct buf *name)
     enum tool_verdict v = tool_call_verdict(&r, NULL, &m, name, &fault);
     assert_int_equal(v == TOOL_CALL_AMBIGUOUS, fault != NULL);
     if (v == TOOL_CALL_AMBIGUOUS)
-        assert_string_equal(tool_call_cause(v), "ambiguous-call");
+        assert_int_equal(tool_call_finding(v), FIND_AMBIGUOUS_CALL);
     else
         assert_int_equal(v == TOOL_CALL_HIDDEN, slice_is(buf_slice(name), "h"));
     tool_rule_close(&r);
@@ -360,7 +360,7 @@ static void test_tool_rule_hints_decide_with_read_only(void **state)
         enum tool_verdict whole, part;
     } of[] = {{"r", TOOL_CALL_KEPT, TOOL_CALL_KEPT},
               {"w", TOOL_CALL_WRITES, TOOL_CALL_WRITES},
-              {"x", TOOL_CALL_WRITES, TOOL_CALL_UNLISTED}};
+              {"x", TOOL_CALL_UNLISTED, TOOL_CALL_UNKNOWN}};
     struct buf why = {0}, name = {0}, message = {0};
     for (int part = 0; part < 2; part++) {
         struct tool_rule r;
@@ -382,16 +382,53 @@ static void test_tool_rule_hints_decide_with_read_only(void **state)
         tool_hints_forget(&h);
         tool_rule_close(&r);
     }
-    buf_clear(&why);
-    struct tool_rule r;
-    assert_int_equal(tool_rule_open(&r, "a", NULL, true, &why), 0);
-    tool_call_explain(&r, TOOL_CALL_WRITES, NULL, slice_of("x\n"), "", &why);
-    assert_string_equal(buf_str(&why), "unknown tool: x\\n; mcp-interposer hides it, because it is not marked "
-                                       "readOnlyHint; rule: tools = a; read-only");
-    tool_rule_close(&r);
     buf_close(&why);
     buf_close(&name);
     buf_close(&message);
+}
+
+#define MARKED "mcp-interposer forwards only calls of tools that the server marks readOnlyHint, and its list of tools is not known: "
+
+static const struct {
+    enum tool_verdict verdict;
+    const char *name, *failure, *why;
+    enum finding finding;
+} refusals[] = {
+    {TOOL_CALL_AMBIGUOUS, "", "", "ambiguous message: programs may read different tool names from it: FAULT", FIND_AMBIGUOUS_CALL},
+    {TOOL_CALL_HIDDEN, "x\n", "", "unknown tool 'x\\n': it is hidden by the rule of mcp-interposer: tools = a; read-only", FIND_TOOL_HIDDEN},
+    {TOOL_CALL_WRITES, "x", "",
+     "unknown tool 'x': it is hidden by the rule of mcp-interposer, because the server does not mark it readOnlyHint: tools = a; read-only",
+     FIND_TOOL_HIDDEN},
+    {TOOL_CALL_UNLISTED, "x", "",
+     "unknown tool 'x': it is not in the server's list of tools, and the rule of mcp-interposer allows only those marked readOnlyHint: tools = a; read-only",
+     FIND_TOOL_UNLISTED},
+    {TOOL_CALL_UNKNOWN, "x", "", "tool 'x' was not called: " MARKED "the server cannot be asked", FIND_TOOL_UNLISTED},
+    {TOOL_CALL_UNKNOWN, "x", "because", "tool 'x' was not called: " MARKED "because", FIND_TOOL_UNLISTED},
+};
+
+static void test_tool_rule_refusal_says_why(void **state)
+{
+    (void)state;
+    struct tool_rule r;
+    struct buf why = {0}, name = {0};
+    assert_int_equal(tool_rule_open(&r, "a", NULL, true, &why), 0);
+    for (size_t i = 0; i < MI_COUNT(refusals); i++) {
+        buf_clear(&why);
+        tool_call_explain(&r, refusals[i].verdict, "FAULT", slice_of(refusals[i].name), refusals[i].failure, &why);
+        assert_string_equal(buf_str(&why), refusals[i].why);
+        assert_int_equal(tool_call_finding(refusals[i].verdict), refusals[i].finding);
+    }
+    tool_rule_close(&r);
+    for (int i = 0; i < 2000; i++) /* a long name and a long rule are truncated */
+        buf_addc(&name, 'n');
+    assert_int_equal(tool_rule_open(&r, buf_str(&name), NULL, false, &why), 0);
+    buf_clear(&why);
+    tool_call_explain(&r, TOOL_CALL_HIDDEN, NULL, buf_slice(&name), "", &why);
+    assert_non_null(strstr(buf_str(&why), "nnn…': it is hidden"));
+    assert_true(why.n < 600 && strcmp(buf_str(&why) + why.n - strlen("n…"), "n…") == 0);
+    tool_rule_close(&r);
+    buf_close(&name);
+    buf_close(&why);
 }
 
 /* ---- hints ---- */
@@ -448,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_tool_rule_call_names_one_tool),
         cmocka_unit_test(test_tool_rule_message_has_one_reading),
         cmocka_unit_test(test_tool_rule_hints_decide_with_read_only),
+        cmocka_unit_test(test_tool_rule_refusal_says_why),
         cmocka_unit_test(test_tool_hints_need_the_whole_list),
         cmocka_unit_test(test_tool_hints_too_many_names_are_never_whole),
     };
