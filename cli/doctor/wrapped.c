@@ -4,7 +4,7 @@
 #include "cli/wrap/edit.h"
 #include "cli/wrap/elsewhere.h"
 #include "cli/wrap/mcpfile/string.h"
-#include "cli/wrap/replace.h"
+#include "cli/frame/replace.h"
 #include "cli/wrap/row.h"
 
 #include <stdlib.h>

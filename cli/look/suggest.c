@@ -2,20 +2,19 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/make_path.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/frame/save.h"
 #include "cli/frame/session.h"
-#include "cli/settings/config_edit.h"
-#include "cli/settings/paths.h"
+#include "cli/look/suggest_apply.h"
+#include "cli/settings/tools.h"
 #include "model/context.h"
 #include "vault/query/count.h"
-#include "wire/mcp/tool_rule.h"
+#include "wire/json/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define NAME_SHOWN 100 /* bytes of a name in a message */
 
 /* ---- what was recorded ---------------------------------------------------------------------- */
 
@@ -55,28 +54,79 @@ static int by_name(const void *a, const void *b)
     return c != 0 ? c : ((*x)->name.n > (*y)->name.n) - ((*x)->name.n < (*y)->name.n);
 }
 
-/* The name as a glob of a rule: a character that a list cannot have becomes `?`. */
+/* Can a rule keep a tool with this name, and let clients call it? */
+static bool has_pattern(struct slice name)
+{
+    return name.n > 0 && name.n <= TOOL_RULE_NAME_MAX && memchr(name.p, '\0', name.n) == NULL &&
+           memmem(name.p, name.n, "\xEF\xBF\xBD", 3) == NULL;
+}
+
+#define MARK "[redacted:" /* in place of a secret; a `]` ends it */
+
+/* Adds the name as an item of a list: what a list cannot have, or would take for a glob, becomes `?`, a part that was not recorded
+ * `*`. What becomes too long for a glob is cut. So the pattern matches the name, and perhaps others. */
 static void add_pattern(struct buf *b, struct slice name)
 {
+    struct buf p = {0};
+    bool glob = false;
     for (size_t i = 0, len; i < name.n; i += len) {
-        len = text_utf8_len(name.p + i, name.n - i);
-        unsigned char c = (unsigned char)name.p[i];
-        if (len == 0 || c <= 0x20 || c == 0x7F || strchr(",;[]", c) != NULL) {
-            buf_addc(b, '?');
-            len = len > 0 ? len : 1;
-        } else {
-            buf_add(b, name.p + i, len);
-        }
+        struct slice rest = {name.p + i, name.n - i};
+        unsigned char c = (unsigned char)rest.p[0];
+        const char *end = slice_begins(rest, MARK) ? memchr(rest.p, ']', rest.n) : NULL;
+        bool plain = c > 0x20 && c != 0x7F && strchr(",;[]*?", c) == NULL;
+        len = end != NULL ? (size_t)(end - rest.p) + 1 : text_utf8_len(rest.p, rest.n);
+        glob |= !plain;
+        if (plain)
+            buf_add(&p, rest.p, len);
+        else
+            buf_addc(&p, end != NULL ? '*' : '?');
     }
+    struct slice all = buf_slice(&p);
+    struct slice head = glob ? text_head(all, TOOL_RULE_GLOB_MAX - 1) : all;
+    buf_adds(b, b->n > 0 ? ", " : "");
+    buf_slice_add(b, head);
+    buf_adds(b, head.n < all.n ? "*" : "");
+    b->failed |= p.failed;
+    buf_close(&p);
 }
 
 struct used {
-    const struct tool **tool; /* owned; of the list, by name */
+    const struct tool **tool; /* owned; of the list, by name; those that hide-tools and read-only keep */
     size_t n;
     int64_t calls;
-    size_t gone;      /* called with success, and not in the list */
-    struct buf names; /* owned; of those, and of the others: the value of `tools` */
+    size_t called;        /* tools of the list, also hidden ones */
+    size_t gone;          /* called with success, and not in the list */
+    struct buf names;     /* owned; of those, and of tool[]: the value of `tools` */
+    struct buf hidden;    /* owned; names of tools that were called and stay hidden, for people */
+    struct slice without; /* the name of one for which there is no pattern; n == 0: none */
+    struct tool_rule in_force; /* owned; hide-tools and read-only of the configuration */
+    struct tool_rule rule;     /* owned; of `names` */
 };
+
+static void used_close(struct used *u)
+{
+    free(u->tool);
+    buf_close(&u->names);
+    buf_close(&u->hidden);
+    tool_rule_close(&u->in_force);
+    tool_rule_close(&u->rule);
+}
+
+/* Do hide-tools and read-only of the configuration keep it? */
+static bool stays(const struct used *u, const struct tool *t)
+{
+    struct json_value hint = json_get((struct json_value){JSON_OBJECT, t->text}, "annotations");
+    return (t->name.n > TOOL_RULE_NAME_MAX || tool_rule_keeps_name(&u->in_force, t->name)) &&
+           (!u->in_force.read_only || json_get(hint, "readOnlyHint").type == JSON_TRUE);
+}
+
+static void add_name(struct used *u, struct slice name)
+{
+    if (has_pattern(name))
+        add_pattern(&u->names, name);
+    else if (u->without.n == 0)
+        u->without = name.n > 0 ? name : slice_of("(an empty name)");
+}
 
 static int64_t calls_of(const struct count *c, const char *server, struct slice tool,
                         int64_t *ret_good)
@@ -92,25 +142,10 @@ static int64_t calls_of(const struct count *c, const char *server, struct slice 
     return 0;
 }
 
-/* Calls that were refused count, too: somebody wanted the tool. Names that the server does not list count if they worked. */
-static int find_used(const struct count *c, const char *server, struct tool_list *list,
-                     struct used *u)
+/* Names that the server does not list count if they worked. */
+static void find_gone(const struct count *c, const char *server, const struct tool_list *list,
+                      struct used *u)
 {
-    int64_t good;
-    u->tool = calloc(list->tools.n + 1, sizeof *u->tool);
-    if (u->tool == NULL)
-        return MI_ENOMEM;
-    for (size_t i = 0; i < list->tools.n; i++) {
-        int64_t calls = calls_of(c, server, list->tools.tool[i].name, &good);
-        u->calls += calls;
-        if (calls > 0)
-            u->tool[u->n++] = &list->tools.tool[i];
-    }
-    qsort(u->tool, u->n, sizeof *u->tool, by_name);
-    for (size_t i = 0; i < u->n; i++) {
-        buf_adds(&u->names, u->names.n > 0 ? ", " : "");
-        add_pattern(&u->names, u->tool[i]->name);
-    }
     for (size_t i = 0; i < c->tally.n; i++) {
         struct slice key = intern_text(&c->tally.keys, c->tally.group[i].key);
         struct slice name = count_part(&key), of = count_part(&key);
@@ -118,104 +153,42 @@ static int find_used(const struct count *c, const char *server, struct tool_list
         for (size_t k = 0; k < list->tools.n && !listed; k++)
             listed = slice_eq(list->tools.tool[k].name, of);
         if (listed || of.n == 0 || !slice_is(name, server) ||
-            c->tally.group[i].calls <= c->tally.group[i].errors)
+            c->tally.group[i].calls <= c->tally.group[i].errors ||
+            !tool_rule_keeps_name(&u->in_force, of))
             continue;
         u->gone++;
-        buf_adds(&u->names, u->names.n > 0 ? ", " : "");
-        add_pattern(&u->names, of);
-    }
-    return u->names.failed ? MI_ENOMEM : 0;
-}
-
-/* ---- writing it ----------------------------------------------------------------------------- */
-
-static void print_lines(const char *mark, struct slice text)
-{
-    while (text.n > 0) {
-        const char *nl = memchr(text.p, '\n', text.n);
-        size_t n = nl != NULL ? (size_t)(nl - text.p) : text.n;
-        struct buf b = {0};
-        text_visible(&b, (struct slice){text.p, n});
-        fprintf(stderr, "%s%s\n", mark, buf_str(&b));
-        buf_close(&b);
-        n += nl != NULL;
-        text = (struct slice){text.p + n, text.n - n};
+        add_name(u, of);
     }
 }
 
-static int write_file(const char *path, struct slice old, const struct config_edit *e)
+/* Calls that were refused count, too: somebody wanted the tool. 0, MI_ENOMEM, or MI_EINVAL with a clause in `why`: the names make no
+ * rule. */
+static int find_used(const struct count *c, const char *server, const struct tool_list *list,
+                     struct used *u, struct buf *why)
 {
-    struct save out;
-    size_t at = (size_t)(e->before.p - old.p), behind = at + e->before.n;
-    if (old.n - e->before.n + e->now.n > CONFIG_FILE_MAX) {
-        log_error("the configuration would be longer than %d bytes: %s", CONFIG_FILE_MAX, path);
-        return EXIT_TROUBLE;
-    }
-    fprintf(stderr, "--- %s\n+++ %s\n", path, path);
-    print_lines("-", e->before);
-    print_lines("+", buf_slice(&e->now));
-    save_open(&out, path, SAVE_PRIVATE);
-    bool good = save_write(&out, (struct slice){old.p, at}) && save_write(&out, buf_slice(&e->now)) &&
-                save_write(&out, (struct slice){old.p + behind, old.n - behind});
-    return save_close(&out, good);
-}
-
-static int read_file(const char *path, struct buf *b)
-{
-    FILE *f = fopen(path, "re");
-    size_t n = 1;
-    if (f == NULL)
-        return errno == ENOENT ? 0 : MI_EIO;
-    while (n > 0 && b->n <= CONFIG_FILE_MAX && buf_reserve(b, 4096)) {
-        n = fread(b->p + b->n, 1, 4096, f);
-        b->n += n;
-    }
-    int st = ferror(f) != 0 ? MI_EIO : b->failed ? MI_ENOMEM : 0;
-    fclose(f);
-    return st;
-}
-
-static int make_directory_of(const char *path)
-{
-    char *dir = strdup(path);
-    if (dir == NULL)
+    int64_t good;
+    u->tool = calloc(list->tools.n + 1, sizeof *u->tool);
+    if (u->tool == NULL)
         return MI_ENOMEM;
-    char *slash = strrchr(dir, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    int st = slash != NULL && dir[0] != '\0' ? make_path(dir) : 0;
-    free(dir);
-    return st;
-}
-
-static int apply(const struct settings *s, const char *server, const char *names)
-{
-    struct buf old = {0};
-    struct config_edit e = {0};
-    char *path = path_config(settings_text(s, "config"));
-    if (path == NULL) {
-        log_error("cannot locate the configuration file: use --config FILE");
-        return EXIT_TROUBLE;
+    for (size_t i = 0; i < list->tools.n; i++) {
+        const struct tool *t = &list->tools.tool[i];
+        int64_t calls = calls_of(c, server, t->name, &good);
+        u->calls += calls;
+        u->called += calls > 0;
+        if (calls > 0 && stays(u, t)) {
+            u->tool[u->n++] = t;
+        } else if (calls > 0) {
+            buf_adds(&u->hidden, u->hidden.n > 0 ? ", " : "");
+            text_visible(&u->hidden, text_head(t->name, NAME_SHOWN));
+        }
     }
-    int status = EXIT_TROUBLE;
-    int st = make_directory_of(path);
-    if (st == 0)
-        st = read_file(path, &old);
-    if (st < 0)
-        log_error("cannot read configuration %s: %s", path,
-                  st == MI_ENOMEM ? "out of memory" : strerror(errno));
-    else if ((st = config_edit_server(buf_slice(&old), server, "tools", names, &e)) < 0)
-        log_error("%s", st == MI_ENOMEM ? "out of memory"
-                                        : "no section of the configuration can have the name of "
-                                          "this server: use --tools of `proxy`");
-    else
-        status = write_file(path, buf_slice(&old), &e);
-    if (status == EXIT_FINE)
-        fprintf(stderr, "written; a running client has it when it starts the server again\n");
-    buf_close(&e.now);
-    buf_close(&old);
-    free(path);
-    return status;
+    qsort(u->tool, u->n, sizeof *u->tool, by_name);
+    for (size_t i = 0; i < u->n; i++)
+        add_name(u, u->tool[i]->name);
+    find_gone(c, server, list, u);
+    if (u->names.failed || u->hidden.failed)
+        return MI_ENOMEM;
+    return u->names.n > 0 ? tool_rule_open(&u->rule, buf_str(&u->names), NULL, false, why) : 0;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -232,23 +205,67 @@ static bool is_enough(const struct settings *s, const struct basis *b)
     return false;
 }
 
-static void explain(const struct basis *b, const struct tool_list *l, const struct used *u)
+/* What the rule changes for a client that has hide-tools and read-only of the configuration. */
+struct effect {
+    size_t hidden;      /* tools that it hides */
+    size_t more;        /* that nobody called and that it keeps */
+    int64_t tokens_all; /* of the definitions of all tools of the server */
+    int64_t tokens_hidden;
+};
+
+static struct effect effect_of(const struct tool_list *l, const struct used *u)
+{
+    struct effect e = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < l->tools.n; i++) {
+        const struct tool *t = &l->tools.tool[i];
+        int64_t tokens = context_definition_tokens(t->text);
+        e.tokens_all += tokens;
+        if (!stays(u, t))
+            continue;
+        if (tool_rule_keeps_name(&u->rule, t->name)) {
+            kept++;
+        } else {
+            e.hidden++;
+            e.tokens_hidden += tokens;
+        }
+    }
+    e.more = kept - size_min(kept, u->n);
+    return e;
+}
+
+static void explain(const struct basis *b, const struct tool_list *l, struct used *u,
+                    const struct effect *e)
 {
     fprintf(stderr,
             "%s: %zu of %zu tools were called, %lld times in %lld session%s on %lld day%s since %.10s\n",
-            b->server, u->n, l->tools.n, (long long)u->calls, (long long)b->sessions,
+            b->server, u->called, l->tools.n, (long long)u->calls, (long long)b->sessions,
             b->sessions == 1 ? "" : "s", (long long)b->days, b->days == 1 ? "" : "s",
             clock_local(b->first_at_us).s);
-    int64_t all = 0, kept = 0;
-    for (size_t i = 0; i < l->tools.n; i++)
-        all += context_definition_tokens(l->tools.tool[i].text);
-    for (size_t i = 0; i < u->n; i++)
-        kept += context_definition_tokens(u->tool[i]->text);
-    fprintf(stderr, "the definitions of the others have ~%lld of ~%lld tokens\n",
-            (long long)(all - kept), (long long)all);
+    fprintf(stderr, "the rule hides %zu tool%s; their definitions have ~%lld of ~%lld tokens\n",
+            e->hidden, e->hidden == 1 ? "" : "s", (long long)e->tokens_hidden,
+            (long long)e->tokens_all);
+    if (e->more > 0)
+        fprintf(stderr, "%zu tool%s that nobody called %s kept, because a pattern matches the name, too\n",
+                e->more, e->more == 1 ? "" : "s", e->more == 1 ? "is" : "are");
     if (u->gone > 0)
         fprintf(stderr, "%zu tool%s that the server no longer lists, but that worked, %s kept\n",
                 u->gone, u->gone == 1 ? "" : "s", u->gone == 1 ? "is" : "are");
+    if (u->hidden.n > 0)
+        fprintf(stderr, "called, but still hidden by hide-tools or read-only of the configuration: %s\n",
+                buf_str(&u->hidden));
+}
+
+static int print_rule(const struct settings *s, const struct basis *b, const char *names)
+{
+    struct out o;
+    out_open(&o);
+    out_raw(&o, "tools = ");
+    out_raw(&o, names); /* it may be longer than out_printf() allows */
+    out_end_line(&o);
+    int status = out_close(&o);
+    return status == EXIT_FINE && settings_on(s, "apply") ? suggest_apply(s, b->server, names)
+                                                          : status;
 }
 
 static int suggest(const struct settings *s, const struct basis *b, struct tool_list *list,
@@ -257,27 +274,36 @@ static int suggest(const struct settings *s, const struct basis *b, struct tool_
     struct used u = {0};
     struct buf why = {0};
     int status = EXIT_FOUND;
-    int st = find_used(c, b->server, list, &u);
-    const char *names = buf_str(&u.names);
-    if (st < 0) {
+    int st = settings_hidden_tools(s, b->server, &u.in_force, &why);
+    if (st == 0)
+        st = find_used(c, b->server, list, &u, &why);
+    struct effect e = st == 0 && u.names.n > 0 ? effect_of(list, &u) : (struct effect){0};
+    struct buf without = {0};
+    text_visible(&without, text_head(u.without, NAME_SHOWN));
+    if (st == MI_ENOMEM)
         status = command_fail(st, &why);
-    } else if (u.names.n == 0) {
+    else if (st < 0)
+        log_error("no rule can be suggested: %s", buf_str(&why));
+    else if (u.without.n > 0)
+        log_error("no rule can keep the tool '%s', which was called: its name is empty or longer than "
+                  "%d bytes, or contains NUL or U+FFFD",
+                  buf_str(&without), TOOL_RULE_NAME_MAX);
+    else if (u.names.n == 0 && u.hidden.n > 0)
+        log_error("hide-tools or read-only of the configuration hides every tool of %s that was "
+                  "called: %s",
+                  b->server, buf_str(&u.hidden));
+    else if (u.names.n == 0)
         log_error("no tool of %s was called: a rule would hide all of them", b->server);
-    } else if (!is_enough(s, b)) {
-        status = EXIT_FOUND;
-    } else if (tool_rule_check(names, &why) < 0) {
-        log_error("the tools that were called make no rule: %s", buf_str(&why));
-    } else {
-        explain(b, list, &u);
-        struct out o;
-        out_open(&o);
-        out_printf(&o, "tools = %s\n", names);
-        status = out_close(&o);
-        if (status == EXIT_FINE && settings_on(s, "apply"))
-            status = apply(s, b->server, names);
+    else if (is_enough(s, b) && e.hidden == 0)
+        log_error("a rule would hide no tool of %s: %s", b->server,
+                  e.more > 0 ? "its patterns match those that nobody called, too"
+                             : "all that clients see were called");
+    else if (is_enough(s, b)) {
+        explain(b, list, &u, &e);
+        status = print_rule(s, b, buf_str(&u.names));
     }
-    free(u.tool);
-    buf_close(&u.names);
+    used_close(&u);
+    buf_close(&without);
     buf_close(&why);
     return status;
 }
@@ -291,7 +317,7 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
         return EXIT_USAGE; /* it was checked */
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
-    c.filter.server = server;
+    c.filter.server = filter_is_glob(server) ? NULL : server; /* compared exactly below */
     c.filter.since_us = since_us;
     int st = query_sessions_of(q, &c.filter, FILTER_BEGAN, 0, on_session, &b);
     if (st == 0)

@@ -283,6 +283,8 @@ static int run(const struct settings *s)
         return settings_usage(s, "--suggest cannot be combined with --diff or --json");
     if (!settings_on(s, "suggest") && (settings_on(s, "apply") || settings_on(s, "force")))
         return settings_usage(s, "--apply and --force belong to --suggest");
+    if (!settings_on(s, "suggest") && opt_source(&s->set, "since") == OPT_FLAG)
+        return settings_usage(s, "--since belongs to --suggest");
     return session_command(s, tools);
 }
 

@@ -98,6 +98,8 @@ int config_edit_server(struct slice text, const char *server, const char *key, c
         return MI_EINVAL;
     struct places p = find_places(text, server, key);
     const char *all_end = text.p + text.n;
+    const char *nl = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+    const char *eol = nl != NULL && nl > text.p && nl[-1] == '\r' ? "\r\n" : "\n";
     if (p.key.p != NULL) {
         struct slice head = without_comment(p.key);
         struct slice comment = {head.p + head.n, p.key.n - head.n};
@@ -113,13 +115,13 @@ int config_edit_server(struct slice text, const char *server, const char *key, c
     } else {
         const char *at = p.end != NULL ? p.end : all_end;
         bool ended = at == text.p || at[-1] == '\n';
-        buf_adds(&ret->now, ended ? "" : "\n");
+        buf_adds(&ret->now, ended ? "" : eol);
         if (p.end == NULL) {
-            buf_adds(&ret->now, text.n > 0 ? "\n" : "");
-            buf_printf(&ret->now, "[server %s]\n", server);
+            buf_adds(&ret->now, text.n > 0 ? eol : "");
+            buf_printf(&ret->now, "[server %s]%s", server, eol);
         }
         put_line(&ret->now, key, value);
-        buf_addc(&ret->now, '\n');
+        buf_adds(&ret->now, eol);
         ret->before = (struct slice){at, 0};
         ret->line = p.end != NULL ? p.end_line + 1 : 0;
     }

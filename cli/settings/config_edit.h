@@ -3,6 +3,7 @@
  * Rules     the file is read as cli/settings/file.c reads it. Every line but that of the key stays as it is, and so does the comment
  *           behind its value. A key that is missing is added at the end of the last section of this name, and that
  *           at the end of the file.
+ *           New lines end with CR LF if the first line of the file does.
  * Errors    MI_ENOMEM; MI_EINVAL: a section cannot have this name.
  * Owns      nothing.
  * Blocks    never. Pure. */

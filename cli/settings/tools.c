@@ -1,16 +1,45 @@
 #include "cli/settings/tools.h"
 
+#include <stdlib.h>
+
+/* tools: NULL: it is not a part of the rule. */
+static int open_rule(const struct settings *s, const char *server, const char *tools,
+                     struct tool_rule *ret, struct buf *error)
+{
+    const char *hide = settings_of_server(s, server, "hide-tools");
+    const char *reads = settings_of_server(s, server, "read-only");
+    return tool_rule_open(ret, tools, hide, reads != NULL && strcmp(reads, "yes") == 0, error);
+}
+
 int settings_tools(const struct settings *s, const char *server, struct tool_rule *ret,
                    struct buf *error)
 {
-    const char *tools = settings_of_server(s, server, "tools");
-    const char *hide = settings_of_server(s, server, "hide-tools");
-    const char *reads = settings_of_server(s, server, "read-only");
-    int st = tool_rule_open(ret, tools, hide, reads != NULL && strcmp(reads, "yes") == 0, error);
+    int st = open_rule(s, server, settings_of_server(s, server, "tools"), ret, error);
     if (st == 0 && tool_rule_exists(ret) && settings_is(s, "validate", "none")) {
         buf_adds(error, "--tools, --hide-tools and --read-only need checked messages: use "
                         "--validate wire or protocol instead of none");
         st = MI_EINVAL;
     }
+    return st;
+}
+
+int settings_hidden_tools(const struct settings *s, const char *server, struct tool_rule *ret,
+                          struct buf *error)
+{
+    static char command[] = "proxy", option[] = "--config";
+    const char *config = settings_text(s, "config");
+    char *file = config != NULL ? strdup(config) : NULL;
+    char *argv[] = {command, file != NULL ? option : NULL, file, NULL};
+    struct settings proxy;
+    *ret = (struct tool_rule){0};
+    if (config != NULL && file == NULL)
+        return MI_ENOMEM;
+    enum settings_result read = settings_read(
+        &proxy, s->commands, command_find(s->commands, command), file != NULL ? 3 : 1, argv, error);
+    int st = read == SETTINGS_NO_MEMORY ? MI_ENOMEM : MI_EINVAL;
+    if (read == SETTINGS_READY)
+        st = open_rule(&proxy, server, NULL, ret, error);
+    settings_close(&proxy);
+    free(file);
     return st;
 }

@@ -1,7 +1,7 @@
 /* tools.h - the rule for the tools of a server that the settings of `proxy` have.
  *
  * Owns      nothing; tool_rule_close() frees the result, also after an error.
- * Blocks    never. */
+ * Blocks    settings_hidden_tools() on the configuration file; the other never. */
 #ifndef MI_CLI_SETTINGS_TOOLS_H
 #define MI_CLI_SETTINGS_TOOLS_H
 
@@ -12,5 +12,9 @@
  * in `error`. */
 MI_MUST int settings_tools(const struct settings *s, const char *server, struct tool_rule *ret,
                            struct buf *error);
+/* What is left of it without --tools, for a proxy that reads the configuration file of `s`, which may be those of any command. Same
+ * results. */
+MI_MUST int settings_hidden_tools(const struct settings *s, const char *server,
+                                  struct tool_rule *ret, struct buf *error);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "cli/wrap/backup.h"
 #include "cli/wrap/inspect.h"
-#include "cli/wrap/replace.h"
+#include "cli/frame/replace.h"
 
 #include <stdlib.h>
 

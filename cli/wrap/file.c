@@ -11,7 +11,7 @@
 #include "cli/wrap/limits.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/remote.h"
-#include "cli/wrap/replace.h"
+#include "cli/frame/replace.h"
 #include "cli/wrap/row.h"
 #include "cli/wrap/which.h"
 

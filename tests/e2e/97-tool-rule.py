@@ -446,6 +446,118 @@ def _(t):
     eq(t.run("tools", "--vault", t.vault, "--suggest", "--json", "srv").returncode, 2, "--json")
 
 
+def week(t, name, tools, called):
+    """Five sessions on three days, in each of which these tools are listed and called."""
+    for _ in range(5):
+        p = lists(t.proxy("--name", name).initialize(), tools, tools)
+        for k, one in enumerate(called):
+            passes(p, k, one)
+        p.end()
+    lib.recorders_ended(t.vault)
+    with sqlite3.connect(t.vault / "interposer.db") as db:
+        db.execute("UPDATE sessions SET started_at_us = started_at_us - 86400000000 * ((SELECT max(id) FROM sessions) - id) WHERE name = ?", (name,))
+
+
+def suggests(t, name, *options, status=0):
+    got = t.run("tools", "--vault", t.vault, "--config", t.tmp / "config.ini", "--suggest", *options, name)
+    eq(got.returncode, status, f"status: {got.stderr.decode()}")
+    return got.stdout.decode(), got.stderr.decode()
+
+
+@case("tools --suggest: names that look like globs, that no list can have, or that were redacted")
+def _(t):
+    (t.tmp / "config.ini").write_text("")
+    secret = "t_ghp_" + "aB1cD2eF3g" * 4
+    odd = ["a*b", "c?d", "e[f]", "g,h;i", "new\nline", "\u00e4 \u4e2d", secret, "l" * 300 + " " + "l" * 300, "n" * 1024]
+    week(t, "srv[1]", [tool(x) for x in (*odd, "a__b", "a+b", "other")], odd)
+    week(t, "srv1", [tool("x"), tool("y")], ["x"])
+    eq(suggests(t, "srv1")[0], "tools = x\n", "another server, whose name this glob matches")
+    said, why = suggests(t, "srv[1]")
+    rule = said.removeprefix("tools = ").rstrip("\n")
+    check("a?b, c?d, e?f?, g?h?i" in rule and "new?line, " in rule and "\u00e4?\u4e2d" in rule and secret not in rule, rule.replace("n" * 50, "").replace("l" * 50, ""))
+    check("9 of 12 tools were called" in why and "the rule hides 2 tools" in why and "1 tool that nobody called is kept" in why, why)
+    p = lists(t.proxy("--name", "x", "--tools", rule).initialize(), [tool(x) for x in (*odd, "a__b", "other")], [tool(x) for x in odd])
+    for k, name in enumerate(odd):
+        passes(p, k, name)
+    refused(p, 99, "other")
+    p.end()
+    check("no section of the configuration can have the name" in suggests(t, "srv[1]", "--apply", status=3)[1], "--apply")
+
+
+@case("tools --suggest: names that no rule keeps, and rules that would hide nothing")
+def _(t):
+    (t.tmp / "config.ini").write_text("")
+    for name, odd in (("nul", "h\0"), ("long", "n" * 1025)):
+        week(t, name, [tool(odd), A, B], [odd, "a"])
+        said, why = suggests(t, name, status=1)
+        check(said == "" and "no rule can keep the tool '" + ("h" if name == "nul" else "nnn") in why, why)
+    week(t, "all", [A, B], ["a", "b"])
+    said, why = suggests(t, "all", "--apply", status=1)
+    check(said == "" and "a rule would hide no tool of all: all that clients see were called" in why, why)
+    week(t, "glob", [tool("a b"), tool("a_b")], ["a b"])
+    said, why = suggests(t, "glob", status=1)
+    check(said == "" and "its patterns match those that nobody called, too" in why, why)
+    eq((t.tmp / "config.ini").read_text(), "", "nothing was written")
+
+
+@case("tools --suggest: hide-tools and read-only of the configuration stay in force")
+def _(t):
+    config = t.tmp / "config.ini"
+    reads = [tool(x, annotations=READS) for x in ("r1", "r2", "r3")]
+    week(t, "srv", [*reads, tool("w"), tool("d")], ["r1", "w", "d"])
+    for text, rule, says in (
+            ("[server srv]\nhide-tools = d\n", "r1, w", "called, but still hidden by hide-tools or read-only of the configuration: d"),
+            ("[server srv]\nread-only = yes\n", "r1", "still hidden by hide-tools or read-only of the configuration: d, w"),
+            ("[proxy]\nhide-tools = d\n[server srv]\nhide-tools = w, r1\n", "d", "of the configuration: r1, w"),
+            ("[proxy]\nread-only = yes\n", "r1", "of the configuration: d, w"),
+            ("[server other]\nhide-tools = d\n[server srv]\ntools = x\n", "d, r1, w", "the rule hides 2 tools")):
+        config.write_text(text)
+        said, why = suggests(t, "srv")
+        eq(said, f"tools = {rule}\n", f"with {text}")
+        check(says in why, why)
+    config.write_text("[server srv]\nhide-tools = d, w, r1\n")
+    said, why = suggests(t, "srv", status=1)
+    check(said == "" and "hides every tool of srv that was called: d, r1, w" in why, why)
+    config.write_text("[server srv]\nhide-tools = r2, r3\n")
+    check("a rule would hide no tool of srv" in suggests(t, "srv", status=1)[1], "these are hidden already")
+
+
+@case("tools --suggest --apply: the file keeps its mode, its link and its ends of lines, and is written only if it changes")
+def _(t):
+    config, real = t.tmp / "config.ini", t.tmp / "dir" / "real.ini"
+    week(t, "srv", [A, B, C], ["a", "b"])
+    real.parent.mkdir()
+    real.write_bytes(b"# mine\r\n[proxy]\r\nrecord = full\r\n")
+    real.chmod(0o640)
+    config.symlink_to(real)
+    said, why = suggests(t, "srv", "--apply")
+    eq(real.read_bytes(), b"# mine\r\n[proxy]\r\nrecord = full\r\n\r\n[server srv]\r\ntools = a, b\r\n", "CR LF")
+    check("+tools = a, b\n" in why and "written" in why, why)
+    check(config.is_symlink() and real.stat().st_mode & 0o777 == 0o640, "link and mode")
+    eq([x.name for x in real.parent.iterdir()], ["real.ini"], "no file is left beside it")
+    before = real.stat().st_ino, real.stat().st_mtime_ns
+    said, why = suggests(t, "srv", "--apply")
+    eq((said, (real.stat().st_ino, real.stat().st_mtime_ns)), ("tools = a, b\n", before), "nothing has changed")
+    check("has this line already: nothing is written" in why and "\nwritten" not in why, why)
+    real.write_bytes(b"[server srv]\r\ntools = x ; why\r\n")
+    real.chmod(0o440)
+    why = suggests(t, "srv", "--apply", status=3)[1]
+    check("it is read-only" in why and "\nwritten" not in why, why)
+    real.chmod(0o600)
+    why = suggests(t, "srv", "--apply")[1]
+    eq(real.read_bytes(), b"[server srv]\r\ntools = a, b ; why\r\n", "the comment is kept")
+    check("-tools = x ; why\n+tools = a, b ; why\n" in why, why)
+    config.unlink()
+    why = suggests(t, "srv", "--apply", status=2)[1]
+    check("cannot read configuration" in why and not config.exists(), why)
+    home = t.tmp / "home"
+    got = t.run("tools", "--vault", t.vault, "--suggest", "--apply", "srv", env=dict(t.environ(), XDG_CONFIG_HOME=str(home)))
+    eq((got.returncode, (home / "mcp-interposer/config.ini").read_text()), (0, "[server srv]\ntools = a, b\n"), got.stderr)
+    eq((home / "mcp-interposer/config.ini").stat().st_mode & 0o777, 0o600, "mode of a new file")
+    for options in (("--since", "1d"), ("--force",), ("--apply",)):
+        eq(t.run("tools", "--vault", t.vault, *options, "srv").returncode, 2, f"{options} without --suggest")
+
+
 # ---- the readers of a server ----------------------------------------------------------------------
 
 def readings(text):

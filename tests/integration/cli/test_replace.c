@@ -1,5 +1,5 @@
 /* A file of another program is replaced atomically with its mode, or not changed. */
-#include "cli/wrap/replace.h"
+#include "cli/frame/replace.h"
 
 #include "tests/support/unit.h"
 

@@ -20,6 +20,11 @@ static const struct {
     /* the last one is in force */
     {"[server s]\ntools = a\n[proxy]\n[server s]\ntools : b\n", "[server s]\ntools = a\n[proxy]\n[server s]\ntools = NEW\n", 5},
     {"\xEF\xBB\xBF[server s]\ntools = a", "\xEF\xBB\xBF[server s]\ntools = NEW", 2},
+    {"[server s]\r\ntools = old ; why\r\n", "[server s]\r\ntools = NEW ; why\r\n", 2},
+    {"a = 1\r\n", "a = 1\r\n\r\n[server s]\r\ntools = NEW\r\n", 0},
+    {"a = 1\r\nb = 2", "a = 1\r\nb = 2\r\n\r\n[server s]\r\ntools = NEW\r\n", 0},
+    {"[server s]\r\nread-only = yes\r\n\r\n[proxy]\r\n", "[server s]\r\nread-only = yes\r\ntools = NEW\r\n\r\n[proxy]\r\n", 3},
+    {"\n[server s]\n", "\n[server s]\ntools = NEW\n", 3},
     {"[server s2]\ntools = a\n", "[server s2]\ntools = a\n\n[server s]\ntools = NEW\n", 0},
 };
 

@@ -1,12 +1,12 @@
-/* replace.h - replaces a file of another program atomically.
+/* replace.h - replaces a configuration file atomically, of this program or of another one.
  *
  * Rules     symbolic links are followed and kept; mode, owner and group are kept; readers see the old file or the new
  *           one. A file that is read-only, or has changed since it was read, is not replaced.
  * Owns      the bytes that were read, and the path.
  * Errors    in `error`: the reason, and what to do.
  * Blocks    on the disk. */
-#ifndef MI_CLI_WRAP_REPLACE_H
-#define MI_CLI_WRAP_REPLACE_H
+#ifndef MI_CLI_FRAME_REPLACE_H
+#define MI_CLI_FRAME_REPLACE_H
 
 #include "base/buf.h"
 

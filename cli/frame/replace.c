@@ -1,4 +1,4 @@
-#include "cli/wrap/replace.h"
+#include "cli/frame/replace.h"
 
 #include "base/os/file.h"
 #include "base/write_all.h"
