@@ -62,7 +62,7 @@ void incidents_crash_loop(struct incidents *t, const char *happened, const struc
 /* The request was pending when two processes ended, and is not sent again. */
 void incidents_crash(struct incidents *t, const char *happened, const struct pending *q);
 void incidents_record_error(struct incidents *t, const char *happened);
-/* The rule of --tools and its like hides every tool, or matches none. */
+/* The rule of --tools and its like hides every tool. */
 void incidents_tools_rule(struct incidents *t, const char *happened);
 /* The call equals one that may have run, and is forwarded. */
 void incidents_repeat(struct incidents *t, const struct pending *q, const char *happened);

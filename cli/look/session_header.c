@@ -109,6 +109,16 @@ static void directory_line(struct out *o, const struct query_session *s)
     out_end_line(o);
 }
 
+/* The rule for the tools that the client saw. */
+static void rule_line(struct out *o, const struct query_session *s)
+{
+    if (s->tools_rule.p == NULL)
+        return;
+    field(o, "rule");
+    out_text(o, s->tools_rule);
+    out_end_line(o);
+}
+
 static void server_line(struct out *o, const struct query_session *s)
 {
     field(o, "server");
@@ -229,6 +239,7 @@ void session_header(struct out *o, const struct query_session *s, const struct s
     server_line(o, s);
     command_line(o, s->command);
     directory_line(o, s);
+    rule_line(o, s);
     client_line(o, s, v->sent);
     start_line(o, s, v);
     end_line(o, s, v);

@@ -153,7 +153,7 @@ struct traffic {
                                struct buf *why);
     /* An answer reports missing, wrong or expired credentials. */
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
-    /* The first complete list shows that the rule of the gate hides every tool, or matches none. */
+    /* The first complete list shows that the rule of the gate hides every tool. */
     void (*on_rule)(void *owner, const char *happened);
     /* A call is forwarded that is equal to one which may have run. p: it; `happened`: a sentence. */
     void (*on_repeat)(void *owner, const struct pending *p, const char *happened);

@@ -5,21 +5,21 @@
 #include "base/text.h"
 #include "wire/mcp/tool_call.h"
 
-/* Appends the names that no tool has, quoted. Returns whether no name or glob of the rule has matched. */
-static bool add_unmatched(const struct tool_gate *g, struct buf *b, struct json_out *j)
+/* Appends the names and globs that match no tool, quoted; the event gets all of them. */
+static void add_unmatched(const struct tool_gate *g, struct buf *b, struct json_out *j)
 {
     struct slice pattern;
     size_t n = 0;
     for (size_t at = 0; tool_rule_unmatched(g->rule, &at, &pattern); n++) {
         json_out_text(j, NULL, pattern);
         if (n < 8) {
-            buf_adds(b, n > 0 ? ", " : "");
+            buf_adds(b, n > 0 ? ", '" : "'");
             text_visible(b, text_head(pattern, 100));
+            buf_addc(b, '\'');
         } else if (n == 8) {
             buf_adds(b, ", …");
         }
     }
-    return n > 0 && n == g->rule->n;
 }
 
 /* The first complete list shows whether the rule is what its author meant. */
@@ -36,14 +36,12 @@ void tool_report_list(struct traffic *t, const struct tool_cut *cut)
     json_out_uint(&j, "listed", cut->listed);
     json_out_uint(&j, "hidden", cut->hidden);
     json_out_array(&j, "unmatched");
-    bool none = add_unmatched(g, &names, &j) && cut->listed > 0;
+    add_unmatched(g, &names, &j);
     bool all = cut->listed > 0 && cut->hidden == cut->listed;
     json_out_end(&j);
     json_out_end(&j);
     if (all)
         buf_printf(&why, "the rule hides all %zu tools of the server", cut->listed);
-    else if (none)
-        buf_printf(&why, "the rule matches none of the %zu tools of the server", cut->listed);
     else if (names.n > 0 && cut->listed > 0)
         buf_printf(&why, "the server has no such tool: %s", buf_str(&names));
     if (why.n > 0) {
@@ -52,7 +50,7 @@ void tool_report_list(struct traffic *t, const struct tool_cut *cut)
         log_warn("%s: server=%s", buf_str(&why), t->server);
         journal_event(t->journal, "tools-rule", detail.failed ? NULL : buf_str(&detail));
     }
-    if ((all || none) && t->on_rule != NULL && !why.failed)
+    if (all && t->on_rule != NULL && !why.failed)
         t->on_rule(t->owner, buf_str(&why));
     buf_close(&detail);
     buf_close(&names);

@@ -1,4 +1,5 @@
-/* tool_report.h - a rule for tools that is not what its author meant: stderr, an event `tools-rule` and an escalation.
+/* tool_report.h - a rule for tools that is perhaps not what its author meant: stderr and an event `tools-rule`, if it has names that no tool
+ * has; an escalation, too, if it hides every tool.
  *
  * Changes   gate.judged.
  * Blocks    never. */

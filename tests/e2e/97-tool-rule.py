@@ -75,11 +75,12 @@ def _(t):
     seqs = [m.seq for m in t.messages("kind = 'result' AND request_seq IN (SELECT seq FROM messages WHERE method = 'tools/list')")]
     eq([e["seq"] for e in hidden], seqs[:2], "their messages")
     eq(events(t, "tools-rule"), [{"rule": "tools = a, c*, d; hide-tools = c2", "listed": 6, "hidden": 3, "unmatched": ["d"]}], "the name that no tool has")
-    check(any("the server has no such tool: d" in x for x in p.own_lines("warn")), p.own_lines())
+    check(any("the server has no such tool: 'd'" in x for x in p.own_lines("warn")), p.own_lines())
     eq(t.run("escalations", "list", "--vault", t.vault, "--json").stdout, b"", "escalations")
     told = t.run("check", "--vault", t.vault)
     check(b"tool-hidden" in told.stdout, told.stdout)
     eq([f for f, in t.rows("SELECT DISTINCT finding FROM messages WHERE action = 'refused'")], [b"tool-hidden"], "findings")
+    check("\nrule      tools = a, c*, d; hide-tools = c2\n" in t.run("show", "--vault", t.vault).stdout.decode(), "show")
     told = json.loads(t.run("sessions", "--vault", t.vault, "--json").stdout)
     eq(told["tools_rule"], "tools = a, c*, d; hide-tools = c2", "sessions --json")
 
@@ -256,17 +257,17 @@ def _(t):
     lib.check_calls(t)
 
 
-@case("a rule that hides everything, or matches nothing, is reported once")
+@case("a rule that hides everything is escalated once; one that matches nothing is a warning")
 def _(t):
-    for options, says in ((("--tools", "nothing_*"), "hides all 2 tools"), (("--hide-tools", "drop"), "matches none of the 2 tools")):
+    for options, says in ((("--tools", "nothing_*"), "hides all 2 tools"), (("--hide-tools", "drop,del*"), "the server has no such tool: 'drop', 'del*'; rule: hide-tools = drop, del*")):
         p = t.proxy("--name", says.split()[0], *options).initialize()
-        seen = [] if says.startswith("hides") else [A, B]
+        seen = [] if options[0] == "--tools" else [A, B]
         lists(p, [A, B], seen)
         lists(p, [A, B], seen, id="again")
         p.end()
         eq(len([x for x in p.own_lines("warn") if says in x]), 1, p.own_lines())
     told = [json.loads(x) for x in t.run("escalations", "list", "--vault", t.vault, "--json").stdout.splitlines()]
-    eq(sorted((x["cause"], x["server"], x["count"]) for x in told), [("tools-rule", "hides", 1), ("tools-rule", "matches", 1)], "escalations")
+    eq(sorted((x["cause"], x["server"], x["count"]) for x in told), [("tools-rule", "hides", 1)], "escalations")
     eq(len(events(t, "tools-rule")), 2, "events")
 
 
