@@ -2,7 +2,7 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-static int digit(char c)
+static int base64_digit(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -13,7 +13,7 @@ static int digit(char c)
     return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-static bool is_blank(char c)
+static bool base64_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -26,8 +26,8 @@ int base64_decode(struct buf *b, struct slice text)
     if (!buf_reserve(b, text.n / 4 * 3 + 3))
         return MI_ENOMEM;
     for (; i < text.n && text.p[i] != '='; i++) {
-        int v = digit(text.p[i]);
-        if (v < 0 && !is_blank(text.p[i]))
+        int v = base64_digit(text.p[i]);
+        if (v < 0 && !base64_is_blank(text.p[i]))
             return MI_EINVAL;
         if (v < 0)
             continue;
@@ -40,7 +40,7 @@ int base64_decode(struct buf *b, struct slice text)
         }
     }
     for (; i < text.n; i++)
-        if (text.p[i] != '=' && !is_blank(text.p[i]))
+        if (text.p[i] != '=' && !base64_is_blank(text.p[i]))
             return MI_EINVAL;
     if (have == 1)
         return MI_EINVAL;
@@ -54,7 +54,7 @@ int base64_decode(struct buf *b, struct slice text)
 
 static int strict_digit(char c)
 {
-    return c == '-' || c == '_' ? -1 : digit(c);
+    return c == '-' || c == '_' ? -1 : base64_digit(c);
 }
 
 ptrdiff_t base64_bytes(struct slice text)

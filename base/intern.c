@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* FNV-1a, which is fast for short texts. Texts come from recordings; texts made to collide only slow down a report. */
-static size_t hash(struct slice s)
+static size_t intern_hash(struct slice s)
 {
     uint64_t h = 14695981039346656037u;
     for (size_t i = 0; i < s.n; i++)
@@ -18,9 +18,9 @@ struct slice intern_text(const struct intern *t, uint32_t number)
 }
 
 /* The slot of a text, or the free one for it. */
-static size_t find(const struct intern *t, struct slice text)
+static size_t intern_slot_of(const struct intern *t, struct slice text)
 {
-    size_t i = hash(text) & (t->slots - 1);
+    size_t i = intern_hash(text) & (t->slots - 1);
     while (t->slot[i] != 0 && !slice_eq(intern_text(t, t->slot[i] - 1), text))
         i = (i + 1) & (t->slots - 1);
     return i;
@@ -36,7 +36,7 @@ static bool grow_slots(struct intern *t)
     t->slot = slot;
     t->slots = slots;
     for (size_t i = 0; i < t->n; i++)
-        slot[find(t, intern_text(t, (uint32_t)i))] = (uint32_t)i + 1;
+        slot[intern_slot_of(t, intern_text(t, (uint32_t)i))] = (uint32_t)i + 1;
     return true;
 }
 
@@ -57,7 +57,7 @@ int intern_add(struct intern *t, struct slice text, uint32_t *ret)
 {
     if (2 * t->n >= t->slots && !grow_slots(t))
         return MI_ENOMEM;
-    size_t i = find(t, text);
+    size_t i = intern_slot_of(t, text);
     if (t->slot[i] != 0) {
         *ret = t->slot[i] - 1;
         return 0;
@@ -75,7 +75,7 @@ int intern_add(struct intern *t, struct slice text, uint32_t *ret)
 
 bool intern_find(const struct intern *t, struct slice text, uint32_t *ret)
 {
-    size_t i = t->slots > 0 ? find(t, text) : 0;
+    size_t i = t->slots > 0 ? intern_slot_of(t, text) : 0;
     if (t->slots == 0 || t->slot[i] == 0)
         return false;
     *ret = t->slot[i] - 1;

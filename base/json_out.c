@@ -26,7 +26,7 @@ void json_out_name(struct json_out *j, const char *name)
     b->n = (size_t)(p - b->p);
 }
 
-static void begin(struct json_out *j, const char *name, bool array)
+static void json_out_begin(struct json_out *j, const char *name, bool array)
 {
     assert(j->depth < JSON_OUT_MAX_DEPTH);
     json_out_name(j, name);
@@ -38,12 +38,12 @@ static void begin(struct json_out *j, const char *name, bool array)
 
 void json_out_object(struct json_out *j, const char *name)
 {
-    begin(j, name, false);
+    json_out_begin(j, name, false);
 }
 
 void json_out_array(struct json_out *j, const char *name)
 {
-    begin(j, name, true);
+    json_out_begin(j, name, true);
 }
 
 void json_out_end(struct json_out *j)

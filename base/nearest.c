@@ -11,7 +11,7 @@ static size_t min3(size_t a, size_t b, size_t c)
 }
 
 /* The edit distance: insertions, deletions, substitutions and swaps of neighbours. */
-static size_t distance(const char *a, size_t an, const char *b, size_t bn)
+static size_t nearest_distance(const char *a, size_t an, const char *b, size_t bn)
 {
     size_t d[NEAREST_MAX + 1][NEAREST_MAX + 1];
     for (size_t i = 0; i <= an; i++)
@@ -38,7 +38,7 @@ void nearest_try(struct nearest *n, const char *candidate)
     /* A prefix is close, too: `sess` for `sessions`. */
     size_t d = an >= 3 && an < bn && memcmp(n->word, candidate, an) == 0
                    ? 1
-                   : distance(n->word, an, candidate, bn);
+                   : nearest_distance(n->word, an, candidate, bn);
     if (d <= 1 + an / 4 && d < an && d < n->distance) {
         n->best = candidate;
         n->distance = d;

@@ -23,7 +23,7 @@ void opt_close(struct opt_set *s)
     buf_close(&s->error);
 }
 
-static size_t find(const struct opt_set *s, const char *name, size_t len)
+static size_t opt_find(const struct opt_set *s, const char *name, size_t len)
 {
     size_t i = 0;
     while (i < s->n &&
@@ -38,7 +38,7 @@ static bool is_many(const struct opt *o)
     return n > 3 && strcmp(o->arg + n - 3, "...") == 0;
 }
 
-static void set(struct opt_set *s, size_t i, const char *value, enum opt_from from)
+static void opt_set_value(struct opt_set *s, size_t i, const char *value, enum opt_from from)
 {
     bool many = is_many(&s->table[i]);
     if (many && s->many_n == OPT_MANY_MAX)
@@ -51,7 +51,7 @@ static void set(struct opt_set *s, size_t i, const char *value, enum opt_from fr
     s->from[i] = from;
 }
 
-static int fail(struct opt_set *s, const char *fmt, const char *a, const char *b)
+static int opt_fail(struct opt_set *s, const char *fmt, const char *a, const char *b)
 {
     buf_clear(&s->error);
     for (const char *p = fmt; *p != '\0'; p++) { /* $1 and $2 stand for a and b */
@@ -79,12 +79,12 @@ static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_fro
 {
     bool yes;
     if (!opt_yes_or_no(value, &yes))
-        return fail(s, "$1: invalid value '$2': use yes or no", s->table[i].name, value);
-    set(s, i, yes ? "yes" : "no", from);
+        return opt_fail(s, "$1: invalid value '$2': use yes or no", s->table[i].name, value);
+    opt_set_value(s, i, yes ? "yes" : "no", from);
     return 0;
 }
 
-static int unknown(struct opt_set *s, const char *written, const char *name, size_t len)
+static int opt_unknown(struct opt_set *s, const char *written, const char *name, size_t len)
 {
     char word[NEAREST_MAX + 2]; /* longer names have no nearest candidate */
     s->unknown = written;
@@ -93,8 +93,8 @@ static int unknown(struct opt_set *s, const char *written, const char *name, siz
     for (size_t i = 0; i < s->n; i++)
         nearest_try(&near, s->table[i].name);
     if (near.best == NULL)
-        return fail(s, "unknown option $1", written, "");
-    return fail(s, "unknown option $1; did you mean --$2?", written, near.best);
+        return opt_fail(s, "unknown option $1", written, "");
+    return opt_fail(s, "unknown option $1; did you mean --$2?", written, near.best);
 }
 
 static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
@@ -102,19 +102,20 @@ static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
     const char *word = argv[*at] + 2;
     const char *eq = strchr(word, '=');
     size_t len = eq != NULL ? (size_t)(eq - word) : strlen(word);
-    size_t i = find(s, word, len);
+    size_t i = opt_find(s, word, len);
     if (i == s->n)
-        return unknown(s, argv[*at], word, len);
+        return opt_unknown(s, argv[*at], word, len);
     if (s->table[i].arg == NULL) {
         if (eq != NULL)
-            return fail(s, "option --$1 does not take a value", s->table[i].name, "");
+            return opt_fail(s, "option --$1 does not take a value", s->table[i].name, "");
         return set_flag(s, i, "yes", OPT_FLAG);
     }
     if (eq != NULL)
-        return set(s, i, eq + 1, OPT_FLAG), 0;
+        return opt_set_value(s, i, eq + 1, OPT_FLAG), 0;
     if (*at + 1 >= argc)
-        return fail(s, "option --$1 requires a value: --$1 $2", s->table[i].name, s->table[i].arg);
-    set(s, i, argv[++*at], OPT_FLAG);
+        return opt_fail(s, "option --$1 requires a value: --$1 $2", s->table[i].name,
+                        s->table[i].arg);
+    opt_set_value(s, i, argv[++*at], OPT_FLAG);
     return 0;
 }
 
@@ -125,17 +126,17 @@ static int parse_letters(struct opt_set *s, int argc, char **argv, int *at)
         while (i < s->n && s->table[i].letter != *p)
             i++;
         if (i == s->n)
-            return fail(s, "unknown option -$1", (char[]){*p, '\0'}, "");
+            return opt_fail(s, "unknown option -$1", (char[]){*p, '\0'}, "");
         if (s->table[i].arg == NULL) {
-            set(s, i, "yes", OPT_FLAG);
+            opt_set_value(s, i, "yes", OPT_FLAG);
             continue;
         }
         if (p[1] != '\0')
-            return set(s, i, p + 1, OPT_FLAG), 0;
+            return opt_set_value(s, i, p + 1, OPT_FLAG), 0;
         if (*at + 1 >= argc)
-            return fail(s, "option -$1 requires a value: -$1 $2", (char[]){*p, '\0'},
-                        s->table[i].arg);
-        set(s, i, argv[++*at], OPT_FLAG);
+            return opt_fail(s, "option -$1 requires a value: -$1 $2", (char[]){*p, '\0'},
+                            s->table[i].arg);
+        opt_set_value(s, i, argv[++*at], OPT_FLAG);
         return 0;
     }
     return 0;
@@ -181,7 +182,7 @@ int opt_env(struct opt_set *s)
         if (value == NULL || value[0] == '\0')
             continue;
         if (s->table[i].arg != NULL) {
-            set(s, i, value, OPT_ENVIRONMENT);
+            opt_set_value(s, i, value, OPT_ENVIRONMENT);
         } else {
             int st = set_flag(s, i, value, OPT_ENVIRONMENT);
             if (st < 0)
@@ -193,18 +194,18 @@ int opt_env(struct opt_set *s)
 
 int opt_config(struct opt_set *s, const char *name, const char *value)
 {
-    size_t i = find(s, name, strlen(name));
+    size_t i = opt_find(s, name, strlen(name));
     if (i == s->n)
         return MI_ENOENT;
     if (s->table[i].arg == NULL)
         return set_flag(s, i, value, OPT_CONFIG);
-    set(s, i, value, OPT_CONFIG);
+    opt_set_value(s, i, value, OPT_CONFIG);
     return 0;
 }
 
 static size_t must_find(const struct opt_set *s, const char *name)
 {
-    size_t i = find(s, name, strlen(name));
+    size_t i = opt_find(s, name, strlen(name));
     assert(i < s->n); /* the table has no option of this name */
     return i;
 }

@@ -30,7 +30,7 @@ union block {
     max_align_t align;
 };
 
-static void *take(size_t n, void *quota)
+static void *pattern_take(size_t n, void *quota)
 {
     union block *b = NULL;
     size_t all = n + sizeof *b;
@@ -61,7 +61,7 @@ static int no_memory(const struct pattern_rules *rules)
     return rules->quota != NULL && rules->quota->refused ? MI_EFULL : MI_ENOMEM;
 }
 
-static int refuse(const struct pattern_rules *rules, int code, size_t at, struct buf *error)
+static int pattern_refuse(const struct pattern_rules *rules, int code, size_t at, struct buf *error)
 {
     PCRE2_UCHAR why[160];
     if (code == PCRE2_ERROR_HEAP_FAILED)
@@ -96,7 +96,7 @@ static int compile(struct pattern *p, const struct pattern_rules *rules, struct 
     if (no_text)
         return MI_ENOMEM;
     if (p->code == NULL)
-        return refuse(rules, code, at, error);
+        return pattern_refuse(rules, code, at, error);
     if (rules->jit) /* may be forbidden: the limits are the same without it, the search slower */
         (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
     return pcre2_pattern_info(p->code, PCRE2_INFO_BACKREFMAX, &p->backreferences) == 0 ? 0
@@ -112,7 +112,7 @@ int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct
     int st = 0;
     if (rules->quota != NULL) {
         rules->quota->refused = false;
-        p->memory = pcre2_general_context_create(take, give, rules->quota);
+        p->memory = pcre2_general_context_create(pattern_take, give, rules->quota);
         st = p->memory == NULL ? no_memory(rules) : 0;
     }
     if (st == 0)

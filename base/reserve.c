@@ -18,7 +18,7 @@ static bool is_reserved(const union head *h)
            (uintptr_t)h < (uintptr_t)(reserve + MI_COUNT(reserve));
 }
 
-static _Noreturn void give_up(void)
+static _Noreturn void reserve_give_up(void)
 {
     static const char text[] =
         "mcp-interposer: error: out of memory for the event loop, the program cannot go on\n";
@@ -27,29 +27,29 @@ static _Noreturn void give_up(void)
     abort();
 }
 
-static union head *take(size_t n)
+static union head *reserve_take(size_t n)
 {
     size_t count = 1 + (n + sizeof(union head) - 1) / sizeof(union head);
     if (count > MI_COUNT(reserve) - used)
-        give_up();
+        reserve_give_up();
     union head *h = &reserve[used];
     used += count;
     return h;
 }
 
-static void drop(union head *h)
+static void reserve_drop(union head *h)
 {
     if (!is_reserved(h))
         free(h);
 }
 
 /* The contents move to another block. */
-static void move(union head *to, union head *old, size_t n)
+static void reserve_move(union head *to, union head *old, size_t n)
 {
     if (old == NULL)
         return;
     memcpy(to + 1, old + 1, size_min(old->n, n));
-    drop(old);
+    reserve_drop(old);
 }
 
 void *reserve_realloc(void *p, long n)
@@ -57,15 +57,15 @@ void *reserve_realloc(void *p, long n)
     union head *old = p != NULL ? (union head *)p - 1 : NULL, *h = NULL;
     if (n <= 0) {
         if (old != NULL)
-            drop(old);
+            reserve_drop(old);
         return NULL;
     }
     bool leaves_reserve = old != NULL && is_reserved(old);
     h = realloc(leaves_reserve ? NULL : old, sizeof *h + (size_t)n);
     if (h == NULL)
-        move(h = take((size_t)n), old, (size_t)n);
+        reserve_move(h = reserve_take((size_t)n), old, (size_t)n);
     else if (leaves_reserve)
-        move(h, old, (size_t)n);
+        reserve_move(h, old, (size_t)n);
     h->n = (size_t)n;
     return h + 1;
 }

@@ -31,7 +31,7 @@ static int digits(const char **at, int n)
     return v;
 }
 
-static bool skip(const char **at, char c)
+static bool when_skip(const char **at, char c)
 {
     bool there = **at == c;
     *at += there;
@@ -55,15 +55,16 @@ static bool read_fraction(const char **at, int64_t *ret_us)
 static bool read_clock(const char **at, struct tm *tm, int64_t *ret_us)
 {
     tm->tm_hour = digits(at, 2);
-    if (tm->tm_hour < 0 || tm->tm_hour > 23 || !skip(at, ':'))
+    if (tm->tm_hour < 0 || tm->tm_hour > 23 || !when_skip(at, ':'))
         return false;
     tm->tm_min = digits(at, 2);
     if (tm->tm_min < 0 || tm->tm_min > 59)
         return false;
-    if (!skip(at, ':'))
+    if (!when_skip(at, ':'))
         return true;
     tm->tm_sec = digits(at, 2);
-    return tm->tm_sec >= 0 && tm->tm_sec <= 59 && (!skip(at, '.') || read_fraction(at, ret_us));
+    return tm->tm_sec >= 0 && tm->tm_sec <= 59 &&
+           (!when_skip(at, '.') || read_fraction(at, ret_us));
 }
 
 static int read_date(const char *text, int64_t *ret_us)
@@ -72,14 +73,14 @@ static int read_date(const char *text, int64_t *ret_us)
     int64_t us = 0; /* of the second */
     struct tm tm = {.tm_isdst = -1};
     int year = digits(&at, 4);
-    bool ok = year >= 1970 && skip(&at, '-');
+    bool ok = year >= 1970 && when_skip(&at, '-');
     int month = ok ? digits(&at, 2) : -1;
-    ok = month >= 1 && month <= 12 && skip(&at, '-');
+    ok = month >= 1 && month <= 12 && when_skip(&at, '-');
     tm.tm_mday = ok ? digits(&at, 2) : -1;
     ok = tm.tm_mday >= 1;
-    if (ok && (skip(&at, 'T') || skip(&at, ' ')))
+    if (ok && (when_skip(&at, 'T') || when_skip(&at, ' ')))
         ok = read_clock(&at, &tm, &us);
-    bool utc = ok && skip(&at, 'Z');
+    bool utc = ok && when_skip(&at, 'Z');
     if (!ok || *at != '\0')
         return MI_EINVAL;
     tm.tm_year = year - 1900;

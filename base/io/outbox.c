@@ -50,7 +50,7 @@ void outbox_close(struct outbox *o)
     *o = (struct outbox){.broken = true};
 }
 
-static int grow(struct outbox *o)
+static int outbox_grow(struct outbox *o)
 {
     size_t cap = o->cap == 0 ? 16 : o->cap * 2;
     struct segment *ring = malloc(cap * sizeof *ring);
@@ -68,7 +68,7 @@ static int grow(struct outbox *o)
 /* Tries long before the queue is full. */
 bool outbox_reserve(struct outbox *o)
 {
-    bool grown = o->broken || o->count < o->cap / 2 || grow(o) == 0;
+    bool grown = o->broken || o->count < o->cap / 2 || outbox_grow(o) == 0;
     return grown || o->count < o->cap;
 }
 
@@ -137,7 +137,7 @@ void outbox_drop_staged(struct outbox *o)
     }
 }
 
-static size_t gather(const struct outbox *o, struct iovec *v)
+static size_t outbox_gather(const struct outbox *o, struct iovec *v)
 {
     uint64_t left = o->released - o->written;
     size_t n = 0;
@@ -150,7 +150,7 @@ static size_t gather(const struct outbox *o, struct iovec *v)
     return n;
 }
 
-static void advance(struct outbox *o, size_t n)
+static void outbox_advance(struct outbox *o, size_t n)
 {
     o->written += n;
     while (n > 0) {
@@ -170,12 +170,12 @@ int outbox_flush(struct outbox *o, const struct stream *to)
 {
     while (o->written < o->released) {
         struct iovec v[IOV_MOST];
-        ssize_t n = stream_write(to, v, (int)gather(o, v));
+        ssize_t n = stream_write(to, v, (int)outbox_gather(o, v));
         if (n < 0)
             return (int)n;
         if (n == 0)
             return 1;
-        advance(o, (size_t)n);
+        outbox_advance(o, (size_t)n);
     }
     return 0;
 }

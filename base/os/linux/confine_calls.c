@@ -73,7 +73,8 @@ static bool count_denied(struct confine_denied *d)
 #define DENY SCMP_ACT_ERRNO(EPERM)
 #endif
 
-static int add(scmp_filter_ctx filter, uint32_t action, const char *const *name, size_t n)
+static int confine_calls_add(scmp_filter_ctx filter, uint32_t action, const char *const *name,
+                             size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int call = seccomp_syscall_resolve_name(name[i]);
@@ -117,9 +118,9 @@ int confine_calls(struct confine_denied *ret)
     if (st == 0)
         st = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree */
     if (st == 0)
-        st = add(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));
+        st = confine_calls_add(filter, SCMP_ACT_ALLOW, allowed, MI_COUNT(allowed));
     if (st == 0)
-        st = add(filter, SCMP_ACT_ERRNO(EPERM), quiet, MI_COUNT(quiet));
+        st = confine_calls_add(filter, SCMP_ACT_ERRNO(EPERM), quiet, MI_COUNT(quiet));
     if (st == 0)
         st = add_conditional(filter);
     if (st == 0)

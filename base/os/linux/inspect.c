@@ -79,14 +79,15 @@ static size_t read_whole(pid_t pid, const char *name, char *to, size_t max)
     return n > 0 ? (size_t)n : 0;
 }
 
-static int read_file(pid_t pid, const char *name, char *to, size_t max)
+static int inspect_read_file(pid_t pid, const char *name, char *to, size_t max)
 {
     return read_whole(pid, name, to, max) > 0 ? 0 : MI_EIO;
 }
 
 static void read_wchan(pid_t pid, struct inspect_wait *w)
 {
-    if (read_file(pid, "wchan", w->wchan, sizeof w->wchan) < 0 || strcmp(w->wchan, "0") == 0)
+    if (inspect_read_file(pid, "wchan", w->wchan, sizeof w->wchan) < 0 ||
+        strcmp(w->wchan, "0") == 0)
         w->wchan[0] = '\0';
 }
 
@@ -120,7 +121,7 @@ static void kind_of_fd(pid_t pid, int fd, char *ret, size_t max)
 static void read_call(pid_t pid, struct inspect_wait *w)
 {
     char text[256], *end = NULL;
-    if (read_file(pid, "syscall", text, sizeof text) < 0)
+    if (inspect_read_file(pid, "syscall", text, sizeof text) < 0)
         return;
     long number = strtol(text, &end, 10);
     if (end == text)

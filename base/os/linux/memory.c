@@ -37,7 +37,7 @@ int memory_file(const char *title)
     return fd < 0 && errno == EINVAL ? memfd_create(title, MFD_CLOEXEC) : fd;
 }
 
-static int change(int fd, int mode, uint64_t at, uint64_t n)
+static int memory_change(int fd, int mode, uint64_t at, uint64_t n)
 {
     int rc;
     do
@@ -48,12 +48,12 @@ static int change(int fd, int mode, uint64_t at, uint64_t n)
 
 int memory_allocate(int fd, uint64_t at, uint64_t n)
 {
-    return change(fd, 0, at, n);
+    return memory_change(fd, 0, at, n);
 }
 
 int memory_free(int fd, uint64_t at, uint64_t n)
 {
-    return change(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, n);
+    return memory_change(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, n);
 }
 
 /* ---- mappings ------------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /* Runs in the child between vfork and exec: the memory is the parent's. */
-static void become(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx,
-                   volatile int *ret_errno)
+static void spawn_become(char *const argv[], const sigset_t *mask, spawn_fn prepare,
+                         const void *ctx, volatile int *ret_errno)
 {
     int e = prepare(ctx);
     if (e == 0) {
@@ -28,7 +28,7 @@ int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = vfork();
     if (pid == 0)
-        become(argv, mask != NULL ? mask : &before, prepare, ctx, &error);
+        spawn_become(argv, mask != NULL ? mask : &before, prepare, ctx, &error);
     int e = pid < 0 ? errno : error;
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (pid > 0 && e != 0)
