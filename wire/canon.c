@@ -40,7 +40,7 @@ static void put_next(struct canon *c, struct json_walk *w, const char *value, po
 
 /* ---- strings ---- */
 
-static unsigned hex4(const char *p)
+static unsigned canon_hex4(const char *p)
 {
     char text[5] = {p[0], p[1], p[2], p[3], '\0'};
     return (unsigned)strtoul(text, NULL, 16);
@@ -52,10 +52,10 @@ static size_t put_escape(struct buf *b, const char *p, size_t left)
     char plain[4];
     size_t n;
     size_t len = p[1] == 'u' ? 6 : 2;
-    unsigned code = len == 6 ? hex4(p + 2) : 0;
+    unsigned code = len == 6 ? canon_hex4(p + 2) : 0;
     bool lone = code >= 0xD800 && code < 0xE000;
     if (lone && code < 0xDC00 && left >= 12 && p[6] == '\\' && p[7] == 'u') {
-        unsigned low = hex4(p + 8);
+        unsigned low = canon_hex4(p + 8);
         if (low >= 0xDC00 && low < 0xE000) {
             lone = false;
             len = 12;
@@ -110,7 +110,7 @@ static bool leave_out(enum special what, struct slice key)
     }
 }
 
-static enum special below(const struct canon *c, enum special what, struct slice key)
+static enum special canon_below(const struct canon *c, enum special what, struct slice key)
 {
     bool params = what == PARAMS || what == INPUT_CALL || what == TOOL_CALL;
     if (params && c->across &&
@@ -126,7 +126,7 @@ static enum special below(const struct canon *c, enum special what, struct slice
 }
 
 /* The ignored pointers that continue below this key. */
-static pointer_set down(struct canon *c, pointer_set set, size_t depth, struct slice raw_key)
+static pointer_set canon_down(struct canon *c, pointer_set set, size_t depth, struct slice raw_key)
 {
     if (set == 0)
         return 0;
@@ -192,7 +192,7 @@ static void put_members(struct canon *c, struct json_walk *w, pointer_set set, s
     struct json_value skipped;
     const char *value;
     while (!c->b->failed && json_walk_peek(w, &key, &value)) {
-        pointer_set there = down(c, set, depth, key);
+        pointer_set there = canon_down(c, set, depth, key);
         if (leave_out(what, key) || pointers_end(c->ignore, there, depth + 1)) {
             (void)json_walk_next(w, &key, &skipped);
             continue;
@@ -201,7 +201,7 @@ static void put_members(struct canon *c, struct json_walk *w, pointer_set set, s
         put_string(c->b, key);
         m.key_n = c->b->n - m.at;
         buf_addc(c->b, ':');
-        enum special inside = below(c, what, key);
+        enum special inside = canon_below(c, what, key);
         if (what != RESPONSES && inside != GENERATED)
             put_next(c, w, value, there, depth + 1, inside);
         else
@@ -279,8 +279,8 @@ static void put_next(struct canon *c, struct json_walk *w, const char *value, po
         put_leaf(c, v);
 }
 
-static void put(struct canon *c, struct json_value v, pointer_set set, size_t depth,
-                enum special what)
+static void canon_put(struct canon *c, struct json_value v, pointer_set set, size_t depth,
+                      enum special what)
 {
     if (descends(v.text.p, depth))
         (void)put_container(c, v.text.p, set, depth, what);
@@ -324,7 +324,7 @@ void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules 
     if (m->params.type == JSON_OBJECT) /* without braces: {} equals missing params */
         put_members(&c, &w, all, 0, special_of(m));
     else if (m->params.type == JSON_ARRAY)
-        put(&c, m->params, all, 0, PLAIN);
+        canon_put(&c, m->params, all, 0, PLAIN);
     canon_close(&c);
 }
 
@@ -332,7 +332,7 @@ static void put_value(struct buf *b, struct json_value v, enum special what)
 {
     static const struct pointers none;
     struct canon c = {.b = b, .ignore = &none, .answers = true};
-    put(&c, v, 0, 0, what);
+    canon_put(&c, v, 0, 0, what);
     canon_close(&c);
 }
 
@@ -358,14 +358,14 @@ struct diff {
     bool ended;
 };
 
-static void report(struct diff *d, struct json_value a, struct json_value b)
+static void canon_report(struct diff *d, struct json_value a, struct json_value b)
 {
     struct canon_difference one = {buf_slice(&d->pointer), a.text, b.text};
     d->reported++;
     d->ended = !d->fn(d->ctx, &one);
 }
 
-static struct json_value get(struct canon *c, struct json_value object, struct slice raw_key)
+static struct json_value canon_get(struct canon *c, struct json_value object, struct slice raw_key)
 {
     struct json_value v = {0};
     buf_clear(&c->scratch);
@@ -376,21 +376,21 @@ static struct json_value get(struct canon *c, struct json_value object, struct s
     return v;
 }
 
-static bool same(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
-                 size_t depth, enum special what)
+static bool canon_same(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
+                       size_t depth, enum special what)
 {
     if (a.type == JSON_NONE || b.type == JSON_NONE)
         return a.type == b.type;
     buf_clear(&d->a);
     buf_clear(&d->b);
     d->c.b = &d->a;
-    put(&d->c, a, set, depth, what);
+    canon_put(&d->c, a, set, depth, what);
     d->c.b = &d->b;
-    put(&d->c, b, set, depth, what);
+    canon_put(&d->c, b, set, depth, what);
     return !d->a.failed && !d->b.failed && slice_eq(buf_slice(&d->a), buf_slice(&d->b));
 }
 
-static size_t count(struct json_value v)
+static size_t canon_count(struct json_value v)
 {
     struct json_walk w = json_walk_begin(v);
     struct slice key;
@@ -401,23 +401,23 @@ static size_t count(struct json_value v)
     return n;
 }
 
-static void compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
-                    size_t depth, enum special what);
+static void canon_compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
+                          size_t depth, enum special what);
 
 static void compare_member(struct diff *d, struct slice key, struct json_value a,
                            struct json_value b, pointer_set set, size_t depth, enum special what)
 {
-    pointer_set there = down(&d->c, set, depth, key);
+    pointer_set there = canon_down(&d->c, set, depth, key);
     if (leave_out(what, key) || pointers_end(d->c.ignore, there, depth + 1))
         return;
-    enum special inside = below(&d->c, what, key);
+    enum special inside = canon_below(&d->c, what, key);
     if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
         return;
     size_t n = d->pointer.n;
     buf_clear(&d->c.scratch);
     json_unescape(&d->c.scratch, key);
     pointer_add(&d->pointer, buf_slice(&d->c.scratch));
-    compare(d, a, b, there, depth + 1, inside);
+    canon_compare(d, a, b, there, depth + 1, inside);
     d->pointer.n = n;
 }
 
@@ -428,10 +428,10 @@ static void compare_objects(struct diff *d, struct json_value a, struct json_val
     struct json_value v;
     struct json_walk w = json_walk_begin(a);
     while (!d->ended && json_walk_next(&w, &key, &v))
-        compare_member(d, key, v, get(&d->c, b, key), set, depth, what);
+        compare_member(d, key, v, canon_get(&d->c, b, key), set, depth, what);
     w = json_walk_begin(b);
     while (!d->ended && json_walk_next(&w, &key, &v))
-        if (get(&d->c, a, key).type == JSON_NONE)
+        if (canon_get(&d->c, a, key).type == JSON_NONE)
             compare_member(d, key, (struct json_value){0}, v, set, depth, what);
 }
 
@@ -451,19 +451,19 @@ static void compare_arrays(struct diff *d, struct json_value a, struct json_valu
             continue;
         size_t n = d->pointer.n;
         buf_printf(&d->pointer, "/%zu", i);
-        compare(d, va, vb, there, depth + 1, PLAIN);
+        canon_compare(d, va, vb, there, depth + 1, PLAIN);
         d->pointer.n = n;
     }
 }
 
-static void compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
-                    size_t depth, enum special what)
+static void canon_compare(struct diff *d, struct json_value a, struct json_value b, pointer_set set,
+                          size_t depth, enum special what)
 {
-    if (same(d, a, b, set, depth, what))
+    if (canon_same(d, a, b, set, depth, what))
         return;
     bool descends = depth < JSON_TREE_DEPTH;
-    if (descends && a.type == JSON_OBJECT && b.type == JSON_OBJECT && count(a) <= DIFF_KEYS_MAX &&
-        count(b) <= DIFF_KEYS_MAX) {
+    if (descends && a.type == JSON_OBJECT && b.type == JSON_OBJECT &&
+        canon_count(a) <= DIFF_KEYS_MAX && canon_count(b) <= DIFF_KEYS_MAX) {
         size_t before = d->reported;
         compare_objects(d, a, b, set, depth, what);
         if (d->reported > before || d->ended)
@@ -472,7 +472,7 @@ static void compare(struct diff *d, struct json_value a, struct json_value b, po
         compare_arrays(d, a, b, set, depth);
         return;
     }
-    report(d, a, b);
+    canon_report(d, a, b);
 }
 
 /* Absent and null params are the same as an empty object. */
@@ -490,7 +490,8 @@ size_t canon_differences(const struct rpc *ours, const struct rpc *theirs,
         .c = {.ignore = &rules->ignore, .answers = rules->answers, .across = rules->across},
         .fn = fn,
         .ctx = ctx};
-    compare(&d, params_of(ours), params_of(theirs), pointers_root(d.c.ignore), 0, special_of(ours));
+    canon_compare(&d, params_of(ours), params_of(theirs), pointers_root(d.c.ignore), 0,
+                  special_of(ours));
     canon_close(&d.c);
     buf_close(&d.a);
     buf_close(&d.b);

@@ -20,7 +20,7 @@ static struct slice behind(struct slice line, const char *p)
     return (struct slice){p, (size_t)(line.p + line.n - p)};
 }
 
-static struct slice before(struct slice line, const char *p)
+static struct slice glued_before(struct slice line, const char *p)
 {
     return (struct slice){line.p, (size_t)(p - line.p)};
 }
@@ -53,7 +53,7 @@ bool glued_split(struct slice line, const struct json_fault *fault,
             glued_is_echo(open, ret))
             continue;
         ret->findings |= FINDING(FIND_GLUED_TEXT);
-        *ret_before = before(line, p);
+        *ret_before = glued_before(line, p);
         *ret_rest = rest;
         return true;
     }
@@ -69,7 +69,7 @@ enum glued_result glued_read(struct slice line, size_t max, const struct open_re
         if (p == NULL)
             return GLUED_NONE;
         struct lenient l;
-        ret->before = before(line, p);
+        ret->before = glued_before(line, p);
         ret->rest = behind(line, p);
         mend_open(&ret->mend, max);
         enum mend_result result = mend_add(&ret->mend, ret->rest);

@@ -29,7 +29,7 @@ static int add_integer(struct id_set *s, int64_t v)
     return 0;
 }
 
-static size_t find(const struct id_set *s, uint64_t hash)
+static size_t id_set_find(const struct id_set *s, uint64_t hash)
 {
     size_t i = (size_t)(hash >> 20) & (s->cap - 1);
     while (s->slot[i] != 0 && s->slot[i] != hash)
@@ -37,7 +37,7 @@ static size_t find(const struct id_set *s, uint64_t hash)
     return i;
 }
 
-static bool grow(struct id_set *s)
+static bool id_set_grow(struct id_set *s)
 {
     struct id_set more = {.cap = s->cap == 0 ? 64 : s->cap * 2};
     more.slot = calloc(more.cap, sizeof *more.slot);
@@ -45,7 +45,7 @@ static bool grow(struct id_set *s)
         return false;
     for (size_t i = 0; i < s->cap; i++)
         if (s->slot[i] != 0)
-            more.slot[find(&more, s->slot[i])] = s->slot[i];
+            more.slot[id_set_find(&more, s->slot[i])] = s->slot[i];
     free(s->slot);
     s->slot = more.slot;
     s->cap = more.cap;
@@ -54,13 +54,13 @@ static bool grow(struct id_set *s)
 
 static bool add_hash(struct id_set *s, uint64_t hash)
 {
-    if (s->cap > 0 && s->slot[find(s, hash)] == hash)
+    if (s->cap > 0 && s->slot[id_set_find(s, hash)] == hash)
         return true;
-    if (s->n == ID_SET_MAX || (s->n * 2 >= s->cap && !grow(s))) {
+    if (s->n == ID_SET_MAX || (s->n * 2 >= s->cap && !id_set_grow(s))) {
         s->full = true;
         return false;
     }
-    s->slot[find(s, hash)] = hash;
+    s->slot[id_set_find(s, hash)] = hash;
     s->n++;
     return false;
 }
@@ -88,5 +88,5 @@ bool id_set_may_have(const struct id_set *s, struct json_value id)
             if (v >= s->span[i].first && v <= s->span[i].last)
                 return true;
     uint64_t hash = rpc_id_hash_of(id);
-    return hash == 0 || (s->cap > 0 && s->slot[find(s, hash)] == hash);
+    return hash == 0 || (s->cap > 0 && s->slot[id_set_find(s, hash)] == hash);
 }

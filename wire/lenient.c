@@ -41,7 +41,7 @@ static bool is_word(char c)
     return !is_space(c) && !is_quote(c) && memchr("{}[],:", c, 6) == NULL;
 }
 
-static enum token mark(char c)
+static enum token lenient_mark(char c)
 {
     switch (c) {
     case '{':
@@ -103,7 +103,7 @@ static void take_member(struct lenient *ret, struct slice key, struct slice valu
 /* The token at p. Returns one past it. */
 static const char *token_at(const char *p, const char *end, enum token *ret)
 {
-    *ret = mark(*p);
+    *ret = lenient_mark(*p);
     if (*ret != TOKEN_VALUE)
         return p + 1;
     if (!is_quote(*p)) {
@@ -188,7 +188,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
 static const char *token_before(const char *p, const char *begin, enum token *ret)
 {
     char quote = *--p;
-    *ret = mark(quote);
+    *ret = lenient_mark(quote);
     if (*ret != TOKEN_VALUE)
         return p;
     if (!is_quote(quote)) {

@@ -63,7 +63,7 @@ static const char *flawed(struct part *l, const char *p)
     return NULL;
 }
 
-static void note(struct part *l, enum finding finding, const char *p, size_t n)
+static void mend_note(struct part *l, enum finding finding, const char *p, size_t n)
 {
     repairs_note(&l->m->repairs, finding, l->m->taken + (size_t)(p - l->begin),
                  (struct slice){p, n});
@@ -136,7 +136,7 @@ static const char *mend_string(struct part *l, const char *p)
         } else {
             buf_add(b, from, (size_t)(p - from));
             n = n > 0 ? 1 : invalid_len(p, l->end);
-            note(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
+            mend_note(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
             if (c < 0x20)
                 add_control(b, *p);
             else
@@ -163,7 +163,7 @@ static const char *mend_word(struct part *l, const char *p)
     l->m->expect = EXPECT_COMMA;
     for (size_t i = 0; i < MI_COUNT(not_numbers); i++)
         if (slice_is(word, not_numbers[i])) {
-            note(l, FIND_NOT_A_NUMBER, word.p, word.n);
+            mend_note(l, FIND_NOT_A_NUMBER, word.p, word.n);
             buf_adds(&l->m->text, "null");
             return p;
         }
@@ -260,7 +260,7 @@ static void cut_trailing(struct part *l, const char *p)
     if (p == end)
         return;
     l->m->trailing = (struct slice){p, (size_t)(end - p)};
-    note(l, FIND_TRAILING_TEXT, p, 0);
+    mend_note(l, FIND_TRAILING_TEXT, p, 0);
 }
 
 /* ---- interface ---------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
+static bool meta_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -47,9 +47,9 @@ bool meta_is_pairs(struct slice s)
 static bool is_label(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!is_letter(p[i]) && !is_digit(p[i]) && p[i] != '-')
+        if (!meta_is_letter(p[i]) && !is_digit(p[i]) && p[i] != '-')
             return false;
-    return n > 0 && is_letter(p[0]) && p[n - 1] != '-';
+    return n > 0 && meta_is_letter(p[0]) && p[n - 1] != '-';
 }
 
 static bool is_prefix(struct slice s)
@@ -72,7 +72,7 @@ bool meta_is_key(struct slice key)
         return false;
     for (size_t i = 0; i < name.n; i++) {
         bool inner = i > 0 && i < name.n - 1;
-        if (!is_letter(name.p[i]) && !is_digit(name.p[i]) &&
+        if (!meta_is_letter(name.p[i]) && !is_digit(name.p[i]) &&
             !(inner && (name.p[i] == '-' || name.p[i] == '_' || name.p[i] == '.')))
             return false;
     }

@@ -122,7 +122,7 @@ static void inner_member(struct reader *r, const struct json_member *mb)
         memcpy((char *)r->m + place, &mb->value, sizeof mb->value);
 }
 
-static void on_member(void *ctx, const struct json_member *mb)
+static void rpc_on_member(void *ctx, const struct json_member *mb)
 {
     struct reader *r = ctx;
     if (mb->depth == 1)
@@ -131,7 +131,7 @@ static void on_member(void *ctx, const struct json_member *mb)
         inner_member(r, mb);
 }
 
-static enum rpc_kind invalid(struct rpc *m, enum finding why)
+static enum rpc_kind rpc_invalid(struct rpc *m, enum finding why)
 {
     m->findings |= FINDING(why);
     return RPC_INVALID;
@@ -146,7 +146,7 @@ static enum rpc_kind read_call(struct reader *r)
 {
     struct rpc *m = r->m;
     if (r->method.type != JSON_STRING)
-        return invalid(m, FIND_NOT_JSONRPC);
+        return rpc_invalid(m, FIND_NOT_JSONRPC);
     m->method = json_string_raw(r->method);
     if (m->result.type == JSON_NULL || m->error.type == JSON_NULL)
         m->findings |= FINDING(FIND_NULL_BESIDE_ANSWER);
@@ -155,7 +155,7 @@ static enum rpc_kind read_call(struct reader *r)
     else if (m->params.type == JSON_ARRAY)
         m->findings |= FINDING(FIND_ARRAY_PARAMS);
     else if (m->params.type != JSON_NONE && m->params.type != JSON_OBJECT)
-        return invalid(m, FIND_NOT_JSONRPC);
+        return rpc_invalid(m, FIND_NOT_JSONRPC);
     switch (m->id.type) {
     case JSON_NONE:
         return RPC_NOTIFICATION;
@@ -166,7 +166,7 @@ static enum rpc_kind read_call(struct reader *r)
     case JSON_STRING:
         return RPC_REQUEST;
     default:
-        return invalid(m, FIND_NOT_JSONRPC);
+        return rpc_invalid(m, FIND_NOT_JSONRPC);
     }
 }
 
@@ -187,15 +187,15 @@ static enum rpc_kind read_answer(struct rpc *m)
     }
     if (m->id.type != JSON_NONE && m->id.type != JSON_NULL && m->id.type != JSON_NUMBER &&
         m->id.type != JSON_STRING)
-        return invalid(m, FIND_MALFORMED_ANSWER);
+        return rpc_invalid(m, FIND_MALFORMED_ANSWER);
     if (m->id.type == JSON_NULL)
         m->findings |= FINDING(FIND_NULL_ID);
     if (result == error || (error && !good_error(m)))
-        return invalid(m, FIND_MALFORMED_ANSWER);
+        return rpc_invalid(m, FIND_MALFORMED_ANSWER);
     if (error)
         return RPC_ERROR;
     if (m->id.type == JSON_NONE)
-        return invalid(m, FIND_MALFORMED_ANSWER);
+        return rpc_invalid(m, FIND_MALFORMED_ANSWER);
     if (m->result.type != JSON_OBJECT)
         m->findings |= FINDING(FIND_RESULT_NOT_OBJECT);
     return RPC_RESULT;
@@ -213,7 +213,7 @@ static enum rpc_kind read_object(struct reader *r)
         unsigned meant = 1u << ENV_JSONRPC | 1u << ENV_RESULT | 1u << ENV_ERROR;
         if (!m->is_call && m->id.type != JSON_NONE && (r->seen & meant) != 0)
             m->findings |= FINDING(FIND_MALFORMED_ANSWER);
-        return invalid(m, FIND_NOT_JSONRPC);
+        return rpc_invalid(m, FIND_NOT_JSONRPC);
     }
     if (m->id.type == JSON_NUMBER && !json_is_integer(m->id))
         m->findings |= FINDING(FIND_FRACTIONAL_ID);
@@ -221,7 +221,7 @@ static enum rpc_kind read_object(struct reader *r)
         return read_call(r);
     if (r->seen & (1u << ENV_RESULT | 1u << ENV_ERROR) || m->id.type != JSON_NONE)
         return read_answer(m);
-    return invalid(m, FIND_NOT_JSONRPC);
+    return rpc_invalid(m, FIND_NOT_JSONRPC);
 }
 
 /* `12:00 {}` and `{} done` are log lines; `{}{}` is two messages to a parser that reads a stream. */
@@ -260,7 +260,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     *ret = (struct rpc){.kind = RPC_INVALID};
     struct reader r = {.m = ret};
     struct json_scan scan;
-    int st = json_scan(line, on_member, &r, &scan);
+    int st = json_scan(line, rpc_on_member, &r, &scan);
     if (st < 0) {
         findings why = fault_finding(line, &scan);
         *ret = (struct rpc){.kind = RPC_INVALID, .findings = why, .fault = scan.fault};
@@ -278,7 +278,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     else if (scan.type == JSON_ARRAY)
         ret->kind = RPC_BATCH;
     else
-        ret->kind = invalid(ret, FIND_NOT_JSONRPC);
+        ret->kind = rpc_invalid(ret, FIND_NOT_JSONRPC);
     return 0;
 }
 
@@ -287,7 +287,7 @@ void rpc_read_head(struct slice head, struct rpc *ret)
     *ret = (struct rpc){.kind = RPC_INVALID};
     struct reader r = {.m = ret};
     struct json_scan scan;
-    if (json_scan(head, on_member, &r, &scan) < 0)
+    if (json_scan(head, rpc_on_member, &r, &scan) < 0)
         ret->fault = scan.fault;
     ret->is_call = r.seen & 1u << ENV_METHOD;
     ret->method = json_string_raw(r.method);

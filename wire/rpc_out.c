@@ -1,6 +1,6 @@
 #include "wire/rpc_out.h"
 
-static void begin(struct json_out *j)
+static void rpc_out_begin(struct json_out *j)
 {
     json_out_object(j, NULL);
     json_out_str(j, "jsonrpc", "2.0");
@@ -8,7 +8,7 @@ static void begin(struct json_out *j)
 
 void rpc_out_answer(struct json_out *j, struct slice id)
 {
-    begin(j);
+    rpc_out_begin(j);
     json_out_raw(j, "id", id);
 }
 
@@ -26,14 +26,14 @@ void rpc_out_error(struct json_out *j, struct slice id, int code, const char *me
 
 void rpc_out_request(struct json_out *j, struct slice id, const char *method)
 {
-    begin(j);
+    rpc_out_begin(j);
     json_out_raw(j, "id", id);
     json_out_str(j, "method", method);
 }
 
 void rpc_out_notification(struct json_out *j, const char *method)
 {
-    begin(j);
+    rpc_out_begin(j);
     json_out_str(j, "method", method);
 }
 

@@ -54,7 +54,8 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
 }
 
 /* found: of the text, in place of what was read. */
-static int drop(struct server_lines *l, const struct text *x, findings found, bool meant)
+static int server_lines_drop(struct server_lines *l, const struct text *x, findings found,
+                             bool meant)
 {
     struct slice all = {x->text.p, meant ? x->text.n : 0};
     if (l->waits && x->text.p == l->raw.p)
@@ -75,8 +76,8 @@ static int unreadable(struct server_lines *l, const struct text *x, size_t flaw_
     struct lenient found;
     lenient_read(x->text, &found);
     if (!lenient_answers(&found) || !is_open(l, found.id))
-        return drop(l, x, x->m.findings | x->found,
-                    found.id.type != JSON_NONE || found.is_answer || found.is_call);
+        return server_lines_drop(l, x, x->m.findings | x->found,
+                                 found.id.type != JSON_NONE || found.is_answer || found.is_call);
     struct server_line line = {.kind = SERVER_LINE_UNREADABLE,
                                .text = x->text,
                                .size = x->size,
@@ -101,11 +102,11 @@ static int no_message(struct server_lines *l, const struct text *x, findings as_
         return emit(l, SERVER_LINE_REFUSED, &refused, x->m.id);
     if (answer && first.id.type != JSON_NONE && is_open(l, first.id))
         return emit(l, SERVER_LINE_REFUSED, &refused, first.id);
-    return drop(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
+    return server_lines_drop(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
 }
 
 /* Several values on one line: two parsers would read two things. Each request that one of them answers gets an error. */
-static int several(struct server_lines *l, const struct text *x)
+static int server_lines_several(struct server_lines *l, const struct text *x)
 {
     struct slice rest = x->text;
     struct text refused = *x;
@@ -120,7 +121,7 @@ static int several(struct server_lines *l, const struct text *x)
     }
     if (st < 0 || refused.text.n == 0)
         return st;
-    return drop(l, x, x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES), false);
+    return server_lines_drop(l, x, x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES), false);
 }
 
 /* Whether the text behind an answer is the answer to another request: "{…}, {…}". */
@@ -147,9 +148,9 @@ static int use_repaired(struct server_lines *l, const struct text *x, const stru
         return no_message(l, &as, x->m.findings | x->found);
     }
     if (m->trailing.n > 0 && glued_is_echo(&l->rules.open, rpc))
-        return drop(l, x, x->m.findings | x->found, false);
+        return server_lines_drop(l, x, x->m.findings | x->found, false);
     if (has_other_answer(l, m->trailing, rpc->id))
-        return several(l, x);
+        return server_lines_several(l, x);
     if (l->rules.keep_flaws) {
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
@@ -173,7 +174,7 @@ static int use_mended(struct server_lines *l, const struct text *x, const struct
 {
     struct rpc rpc;
     if (result == MEND_WHOLE && glued_begins_value(m->trailing))
-        return several(l, x);
+        return server_lines_several(l, x);
     if (result == MEND_WHOLE && rpc_read(buf_slice(&m->text), &rpc) == 0)
         return use_repaired(l, x, m, &rpc);
     return unreadable(l, x,
@@ -297,7 +298,7 @@ static int flawed_line(struct server_lines *l, const struct text *x, int64_t now
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)
-        st = drop(l, x, x->m.findings | x->found, false);
+        st = server_lines_drop(l, x, x->m.findings | x->found, false);
     else if (result == MEND_FLAWED && is_log_bracket(x->text, flaw_at))
         st = read_glued(l, x);
     else

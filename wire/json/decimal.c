@@ -48,7 +48,7 @@ static int next_digit(struct digits *w)
     return w->at < w->s.n ? w->s.p[w->at++] - '0' : -1;
 }
 
-static int64_t count(struct decimal d)
+static int64_t decimal_count(struct decimal d)
 {
     struct digits w = digits_of(d);
     int64_t n = 0;
@@ -59,7 +59,7 @@ static int64_t count(struct decimal d)
 
 static int compare_sizes(struct decimal a, struct decimal b)
 {
-    int64_t x = a.exp10 + count(a), y = b.exp10 + count(b);
+    int64_t x = a.exp10 + decimal_count(a), y = b.exp10 + decimal_count(b);
     if (x != y)
         return x < y ? -1 : 1;
     struct digits v = digits_of(a), w = digits_of(b);
@@ -93,7 +93,7 @@ bool decimal_is_multiple(struct decimal a, struct decimal b)
     struct digits w = digits_of(b);
     if (a.digits.n == 0)
         return true;
-    if (count(b) > 17) /* ten times `rest` would not fit below */
+    if (decimal_count(b) > 17) /* ten times `rest` would not fit below */
         return true;
     for (int c; (c = next_digit(&w)) >= 0;)
         by = by * 10 + (uint64_t)c;

@@ -39,7 +39,7 @@ static const char hex[256] = {
 static const char escape[256] = {
     ['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1, ['n'] = 1, ['r'] = 1, ['t'] = 1};
 
-static const char *fail(struct scanner *s, const char *p, enum json_fault_kind kind)
+static const char *json_scan_fail(struct scanner *s, const char *p, enum json_fault_kind kind)
 {
     s->fault = p >= s->end && kind == JSON_SYNTAX ? JSON_CUT : kind;
     s->fault_at = p;
@@ -86,11 +86,11 @@ static const char *scan_escape(struct scanner *s, const char *p)
     if (p < s->end && escape[(unsigned char)*p])
         return p + 1;
     if (p >= s->end || *p != 'u')
-        return fail(s, p, JSON_SYNTAX);
+        return json_scan_fail(s, p, JSON_SYNTAX);
     p++;
     for (int i = 0; i < 4; i++, p++)
         if (p >= s->end || !hex[(unsigned char)*p])
-            return fail(s, p, JSON_SYNTAX);
+            return json_scan_fail(s, p, JSON_SYNTAX);
     return p;
 }
 
@@ -100,7 +100,7 @@ static const char *scan_wide(struct scanner *s, const char *p)
     do {
         size_t len = text_utf8_len(p, (size_t)(s->end - p));
         if (len == 0)
-            return fail(s, p, JSON_UTF8);
+            return json_scan_fail(s, p, JSON_UTF8);
         p += len;
     } while (p < s->end && (unsigned char)*p >= 0x80);
     return p;
@@ -167,14 +167,14 @@ static const char *scan_string(struct scanner *s, const char *p)
             p = skip_blocks(s, p);
         p = skip_plain(p, s->end);
         if (p >= s->end)
-            return fail(s, p, JSON_SYNTAX);
+            return json_scan_fail(s, p, JSON_SYNTAX);
         if (*p == '"')
             return p + 1;
         if (*p == '\\') {
             s->escaped = true;
             p = scan_escape(s, p);
         } else if ((unsigned char)*p < 0x20) {
-            return fail(s, p, JSON_CONTROL);
+            return json_scan_fail(s, p, JSON_CONTROL);
         } else {
             p = scan_wide(s, p);
         }
@@ -185,7 +185,7 @@ static const char *scan_string(struct scanner *s, const char *p)
 static const char *scan_digits(struct scanner *s, const char *p)
 {
     if (p >= s->end || !digit[(unsigned char)*p])
-        return fail(s, p, JSON_SYNTAX);
+        return json_scan_fail(s, p, JSON_SYNTAX);
     do
         p++;
     while (p < s->end && digit[(unsigned char)*p]);
@@ -215,7 +215,7 @@ static const char *scan_word(struct scanner *s, const char *p, const char *word)
 {
     for (; *word != '\0'; word++, p++)
         if (p >= s->end || *p != *word)
-            return fail(s, p, JSON_SYNTAX);
+            return json_scan_fail(s, p, JSON_SYNTAX);
     return p;
 }
 
@@ -353,7 +353,7 @@ static void member_ended(struct scanner *s, const char *p)
 static inline const char *scan_key(struct scanner *s, const char *p)
 {
     if (p >= s->end || *p != '"')
-        return fail(s, p, JSON_SYNTAX);
+        return json_scan_fail(s, p, JSON_SYNTAX);
     struct slice key = {p + 1, 0};
     if ((p = scan_string(s, p)) == NULL)
         return NULL;
@@ -361,7 +361,7 @@ static inline const char *scan_key(struct scanner *s, const char *p)
     note_key(s, key);
     p = skip_space(p, s->end);
     if (p >= s->end || *p != ':')
-        return fail(s, p, JSON_SYNTAX);
+        return json_scan_fail(s, p, JSON_SYNTAX);
     p = skip_space(p + 1, s->end);
     if (s->open.depth <= 2) {
         s->key[s->open.depth] = key;
@@ -378,11 +378,11 @@ static const char *scan_root(struct scanner *s, const char *p)
 
 value:
     if (p >= s->end)
-        return fail(s, p, JSON_SYNTAX);
+        return json_scan_fail(s, p, JSON_SYNTAX);
     if (*p == '{' || *p == '[') {
         object = *p == '{';
         if (!open_container(s, object))
-            return fail(s, p, JSON_DEEP);
+            return json_scan_fail(s, p, JSON_DEEP);
         p = skip_space(p + 1, s->end);
         if (p < s->end && *p == (object ? '}' : ']'))
             goto close;
@@ -404,7 +404,7 @@ ended:
         goto value;
     }
     if (p >= s->end || *p != (object ? '}' : ']'))
-        return fail(s, p, JSON_SYNTAX);
+        return json_scan_fail(s, p, JSON_SYNTAX);
 
 close:
     p++;
@@ -448,7 +448,7 @@ int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct jso
         p = skip_space(p, s.end);
         if (p == s.end)
             return 0;
-        fail(&s, p, JSON_TRAILING);
+        json_scan_fail(&s, p, JSON_TRAILING);
     }
     ret->fault = (struct json_fault){s.fault, (size_t)(s.fault_at - text.p)};
     return MI_EPROTO;

@@ -30,7 +30,7 @@ static bool read_index(struct slice token, size_t *ret)
 }
 
 /* The element with this index; type JSON_NONE: none. *ret_n: the number of elements before the end of the search. */
-static struct json_value element(struct json_value array, size_t index, size_t *ret_n)
+static struct json_value json_set_element(struct json_value array, size_t index, size_t *ret_n)
 {
     struct json_walk w = json_walk_begin(array);
     struct slice key;
@@ -47,7 +47,7 @@ static struct json_value child(struct json_value parent, struct slice token, str
     if (parent.type == JSON_OBJECT)
         return json_get(parent, buf_str(b));
     if (parent.type == JSON_ARRAY && read_index(token, &index))
-        return element(parent, index, &n);
+        return json_set_element(parent, index, &n);
     return (struct json_value){0};
 }
 
@@ -83,7 +83,7 @@ static bool add_nested(struct buf *out, struct slice rest, struct slice value, s
 }
 
 /* Whether an object or array has neither members nor elements. */
-static bool is_empty(struct json_value container)
+static bool json_set_is_empty(struct json_value container)
 {
     struct json_walk w = json_walk_begin(container);
     struct slice key;
@@ -91,18 +91,18 @@ static bool is_empty(struct json_value container)
     return !json_walk_peek(&w, &key, &value);
 }
 
-static const char *type_name(enum json_type type)
+static const char *json_set_type_name(enum json_type type)
 {
     return type == JSON_STRING ? "a string" : type == JSON_NUMBER ? "a number" : "true or false";
 }
 
 /* Adds a member or an element at the end of `into`, which is a part of text. */
-static int append(struct buf *out, struct slice text, struct json_value into, struct slice token,
-                  struct slice rest, struct slice value, struct buf *b)
+static int json_set_append(struct buf *out, struct slice text, struct json_value into,
+                           struct slice token, struct slice rest, struct slice value, struct buf *b)
 {
     size_t end = (size_t)(into.text.p + into.text.n - text.p) - 1;
     buf_add(out, text.p, end);
-    buf_adds(out, is_empty(into) ? "" : ",");
+    buf_adds(out, json_set_is_empty(into) ? "" : ",");
     if (into.type == JSON_OBJECT && read_token(b, token)) {
         text_json(out, buf_slice(b));
         buf_addc(out, ':');
@@ -112,8 +112,8 @@ static int append(struct buf *out, struct slice text, struct json_value into, st
     return good ? 0 : MI_EINVAL;
 }
 
-static int replace(struct buf *out, struct slice text, struct slice old, struct slice rest,
-                   struct slice value, struct buf *b)
+static int json_set_replace(struct buf *out, struct slice text, struct slice old, struct slice rest,
+                            struct slice value, struct buf *b)
 {
     size_t at = (size_t)(old.p - text.p);
     buf_add(out, text.p, at);
@@ -127,7 +127,7 @@ static bool is_next(struct json_value array, struct slice token, struct buf *err
 {
     size_t index = SIZE_MAX, n;
     bool is_index = read_index(token, &index);
-    (void)element(array, SIZE_MAX, &n);
+    (void)json_set_element(array, SIZE_MAX, &n);
     if (slice_is(token, "-") || (is_index && index == n))
         return true;
     if (is_index)
@@ -148,19 +148,19 @@ static int set_at(struct buf *out, struct slice text, struct slice pointer, stru
             return MI_EINVAL;
         }
         if (at.type == JSON_NULL) /* it becomes an object */
-            return replace(out, text, at.text, here, value, b);
+            return json_set_replace(out, text, at.text, here, value, b);
         if (at.type != JSON_OBJECT && at.type != JSON_ARRAY) {
-            buf_printf(error, "is inside of %s", type_name(at.type));
+            buf_printf(error, "is inside of %s", json_set_type_name(at.type));
             return MI_EINVAL;
         }
         struct json_value next = child(at, token, b);
         if (next.type == JSON_NONE && at.type == JSON_ARRAY && !is_next(at, token, error))
             return MI_EINVAL;
         if (next.type == JSON_NONE)
-            return append(out, text, at, token, rest, value, b);
+            return json_set_append(out, text, at, token, rest, value, b);
         at = next;
     }
-    return replace(out, text, at.text, (struct slice){"", 0}, value, b);
+    return json_set_replace(out, text, at.text, (struct slice){"", 0}, value, b);
 }
 
 int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,

@@ -125,7 +125,7 @@ size_t changes_size(const struct changes *c, struct slice text)
     return size;
 }
 
-static char *put(char *to, const char *from, size_t n)
+static char *answer_flaw_put(char *to, const char *from, size_t n)
 {
     memcpy(to, from, n);
     return to + n;
@@ -135,11 +135,11 @@ void changes_write(const struct changes *c, struct slice text, char *to)
 {
     const char *at = text.p;
     for (size_t i = 0; i < c->n; i++) {
-        to = put(to, at, (size_t)(c->list[i].from.p - at));
-        to = put(to, c->list[i].to.p, c->list[i].to.n);
+        to = answer_flaw_put(to, at, (size_t)(c->list[i].from.p - at));
+        to = answer_flaw_put(to, c->list[i].to.p, c->list[i].to.n);
         at = c->list[i].from.p + c->list[i].from.n;
     }
-    put(to, at, (size_t)(text.p + text.n - at));
+    answer_flaw_put(to, at, (size_t)(text.p + text.n - at));
 }
 
 void changes_close(struct changes *c)

@@ -208,10 +208,11 @@ static const struct {
                            "The text of the answer takes much of the model's context.",
                            "A tool without pages or limits. Clients begin to cut such results: ask "
                            "for less, or limit them in the server."},
-    [RULE_NO_PROGRESS] = {"no-progress", SEVERITY_NOTE,
-                          "The same call keeps getting the same result, or keeps failing.",
-                          "A model that repeats itself, or a client that polls. Look at what it was "
-                          "told before: an error should say what to do instead."},
+    [RULE_NO_PROGRESS] =
+        {"no-progress", SEVERITY_NOTE,
+         "The same call keeps getting the same result, or keeps failing.",
+         "A model that repeats itself, or a client that polls. Look at what it was "
+         "told before: an error should say what to do instead."},
 };
 
 const char *rule_name(enum rule r)
@@ -243,7 +244,7 @@ breaches rules_of_musts(breaches set)
     return grave;
 }
 
-static void add_name(struct buf *b, bool *first, const char *name)
+static void rule_add_name(struct buf *b, bool *first, const char *name)
 {
     if (!*first)
         buf_addc(b, ',');
@@ -256,10 +257,10 @@ void finding_list(struct buf *b, findings set, breaches broken)
     bool first = true;
     for (int f = 0; f < FIND_COUNT; f++)
         if ((set & FINDING(f)) != 0)
-            add_name(b, &first, finding_name((enum finding)f));
+            rule_add_name(b, &first, finding_name((enum finding)f));
     for (int r = 0; r < RULE_COUNT; r++)
         if ((broken & RULE(r)) != 0)
-            add_name(b, &first, table[r].name);
+            rule_add_name(b, &first, table[r].name);
 }
 
 bool finding_by_name(struct slice name, struct finding_info *ret)

@@ -14,7 +14,7 @@ enum task_status {
     TASK_CANCELLED
 };
 
-static enum task_status status_of(struct json_value task)
+static enum task_status task_status_of(struct json_value task)
 {
     static const char *const names[] = {"working", "input_required", "completed", "failed",
                                         "cancelled"};
@@ -75,7 +75,7 @@ static const char *task_flaw(struct json_value task, bool detailed)
 {
     static const char *const texts[] = {"taskId", "createdAt", "lastUpdatedAt"};
     struct json_value ttl = json_get(task, "ttlMs"), poll = json_get(task, "pollIntervalMs");
-    enum task_status status = status_of(task);
+    enum task_status status = task_status_of(task);
     for (size_t i = 0; i < MI_COUNT(texts); i++)
         if (json_get(task, texts[i]).type != JSON_STRING)
             return texts[i];
@@ -175,7 +175,7 @@ breaches protocol_task_created(struct protocol *p, const struct rpc *m,
     *t = (struct protocol_task){.id = id,
                                 .request = a->id,
                                 .capabilities = a->capabilities,
-                                .status = (uint8_t)status_of(m->result)};
+                                .status = (uint8_t)task_status_of(m->result)};
     return r;
 }
 
@@ -201,7 +201,7 @@ static breaches task_state(struct protocol *p, struct json_value task, uint32_t 
         return r;
     struct protocol_task *t = the_task(p, id);
     if (t->status < TASK_COMPLETED) /* answers to tasks/get may cross */
-        t->status = (uint8_t)status_of(task);
+        t->status = (uint8_t)task_status_of(task);
     if (requests.type == JSON_OBJECT) {
         r |= protocol_inputs(p, requests, capabilities | t->capabilities);
         r |= note_keys(p, t, requests);
@@ -231,7 +231,7 @@ breaches protocol_task_answer(struct protocol *p, const struct rpc *m,
     r |= task_state(p, m->result, a->capabilities);
     if (a->target != rpc_id_hash_of(json_get(m->result, "taskId")))
         r |= invalid_task(p, "taskId");
-    else if (a->task_over && before >= TASK_COMPLETED && status_of(m->result) != before)
+    else if (a->task_over && before >= TASK_COMPLETED && task_status_of(m->result) != before)
         r |= invalid_task(p, "status");
     return r;
 }
@@ -243,7 +243,7 @@ breaches protocol_task_notified(struct protocol *p, const struct rpc *m)
 
 breaches protocol_task_legacy(struct protocol *p, struct json_value task)
 {
-    return json_get(task, "status").type == JSON_STRING && status_of(task) == TASK_NONE
+    return json_get(task, "status").type == JSON_STRING && task_status_of(task) == TASK_NONE
                ? invalid_task(p, "status")
                : 0;
 }

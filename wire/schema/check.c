@@ -196,7 +196,7 @@ static bool check_rule(struct check *c, const struct schema_rule *r, const struc
     return good || c->gave_up;
 }
 
-static bool fits(struct check *c, uint32_t rule, const struct place *here)
+static bool schema_check_fits(struct check *c, uint32_t rule, const struct place *here)
 {
     const struct schema_rule *r = &c->s->rule[rule];
     if (c->depth == SCHEMA_DEPTH)
@@ -229,10 +229,11 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
     }
     uint32_t bases[SCHEMA_DEPTH];
     struct evaluated seen = {0};
-    struct check c = {.s = s, .v = &v, .fault = fault, .work = &work, .bases = bases, .fits = fits};
+    struct check c = {
+        .s = s, .v = &v, .fault = fault, .work = &work, .bases = bases, .fits = schema_check_fits};
     c.seen = s->unevaluated ? &seen : NULL;
     struct place top = {0};
-    bool good = fits(&c, 0, &top);
+    bool good = schema_check_fits(&c, 0, &top);
     evaluated_close(&seen);
     json_tree_close(&v);
     if (c.gave_up && fault != NULL)

@@ -22,8 +22,8 @@ static bool same_key(struct check *c, struct slice a, struct slice b)
 }
 
 /* The last member with this name, in a value or in the schema; 0: none. */
-static uint32_t member(struct check *c, const struct json_tree *t, uint32_t object,
-                       struct slice name)
+static uint32_t schema_children_member(struct check *c, const struct json_tree *t, uint32_t object,
+                                       struct slice name)
 {
     uint32_t found = 0;
     if (t->node[object].value.type != JSON_OBJECT || !schema_work(c, t->node[object].count))
@@ -38,7 +38,7 @@ static bool has_all(struct check *c, const struct json_node *names, const struct
 {
     for (uint32_t i = names->child; i != 0; i = schema_next(c, i)) {
         struct slice name = json_string_raw(schema_node(c->s, i)->value);
-        if (name.p == NULL || member(c, c->v, here->at, name) != 0 || c->gave_up)
+        if (name.p == NULL || schema_children_member(c, c->v, here->at, name) != 0 || c->gave_up)
             continue;
         SAY(c, here, "\"%.*s\" is missing", (int)size_min(name.n, 100), name.p);
         return false;
@@ -62,7 +62,7 @@ static bool check_count(struct check *c, enum keyword word, const struct json_no
     return good;
 }
 
-static struct place below(const struct place *here, uint32_t at)
+static struct place schema_children_below(const struct place *here, uint32_t at)
 {
     return (struct place){.up = here, .at = at};
 }
@@ -70,8 +70,8 @@ static struct place below(const struct place *here, uint32_t at)
 static bool check_properties(struct check *c, const struct json_node *k, const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
-        uint32_t m = member(c, c->v, here->at, schema_node(c->s, i)->key);
-        struct place there = below(here, m);
+        uint32_t m = schema_children_member(c, c->v, here->at, schema_node(c->s, i)->key);
+        struct place there = schema_children_below(here, m);
         if (m != 0 && !schema_fits_at(c, i, &there))
             return false;
         if (m != 0)
@@ -88,7 +88,7 @@ static bool check_patterns(struct check *c, const struct json_node *k, const str
             continue;
         }
         for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
-            struct place there = below(here, m);
+            struct place there = schema_children_below(here, m);
             if (!schema_matches(c, c->s->pattern[i], node(c, m)->key))
                 continue;
             if (!schema_fits_at(c, i, &there))
@@ -103,7 +103,7 @@ static bool is_additional(struct check *c, const struct schema_rule *r, struct s
 {
     const struct schema_keyword *named = schema_beside(c, r, KW_PROPERTIES);
     const struct schema_keyword *like = schema_beside(c, r, KW_PATTERN_PROPERTIES);
-    if (named != NULL && member(c, &c->s->tree, named->at, key) != 0)
+    if (named != NULL && schema_children_member(c, &c->s->tree, named->at, key) != 0)
         return false;
     uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
     for (; i != 0; i = schema_next(c, i))
@@ -117,7 +117,7 @@ static bool check_additional(struct check *c, const struct schema_rule *r, uint3
 {
     uint32_t rule = c->s->rule_of[at];
     for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
-        struct place there = below(here, m);
+        struct place there = schema_children_below(here, m);
         if (rule == SCHEMA_NO_RULE || !is_additional(c, r, node(c, m)->key) || c->gave_up)
             continue;
         if (c->s->rule[rule].never) {
@@ -148,7 +148,7 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
         c->unsure = inner.unsure;
         if (good)
             continue;
-        struct place there = below(here, m);
+        struct place there = schema_children_below(here, m);
         SAY(c, &there, "member name not allowed");
         return false;
     }
@@ -160,7 +160,7 @@ static bool check_dependent(struct check *c, const struct json_node *k, const st
 {
     for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {
         const struct json_node *d = schema_node(c->s, i);
-        if (member(c, c->v, here->at, d->key) == 0)
+        if (schema_children_member(c, c->v, here->at, d->key) == 0)
             continue;
         if (d->value.type == JSON_ARRAY ? !has_all(c, d, here) : !schema_fits_at(c, i, here))
             return false;
@@ -217,7 +217,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     if (max != NULL && !schema_limit(c, schema_node(c->s, max->at), &most))
         most = INT64_MAX;
     for (uint32_t m = node(c, here->at)->child; m != 0; m = next_in_value(c, m)) {
-        struct place there = below(here, m);
+        struct place there = schema_children_below(here, m);
         enum truth t = schema_judge(c, at, &there, &unsure);
         n += t == TRUTH_YES;
         maybe += t == TRUTH_MAYBE;

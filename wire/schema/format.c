@@ -16,13 +16,13 @@ static bool is_hex(char c)
     return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-static bool is_letter(char c)
+static bool schema_format_is_letter(char c)
 {
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
 /* Reads n digits and advances s; -1: there are fewer. */
-static int number(struct slice *s, int n)
+static int schema_format_number(struct slice *s, int n)
 {
     int v = 0;
     for (; n > 0; n--) {
@@ -35,7 +35,7 @@ static int number(struct slice *s, int n)
     return v;
 }
 
-static bool take(struct slice *s, const char *any_of)
+static bool schema_format_take(struct slice *s, const char *any_of)
 {
     if (s->n == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)
         return false;
@@ -47,42 +47,42 @@ static bool take(struct slice *s, const char *any_of)
 static bool take_date(struct slice *s)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int y = number(s, 4);
-    if (y < 0 || !take(s, "-"))
+    int y = schema_format_number(s, 4);
+    if (y < 0 || !schema_format_take(s, "-"))
         return false;
-    int m = number(s, 2);
-    if (m < 1 || m > 12 || !take(s, "-"))
+    int m = schema_format_number(s, 2);
+    if (m < 1 || m > 12 || !schema_format_take(s, "-"))
         return false;
-    int d = number(s, 2);
+    int d = schema_format_number(s, 2);
     bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     return d >= 1 && d <= days[m - 1] + (m == 2 && leap);
 }
 
 static bool take_time(struct slice *s)
 {
-    int h = number(s, 2);
-    if (h < 0 || h > 23 || !take(s, ":"))
+    int h = schema_format_number(s, 2);
+    if (h < 0 || h > 23 || !schema_format_take(s, ":"))
         return false;
-    int m = number(s, 2);
-    if (m < 0 || m > 59 || !take(s, ":"))
+    int m = schema_format_number(s, 2);
+    if (m < 0 || m > 59 || !schema_format_take(s, ":"))
         return false;
-    int sec = number(s, 2), off_h = 0, off_m = 0, sign = 1;
+    int sec = schema_format_number(s, 2), off_h = 0, off_m = 0, sign = 1;
     if (sec < 0 || sec > 60)
         return false;
-    if (take(s, ".")) {
-        if (number(s, 1) < 0)
+    if (schema_format_take(s, ".")) {
+        if (schema_format_number(s, 1) < 0)
             return false;
         while (s->n > 0 && is_digit(*s->p))
-            (void)number(s, 1);
+            (void)schema_format_number(s, 1);
     }
-    if (!take(s, "Zz")) {
+    if (!schema_format_take(s, "Zz")) {
         sign = s->n > 0 && *s->p == '-' ? -1 : 1;
-        if (!take(s, "+-"))
+        if (!schema_format_take(s, "+-"))
             return false;
-        off_h = number(s, 2);
-        if (off_h < 0 || off_h > 23 || !take(s, ":"))
+        off_h = schema_format_number(s, 2);
+        if (off_h < 0 || off_h > 23 || !schema_format_take(s, ":"))
             return false;
-        off_m = number(s, 2);
+        off_m = schema_format_number(s, 2);
         if (off_m < 0 || off_m > 59)
             return false;
     }
@@ -98,7 +98,7 @@ static bool is_date(struct slice s)
 
 static bool is_date_time(struct slice s)
 {
-    return take_date(&s) && take(&s, "Tt") && take_time(&s) && s.n == 0;
+    return take_date(&s) && schema_format_take(&s, "Tt") && take_time(&s) && s.n == 0;
 }
 
 static bool is_uuid(struct slice s)
@@ -153,9 +153,10 @@ static bool is_uri(struct slice s)
 {
     size_t i = 0;
     bool fragment = false;
-    if (s.n == 0 || !is_letter(s.p[0]))
+    if (s.n == 0 || !schema_format_is_letter(s.p[0]))
         return false;
-    while (i < s.n && (is_letter(s.p[i]) || is_digit(s.p[i]) || strchr("+-.", s.p[i]) != NULL))
+    while (i < s.n &&
+           (schema_format_is_letter(s.p[i]) || is_digit(s.p[i]) || strchr("+-.", s.p[i]) != NULL))
         i++;
     if (i == s.n || s.p[i] != ':')
         return false;
@@ -169,7 +170,7 @@ static bool is_uri(struct slice s)
             return false;
         fragment = fragment || c == '#';
         if (c == '%' ? i + 2 >= s.n || !is_hex(s.p[i + 1]) || !is_hex(s.p[i + 2])
-                     : !is_letter(c) && !is_digit(c) &&
+                     : !schema_format_is_letter(c) && !is_digit(c) &&
                            (c == '\0' || strchr("-._~:/?#@!$&'()*+,;=", c) == NULL) &&
                            !(i < end && (c == '[' || c == ']')))
             return false;
@@ -187,9 +188,9 @@ static bool is_host(struct slice s)
     }
     size_t label = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '.'
-                ? label == 0 || s.p[i - 1] == '-'
-                : !is_letter(s.p[i]) && !is_digit(s.p[i]) && (s.p[i] != '-' || label == 0))
+        if (s.p[i] == '.' ? label == 0 || s.p[i - 1] == '-'
+                          : !schema_format_is_letter(s.p[i]) && !is_digit(s.p[i]) &&
+                                (s.p[i] != '-' || label == 0))
             return false;
         label = s.p[i] == '.' ? 0 : label + 1;
     }
@@ -207,7 +208,7 @@ static bool is_email(struct slice s)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s.p[i];
         if (c == '.' ? i == 0 || i == n - 1 || s.p[i - 1] == '.'
-                     : c < 0x80 && !is_letter((char)c) && !is_digit((char)c) &&
+                     : c < 0x80 && !schema_format_is_letter((char)c) && !is_digit((char)c) &&
                            (c == '\0' || strchr("!#$%&'*+-/=?^_`{|}~", c) == NULL))
             return false;
     }

@@ -24,7 +24,7 @@ static struct slice document_of(struct slice uri)
 }
 
 /* The name unescaped: in the schema, or in n->texts, which has room for it. */
-static struct slice plain(struct schema_names *n, struct slice raw)
+static struct slice schema_names_plain(struct schema_names *n, struct slice raw)
 {
     size_t from = n->texts.n;
     if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL)
@@ -41,14 +41,14 @@ static struct slice id_of(struct schema_names *n, uint32_t at)
                       ? json_tree_get(n->tree, at, d == DIALECT_DRAFT4 ? "id" : "$id")
                       : 0;
     struct slice uri =
-        id != 0 ? plain(n, json_string_raw(node_at(n, id)->value)) : (struct slice){0};
+        id != 0 ? schema_names_plain(n, json_string_raw(node_at(n, id)->value)) : (struct slice){0};
     if (uri.n == 0 || *uri.p == '#' ||
         (d <= DIALECT_DRAFT7 && json_tree_get(n->tree, at, "$ref") != 0))
         return (struct slice){0};
     return document_of(uri);
 }
 
-static bool add(struct schema_name_list *l, struct schema_name name)
+static bool schema_names_add(struct schema_name_list *l, struct schema_name name)
 {
     if (!GROW(l->name, l->n, l->cap))
         return false;
@@ -74,7 +74,7 @@ static int add_addresses(struct schema_names *n)
             return MI_EFULL;
         uri_resolve(&n->uris, n->address[above], id);
         n->address[at] = (struct slice){n->uris.p + from, n->uris.n - from};
-        if (!add(&n->addresses, (struct schema_name){0, at, at, n->address[at]}))
+        if (!schema_names_add(&n->addresses, (struct schema_name){0, at, at, n->address[at]}))
             return MI_ENOMEM;
     }
     return 0;
@@ -106,10 +106,10 @@ static bool add_members(struct schema_names *n, uint32_t parent)
             buf_uint(&n->texts, index++);
             name = (struct slice){n->texts.p + from, n->texts.n - from};
         } else {
-            name = plain(n, name);
+            name = schema_names_plain(n, name);
         }
         /* the last of several members with one name, as with json_tree_get() */
-        if (!add(&n->members, (struct schema_name){parent, c, UINT32_MAX - c, name}))
+        if (!schema_names_add(&n->members, (struct schema_name){parent, c, UINT32_MAX - c, name}))
             return false;
     }
     return true;
@@ -128,7 +128,7 @@ static bool add_anchor(struct schema_names *n, uint32_t at)
     bool is_anchor = dynamic || (d >= DIALECT_2019 && json_key_is(v->key, "$anchor"));
     struct slice text = {0};
     if (is_id || is_anchor)
-        text = plain(n, json_string_raw(v->value));
+        text = schema_names_plain(n, json_string_raw(v->value));
     if (d == DIALECT_2019 && v->value.type == JSON_TRUE && n->base[v->up] == v->up &&
         json_key_is(v->key, "$recursiveAnchor")) {
         text = (struct slice){"", 0};
@@ -139,7 +139,7 @@ static bool add_anchor(struct schema_names *n, uint32_t at)
         return true;
     }
     struct schema_name name = {n->base[v->up], v->up, v->up, text};
-    return add(&n->anchors, name) && (!dynamic || add(&n->dynamic, name));
+    return schema_names_add(&n->anchors, name) && (!dynamic || schema_names_add(&n->dynamic, name));
 }
 
 /* ---- sorting and finding ------------------------------------------------------------------------ */
@@ -151,7 +151,7 @@ static int compare_text(struct slice a, struct slice b)
     return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
 }
 
-static int compare(const struct schema_name *a, uint32_t scope, struct slice text)
+static int schema_names_compare(const struct schema_name *a, uint32_t scope, struct slice text)
 {
     return a->scope != scope ? (a->scope > scope) - (a->scope < scope)
                              : compare_text(a->text, text);
@@ -160,17 +160,18 @@ static int compare(const struct schema_name *a, uint32_t scope, struct slice tex
 static int by_name(const void *a, const void *b)
 {
     const struct schema_name *x = a, *y = b;
-    int c = compare(x, y->scope, y->text);
+    int c = schema_names_compare(x, y->scope, y->text);
     return c != 0 ? c : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* The index of the first entry that is not less. */
-static size_t lower(const struct schema_name_list *l, uint32_t scope, struct slice text)
+static size_t schema_names_lower(const struct schema_name_list *l, uint32_t scope,
+                                 struct slice text)
 {
     size_t low = 0, high = l->n;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (compare(&l->name[mid], scope, text) < 0)
+        if (schema_names_compare(&l->name[mid], scope, text) < 0)
             low = mid + 1;
         else
             high = mid;
@@ -178,10 +179,11 @@ static size_t lower(const struct schema_name_list *l, uint32_t scope, struct sli
     return low;
 }
 
-static bool find(const struct schema_name_list *l, uint32_t scope, struct slice text, uint32_t *ret)
+static bool schema_names_lookup(const struct schema_name_list *l, uint32_t scope, struct slice text,
+                                uint32_t *ret)
 {
-    size_t i = lower(l, scope, text);
-    if (i == l->n || compare(&l->name[i], scope, text) != 0)
+    size_t i = schema_names_lower(l, scope, text);
+    if (i == l->n || schema_names_compare(&l->name[i], scope, text) != 0)
         return false;
     *ret = l->name[i].node;
     return true;
@@ -227,7 +229,7 @@ void schema_names_close(struct schema_names *n)
 
 /* ---- following a $ref --------------------------------------------------------------------------- */
 
-static int hex(char c)
+static int schema_names_hex(char c)
 {
     return c >= '0' && c <= '9'                     ? c - '0'
            : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
@@ -241,8 +243,9 @@ static struct slice read_token(struct schema_names *n, struct slice raw)
     buf_clear(&n->want);
     for (size_t i = 0; i < raw.n; i++) {
         char c = raw.p[i];
-        if (c == '%' && i + 2 < raw.n && hex(raw.p[i + 1]) >= 0 && hex(raw.p[i + 2]) >= 0) {
-            c = (char)(hex(raw.p[i + 1]) << 4 | hex(raw.p[i + 2]));
+        if (c == '%' && i + 2 < raw.n && schema_names_hex(raw.p[i + 1]) >= 0 &&
+            schema_names_hex(raw.p[i + 2]) >= 0) {
+            c = (char)(schema_names_hex(raw.p[i + 1]) << 4 | schema_names_hex(raw.p[i + 2]));
             i += 2;
         }
         buf_addc(&n->part, c);
@@ -257,7 +260,7 @@ static bool follow_pointer(struct schema_names *n, uint32_t at, struct slice poi
     struct slice raw;
     while (pointer_next(&pointer, &raw)) {
         struct slice token = read_token(n, raw);
-        if (n->want.failed || !find(&n->members, at, token, &at))
+        if (n->want.failed || !schema_names_lookup(&n->members, at, token, &at))
             return false;
     }
     *ret = at;
@@ -276,7 +279,7 @@ bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, 
         if (!work_do(&n->s->work, text_n / (memchr(uri.p, '.', uri.n) != NULL ? 4 : 32)))
             return false;
         uri_resolve(&n->want, n->address[base], uri);
-        if (n->want.failed || !find(&n->addresses, 0, buf_slice(&n->want), &base))
+        if (n->want.failed || !schema_names_lookup(&n->addresses, 0, buf_slice(&n->want), &base))
             return false;
     }
     if (fragment.n == 0) {
@@ -284,11 +287,11 @@ bool schema_names_find(struct schema_names *n, uint32_t from, struct slice ref, 
         return true;
     }
     return *fragment.p == '/' ? follow_pointer(n, base, fragment, ret)
-                              : find(&n->anchors, base, fragment, ret);
+                              : schema_names_lookup(&n->anchors, base, fragment, ret);
 }
 
 bool schema_names_dynamic(const struct schema_names *n, uint32_t node, struct slice name)
 {
     uint32_t found;
-    return find(&n->dynamic, n->base[node], name, &found) && found == node;
+    return schema_names_lookup(&n->dynamic, n->base[node], name, &found) && found == node;
 }

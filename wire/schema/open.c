@@ -21,7 +21,7 @@ static int allocate(struct schema *s)
     return 0;
 }
 
-static int prepare(struct schema *s, struct slice text, struct buf *why)
+static int schema_open_prepare(struct schema *s, struct slice text, struct buf *why)
 {
     s->text = malloc(text.n + 1);
     if (s->text == NULL)
@@ -46,7 +46,7 @@ static int prepare(struct schema *s, struct slice text, struct buf *why)
 }
 
 /* Which limit was exceeded. */
-static void explain(const struct schema *s, struct buf *why)
+static void schema_open_explain(const struct schema *s, struct buf *why)
 {
     if (why->n > 0)
         return;
@@ -74,13 +74,13 @@ int schema_open(struct schema **ret, struct slice text, struct schema_limits *li
     if (s->limits->memory.max == 0)
         s->limits->memory.max = SCHEMA_BYTES_MAX;
     s->work = work_begin(SCHEMA_OPEN_STEPS, s->limits->cpu_us);
-    int st = prepare(s, text, why);
+    int st = schema_open_prepare(s, text, why);
     if (st == 0)
         st = schema_compile(s, 0);
     if (st == 0)
         st = schema_link(s);
     if (st == MI_EFULL)
-        explain(s, why);
+        schema_open_explain(s, why);
     if (st < 0)
         schema_close(s);
     else

@@ -38,7 +38,7 @@ static int by_name(struct slice a, struct slice b)
 }
 
 /* The index of the name, or where to insert it. */
-static bool find(const struct tools *t, struct slice name, size_t *ret)
+static bool tools_find_slot(const struct tools *t, struct slice name, size_t *ret)
 {
     size_t low = 0, high = t->n;
     while (low < high) {
@@ -66,7 +66,7 @@ struct tool *tools_find(struct tools *t, struct slice raw)
     bool plain = raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL;
     if (!plain)
         json_unescape(&name, raw);
-    bool found = !name.failed && find(t, plain ? raw : buf_slice(&name), &at);
+    bool found = !name.failed && tools_find_slot(t, plain ? raw : buf_slice(&name), &at);
     buf_close(&name);
     return found ? &t->tool[at] : NULL;
 }
@@ -104,15 +104,15 @@ static void sweep(struct tools *t)
     t->swept = t->generation;
 }
 
-static void put(struct tools *t, struct slice name, struct slice text)
+static void tools_put(struct tools *t, struct slice name, struct slice text)
 {
     size_t at;
     struct tool new;
-    bool known = find(t, name, &at);
+    bool known = tools_find_slot(t, name, &at);
     bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
     if (!known && full && t->swept != t->generation) {
         sweep(t);
-        (void)find(t, name, &at); /* still absent, but its index has changed */
+        (void)tools_find_slot(t, name, &at); /* still absent, but its index has changed */
     }
     if (known && slice_eq(t->tool[at].text, text)) {
         t->tool[at].generation = t->generation;
@@ -161,7 +161,7 @@ void tools_page(struct tools *t, const struct rpc *m, uint64_t cursor)
         if (name.failed)
             t->overflow = true;
         else
-            put(t, buf_slice(&name), tool.text);
+            tools_put(t, buf_slice(&name), tool.text);
     }
     buf_close(&name);
     t->next = m->next_cursor.type == JSON_STRING ? rpc_id_hash_of(m->next_cursor) : 0;
@@ -175,8 +175,8 @@ bool tools_whole(const struct tools *t)
 }
 
 /* Compiles the schema when it is needed first. A schema that is invalid is ignored. */
-static enum tool_schema_state ready(struct tools *t, struct tool_schema *s,
-                                    struct schema_fault *fault)
+static enum tool_schema_state tools_ready(struct tools *t, struct tool_schema *s,
+                                          struct schema_fault *fault)
 {
     struct buf why = {0};
     if (s->state != TOOL_SCHEMA_NEW)
@@ -196,7 +196,7 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
                                          struct json_value arguments, struct schema_fault *fault)
 {
     struct slice v = arguments.type != JSON_NONE ? arguments.text : (struct slice){"{}", 2};
-    enum tool_schema_state state = ready(t, &tool->input, fault);
+    enum tool_schema_state state = tools_ready(t, &tool->input, fault);
     if (state == TOOL_SCHEMA_READY)
         return schema_check(tool->input.schema, v, fault);
     return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
@@ -205,7 +205,7 @@ enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
 static enum schema_result check_result(struct tools *t, struct tool *tool,
                                        struct json_value structured, struct schema_fault *fault)
 {
-    enum tool_schema_state state = ready(t, &tool->output, fault);
+    enum tool_schema_state state = tools_ready(t, &tool->output, fault);
     if (state != TOOL_SCHEMA_READY)
         return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
     if (structured.type != JSON_NONE)
@@ -216,7 +216,7 @@ static enum schema_result check_result(struct tools *t, struct tool *tool,
 }
 
 /* The finding of a check. That a tool is not checked is noted once. */
-static breaches verdict(struct tool *tool, enum schema_result result, enum rule failed)
+static breaches tools_verdict(struct tool *tool, enum schema_result result, enum rule failed)
 {
     if (result != SCHEMA_UNKNOWN)
         return result == SCHEMA_FAILS ? RULE(failed) : 0;
@@ -235,11 +235,11 @@ breaches tools_call(struct tools *t, const struct rpc *m, struct tool **ret,
     if (*ret == NULL)
         return tools_whole(t) ? RULE(RULE_UNKNOWN_TOOL) : 0;
     enum schema_result result = tools_check_arguments(t, *ret, m->arguments, fault);
-    return verdict(*ret, result, RULE_INVALID_ARGUMENTS);
+    return tools_verdict(*ret, result, RULE_INVALID_ARGUMENTS);
 }
 
 /* An ordinary result of the tool: not a failure, a task or input_required. */
-static bool is_plain(const struct rpc *m)
+static bool tools_is_plain(const struct rpc *m)
 {
     return m->kind == RPC_RESULT && m->is_error.type != JSON_TRUE &&
            m->in_result[FIELD_TASK] == JSON_NONE &&
@@ -250,9 +250,9 @@ static bool is_plain(const struct rpc *m)
 breaches tools_result(struct tools *t, struct slice raw, const struct rpc *m, struct tool **ret,
                       struct schema_fault *fault)
 {
-    *ret = t->begun && is_plain(m) ? tools_find(t, raw) : NULL;
+    *ret = t->begun && tools_is_plain(m) ? tools_find(t, raw) : NULL;
     if (*ret == NULL)
         return 0;
     enum schema_result result = check_result(t, *ret, m->structured, fault);
-    return verdict(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
+    return tools_verdict(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
 }

@@ -42,7 +42,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p)
 }
 
 /* Appends JSON of the schema, truncated. */
-static void add_json(struct buf *b, struct slice json)
+static void schema_value_add_json(struct buf *b, struct slice json)
 {
     struct slice head = text_head(json, 120);
     buf_slice_add(b, head);
@@ -50,7 +50,7 @@ static void add_json(struct buf *b, struct slice json)
         buf_adds(b, "…");
 }
 
-static const char *type_name(enum json_type t)
+static const char *schema_value_type_name(enum json_type t)
 {
     static const char *const names[] = {
         [JSON_NONE] = "nothing",   [JSON_NULL] = "null",       [JSON_FALSE] = "a boolean",
@@ -98,8 +98,8 @@ static bool check_type(struct check *c, const struct json_node *k, const struct 
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must be of type ");
-        add_json(b, k->value.text);
-        buf_printf(b, ", is %s", type_name(v.type));
+        schema_value_add_json(b, k->value.text);
+        buf_printf(b, ", is %s", schema_value_type_name(v.type));
     }
     return false;
 }
@@ -115,7 +115,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must be one of ");
-        add_json(b, k->value.text);
+        schema_value_add_json(b, k->value.text);
     }
     return false;
 }
@@ -128,7 +128,7 @@ static bool check_const(struct check *c, const struct json_node *k, const struct
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must be ");
-        add_json(b, k->value.text);
+        schema_value_add_json(b, k->value.text);
     }
     return false;
 }
@@ -235,7 +235,7 @@ static bool check_pattern(struct check *c, uint32_t at, const struct place *here
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
         buf_adds(b, "must match the pattern ");
-        add_json(b, k->value.text);
+        schema_value_add_json(b, k->value.text);
     }
     return false;
 }
