@@ -36,7 +36,7 @@ bool redact_long_base64(struct slice s)
     return true;
 }
 
-static bool decode(struct slice s, struct buf *b)
+static bool redact_base64_decode(struct slice s, struct buf *b)
 {
     unsigned held = 0, bits = 0;
     if (!buf_reserve(b, s.n / 4 * 3 + 3))
@@ -106,7 +106,7 @@ bool redact_blob(struct redact *r, struct slice s, int level)
 {
     struct buf bytes = {0}, clean = {0}, again = {0};
     size_t first = r->edit_n;
-    if (!decode(s, &bytes)) {
+    if (!redact_base64_decode(s, &bytes)) {
         r->failed |= bytes.failed;
         buf_close(&bytes);
         return false;

@@ -9,7 +9,7 @@
 
 /* ---- collecting --------------------------------------------------------------------------- */
 
-static bool room(struct redact *r)
+static bool redact_edit_room(struct redact *r)
 {
     if (r->edit_n < r->edit_cap)
         return true;
@@ -26,7 +26,7 @@ static bool room(struct redact *r)
 
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
 {
-    if (!room(r))
+    if (!redact_edit_room(r))
         return;
     r->edit[r->edit_n++] = (struct edit){from, to, r->texts.n, text.n};
     buf_slice_add(&r->texts, text);
@@ -34,7 +34,7 @@ void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
 
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted)
 {
-    if (!room(r))
+    if (!redact_edit_room(r))
         return;
     size_t at = r->texts.n;
     r->again = true;
@@ -45,7 +45,7 @@ void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool 
 }
 
 /* Drops the edits that overlap [from, to); `first` is the first edit of the text. */
-static void forget(struct redact *r, size_t first, size_t from, size_t to)
+static void redact_edit_forget(struct redact *r, size_t first, size_t from, size_t to)
 {
     size_t n = r->edit_n;
     while (n > first && r->edit[n - 1].to > from)
@@ -72,7 +72,7 @@ static void sort(struct redact *r, size_t first, size_t late)
 void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                     bool quoted)
 {
-    forget(r, first, from, to);
+    redact_edit_forget(r, first, from, to);
     size_t n = r->edit_n;
     edit_mark(r, from, to, rule, quoted);
     sort(r, first, n);
@@ -85,7 +85,7 @@ struct place {
     size_t raw, plain;
 };
 
-static void advance(struct place *at, struct slice raw, size_t plain)
+static void redact_edit_advance(struct place *at, struct slice raw, size_t plain)
 {
     const char *end = raw.p + raw.n;
     while (at->plain < plain && at->raw < raw.n) {
@@ -138,9 +138,9 @@ void edit_map(struct redact *r, size_t first, struct slice raw, size_t base, boo
     for (size_t i = first; i < r->edit_n; i++) {
         struct edit *e = &r->edit[i];
         if (escaped) {
-            advance(&at, raw, e->from);
+            redact_edit_advance(&at, raw, e->from);
             e->from = at.raw;
-            advance(&at, raw, e->to);
+            redact_edit_advance(&at, raw, e->to);
             e->to = at.raw;
         }
         e->from += base;

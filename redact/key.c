@@ -28,7 +28,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int hex_digit(char c)
+static int redact_key_hex_digit(char c)
 {
     if (is_digit(c))
         return c - '0';
@@ -41,14 +41,14 @@ static char percent(struct slice s, size_t i)
 {
     if (s.p[i] != '%' || s.n - i < 3)
         return 0;
-    int high = hex_digit(s.p[i + 1]), low = hex_digit(s.p[i + 2]);
+    int high = redact_key_hex_digit(s.p[i + 1]), low = redact_key_hex_digit(s.p[i + 2]);
     if (high < 0 || low < 0)
         return 0;
     return (char)(high << 4 | low);
 }
 
 /* The end of a name that is too long. Three times KEY_MAX bytes are enough, since %XX is one character. */
-static struct slice tail(struct slice name, bool *ret_truncated)
+static struct slice redact_key_tail(struct slice name, bool *ret_truncated)
 {
     size_t max = (size_t)KEY_MAX * 3;
     *ret_truncated = name.n > max;
@@ -57,7 +57,7 @@ static struct slice tail(struct slice name, bool *ret_truncated)
     return name;
 }
 
-static void put(struct key_name *k, char c, bool word)
+static void redact_key_put(struct key_name *k, char c, bool word)
 {
     if (k->n == KEY_MAX) { /* drop the first one */
         memmove(k->p, k->p + 1, KEY_MAX - 1);
@@ -70,11 +70,11 @@ static void put(struct key_name *k, char c, bool word)
     k->p[k->n++] = c;
 }
 
-static void name_of(struct slice name, struct key_name *ret)
+static void redact_key_name_of(struct slice name, struct key_name *ret)
 {
     ret->n = 0;
     ret->words = 0;
-    struct slice s = tail(name, &ret->truncated);
+    struct slice s = redact_key_tail(name, &ret->truncated);
     char before = 0; /* the preceding character; 0: none, or a separator */
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -85,9 +85,9 @@ static void name_of(struct slice name, struct key_name *ret)
         }
         char next = i + 1 < s.n ? s.p[i + 1] : 0;
         if (is_upper(c))
-            put(ret, (char)(c | 0x20), !is_upper(before) || is_lower(next));
+            redact_key_put(ret, (char)(c | 0x20), !is_upper(before) || is_lower(next));
         else if (is_lower(c) || is_digit(c) || (unsigned char)c >= 0x80)
-            put(ret, c, before == 0);
+            redact_key_put(ret, c, before == 0);
         else
             c = 0;
         before = c;
@@ -153,7 +153,7 @@ static const struct key_user *in_user(const struct keys *keys, enum key_list lis
     return NULL;
 }
 
-static const struct key_rule *find(const struct keys *keys, const struct key_name *k)
+static const struct key_rule *redact_key_find(const struct keys *keys, const struct key_name *k)
 {
     if (in_user(keys, KEYS_KEEP, k) != NULL)
         return NULL;
@@ -179,10 +179,10 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
     if (!key_maybe(keys, name.p, name.p + name.n))
         return NULL;
     struct key_name k;
-    name_of(name, &k);
-    const struct key_rule *r = find(keys, &k);
+    redact_key_name_of(name, &k);
+    const struct key_rule *r = redact_key_find(keys, &k);
     if (r == NULL && drop_digits(&k))
-        r = find(keys, &k);
+        r = redact_key_find(keys, &k);
     if (r != NULL && memmem(name.p, name.n, "[redacted:", 10) != NULL)
         return NULL; /* a mark is not the name of a secret */
     return r;
@@ -191,7 +191,7 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
 static const struct key_rule *in_asked(const struct keys *keys, struct slice name, bool exact)
 {
     struct key_name k;
-    name_of(name, &k);
+    redact_key_name_of(name, &k);
     const struct key_rule *r =
         in_user(keys, KEYS_KEEP, &k) == NULL ? in_table(key_asked, &k) : NULL;
     if (r == NULL && drop_digits(&k))
@@ -213,14 +213,14 @@ const struct key_rule *key_find_exact(const struct keys *keys, struct slice name
 bool key_is_plain_header(const struct keys *keys, struct slice name)
 {
     struct key_name k;
-    name_of(name, &k);
+    redact_key_name_of(name, &k);
     return in_user(keys, KEYS_KEEP, &k) != NULL || in_table(key_plain_headers, &k) != NULL;
 }
 
 bool key_content(const struct keys *keys, struct slice name)
 {
     struct key_name k;
-    name_of(name, &k);
+    redact_key_name_of(name, &k);
     if (in_user(keys, KEYS_CONTENT, &k) != NULL)
         return true;
     return in_user(keys, KEYS_KEEP, &k) == NULL && in_table(key_contents, &k) != NULL;
@@ -286,7 +286,7 @@ int keys_add(struct keys *k, enum key_list list, struct slice name)
         return MI_EFULL;
     u.any_before = name.n > 0 && name.p[0] == '*';
     u.any_behind = name.n > 1 && name.p[name.n - 1] == '*';
-    name_of(name, &u.name);
+    redact_key_name_of(name, &u.name);
     if (u.name.n == 0 || u.name.truncated)
         return MI_EINVAL;
     name_rule(&u);

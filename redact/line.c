@@ -6,7 +6,7 @@
 #define WHOLE_BODY 16 /* characters of base64 in a line of a key; its last line may be shorter */
 #define MARK "[redacted:private-key]"
 
-static const char *find(const char *from, const char *end, const char *what)
+static const char *redact_line_find(const char *from, const char *end, const char *what)
 {
     return from < end ? memmem(from, (size_t)(end - from), what, strlen(what)) : NULL;
 }
@@ -15,14 +15,14 @@ static const char *find(const char *from, const char *end, const char *what)
 static bool opens_key(struct slice line)
 {
     const char *end = line.p + line.n, *open = NULL;
-    if (find(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
+    if (redact_line_find(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
         return true;
-    for (const char *p = line.p; (p = find(p, end, "-----BEGIN ")) != NULL; p++)
+    for (const char *p = line.p; (p = redact_line_find(p, end, "-----BEGIN ")) != NULL; p++)
         open = p;
     if (open == NULL)
         return false;
-    const char *label = find(open, end, "PRIVATE KEY");
-    return label != NULL && label - open < 64 && find(open, end, "-----END ") == NULL;
+    const char *label = redact_line_find(open, end, "PRIVATE KEY");
+    return label != NULL && label - open < 64 && redact_line_find(open, end, "-----END ") == NULL;
 }
 
 static bool in_body(char c)
@@ -31,7 +31,7 @@ static bool in_body(char c)
            c == '/' || c == '=';
 }
 
-static bool is_letter(char c)
+static bool redact_line_is_letter(char c)
 {
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
@@ -41,7 +41,7 @@ static struct slice body_of(struct slice line)
 {
     while (line.n > 0 && !in_body(line.p[line.n - 1]))
         line.n--;
-    if (line.n > 1 && line.p[line.n - 2] == '\\' && is_letter(line.p[line.n - 1]))
+    if (line.n > 1 && line.p[line.n - 2] == '\\' && redact_line_is_letter(line.p[line.n - 1]))
         line.n -= 2; /* an escaped line break */
     size_t from = line.n;
     while (from > 0 && in_body(line.p[from - 1]))
@@ -51,17 +51,17 @@ static struct slice body_of(struct slice line)
 
 static bool is_header(struct slice line)
 {
-    return line.n == 0 || find(line.p, line.p + line.n, "Proc-Type:") != NULL ||
-           find(line.p, line.p + line.n, "DEK-Info:") != NULL;
+    return line.n == 0 || redact_line_find(line.p, line.p + line.n, "Proc-Type:") != NULL ||
+           redact_line_find(line.p, line.p + line.n, "DEK-Info:") != NULL;
 }
 
 /* Inside a key: `hidden` is the part to replace. false: the line does not belong to the key. */
 static bool key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
 {
-    const char *stop = find(line.p, line.p + line.n, "-----END ");
+    const char *stop = redact_line_find(line.p, line.p + line.n, "-----END ");
     l->in_key--;
     if (stop != NULL) {
-        const char *behind = find(stop + 9, line.p + line.n, "-----");
+        const char *behind = redact_line_find(stop + 9, line.p + line.n, "-----");
         l->in_key = 0;
         *hidden = (struct slice){
             line.p, (size_t)((behind != NULL ? behind + 5 : line.p + line.n) - line.p)};
@@ -105,7 +105,7 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
 /* May a secret continue after this byte? */
 static bool in_word(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||
+    return redact_line_is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||
            memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
 }
 

@@ -8,7 +8,7 @@
 #define NUMBER_MAX 5 /* digits of a port or a number of seconds, which is not a secret */
 
 /* The name of an option without its dashes; empty: it is not an option with a value, such as `--no-password`. */
-static struct slice name_of(struct slice raw)
+static struct slice redact_option_name_of(struct slice raw)
 {
     static const char *const flags[] = {"no",    "ask",      "prompt", "show",
                                         "hide",  "without",  "enable", "disable",
@@ -25,7 +25,7 @@ static struct slice name_of(struct slice raw)
 
 const struct key_rule *option_rule(const struct keys *k, struct slice raw)
 {
-    struct slice name = name_of(raw);
+    struct slice name = redact_option_name_of(raw);
     for (size_t i = 0; i < name.n; i++)
         if (name.p[i] == '=' || name.p[i] == ' ' || name.p[i] == '\\')
             return NULL;
@@ -45,7 +45,7 @@ bool option_takes_header(struct slice raw, struct slice *ret_header)
         return false;
     const char *is = memchr(raw.p, '=', size_min(raw.n, OPTION_MAX));
     struct slice option = {raw.p, is != NULL ? (size_t)(is - raw.p) : raw.n};
-    struct slice name = name_of(option);
+    struct slice name = redact_option_name_of(option);
     if (is != NULL)
         *ret_header = (struct slice){is + 1, raw.n - option.n - 1};
     return slice_is(option, "-H") || ends_with(name, "header") || ends_with(name, "headers");

@@ -14,7 +14,7 @@ bool place_is_one_of(struct slice s, const char *const *words)
 }
 
 /* Compares without case; the lengths are equal. */
-static bool same(struct slice s, const char *word)
+static bool redact_place_same(struct slice s, const char *word)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((s.p[i] | 0x20) != word[i])
@@ -28,25 +28,27 @@ enum role place_role(struct slice key)
 {
     switch (key.n) {
     case 3:
-        return same(key, "key") ? ROLE_NAME : same(key, "val") ? ROLE_VALUE : ROLE_NONE;
+        return redact_place_same(key, "key")   ? ROLE_NAME
+               : redact_place_same(key, "val") ? ROLE_VALUE
+                                               : ROLE_NONE;
     case 4:
-        return same(key, "name")                                                ? ROLE_NAME
+        return redact_place_same(key, "name")                                   ? ROLE_NAME
                : memcmp(key.p, "blob", 4) == 0 || memcmp(key.p, "data", 4) == 0 ? ROLE_BLOB
                                                                                 : ROLE_NONE;
     case 5:
-        return same(key, "value")                         ? ROLE_VALUE
-               : same(key, "field") || same(key, "param") ? ROLE_NAME
-                                                          : ROLE_NONE;
+        return redact_place_same(key, "value")                                      ? ROLE_VALUE
+               : redact_place_same(key, "field") || redact_place_same(key, "param") ? ROLE_NAME
+                                                                                    : ROLE_NONE;
     case 6:
-        return same(key, "header") ? ROLE_NAME : ROLE_NONE;
+        return redact_place_same(key, "header") ? ROLE_NAME : ROLE_NONE;
     case 7:
-        return same(key, "varname") ? ROLE_NAME : ROLE_NONE;
+        return redact_place_same(key, "varname") ? ROLE_NAME : ROLE_NONE;
     case 8:
-        return same(key, "variable") ? ROLE_NAME : ROLE_NONE;
+        return redact_place_same(key, "variable") ? ROLE_NAME : ROLE_NONE;
     case 9:
-        return same(key, "parameter") ? ROLE_NAME : ROLE_NONE;
+        return redact_place_same(key, "parameter") ? ROLE_NAME : ROLE_NONE;
     case 10:
-        return same(key, "headername") ? ROLE_NAME : ROLE_NONE;
+        return redact_place_same(key, "headername") ? ROLE_NAME : ROLE_NONE;
     default:
         return ROLE_NONE;
     }
@@ -62,7 +64,7 @@ static enum zone zone_anywhere(struct slice key)
                                      : NULL;
     if (word != NULL && memcmp(key.p, word, key.n) == 0)
         return ZONE_PROPERTIES;
-    if (key.n >= 7 && same((struct slice){key.p + key.n - 7, 7}, "headers"))
+    if (key.n >= 7 && redact_place_same((struct slice){key.p + key.n - 7, 7}, "headers"))
         return ZONE_HEADERS;
     return ZONE_ANY;
 }

@@ -64,7 +64,8 @@ static int add_pointers(struct redact *r, const char *value, struct buf *error)
     return st;
 }
 
-static int add(struct redact *r, const char *name, const char *value, struct buf *error)
+static int redact_rules_add(struct redact *r, const char *name, const char *value,
+                            struct buf *error)
 {
     static const char pattern[] = "pattern.";
     if (strcmp(name, "keys") == 0)
@@ -84,7 +85,7 @@ static int add(struct redact *r, const char *name, const char *value, struct buf
 int redact_add_rule(struct redact *r, const char *name, const char *value, struct buf *error)
 {
     buf_clear(error);
-    int st = add(r, name, value, error);
+    int st = redact_rules_add(r, name, value, error);
     if (st < 0)
         return st;
     buf_add(&r->user, name, strlen(name) + 1);

@@ -145,7 +145,8 @@ static void free_scratch(struct redact *r)
     }
 }
 
-static int run(struct redact *r, struct slice in, enum what what, struct buf *out, size_t *ret_n)
+static int sanitizer_run(struct redact *r, struct slice in, enum what what, struct buf *out,
+                         size_t *ret_n)
 {
     size_t total = 0;
     struct buf *last = NULL, *to = out;
@@ -182,20 +183,20 @@ int redact_message(struct redact *r, struct slice json, enum redact_how how, str
                    size_t *ret_n)
 {
     r->how = how;
-    return run(r, json, WHAT_MESSAGE, out, ret_n);
+    return sanitizer_run(r, json, WHAT_MESSAGE, out, ret_n);
 }
 
 int redact_arguments(struct redact *r, struct slice json, enum redact_how how, struct buf *out,
                      size_t *ret_n)
 {
     r->how = how;
-    return run(r, json, WHAT_ARGUMENTS, out, ret_n);
+    return sanitizer_run(r, json, WHAT_ARGUMENTS, out, ret_n);
 }
 
 int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *ret_n)
 {
     r->how = REDACT_SECRETS;
-    return run(r, json, WHAT_VALUE, out, ret_n);
+    return sanitizer_run(r, json, WHAT_VALUE, out, ret_n);
 }
 
 bool redact_maybe(const struct redact *r, struct slice text)
@@ -207,7 +208,7 @@ int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *re
 {
     r->how = REDACT_SECRETS;
     if (redact_maybe(r, text))
-        return run(r, text, WHAT_TEXT, out, ret_n);
+        return sanitizer_run(r, text, WHAT_TEXT, out, ret_n);
     buf_clear(out);
     *ret_n = 0;
     return 0;

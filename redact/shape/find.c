@@ -167,7 +167,7 @@ static size_t end_of(const struct shape_hit *h)
 }
 
 /* Adds a hit. Overlapping hits are merged under the rule of the better one. */
-static void keep(struct search *s, struct pending p)
+static void shape_find_keep(struct search *s, struct pending p)
 {
     size_t i = 0;
     while (i < s->pending_n && end_of(&s->pending[i].hit) <= p.hit.from)
@@ -226,12 +226,12 @@ static void try_window(struct search *s)
             s->masked = mark;
         if (at >= s->masked && !within_own(s, at, p.rule) &&
             shape_form(&shape_rules[e->rule], s->text, at, &p.hit) && clip(&p.hit, s->from))
-            keep(s, p);
+            shape_find_keep(s, p);
     }
 }
 
 /* Searches until the first hit is final. */
-static void settle(struct search *s)
+static void shape_find_settle(struct search *s)
 {
     while (s->pending_n < MAX_PENDING) {
         if (s->pending_n > 0 && s->end >= end_of(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
@@ -283,7 +283,7 @@ static bool next_pattern_hit(const struct shapes *sh, struct slice text, size_t 
     return found;
 }
 
-static bool grow(struct shape_hit *hit, const struct shape_hit *other)
+static bool shape_find_grow(struct shape_hit *hit, const struct shape_hit *other)
 {
     if (other->n == 0 || other->from >= end_of(hit) || end_of(other) <= end_of(hit))
         return false;
@@ -299,9 +299,9 @@ static void merge_overlapping(const struct shapes *sh, struct shape_hit *hit)
     while (grew) {
         grew = false;
         for (size_t i = 0; i < s->pending_n; i++)
-            grew = grow(hit, &s->pending[i].hit) || grew;
+            grew = shape_find_grow(hit, &s->pending[i].hit) || grew;
         for (size_t i = 0; i < sh->patterns_n; i++)
-            grew = grow(hit, &sh->patterns[i].next) || grew;
+            grew = shape_find_grow(hit, &sh->patterns[i].next) || grew;
     }
     size_t overlapping = 0;
     while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of(hit))
@@ -318,7 +318,7 @@ bool shapes_next(const struct shapes *sh, struct slice text, size_t from, struct
         search_begin(s, text, from);
         patterns_begin(sh);
     }
-    settle(s);
+    shape_find_settle(s);
     struct shape_hit best = {0};
     bool found = s->pending_n > 0;
     if (found)

@@ -110,7 +110,7 @@ static bool back_read(const char **form, struct slice text, size_t at, size_t *f
 /* Characters of a token that are examined. */
 #define FORM_FIRST 300
 
-static size_t run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+static size_t shape_form_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
 {
     size_t n = 0;
     while (n < max && i + n < text.n && shape_in(set, text.p[i + n]))
@@ -155,7 +155,7 @@ static size_t rest_of_run(const struct shape_set *set, struct slice text, size_t
     if (max > text.n && p >= long_run.from && p < long_run.to &&
         memcmp(set, &long_run.set, sizeof *set) == 0)
         return (size_t)(long_run.to - p);
-    size_t n = run(set, text, i, max);
+    size_t n = shape_form_run(set, text, i, max);
     long_run.set = *set;
     long_run.from = p;
     long_run.to = p + n;
@@ -204,7 +204,7 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
         } else {
             shape_atom(&f, fold, &set);
             count_read(&f, &min, &max);
-            n = run(&set, text, i, size_min(max, FORM_FIRST));
+            n = shape_form_run(&set, text, i, size_min(max, FORM_FIRST));
             if (n < min)
                 return false;
             i += n;
@@ -236,7 +236,7 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
 
 /* ---- judging text ---- */
 
-static bool hex(char c)
+static bool shape_form_hex(char c)
 {
     return shape_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
@@ -245,12 +245,13 @@ static bool ends_escape(const char *end, size_t n)
 {
     if (n >= 2 && end[-2] == '\\' && strchr("nrtbf0", end[-1]) != NULL)
         return true;
-    if (n >= 3 && end[-3] == '%' && hex(end[-2]) && hex(end[-1]))
+    if (n >= 3 && end[-3] == '%' && shape_form_hex(end[-2]) && shape_form_hex(end[-1]))
         return true;
-    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && hex(end[-2]) && hex(end[-1]))
+    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && shape_form_hex(end[-2]) &&
+        shape_form_hex(end[-1]))
         return true;
-    return n >= 6 && end[-6] == '\\' && end[-5] == 'u' && hex(end[-4]) && hex(end[-3]) &&
-           hex(end[-2]) && hex(end[-1]);
+    return n >= 6 && end[-6] == '\\' && end[-5] == 'u' && shape_form_hex(end[-4]) &&
+           shape_form_hex(end[-3]) && shape_form_hex(end[-2]) && shape_form_hex(end[-1]);
 }
 
 /* ESC [ 1 ; 31 m */

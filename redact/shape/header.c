@@ -11,7 +11,7 @@ static bool token68(char c)
     return shape_base64(c) || c == '.' || c == '~' || c == '=';
 }
 
-static size_t skip(struct slice text, size_t i, const char *chars)
+static size_t shape_header_skip(struct slice text, size_t i, const char *chars)
 {
     size_t most = size_min(text.n, i + 32);
     while (i < most && strchr(chars, text.p[i]) != NULL && text.p[i] != '\0')
@@ -32,7 +32,7 @@ static size_t token_end(struct slice text, size_t i, size_t most)
 }
 
 /* The end of a header's value: the end of its line or string, or the beginning of a mark. */
-static size_t line_end(struct slice text, size_t i, char quote)
+static size_t shape_header_line_end(struct slice text, size_t i, char quote)
 {
     size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);
     for (; i < stop; i++) {
@@ -57,7 +57,7 @@ static bool hit(struct shape_hit *ret, size_t from, size_t end)
     return end > from;
 }
 
-static struct slice part(struct slice text, size_t from, size_t end)
+static struct slice shape_header_part(struct slice text, size_t from, size_t end)
 {
     return (struct slice){text.p + from, end - from};
 }
@@ -74,11 +74,11 @@ static bool has_digit(struct slice s)
 
 bool shape_bearer(struct slice text, size_t at, struct shape_hit *ret)
 {
-    size_t from = skip(text, at + 6, " \t:");
+    size_t from = shape_header_skip(text, at + 6, " \t:");
     if (from == at + 6 || !shape_edge_left(text, at))
         return false;
     size_t end = token_end(text, from, SIZE_MAX);
-    struct slice v = part(text, from, end);
+    struct slice v = shape_header_part(text, from, end);
     return v.n >= 16 && shape_varied(v) && !shape_is_example(v) && hit(ret, from, end);
 }
 
@@ -111,20 +111,20 @@ static bool decodes_to_pair(struct slice s)
 
 bool shape_basic(struct slice text, size_t at, struct shape_hit *ret)
 {
-    size_t from = skip(text, at + 5, " \t:");
+    size_t from = shape_header_skip(text, at + 5, " \t:");
     if (from == at + 5 || !shape_edge_left(text, at))
         return false;
     size_t end = token_end(text, from, SIZE_MAX);
-    struct slice v = part(text, from, end);
+    struct slice v = shape_header_part(text, from, end);
     return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && decodes_to_pair(v) && hit(ret, from, end);
 }
 
 bool shape_digest(struct slice text, size_t at, struct shape_hit *ret)
 {
-    size_t from = skip(text, at + 6, " \t");
-    if (from == at + 6 || !slice_begins(part(text, from, text.n), "username="))
+    size_t from = shape_header_skip(text, at + 6, " \t");
+    if (from == at + 6 || !slice_begins(shape_header_part(text, from, text.n), "username="))
         return false;
-    struct slice v = part(text, from, line_end(text, from, 0));
+    struct slice v = shape_header_part(text, from, shape_header_line_end(text, from, 0));
     return memmem(v.p, v.n, "%s", 2) == NULL && hit(ret, from, from + v.n);
 }
 
@@ -134,11 +134,11 @@ bool shape_digest(struct slice text, size_t at, struct shape_hit *ret)
 static bool header_value(struct slice text, size_t i, const char *seps, size_t *ret_from,
                          char *ret_quote)
 {
-    i = skip(text, i, "\\\"'`] \t");
+    i = shape_header_skip(text, i, "\\\"'`] \t");
     if (i >= text.n || strchr(seps, text.p[i]) == NULL || text.p[i] == '\0')
         return false;
-    i = skip(text, i + 1, " \t>");
-    size_t k = skip(text, i, "\\");
+    i = shape_header_skip(text, i + 1, " \t>");
+    size_t k = shape_header_skip(text, i, "\\");
     *ret_quote = 0;
     if (k < text.n && strchr("\"'`", text.p[k]) != NULL) {
         *ret_quote = text.p[k];
@@ -170,11 +170,12 @@ bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret)
     size_t word = from;
     while (word < text.n && word - from < 32 && (shape_alnum(text.p[word]) || text.p[word] == '-'))
         word++;
-    struct slice scheme = part(text, from, word);
-    size_t next = skip(text, word, " \t");
+    struct slice scheme = shape_header_part(text, from, word);
+    size_t next = shape_header_skip(text, word, " \t");
     bool scheme_known = next > word && shape_listed(scheme, known);
     if (scheme_known && shape_listed(scheme, of_pairs)) {
-        struct slice v = part(text, next, line_end(text, next, quote == '"' ? 0 : quote));
+        struct slice v = shape_header_part(
+            text, next, shape_header_line_end(text, next, quote == '"' ? 0 : quote));
         return memchr(v.p, '=', v.n) != NULL && hit(ret, next, next + v.n);
     }
     if (scheme_known)
@@ -182,7 +183,7 @@ bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret)
     size_t end = token_end(text, from, JUDGED);
     while (end < text.n && end - from < JUDGED && text.p[end] == ':') /* id:secret */
         end = token_end(text, end + 1, JUDGED);
-    struct slice v = part(text, from, end);
+    struct slice v = shape_header_part(text, from, end);
     if (shape_template(v) || shape_listed(v, "token required missing invalid none null true false"))
         return false;
     if (memmem(v.p, v.n, "://", 3) != NULL || (end < text.n && text.p[end] == '('))
@@ -206,7 +207,7 @@ bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret)
         name++;
     if (name == from || name == text.n || text.p[name] != '=')
         return false;
-    size_t end = line_end(text, from, quote);
+    size_t end = shape_header_line_end(text, from, quote);
     return end > name + 4 && hit(ret, from, end);
 }
 
@@ -214,7 +215,7 @@ bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret)
 bool shape_signature(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 3;
-    struct slice rest = part(text, i, text.n);
+    struct slice rest = shape_header_part(text, i, text.n);
     if (rest.n > 6 && strncasecmp(rest.p, "nature", 6) == 0)
         i += 6;
     else if (at == 0 || strchr("?&;", text.p[at - 1]) == NULL)
@@ -225,7 +226,7 @@ bool shape_signature(struct slice text, size_t at, struct shape_hit *ret)
     while (i < text.n && (token68(text.p[i]) || text.p[i] == '%'))
         i++;
     shape_work += i - from;
-    struct slice v = part(text, from, i);
+    struct slice v = shape_header_part(text, from, i);
     return v.n >= 20 && shape_varied(v) && !shape_is_example(v) && hit(ret, from, i);
 }
 
@@ -246,7 +247,7 @@ bool shape_curl(struct slice text, size_t at, struct shape_hit *ret)
                 continue;
             k = i + 7;
         }
-        k = skip(text, k, " =\"'\\");
+        k = shape_header_skip(text, k, " =\"'\\");
         size_t colon = k;
         while (colon < stop &&
                (shape_alnum(text.p[colon]) || strchr("_.@+-", text.p[colon]) != NULL))
@@ -257,7 +258,7 @@ bool shape_curl(struct slice text, size_t at, struct shape_hit *ret)
         while (end < text.n && end - colon < 256 && (unsigned char)text.p[end] > ' ' &&
                strchr("\"'`\\[", text.p[end]) == NULL)
             end++;
-        struct slice v = part(text, colon + 1, end);
+        struct slice v = shape_header_part(text, colon + 1, end);
         return v.n >= 3 && !shape_template(v) && !shape_listed(v, "password pass") &&
                hit(ret, colon + 1, end);
     }

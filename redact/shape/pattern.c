@@ -18,7 +18,7 @@ struct shape_pattern {
     bool warned;
 };
 
-static int refuse(struct buf *error, const char *name, const char *why)
+static int shape_pattern_refuse(struct buf *error, const char *name, const char *why)
 {
     buf_printf(error, "pattern.%s: %s", name, why);
     return MI_EINVAL;
@@ -30,11 +30,12 @@ int shape_pattern_open(struct shape_pattern **ret, const char *name, const char 
     size_t n = strlen(name);
     for (size_t i = 0; i < n; i++)
         if (!shape_alnum(name[i]) && strchr("._-", name[i]) == NULL)
-            return refuse(error, name, "invalid name: use letters, digits, '.', '_' and '-'");
+            return shape_pattern_refuse(error, name,
+                                        "invalid name: use letters, digits, '.', '_' and '-'");
     if (n == 0 || n > SHAPE_NAME_MAX)
-        return refuse(error, name, "invalid name: use 1 to 48 characters");
+        return shape_pattern_refuse(error, name, "invalid name: use 1 to 48 characters");
     if (*regex == '\0')
-        return refuse(error, name, "the expression is empty");
+        return shape_pattern_refuse(error, name, "the expression is empty");
     struct shape_pattern *p = calloc(1, sizeof *p);
     if (p == NULL)
         return MI_ENOMEM;
@@ -42,7 +43,7 @@ int shape_pattern_open(struct shape_pattern **ret, const char *name, const char 
     struct buf why = {0};
     int st = pattern_open(&p->pattern, &rules, slice_of(regex), &why);
     if (st == MI_EINVAL)
-        st = why.failed ? MI_ENOMEM : refuse(error, name, buf_str(&why));
+        st = why.failed ? MI_ENOMEM : shape_pattern_refuse(error, name, buf_str(&why));
     buf_close(&why);
     if (st < 0) {
         shape_pattern_close(p);
@@ -61,8 +62,8 @@ void shape_pattern_close(struct shape_pattern *p)
 }
 
 /* Search for matches that begin in [from, limit). */
-static enum pattern_result search(struct shape_pattern *p, struct slice text, size_t from,
-                                  size_t limit, struct shape_hit *ret)
+static enum pattern_result shape_pattern_search(struct shape_pattern *p, struct slice text,
+                                                size_t from, size_t limit, struct shape_hit *ret)
 {
     struct slice found;
     size_t base = from > LOOK_BACK ? from - LOOK_BACK : 0;
@@ -89,7 +90,7 @@ bool shape_pattern_next(struct shape_pattern *p, struct slice text, size_t from,
     unsigned passed = 0;
     while (from < text.n) {
         size_t limit = size_min(text.n, from + SHAPE_REACH);
-        enum pattern_result r = search(p, text, from, limit, ret);
+        enum pattern_result r = shape_pattern_search(p, text, from, limit, ret);
         if (r == PATTERN_YES)
             return true;
         if (r == PATTERN_GAVE_UP && ++passed == SHAPE_GIVE_UP) {

@@ -45,7 +45,7 @@ static size_t run_of_base64(struct slice text, size_t at)
     return i - at;
 }
 
-static const char *find(const char *p, const char *end, const char *what)
+static const char *shape_token_find(const char *p, const char *end, const char *what)
 {
     const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
     shape_work += (uint64_t)((at != NULL ? at : end) - p);
@@ -114,7 +114,7 @@ static const char *key_end(const char *p, const char *end, const char **ret_last
     const char *q;
     if ((size_t)(end - p) > PEM_MAX)
         end = p + PEM_MAX;
-    while ((q = find(p, end, "----")) != NULL) {
+    while ((q = shape_token_find(p, end, "----")) != NULL) {
         *ret_last = q;
         while (q < end && (*q == '-' || *q == ' '))
             q++;
@@ -148,7 +148,7 @@ static bool has_key(const char *p, const char *end)
 static bool key_text(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
     const char *end = text.p + text.n, *last, *to = key_end(body, end, &last);
-    if (to == NULL || find(body, to, SHAPE_MARK) != NULL) {
+    if (to == NULL || shape_token_find(body, to, SHAPE_MARK) != NULL) {
         size_t letters;
         last = to = key_words(body, end, &letters);
     }
@@ -161,7 +161,8 @@ bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *p = text.p + at, *end = text.p + text.n;
     if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
-        const char *body = find(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
+        const char *body =
+            shape_token_find(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
         if (body == NULL)
             return false;
         size_t letters;
@@ -180,7 +181,7 @@ bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
     const char *label = p;
     while (p < end && p - label < 64 && (shape_upper(*p) || shape_digit(*p) || *p == ' '))
         p++;
-    if (dashes < 4 || find(label, p, "PRIVATE KEY") == NULL)
+    if (dashes < 4 || shape_token_find(label, p, "PRIVATE KEY") == NULL)
         return false;
     while (p < end && (*p == '-' || *p == ' '))
         p++;
