@@ -9,7 +9,7 @@
 
 #define RECORD_NAME 32
 
-static int refuse(struct buf *why, const char *text)
+static int bundle_refuse(struct buf *why, const char *text)
 {
     buf_adds(why, text);
     return MI_EINVAL;
@@ -25,14 +25,15 @@ static int refuse_form(struct buf *why, int st, const char *what, uint64_t n)
 
 /* ---- the checkpoint and the leaves ---------------------------------------------------------- */
 
-static int read_checkpoint(struct bundle *b, struct slice raw, struct note *n, struct buf *why)
+static int bundle_read_checkpoint(struct bundle *b, struct slice raw, struct note *n,
+                                  struct buf *why)
 {
     json_unescape(&b->note, raw);
     if (b->note.failed)
         return MI_ENOMEM;
     if (note_read(buf_slice(&b->note), n) < 0 || checkpoint_read(n->text, &b->checkpoint) < 0 ||
         !slice_begins(b->checkpoint.origin, CHECKPOINT_ORIGIN))
-        return refuse(why, "its checkpoint is not a signed note of a log");
+        return bundle_refuse(why, "its checkpoint is not a signed note of a log");
     return 0;
 }
 
@@ -47,7 +48,7 @@ static int read_leaf(struct bundle *b, struct json_value v, struct buf *why)
     if (st < 0)
         return refuse_form(why, st, "leaf", b->leaf_n - 1);
     if (b->leaf_n > 1 && l->n <= l[-1].n)
-        return refuse(why, "its leaves are not in the order of their numbers");
+        return bundle_refuse(why, "its leaves are not in the order of their numbers");
     struct digest hash = tree_leaf(buf_slice(&l->text));
     if (l->n >= b->checkpoint.size ||
         !tree_proved(&hash, b->checkpoint.size, l->n, p.proof, p.proof_n, &root) ||
@@ -80,20 +81,20 @@ static int find_session(struct bundle *b, struct buf *why)
         if (l->type == LEAF_KEY)
             continue;
         if (l->type == LEAF_BEGIN || l->type == LEAF_PRUNE || (l->type == LEAF_OPEN) == open)
-            return refuse(why, "it has leaves that are not of its session");
+            return bundle_refuse(why, "it has leaves that are not of its session");
         if (open && !slice_eq(l->uid, b->leaf[b->open].leaf.uid))
-            return refuse(why, "its leaves are of several sessions");
+            return bundle_refuse(why, "its leaves are of several sessions");
         if (l->type == LEAF_OPEN)
             b->open = i;
         if (l->type == LEAF_SEAL && sealed)
-            return refuse(why, "it has more than one seal");
+            return bundle_refuse(why, "it has more than one seal");
         if (l->type == LEAF_SEAL)
             b->seal = i;
         open = open || l->type == LEAF_OPEN;
         sealed = sealed || l->type == LEAF_SEAL;
     }
     if (!sealed)
-        return refuse(why, "it has no leaf that seals its session");
+        return bundle_refuse(why, "it has no leaf that seals its session");
     return 0;
 }
 
@@ -119,7 +120,7 @@ static int check_keys(struct bundle *b, const struct public_key *key, bool *ret_
         any = true;
         *ret_known = *ret_known || key_eq(key, &next);
     }
-    return any ? 0 : refuse(why, "it has no leaf that states a key");
+    return any ? 0 : bundle_refuse(why, "it has no leaf that states a key");
 }
 
 static int check_signature(struct bundle *b, const struct note *n, const struct public_key *key,
@@ -131,10 +132,10 @@ static int check_signature(struct bundle *b, const struct note *n, const struct 
         return st;
     st = note_check(n, &b->signer);
     if (st == MI_ENOENT)
-        return refuse(why, "its checkpoint is not signed with the key of its log");
+        return bundle_refuse(why, "its checkpoint is not signed with the key of its log");
     if (st < 0)
-        return refuse(why, "the signature of its checkpoint is wrong");
-    return known ? 0 : refuse(why, "the key is not one of the keys of this log");
+        return bundle_refuse(why, "the signature of its checkpoint is wrong");
+    return known ? 0 : bundle_refuse(why, "the key is not one of the keys of this log");
 }
 
 /* ---- redactions ----------------------------------------------------------------------------- */
@@ -161,8 +162,8 @@ static const struct bundle_leaf *find_redact(const struct bundle *b, uint64_t n)
                : NULL;
 }
 
-static int read_lines(struct bundle *b, const struct bundle_leaf *l, struct json_value array,
-                      struct buf *why)
+static int bundle_read_lines(struct bundle *b, const struct bundle_leaf *l, struct json_value array,
+                             struct buf *why)
 {
     struct json_walk w = json_walk_begin(array);
     struct slice key;
@@ -202,11 +203,11 @@ static int read_redactions(struct bundle *b, struct json_value array, struct buf
     int st = 0;
     while (st == 0 && json_walk_next(&w, &key, &v)) {
         if (bundle_read_redaction(v, &n, &lines) < 0 || n <= last)
-            return refuse(why, "its redactions do not have the form of docs/evidence.md");
+            return bundle_refuse(why, "its redactions do not have the form of docs/evidence.md");
         const struct bundle_leaf *l = find_redact(b, n);
         if (l == NULL)
-            return refuse(why, "a redaction has no leaf");
-        st = read_lines(b, l, lines, why);
+            return bundle_refuse(why, "a redaction has no leaf");
+        st = bundle_read_lines(b, l, lines, why);
         last = n;
     }
     if (st == 0 && b->line_n > 0)
@@ -245,7 +246,7 @@ static struct digest commitment(const struct bundle_record *r)
     return d;
 }
 
-static void name_of(const struct bundle_record *r, char ret[RECORD_NAME])
+static void bundle_name_of(const struct bundle_record *r, char ret[RECORD_NAME])
 {
     const char *kind = bundle_shape[r->kind].name;
     if (r->kind == BUNDLE_MESSAGE)
@@ -262,7 +263,7 @@ static int64_t redacted_at(const struct bundle *b, const struct bundle_record *r
 {
     char name[RECORD_NAME];
     const struct bundle_line *line;
-    name_of(r, name);
+    bundle_name_of(r, name);
     size_t n = find_lines(b, slice_of(name), &line);
     /* a seal is of the record `end` as it was then */
     return n > 0 && (r->kind != BUNDLE_END || line[n - 1].leaf > b->leaf[b->seal].n)
@@ -277,7 +278,7 @@ static int check_record(const struct bundle *b, const struct bundle_record *r,
     char name[RECORD_NAME];
     const struct bundle_line *line;
     struct digest at = *sealed, now = commitment(r);
-    name_of(r, name);
+    bundle_name_of(r, name);
     size_t n = find_lines(b, slice_of(name), &line);
     for (size_t i = 0; i < n; i++) {
         if (r->kind == BUNDLE_END && line[i].leaf < b->leaf[b->seal].n)
@@ -311,10 +312,10 @@ static int next_group(const struct bundle *b, struct json_walk *w, struct group 
     struct slice key;
     struct json_value v;
     if (!json_walk_next(w, &key, &v))
-        return refuse(why, "a record is in none of its groups");
+        return bundle_refuse(why, "a record is in none of its groups");
     if (bundle_read_group(v, &p, g->commitment, &g->k) < 0 || (last != UINT64_MAX && p.n <= last) ||
         p.n >= groups || g->k != size_min(PLACES_GROUP, records - p.n * PLACES_GROUP))
-        return refuse(why, "its groups do not have the form of docs/evidence.md");
+        return bundle_refuse(why, "its groups do not have the form of docs/evidence.md");
     g->n = p.n;
     struct digest hash = places_group(g->commitment, g->k);
     if (!tree_proved(&hash, groups, g->n, p.proof, p.proof_n, &root) ||
@@ -330,11 +331,11 @@ static int check_first(const struct bundle *b, const struct bundle_record *r, co
 {
     const struct leaf *open = &b->leaf[b->open].leaf;
     if (r->place != 0 || r->kind != BUNDLE_SESSION)
-        return refuse(why, "its first record is not that of the session");
+        return bundle_refuse(why, "its first record is not that of the session");
     if (!digest_eq(&g->commitment[0], &open->digest))
-        return refuse(why, "the record of the session is not the one that was opened");
+        return bundle_refuse(why, "the record of the session is not the one that was opened");
     if (!slice_eq(r->field[BUNDLE_SESSION_uid], open->uid))
-        return refuse(why, "its leaves are of another session");
+        return bundle_refuse(why, "its leaves are of another session");
     return 0;
 }
 
@@ -360,15 +361,15 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
         if (st < 0)
             return refuse_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
-            return refuse(why, "its records are not in the order of their places");
+            return bundle_refuse(why, "its records are not in the order of their places");
         if (r.kind == BUNDLE_MESSAGE && !is_next_seq(r.field[BUNDLE_MESSAGE_seq], &seq))
-            return refuse(why, "its messages are not in the order of their numbers");
+            return bundle_refuse(why, "its messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
             st = next_group(b, &groups, &g, why);
         if (st < 0)
             return st;
         if (r.place / PLACES_GROUP != g.n || r.place % PLACES_GROUP >= g.k)
-            return refuse(why, "a record is in none of its groups");
+            return bundle_refuse(why, "a record is in none of its groups");
         if (b->records_n == 0)
             st = check_first(b, &r, &g, why);
         if (st == 0)
@@ -379,8 +380,9 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
         b->records_n++;
     }
     if (b->records_n == 0)
-        return refuse(why, "it has no records");
-    return json_walk_next(&groups, &key, &v) ? refuse(why, "it has a group without records") : 0;
+        return bundle_refuse(why, "it has no records");
+    return json_walk_next(&groups, &key, &v) ? bundle_refuse(why, "it has a group without records")
+                                             : 0;
 }
 
 static int check_end(const struct bundle *b, struct bundle_walk *w, struct buf *why)
@@ -399,7 +401,7 @@ static int check_end(const struct bundle *b, struct bundle_walk *w, struct buf *
         json_unescape(&stated, seal->end);
     st = stated.failed ? MI_ENOMEM
          : (reason.p == NULL) != (seal->end.p == NULL) || !slice_eq(buf_slice(&stated), reason)
-             ? refuse(why, "the seal states another end of the session")
+             ? bundle_refuse(why, "the seal states another end of the session")
              : 0;
     buf_close(&stated);
     return st;
@@ -407,11 +409,11 @@ static int check_end(const struct bundle *b, struct bundle_walk *w, struct buf *
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static int check(struct bundle *b, const struct bundle_text *t, const struct public_key *key,
-                 struct buf *why)
+static int bundle_check(struct bundle *b, const struct bundle_text *t, const struct public_key *key,
+                        struct buf *why)
 {
     struct note n;
-    int st = read_checkpoint(b, t->checkpoint, &n, why);
+    int st = bundle_read_checkpoint(b, t->checkpoint, &n, why);
     if (st == 0)
         st = read_leaves(b, t->leaves, why);
     if (st == 0)
@@ -435,11 +437,11 @@ int bundle_open(struct bundle *ret, struct slice text, const struct public_key *
     struct bundle_text t;
     *ret = (struct bundle){0};
     if (bundle_read(text, &t) < 0)
-        return refuse(why, "it is not a bundle of version 1, or it is not complete");
+        return bundle_refuse(why, "it is not a bundle of version 1, or it is not complete");
     ret->groups = t.groups;
     ret->records = t.records;
     ret->end = t.end;
-    int st = check(ret, &t, key, why);
+    int st = bundle_check(ret, &t, key, why);
     if (st < 0)
         bundle_close(ret);
     return st;

@@ -44,7 +44,7 @@ static void add_salt(struct json_out *j, const struct salt *salt)
 }
 
 /* Begins an element of a section, on a line of its own. */
-static void element(struct bundle_out *o)
+static void bundle_form_element(struct bundle_out *o)
 {
     json_out_space(&o->j, "\n");
     json_out_object(&o->j, NULL);
@@ -81,7 +81,7 @@ void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const stru
                  uint64_t size)
 {
     struct digest proof[TREE_DEPTH];
-    element(o);
+    bundle_form_element(o);
     json_out_uint(&o->j, "n", n);
     json_out_text(&o->j, "leaf", leaf);
     add_hashes(&o->j, "proof", proof, tree_prove(node, size, n, proof));
@@ -90,7 +90,7 @@ void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const stru
 
 void bundle_redaction(struct bundle_out *o, uint64_t n)
 {
-    element(o);
+    bundle_form_element(o);
     json_out_uint(&o->j, "n", n);
     json_out_array(&o->j, "lines");
 }
@@ -111,7 +111,7 @@ void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitm
                   const struct digest *node, uint64_t groups)
 {
     struct digest proof[TREE_DEPTH];
-    element(o);
+    bundle_form_element(o);
     json_out_uint(&o->j, "n", g);
     add_hashes(&o->j, "commitments", commitment, k);
     add_hashes(&o->j, "proof", proof, tree_prove(node, groups, g, proof));
@@ -120,7 +120,7 @@ void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitm
 
 void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt)
 {
-    element(o);
+    bundle_form_element(o);
     json_out_uint(&o->j, "place", place);
     add_salt(&o->j, salt);
     json_out_array(&o->j, "fields");

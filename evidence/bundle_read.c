@@ -53,7 +53,7 @@ static int read_hashes(struct json_value array, size_t max, struct digest *ret, 
 }
 
 /* Appends a string. 0 or MI_ENOMEM. */
-static int read_text(struct json_value v, struct buf *text, struct slice *ret)
+static int bundle_read_string(struct json_value v, struct buf *text, struct slice *ret)
 {
     size_t at = text->n;
     json_unescape(text, json_string_raw(v));
@@ -101,7 +101,7 @@ int bundle_read_leaf(struct json_value v, struct bundle_leaf *ret, struct bundle
         read_hashes(m[2], TREE_DEPTH, p->proof, &p->proof_n) < 0)
         return MI_EINVAL;
     ret->n = p->n;
-    int st = read_text(m[1], &ret->text, &text);
+    int st = bundle_read_string(m[1], &ret->text, &text);
     return st == 0 ? leaf_read(text, &ret->leaf) : st;
 }
 
@@ -210,7 +210,7 @@ static int read_fields(struct json_value array, struct buf *text, struct bundle_
         if (n == shape->n + shape->tail || (v.type != JSON_STRING && v.type != JSON_NULL))
             return MI_EINVAL;
         struct slice *f = &ret->field[n];
-        int st = v.type == JSON_STRING ? read_text(v, text, f) : 0;
+        int st = v.type == JSON_STRING ? bundle_read_string(v, text, f) : 0;
         if (st < 0)
             return st;
         if (f->p != NULL && (shape->numbers >> n & 1) != 0 && !is_number(*f))

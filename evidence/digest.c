@@ -42,7 +42,7 @@ void digest_hex(const struct digest *d, char ret[DIGEST_HEX + 1])
     ret[DIGEST_HEX] = '\0';
 }
 
-static int digit(char c)
+static int digest_hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -53,7 +53,7 @@ bool digest_read_hex(struct slice text, struct digest *ret)
     if (text.n != DIGEST_HEX)
         return false;
     for (size_t i = 0; i < DIGEST_N; i++) {
-        int high = digit(text.p[2 * i]), low = digit(text.p[2 * i + 1]);
+        int high = digest_hex_digit(text.p[2 * i]), low = digest_hex_digit(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         d.b[i] = (uint8_t)(high << 4 | low);

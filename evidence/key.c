@@ -74,13 +74,13 @@ struct parts {
     uint8_t typed[1 + KEY_N]; /* the type, and the key or seed */
 };
 
-static int hex_digit(char c)
+static int evidence_key_hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* `name+hash+base64`. A name has no `+`, but base64 may. */
-static bool split(struct slice text, struct parts *ret)
+static bool evidence_key_split(struct slice text, struct parts *ret)
 {
     const char *plus = text.n > 0 ? memchr(text.p, '+', text.n) : NULL;
     if (plus == NULL)
@@ -90,7 +90,8 @@ static bool split(struct slice text, struct parts *ret)
     if (!key_name_valid(ret->name) || rest.n < 2 * KEY_HASH_N + 1 || rest.p[2 * KEY_HASH_N] != '+')
         return false;
     for (size_t i = 0; i < KEY_HASH_N; i++) {
-        int high = hex_digit(rest.p[2 * i]), low = hex_digit(rest.p[2 * i + 1]);
+        int high = evidence_key_hex_digit(rest.p[2 * i]),
+            low = evidence_key_hex_digit(rest.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         ret->hash[i] = (uint8_t)(high << 4 | low);
@@ -100,7 +101,7 @@ static bool split(struct slice text, struct parts *ret)
     return base64_read(rest, ret->typed, sizeof ret->typed) && ret->typed[0] == TYPE_ED25519;
 }
 
-static void join(struct buf *b, const struct public_key *k, const uint8_t key[KEY_N])
+static void evidence_key_join(struct buf *b, const struct public_key *k, const uint8_t key[KEY_N])
 {
     uint8_t typed[1 + KEY_N] = {TYPE_ED25519};
     memcpy(typed + 1, key, KEY_N);
@@ -116,7 +117,7 @@ int key_read_public(struct slice text, struct public_key *ret)
 {
     struct parts p;
     struct public_key k;
-    if (!split(text, &p))
+    if (!evidence_key_split(text, &p))
         return MI_EINVAL;
     memcpy(k.b, p.typed + 1, KEY_N);
     name_key(&k, p.name);
@@ -128,7 +129,7 @@ int key_read_public(struct slice text, struct public_key *ret)
 
 void key_write_public(struct buf *b, const struct public_key *k)
 {
-    join(b, k, k->b);
+    evidence_key_join(b, k, k->b);
 }
 
 int key_read_secret(struct slice text, struct secret_key *ret)
@@ -138,7 +139,7 @@ int key_read_secret(struct slice text, struct secret_key *ret)
     size_t before = strlen(BEFORE_SECRET);
     if (!slice_begins(text, BEFORE_SECRET))
         return MI_EINVAL;
-    int st = split((struct slice){text.p + before, text.n - before}, &p)
+    int st = evidence_key_split((struct slice){text.p + before, text.n - before}, &p)
                  ? from_seed(&k, p.name, p.typed + 1)
                  : MI_EINVAL;
     if (st == 0 && memcmp(k.public.hash, p.hash, KEY_HASH_N) != 0)
@@ -153,7 +154,7 @@ int key_read_secret(struct slice text, struct secret_key *ret)
 void key_write_secret(struct buf *b, const struct secret_key *k)
 {
     buf_adds(b, BEFORE_SECRET);
-    join(b, &k->public, k->b);
+    evidence_key_join(b, &k->public, k->b);
 }
 
 bool key_eq(const struct public_key *a, const struct public_key *b)

@@ -14,7 +14,7 @@ static void signed_text(struct buf *b, struct slice origin, struct slice key, st
     buf_addc(b, '\n');
 }
 
-static int sign(struct buf *b, const struct secret_key *k, struct slice text)
+static int key_leaf_sign(struct buf *b, const struct secret_key *k, struct slice text)
 {
     uint8_t signature[SIGNATURE_N];
     int st = key_sign(k, text, signature);
@@ -35,10 +35,10 @@ int key_leaf_write(struct buf *b, struct slice origin, int64_t at_us, const stru
         l.previous = buf_slice(&old);
     }
     signed_text(&text, origin, l.key, l.previous);
-    int st = sign(&new_sign, key, buf_slice(&text));
+    int st = key_leaf_sign(&new_sign, key, buf_slice(&text));
     l.signature = buf_slice(&new_sign);
     if (st == 0 && previous != NULL) {
-        st = sign(&old_sign, previous, buf_slice(&text));
+        st = key_leaf_sign(&old_sign, previous, buf_slice(&text));
         l.previous_signature = buf_slice(&old_sign);
     }
     if (text.failed || new.failed || old.failed || new_sign.failed || old_sign.failed)
@@ -62,9 +62,9 @@ static bool is_signed(const struct public_key *k, struct slice text, struct slic
            key_verifies(k, text, signature);
 }
 
-static const char *fault(const struct leaf *l, struct slice origin,
-                         const struct public_key *previous, struct public_key *key,
-                         struct buf *text)
+static const char *key_leaf_fault(const struct leaf *l, struct slice origin,
+                                  const struct public_key *previous, struct public_key *key,
+                                  struct buf *text)
 {
     struct public_key named;
     if (l->key.p == NULL || key_read_public(l->key, key) < 0)
@@ -92,7 +92,7 @@ int key_leaf_check(const struct leaf *l, struct slice origin, const struct publi
 {
     struct buf text = {0};
     struct public_key key;
-    const char *why = fault(l, origin, previous, &key, &text);
+    const char *why = key_leaf_fault(l, origin, previous, &key, &text);
     int st = why != NULL ? MI_EINVAL : text.failed ? MI_ENOMEM : 0;
     buf_close(&text);
     if (why != NULL)

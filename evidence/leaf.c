@@ -77,13 +77,13 @@ static int type_of(struct json_value v)
     return -1;
 }
 
-static int64_t number(struct json_value root, const char *name)
+static int64_t leaf_number(struct json_value root, const char *name)
 {
     int64_t v = 0;
     return json_int(json_get(root, name), &v) ? v : 0;
 }
 
-static struct digest hash(struct json_value root, const char *name)
+static struct digest leaf_hash(struct json_value root, const char *name)
 {
     struct digest d = {{0}};
     struct slice hex = json_string_raw(json_get(root, name));
@@ -112,9 +112,9 @@ int leaf_read(struct slice line, struct leaf *ret)
     struct leaf l = {
         .type = (enum leaf_type)type,
         .uid = text(root, type == LEAF_BEGIN ? "vault" : "session"),
-        .at_us = number(root, "at_us"),
-        .id = number(root, type == LEAF_BEGIN ? "after" : "id"),
-        .records = number(root, "records"),
+        .at_us = leaf_number(root, "at_us"),
+        .id = leaf_number(root, type == LEAF_BEGIN ? "after" : "id"),
+        .records = leaf_number(root, "records"),
         .end = text(root, "end"),
         .key = text(root, "key"),
         .previous = text(root, "previous"),
@@ -124,9 +124,9 @@ int leaf_read(struct slice line, struct leaf *ret)
     if (type == LEAF_KEY ? l.key.p == NULL || l.signature.p == NULL : l.uid.p == NULL)
         return MI_EINVAL;
     if (type == LEAF_OPEN || type == LEAF_SEAL || type == LEAF_REDACT)
-        l.digest = hash(root, hashes[type]);
+        l.digest = leaf_hash(root, hashes[type]);
     if (type == LEAF_SEAL)
-        l.root = hash(root, "root");
+        l.root = leaf_hash(root, "root");
     struct buf again = {0};
     leaf_write(&again, &l);
     int st = again.failed ? MI_ENOMEM : slice_eq(buf_slice(&again), line) ? 0 : MI_EINVAL;

@@ -121,7 +121,7 @@ static bool is_text(struct slice s)
 }
 
 /* The text ends at the last empty line. */
-static bool split(struct slice note, struct note *ret)
+static bool note_split(struct slice note, struct note *ret)
 {
     for (size_t i = note.n; i >= 2; i--) {
         if (note.p[i - 1] != '\n' || note.p[i - 2] != '\n')
@@ -137,7 +137,7 @@ int note_read(struct slice note, struct note *ret)
 {
     struct note n;
     struct signature s;
-    if (note.n > NOTE_MAX || !is_text(note) || !split(note, &n))
+    if (note.n > NOTE_MAX || !is_text(note) || !note_split(note, &n))
         return MI_EINVAL;
     struct slice rest = n.signatures;
     size_t count = 0;

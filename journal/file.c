@@ -131,7 +131,7 @@ static struct flock lock_of(enum journal_side side)
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)side, .l_len = 1};
 }
 
-static int lock(int fd, enum journal_side side)
+static int journal_file_lock(int fd, enum journal_side side)
 {
     struct flock l = lock_of(side);
     if (fcntl(fd, F_OFD_SETLK, &l) == 0)
@@ -163,7 +163,7 @@ void journal_file_close(struct journal_file *f)
 }
 
 /* Closes it after an error, and keeps errno. */
-static int give_up(struct journal_file *f, int st)
+static int journal_file_give_up(struct journal_file *f, int st)
 {
     int e = errno;
     journal_file_close(f);
@@ -171,7 +171,7 @@ static int give_up(struct journal_file *f, int st)
     return st;
 }
 
-/* A file with a name, locked for the writer. Between openat() and lock() others see an empty file: they leave it alone
+/* A file with a name, locked for the writer. Between openat() and journal_file_lock() others see an empty file: they leave it alone
  * (visit()). */
 static int create_named(struct journal_file *f, struct buf *why)
 {
@@ -185,7 +185,7 @@ static int create_named(struct journal_file *f, struct buf *why)
     f->fd = openat(dir, f->uid, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int st = f->fd >= 0 ? 0 : MI_EIO;
     f->has_name = st == 0;
-    if (st == 0 && (fchmod(f->fd, 0600) != 0 || lock(f->fd, JOURNAL_WRITER) < 0))
+    if (st == 0 && (fchmod(f->fd, 0600) != 0 || journal_file_lock(f->fd, JOURNAL_WRITER) < 0))
         st = MI_EIO;
     if (st < 0) {
         buf_printf(why, "cannot make a file in %s: %s", dir_name(), strerror(errno));
@@ -203,7 +203,7 @@ int journal_file_create_unnamed(struct journal_file *f, const char *uid)
     f->fd = memory_file("mcp-interposer");
     if (f->fd < 0)
         return MI_EIO;
-    return lock(f->fd, JOURNAL_WRITER) == 0 ? 0 : give_up(f, MI_EIO);
+    return journal_file_lock(f->fd, JOURNAL_WRITER) == 0 ? 0 : journal_file_give_up(f, MI_EIO);
 }
 
 int journal_file_create(struct journal_file *f, const char *uid, struct buf *why)
@@ -256,13 +256,13 @@ int journal_file_open(struct journal_file *f, const char *uid)
     if (f->fd < 0)
         return errno == ENOENT ? MI_ENOENT : MI_EIO;
     f->has_name = true;
-    int rc = lock(f->fd, JOURNAL_READER);
+    int rc = journal_file_lock(f->fd, JOURNAL_READER);
     if (rc < 0)
-        return give_up(f, rc);
+        return journal_file_give_up(f, rc);
     /* The last reader may have removed it before it released the lock. */
     if (fstat(f->fd, &st) != 0)
-        return give_up(f, MI_EIO);
-    return st.st_nlink > 0 ? 0 : give_up(f, MI_ENOENT);
+        return journal_file_give_up(f, MI_EIO);
+    return st.st_nlink > 0 ? 0 : journal_file_give_up(f, MI_ENOENT);
 }
 
 int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
@@ -279,8 +279,8 @@ int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
     *f = own;
     if (own.fd < 0)
         return MI_EIO;
-    int st = lock(own.fd, JOURNAL_READER);
-    return st == 0 ? 0 : give_up(f, st);
+    int st = journal_file_lock(own.fd, JOURNAL_READER);
+    return st == 0 ? 0 : journal_file_give_up(f, st);
 }
 
 void journal_file_remove(const struct journal_file *f)

@@ -14,7 +14,7 @@ struct out {
     size_t n;
 };
 
-static void put(struct out *o, const void *p, size_t n)
+static void journal_form_put(struct out *o, const void *p, size_t n)
 {
     if (o->p != NULL && n > 0)
         memcpy(o->p + o->n, p, n);
@@ -23,18 +23,18 @@ static void put(struct out *o, const void *p, size_t n)
 
 static void put_uint(struct out *o, uint64_t v)
 {
-    put(o, &v, sizeof v);
+    journal_form_put(o, &v, sizeof v);
 }
 
 static void put_int(struct out *o, int64_t v)
 {
-    put(o, &v, sizeof v);
+    journal_form_put(o, &v, sizeof v);
 }
 
 static void put_text(struct out *o, struct slice s)
 {
     put_uint(o, s.p != NULL ? s.n : MISSING);
-    put(o, s.p, s.n);
+    journal_form_put(o, s.p, s.n);
 }
 
 /* With its NUL. */
@@ -49,7 +49,7 @@ struct in {
 };
 
 /* The next n bytes; NULL: there are fewer. */
-static const char *get(struct in *i, uint64_t n)
+static const char *journal_form_get(struct in *i, uint64_t n)
 {
     if (i->bad || n > i->left.n) {
         i->bad = true;
@@ -63,7 +63,7 @@ static const char *get(struct in *i, uint64_t n)
 static uint64_t get_uint(struct in *i)
 {
     uint64_t v = 0;
-    const char *p = get(i, sizeof v);
+    const char *p = journal_form_get(i, sizeof v);
     if (p != NULL)
         memcpy(&v, p, sizeof v);
     return v;
@@ -72,7 +72,7 @@ static uint64_t get_uint(struct in *i)
 static int64_t get_int(struct in *i)
 {
     int64_t v = 0;
-    const char *p = get(i, sizeof v);
+    const char *p = journal_form_get(i, sizeof v);
     if (p != NULL)
         memcpy(&v, p, sizeof v);
     return v;
@@ -102,7 +102,7 @@ static struct slice get_text(struct in *i)
     uint64_t n = get_uint(i);
     if (i->bad || n == MISSING)
         return (struct slice){0};
-    const char *p = get(i, n);
+    const char *p = journal_form_get(i, n);
     return p != NULL ? (struct slice){p, n} : (struct slice){0};
 }
 

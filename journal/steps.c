@@ -103,8 +103,8 @@ static bool find_run(const struct steps *s, size_t n, uint8_t state, struct step
     return false;
 }
 
-static bool find(const struct steps *s, struct step_run next, size_t n, uint8_t state,
-                 struct step_run *ret)
+static bool steps_find_run(const struct steps *s, struct step_run next, size_t n, uint8_t state,
+                           struct step_run *ret)
 {
     bool found = find_run(s, n, state, ret);
     if (!is_free(s, next, state) || (found && ret->first < next.first))
@@ -116,9 +116,9 @@ static bool find(const struct steps *s, struct step_run next, size_t n, uint8_t 
 int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret)
 {
     struct step_run after = {next, more};
-    if (find(s, after, n, STEP_HAS_MEMORY, ret))
+    if (steps_find_run(s, after, n, STEP_HAS_MEMORY, ret))
         return 0;
-    if (!find(s, after, n, 0, ret)) {
+    if (!steps_find_run(s, after, n, 0, ret)) {
         errno = ENOBUFS;
         return MI_EIO;
     }

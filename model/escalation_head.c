@@ -5,7 +5,7 @@
 
 #define LIMIT "---\n"
 
-static void add_value(struct buf *b, const struct record_field *f, struct cell v)
+static void escalation_head_add_value(struct buf *b, const struct record_field *f, struct cell v)
 {
     if (v.type == CELL_INT)
         buf_int(b, v.number);
@@ -24,7 +24,7 @@ void escalation_head_add(struct buf *b, const struct escalation_head *h)
         if (v.type == CELL_NULL || (f->null == VALUE_NO_TEXT && v.text.n == 0))
             continue;
         buf_printf(b, "%s: ", f->name);
-        add_value(b, f, v);
+        escalation_head_add_value(b, f, v);
         buf_addc(b, '\n');
     }
     buf_adds(b, LIMIT);
@@ -108,7 +108,7 @@ bool escalation_head_set(struct buf *file, size_t field, const struct escalation
         return false;
     struct buf changed = {0};
     buf_add(&changed, file->p, (size_t)(value.p - file->p));
-    add_value(&changed, f, field_get(f, h));
+    escalation_head_add_value(&changed, f, field_get(f, h));
     buf_add(&changed, value.p + value.n, (size_t)(file->p + file->n - (value.p + value.n)));
     buf_close(file);
     *file = changed;

@@ -32,7 +32,7 @@ bool link_is_possible(const struct rpc *m)
            json_get(m->meta, "io.modelcontextprotocol/related-task").type == JSON_OBJECT;
 }
 
-static uint64_t hash_of(struct json_value v)
+static uint64_t link_hash_of(struct json_value v)
 {
     return v.type == JSON_STRING ? rpc_id_hash_of(v) : 0;
 }
@@ -65,7 +65,7 @@ static enum call_status task_status(struct json_value task)
 static struct link task_link(enum link_kind kind, struct json_value task)
 {
     struct link l = {
-        .kind = kind, .key = hash_of(json_get(task, "taskId")), .status = task_status(task)};
+        .kind = kind, .key = link_hash_of(json_get(task, "taskId")), .status = task_status(task)};
     if (json_key_is(json_string_raw(json_get(task, "status")), "input_required"))
         count_asked(json_get(task, "inputRequests"), &l);
     return l;
@@ -76,7 +76,7 @@ static struct link result_link(const struct rpc *m)
     struct json_value task = json_get(m->result, "task");
     struct slice type = json_string_raw(m->result_type);
     if (json_key_is(type, "input_required")) {
-        struct link l = {.kind = LINK_ASKS, .key = hash_of(m->request_state)};
+        struct link l = {.kind = LINK_ASKS, .key = link_hash_of(m->request_state)};
         count_asked(json_get(m->result, "inputRequests"), &l);
         return l;
     }
@@ -90,18 +90,18 @@ static struct link result_link(const struct rpc *m)
 static struct link request_link(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");
-    struct link l = {.key = hash_of(id),
+    struct link l = {.key = link_hash_of(id),
                      .brings_input = m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT};
     if (slice_begins(m->method, "tasks/")) {
         l.kind = LINK_TASK;
     } else if (l.brings_input || m->request_state.type == JSON_STRING) {
         l.kind = LINK_RETRY;
-        l.key = hash_of(m->request_state);
+        l.key = link_hash_of(m->request_state);
     } else {
         l.kind = LINK_FOR_TASK;
         l.asks = link_method_asks(m->method, &l.asks_person);
-        l.key =
-            hash_of(json_get(json_get(m->meta, "io.modelcontextprotocol/related-task"), "taskId"));
+        l.key = link_hash_of(
+            json_get(json_get(m->meta, "io.modelcontextprotocol/related-task"), "taskId"));
     }
     return l.kind == LINK_RETRY || l.key != 0 ? l : (struct link){0};
 }

@@ -9,14 +9,14 @@ void operations_clear(struct operations *o)
 
 /* ---- finding one ---------------------------------------------------------------------------- */
 
-static size_t count(const struct operations *o)
+static size_t operations_count(const struct operations *o)
 {
     return o->n < OPERATIONS_MAX ? o->n : OPERATIONS_MAX;
 }
 
-static struct operation *find(struct operations *o, int64_t seq)
+static struct operation *operations_find(struct operations *o, int64_t seq)
 {
-    for (size_t i = 0; seq != 0 && i < count(o); i++)
+    for (size_t i = 0; seq != 0 && i < operations_count(o); i++)
         if (o->kept[i].seq == seq)
             return &o->kept[i];
     return NULL;
@@ -45,7 +45,7 @@ static struct operation *match(struct operations *o, const struct link *l,
 {
     struct operation *found[2] = {NULL, NULL}; /* that go on, and that have ended */
     size_t n[2] = {0, 0};
-    for (size_t i = 0; i < count(o); i++) {
+    for (size_t i = 0; i < operations_count(o); i++) {
         struct operation *op = &o->kept[i];
         bool ended = op->state == OPERATION_ENDED;
         if (op->direction != direction || !continues(op, l, target))
@@ -58,15 +58,15 @@ static struct operation *match(struct operations *o, const struct link *l,
 
 /* ---- its times ------------------------------------------------------------------------------ */
 
-static int64_t between(int64_t from, int64_t to)
+static int64_t operations_between(int64_t from, int64_t to)
 {
     return to > from ? to - from : 0;
 }
 
 /* What has waited since op->since_us does so no longer. */
-static void enter(struct operation *op, enum operation_state state, int64_t t_us)
+static void operations_enter(struct operation *op, enum operation_state state, int64_t t_us)
 {
-    int64_t waited = between(op->since_us, t_us);
+    int64_t waited = operations_between(op->since_us, t_us);
     if (op->state == OPERATION_ASKED_PERSON || op->state == OPERATION_TASK_PERSON)
         op->person_us += waited;
     else if (op->state == OPERATION_TASK)
@@ -87,29 +87,30 @@ static enum operation_state state_of_task(const struct link *l)
                             : OPERATION_TASK_ASKED;
 }
 
-static void change(struct operations *o, struct operation *op)
+static void operations_change(struct operations *o, struct operation *op)
 {
     op->is_new = o->changed = true;
 }
 
-static void finish(struct operation *op, enum call_status status, int64_t seq, int64_t t_us)
+static void operations_finish(struct operation *op, enum call_status status, int64_t seq,
+                              int64_t t_us)
 {
-    enter(op, OPERATION_ENDED, t_us);
+    operations_enter(op, OPERATION_ENDED, t_us);
     op->status = status;
     op->closing_seq = seq;
-    op->duration_us = between(op->t_us, t_us);
+    op->duration_us = operations_between(op->t_us, t_us);
 }
 
 /* With the answer to one of its requests. */
 static void end_with(struct operations *o, struct operation *op, const struct call *c, int64_t t_us)
 {
-    finish(op, c->status, c->closing_seq, t_us);
+    operations_finish(op, c->status, c->closing_seq, t_us);
     op->has_error_code = c->has_error_code;
     op->error_code = c->error_code;
-    change(o, op);
+    operations_change(o, op);
 }
 
-static struct operation *add(struct operations *o, const struct call *c)
+static struct operation *operations_add(struct operations *o, const struct call *c)
 {
     struct operation *op = &o->kept[o->n++ % OPERATIONS_MAX];
     *op = (struct operation){
@@ -138,19 +139,19 @@ void operations_begin(struct operations *o, struct call *c, const struct link *l
     if (op == NULL)
         return;
     c->operation_seq = op->seq;
-    change(o, op);
+    operations_change(o, op);
     if (for_task) {
         op->asked += l->asks;
         if (op->state == OPERATION_TASK)
-            enter(op, state_of_task(l), c->t_us);
+            operations_enter(op, state_of_task(l), c->t_us);
         return;
     }
     op->requests++;
     if (l->kind == LINK_RETRY) {
-        enter(op, OPERATION_RUNS, c->t_us);
+        operations_enter(op, OPERATION_RUNS, c->t_us);
         op->key = 0;
     } else if (l->brings_input && task_asks(op)) {
-        enter(op, OPERATION_TASK, c->t_us);
+        operations_enter(op, OPERATION_TASK, c->t_us);
     }
 }
 
@@ -160,14 +161,14 @@ static void take_state(struct operations *o, struct operation *op, const struct 
     if (op->state != OPERATION_TASK && !task_asks(op))
         return;
     if (l->status != CALL_OPEN) {
-        finish(op, l->status, seq, t_us);
+        operations_finish(op, l->status, seq, t_us);
     } else if (l->asks > 0 && op->state == OPERATION_TASK) {
         op->asked += l->asks;
-        enter(op, state_of_task(l), t_us);
+        operations_enter(op, state_of_task(l), t_us);
     } else {
         return;
     }
-    change(o, op);
+    operations_change(o, op);
 }
 
 /* The answer to tasks/result ends the operation, unless its task had ended: then it says only whether the tool has failed. */
@@ -179,7 +180,7 @@ static void take_result(struct operations *o, struct operation *op, const struct
         end_with(o, op, c, t_us);
     } else if (op->status == CALL_OK && c->status == CALL_TOOL_ERROR) {
         op->status = CALL_TOOL_ERROR;
-        change(o, op);
+        operations_change(o, op);
     }
 }
 
@@ -194,8 +195,8 @@ static void end_of_task(struct operations *o, struct operation *op, const struct
         take_state(o, op, l, c->closing_seq, t_us);
     } else if (c->direction != op->direction && task_asks(op) &&
                link_method_asks(c->method, &person)) {
-        enter(op, OPERATION_TASK, t_us);
-        change(o, op);
+        operations_enter(op, OPERATION_TASK, t_us);
+        operations_change(o, op);
     }
 }
 
@@ -204,7 +205,7 @@ static void go_on(struct operations *o, struct operation *op, const struct call 
                   const struct link *l, int64_t t_us)
 {
     if (op == NULL)
-        op = add(o, c);
+        op = operations_add(o, c);
     op->key = (int64_t)l->key;
     op->asked += l->asks;
     op->server_us += c->duration_us;
@@ -215,9 +216,9 @@ static void go_on(struct operations *o, struct operation *op, const struct call 
     } else {
         op->state = state_of_task(l);
         if (l->status != CALL_OPEN)
-            finish(op, l->status, c->closing_seq, t_us);
+            operations_finish(op, l->status, c->closing_seq, t_us);
     }
-    change(o, op);
+    operations_change(o, op);
 }
 
 void operations_end(struct operations *o, const struct call *c, const struct link *l)
@@ -225,7 +226,7 @@ void operations_end(struct operations *o, const struct call *c, const struct lin
     bool goes_on = l->kind == LINK_ASKS || l->kind == LINK_STARTS;
     if ((!goes_on && c->operation_seq == 0) || c->origin != ROW_PEER)
         return;
-    struct operation *op = find(o, c->operation_seq);
+    struct operation *op = operations_find(o, c->operation_seq);
     int64_t t_us = c->t_us + c->duration_us;
     if (op == NULL && c->operation_seq != 0)
         return;

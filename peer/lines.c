@@ -5,7 +5,7 @@
 
 /* ---- requests that wait --------------------------------------------------------------------- */
 
-static bool has(void *ctx, struct json_value id)
+static bool peer_lines_has(void *ctx, struct json_value id)
 {
     const struct lines *l = ctx;
     return (id.type == JSON_NUMBER || id.type == JSON_STRING) &&
@@ -27,7 +27,7 @@ void lines_asked(struct lines *l, uint64_t id, struct slice method)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static void add_result(struct lines *l, struct slice text)
+static void peer_lines_add_result(struct lines *l, struct slice text)
 {
     buf_slice_add(&l->out, text);
     buf_addc(&l->out, '\n');
@@ -43,11 +43,11 @@ static void write_error(struct buf *b, struct slice id, const char *why)
 static void end_refused(struct lines *l, bool answered)
 {
     if (l->refused.n > 0 && !answered)
-        add_result(l, buf_slice(&l->refused));
+        peer_lines_add_result(l, buf_slice(&l->refused));
     buf_clear(&l->refused);
 }
 
-static int on_line(void *ctx, const struct server_line *line)
+static int peer_on_line(void *ctx, const struct server_line *line)
 {
     struct lines *l = ctx;
     bool same = l->refused.n > 0 && line->id.type != JSON_NONE &&
@@ -67,7 +67,7 @@ static int on_line(void *ctx, const struct server_line *line)
         struct rpc m;
         if (same && rpc_read(line->text, &m) == 0 && (m.kind == RPC_RESULT || m.kind == RPC_ERROR))
             end_refused(l, true);
-        add_result(l, line->text);
+        peer_lines_add_result(l, line->text);
     }
     return 0;
 }
@@ -134,7 +134,7 @@ bool lines_failed(const struct lines *l)
 void lines_open(struct lines *l, size_t max)
 {
     struct server_lines_rules rules = {
-        .max = max, .open = {has, has_method, l}, .line = on_line, .ctx = l};
+        .max = max, .open = {peer_lines_has, has_method, l}, .line = peer_on_line, .ctx = l};
     *l = (struct lines){0};
     server_lines_open(&l->read, &rules);
 }

@@ -11,7 +11,7 @@ static void add_attribute(struct buf *b, const char *name, struct slice value)
     buf_addc(b, '"');
 }
 
-static void add_time(struct buf *b, int64_t us)
+static void junit_add_time(struct buf *b, int64_t us)
 {
     buf_printf(b, " time=\"%.6f\"", (double)us / 1e6);
 }
@@ -32,7 +32,7 @@ void report_add_junit(struct report *r)
     buf_adds(b, "    <testcase");
     add_attribute(b, "classname", c->group);
     add_attribute(b, "name", buf_slice(&c->name));
-    add_time(b, c->took_us);
+    junit_add_time(b, c->took_us);
     if (c->outcome == REPORT_PASSED) {
         buf_adds(b, "/>\n");
         return;
@@ -69,7 +69,7 @@ static void end_suite(struct report *r)
                " tests=\"%llu\" failures=\"%llu\" errors=\"0\" skipped=\"%llu\"",
                began, (unsigned long long)r->counts.tests, (unsigned long long)r->counts.failures,
                (unsigned long long)r->counts.skipped);
-    add_time(b, lasted_us);
+    junit_add_time(b, lasted_us);
     buf_adds(b, ">\n    <properties/>\n");
     buf_slice_add(b, buf_slice(&r->cases));
     buf_adds(b, "    <system-out/>\n    <system-err/>\n  </testsuite>\n");

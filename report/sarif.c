@@ -80,7 +80,7 @@ static void add_logical_location(struct json_out *j, const struct report_case *c
     buf_close(&full);
 }
 
-static void add_text(struct json_out *j, const struct report_case *c)
+static void sarif_add_text(struct json_out *j, const struct report_case *c)
 {
     struct buf text = {0};
     buf_slice_add(&text, buf_slice(&c->name));
@@ -107,7 +107,7 @@ void report_add_sarif(struct report *r)
     json_out_object(&j, NULL);
     json_out_str(&j, "ruleId", c->rule.name);
     json_out_str(&j, "level", level_name(c->rule.level));
-    add_text(&j, c);
+    sarif_add_text(&j, c);
     json_out_array(&j, "locations");
     json_out_object(&j, NULL);
     if (c->place.file.n > 0)
