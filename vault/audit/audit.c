@@ -41,7 +41,7 @@ static void on_wrong(void *ctx, const struct audit_wrong *w)
     a->calls.on_wrong(a->calls.ctx, w);
 }
 
-static void on_progress(void *ctx, uint64_t records, uint64_t bytes)
+static void audit_on_progress(void *ctx, uint64_t records, uint64_t bytes)
 {
     struct audit *a = ctx;
     a->records += records;
@@ -144,7 +144,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     trail_open(&a->trail, on_wrong, a);
     int st = snapshot_open(&a->source, vault, &a->error);
     audited_open(&a->check, &a->source, &a->trail);
-    a->check.progress = on_progress;
+    a->check.progress = audit_on_progress;
     a->check.ctx = a;
     if (st == 0)
         st = compare_layout(a);
@@ -194,7 +194,7 @@ static const struct running_row *running_of(const struct audit *a, int64_t id)
     return at < a->running.n && row[at].session_id == id ? &row[at] : NULL;
 }
 
-static int look(struct audit *a)
+static int audit_look_at(struct audit *a)
 {
     running_close(&a->running);
     a->looked_us = clock_mono_us();
@@ -205,7 +205,7 @@ static int look(struct audit *a)
 static int look_again(struct audit *a, int64_t id)
 {
     bool now = running_of(a, id) == NULL && clock_mono_us() - a->looked_us > LOOK_US;
-    return now ? look(a) : 0;
+    return now ? audit_look_at(a) : 0;
 }
 
 /* ---- the log -------------------------------------------------------------------------------- */
@@ -239,7 +239,7 @@ int audit_log(struct audit *a, const struct public_key *trusted)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log, and it was signed");
         return 0;
     }
-    st = look(a);
+    st = audit_look_at(a);
     if (st == 0)
         st = read_log(a);
     if (st < 0)

@@ -70,7 +70,7 @@ static void take_record(struct audited *c, sqlite3_stmt *q, int i, enum bundle_k
                     "it does not agree with its commitment");
 }
 
-static void keep(struct buf *b, struct slice text)
+static void audited_keep(struct buf *b, struct slice text)
 {
     buf_slice_add(b, text);
 }
@@ -97,8 +97,8 @@ static int take_row(struct audited *c, sqlite3_stmt *q)
     struct trail_session *log = uid.p != NULL ? trail_find(c->trail, uid) : NULL;
     snprintf(c->uid, sizeof c->uid, "%.*s", (int)size_min(uid.n, UID_LEN),
              uid.p != NULL ? uid.p : "");
-    keep(&c->name, connect_column(q, SESSION_NAME));
-    keep(&c->host, connect_column(q, SESSION_HOST));
+    audited_keep(&c->name, connect_column(q, SESSION_NAME));
+    audited_keep(&c->host, connect_column(q, SESSION_HOST));
     c->started_at_us = sqlite3_column_int64(q, SESSION_STARTED);
     if (log != NULL) {
         log->met |= log->opened;
@@ -111,7 +111,7 @@ static int take_row(struct audited *c, sqlite3_stmt *q)
     c->has_records = sqlite3_column_type(q, SESSION_RECORDS) == SQLITE_INTEGER;
     c->records = sqlite3_column_int64(q, SESSION_RECORDS);
     c->has_tree = sqlite3_column_type(q, SESSION_TREE) == SQLITE_BLOB;
-    keep(&c->tree, connect_column(q, SESSION_TREE));
+    audited_keep(&c->tree, connect_column(q, SESSION_TREE));
     take_record(c, q, SESSION_SALT, BUNDLE_SESSION, &c->session);
     if (c->ended)
         take_record(c, q, SESSION_END_SALT, BUNDLE_END, &c->end);
@@ -155,7 +155,7 @@ static void compare_log(struct audited *c)
                     "the log has a seal of it, and its row says that it has not ended");
 }
 
-static int load(struct audited *c)
+static int audited_load(struct audited *c)
 {
     sqlite3_stmt *q;
     int st = trail_read(c->trail, c->source);
@@ -309,7 +309,7 @@ static int attempt(struct audited *c, int64_t id, bool *whole)
     int st = db_begin(&c->source->d);
     if (st < 0)
         return st;
-    st = load(c);
+    st = audited_load(c);
     *whole |= st == 0 && !c->ended;
     if (!*whole)
         st = db_end(&c->source->d, st);

@@ -15,7 +15,7 @@ void replaced_close(struct replaced *r)
     *r = (struct replaced){0};
 }
 
-static int add(struct replaced *r, sqlite3_stmt *q)
+static int replaced_add(struct replaced *r, sqlite3_stmt *q)
 {
     struct slice record = connect_column(q, 0);
     if (!GROW(r->row, r->n, r->cap))
@@ -36,39 +36,39 @@ int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
     st = snapshot_query(s, SNAPSHOT_REPLACED, session_id, 0, &q);
     if (st == 0) {
         while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
-            st = add(r, q);
+            st = replaced_add(r, q);
         int done = db_done(&s->d, q, rc);
         st = st < 0 ? st : done;
     }
     return db_end(&s->d, st);
 }
 
-static struct slice name_of(const struct replaced *r, const struct replaced_row *x)
+static struct slice replaced_name_of(const struct replaced *r, const struct replaced_row *x)
 {
     return (struct slice){buf_slice(&r->names).p + x->at, x->n};
 }
 
 /* The rows of a record: *ret_n of them. */
-static size_t find(const struct replaced *r, const char *record, size_t *ret_n)
+static size_t replaced_find(const struct replaced *r, const char *record, size_t *ret_n)
 {
     struct slice wanted = slice_of(record);
     size_t low = 0, high = r->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (slice_cmp(name_of(r, &r->row[middle]), wanted) < 0)
+        if (slice_cmp(replaced_name_of(r, &r->row[middle]), wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     *ret_n = 0;
-    while (low + *ret_n < r->n && slice_eq(name_of(r, &r->row[low + *ret_n]), wanted))
+    while (low + *ret_n < r->n && slice_eq(replaced_name_of(r, &r->row[low + *ret_n]), wanted))
         ++*ret_n;
     return low;
 }
 
 struct digest replaced_first(struct replaced *r, const char *record, const struct digest *stored)
 {
-    size_t n, at = find(r, record, &n);
+    size_t n, at = replaced_find(r, record, &n);
     struct digest now = *stored;
     for (size_t i = n; i > 0; i--) {
         struct replaced_row *x = &r->row[at + i - 1];
@@ -82,7 +82,7 @@ struct digest replaced_first(struct replaced *r, const char *record, const struc
 struct digest replaced_at(const struct replaced *r, const char *record, int64_t n,
                           const struct digest *stored)
 {
-    size_t rows, at = find(r, record, &rows);
+    size_t rows, at = replaced_find(r, record, &rows);
     for (size_t i = 0; i < rows; i++)
         if (r->row[at + i].leaf > n)
             return r->row[at + i].old;
@@ -96,10 +96,11 @@ static int by_leaf(const void *a, const void *b, void *ctx)
     const struct replaced *r = ctx;
     const struct replaced_row *x = &r->row[*(const size_t *)a], *y = &r->row[*(const size_t *)b];
     int c = (x->leaf > y->leaf) - (x->leaf < y->leaf);
-    return c != 0 ? c : slice_cmp(name_of(r, x), name_of(r, y));
+    return c != 0 ? c : slice_cmp(replaced_name_of(r, x), replaced_name_of(r, y));
 }
 
-static void add_line(struct digest_sum *sum, const struct replaced *r, const struct replaced_row *x)
+static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
+                              const struct replaced_row *x)
 {
     char text[2 * DIGEST_HEX + 3];
     text[0] = ' ';
@@ -107,7 +108,7 @@ static void add_line(struct digest_sum *sum, const struct replaced *r, const str
     text[DIGEST_HEX + 1] = ' ';
     digest_hex(&x->now, text + DIGEST_HEX + 2);
     text[2 * DIGEST_HEX + 2] = '\n';
-    struct slice name = name_of(r, x);
+    struct slice name = replaced_name_of(r, x);
     digest_add(sum, name.p, name.n);
     digest_add(sum, text, sizeof text);
 }
@@ -116,7 +117,7 @@ static void add_line(struct digest_sum *sum, const struct replaced *r, const str
 static void say_row(const struct replaced *r, const struct replaced_row *x, enum audit_kind kind,
                     const char *text, struct audit_wrong *w)
 {
-    struct slice name = name_of(r, x);
+    struct slice name = replaced_name_of(r, x);
     char record[sizeof w->record];
     bool ours = name.n < sizeof record;
     for (size_t i = 0; i < name.n && ours; i++)
@@ -174,7 +175,7 @@ static bool leaf_wrong(const struct replaced *r, const size_t *order, const stru
     int64_t n = 0;
     digest_begin(&sum);
     for (; low < r->n && r->row[order[low]].leaf == leaf->n; low++, n++)
-        add_line(&sum, r, &r->row[order[low]]);
+        replaced_add_line(&sum, r, &r->row[order[low]]);
     digest_end(&sum, &d);
     if (n != leaf->records)
         audit_say(w, AUDIT_CHANGED, "",

@@ -13,17 +13,18 @@ void signed_close(struct signed_notes *s)
     *s = (struct signed_notes){0};
 }
 
-static struct slice text_of(const struct signed_notes *s, const struct signed_note *x)
+static struct slice signed_notes_text_of(const struct signed_notes *s, const struct signed_note *x)
 {
     return (struct slice){buf_slice(&s->text).p + x->at, x->n};
 }
 
-static bool read_checkpoint(struct slice text, struct note *note, struct checkpoint *c)
+static bool signed_notes_read_checkpoint(struct slice text, struct note *note, struct checkpoint *c)
 {
     return note_read(text, note) == 0 && checkpoint_read(note->text, c) == 0;
 }
 
-static int add(struct signed_notes *s, struct trail *t, struct slice text, int64_t size)
+static int signed_notes_add(struct signed_notes *s, struct trail *t, struct slice text,
+                            int64_t size)
 {
     struct note note;
     struct checkpoint c;
@@ -31,7 +32,7 @@ static int add(struct signed_notes *s, struct trail *t, struct slice text, int64
         return MI_ENOMEM;
     struct signed_note *x = &s->note[s->n];
     *x = (struct signed_note){.at = s->text.n, .n = text.n, .size = size};
-    x->readable = read_checkpoint(text, &note, &c);
+    x->readable = signed_notes_read_checkpoint(text, &note, &c);
     buf_slice_add(&s->text, text);
     if (s->text.failed)
         return MI_ENOMEM;
@@ -47,9 +48,9 @@ int signed_add(struct signed_notes *s, struct trail *t, struct slice text, int64
 {
     struct note note;
     struct checkpoint c;
-    if (!read_checkpoint(text, &note, &c))
+    if (!signed_notes_read_checkpoint(text, &note, &c))
         return MI_EINVAL;
-    return add(s, t, text, from);
+    return signed_notes_add(s, t, text, from);
 }
 
 int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source)
@@ -59,7 +60,7 @@ int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source
     if (st < 0)
         return st;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
-        st = add(s, t, connect_column(q, 1), sqlite3_column_int64(q, 0));
+        st = signed_notes_add(s, t, connect_column(q, 1), sqlite3_column_int64(q, 0));
     int done = db_done(&source->d, q, rc);
     return st < 0 ? st : done;
 }
@@ -67,13 +68,13 @@ int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source
 /* ---- checking ------------------------------------------------------------------------------- */
 
 /* What is wrong with a note of this log; AUDIT_NOTHING. */
-static enum audit_kind fault(const struct signed_notes *s, const struct signed_note *x,
-                             const struct trail *t, const char **ret_text)
+static enum audit_kind signed_notes_fault(const struct signed_notes *s, const struct signed_note *x,
+                                          const struct trail *t, const char **ret_text)
 {
     struct note note;
     struct checkpoint c;
     bool own = x->size >= 0;
-    if (!x->readable || !read_checkpoint(text_of(s, x), &note, &c)) {
+    if (!x->readable || !signed_notes_read_checkpoint(signed_notes_text_of(s, x), &note, &c)) {
         *ret_text = "it is not a signed checkpoint";
         return AUDIT_CHANGED;
     }
@@ -111,7 +112,7 @@ void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t 
     for (size_t i = 0; i < s->n; i++) {
         const struct signed_note *x = &s->note[i];
         const char *text = "";
-        enum audit_kind kind = fault(s, x, t, &text);
+        enum audit_kind kind = signed_notes_fault(s, x, t, &text);
         struct audit_wrong w;
         char record[40];
         if (kind == AUDIT_NOTHING) {

@@ -85,7 +85,7 @@ static bool is_unreadable(const char *text)
 }
 
 /* Without the line that names the database, and with '?' for what is not printable: names of the file are in it. */
-static void add_plain(struct buf *b, const char *text)
+static void snapshot_add_plain(struct buf *b, const char *text)
 {
     static const char head[] = "*** in database main ***\n";
     text += strncmp(text, head, sizeof head - 1) == 0 ? sizeof head - 1 : 0;
@@ -107,11 +107,11 @@ static int ask_integrity(struct snapshot *s, struct buf *ret)
         st = db_fail(&s->d);
     } else if (st == 0 && is_unreadable(text)) {
         buf_adds(&why, "database disk image is malformed: ");
-        add_plain(&why, text);
+        snapshot_add_plain(&why, text);
         st = db_complain(&s->d, buf_str(&why));
     } else if (st == 0 && strcmp(text, "ok") != 0) {
         buf_adds(ret, "SQLite says of the file: ");
-        add_plain(ret, text);
+        snapshot_add_plain(ret, text);
     }
     sqlite3_finalize(q);
     buf_close(&why);

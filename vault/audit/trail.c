@@ -202,7 +202,7 @@ static int take_key(struct trail *t, const struct leaf *l, int64_t n, struct jud
     return 0;
 }
 
-static int take(struct trail *t, int64_t n, struct slice text, struct judged *j)
+static int trail_take(struct trail *t, int64_t n, struct slice text, struct judged *j)
 {
     struct leaf l;
     int st = leaf_read(text, &l);
@@ -225,7 +225,7 @@ static int take(struct trail *t, int64_t n, struct slice text, struct judged *j)
     return l.type == LEAF_KEY ? take_key(t, &l, n, j) : take_session(t, &l, n, j);
 }
 
-static void report(struct trail *t, int64_t n, const struct judged *j)
+static void trail_report(struct trail *t, int64_t n, const struct judged *j)
 {
     struct audit_wrong w;
     char record[32];
@@ -239,15 +239,15 @@ static int take_row(struct trail *t, int64_t n, struct slice text)
     struct judged j = {AUDIT_NOTHING, NULL};
     if (n != t->last_n + 1 && !t->gap) {
         t->gap = true;
-        report(t, t->last_n + 1, &(struct judged){AUDIT_REMOVED, "is missing"});
+        trail_report(t, t->last_n + 1, &(struct judged){AUDIT_REMOVED, "is missing"});
     }
     t->last_n = n;
     struct digest hash = tree_leaf(text);
     tree_add(&t->tree, &hash);
     take_roots(t);
-    int st = take(t, n, text, &j);
+    int st = trail_take(t, n, text, &j);
     if (st == 0 && j.text != NULL)
-        report(t, n, &j);
+        trail_report(t, n, &j);
     return st;
 }
 

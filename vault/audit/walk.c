@@ -50,8 +50,8 @@ static bool take_evidence(struct audited *c, sqlite3_stmt *q, int i, const char 
     return false;
 }
 
-static void compare(struct audited *c, const char *record, const struct digest *is,
-                    const struct digest *stored)
+static void audit_walk_compare(struct audited *c, const char *record, const struct digest *is,
+                               const struct digest *stored)
 {
     if (!digest_eq(is, stored))
         AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
@@ -86,7 +86,7 @@ static int take_event(struct audited *c, sqlite3_stmt *q)
     }
     if (take_evidence(c, q, EVENT_SALT, record, &salt, &stored)) {
         struct digest is = commitment_of(q, EVENT_SALT + 2, BUNDLE_EVENT, &salt);
-        compare(c, record, &is, &stored);
+        audit_walk_compare(c, record, &is, &stored);
     }
     c->event[c->event_n++] =
         (struct audited_event){place, replaced_first(&c->replaced, record, &stored)};
@@ -171,7 +171,7 @@ static int hash_body(struct audited *c, struct record *r, int64_t offset, int64_
     return 0;
 }
 
-static int add_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
+static int audit_walk_add_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
 {
     struct slice uid = slice_of(c->uid);
     struct stat file;
@@ -213,8 +213,8 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
     commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
     record_text(&r, finding);
     if (large) {
-        st = add_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
-                      sqlite3_column_int64(q, MESSAGE_LENGTH));
+        st = audit_walk_add_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
+                                 sqlite3_column_int64(q, MESSAGE_LENGTH));
         if (st == MI_EINVAL)
             AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
                         "its body is missing in " VAULT_BODIES "/%s", c->uid);
@@ -267,7 +267,7 @@ static int take_message(struct audited *c, sqlite3_stmt *q)
     if (take_evidence(c, q, MESSAGE_SALT, record, &salt, &stored)) {
         st = commit_message(c, q, seq, record, &salt, &is);
         if (st == 0)
-            compare(c, record, &is, &stored);
+            audit_walk_compare(c, record, &is, &stored);
     }
     if (c->gap == 0 && seq != c->last_seq + 1)
         c->gap = c->last_seq + 1;

@@ -10,7 +10,7 @@ struct span {
 };
 
 /* As the vault stores names: escapes resolved, CASSETTE_NAME_MAX bytes at most. */
-static struct span resolve(struct buf *b, struct slice raw)
+static struct span derived_resolve(struct buf *b, struct slice raw)
 {
     if (raw.p == NULL || (raw.n <= CASSETTE_NAME_MAX && memchr(raw.p, '\\', raw.n) == NULL))
         return (struct span){0};
@@ -25,7 +25,7 @@ static struct span resolve(struct buf *b, struct slice raw)
     return s;
 }
 
-static struct slice pick(const struct buf *b, struct span s, struct slice raw)
+static struct slice derived_pick(const struct buf *b, struct span s, struct slice raw)
 {
     return s.made ? (struct slice){b->p + s.from, s.n} : raw;
 }
@@ -43,13 +43,13 @@ int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
         return 0;
     const struct rpc *m = &ret->rpc;
     struct slice raw_target = rpc_target(m);
-    struct span method = resolve(scratch, m->method);
-    struct span target = resolve(scratch, raw_target);
+    struct span method = derived_resolve(scratch, m->method);
+    struct span target = derived_resolve(scratch, raw_target);
     if (scratch->failed || ((method.made || target.made) && !buf_reserve(scratch, 1)))
         return MI_ENOMEM;
     ret->kind = row_kind_of(m->kind);
-    ret->method = pick(scratch, method, m->method);
-    ret->target = pick(scratch, target, raw_target);
+    ret->method = derived_pick(scratch, method, m->method);
+    ret->target = derived_pick(scratch, target, raw_target);
     if (m->id.type != JSON_NONE && m->id.text.n <= CASSETTE_NAME_MAX)
         ret->rpc_id = m->id.text;
     if (m->kind == RPC_ERROR)

@@ -13,7 +13,7 @@ static uint64_t add_int(uint64_t h, int64_t v)
 }
 
 /* With its length, and unlike any other if it is missing. */
-static uint64_t add_text(uint64_t h, struct slice s)
+static uint64_t cassette_digest_add_text(uint64_t h, struct slice s)
 {
     h = add_int(h, s.p != NULL ? (int64_t)s.n : -1);
     return s.p != NULL ? add_bytes(h, s.p, s.n) : h;
@@ -22,15 +22,15 @@ static uint64_t add_text(uint64_t h, struct slice s)
 /* What older versions of the format do not have changes nothing where it is missing. */
 static uint64_t add_new(uint64_t h, struct slice s)
 {
-    return s.p != NULL ? add_text(h, s) : h;
+    return s.p != NULL ? cassette_digest_add_text(h, s) : h;
 }
 
 uint64_t digest_session(const struct query_session *s)
 {
     uint64_t h = 14695981039346656037u;
-    h = add_text(h, s->name);
-    h = add_text(h, s->command);
-    h = add_text(h, s->end_reason);
+    h = cassette_digest_add_text(h, s->name);
+    h = cassette_digest_add_text(h, s->command);
+    h = cassette_digest_add_text(h, s->end_reason);
     h = add_int(h, s->started_at_us);
     h = add_int(h, s->ended_at_us);
     return add_new(h, s->tools_rule);
@@ -46,7 +46,7 @@ uint64_t digest_message(uint64_t h, const struct query_message *m)
     h = add_int(h, m->action);
     h = add_int(h, m->size);
     h = add_int(h, m->request_seq);
-    h = add_text(h, m->finding);
-    h = add_text(h, m->body);
+    h = cassette_digest_add_text(h, m->finding);
+    h = cassette_digest_add_text(h, m->body);
     return add_new(h, m->revision);
 }

@@ -136,7 +136,7 @@ static bool is_end(struct slice line)
     return slice_begins(line, "{\"end\"") || slice_begins(line, "{ \"end\"");
 }
 
-static int read_lines(struct cassette_reader *r)
+static int cassette_file_read_lines(struct cassette_reader *r)
 {
     struct slice line;
     bool more = true;
@@ -156,7 +156,7 @@ static int read_lines(struct cassette_reader *r)
     return 0;
 }
 
-static int read_all(struct cassette_reader *r)
+static int cassette_file_read_all(struct cassette_reader *r)
 {
     struct slice line = {0};
     bool more, known = false;
@@ -173,7 +173,7 @@ static int read_all(struct cassette_reader *r)
     if (st < 0)
         return st;
     if (known)
-        return read_lines(r);
+        return cassette_file_read_lines(r);
     r->foreign = true;
     server_side_open(r);
     st = cassette_foreign(r, line, &known);
@@ -185,9 +185,9 @@ static int read_all(struct cassette_reader *r)
                            "see: mcp-interposer help import");
 }
 
-static int run(struct cassette_reader *r)
+static int cassette_file_run(struct cassette_reader *r)
 {
-    int st = read_all(r);
+    int st = cassette_file_read_all(r);
     pairing_close(&r->pairing);
     line_close(&r->lines);
     buf_close(&r->texts);
@@ -211,7 +211,7 @@ int cassette_read_text(const char *name, struct slice text, query_session_fn on_
                                 .fd = -1,
                                 .text = text};
     line_open(&r.lines, CASSETTE_LINE_MAX);
-    return run(&r);
+    return cassette_file_run(&r);
 }
 
 int cassette_read(const char *path, query_session_fn on_session, query_message_fn on_message,
@@ -234,7 +234,7 @@ int cassette_read(const char *path, query_session_fn on_session, query_message_f
         st = cassette_fail_io(&r, "it is not a regular file");
     } else {
         line_open(&r.lines, CASSETTE_LINE_MAX);
-        st = run(&r);
+        st = cassette_file_run(&r);
     }
     close(r.fd);
     return st;

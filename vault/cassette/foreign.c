@@ -67,8 +67,8 @@ static struct slice name_of_file(const char *path)
     return n > 0 ? (struct slice){base, n} : slice_of("recording");
 }
 
-static void begin(struct cassette_reader *r, struct slice name, struct json_value command,
-                  int64_t started_us)
+static void foreign_begin(struct cassette_reader *r, struct slice name, struct json_value command,
+                          int64_t started_us)
 {
     struct query_session s = {
         .name = name.n > 0 ? name : name_of_file(r->name),
@@ -214,7 +214,7 @@ static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_kn
     buf_clear(&r->why);
     if (cassette_string(v[3], "label", &r->texts, &label, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
-    begin(r, label, v[4], started_us);
+    foreign_begin(r, label, v[4], started_us);
     return each_line(r, tape_line, started_us);
 }
 
@@ -260,7 +260,7 @@ static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_kno
     *ret_known = rec_members(r, first, v, &started_us, &in) == 0;
     if (!*ret_known)
         return 0;
-    begin(r, (struct slice){0}, (struct json_value){0}, started_us);
+    foreign_begin(r, (struct slice){0}, (struct json_value){0}, started_us);
     int st = r->stopped ? 0 : rec_line(r, first, started_us);
     return st == 0 ? each_line(r, rec_line, started_us) : st;
 }
@@ -340,7 +340,7 @@ static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_kno
     if (v[2].type != JSON_NONE && !read_utc(v[2], &started_us))
         return cassette_reject(r, "`startedAt` must be a time like 2026-05-12T23:00:00.123Z",
                                REMEDY);
-    begin(r, (struct slice){0}, v[3], started_us);
+    foreign_begin(r, (struct slice){0}, v[3], started_us);
     return each_line(r, vcr_line, started_us);
 }
 

@@ -33,7 +33,7 @@ struct import {
     struct buf error;                    /* owned */
 };
 
-static int fail(struct import *d, int st)
+static int import_fail(struct import *d, int st)
 {
     buf_clear(&d->error);
     if (st == MI_ENOMEM)
@@ -98,7 +98,7 @@ void import_close(struct import *d)
 
 /* ---- the session ---- */
 
-static void learn(struct import *d, int i, struct slice text)
+static void import_learn(struct import *d, int i, struct slice text)
 {
     if (text.p != NULL && d->learnt[i].n == 0)
         buf_slice_add(&d->learnt[i], text);
@@ -107,7 +107,7 @@ static void learn(struct import *d, int i, struct slice text)
 #define LEARN(name, type, null, since, evidence, cassette, store, json, journal)                   \
     FIELD_IF(FIELD_UPDATE_##journal)                                                               \
     (FIELD_EITHER(FIELD_NUMBER_##type, d->known.name = s->name,                                    \
-                  learn(d, UPDATE_AT_##name, s->name));)
+                  import_learn(d, UPDATE_AT_##name, s->name));)
 
 static void learn_session(struct import *d, const struct query_session *s)
 {
@@ -143,7 +143,7 @@ int import_session(struct import *d, const struct query_session *s, const char *
     if (st == 0)
         st = writer_session_add(d->writer, &n, &d->id);
     buf_close(&rules);
-    return st < 0 ? fail(d, st) : 0;
+    return st < 0 ? import_fail(d, st) : 0;
 }
 
 void import_origin(struct import *d, struct slice members)
@@ -170,7 +170,7 @@ static int add_imported(struct import *d, struct slice detail)
     struct row r = {.event = "imported", .body = detail};
     if (st == MI_ENOENT)
         st = writer_add(d->writer, d->id, d->uid, &r);
-    return st < 0 ? fail(d, st) : 0;
+    return st < 0 ? import_fail(d, st) : 0;
 }
 
 static int add_digest(struct import *d)
@@ -179,7 +179,7 @@ static int add_digest(struct import *d)
     buf_printf(&detail, "{\"digest\":\"%016llx\"", (unsigned long long)d->digest);
     buf_slice_add(&detail, buf_slice(&d->origin));
     buf_addc(&detail, '}');
-    int st = detail.failed || d->origin.failed ? fail(d, MI_ENOMEM)
+    int st = detail.failed || d->origin.failed ? import_fail(d, MI_ENOMEM)
                                                : add_imported(d, buf_slice(&detail));
     buf_close(&detail);
     return st;
@@ -193,7 +193,7 @@ int import_commit(struct import *d)
     struct session_update u = d->known;
     for (int i = 0; i < FIELDS_OF_UPDATE; i++) {
         if (d->learnt[i].failed)
-            return fail(d, MI_ENOMEM);
+            return import_fail(d, MI_ENOMEM);
         if (d->learnt[i].n > 0)
             *field_text(&fields_of_update.list[i], &u) = buf_slice(&d->learnt[i]);
     }
@@ -204,7 +204,7 @@ int import_commit(struct import *d)
     if (st == 0)
         st = writer_commit(d->writer);
     if (st < 0)
-        return fail(d, st);
+        return import_fail(d, st);
     d->committed = true;
     if (writer_checkpoint(d->writer) < 0) /* a long session makes the write-ahead log long */
         log_debug("checkpoint postponed: %s", writer_error(d->writer));
@@ -325,13 +325,13 @@ int import_message(struct import *d, const struct query_message *m)
     if (m->body.p != NULL && (m->kind == KIND_NOISE || m->kind == KIND_STDERR))
         r.not_json = !is_json(m->body);
     if (hide_forms(d, m, &r) < 0 || d->method.failed || d->target.failed)
-        return fail(d, MI_ENOMEM);
+        return import_fail(d, MI_ENOMEM);
     learn_message(d, m);
     d->digest = digest_message(d->digest, m);
     d->last_t_us = m->t_us;
     d->messages++;
     int st = writer_add(d->writer, d->id, d->uid, &r);
-    return st < 0 ? fail(d, st) : 0;
+    return st < 0 ? import_fail(d, st) : 0;
 }
 
 int64_t import_id(const struct import *d)

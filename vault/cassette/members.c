@@ -12,7 +12,7 @@ struct gather {
     const char *duplicate; /* name of a duplicate member */
 };
 
-static void on_member(void *ctx, const struct json_member *m)
+static void cassette_members_on_member(void *ctx, const struct json_member *m)
 {
     struct gather *g = ctx;
     if (m->depth != 1)
@@ -28,7 +28,7 @@ static void on_member(void *ctx, const struct json_member *m)
     g->unknown = m->key;
 }
 
-static const char *type_name(enum json_type type)
+static const char *cassette_members_type_name(enum json_type type)
 {
     static const char *const names[] = {
         [JSON_NONE] = "a value",   [JSON_NULL] = "null",        [JSON_FALSE] = "false",
@@ -46,7 +46,7 @@ int cassette_members(struct slice line, const struct cassette_member *table, siz
     buf_clear(why);
     for (size_t i = 0; i < n; i++)
         values[i] = (struct json_value){0};
-    if (json_scan(line, on_member, &g, &scan) < 0) {
+    if (json_scan(line, cassette_members_on_member, &g, &scan) < 0) {
         buf_printf(why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
         return MI_EPROTO;
     }
@@ -64,7 +64,8 @@ int cassette_members(struct slice line, const struct cassette_member *table, siz
             buf_printf(why, "`%s` is missing", table[i].name);
         else if (values[i].type != JSON_NONE && table[i].type != JSON_NONE &&
                  values[i].type != table[i].type)
-            buf_printf(why, "`%s` must be %s", table[i].name, type_name(table[i].type));
+            buf_printf(why, "`%s` must be %s", table[i].name,
+                       cassette_members_type_name(table[i].type));
     }
     return why->n > 0 || why->failed ? MI_EPROTO : 0;
 }

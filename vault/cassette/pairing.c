@@ -176,7 +176,7 @@ static int grow_chains(struct pairing *p)
     return 0;
 }
 
-static size_t keep_text(struct pairing *p, struct slice s)
+static size_t pairing_keep_text(struct pairing *p, struct slice s)
 {
     if (s.p == NULL)
         return NONE;
@@ -187,7 +187,8 @@ static size_t keep_text(struct pairing *p, struct slice s)
     return at;
 }
 
-static int add(struct pairing *p, bool from_client, const struct rpc *m, struct pairing_request *r)
+static int pairing_add(struct pairing *p, bool from_client, const struct rpc *m,
+                       struct pairing_request *r)
 {
     if (!GROW(p->requests, p->n, p->cap))
         return MI_ENOMEM;
@@ -197,7 +198,7 @@ static int add(struct pairing *p, bool from_client, const struct rpc *m, struct 
     if (m->kind == RPC_REQUEST && is_id(m->id)) {
         if (make_key(p, from_client, m->id) < 0)
             return MI_ENOMEM;
-        r->key_at = keep_text(p, buf_slice(&p->key));
+        r->key_at = pairing_keep_text(p, buf_slice(&p->key));
         r->key_n = p->key.n;
     }
     if (p->text.failed)
@@ -215,11 +216,11 @@ int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64
 {
     if (m->kind == RPC_REQUEST || m->kind == RPC_BATCH) {
         struct pairing_request r = {.seq = seq, .t_us = t_us, .action = action};
-        r.method_at = keep_text(p, method);
+        r.method_at = pairing_keep_text(p, method);
         r.method_n = method.n;
-        r.target_at = keep_text(p, target);
+        r.target_at = pairing_keep_text(p, target);
         r.target_n = target.n;
-        return add(p, from_client, m, &r);
+        return pairing_add(p, from_client, m, &r);
     }
     const struct pairing_request *found = request_seq > 0 ? pairing_find(p, request_seq) : NULL;
     if (found == NULL)

@@ -31,7 +31,7 @@ int cassette_fail_io(struct cassette_reader *r, const char *why)
 }
 
 /* Reads once into the line reader. 0, MI_EIO or MI_ENOMEM. */
-static int fill(struct cassette_reader *r)
+static int cassette_reader_fill(struct cassette_reader *r)
 {
     size_t n;
     char *to = line_room(&r->lines, &n);
@@ -53,7 +53,7 @@ static int file_line(struct cassette_reader *r, struct slice *ret, bool *ret_mor
     struct line line;
     enum line_result got;
     while ((got = line_next(&r->lines, &line)) == LINE_NEED_MORE && !r->eof) {
-        int st = fill(r);
+        int st = cassette_reader_fill(r);
         if (st < 0)
             return st;
     }

@@ -17,7 +17,7 @@ static const struct pairing_request *request_of(struct cassette_reader *r, struc
     return pairing_find(&r->pairing, seq);
 }
 
-static bool has(void *ctx, struct json_value id)
+static bool server_side_has(void *ctx, struct json_value id)
 {
     return request_of(ctx, id) != NULL;
 }
@@ -154,7 +154,7 @@ static int pass_answer(struct cassette_reader *r, const struct server_line *line
     return pass(r, &m, found, seq);
 }
 
-static int on_line(void *ctx, const struct server_line *line)
+static int server_side_on_line(void *ctx, const struct server_line *line)
 {
     struct cassette_reader *r = ctx;
     struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
@@ -173,8 +173,10 @@ static int on_line(void *ctx, const struct server_line *line)
 
 void server_side_open(struct cassette_reader *r)
 {
-    struct server_lines_rules rules = {
-        .max = CASSETTE_LINE_MAX, .open = {has, has_method, r}, .line = on_line, .ctx = r};
+    struct server_lines_rules rules = {.max = CASSETTE_LINE_MAX,
+                                       .open = {server_side_has, has_method, r},
+                                       .line = server_side_on_line,
+                                       .ctx = r};
     server_lines_open(&r->server, &rules);
 }
 

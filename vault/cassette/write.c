@@ -48,7 +48,7 @@ void cassette_write_close(struct cassette_writer *w)
     free(w);
 }
 
-static int flush(struct cassette_writer *w, size_t more_than)
+static int cassette_write_flush(struct cassette_writer *w, size_t more_than)
 {
     if (w->out.failed)
         return MI_ENOMEM;
@@ -95,7 +95,7 @@ int cassette_write_session(struct cassette_writer *w, const struct query_session
     }
     json_out_end(&j);
     json_out_line(&j);
-    return flush(w, FLUSH_BYTES);
+    return cassette_write_flush(w, FLUSH_BYTES);
 }
 
 int cassette_write_end(struct cassette_writer *w)
@@ -106,13 +106,13 @@ int cassette_write_end(struct cassette_writer *w)
     json_out_uint(&j, "messages", w->n);
     json_out_end(&j);
     json_out_line(&j);
-    return flush(w, 0);
+    return cassette_write_flush(w, 0);
 }
 
 /* ---- a message ---- */
 
 /* The number of a message in the file: 1, 2, 3…, or 0: not in the file. */
-static int64_t place_of(const struct cassette_writer *w, int64_t seq)
+static int64_t cassette_write_place_of(const struct cassette_writer *w, int64_t seq)
 {
     size_t at = search_int64(w->seqs, w->n, sizeof *w->seqs, 0, seq);
     return seq > 0 && at < w->n && w->seqs[at] == seq ? (int64_t)at + 1 : 0;
@@ -163,7 +163,7 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     if (w->body.failed || cassette_derive(line.body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
         return MI_ENOMEM;
     bool from_client = m->direction == ROW_C2S;
-    int64_t re = place_of(w, m->request_seq);
+    int64_t re = cassette_write_place_of(w, m->request_seq);
     int64_t derived_re = 0, oldest_re = 0;
     int64_t place = (int64_t)w->n + 1;
     cassette_derive_from_row(m, &d);
@@ -175,8 +175,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     /* also if several requests with its id are pending: readers need not agree which one is meant */
     bool says_re = re != derived_re || re != oldest_re;
     line.request_seq = says_re ? re : -1;
-    line.batch_seq =
-        m->batch_seq > 0 && w->last_batch > 0 && place_of(w, m->batch_seq) == w->last_batch;
+    line.batch_seq = m->batch_seq > 0 && w->last_batch > 0 &&
+                     cassette_write_place_of(w, m->batch_seq) == w->last_batch;
     struct json_out j = json_out_to(&w->out);
     message_line_write(&j, w->version, &line, &d, is_msg);
     json_out_line(&j);
@@ -185,7 +185,7 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     if (keep_seq(w, m->seq) < 0 || pairing_note(&w->pairing, from_client, &d.rpc, place, m->t_us,
                                                 m->method, m->target, m->action, re) < 0)
         return MI_ENOMEM;
-    return flush(w, FLUSH_BYTES);
+    return cassette_write_flush(w, FLUSH_BYTES);
 }
 
 /* ---- a whole session ---- */
@@ -199,7 +199,7 @@ struct writing {
     int status;
 };
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool cassette_write_on_message(void *ctx, const struct query_message *m)
 {
     struct writing *wr = ctx;
     struct query_message whole = *m;
@@ -230,7 +230,7 @@ static int write_all(struct writing *wr, const struct query_session *s)
         whole.ended_at_us = s->started_at_us; /* the wall clock was set back */
     st = cassette_write_session(wr->w, &whole);
     if (st == 0)
-        st = query_timeline(wr->q, s->id, 0, last_seq, on_message, NULL, wr);
+        st = query_timeline(wr->q, s->id, 0, last_seq, cassette_write_on_message, NULL, wr);
     if (st == 0)
         st = wr->status;
     return st == 0 ? cassette_write_end(wr->w) : st;

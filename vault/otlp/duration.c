@@ -29,7 +29,7 @@ static struct otlp_point *point_of(struct otlp_durations *d, struct slice attrib
     return p;
 }
 
-static void count(struct otlp_durations *d, const struct buf *attributes, int64_t us)
+static void otlp_duration_count(struct otlp_durations *d, const struct buf *attributes, int64_t us)
 {
     size_t bucket = 0;
     struct otlp_point *p = attributes->failed ? NULL : point_of(d, buf_slice(attributes));
@@ -51,7 +51,8 @@ void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
     struct buf attributes = {0};
     struct json_out j = json_out_to(&attributes);
     otlp_call_attributes(&j, s, c, text);
-    count(d, &attributes, c->end_us > c->request->t_us ? c->end_us - c->request->t_us : 0);
+    otlp_duration_count(d, &attributes,
+                        c->end_us > c->request->t_us ? c->end_us - c->request->t_us : 0);
     buf_close(&attributes);
 }
 
@@ -70,7 +71,7 @@ void otlp_session_duration(struct otlp_durations *d, const struct otlp_session *
     otlp_remote_attributes(&j, s);
     if (s->s->end_reason.p != NULL && !ended_well(s->s->end_reason))
         otlp_attribute(&j, "error.type", s->s->end_reason);
-    count(d, &attributes, lasted_us);
+    otlp_duration_count(d, &attributes, lasted_us);
     buf_close(&attributes);
 }
 

@@ -32,8 +32,8 @@ static void add_origin(struct json_out *j, const struct otlp_session *s,
 }
 
 /* Up to the attributes. */
-static void begin(struct otlp_request *r, const struct otlp_session *s, int64_t t_us,
-                  enum severity severity, struct slice body)
+static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s, int64_t t_us,
+                           enum severity severity, struct slice body)
 {
     struct json_out *j = &r->j;
     json_out_object(j, NULL);
@@ -45,7 +45,8 @@ static void begin(struct otlp_request *r, const struct otlp_session *s, int64_t 
     json_out_end(j);
 }
 
-static void end(struct otlp_request *r, const struct otlp_session *s, const struct otlp_origin *o)
+static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
+                         const struct otlp_origin *o)
 {
     otlp_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
@@ -63,8 +64,8 @@ void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct s
     bool known = finding_by_name(name, &info); /* or recorded by a newer version */
     struct slice method = m->method.p != NULL ? m->method : m->request_method;
     struct slice target = m->method.p != NULL ? m->target : m->request_target;
-    begin(r, s, m->t_us, known ? info.severity : SEVERITY_NOTE,
-          known ? slice_of(info.meaning) : name);
+    otlp_log_begin(r, s, m->t_us, known ? info.severity : SEVERITY_NOTE,
+                   known ? slice_of(info.meaning) : name);
     json_out_str(j, "eventName", "mcp_interposer.finding");
     json_out_array(j, "attributes");
     otlp_attribute(j, "mcp_interposer.finding", name);
@@ -73,7 +74,7 @@ void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct s
     if (slice_is(method, "tools/call"))
         otlp_attribute(j, "gen_ai.tool.name", target);
     otlp_int_attribute(j, "mcp_interposer.seq", m->seq);
-    end(r, s, o);
+    otlp_log_end(r, s, o);
 }
 
 /* ---- events ---- */
@@ -167,7 +168,7 @@ void otlp_event(struct otlp_request *r, const struct otlp_session *s, const stru
 {
     struct json_out *j = &r->j;
     struct json_value detail = detail_of(e);
-    begin(r, s, e->t_us, severity_of(e->kind), e->kind);
+    otlp_log_begin(r, s, e->t_us, severity_of(e->kind), e->kind);
     buf_clear(r->text);
     buf_adds(r->text, "mcp_interposer.");
     buf_slice_add(r->text, e->kind);
@@ -176,5 +177,5 @@ void otlp_event(struct otlp_request *r, const struct otlp_session *s, const stru
     otlp_attribute(j, "mcp_interposer.event", e->kind);
     if (detail.type == JSON_OBJECT)
         add_detail(r, detail);
-    end(r, s, o);
+    otlp_log_end(r, s, o);
 }

@@ -60,7 +60,7 @@ static bool is_failed(const struct otlp_call *c)
 }
 
 /* The code of an error, unless the interposer wrote it because there was no answer. */
-static void add_error(struct json_out *j, const struct otlp_call *c, struct buf *text)
+static void otlp_span_add_error(struct json_out *j, const struct otlp_call *c, struct buf *text)
 {
     const char *type = error_type(c);
     if (type == NULL && !c->has_error_code)
@@ -90,7 +90,7 @@ void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
     }
     otlp_attribute(j, "network.transport", slice_of(s->address[0] != '\0' ? "tcp" : "pipe"));
     otlp_remote_attributes(j, s);
-    add_error(j, c, text);
+    otlp_span_add_error(j, c, text);
 }
 
 static void add_span_attributes(struct otlp_request *r, const struct otlp_session *s,
@@ -132,7 +132,7 @@ static struct json_value member_of(struct slice body, const char *object, const 
     return name == NULL || v.type != JSON_OBJECT ? v : json_get(v, name);
 }
 
-static void add_json(struct json_out *j, const char *key, struct json_value v)
+static void otlp_span_add_json(struct json_out *j, const char *key, struct json_value v)
 {
     if (v.text.p != NULL)
         otlp_attribute(j, key, text_head(v.text, OTLP_CONTENT_MAX));
@@ -161,14 +161,15 @@ static void add_variables(struct otlp_request *r, struct json_value arguments)
 }
 
 /* Opt-in attributes of the conventions. The vault is sanitized, and so are they. */
-static void add_content(struct otlp_request *r, const struct otlp_call *c)
+static void otlp_span_add_content(struct otlp_request *r, const struct otlp_call *c)
 {
     if (is_prompt(c->request))
         add_variables(r, member_of(c->body, "params", "arguments"));
     if (!is_tool(c->request))
         return;
-    add_json(&r->j, "gen_ai.tool.call.arguments", member_of(c->body, "params", "arguments"));
-    add_json(&r->j, "gen_ai.tool.call.result", member_of(c->answer, "result", NULL));
+    otlp_span_add_json(&r->j, "gen_ai.tool.call.arguments",
+                       member_of(c->body, "params", "arguments"));
+    otlp_span_add_json(&r->j, "gen_ai.tool.call.result", member_of(c->answer, "result", NULL));
 }
 
 /* ---- the span ---- */
@@ -258,7 +259,7 @@ void otlp_operation_span(struct otlp_request *r, const struct otlp_session *s,
     if (is_tool(first) || is_prompt(first))
         otlp_attribute(j, is_tool(first) ? "gen_ai.tool.name" : "gen_ai.prompt.name",
                        first->target);
-    add_error(j, &c, r->text);
+    otlp_span_add_error(j, &c, r->text);
     otlp_attribute(j, "mcp_interposer.session", s->s->uid);
     otlp_int_attribute(j, "mcp_interposer.operation", o->seq);
     otlp_attribute(j, "mcp_interposer.status", slice_of(call_status_name(o->status)));
@@ -286,7 +287,7 @@ void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struc
     json_out_array(j, "attributes");
     add_span_attributes(r, s, c, &context);
     if (r->content)
-        add_content(r, c);
+        otlp_span_add_content(r, c);
     json_out_end(j);
     if (o->seq != 0 && !same_trace)
         add_link(j, slice_of(o->trace), slice_of(id));

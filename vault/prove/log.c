@@ -49,7 +49,7 @@ static bool matters(const struct prove *p, struct slice leaf)
            memmem(leaf.p, leaf.n, p->what->uid.p, p->what->uid.n) != NULL;
 }
 
-static int keep(struct prove *p, int64_t n, struct slice text)
+static int prove_log_keep(struct prove *p, int64_t n, struct slice text)
 {
     struct leaf l;
     int st = leaf_read(text, &l);
@@ -75,7 +75,7 @@ static int keep(struct prove *p, int64_t n, struct slice text)
     return at->text.failed ? MI_ENOMEM : 0;
 }
 
-static int on_leaf(void *ctx, int64_t n, struct slice text)
+static int prove_log_on_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct prove *p = ctx;
     if (n < p->size) {
@@ -86,7 +86,7 @@ static int on_leaf(void *ctx, int64_t n, struct slice text)
             return MI_ENOMEM;
         p->hash[p->hash_n++] = tree_leaf(text);
     }
-    return matters(p, text) ? keep(p, n, text) : 0;
+    return matters(p, text) ? prove_log_keep(p, n, text) : 0;
 }
 
 /* Only the last seal counts. */
@@ -130,7 +130,7 @@ int prove_log(struct prove *p)
     int st = choose_checkpoint(p);
     if (st < 0)
         return st;
-    st = ledger_read(p->q->d.db, 0, on_leaf, p);
+    st = ledger_read(p->q->d.db, 0, prove_log_on_leaf, p);
     if (st == MI_ESTORE)
         return db_fail(&p->q->d);
     if (st < 0)

@@ -10,16 +10,17 @@
     "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
     " ORDER BY leaf LIMIT 1), " commitment ")"
 
-static int damaged(struct prove *p)
+static int prove_places_damaged(struct prove *p)
 {
     return prove_refuse(p, "records of the session are missing or damaged; run: "
                            "mcp-interposer audit verify");
 }
 
-static int set(struct prove *p, sqlite3_stmt *s, int column, uint64_t place, int64_t row)
+static int prove_places_set(struct prove *p, sqlite3_stmt *s, int column, uint64_t place,
+                            int64_t row)
 {
     p->row[place].row = row;
-    return commitment_digest(s, column, &p->commitment[place]) ? 0 : damaged(p);
+    return commitment_digest(s, column, &p->commitment[place]) ? 0 : prove_places_damaged(p);
 }
 
 static int read_session(struct prove *p)
@@ -28,7 +29,7 @@ static int read_session(struct prove *p)
         p, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
         p->what->session_id);
     int rc = sqlite3_step(s);
-    int st = rc == SQLITE_ROW ? set(p, s, 0, 0, 0) : damaged(p);
+    int st = rc == SQLITE_ROW ? prove_places_set(p, s, 0, 0, 0) : prove_places_damaged(p);
     int read = prove_finish(p, s, rc);
     return read < 0 ? read : st;
 }
@@ -44,9 +45,9 @@ static int read_events(struct prove *p)
     while ((rc = sqlite3_step(s)) == SQLITE_ROW && st == 0) {
         int64_t place = sqlite3_column_int64(s, 1);
         if (place <= 0)
-            st = damaged(p);
+            st = prove_places_damaged(p);
         else if ((uint64_t)place < p->records)
-            st = set(p, s, 2, (uint64_t)place, -sqlite3_column_int64(s, 0));
+            st = prove_places_set(p, s, 2, (uint64_t)place, -sqlite3_column_int64(s, 0));
     }
     int read = prove_finish(p, s, rc);
     return read < 0 ? read : st;
@@ -68,12 +69,12 @@ static int read_messages(struct prove *p)
             place++;
         if (place >= p->records || (rc = sqlite3_step(s)) != SQLITE_ROW)
             break;
-        st = set(p, s, 1, place, sqlite3_column_int64(s, 0));
+        st = prove_places_set(p, s, 1, place, sqlite3_column_int64(s, 0));
     }
     int read = prove_finish(p, s, rc);
     if (read < 0 || st < 0)
         return read < 0 ? read : st;
-    return place < p->records ? damaged(p) : 0;
+    return place < p->records ? prove_places_damaged(p) : 0;
 }
 
 /* ---- the records of the bundle -------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static int want(struct prove *p, int64_t seq)
             p->row[low].wanted = true;
             return 0;
         }
-    return damaged(p);
+    return prove_places_damaged(p);
 }
 
 /* The message, and those that name the same request. */
@@ -114,7 +115,7 @@ static int want_call(struct prove *p)
 int prove_places(struct prove *p)
 {
     if (p->records == 0 || p->records > INT32_MAX)
-        return damaged(p);
+        return prove_places_damaged(p);
     p->commitment = calloc(p->records, sizeof *p->commitment);
     p->row = calloc(p->records, sizeof *p->row);
     if (p->commitment == NULL || p->row == NULL)

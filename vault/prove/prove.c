@@ -82,7 +82,7 @@ static int write_bundle(struct prove *p, struct buf *ret)
 }
 
 /* What was read may have been changed. */
-static int verify(struct prove *p, const struct buf *bundle)
+static int prove_verify(struct prove *p, const struct buf *bundle)
 {
     struct bundle b;
     struct buf why = {0};
@@ -116,7 +116,7 @@ int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
         return st;
     st = db_end(&q->d, write_bundle(&p, ret));
     if (st == 0)
-        st = verify(&p, ret);
+        st = prove_verify(&p, ret);
     release(&p);
     return st;
 }

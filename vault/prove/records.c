@@ -46,7 +46,7 @@ static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struc
     return prove_finish(p, s, rc);
 }
 
-static int add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int body)
+static int prove_records_add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int body)
 {
     if (sqlite3_column_type(s, body + 2) == SQLITE_NULL) {
         add_column(o, s, body);
@@ -64,14 +64,14 @@ static int add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int 
     return st;
 }
 
-static int add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
+static int prove_records_add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
 {
     enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N };
     add_columns(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
     int st = add_finding(p, o, sqlite3_column_int64(s, FIRST),
                          connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
     if (st == 0)
-        st = add_body(p, o, s, BODY);
+        st = prove_records_add_body(p, o, s, BODY);
     add_columns(o, s, FIRST + COMMITMENT_MESSAGE_TAIL,
                 commitment_tail(s, FIRST + COMMITMENT_MESSAGE_TAIL, BUNDLE_MESSAGE));
     return st;
@@ -106,7 +106,7 @@ static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
     bundle_record(o, place, &salt);
     bundle_field(o, slice_of(bundle_shape[kind].name));
     if (row > 0)
-        st = add_message(p, o, s);
+        st = prove_records_add_message(p, o, s);
     else
         add_fields(o, s, kind);
     bundle_record_end(o);
@@ -189,8 +189,8 @@ static struct prove_leaf *find_leaf(struct prove *p, int64_t n)
     return NULL;
 }
 
-static void add_line(struct bundle_out *o, struct slice name, const struct digest *old,
-                     const struct digest *now)
+static void prove_records_add_line(struct bundle_out *o, struct slice name,
+                                   const struct digest *old, const struct digest *now)
 {
     char line[64 + 2 * DIGEST_HEX], a[DIGEST_HEX + 1], b[DIGEST_HEX + 1];
     digest_hex(old, a);
@@ -227,7 +227,7 @@ static int look_at_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, 
         bundle_redaction(o, (uint64_t)n);
         *open = n;
     }
-    add_line(o, name, &old, &now);
+    prove_records_add_line(o, name, &old, &now);
     return 0;
 }
 

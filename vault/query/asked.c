@@ -43,7 +43,7 @@ struct asking {
 
 /* ---- texts ---- */
 
-static uint32_t keep(struct asking *x, struct slice s)
+static uint32_t asked_keep(struct asking *x, struct slice s)
 {
     uint32_t i = 0;
     if (intern_add(&x->texts, s, &i) < 0)
@@ -58,7 +58,7 @@ static uint32_t keep_json(struct asking *x, struct slice raw)
         json_unescape(&x->text, raw);
     if (x->text.failed)
         x->status = MI_ENOMEM;
-    return keep(x, buf_slice(&x->text));
+    return asked_keep(x, buf_slice(&x->text));
 }
 
 static uint32_t keep_host(struct asking *x, struct slice raw)
@@ -68,11 +68,11 @@ static uint32_t keep_host(struct asking *x, struct slice raw)
         json_unescape(&x->text, raw);
     if (x->text.failed)
         x->status = MI_ENOMEM;
-    return keep(x, input_request_host(buf_slice(&x->text)));
+    return asked_keep(x, input_request_host(buf_slice(&x->text)));
 }
 
 /* The empty text is {NULL, 0}. */
-static struct slice text_of(const struct asking *x, uint32_t i)
+static struct slice asked_text_of(const struct asking *x, uint32_t i)
 {
     struct slice s = intern_text(&x->texts, i);
     return s.n > 0 ? s : (struct slice){0};
@@ -84,7 +84,7 @@ static struct slice text_of(const struct asking *x, uint32_t i)
     "c.id, c." closing_seq ", c.direction AS direction, c.target, s.name, s.uid, s.started_at_us," \
     " c.operation_seq AS operation_seq, c.method AS method, c.t_us, c.duration_us"
 
-static int on_call(void *ctx, sqlite3_stmt *st)
+static int asked_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct asking *x = ctx;
     if (!GROW(x->list, x->n, x->cap))
@@ -99,10 +99,10 @@ static int on_call(void *ctx, sqlite3_stmt *st)
         .started_at_us = connect_time(st, 6),
         .from_us = from_us,
         .to_us = lasted_us >= 0 ? from_us + lasted_us : INT64_MAX,
-        .server = keep(x, connect_column(st, 4)),
-        .uid = keep(x, connect_column(st, 5)),
-        .method = keep(x, connect_column(st, 8)),
-        .target = keep(x, from_server ? (struct slice){0} : connect_column(st, 3)),
+        .server = asked_keep(x, connect_column(st, 4)),
+        .uid = asked_keep(x, connect_column(st, 5)),
+        .method = asked_keep(x, connect_column(st, 8)),
+        .target = asked_keep(x, from_server ? (struct slice){0} : connect_column(st, 3)),
         .from_server = from_server,
     };
     return x->status;
@@ -119,8 +119,8 @@ static int name_calls(struct asking *x, const struct filter *sessions)
         const struct person_share *of = c->from_server ? person_asked(&l, c->id) : NULL;
         if (of == NULL)
             continue;
-        c->method = keep(x, person_text(&l, of->method));
-        c->target = keep(x, person_text(&l, of->target));
+        c->method = asked_keep(x, person_text(&l, of->method));
+        c->target = asked_keep(x, person_text(&l, of->target));
         st = x->status;
     }
     person_list_close(&l);
@@ -139,15 +139,15 @@ static int collect(struct asking *x)
     ask.around =
         "SELECT * FROM @calls WHERE CASE direction WHEN 'c2s' THEN operation_seq IS NOT NULL"
         " ELSE method IN ('elicitation/create', 'sampling/createMessage', 'roots/list') END";
-    int st = call_rows(x->q, &ask, COLUMNS("closing_seq"), on_call, x);
+    int st = call_rows(x->q, &ask, COLUMNS("closing_seq"), asked_on_call, x);
     ask.operations = true;
     ask.around = "SELECT * FROM @calls WHERE asked > 0 AND direction = 'c2s'";
     if (st == 0)
-        st = call_rows(x->q, &ask, COLUMNS("answer_seq") ", c.asked AS asked", on_call, x);
+        st = call_rows(x->q, &ask, COLUMNS("answer_seq") ", c.asked AS asked", asked_on_call, x);
     return st == 0 ? name_calls(x, &sessions) : st;
 }
 
-static int compare(const void *a, const void *b)
+static int asked_compare(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
     if (x->call != y->call)
@@ -157,8 +157,8 @@ static int compare(const void *a, const void *b)
 
 /* ---- messages ---- */
 
-static void begin(struct asking *x, const struct query_message *m, struct slice key,
-                  struct json_value request)
+static void asked_begin(struct asking *x, const struct query_message *m, struct slice key,
+                        struct json_value request)
 {
     struct input_request r;
     if (request.type != JSON_OBJECT) /* the sanitizer has replaced it */
@@ -172,7 +172,7 @@ static void begin(struct asking *x, const struct query_message *m, struct slice 
               .answer = slice_of("never"),
               .after_us = -1},
         .key = keep_json(x, key),
-        .what = keep(x, r.what),
+        .what = asked_keep(x, r.what),
         .mode = keep_json(x, r.mode),
         .host = keep_host(x, r.url),
         .message = keep_json(x, r.message),
@@ -180,7 +180,7 @@ static void begin(struct asking *x, const struct query_message *m, struct slice 
 }
 
 /* The last one with this key. */
-static struct open *find(struct asking *x, struct slice key)
+static struct open *asked_find(struct asking *x, struct slice key)
 {
     uint32_t i = keep_json(x, key);
     for (size_t n = x->open_n; n-- > 0;)
@@ -189,8 +189,8 @@ static struct open *find(struct asking *x, struct slice key)
     return NULL;
 }
 
-static void end(struct asking *x, const struct query_message *m, struct open *o,
-                struct json_value result, bool is_error)
+static void asked_end(struct asking *x, const struct query_message *m, struct open *o,
+                      struct json_value result, bool is_error)
 {
     if (o == NULL || o->is_answered)
         return;
@@ -207,22 +207,22 @@ static void read_of_client(struct asking *x, const struct query_message *m, cons
     struct json_value one;
     struct json_walk w = json_walk_begin(json_get(r->params, "inputResponses"));
     while (m->kind == KIND_REQUEST && json_walk_next(&w, &key, &one))
-        end(x, m, find(x, key), one, false);
+        asked_end(x, m, asked_find(x, key), one, false);
     bool is_task = r->in_result[FIELD_TASK_ID] != JSON_NONE;
     w = json_walk_begin(json_get(r->result, "inputRequests"));
     while (m->kind == KIND_RESULT && json_walk_next(&w, &key, &one))
-        if (!is_task || find(x, key) == NULL)
-            begin(x, m, key, one);
+        if (!is_task || asked_find(x, key) == NULL)
+            asked_begin(x, m, key, one);
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool asked_on_message(void *ctx, const struct query_message *m)
 {
     struct asking *x = ctx;
     struct rpc r;
     struct slice body = m->body;
     if (body.p == NULL && m->body_length > 0 && (uint64_t)m->body_length <= ASKED_MAX) {
         buf_clear(&x->body);
-        if (query_body(x->q, text_of(x, x->now->uid), m, ASKED_MAX, &x->body) == 0)
+        if (query_body(x->q, asked_text_of(x, x->now->uid), m, ASKED_MAX, &x->body) == 0)
             body = buf_slice(&x->body);
     }
     if (body.p == NULL || rpc_read(body, &r) < 0)
@@ -231,10 +231,10 @@ static bool on_message(void *ctx, const struct query_message *m)
     else if (!x->now->from_server)
         read_of_client(x, m, &r);
     else if (m->kind == KIND_REQUEST)
-        begin(x, m, (struct slice){0}, (struct json_value){JSON_OBJECT, r.text});
+        asked_begin(x, m, (struct slice){0}, (struct json_value){JSON_OBJECT, r.text});
     else if (query_is_answer(m) && x->open_n > 0 &&
              x->open[x->open_n - 1].a.seq == (x->now->id & SCHEMA_SEQ_MAX))
-        end(x, m, &x->open[x->open_n - 1], r.result, m->kind == KIND_ERROR);
+        asked_end(x, m, &x->open[x->open_n - 1], r.result, m->kind == KIND_ERROR);
     return false;
 }
 
@@ -243,14 +243,14 @@ static int read_message(struct asking *x, const struct candidate *c, int64_t seq
     x->now = c;
     int st = seq == 0 ? 0
                       : query_rows(x->q, c->id >> SCHEMA_SEQ_BITS, seq, seq, QUERY_FORWARD, true,
-                                   on_message, x);
+                                   asked_on_message, x);
     return st < 0 ? st : x->status;
 }
 
 /* ---- calls ---- */
 
 /* Whether the call and those that continue it, n of them, can have a question that is asked for. */
-static bool is_wanted(const struct asking *x, const struct candidate *first, size_t n)
+static bool asked_is_wanted(const struct asking *x, const struct candidate *first, size_t n)
 {
     const struct filter *f = x->question->filter;
     int64_t from_us = first->from_us, to_us = first->to_us;
@@ -259,7 +259,7 @@ static bool is_wanted(const struct asking *x, const struct candidate *first, siz
         to_us = first[i].to_us > to_us ? first[i].to_us : to_us;
     }
     return from_us < f->until_us && to_us >= f->since_us &&
-           filter_call(f, text_of(x, first->method), text_of(x, first->target));
+           filter_call(f, asked_text_of(x, first->method), asked_text_of(x, first->target));
 }
 
 static bool pass_on(struct asking *x, const struct candidate *first, asked_fn fn, void *ctx)
@@ -267,19 +267,19 @@ static bool pass_on(struct asking *x, const struct candidate *first, asked_fn fn
     bool more = true;
     for (size_t i = 0; more && i < x->open_n; i++) {
         struct asked a = x->open[i].a;
-        a.server = text_of(x, first->server);
-        a.tool = text_of(x, first->target);
-        a.what = text_of(x, x->open[i].what);
-        a.mode = text_of(x, x->open[i].mode);
-        a.host = text_of(x, x->open[i].host);
-        a.message = text_of(x, x->open[i].message);
+        a.server = asked_text_of(x, first->server);
+        a.tool = asked_text_of(x, first->target);
+        a.what = asked_text_of(x, x->open[i].what);
+        a.mode = asked_text_of(x, x->open[i].mode);
+        a.host = asked_text_of(x, x->open[i].host);
+        a.message = asked_text_of(x, x->open[i].message);
         more = !filter_at(x->question->filter, a.at_us) || fn(ctx, &a);
     }
     x->open_n = 0;
     return more;
 }
 
-static int read_calls(struct asking *x, asked_fn fn, void *ctx)
+static int asked_read_calls(struct asking *x, asked_fn fn, void *ctx)
 {
     int st = 0;
     bool more = true;
@@ -288,7 +288,7 @@ static int read_calls(struct asking *x, asked_fn fn, void *ctx)
         size_t from = i;
         while (i < x->n && x->list[i].call == first->call)
             i++;
-        for (size_t at = from; st == 0 && at < i && is_wanted(x, first, i - from); at++) {
+        for (size_t at = from; st == 0 && at < i && asked_is_wanted(x, first, i - from); at++) {
             const struct candidate *c = &x->list[at];
             st = read_message(x, c, c->id & SCHEMA_SEQ_MAX);
             if (st == 0)
@@ -305,9 +305,9 @@ int asked_read(struct query *q, const struct asked_question *question, asked_fn 
     struct asking x = {.q = q, .question = question, .open = calloc(OPEN_MAX, sizeof *x.open)};
     int st = x.open != NULL ? collect(&x) : MI_ENOMEM;
     if (x.n > 0)
-        qsort(x.list, x.n, sizeof *x.list, compare);
+        qsort(x.list, x.n, sizeof *x.list, asked_compare);
     if (st == 0)
-        st = read_calls(&x, fn, ctx);
+        st = asked_read_calls(&x, fn, ctx);
     *ret_unread = x.unread;
     intern_close(&x.texts);
     buf_close(&x.text);

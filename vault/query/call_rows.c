@@ -42,7 +42,7 @@ static int begin_deriving(struct query *q)
 }
 
 /* One transaction, also while the messages are being read. */
-static int flush(struct query *q)
+static int call_rows_flush(struct query *q)
 {
     int st = db_run(&q->d, Q_DERIVE_BEGIN, NULL, 0);
     if (st == 0 && (st = call_batch_flush(q->derived, q->d.db)) == MI_ESTORE)
@@ -50,14 +50,14 @@ static int flush(struct query *q)
     return st == 0 ? db_run(&q->d, Q_DERIVE_END, NULL, 0) : st;
 }
 
-static int on_message(void *ctx, sqlite3_stmt *st)
+static int call_rows_on_message(void *ctx, sqlite3_stmt *st)
 {
     struct query *q = ctx;
     struct call_message m = call_message_row(st);
     int status = call_batch_add(q->derived, q->d.db, &m);
     if (status == MI_ESTORE)
         return db_fail(&q->d);
-    return status == 0 && call_batch_is_full(q->derived) ? flush(q) : status;
+    return status == 0 && call_batch_is_full(q->derived) ? call_rows_flush(q) : status;
 }
 
 /* Derives the calls of a session again if it has grown. */
@@ -75,9 +75,9 @@ static int derive(struct query *q, int64_t id)
         st = db_run(&q->d, Q_DERIVE_AGAIN_OPERATIONS, DB_WITH(db_int(id)));
     call_batch_start(q->derived, id);
     if (st == 0)
-        st = query_scan(q, Q_CALL_MESSAGES, NULL, &in, on_message, q);
+        st = query_scan(q, Q_CALL_MESSAGES, NULL, &in, call_rows_on_message, q);
     if (st == 0)
-        st = flush(q);
+        st = call_rows_flush(q);
     return st == 0 ? db_run(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;
 }
 
@@ -213,8 +213,8 @@ static void make_sql(struct buf *sql, const struct query *q, const struct call_q
                    (long long)x->limit, (long long)x->skip);
 }
 
-static int run(struct query *q, const char *sql, const struct where *w,
-               const struct call_question *x, query_row_fn fn, void *ctx)
+static int call_rows_run(struct query *q, const char *sql, const struct where *w,
+                         const struct call_question *x, query_row_fn fn, void *ctx)
 {
     sqlite3_stmt *st;
     int rc = SQLITE_DONE, status = db_ask_text(&q->d, sql, &st, NULL, 0);
@@ -306,7 +306,7 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
         if (at != NULL)
             buf_printf(&sql, ")%s", at + strlen("@calls"));
         bool failed = sql.failed || w.sql.failed || sessions.sql.failed;
-        st = failed ? MI_ENOMEM : run(q, buf_str(&sql), &w, x, fn, ctx);
+        st = failed ? MI_ENOMEM : call_rows_run(q, buf_str(&sql), &w, x, fn, ctx);
     }
     free(missing.id);
     buf_close(&sql);
@@ -329,7 +329,7 @@ struct passing_on {
     void *ctx;
 };
 
-static int on_row(void *ctx, sqlite3_stmt *st)
+static int call_rows_on_row(void *ctx, sqlite3_stmt *st)
 {
     struct passing_on *p = ctx;
     struct query_call c;
@@ -349,7 +349,8 @@ static int on_row(void *ctx, sqlite3_stmt *st)
 int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn, void *ctx)
 {
     struct passing_on p = {fn, ctx};
-    return call_rows(q, x, x->operations ? COLUMNS OF_OPERATION : COLUMNS OF_REQUEST, on_row, &p);
+    return call_rows(q, x, x->operations ? COLUMNS OF_OPERATION : COLUMNS OF_REQUEST,
+                     call_rows_on_row, &p);
 }
 
 #define CELLS_MAX 16

@@ -140,7 +140,7 @@ static int open_db(struct query *q)
     return q->d.version > 0 ? check_layout(q) : check_empty(q);
 }
 
-static int open_vault(struct query **ret, const char *vault, bool any, struct buf *error)
+static int connection_open_vault(struct query **ret, const char *vault, bool any, struct buf *error)
 {
     struct query *q = calloc(1, sizeof *q);
     if (q == NULL)
@@ -173,12 +173,12 @@ static int open_vault(struct query **ret, const char *vault, bool any, struct bu
 
 int query_open(struct query **ret, const char *vault, struct buf *error)
 {
-    return open_vault(ret, vault, false, error);
+    return connection_open_vault(ret, vault, false, error);
 }
 
 int query_open_any(struct query **ret, const char *vault, struct buf *error)
 {
-    return open_vault(ret, vault, true, error);
+    return connection_open_vault(ret, vault, true, error);
 }
 
 /* A database in memory. NULL: out of memory. */

@@ -54,13 +54,13 @@ struct slice count_part(struct slice *key)
 struct counting {
     struct count *c;
     struct person_list person; /* owned; of calls that are one request */
-    struct buf key; /* owned; scratch */
+    struct buf key;            /* owned; scratch */
     size_t rows;
 };
 
 /* The columns of a row, behind the two of the key. */
 #define COLUMNS                                                                                    \
-    ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us,"       \
+    ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us,"         \
     " c.result_tokens"
 #define OF_OPERATION ", c.server_us, c.person_us"
 #define OF_REQUEST ", c.duration_us, 0"
@@ -79,7 +79,7 @@ static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
         add_part(&x->key, connect_column(st, 1));
 }
 
-static int on_call(void *ctx, sqlite3_stmt *st)
+static int query_count_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
     int64_t at_us = connect_time(st, 6) + connect_time(st, 7);
@@ -96,8 +96,8 @@ static int on_call(void *ctx, sqlite3_stmt *st)
     if (++x->rows % ROWS_BETWEEN == 0 && x->c->goes_on != NULL && !x->c->goes_on(x->c->ctx))
         return 1;
     make_key(x, st, at_us);
-    int status = x->key.failed ? MI_ENOMEM
-                               : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
+    int status =
+        x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
     if (status == 0)
         tally_add_tokens(&x->c->tally, counted ? sqlite3_column_int64(st, 8) : -1);
     return status;
@@ -136,7 +136,7 @@ int count_calls(struct count *c, struct query *q)
     if (st == 0)
         st = person_list_read(&x.person, q, &question, PERSON_BY_CALL);
     if (st == 0)
-        st = call_rows(q, &question, buf_str(&columns), on_call, &x);
+        st = call_rows(q, &question, buf_str(&columns), query_count_on_call, &x);
     if (st == 0)
         st = call_rows_have_operations(q, &c->several);
     if (st == 0 && c->tally.n == 0 && (!c->imported || !c->sent))

@@ -110,7 +110,8 @@ bool filter_selects(const struct filter *f)
 /* ---- conditions ---- */
 
 /* Adds a text whose %s is the parameter of the value. */
-static void add_value(struct where *w, const char *before, struct cell value, const char *after)
+static void filter_add_value(struct where *w, const char *before, struct cell value,
+                             const char *after)
 {
     assert(w->n < WHERE_VALUES);
     buf_printf(&w->sql, " AND %s?%zu%s", before, WHERE_FIRST + w->n, after);
@@ -122,13 +123,13 @@ static struct cell text_cell(const char *text)
     return (struct cell){.type = CELL_TEXT, .text = slice_of(text)};
 }
 
-static void add_time(struct where *w, const char *condition, int64_t us)
+static void filter_add_time(struct where *w, const char *condition, int64_t us)
 {
-    add_value(w, condition, (struct cell){.type = CELL_INT, .number = us}, "");
+    filter_add_value(w, condition, (struct cell){.type = CELL_INT, .number = us}, "");
 }
 
 /* A name is compared by SQLite, which can then ask a store for it alone; a glob by fits(). */
-static void add_name(struct where *w, const char *column, const char *name)
+static void filter_add_name(struct where *w, const char *column, const char *name)
 {
     char before[160];
     if (name == NULL)
@@ -139,35 +140,37 @@ static void add_name(struct where *w, const char *column, const char *name)
              : empty ? "ifnull(%s, '') = "
                      : "%s = ",
              column);
-    add_value(w, before, text_cell(name), glob ? ")" : "");
+    filter_add_value(w, before, text_cell(name), glob ? ")" : "");
 }
 
 void where_session(struct where *w, const struct filter *f, enum filter_time time)
 {
-    add_name(w, "s.name", f->server);
-    add_name(w, "s.client_name", f->client);
+    filter_add_name(w, "s.name", f->server);
+    filter_add_name(w, "s.client_name", f->client);
     if (f->project != NULL)
-        add_value(w, w->has_cwd ? "is_in_project(s.cwd, " : "is_in_project(NULL, ",
-                  text_cell(f->project), ")");
+        filter_add_value(w, w->has_cwd ? "is_in_project(s.cwd, " : "is_in_project(NULL, ",
+                         text_cell(f->project), ")");
     if (f->also != NULL) {
-        add_name(w, "s.name", f->also->server);
-        add_name(w, "s.client_name", f->also->client);
+        filter_add_name(w, "s.name", f->also->server);
+        filter_add_name(w, "s.client_name", f->also->client);
     }
     if (f->session_id != 0)
-        add_value(w, "s.id = ", (struct cell){.type = CELL_INT, .number = f->session_id}, "");
+        filter_add_value(w, "s.id = ", (struct cell){.type = CELL_INT, .number = f->session_id},
+                         "");
     if (f->up_to_id != 0)
-        add_value(w, "s.id <= ", (struct cell){.type = CELL_INT, .number = f->up_to_id}, "");
+        filter_add_value(w, "s.id <= ", (struct cell){.type = CELL_INT, .number = f->up_to_id}, "");
     if (f->until_us != INT64_MAX)
-        add_time(w, "s.started_at_us < ", f->until_us);
+        filter_add_time(w, "s.started_at_us < ", f->until_us);
     if (f->since_us == INT64_MIN)
         return;
-    add_time(w,
-             time == FILTER_BEGAN ? "s.started_at_us >= "
-                                  : "ifnull(nullif(s.ended_at_us, 0), 9223372036854775807) >= ",
-             f->since_us);
+    filter_add_time(w,
+                    time == FILTER_BEGAN
+                        ? "s.started_at_us >= "
+                        : "ifnull(nullif(s.ended_at_us, 0), 9223372036854775807) >= ",
+                    f->since_us);
     if (time == FILTER_BEGAN && w->by_uid && f->since_us > 0) {
         uid_begin(f->since_us, w->uid);
-        add_value(w, "s.uid >= ", text_cell(w->uid), "");
+        filter_add_value(w, "s.uid >= ", text_cell(w->uid), "");
     }
 }
 
@@ -205,23 +208,23 @@ static void add_tool(struct where *w, const char *method, const char *target, co
     if (tool == NULL)
         return;
     buf_printf(&w->sql, " AND %s = 'tools/call'", method);
-    add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL); /* any */
+    filter_add_name(w, target, strcmp(tool, "*") != 0 ? tool : NULL); /* any */
 }
 
 void where_call(struct where *w, const struct filter *f)
 {
-    add_name(w, "c.method", f->method);
+    filter_add_name(w, "c.method", f->method);
     add_tool(w, "c.method", "c.target", f->tool);
     if (f->failed)
         add_statuses(w, failed_statuses());
     if (f->statuses != 0)
         add_statuses(w, f->statuses);
     if (f->slow_us > 0)
-        add_time(w, "c.duration_us >= ", f->slow_us);
+        filter_add_time(w, "c.duration_us >= ", f->slow_us);
     if (f->since_us != INT64_MIN)
-        add_time(w, "s.started_at_us + c.t_us >= ", f->since_us);
+        filter_add_time(w, "s.started_at_us + c.t_us >= ", f->since_us);
     if (f->until_us != INT64_MAX)
-        add_time(w, "s.started_at_us + c.t_us < ", f->until_us);
+        filter_add_time(w, "s.started_at_us + c.t_us < ", f->until_us);
     if (f->also != NULL)
         where_call(w, f->also);
 }
@@ -246,7 +249,7 @@ static void add_message_statuses(struct where *w, unsigned statuses)
 
 void where_message(struct where *w, const struct filter *f, int64_t started_at_us)
 {
-    add_name(w, OF_MESSAGE("method"), f->method);
+    filter_add_name(w, OF_MESSAGE("method"), f->method);
     add_tool(w, OF_MESSAGE("method"), OF_MESSAGE("target"), f->tool);
     if (f->kinds != 0) {
         buf_adds(&w->sql, " AND ");
@@ -262,11 +265,11 @@ void where_message(struct where *w, const struct filter *f, int64_t started_at_u
         add_message_statuses(w, f->statuses);
     }
     if (f->slow_us > 0)
-        add_time(w, "m.t_us - r.t_us >= ", f->slow_us);
+        filter_add_time(w, "m.t_us - r.t_us >= ", f->slow_us);
     if (f->since_us != INT64_MIN)
-        add_time(w, "m.t_us >= ", f->since_us - started_at_us);
+        filter_add_time(w, "m.t_us >= ", f->since_us - started_at_us);
     if (f->until_us != INT64_MAX)
-        add_time(w, "m.t_us < ", f->until_us - started_at_us);
+        filter_add_time(w, "m.t_us < ", f->until_us - started_at_us);
     if (f->also != NULL)
         where_message(w, f->also, started_at_us);
 }
@@ -274,9 +277,9 @@ void where_message(struct where *w, const struct filter *f, int64_t started_at_u
 void where_event(struct where *w, const struct filter *f, int64_t started_at_us)
 {
     if (f->since_us != INT64_MIN)
-        add_time(w, "e.t_us >= ", f->since_us - started_at_us);
+        filter_add_time(w, "e.t_us >= ", f->since_us - started_at_us);
     if (f->until_us != INT64_MAX)
-        add_time(w, "e.t_us < ", f->until_us - started_at_us);
+        filter_add_time(w, "e.t_us < ", f->until_us - started_at_us);
 }
 
 void where_close(struct where *w)
@@ -287,7 +290,7 @@ void where_close(struct where *w)
 
 /* ---- functions of SQL ---- */
 
-static struct slice text_of(sqlite3_value *v)
+static struct slice filter_text_of(sqlite3_value *v)
 {
     const char *text = (const char *)sqlite3_value_text(v);
     return (struct slice){text, text != NULL ? (size_t)sqlite3_value_bytes(v) : 0};
@@ -298,24 +301,25 @@ static void sql_fits(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *glob = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, fits_name(glob, text_of(value[0])));
+    sqlite3_result_int(to, fits_name(glob, filter_text_of(value[0])));
 }
 
 static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
     const char *project = (const char *)sqlite3_value_text(value[1]);
-    sqlite3_result_int(to, is_in_project(project, text_of(value[0])));
+    sqlite3_result_int(to, is_in_project(project, filter_text_of(value[0])));
 }
 
 /* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if it has none */
 static void sql_message_status(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;
-    enum call_status status = message_status(
-        value_of(&row_kinds, text_of(value[0])), value_of(&row_actions, text_of(value[1])),
-        value_of(&row_origins, text_of(value[2])), text_of(value[3]),
-        value_of(&row_actions, text_of(value[4])));
+    enum call_status status =
+        message_status(value_of(&row_kinds, filter_text_of(value[0])),
+                       value_of(&row_actions, filter_text_of(value[1])),
+                       value_of(&row_origins, filter_text_of(value[2])), filter_text_of(value[3]),
+                       value_of(&row_actions, filter_text_of(value[4])));
     if (status != CALL_UNKNOWN)
         sqlite3_result_text(to, call_status_name(status), -1, SQLITE_STATIC);
 }

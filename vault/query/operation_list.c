@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static bool on_hop(void *ctx, const struct query_call *c)
+static bool operation_list_on_hop(void *ctx, const struct query_call *c)
 {
     struct operation_list *l = ctx;
     if (!GROW(l->hop, l->hop_n, l->hop_cap)) {
@@ -17,7 +17,7 @@ static bool on_hop(void *ctx, const struct query_call *c)
     return true;
 }
 
-static bool on_operation(void *ctx, const struct query_call *c)
+static bool operation_list_on_operation(void *ctx, const struct query_call *c)
 {
     struct operation_list *l = ctx;
     if (!GROW(l->operation, l->n, l->cap) || !GROW(l->end, l->end_n, l->end_cap)) {
@@ -77,12 +77,12 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
     f.session_id = session_id;
     if (query_is_store(q))
         return 0;
-    int st = query_calls_of(q, &x, on_hop, l);
+    int st = query_calls_of(q, &x, operation_list_on_hop, l);
     if (st == 0)
         st = call_rows_have_operations(q, &has);
     x.operations = true;
     if (st == 0 && has)
-        st = query_calls_of(q, &x, on_operation, l);
+        st = query_calls_of(q, &x, operation_list_on_operation, l);
     group_hops(l);
     if (l->end_n > 1)
         qsort(l->end, l->end_n, sizeof *l->end, by_seq);

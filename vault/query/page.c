@@ -43,7 +43,7 @@ struct page_query {
 };
 
 /* Reads rows until they have max_bytes. */
-static int load(struct query *q, const struct page_query *p, struct page_row **ret)
+static int query_page_load(struct query *q, const struct page_query *p, struct page_row **ret)
 {
     struct page_row *first = NULL, **tail = &first;
     sqlite3_stmt *st;
@@ -115,12 +115,12 @@ int page_sessions(struct query *q, const struct where *w, int64_t from, int64_t 
                            .copy = copy_session,
                            .max_bytes = SIZE_MAX,
                            .rows = {0, from, to, true}};
-    return load(q, &p, ret);
+    return query_page_load(q, &p, ret);
 }
 
 /* ---- messages and events ---- */
 
-static void keep_text(struct slice *text, char **at)
+static void query_page_keep_text(struct slice *text, char **at)
 {
     if (text->p == NULL)
         return;
@@ -140,8 +140,8 @@ static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
         return NULL;
     row->message = m;
     char *at = fields_keep_texts(&fields_of_message, &row->message, row->text);
-    keep_text(&row->message.request_method, &at);
-    keep_text(&row->message.request_target, &at);
+    query_page_keep_text(&row->message.request_method, &at);
+    query_page_keep_text(&row->message.request_target, &at);
     return row;
 }
 
@@ -156,7 +156,7 @@ int page_messages(struct query *q, const struct where *w, int64_t session_id, in
                            .copy = copy_message,
                            .max_bytes = QUERY_PAGE_BYTES,
                            .rows = {session_id, from, to, false}};
-    return load(q, &p, ret);
+    return query_page_load(q, &p, ret);
 }
 
 static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
@@ -180,7 +180,7 @@ int page_events_back(struct query *q, int64_t session_id, int64_t to, struct pag
                            .copy = copy_event,
                            .max_bytes = SIZE_MAX,
                            .rows = {session_id, INT64_MIN, to, true}};
-    return load(q, &p, ret);
+    return query_page_load(q, &p, ret);
 }
 
 int page_events(struct query *q, const struct where *w, int64_t session_id, int64_t after,
@@ -197,5 +197,5 @@ int page_events(struct query *q, const struct where *w, int64_t session_id, int6
                            .copy = copy_event,
                            .max_bytes = SIZE_MAX,
                            .rows = {session_id, after + 1, INT64_MAX, false}};
-    return load(q, &p, ret);
+    return query_page_load(q, &p, ret);
 }

@@ -65,7 +65,7 @@ void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_mess
     ret->request_target = connect_column(st, i + 3);
 }
 
-static int on_row(void *ctx, sqlite3_stmt *st)
+static int query_scan_on_row(void *ctx, sqlite3_stmt *st)
 {
     struct reading *r = ctx;
     struct query_message m;
@@ -73,7 +73,7 @@ static int on_row(void *ctx, sqlite3_stmt *st)
     return pass_on(r, &m);
 }
 
-static int on_body(void *ctx, sqlite3_stmt *st)
+static int query_scan_on_body(void *ctx, sqlite3_stmt *st)
 {
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
@@ -109,7 +109,7 @@ int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = max};
     struct query_range in = {session_id, after + 1, INT64_MAX, false};
-    return max > 0 ? query_scan(q, Q_BODIES, NULL, &in, on_body, &r) : 0;
+    return max > 0 ? query_scan(q, Q_BODIES, NULL, &in, query_scan_on_body, &r) : 0;
 }
 
 int query_facts(struct query *q, const struct message_question *x, enum query_order order,
@@ -182,5 +182,5 @@ int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                         .body = bodies ? QUERY_WITH_BODY : QUERY_WITHOUT_BODY};
     bool back = order == QUERY_BACKWARD;
     struct query_range in = {session_id, from < 0 ? 0 : from, to, back};
-    return query_scan(q, back ? Q_ROWS_BACK : Q_ROWS, NULL, &in, on_row, &r);
+    return query_scan(q, back ? Q_ROWS_BACK : Q_ROWS, NULL, &in, query_scan_on_row, &r);
 }

@@ -25,7 +25,7 @@ struct summing {
     bool asks; /* the server has sent requests of its own */
 };
 
-static int on_call(void *ctx, sqlite3_stmt *st)
+static int summary_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct summing *x = ctx;
     struct query_summary *s = x->s;
@@ -40,7 +40,7 @@ static int on_call(void *ctx, sqlite3_stmt *st)
     return status == CALL_OPEN ? on_open_call(s, st) : 0;
 }
 
-static int on_operation(void *ctx, sqlite3_stmt *st)
+static int summary_on_operation(void *ctx, sqlite3_stmt *st)
 {
     struct query_summary *s = ctx;
     enum call_status status = value_of(&call_statuses, connect_column(st, 0));
@@ -58,7 +58,7 @@ static int count_operations(struct query *q, const struct call_question *x, stru
     all.operations = true;
     int st = query_is_store(q) ? 0 : call_rows_have_operations(q, &has);
     if (st == 0 && has)
-        return call_rows(q, &all, "c.status, c.person_us", on_operation, s);
+        return call_rows(q, &all, "c.status, c.person_us", summary_on_operation, s);
     s->operations = s->calls;
     memcpy(s->ended_as, s->by_status, sizeof s->ended_as);
     return st;
@@ -137,7 +137,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     f.session_id = session_id;
     f.statuses = counted ? 1u << CALL_OPEN : 0;
     if (status == 0 && !counted)
-        status = call_rows(q, &both, "c.id, c.status, c.direction", on_call, &sum);
+        status = call_rows(q, &both, "c.id, c.status, c.direction", summary_on_call, &sum);
     else if (status == 0 && waiting && s.by_status[CALL_OPEN] > 0)
         status = call_rows(q, &x, "c.id, c.status", on_open_call, &s);
     if (status == 0)

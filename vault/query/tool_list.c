@@ -21,7 +21,7 @@ struct reading {
     struct buf body;
 };
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool tool_list_on_session(void *ctx, const struct query_session *s)
 {
     struct reading *l = ctx;
     bool older = l->before == 0 || query_is_older(l->q, s, l->before, &l->passed);
@@ -37,7 +37,7 @@ static bool on_session(void *ctx, const struct query_session *s)
 }
 
 /* Pages are consecutive: a page continues the list unless the one before was the last. */
-static bool on_message(void *ctx, const struct query_message *m)
+static bool tool_list_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *l = ctx;
     struct rpc rpc;
@@ -64,7 +64,7 @@ static int read_session(struct reading *l, int64_t id, int64_t started_at_us, co
     struct tools tools = {0};
     l->uid = uid;
     l->tools = &tools;
-    int st = query_timeline(l->q, id, 1, TOOL_LIST_MESSAGES, on_message, NULL, l);
+    int st = query_timeline(l->q, id, 1, TOOL_LIST_MESSAGES, tool_list_on_message, NULL, l);
     if (st < 0 || !tools_whole(&tools)) {
         tools_close(&tools);
         return st < 0 ? st : MI_ENOENT;
@@ -80,9 +80,9 @@ int tool_list_read(struct query *q, const char *server, enum tool_list_from from
     struct reading l = {
         .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
     struct filter f = FILTER_ANY;
-    /* a glob does not always match itself: on_session() compares the name */
+    /* a glob does not always match itself: tool_list_on_session() compares the name */
     f.server = filter_is_glob(server) ? NULL : server;
-    int st = query_sessions_of(q, &f, FILTER_BEGAN, 0, on_session, &l);
+    int st = query_sessions_of(q, &f, FILTER_BEGAN, 0, tool_list_on_session, &l);
     bool found = false;
     for (size_t i = 0; st == 0 && !found && i < l.n; i++) {
         const struct candidate *c = &l.found[i];

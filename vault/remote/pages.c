@@ -15,7 +15,7 @@ struct filling {
 };
 
 /* While the page is being filled, a text's pointer is its place in page->text, plus 1. */
-static int add_row(void *ctx, const struct cell *cell)
+static int remote_pages_add_row(void *ctx, const struct cell *cell)
 {
     struct filling *f = ctx;
     struct page *p = f->page;
@@ -66,7 +66,7 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     if (p == NULL)
         return MI_ENOMEM;
     struct filling f = {.page = p, .ask = ask};
-    int st = r->store.read(r->store.ctx, ask, add_row, &f);
+    int st = r->store.read(r->store.ctx, ask, remote_pages_add_row, &f);
     if (st == 0)
         st = point_texts(p);
     if (st < 0) {
@@ -88,8 +88,8 @@ static int copy_rows(const struct page *p, const struct remote_ask *ask, size_t 
     struct filling f = {.page = page_new(ask->table), .ask = ask};
     int st = f.page != NULL ? 0 : MI_ENOMEM;
     for (size_t i = 0; st == 0 && i < n; i++)
-        st = add_row(&f, page_row(p, turned ? first + n - 1 - i : first + i) + p->width -
-                             f.page->width);
+        st = remote_pages_add_row(&f, page_row(p, turned ? first + n - 1 - i : first + i) +
+                                          p->width - f.page->width);
     if (st == 0)
         st = point_texts(f.page);
     if (st == 0)
@@ -375,7 +375,7 @@ int pages_read_calls(struct remote *r, const struct remote_ask *ask, const int64
     all->width++;
     struct filling f = {.page = all, .ask = ask};
     *ret = NULL;
-    int st = r->store.read(r->store.ctx, ask, add_row, &f);
+    int st = r->store.read(r->store.ctx, ask, remote_pages_add_row, &f);
     if (st == 0)
         st = point_texts(all);
     if (st == 0)
@@ -427,7 +427,7 @@ static int read_summaries(struct remote *r, int64_t id)
     ask.rows = (int64_t)g.n;
     if (st == 0) {
         all->width++;
-        st = r->store.read(r->store.ctx, &ask, add_row, &f);
+        st = r->store.read(r->store.ctx, &ask, remote_pages_add_row, &f);
     }
     page_drop(r->summaries);
     r->summaries = NULL;

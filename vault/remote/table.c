@@ -25,7 +25,7 @@ struct cursor {
     bool one; /* the row is the only one */
 };
 
-static int fail(struct cursor *c, int st)
+static int remote_table_fail(struct cursor *c, int st)
 {
     struct table *t = (struct table *)c->base.pVtab;
     if (st == MI_ENOMEM)
@@ -42,12 +42,12 @@ static struct remote *remote_of(const struct cursor *c)
 
 /* ---- pages ---- */
 
-static struct slice text_of(const struct buf *b)
+static struct slice remote_table_text_of(const struct buf *b)
 {
     return b->n > 0 ? buf_slice(b) : (struct slice){0};
 }
 
-static void drop(struct cursor *c)
+static void remote_table_drop(struct cursor *c)
 {
     page_drop(c->page);
     c->page = NULL;
@@ -72,26 +72,26 @@ static int read_page(struct remote *r, struct cursor *c)
     return st;
 }
 
-static int load(struct cursor *c)
+static int remote_table_load(struct cursor *c)
 {
     struct remote *r = remote_of(c);
     struct remote_ask *ask = &c->ask;
-    drop(c);
+    remote_table_drop(c);
     if (c->none || (ask->table != REMOTE_SESSIONS && ask->from > ask->to))
         return SQLITE_OK;
     if (ask->table != REMOTE_SESSIONS && ask->table != REMOTE_LEAVES &&
         !pages_of(r, c->session, ask))
         return SQLITE_OK;
-    ask->first = text_of(&c->first);
-    ask->before = text_of(&c->before);
-    ask->name = text_of(&c->name);
+    ask->first = remote_table_text_of(&c->first);
+    ask->before = remote_table_text_of(&c->before);
+    ask->name = remote_table_text_of(&c->name);
     if (c->first.failed || c->before.failed || c->name.failed)
         return SQLITE_NOMEM;
     int st = read_page(r, c);
     if (st < 0)
-        return fail(c, st);
+        return remote_table_fail(c, st);
     if (c->page->n == 0)
-        drop(c);
+        remote_table_drop(c);
     return SQLITE_OK;
 }
 
@@ -102,7 +102,7 @@ static int load_next(struct cursor *c)
     const struct cell *last = page_row(c->page, c->page->n - 1);
     int64_t key = last[0].number; /* seq, or id of an event */
     if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
-        drop(c);
+        remote_table_drop(c);
         return SQLITE_OK;
     }
     if (ask->table == REMOTE_SESSIONS && ask->backwards) {
@@ -118,7 +118,7 @@ static int load_next(struct cursor *c)
         ask->from = key + 1;
     }
     ask->rows = ask->rows * 4 < REMOTE_ROWS ? ask->rows * 4 : REMOTE_ROWS;
-    return load(c);
+    return remote_table_load(c);
 }
 
 /* ---- conditions ---- */
@@ -190,8 +190,8 @@ static void take_number(struct range *r, char op, int64_t v)
 }
 
 /* One condition; `ids` is the range of the first column, `keys` of an event's id. */
-static void take(struct cursor *c, const char *plan, sqlite3_value *v, struct range *ids,
-                 struct range *keys)
+static void remote_table_take(struct cursor *c, const char *plan, sqlite3_value *v,
+                              struct range *ids, struct range *keys)
 {
     int column = plan[0] - 'a';
     bool is_text = sqlite3_value_type(v) == SQLITE_TEXT;
@@ -219,7 +219,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     struct cursor *c = (struct cursor *)base;
     struct table *t = (struct table *)base->pVtab;
     struct range ids = {INT64_MIN, INT64_MAX}, keys = {INT64_MIN, INT64_MAX};
-    drop(c);
+    remote_table_drop(c);
     buf_clear(&c->first);
     buf_clear(&c->before);
     buf_clear(&c->name);
@@ -233,7 +233,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     c->none = c->one = false;
     c->session = c->id = 0;
     for (int i = 0; i < argc; i++)
-        take(c, text + 2 * i, argv[i], &ids, &keys);
+        remote_table_take(c, text + 2 * i, argv[i], &ids, &keys);
     if (t->table == REMOTE_SESSIONS) {
         limit_sessions(c, ids.from, ids.to);
     } else if (t->table == REMOTE_MESSAGES || t->table == REMOTE_CALLS) {
@@ -248,17 +248,17 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     }
     c->one = c->id != 0;
     if (!c->one || c->none)
-        return load(c);
+        return remote_table_load(c);
     int st = t->table == REMOTE_SESSIONS ? pages_session(t->remote, c->id, &c->page, &c->row)
              : t->table == REMOTE_SUMMARIES
                  ? pages_summary(t->remote, c->id, &c->page, &c->row)
                  : pages_seq(t->remote, t->table, c->session, c->ask.from, &c->page, &c->row);
-    return st == 0 || st == MI_ENOENT ? SQLITE_OK : fail(c, st);
+    return st == 0 || st == MI_ENOENT ? SQLITE_OK : remote_table_fail(c, st);
 }
 
 /* ---- the other functions of a table ---- */
 
-static int next(sqlite3_vtab_cursor *base)
+static int remote_table_next(sqlite3_vtab_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c->one && c->row + 1 < c->page->n) {
@@ -286,7 +286,7 @@ static int row_id(struct cursor *c, sqlite3_int64 *ret)
     return st < 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *to, int i)
+static int remote_table_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int i)
 {
     struct cursor *c = (struct cursor *)base;
     if (i > 0 && (size_t)i <= c->page->width) {
@@ -304,7 +304,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *to, int i)
     return rc;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+static int remote_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
     return row_id((struct cursor *)base, ret);
 }
@@ -322,7 +322,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
-    drop(c);
+    remote_table_drop(c);
     buf_close(&c->first);
     buf_close(&c->before);
     buf_close(&c->name);
@@ -355,7 +355,7 @@ static int connect(sqlite3 *db, void *ctx, int argc, const char *const *argv, sq
     return rc;
 }
 
-static int disconnect(sqlite3_vtab *base)
+static int remote_table_disconnect(sqlite3_vtab *base)
 {
     free(base);
     return SQLITE_OK;
@@ -364,14 +364,14 @@ static int disconnect(sqlite3_vtab *base)
 static const sqlite3_module module = {
     .xConnect = connect, /* without xCreate: the table exists by its name */
     .xBestIndex = best_index,
-    .xDisconnect = disconnect,
+    .xDisconnect = remote_table_disconnect,
     .xOpen = open_cursor,
     .xClose = close_cursor,
     .xFilter = filter,
-    .xNext = next,
+    .xNext = remote_table_next,
     .xEof = eof,
-    .xColumn = column,
-    .xRowid = rowid,
+    .xColumn = remote_table_column,
+    .xRowid = remote_table_rowid,
 };
 
 int table_register(sqlite3 *db, struct remote *r)

@@ -99,7 +99,7 @@ static const char tables[] =
     "PRAGMA user_version = 1;"
     "COMMIT";
 
-static int connect_to(struct search *s, int64_t number)
+static int search_index_connect_to(struct search *s, int64_t number)
 {
     char name[NAME_MAX_LEN], path[PATH_MAX];
     file_name(number, name);
@@ -120,17 +120,17 @@ static int connect_to(struct search *s, int64_t number)
 }
 
 /* A file that cannot be opened is created again, once. */
-static int open_file(struct search *s, int64_t number)
+static int search_index_open_file(struct search *s, int64_t number)
 {
     if (s->d.db != NULL && s->number == number)
         return 0;
     close_file(s);
     s->number = number;
-    int st = connect_to(s, number);
+    int st = search_index_connect_to(s, number);
     if (st < 0) {
         close_file(s);
         remove_file(s->dir_fd, number);
-        st = connect_to(s, number);
+        st = search_index_connect_to(s, number);
     }
     if (st < 0)
         close_file(s);
@@ -148,8 +148,8 @@ struct adding {
     int status;
 };
 
-static struct slice text_of(struct search *s, const struct search_session *x,
-                            const struct query_message *m)
+static struct slice search_index_text_of(struct search *s, const struct search_session *x,
+                                         const struct query_message *m)
 {
     struct slice body = m->body;
     if (m->is_large) {
@@ -161,10 +161,10 @@ static struct slice text_of(struct search *s, const struct search_session *x,
     return search_text(m->kind, body, &s->text);
 }
 
-static bool add_body(void *ctx, const struct query_message *m)
+static bool search_index_add_body(void *ctx, const struct query_message *m)
 {
     struct adding *a = ctx;
-    struct slice text = text_of(a->s, a->session, m);
+    struct slice text = search_index_text_of(a->s, a->session, m);
     struct db *d = &a->s->d;
     int64_t id = schema_message_id(a->session->id, (uint64_t)m->seq);
     a->status = text.n > 0 ? of_index(db_run(d, ADD, DB_WITH(db_int(id), db_text(text)))) : 0;
@@ -208,7 +208,7 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
-        st = query_bodies(s->q, x->id, done, BATCH, add_body, a);
+        st = query_bodies(s->q, x->id, done, BATCH, search_index_add_body, a);
     if (st == 0)
         st = a->status;
     if (st == 0 && a->n > 0)
@@ -219,7 +219,7 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
     return st;
 }
 
-static int catch_up(struct search *s, const struct search_session *x, struct adding *a)
+static int search_index_catch_up(struct search *s, const struct search_session *x, struct adding *a)
 {
     int64_t last, event, done;
     int st = query_last(s->q, x->id, &last, &event);
@@ -251,16 +251,16 @@ static int check_sessions(struct search *s, const struct search_session *session
 static int fill_file(struct search *s, const struct search_session *session, size_t n,
                      struct adding *a)
 {
-    int st = open_file(s, file_of(session[0].id));
+    int st = search_index_open_file(s, file_of(session[0].id));
     if (st == 0)
         st = check_sessions(s, session, n);
     for (size_t i = 0; st == 0 && i < n; i++)
-        st = catch_up(s, &session[i], a);
+        st = search_index_catch_up(s, &session[i], a);
     return st;
 }
 
-static int update(struct search *s, const struct search_session *session, size_t n,
-                  void (*on_read)(void *ctx), void *ctx)
+static int search_index_update(struct search *s, const struct search_session *session, size_t n,
+                               void (*on_read)(void *ctx), void *ctx)
 {
     struct adding a = {.s = s, .on_read = on_read, .ctx = ctx};
     if (s->path == NULL)
@@ -300,7 +300,8 @@ static int ask_file(struct search *s, const struct search_session *session, size
     return of_index(st);
 }
 
-static const struct search_kind files = {file_of, search_terms_query, update, ask_file};
+static const struct search_kind files = {file_of, search_terms_query, search_index_update,
+                                         ask_file};
 
 /* ---- the folder ---- */
 
@@ -376,7 +377,7 @@ int search_forget(const char *vault, int64_t session_id)
     file_name(number, name);
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
-        if (connect_to(&s, number) == 0)
+        if (search_index_connect_to(&s, number) == 0)
             (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* the file is removed in any case */
         remove_and_overwrite(s.dir_fd, number);
         close_file(&s);

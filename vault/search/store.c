@@ -15,8 +15,8 @@ static int64_t group_of(int64_t session_id)
     return i + session_id / GROUP;
 }
 
-static int update(struct search *s, const struct search_session *session, size_t n,
-                  void (*on_read)(void *ctx), void *ctx)
+static int search_store_update(struct search *s, const struct search_session *session, size_t n,
+                               void (*on_read)(void *ctx), void *ctx)
 {
     (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
     return 0; /* the machines send the words with their messages */
@@ -30,7 +30,7 @@ struct passing {
     void *ctx;
 };
 
-static bool on_found(void *ctx, struct slice uid, int64_t seq)
+static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
 {
     struct passing *p = ctx;
     while (p->at < p->n && !slice_is(uid, p->session[p->at].uid)) {
@@ -43,12 +43,13 @@ static bool on_found(void *ctx, struct slice uid, int64_t seq)
     return p->at < p->n && p->fn(p->ctx, p->session[p->at].id, seq);
 }
 
-static int ask(struct search *s, const struct search_session *session, size_t n, const char *query,
-               search_fn fn, void *ctx)
+static int search_store_ask(struct search *s, const struct search_session *session, size_t n,
+                            const char *query, search_fn fn, void *ctx)
 {
     struct passing p = {.session = session, .n = n, .fn = fn, .ctx = ctx};
     return query_store_search(s->q, slice_of(session[n - 1].uid), slice_of(session[0].uid), query,
-                              on_found, &p);
+                              search_store_on_found, &p);
 }
 
-const struct search_kind search_store = {group_of, search_terms_tsquery, update, ask};
+const struct search_kind search_store = {group_of, search_terms_tsquery, search_store_update,
+                                         search_store_ask};

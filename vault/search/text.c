@@ -143,7 +143,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
 /* ---- text ---- */
 
 /* As much as the text needs. */
-static void unescape(struct buf *b, struct slice body)
+static void search_terms_unescape(struct buf *b, struct slice body)
 {
     const char *p = body.p, *end = body.p + body.n;
     while (p < end && b->n <= SEARCH_TEXT_MAX) {
@@ -174,7 +174,7 @@ struct slice search_text(enum row_kind kind, struct slice body, struct buf *b)
     if (!plain && memchr(body.p, '\\', body.n) != NULL &&
         (json_scan(body, NULL, NULL, &scan) == 0 || (long_body && scan.fault.kind == JSON_CUT))) {
         buf_clear(b);
-        unescape(b, body); /* there are no escapes outside of strings */
+        search_terms_unescape(b, body); /* there are no escapes outside of strings */
         if (!b->failed)
             body = buf_slice(b);
     }

@@ -73,7 +73,7 @@ static int first(sqlite3_vtab_cursor *cursor, int number, const char *text, int 
     return SQLITE_OK;
 }
 
-static int next(sqlite3_vtab_cursor *cursor)
+static int batch_table_next(sqlite3_vtab_cursor *cursor)
 {
     ((struct cursor *)cursor)->at++;
     return SQLITE_OK;
@@ -85,13 +85,13 @@ static int at_end(sqlite3_vtab_cursor *cursor)
     return c->at >= c->n;
 }
 
-static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
+static int batch_table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
 {
     *ret = (sqlite3_int64)((struct cursor *)cursor)->at;
     return SQLITE_OK;
 }
 
-static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
+static int batch_table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
 {
     const struct cursor *c = (const struct cursor *)cursor;
     c->source.table->column(c->source.rows, c->at, to, i);
@@ -108,10 +108,10 @@ static const sqlite3_module module = {
     .xOpen = open_cursor,
     .xClose = close_cursor,
     .xFilter = first,
-    .xNext = next,
+    .xNext = batch_table_next,
     .xEof = at_end,
-    .xColumn = column,
-    .xRowid = rowid,
+    .xColumn = batch_table_column,
+    .xRowid = batch_table_rowid,
 };
 
 int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db)

@@ -21,7 +21,7 @@ void bodies_close(struct bodies *b)
     b->fd = -1;
 }
 
-static int open_file(struct bodies *b, const char *uid)
+static int bodies_open_file(struct bodies *b, const char *uid)
 {
     int dir = vault_dir_sub(b->dir_fd, VAULT_BODIES, true);
     if (dir < 0)
@@ -44,7 +44,7 @@ static int open_file(struct bodies *b, const char *uid)
 
 int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset)
 {
-    if (b->fd < 0 && open_file(b, uid) < 0)
+    if (b->fd < 0 && bodies_open_file(b, uid) < 0)
         return MI_EIO;
     static const char newline = '\n';
     size_t done = 0;

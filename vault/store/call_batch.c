@@ -98,7 +98,7 @@ void call_batch_forget(struct call_batch *b)
 }
 
 /* NULL: an error. */
-static sqlite3_stmt *statement(struct call_batch *b, sqlite3 *db, enum call_statement i)
+static sqlite3_stmt *call_batch_statement(struct call_batch *b, sqlite3 *db, enum call_statement i)
 {
     if (b->q[i] == NULL &&
         sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &b->q[i], NULL) != SQLITE_OK)
@@ -107,7 +107,7 @@ static sqlite3_stmt *statement(struct call_batch *b, sqlite3 *db, enum call_stat
 }
 
 /* The result of the last step becomes a status; the statement keeps neither a lock nor a pointer. */
-static int finish(sqlite3 *db, sqlite3_stmt *q, int rc)
+static int call_batch_finish(sqlite3 *db, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(q);
@@ -123,7 +123,7 @@ static int read_own(struct call_batch *b, sqlite3 *db)
     struct own_request own[CALLS_OWN];
     int64_t closing[CALLS_OWN];
     size_t n = 0;
-    sqlite3_stmt *q = statement(b, db, CALL_OWN);
+    sqlite3_stmt *q = call_batch_statement(b, db, CALL_OWN);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, 0));
@@ -145,7 +145,7 @@ static int read_own(struct call_batch *b, sqlite3 *db)
     while (n-- > 0)
         call_set_know_own(&b->calls, own[n].seq, own[n].direction,
                           (struct slice){own[n].id, own[n].id_n}, closing[n]);
-    return finish(db, q, rc);
+    return call_batch_finish(db, q, rc);
 }
 
 void call_batch_start(struct call_batch *b, int64_t session_id)
@@ -171,13 +171,13 @@ int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
 {
     if (b->session_id == session_id)
         return 0;
-    sqlite3_stmt *q = statement(b, db, CALL_SESSION);
+    sqlite3_stmt *q = call_batch_statement(b, db, CALL_SESSION);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, session_id);
     int rc = sqlite3_step(q);
     bool on = rc == SQLITE_ROW && sqlite3_column_int64(q, 0) == 1;
-    if (finish(db, q, rc) < 0)
+    if (call_batch_finish(db, q, rc) < 0)
         return MI_ESTORE;
     call_batch_continue(b, session_id);
     b->on = on;
@@ -300,7 +300,7 @@ static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_messag
                      struct call *ret, bool *ret_found)
 {
     int st = 0;
-    sqlite3_stmt *q = statement(b, db, CALL_GET);
+    sqlite3_stmt *q = call_batch_statement(b, db, CALL_GET);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)m->request_seq));
@@ -324,7 +324,7 @@ static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_messag
         }
         ret->method = ret->target = (struct slice){0};
     }
-    int ended = finish(db, q, rc);
+    int ended = call_batch_finish(db, q, rc);
     return st < 0 ? st : ended;
 }
 
@@ -337,7 +337,7 @@ static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_messa
     int st = get_ended(b, db, m, &c, &found);
     if (st < 0 || !found)
         return st;
-    sqlite3_stmt *q = statement(b, db, CALL_END);
+    sqlite3_stmt *q = call_batch_statement(b, db, CALL_END);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c.seq));
@@ -347,7 +347,7 @@ static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_messa
     sqlite3_bind_int64(q, 5, c.duration_us);
     bind_or_null(q, 6, c.response_size >= 0, c.response_size);
     bind_or_null(q, 7, c.result_tokens >= 0, c.result_tokens);
-    return finish(db, q, sqlite3_step(q));
+    return call_batch_finish(db, q, sqlite3_step(q));
 }
 
 /* ---- a message ------------------------------------------------------------------------------ */
@@ -395,8 +395,8 @@ static int put_calls(struct call_batch *b, sqlite3 *db)
 {
     if (call_batch_count(b) == 0)
         return 0;
-    sqlite3_stmt *q = statement(b, db, CALL_PUT);
-    return q != NULL ? finish(db, q, sqlite3_step(q)) : MI_ESTORE;
+    sqlite3_stmt *q = call_batch_statement(b, db, CALL_PUT);
+    return q != NULL ? call_batch_finish(db, q, sqlite3_step(q)) : MI_ESTORE;
 }
 
 int call_batch_flush(struct call_batch *b, sqlite3 *db)

@@ -10,7 +10,7 @@
 /* Repeats passive checkpoints: each moves only the pages written during the previous one. After a short pass, little is
  * left for the last step, which blocks writers. A pass is also short if a reader of an old snapshot prevents it from
  * moving pages. The last step might then have to move many: *ret_left is the number of pages left. */
-static int catch_up(sqlite3 *db, int *ret_left)
+static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
 {
     int rc = SQLITE_OK, in_log = 0, moved = 0;
     int64_t took_us = INT64_MAX;
@@ -36,12 +36,12 @@ static int sync_file(sqlite3 *db)
 int checkpoint_run(sqlite3 *db)
 {
     int left = 0;
-    int rc = catch_up(db, &left);
+    int rc = checkpoint_catch_up(db, &left);
     /* SQLite syncs the database in the last step, which blocks writers: sync most of it before. */
     if (rc == SQLITE_OK)
         rc = sync_file(db);
     if (rc == SQLITE_OK)
-        rc = catch_up(db, &left);
+        rc = checkpoint_catch_up(db, &left);
     if (rc == SQLITE_OK && left > LEFT_MOST)
         rc = SQLITE_BUSY;
     if (rc == SQLITE_OK)

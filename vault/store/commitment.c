@@ -46,7 +46,7 @@ bool commitment_without(struct slice *finding, struct slice names)
     return true;
 }
 
-static bool take(sqlite3_stmt *q, int i, void *ret, size_t n)
+static bool commitment_take(sqlite3_stmt *q, int i, void *ret, size_t n)
 {
     struct slice bytes = connect_column(q, i);
     if (sqlite3_column_type(q, i) != SQLITE_BLOB || bytes.n != n)
@@ -57,12 +57,12 @@ static bool take(sqlite3_stmt *q, int i, void *ret, size_t n)
 
 bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret)
 {
-    return take(q, i, ret->b, SALT_N);
+    return commitment_take(q, i, ret->b, SALT_N);
 }
 
 bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret)
 {
-    return take(q, i, ret->b, DIGEST_N);
+    return commitment_take(q, i, ret->b, DIGEST_N);
 }
 
 struct slice commitment_bytes(const struct digest *d)

@@ -39,7 +39,8 @@ bool connect_is_file(const char *name)
 
 /* A transaction over several databases has a file that names their rollback journals. None of ours is one; a journal
  * that names such a file was made by another program, and SQLite would delete whatever it names. */
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+static int connect_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
+                             int *ret_flags)
 {
     (void)vfs;
     f->pMethods = NULL;
@@ -56,7 +57,7 @@ const char *connect_vfs(void)
         vfs = *found;
         vfs.zName = "mcp-interposer";
         vfs.pNext = NULL;
-        vfs.xOpen = open_file;
+        vfs.xOpen = connect_open_file;
         if (sqlite3_vfs_register(&vfs, 0) == SQLITE_OK)
             system_vfs = found;
     }

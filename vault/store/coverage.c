@@ -23,7 +23,7 @@ void coverage_close(struct coverage *c)
 }
 
 /* Prepares a statement whose ?1 is the session. */
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int64_t session_id)
+static sqlite3_stmt *coverage_prepare(sqlite3 *db, const char *sql, int64_t session_id)
 {
     sqlite3_stmt *q = columns_prepare(db, sql);
     if (q != NULL)
@@ -32,7 +32,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int64_t session_id)
 }
 
 /* Runs a statement without result rows. */
-static int finish(sqlite3 *db, sqlite3_stmt *q)
+static int coverage_finish(sqlite3 *db, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
@@ -52,7 +52,7 @@ struct slots {
     bool filled[PLACES_GROUP];
 };
 
-static void fill(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
+static void coverage_fill(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
 {
     if (place < s->from || place >= s->to->n || s->filled[place - s->from])
         return;
@@ -68,10 +68,10 @@ static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
     static const char sql[] = "SELECT place, " FIRST("'event ' || place", "e.commitment")
                               " FROM events e WHERE session_id = ?1 ORDER BY id DESC";
     /* clang-format on */
-    sqlite3_stmt *q = prepare(db, sql, session_id);
+    sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
-        fill(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
+        coverage_fill(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
@@ -85,14 +85,14 @@ static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
                               " FROM messages m WHERE id BETWEEN ?1 << 36"
                               " AND (?1 << 36) + 68719476735 ORDER BY id DESC";
     /* clang-format on */
-    sqlite3_stmt *q = prepare(db, sql, session_id);
+    sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
     int rc = SQLITE_DONE;
     for (;;) {
         while (place > s->from && s->filled[place - 1 - s->from])
             place--;
         if (place == s->from || (rc = sqlite3_step(q)) != SQLITE_ROW)
             break;
-        fill(s, q, 0, place - 1);
+        coverage_fill(s, q, 0, place - 1);
     }
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
@@ -105,12 +105,12 @@ static int load_rest(struct coverage *c, sqlite3 *db)
     if (s.from == c->places.n)
         return 0;
     if (s.from == 0) {
-        sqlite3_stmt *q = prepare(
+        sqlite3_stmt *q = coverage_prepare(
             db, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
             c->session_id);
         int rc = sqlite3_step(q);
         if (rc == SQLITE_ROW)
-            fill(&s, q, 0, 0);
+            coverage_fill(&s, q, 0, 0);
         sqlite3_finalize(q);
         st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
     }
@@ -119,17 +119,17 @@ static int load_rest(struct coverage *c, sqlite3 *db)
     return st == 0 ? fill_messages(&s, db, c->session_id) : st;
 }
 
-static int load(struct coverage *c, sqlite3 *db, int64_t session_id)
+static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
-    sqlite3_stmt *q =
-        prepare(db,
-                "SELECT s.salt IS NOT NULL, s.ended_at_us IS NOT NULL, n.records, n.tree,"
-                " (SELECT seq FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
-                " ORDER BY id DESC LIMIT 1)"
-                " FROM sessions s, (SELECT records, tree FROM sessions WHERE id = ?1 UNION ALL"
-                " SELECT records, tree FROM journals WHERE session_id = ?1) n"
-                " WHERE s.id = ?1 ORDER BY n.records DESC LIMIT 1",
-                session_id);
+    sqlite3_stmt *q = coverage_prepare(
+        db,
+        "SELECT s.salt IS NOT NULL, s.ended_at_us IS NOT NULL, n.records, n.tree,"
+        " (SELECT seq FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+        " ORDER BY id DESC LIMIT 1)"
+        " FROM sessions s, (SELECT records, tree FROM sessions WHERE id = ?1 UNION ALL"
+        " SELECT records, tree FROM journals WHERE session_id = ?1) n"
+        " WHERE s.id = ?1 ORDER BY n.records DESC LIMIT 1",
+        session_id);
     int rc = sqlite3_step(q);
     c->covered = false;
     c->changed = false;
@@ -155,7 +155,7 @@ int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id)
         return 0;
     int st = c->changed ? coverage_save(c, db) : 0;
     if (st == 0)
-        st = load(c, db, session_id);
+        st = coverage_load(c, db, session_id);
     c->session_id = st == 0 ? session_id : 0;
     if (st == 0 && c->covered)
         st = load_rest(c, db);
@@ -166,7 +166,7 @@ int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void count(struct coverage *c, const struct digest *commitment)
+static void coverage_count(struct coverage *c, const struct digest *commitment)
 {
     places_add(&c->places, commitment);
     c->changed = true;
@@ -174,9 +174,10 @@ static void count(struct coverage *c, const struct digest *commitment)
 
 static int set_commitment(sqlite3 *db, int64_t session_id, const struct digest *d)
 {
-    sqlite3_stmt *q = prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
+    sqlite3_stmt *q =
+        coverage_prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
     connect_bind_blob(q, 2, commitment_bytes(d));
-    return finish(db, q);
+    return coverage_finish(db, q);
 }
 
 int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
@@ -188,7 +189,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     int st = c->changed ? coverage_save(c, db) : 0;
     if (st < 0)
         return st;
-    sqlite3_stmt *q = prepare(db, sql, session_id);
+    sqlite3_stmt *q = coverage_prepare(db, sql, session_id);
     st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : failure_keep(db);
     if (st == 0) {
         leaf.digest = commitment_of(q, 1, BUNDLE_SESSION, &salt);
@@ -205,7 +206,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     c->ended = false;
     c->last_seq = 0;
     c->places = (struct places){0};
-    count(c, &leaf.digest);
+    coverage_count(c, &leaf.digest);
     return 0;
 }
 
@@ -238,7 +239,7 @@ int coverage_message(struct coverage *c, struct batch_row *row, struct slice bod
     MESSAGE_FIELDS(COUNT_TAIL)
     MESSAGE_FIELDS(ADD_TAIL)
     record_end(&r, &row->commitment);
-    count(c, &row->commitment);
+    coverage_count(c, &row->commitment);
     return 0;
 }
 
@@ -256,7 +257,7 @@ int coverage_event(struct coverage *c, struct covered_event *e)
     record_text(&r, e->detail);
     record_end(&r, &e->commitment);
     e->place = (int64_t)c->places.n;
-    count(c, &e->commitment);
+    coverage_count(c, &e->commitment);
     return 0;
 }
 
@@ -298,15 +299,15 @@ static int end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret
 static int save_end(struct coverage *c, sqlite3 *db, const struct salt *salt,
                     const struct digest *commitment)
 {
-    sqlite3_stmt *q = prepare(
+    sqlite3_stmt *q = coverage_prepare(
         db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", c->session_id);
     connect_bind_blob(q, 2, commitment_salt_bytes(salt));
     connect_bind_blob(q, 3, commitment_bytes(commitment));
-    return finish(db, q);
+    return coverage_finish(db, q);
 }
 
 /* The record `end` and the leaf `seal`. */
-static int seal(struct coverage *c, sqlite3 *db)
+static int coverage_seal(struct coverage *c, sqlite3 *db)
 {
     static const char sql[] = "SELECT uid, end_reason, end_salt, end_commitment@end_record"
                               " FROM sessions WHERE id = ?1";
@@ -318,7 +319,7 @@ static int seal(struct coverage *c, sqlite3 *db)
     struct salt salt;
     bool same = false;
     int64_t n;
-    sqlite3_stmt *q = prepare(db, sql, c->session_id);
+    sqlite3_stmt *q = coverage_prepare(db, sql, c->session_id);
     int st = sqlite3_step(q) == SQLITE_ROW ? end_salt(c, q, 2, &salt, &same) : failure_keep(db);
     if (st == 0) {
         leaf.digest = commitment_of(q, 4, BUNDLE_END, &salt);
@@ -362,5 +363,5 @@ int coverage_save(struct coverage *c, sqlite3 *db)
     if (st == 0)
         st = sqlite3_step(c->save) == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(c->save);
-    return st == 0 && c->ended ? seal(c, db) : st;
+    return st == 0 && c->ended ? coverage_seal(c, db) : st;
 }

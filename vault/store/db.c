@@ -36,7 +36,7 @@ int db_damaged(struct db *d)
 
 /* ---- the connection ---- */
 
-static void disconnect(struct db *d)
+static void db_disconnect(struct db *d)
 {
     for (size_t i = 0; d->q != NULL && i < d->kind->n; i++) {
         sqlite3_finalize(d->q[i]);
@@ -56,7 +56,7 @@ int db_reconnect(struct db *d)
 {
     const struct db_kind *k = d->kind;
     const char *file = buf_str(&d->file);
-    disconnect(d);
+    db_disconnect(d);
     d->tables = 0; /* of another file, maybe */
     d->connections++;
     int rc;
@@ -94,7 +94,7 @@ int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, s
 
 void db_close(struct db *d)
 {
-    disconnect(d);
+    db_disconnect(d);
     free(d->q);
     d->q = NULL;
     buf_close(&d->file);
@@ -165,7 +165,7 @@ static sqlite3_stmt **find_kept(struct db *d, const char *sql)
     return NULL;
 }
 
-static int prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stmt **ret)
+static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stmt **ret)
 {
     struct buf text = {0};
     int st = strchr(sql, '@') != NULL ? add_sql(d, sql, &text) : 0;
@@ -183,7 +183,8 @@ static int prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stmt *
 
 int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n)
 {
-    int st = d->q[i] != NULL ? 0 : prepare(d, d->kind->sql[i], SQLITE_PREPARE_PERSISTENT, &d->q[i]);
+    int st =
+        d->q[i] != NULL ? 0 : db_prepare(d, d->kind->sql[i], SQLITE_PREPARE_PERSISTENT, &d->q[i]);
     if (st < 0)
         return st;
     db_bind(d->q[i], 1, value, n);
@@ -194,7 +195,7 @@ int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value,
 int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                 size_t n)
 {
-    int st = prepare(d, sql, 0, ret);
+    int st = db_prepare(d, sql, 0, ret);
     if (st == 0)
         db_bind(*ret, 1, value, n);
     return st;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_empty(int fd)
+static bool vault_dir_is_empty(int fd)
 {
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = again >= 0 ? fdopendir(again) : NULL;
@@ -44,7 +44,7 @@ static int make_private(int fd, const char *path, struct buf *error)
     }
     if ((st.st_mode & 077) == 0)
         return 0;
-    if (!file_exists(fd, VAULT_DB) && !is_empty(fd)) {
+    if (!file_exists(fd, VAULT_DB) && !vault_dir_is_empty(fd)) {
         buf_printf(error,
                    "vault %s contains other files and is accessible to other users; choose an "
                    "empty directory with --vault, or run chmod 700 on it",

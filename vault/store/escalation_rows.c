@@ -21,14 +21,14 @@ static const char count_sql[] =
 static const char add_sql[] = "INSERT INTO escalations (id" PROBLEM_FIELDS(
     FIELD_NAME) ") VALUES (NULL" PROBLEM_FIELDS(PARAMETER) ")";
 
-static int prepare(struct writer *w, const char *sql, sqlite3_stmt **ret)
+static int escalation_rows_prepare(struct writer *w, const char *sql, sqlite3_stmt **ret)
 {
     *ret = NULL;
     return sqlite3_prepare_v2(w->db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : writer_fail_sql(w);
 }
 
 /* rc: of the last step. These statements are rare, so they are not kept prepared. */
-static int finish(struct writer *w, sqlite3_stmt *q, int rc)
+static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(w);
     sqlite3_finalize(q);
@@ -49,7 +49,7 @@ int escalation_row_find(struct writer *w, const struct escalation_row *problem, 
 {
     sqlite3_stmt *q;
     int64_t id = 0;
-    if (prepare(w, find_sql, &q) < 0)
+    if (escalation_rows_prepare(w, find_sql, &q) < 0)
         return MI_ESTORE;
     bind_fields(q, problem, 4);
     sqlite3_bind_int64(q, 5, from_us);
@@ -58,7 +58,7 @@ int escalation_row_find(struct writer *w, const struct escalation_row *problem, 
     int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
         id = sqlite3_column_int64(q, 0); /* NULL is 0 */
-    int st = finish(w, q, rc);
+    int st = escalation_rows_finish(w, q, rc);
     if (st == 0 && id == 0)
         st = MI_ENOENT;
     if (st == 0)
@@ -72,7 +72,7 @@ int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t la
     sqlite3_stmt *q;
     struct escalation_row row = {.count = 0};
     char file[ESCALATION_FILE_MAX];
-    if (prepare(w, count_sql, &q) < 0)
+    if (escalation_rows_prepare(w, count_sql, &q) < 0)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, id);
     sqlite3_bind_int64(q, 2, (int64_t)more);
@@ -86,7 +86,7 @@ int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t la
         row.count = sqlite3_column_int64(q, 3);
         rc = sqlite3_step(q); /* the change is committed when the statement returns SQLITE_DONE */
     }
-    int st = finish(w, q, rc);
+    int st = escalation_rows_finish(w, q, rc);
     if (st < 0 || !found)
         return st < 0 ? st : MI_ENOENT;
     *ret = row;
@@ -97,10 +97,10 @@ int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t la
 int escalation_row_add(struct writer *w, const struct escalation_row *row, int64_t *ret_id)
 {
     sqlite3_stmt *q;
-    if (prepare(w, add_sql, &q) < 0)
+    if (escalation_rows_prepare(w, add_sql, &q) < 0)
         return MI_ESTORE;
     bind_fields(q, row, fields_of_problem.n);
-    int st = finish(w, q, sqlite3_step(q));
+    int st = escalation_rows_finish(w, q, sqlite3_step(q));
     if (st == 0)
         *ret_id = sqlite3_last_insert_rowid(w->db);
     return st;

@@ -22,7 +22,7 @@ static bool has_failed(sqlite3 *db)
 }
 
 /* SQLITE_INTERRUPT: the statement took more than there is in the file (budget.h). */
-static const char *text_of(sqlite3 *db)
+static const char *failure_text_of(sqlite3 *db)
 {
     return (sqlite3_errcode(db) & 0xFF) == SQLITE_INTERRUPT ? ENDLESS : sqlite3_errmsg(db);
 }
@@ -34,7 +34,7 @@ int failure_keep(sqlite3 *db)
         return MI_ESTORE;
     kept.db = db;
     kept.code = failed ? sqlite3_extended_errcode(db) : SQLITE_CORRUPT;
-    snprintf(kept.text, sizeof kept.text, "%s", failed ? text_of(db) : DAMAGED);
+    snprintf(kept.text, sizeof kept.text, "%s", failed ? failure_text_of(db) : DAMAGED);
     return MI_ESTORE;
 }
 
@@ -43,7 +43,7 @@ const char *failure_text(sqlite3 *db)
     if (db == NULL)
         return "out of memory";
     if (has_failed(db))
-        return text_of(db);
+        return failure_text_of(db);
     return kept.db == db ? kept.text : DAMAGED;
 }
 

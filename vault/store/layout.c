@@ -188,7 +188,7 @@ static size_t check_length(struct slice text)
 
 /* Whether the SQL has the words of the columns and these: no constraint, which SQLite would compute for each row, no
  * default, no collation, nothing quoted, no comment. */
-static bool is_plain(const struct object *o, struct slice sql)
+static bool layout_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";
     size_t end = strlen(o->end);
@@ -244,8 +244,8 @@ static bool is_same(const struct comparing *c, const struct object *o, sqlite3_s
         return false;
     if (strcmp(o->type, "table") == 0)
         return slice_is(connect_column(q, KEY), o->key) &&
-               (c->old ||
-                (has_columns(text, slice_of(o->text)) && is_plain(o, connect_column(q, SQL))));
+               (c->old || (has_columns(text, slice_of(o->text)) &&
+                           layout_is_plain(o, connect_column(q, SQL))));
     if (strcmp(o->type, "index") == 0)
         return slice_is(text, o->text);
     struct digest d = digest_of(text);

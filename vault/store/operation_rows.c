@@ -26,7 +26,7 @@ void operation_rows_close(struct operation_rows *r)
     *r = (struct operation_rows){0};
 }
 
-static sqlite3_stmt *statement(struct operation_rows *r, sqlite3 *db, size_t i)
+static sqlite3_stmt *operation_rows_statement(struct operation_rows *r, sqlite3 *db, size_t i)
 {
     if (r->q[i] == NULL &&
         sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &r->q[i], NULL) != SQLITE_OK)
@@ -39,7 +39,7 @@ int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_i
 {
     enum { FIRST = 5 };
     int rc;
-    sqlite3_stmt *q = statement(r, db, READ);
+    sqlite3_stmt *q = operation_rows_statement(r, db, READ);
     if (q == NULL)
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(session_id, 0));
@@ -64,7 +64,7 @@ int operation_rows_write(struct operation_rows *r, sqlite3 *db, int64_t session_
                          struct operations *from)
 {
     int st = 0;
-    sqlite3_stmt *q = from->changed ? statement(r, db, PUT) : NULL;
+    sqlite3_stmt *q = from->changed ? operation_rows_statement(r, db, PUT) : NULL;
     if (from->changed && q == NULL)
         return MI_ESTORE;
     for (struct operation *op = from->kept; from->changed && op < from->kept + OPERATIONS_MAX;

@@ -31,7 +31,7 @@ static struct more *more_of(sqlite3_file *f)
 
 /* ---- a database file ---- */
 
-static int lock(sqlite3_file *f, int level)
+static int read_only_lock(sqlite3_file *f, int level)
 {
     struct more *m = more_of(f);
     int rc = files->xLock(f, level);
@@ -159,7 +159,7 @@ static void make_private(sqlite3_file *f)
 {
     files = f->pMethods;
     private_files = *files;
-    private_files.xLock = lock;
+    private_files.xLock = read_only_lock;
     private_files.xRead = read_page;
     private_files.xShmMap = shm_map;
     private_files.xShmLock = shm_lock;
@@ -181,7 +181,8 @@ static bool has_log_header(const char *name)
     return n == sizeof head && memcmp(head, magic, sizeof magic) == 0;
 }
 
-static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+static int read_only_open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
+                               int *ret_flags)
 {
     (void)vfs;
     *more_of(f) = (struct more){0};
@@ -214,7 +215,7 @@ static int register_vfs(void)
     vfs = *found;
     vfs.zName = VFS_NAME;
     vfs.pNext = NULL;
-    vfs.xOpen = open_file;
+    vfs.xOpen = read_only_open_file;
     more_at = ((size_t)found->szOsFile + 15) / 16 * 16;
     vfs.szOsFile = (int)(more_at + sizeof(struct more));
     int rc = sqlite3_vfs_register(&vfs, 0);
@@ -225,7 +226,7 @@ static int register_vfs(void)
 
 /* ---- connections ---- */
 
-static bool exists(const char *path, const char *more)
+static bool read_only_exists(const char *path, const char *more)
 {
     char name[PATH_MAX + 8];
     int n = snprintf(name, sizeof name, "%s%s", path, more);
@@ -234,7 +235,7 @@ static bool exists(const char *path, const char *more)
 
 bool read_only_is_shared(const char *path)
 {
-    return exists(path, "-shm") && exists(path, "-wal");
+    return read_only_exists(path, "-shm") && read_only_exists(path, "-wal");
 }
 
 int read_only_open(sqlite3 **ret, const char *path, int wait_ms, bool *ret_shared)

@@ -28,7 +28,7 @@ struct run {
     size_t n, cap;
 };
 
-static sqlite3_stmt *prepare(const struct run *run, const char *sql, int64_t a, int64_t b)
+static sqlite3_stmt *restate_prepare(const struct run *run, const char *sql, int64_t a, int64_t b)
 {
     sqlite3_stmt *q = columns_prepare(run->r->db, sql);
     if (q != NULL) {
@@ -39,7 +39,7 @@ static sqlite3_stmt *prepare(const struct run *run, const char *sql, int64_t a, 
     return q;
 }
 
-static int finish(const struct run *run, sqlite3_stmt *q)
+static int restate_finish(const struct run *run, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
@@ -58,25 +58,25 @@ static int begin_line(struct run *run, sqlite3_stmt *q, struct line *line, struc
 }
 
 /* Remembers the old commitment, and stores the new one with `update`, whose ?1 is `id`. */
-static int replace(struct run *run, const struct line *line, const struct salt *salt,
-                   const char *update, int64_t id)
+static int restate_replace(struct run *run, const struct line *line, const struct salt *salt,
+                           const char *update, int64_t id)
 {
     if (!GROW(run->line, run->n, run->cap))
         return MI_ENOMEM;
     run->line[run->n++] = *line;
-    sqlite3_stmt *q = prepare(run,
-                              "INSERT INTO replaced (session_id, leaf, record, commitment)"
-                              " VALUES (?1, ?2, ?3, ?4)",
-                              run->r->session_id, run->leaf);
+    sqlite3_stmt *q = restate_prepare(run,
+                                      "INSERT INTO replaced (session_id, leaf, record, commitment)"
+                                      " VALUES (?1, ?2, ?3, ?4)",
+                                      run->r->session_id, run->leaf);
     connect_bind(q, 3, slice_of(line->record));
     connect_bind_blob(q, 4, commitment_bytes(&line->old));
-    int st = finish(run, q);
+    int st = restate_finish(run, q);
     if (st < 0)
         return st;
-    q = prepare(run, update, id, 0);
+    q = restate_prepare(run, update, id, 0);
     connect_bind_blob(q, 2, commitment_salt_bytes(salt));
     connect_bind_blob(q, 3, commitment_bytes(&line->now));
-    return finish(run, q);
+    return restate_finish(run, q);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -84,11 +84,11 @@ static int replace(struct run *run, const struct line *line, const struct salt *
 /* Removes what was added to a finding later. */
 static int first_finding(struct run *run, int64_t seq, struct slice *finding)
 {
-    sqlite3_stmt *q = prepare(run,
-                              "SELECT json_extract(detail, '$.finding') FROM events"
-                              " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
-                              " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
-                              run->r->session_id, seq);
+    sqlite3_stmt *q = restate_prepare(run,
+                                      "SELECT json_extract(detail, '$.finding') FROM events"
+                                      " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
+                                      " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
+                                      run->r->session_id, seq);
     int rc;
     /* if it does not end so, somebody has changed it, and verification will find it */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
@@ -143,7 +143,7 @@ static int restate_message(struct run *run, int64_t seq)
                               " WHERE id = (?1 << 36) + ?2";
     struct line line;
     struct salt salt;
-    sqlite3_stmt *q = prepare(run, sql, run->r->session_id, seq);
+    sqlite3_stmt *q = restate_prepare(run, sql, run->r->session_id, seq);
     bool has;
     int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0)
@@ -152,9 +152,9 @@ static int restate_message(struct run *run, int64_t seq)
     if (!has || st < 0)
         return st;
     snprintf(line.record, sizeof line.record, "message %lld", (long long)seq);
-    return replace(run, &line, &salt,
-                   "UPDATE messages SET salt = ?2, commitment = ?3 WHERE id = ?1",
-                   schema_message_id(run->r->session_id, (uint64_t)seq));
+    return restate_replace(run, &line, &salt,
+                           "UPDATE messages SET salt = ?2, commitment = ?3 WHERE id = ?1",
+                           schema_message_id(run->r->session_id, (uint64_t)seq));
 }
 
 /* ---- other records -------------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
     const char *name = bundle_shape[kind].name;
     struct line line;
     struct salt salt;
-    sqlite3_stmt *q = prepare(run, sql, id, 0);
+    sqlite3_stmt *q = restate_prepare(run, sql, id, 0);
     bool has;
     int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0) {
@@ -178,7 +178,7 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
                      (long long)sqlite3_column_int64(q, 1));
     }
     sqlite3_finalize(q);
-    return !has || st < 0 ? st : replace(run, &line, &salt, update, id);
+    return !has || st < 0 ? st : restate_replace(run, &line, &salt, update, id);
 }
 
 static int restate_event(struct run *run, int64_t id)
@@ -230,7 +230,8 @@ static int add_leaf(struct run *run)
 {
     struct leaf leaf = {.type = LEAF_REDACT, .at_us = clock_wall_us(), .records = (int64_t)run->n};
     int64_t n;
-    sqlite3_stmt *q = prepare(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
+    sqlite3_stmt *q =
+        restate_prepare(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
     int st = sqlite3_step(q) == SQLITE_ROW ? 0 : failure_keep(run->r->db);
     if (st == 0) {
         leaf.uid = connect_column(q, 0);

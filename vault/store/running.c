@@ -121,7 +121,7 @@ size_t running_group(const struct running *r, struct process *ret, size_t max)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static int fail(sqlite3 *db, const char *vault, struct buf *error)
+static int running_fail(sqlite3 *db, const char *vault, struct buf *error)
 {
     buf_clear(error);
     buf_printf(error, "cannot use %s/" VAULT_DB ": %s", vault, failure_text(db));
@@ -129,7 +129,7 @@ static int fail(sqlite3 *db, const char *vault, struct buf *error)
 }
 
 /* MI_ENOENT: no database, or no table. The caller closes *ret in every case. */
-static int connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf *error)
+static int running_connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf *error)
 {
     char path[PATH_MAX];
     int64_t version = 0;
@@ -141,7 +141,7 @@ static int connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf 
     if (rc != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
         schema_version(*ret, &version) < 0)
-        return fail(*ret, vault, error);
+        return running_fail(*ret, vault, error);
     if (version <= SCHEMA_VERSION)
         return version >= SCHEMA_RUNNING ? 0 : MI_ENOENT;
     buf_clear(error);
@@ -201,7 +201,7 @@ static void take_row(sqlite3_stmt *q, struct running_row *row)
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
-static int load(sqlite3 *db, struct running_list *l)
+static int running_load(sqlite3 *db, struct running_list *l)
 {
     static const char sql[] =
         "SELECT s.id, s.started_at_us, " LAST_AT
@@ -257,11 +257,11 @@ int running_open(struct running_list *ret, const char *vault, struct buf *error)
 {
     sqlite3 *db;
     *ret = (struct running_list){.lock = -1};
-    int st = connect_to(&db, vault, false, error);
+    int st = running_connect_to(&db, vault, false, error);
     if (st == 0) {
-        st = load(db, ret);
+        st = running_load(db, ret);
         if (st == MI_ESTORE)
-            (void)fail(db, vault, error);
+            (void)running_fail(db, vault, error);
     }
     int dir = st == 0 ? open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (dir >= 0) {
@@ -295,7 +295,7 @@ static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
 }
 
 /* The end of a session changes what is known of it: it is sealed. Vaults of older versions have no seals. */
-static int seal(sqlite3 *db, int64_t id)
+static int running_seal(sqlite3 *db, int64_t id)
 {
     bool has;
     struct coverage c = {0};
@@ -339,7 +339,7 @@ static int end_session(sqlite3 *db, int64_t id, bool forget)
     if (st == 0 && !ended)
         st = has_grown(db, id, &grown);
     if (st == 0 && (ended || grown))
-        st = seal(db, id);
+        st = running_seal(db, id);
     if (st == 0 && forget)
         st = run_with_id(db, "DELETE FROM running WHERE session_id = ?1", id);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
@@ -350,11 +350,11 @@ static int end_session(sqlite3 *db, int64_t id, bool forget)
 int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error)
 {
     sqlite3 *db;
-    int st = connect_to(&db, vault, true, error);
+    int st = running_connect_to(&db, vault, true, error);
     if (st == 0) {
         st = end_session(db, session_id, forget);
         if (st == MI_ESTORE)
-            (void)fail(db, vault, error);
+            (void)running_fail(db, vault, error);
     }
     sqlite3_close(db);
     return st == MI_ENOENT ? 0 : st;

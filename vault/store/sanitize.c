@@ -14,7 +14,7 @@ void sanitize_close(struct row_sanitizer *k)
 }
 
 /* Text that needs no change is not copied into the scratch buffer. */
-static bool is_plain(struct slice s)
+static bool sanitize_is_plain(struct slice s)
 {
     return s.n <= STORED_NAME_MAX && memchr(s.p, '\\', s.n) == NULL;
 }
@@ -25,7 +25,7 @@ struct span {
     size_t from, n;
 };
 
-static struct span resolve(struct buf *b, struct slice raw)
+static struct span sanitize_resolve(struct buf *b, struct slice raw)
 {
     struct span sp = {.made = true, .from = b->n};
     struct buf name = {0};
@@ -38,7 +38,7 @@ static struct span resolve(struct buf *b, struct slice raw)
     return sp;
 }
 
-static struct slice pick(const struct buf *b, struct span sp, struct slice raw)
+static struct slice sanitize_pick(const struct buf *b, struct span sp, struct slice raw)
 {
     return sp.made ? (struct slice){b->p + sp.from, sp.n} : raw;
 }
@@ -50,10 +50,10 @@ static int make_valid(struct row_sanitizer *k, const struct row *r, struct slice
     struct buf *b = &k->scratch;
     struct span method = {0}, target = {0}, body = {0};
     buf_clear(b);
-    if (r->method.p != NULL && !is_plain(r->method))
-        method = resolve(b, r->method);
-    if (r->target.p != NULL && !is_plain(r->target))
-        target = resolve(b, r->target);
+    if (r->method.p != NULL && !sanitize_is_plain(r->method))
+        method = sanitize_resolve(b, r->method);
+    if (r->target.p != NULL && !sanitize_is_plain(r->target))
+        target = sanitize_resolve(b, r->target);
     if (r->not_json && text.p != NULL) {
         body = (struct span){.made = true, .from = b->n};
         text_utf8(b, text);
@@ -63,9 +63,9 @@ static int make_valid(struct row_sanitizer *k, const struct row *r, struct slice
         return MI_ENOMEM;
     *ret = (struct sanitized_row){
         .rpc_id = r->rpc_id.n <= STORED_NAME_MAX ? r->rpc_id : (struct slice){0},
-        .method = pick(b, method, r->method),
-        .target = pick(b, target, r->target),
-        .body = pick(b, body, text),
+        .method = sanitize_pick(b, method, r->method),
+        .target = sanitize_pick(b, target, r->target),
+        .body = sanitize_pick(b, body, text),
     };
     return 0;
 }

@@ -245,7 +245,7 @@ static int has_additions(sqlite3 *db, bool *ret)
     return 0;
 }
 
-static int add(sqlite3 *db, size_t i)
+static int vault_schema_add(sqlite3 *db, size_t i)
 {
     bool has;
     if (has_addition(db, i, &has) < 0)
@@ -329,7 +329,7 @@ int schema_ready(sqlite3 *db)
     while (st == 0 && version < SCHEMA_VERSION)
         st = make_or_upgrade(db, &version);
     for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++)
-        st = add(db, i);
+        st = vault_schema_add(db, i);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
     if (!sqlite3_get_autocommit(db)) /* the first error is reported */

@@ -79,7 +79,7 @@ struct reading {
     } at[1 + SIGNING_KEPT_MAX];
 };
 
-static int damaged(struct reading *r, int64_t n, const char *why)
+static int signing_damaged(struct reading *r, int64_t n, const char *why)
 {
     r->s->changed = true;
     buf_printf(r->s->error, "the log of %s is damaged: leaf %" PRId64 " %s; " SEE_VERIFY,
@@ -93,19 +93,19 @@ static int take_key(struct reading *r, int64_t n, const struct leaf *l)
     int st = key_leaf_check(l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
                             &r->head.key, &why);
     r->head.has_key |= st == 0;
-    return st == MI_EINVAL ? damaged(r, n, why) : st;
+    return st == MI_EINVAL ? signing_damaged(r, n, why) : st;
 }
 
-static int on_leaf(void *ctx, int64_t n, struct slice text)
+static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct reading *r = ctx;
     struct digest hash = tree_leaf(text);
     struct leaf l;
-    int st = n != (int64_t)r->tree.n ? damaged(r, (int64_t)r->tree.n, "is missing") : 0;
+    int st = n != (int64_t)r->tree.n ? signing_damaged(r, (int64_t)r->tree.n, "is missing") : 0;
     if (st == 0 && (st = leaf_read(text, &l)) == MI_EINVAL)
-        st = damaged(r, n, "is not a leaf as a recorder writes it");
+        st = signing_damaged(r, n, "is not a leaf as a recorder writes it");
     if (st == 0 && ((l.type == LEAF_BEGIN) != (n == 0) || (n == 0 && l.uid.n != LEAF_UID)))
-        st = damaged(r, n, n == 0 ? "does not begin it" : "begins it again");
+        st = signing_damaged(r, n, n == 0 ? "does not begin it" : "begins it again");
     if (st == 0 && l.type == LEAF_BEGIN)
         snprintf(r->head.origin, sizeof r->head.origin, CHECKPOINT_ORIGIN "%.*s", LEAF_UID,
                  l.uid.p);
@@ -129,11 +129,11 @@ static int read_log(struct signing *s, uint64_t at, struct reading *r)
     for (size_t i = 0; i < SIGNING_KEPT_MAX; i++)
         r->at[1 + i].size = i < s->kept_n ? s->kept[i].size : UINT64_MAX;
     buf_clear(s->error);
-    int st = ledger_read(s->db, 0, on_leaf, r);
+    int st = ledger_read(s->db, 0, signing_on_leaf, r);
     if (st == MI_ESTORE)
         return fail_sql(s);
     if (st == 0 && r->tree.n == 0)
-        st = damaged(r, 0, "is missing");
+        st = signing_damaged(r, 0, "is missing");
     r->head.size = r->tree.n;
     r->head.root = tree_root(&r->tree);
     return st;
@@ -254,7 +254,7 @@ static int add_key(struct signing *s, const struct secret_key *key, signing_prev
     return st == 0 ? read_log(s, UINT64_MAX, r) : st;
 }
 
-static int store(struct signing *s, const struct log_head *h, struct slice note)
+static int signing_store(struct signing *s, const struct log_head *h, struct slice note)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(
@@ -271,8 +271,8 @@ static int store(struct signing *s, const struct log_head *h, struct slice note)
     return st;
 }
 
-static int sign(struct signing *s, const struct log_head *h, const struct secret_key *key,
-                struct buf *note)
+static int signing_sign(struct signing *s, const struct log_head *h, const struct secret_key *key,
+                        struct buf *note)
 {
     struct buf text = {0};
     size_t before = note->n;
@@ -289,14 +289,14 @@ static int sign(struct signing *s, const struct log_head *h, const struct secret
         st = MI_EIO;
     }
     if (st == 0)
-        st = store(s, h, signed_note);
+        st = signing_store(s, h, signed_note);
     buf_close(&text);
     return st;
 }
 
 /* note: NULL: no checkpoint. */
-static int work(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
-                void *ctx, struct buf *note)
+static int signing_work(struct signing *s, const struct secret_key *key,
+                        signing_previous_fn previous, void *ctx, struct buf *note)
 {
     struct reading r;
     buf_clear(s->error);
@@ -307,7 +307,7 @@ static int work(struct signing *s, const struct secret_key *key, signing_previou
     if (st == 0 && !(r.head.has_key && key_eq(&r.head.key, &key->public)))
         st = add_key(s, key, previous, ctx, &r);
     if (st == 0 && note != NULL)
-        st = sign(s, &r.head, key, note);
+        st = signing_sign(s, &r.head, key, note);
     if (st == 0)
         st = execute(s, "COMMIT");
     if (st < 0 && !sqlite3_get_autocommit(s->db))
@@ -318,11 +318,11 @@ static int work(struct signing *s, const struct secret_key *key, signing_previou
 int signing_checkpoint(struct signing *s, const struct secret_key *key,
                        signing_previous_fn previous, void *ctx, struct buf *note)
 {
-    return work(s, key, previous, ctx, note);
+    return signing_work(s, key, previous, ctx, note);
 }
 
 int signing_key(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
                 void *ctx)
 {
-    return work(s, key, previous, ctx, NULL);
+    return signing_work(s, key, previous, ctx, NULL);
 }

@@ -34,7 +34,7 @@ int writer_fail_memory(struct writer *s)
 }
 
 /* Runs a statement without result rows. It is always reset, so that it does not hold a lock. */
-static int step(struct writer *s, enum writer_query i)
+static int writer_step(struct writer *s, enum writer_query i)
 {
     int rc = sqlite3_step(s->q[i]);
     int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
@@ -46,13 +46,13 @@ int writer_take_lock(struct writer *s)
 {
     bool begins = s->begins;
     s->begins = false;
-    return begins ? step(s, Q_BEGIN) : 0;
+    return begins ? writer_step(s, Q_BEGIN) : 0;
 }
 
 int writer_run(struct writer *s, enum writer_query i)
 {
     int st = writer_take_lock(s);
-    return st < 0 ? st : step(s, i);
+    return st < 0 ? st : writer_step(s, i);
 }
 
 void writer_level(struct writer *s, enum record_level level)
@@ -119,7 +119,7 @@ int writer_commit(struct writer *s)
 int writer_begin_own(struct writer *s, bool *ret_own)
 {
     *ret_own = !s->begins && sqlite3_get_autocommit(s->db) != 0;
-    return *ret_own ? step(s, Q_BEGIN) : 0;
+    return *ret_own ? writer_step(s, Q_BEGIN) : 0;
 }
 
 int writer_end_own(struct writer *s, bool own, int st)
@@ -291,7 +291,8 @@ static int add_to_batch(struct writer *s, const struct row *r, const struct batc
     return row_batch_is_full(&s->batch) ? insert_rows(s) : 0;
 }
 
-static int add_message(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
+static int writer_add_message(struct writer *s, int64_t session_id, const char *uid,
+                              const struct row *r)
 {
     struct sanitized_row k;
     if (sanitize_row(&s->sanitizer, r, &k) < 0)
@@ -344,7 +345,8 @@ int writer_add(struct writer *s, int64_t session_id, const char *uid, const stru
     bool own;
     int st = writer_begin_own(s, &own);
     if (st == 0)
-        st = r->event != NULL ? add_event(s, session_id, r) : add_message(s, session_id, uid, r);
+        st = r->event != NULL ? add_event(s, session_id, r)
+                              : writer_add_message(s, session_id, uid, r);
     return writer_end_own(s, own, st);
 }
 

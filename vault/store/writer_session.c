@@ -56,7 +56,8 @@ static int fail_no_id(struct writer *s)
     return MI_ESTORE;
 }
 
-static int add_session(struct writer *s, const struct session_record *session, int64_t *ret_id)
+static int writer_add_session_row(struct writer *s, const struct session_record *session,
+                                  int64_t *ret_id)
 {
     sqlite3_stmt *q = s->q[Q_SESSION];
     struct session_record n = *session;
@@ -109,7 +110,7 @@ int writer_session_add(struct writer *s, const struct session_record *n, int64_t
     bool own;
     int st = writer_begin_own(s, &own);
     if (st == 0)
-        st = add_session(s, n, ret_id);
+        st = writer_add_session_row(s, n, ret_id);
     return writer_end_own(s, own, st);
 }
 

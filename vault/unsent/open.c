@@ -33,7 +33,7 @@ const char *unsent_vault(const struct unsent *u)
     return u->dir.path;
 }
 
-static int connect_to(struct unsent *u)
+static int unsent_connect_to(struct unsent *u)
 {
     char path[PATH_MAX];
     struct buf why = {0};
@@ -61,7 +61,7 @@ int unsent_open(struct unsent **ret, const char *vault, struct buf *error)
     u->body_fd = u->lock_fd = -1;
     u->synced = -1;
     int st = vault_dir_open(&u->dir, vault, false, error);
-    if (st == 0 && (st = connect_to(u)) < 0) {
+    if (st == 0 && (st = unsent_connect_to(u)) < 0) {
         buf_clear(error);
         if (st == MI_ENOENT)
             buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",

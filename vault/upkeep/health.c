@@ -40,15 +40,16 @@ static const char *const sql[HEALTH_QUERIES] = {
 static const struct db_kind reader = {
     .wait_ms = BUSY_MS, .sql = sql, .n = HEALTH_QUERIES, .can_not = "read"};
 
-static int done(struct db *d, int st)
+static int health_done(struct db *d, int st)
 {
     st = st == MI_ESTORE && d->locked ? MI_EBUSY : st;
     db_close(d);
     return st;
 }
 
-/* *ret_version: of the schema. *d is closed with done() in any case. */
-static int connect_to(const char *vault, struct db *d, int64_t *ret_version, struct buf *error)
+/* *ret_version: of the schema. *d is closed with health_done() in any case. */
+static int health_connect_to(const char *vault, struct db *d, int64_t *ret_version,
+                             struct buf *error)
 {
     char path[PATH_MAX];
     *d = (struct db){.kind = &reader};
@@ -71,7 +72,7 @@ int health_look(const char *vault, struct health *ret, struct buf *error)
     struct db d;
     struct health h = {0};
     int64_t page = 0, unused = 0, wal = 0;
-    int st = connect_to(vault, &d, &h.version, error);
+    int st = health_connect_to(vault, &d, &h.version, error);
     if (st == 0)
         st = db_number(&d, H_PAGE_SIZE, &page, NULL, 0);
     if (st == 0)
@@ -89,7 +90,7 @@ int health_look(const char *vault, struct health *ret, struct buf *error)
         h.journal_is_wal = wal != 0;
         *ret = h;
     }
-    return done(&d, st);
+    return health_done(&d, st);
 }
 
 int64_t health_unfilled(const char *vault)
@@ -97,7 +98,7 @@ int64_t health_unfilled(const char *vault)
     struct db d;
     struct buf error = {0};
     int64_t version = 0, n = 0;
-    int st = connect_to(vault, &d, &version, &error);
+    int st = health_connect_to(vault, &d, &version, &error);
     if (st == 0 && version >= SCHEMA_CALLS && version <= SCHEMA_VERSION)
         st = db_number(&d, H_UNFILLED, &n, NULL, 0);
     db_close(&d);
@@ -130,7 +131,7 @@ int health_check(const char *vault, struct buf *error)
     sqlite3_stmt *q = NULL;
     int64_t version;
     struct faults faults = {.error = error};
-    int st = connect_to(vault, &d, &version, error);
+    int st = health_connect_to(vault, &d, &version, error);
     if (st == 0 && layout_compare(d.db, add_fault, &faults) < 0)
         st = db_fail(&d);
     /* The check computes constraints of the tables: only if they are those of this program. */
@@ -146,7 +147,7 @@ int health_check(const char *vault, struct buf *error)
     }
     if (st == 0)
         st = db_done(&d, q, rc);
-    st = done(&d, st);
+    st = health_done(&d, st);
     return st == 0 && error->n > 0 ? MI_ESTORE : st;
 }
 
@@ -165,7 +166,7 @@ static int count_seal(void *ctx, int64_t n, struct slice text)
 }
 
 /* The last checkpoint; without one, nothing is changed. */
-static int read_checkpoint(struct db *d, int64_t *size, struct buf *note)
+static int health_read_checkpoint(struct db *d, int64_t *size, struct buf *note)
 {
     sqlite3_stmt *q;
     int st = db_ask(d, H_CHECKPOINT, &q, NULL, 0);
@@ -185,11 +186,11 @@ int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned, s
     struct db d;
     int64_t version = 0, size = 0;
     struct seals seals = {.before_us = before_us};
-    int st = connect_to(vault, &d, &version, error);
+    int st = health_connect_to(vault, &d, &version, error);
     if (st == 0 && (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION))
         st = MI_ENOENT;
     if (st == 0)
-        st = read_checkpoint(&d, &size, note);
+        st = health_read_checkpoint(&d, &size, note);
     if (st == 0) {
         st = ledger_read(d.db, size, count_seal, &seals);
         st = st == MI_ESTORE ? db_fail(&d) : st;
@@ -231,7 +232,7 @@ int health_log(const char *vault, struct health_log *log, struct buf *error)
     int64_t version;
     bool has = false;
     struct log_reading r = {.log = log};
-    int st = connect_to(vault, &d, &version, error);
+    int st = health_connect_to(vault, &d, &version, error);
     if (st == 0)
         st = db_has_table(&d, "leaves", &has);
     if (st == 0 && has) {

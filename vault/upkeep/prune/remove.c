@@ -163,7 +163,7 @@ static int remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
 }
 
 /* The search index is removed before and after the rows: a search may recreate it in between. */
-static int forget(struct prune *p, int64_t id)
+static int prune_forget(struct prune *p, int64_t id)
 {
     if (search_forget(p->dir.path, id) == 0)
         return 0;
@@ -177,7 +177,7 @@ static int forget(struct prune *p, int64_t id)
 static int session_step(struct prune *p)
 {
     int64_t id = p->session[p->at], n = 0;
-    int st = p->forgotten ? 0 : forget(p, id);
+    int st = p->forgotten ? 0 : prune_forget(p, id);
     if (st < 0)
         return st;
     p->forgotten = true;
@@ -193,7 +193,7 @@ static int session_step(struct prune *p)
     p->forgotten = p->stated = false;
     p->at++;
     p->done.sessions++;
-    return forget(p, id);
+    return prune_forget(p, id);
 }
 
 /* The rows of an escalation file that is to be removed. A problem that occurs again gets a new file. */

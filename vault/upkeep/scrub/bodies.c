@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(struct scrub *s, const char *what)
+static int scrub_bodies_fail(struct scrub *s, const char *what)
 {
     return scrub_fail(s, what, VAULT_BODIES);
 }
@@ -29,7 +29,7 @@ static int open_bodies(struct scrub *s)
     errno = e;
     if (s->bodies_fd >= 0)
         return 0;
-    return e == ENOENT ? MI_ENOENT : fail(s, "open a file in");
+    return e == ENOENT ? MI_ENOENT : scrub_bodies_fail(s, "open a file in");
 }
 
 int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length)
@@ -49,7 +49,7 @@ static int write_at(struct scrub *s, const char *p, size_t n, int64_t at)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return fail(s, "write to a file in");
+            return scrub_bodies_fail(s, "write to a file in");
         p += done;
         n -= (size_t)done;
         at += done;
@@ -62,15 +62,15 @@ int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset)
 {
     int st = open_bodies(s);
     if (st < 0)
-        return st == MI_ENOENT ? fail(s, "open a file in") : st;
+        return st == MI_ENOENT ? scrub_bodies_fail(s, "open a file in") : st;
     off_t end = lseek(s->bodies_fd, 0, SEEK_END);
     if (end < 0)
-        return fail(s, "read a file in");
+        return scrub_bodies_fail(s, "read a file in");
     st = write_at(s, body.p, body.n, end);
     if (st == 0)
         st = write_at(s, "\n", 1, end + (int64_t)body.n);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
-        st = fail(s, "write to a file in");
+        st = scrub_bodies_fail(s, "write to a file in");
     if (st == 0)
         st = scrub_keep_range(s, end, (int64_t)body.n);
     *ret_offset = end;
@@ -103,7 +103,7 @@ int scrub_blank_bodies(struct scrub *s)
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     if (fstat(s->bodies_fd, &file) != 0)
-        return fail(s, "read a file in");
+        return scrub_bodies_fail(s, "read a file in");
     if (s->ranges_n > 0)
         qsort(s->ranges, s->ranges_n, sizeof *s->ranges, by_offset);
     for (size_t i = 0; st == 0 && i < s->ranges_n; i++) {
@@ -115,6 +115,6 @@ int scrub_blank_bodies(struct scrub *s)
     if (st == 0 && file.st_size > at)
         st = blank(s, at, file.st_size);
     if (st == 0 && file_sync_data(s->bodies_fd) < 0)
-        st = fail(s, "write to a file in");
+        st = scrub_bodies_fail(s, "write to a file in");
     return st;
 }

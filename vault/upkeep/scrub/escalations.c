@@ -7,7 +7,7 @@
 
 enum { NAMES = 3 }; /* server, tool, method */
 
-static struct slice column(sqlite3_stmt *q, int i)
+static struct slice scrub_escalations_column(sqlite3_stmt *q, int i)
 {
     const char *text = (const char *)sqlite3_column_text(q, i);
     return text != NULL ? slice_of(text) : (struct slice){0};
@@ -21,7 +21,7 @@ static int scrub_row(struct scrub *s, sqlite3_stmt *q)
     size_t all = 0, n = 0;
     int st = 0;
     for (int i = 0; i < NAMES && st == 0; i++) {
-        now[i] = column(q, i + 1);
+        now[i] = scrub_escalations_column(q, i + 1);
         st = scrub_text(s, now[i], SCRUB_TEXT, NULL, hit, &clean, &n);
         all += n;
         if (st == 0 && clean.p != NULL) {

@@ -112,7 +112,7 @@ static int scrub_lines(struct lines *l, struct copy *c)
 }
 
 /* Replaces the file, and overwrites the bytes of the old one. */
-static int replace(struct lines *l, struct copy *c)
+static int scrub_files_replace(struct lines *l, struct copy *c)
 {
     static const char zeros[4096];
     struct stat file = {0};
@@ -161,7 +161,7 @@ static int scrub_file(struct lines *l, const char *name)
     if (st == 0 && (l->uid == NULL || l->kind == SCRUB_VALUE || is_of_session(c.in, l->uid)))
         st = scrub_lines(l, &c);
     if (st == 0 && c.out != NULL)
-        st = replace(l, &c);
+        st = scrub_files_replace(l, &c);
     if (c.out != NULL) {
         (void)fclose(c.out);
         if (st < 0)

@@ -90,7 +90,7 @@ static int scrub_body(struct scrub *s, const struct query_message *m)
     return st;
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool scrub_rows_on_message(void *ctx, const struct query_message *m)
 {
     struct scrub *s = ctx;
     s->status = scrub_names(s, m);
@@ -99,7 +99,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     return s->status == 0;
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool scrub_rows_on_event(void *ctx, const struct query_event *e)
 {
     struct scrub *s = ctx;
     struct slice clean;
@@ -177,7 +177,8 @@ static int scrub_session_rows(struct scrub *s)
     if (st == 0)
         st = scrub_session_row(s, &row);
     if (st == 0)
-        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, on_message, on_event, s);
+        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, scrub_rows_on_message,
+                            scrub_rows_on_event, s);
     if (st < 0 && s->error.n == 0)
         buf_adds(&s->error, query_error(s->q));
     if (st == 0)
