@@ -23,8 +23,8 @@ struct comparison {
 /* The position in the answer: special rules apply to some members. */
 enum place { ROOT, TASK, SERVER_INFO, ELSEWHERE };
 
-static void compare(struct comparison *c, struct json_value a, struct json_value b, pointer_set set,
-                    size_t depth, enum place place);
+static void compare_at(struct comparison *c, struct json_value a, struct json_value b,
+                       pointer_set set, size_t depth, enum place place);
 
 /* ---- sanitized text ---- */
 
@@ -35,7 +35,7 @@ static struct slice rest(struct slice s, size_t n)
 
 /* Does the live text contain the pieces of the recorded text between its marks, in order? The first piece must be at the
  * beginning, the last at the end, unless the recorded text is truncated. */
-static bool fits(struct slice recorded, struct slice live)
+static bool compare_fits(struct slice recorded, struct slice live)
 {
     bool first = true;
     for (;;) {
@@ -80,7 +80,7 @@ static bool matches_left(struct comparison *c, struct json_value a, struct json_
     buf_clear(&c->b);
     json_unescape(&c->a, raw);
     json_unescape(&c->b, json_string_raw(b));
-    return !c->a.failed && !c->b.failed && fits(buf_slice(&c->a), buf_slice(&c->b));
+    return !c->a.failed && !c->b.failed && compare_fits(buf_slice(&c->a), buf_slice(&c->b));
 }
 
 static bool matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
@@ -93,8 +93,8 @@ static bool matches_as_text(const struct comparison *c, struct slice a, struct s
 {
     if (a.p == NULL || b.p == NULL)
         return false;
-    return (marks_of(a) != MARKS_NONE && fits(a, b)) ||
-           (c->rules->both_recorded && marks_of(b) != MARKS_NONE && fits(b, a));
+    return (marks_of(a) != MARKS_NONE && compare_fits(a, b)) ||
+           (c->rules->both_recorded && marks_of(b) != MARKS_NONE && compare_fits(b, a));
 }
 
 /* ---- reporting ---- */
@@ -106,7 +106,8 @@ static bool has_token(struct slice pointer, const char *token)
     return at != NULL && (at + n == pointer.p + pointer.n || at[n] == '/');
 }
 
-static void report(struct comparison *c, struct json_value a, struct json_value b, bool is_entry)
+static void compare_report(struct comparison *c, struct json_value a, struct json_value b,
+                           bool is_entry)
 {
     struct slice p = buf_slice(&c->pointer);
     struct compare_difference d = {
@@ -124,7 +125,7 @@ static void report(struct comparison *c, struct json_value a, struct json_value 
 
 /* ---- equality ---- */
 
-static bool same(struct comparison *c, struct json_value a, struct json_value b)
+static bool compare_same(struct comparison *c, struct json_value a, struct json_value b)
 {
     if (a.type == JSON_NONE || b.type == JSON_NONE)
         return a.type == b.type;
@@ -160,7 +161,8 @@ static bool is_generated(enum place place, struct slice key)
     return names != NULL && one_of(key, names);
 }
 
-static struct json_value get(struct comparison *c, struct json_value object, struct slice raw_key)
+static struct json_value compare_get(struct comparison *c, struct json_value object,
+                                     struct slice raw_key)
 {
     struct json_value v = {0};
     buf_clear(&c->key);
@@ -200,11 +202,11 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
     if (by != NULL && a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_lists(c, a, b, there, depth + 1, by);
     else
-        compare(c, a, b, there, depth + 1,
-                place != ROOT                    ? ELSEWHERE
-                : json_key_is(key, "task")       ? TASK
-                : json_key_is(key, "serverInfo") ? SERVER_INFO
-                                                 : ELSEWHERE);
+        compare_at(c, a, b, there, depth + 1,
+                   place != ROOT                    ? ELSEWHERE
+                   : json_key_is(key, "task")       ? TASK
+                   : json_key_is(key, "serverInfo") ? SERVER_INFO
+                                                    : ELSEWHERE);
     c->pointer.n = n;
 }
 
@@ -226,10 +228,10 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
     struct json_value v;
     struct json_walk w = json_walk_begin(a);
     while (!c->ended && json_walk_next(&w, &key, &v))
-        compare_member(c, key, v, get(c, b, key), set, depth, place);
+        compare_member(c, key, v, compare_get(c, b, key), set, depth, place);
     w = json_walk_begin(b);
     while (!c->ended && json_walk_next(&w, &key, &v))
-        if (get(c, a, key).type == JSON_NONE)
+        if (compare_get(c, a, key).type == JSON_NONE)
             compare_member(c, key, (struct json_value){0}, v, set, depth, place);
 }
 
@@ -250,9 +252,9 @@ static void compare_element(struct comparison *c, size_t i, struct json_value a,
         c->entry_n = c->pointer.n;
     }
     if (name.type != JSON_NONE && (a.type == JSON_NONE || b.type == JSON_NONE))
-        report(c, a, b, true);
+        compare_report(c, a, b, true);
     else
-        compare(c, a, b, there, depth + 1, ELSEWHERE);
+        compare_at(c, a, b, there, depth + 1, ELSEWHERE);
     if (name.type != JSON_NONE)
         c->entry = (struct slice){0};
     c->pointer.n = n;
@@ -301,13 +303,13 @@ static int by_index(const void *x, const void *y)
 }
 
 /* The name of an entry, or the entry itself if it has none. */
-static struct json_value name_of(struct json_value entry, const char *by)
+static struct json_value compare_name_of(struct json_value entry, const char *by)
 {
     struct json_value name = json_get(entry, by);
     return name.type != JSON_NONE ? name : entry;
 }
 
-static uint64_t hash_of(struct comparison *c, struct json_value name)
+static uint64_t compare_hash_of(struct comparison *c, struct json_value name)
 {
     buf_clear(&c->a);
     canon_value(&c->a, name);
@@ -322,10 +324,10 @@ static bool read_entries(struct comparison *c, struct entries *e, struct json_va
     struct json_value v;
     struct json_walk w = json_walk_begin(list);
     while (json_walk_next(&w, &key, &v)) {
-        struct json_value name = name_of(v, by);
+        struct json_value name = compare_name_of(v, by);
         if (!GROW(e->list, e->n, e->cap))
             return false;
-        e->list[e->n] = (struct entry){hash_of(c, name), e->n, v, name, false};
+        e->list[e->n] = (struct entry){compare_hash_of(c, name), e->n, v, name, false};
         e->n++;
     }
     if (e->n > 0)
@@ -337,7 +339,7 @@ static bool read_entries(struct comparison *c, struct entries *e, struct json_va
  * hidden by the first. */
 static struct json_value take_entry(struct comparison *c, struct entries *e, struct json_value name)
 {
-    uint64_t hash = hash_of(c, name);
+    uint64_t hash = compare_hash_of(c, name);
     size_t from = 0, to = e->n;
     while (from < to) {
         size_t mid = from + (to - from) / 2;
@@ -347,7 +349,7 @@ static struct json_value take_entry(struct comparison *c, struct entries *e, str
             to = mid;
     }
     for (; from < e->n && e->list[from].hash == hash; from++)
-        if (!e->list[from].paired && same(c, e->list[from].name, name)) {
+        if (!e->list[from].paired && compare_same(c, e->list[from].name, name)) {
             e->list[from].paired = true;
             return e->list[from].value;
         }
@@ -364,7 +366,7 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
         c->failed = c->ended = true;
     struct json_walk w = json_walk_begin(a);
     for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
-        struct json_value name = name_of(v, by);
+        struct json_value name = compare_name_of(v, by);
         compare_element(c, i, v, take_entry(c, &e, name), set, depth, name);
     }
     if (e.n > 0)
@@ -378,14 +380,14 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
 
 /* ---- values ---- */
 
-static void compare(struct comparison *c, struct json_value a, struct json_value b, pointer_set set,
-                    size_t depth, enum place place)
+static void compare_at(struct comparison *c, struct json_value a, struct json_value b,
+                       pointer_set set, size_t depth, enum place place)
 {
-    if (same(c, a, b) || matches_sanitized(c, a, b))
+    if (compare_same(c, a, b) || matches_sanitized(c, a, b))
         return;
     if (depth >= JSON_TREE_DEPTH) {
         if (!matches_as_text(c, a.text, b.text))
-            report(c, a, b, false);
+            compare_report(c, a, b, false);
         return;
     }
     if (a.type == JSON_OBJECT && b.type == JSON_OBJECT && has_few_keys(a) && has_few_keys(b))
@@ -393,7 +395,7 @@ static void compare(struct comparison *c, struct json_value a, struct json_value
     else if (a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_arrays(c, a, b, set, depth);
     else
-        report(c, a, b, false);
+        compare_report(c, a, b, false);
 }
 
 int compare_values(struct json_value recorded, struct json_value live,
@@ -402,7 +404,7 @@ int compare_values(struct json_value recorded, struct json_value live,
     struct comparison c = {.rules = rules, .fn = fn, .ctx = ctx};
     pointer_set all = pointers_root(rules->ignore);
     if (!pointers_end(rules->ignore, all, 0))
-        compare(&c, recorded, live, all, 0, ROOT);
+        compare_at(&c, recorded, live, all, 0, ROOT);
     bool failed = c.failed || c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
     buf_close(&c.pointer);
     buf_close(&c.a);
@@ -416,7 +418,7 @@ bool compare_equal_sanitized(struct json_value a, struct json_value b)
     static const struct pointers none;
     struct compare_rules rules = {.ignore = &none, .both_recorded = true};
     struct comparison c = {.rules = &rules};
-    bool equal = same(&c, a, b) || matches_sanitized(&c, a, b);
+    bool equal = compare_same(&c, a, b) || matches_sanitized(&c, a, b);
     buf_close(&c.a);
     buf_close(&c.b);
     return equal;

@@ -66,7 +66,7 @@ static bool count_one(void *ctx, const struct canon_difference *x)
 }
 
 /* How much the requests of two calls differ, for align(). */
-static int distance(void *ctx, uint32_t a, uint32_t b)
+static int replay_diff_distance(void *ctx, uint32_t a, uint32_t b)
 {
     struct diff *d = ctx;
     const uint32_t call[DIFF_SIDES] = {a, b};
@@ -89,7 +89,7 @@ static int align_sides(struct diff *d)
         .n = a->n,
         .m = b->n,
         .topics = (uint32_t)d->topics.n,
-        .distance = distance,
+        .distance = replay_diff_distance,
         .ctx = d,
     };
     int st = align(&sides, &d->rows, &d->rows_n);
@@ -178,8 +178,8 @@ struct looking {
     bool failed;       /* out of memory */
 };
 
-static struct slice sanitized(struct looking *l, enum diff_side side, struct slice pointer,
-                              struct slice value)
+static struct slice replay_diff_sanitized(struct looking *l, enum diff_side side,
+                                          struct slice pointer, struct slice value)
 {
     struct buf *b = &l->d->value[side];
     if (value.p == NULL)
@@ -190,14 +190,15 @@ static struct slice sanitized(struct looking *l, enum diff_side side, struct sli
     return buf_slice(b);
 }
 
-static void tell(struct looking *l, struct diff_difference one, struct slice a, struct slice b)
+static void replay_diff_tell(struct looking *l, struct diff_difference one, struct slice a,
+                             struct slice b)
 {
     l->look->differences++;
     if (l->fn == NULL)
         return;
     one.part = l->part;
-    one.value[DIFF_A] = sanitized(l, DIFF_A, one.pointer, a);
-    one.value[DIFF_B] = sanitized(l, DIFF_B, one.pointer, b);
+    one.value[DIFF_A] = replay_diff_sanitized(l, DIFF_A, one.pointer, a);
+    one.value[DIFF_B] = replay_diff_sanitized(l, DIFF_B, one.pointer, b);
     if (l->failed || !l->fn(l->ctx, &one))
         l->fn = NULL;
 }
@@ -214,7 +215,7 @@ static bool on_params(void *ctx, const struct canon_difference *x)
     if (l->initialize && slice_is(x->pointer, "/clientInfo/version"))
         return true;
     if (!compare_equal_sanitized(json_of(x->ours), json_of(x->theirs)))
-        tell(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
+        replay_diff_tell(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
     return !l->failed;
 }
 
@@ -230,16 +231,17 @@ static void count_tool(struct looking *l, const struct compare_difference *x)
     l->look->tools[change]++;
 }
 
-static bool on_answer(void *ctx, const struct compare_difference *x)
+static bool replay_diff_on_answer(void *ctx, const struct compare_difference *x)
 {
     struct looking *l = ctx;
     count_tool(l, x);
-    tell(l,
-         (struct diff_difference){.pointer = x->pointer,
-                                  .entry = x->entry,
-                                  .below = x->entry.p != NULL ? x->below : (struct slice){0},
-                                  .is_entry = x->is_entry},
-         x->recorded, x->live);
+    replay_diff_tell(
+        l,
+        (struct diff_difference){.pointer = x->pointer,
+                                 .entry = x->entry,
+                                 .below = x->entry.p != NULL ? x->below : (struct slice){0},
+                                 .is_entry = x->is_entry},
+        x->recorded, x->live);
     return !l->failed;
 }
 
@@ -327,13 +329,13 @@ static int look_at_answers(struct looking *l, struct align_row row)
     l->part = m[DIFF_A].kind == RPC_ERROR ? DIFF_ERROR : DIFF_RESULT;
     if (m[DIFF_A].kind != m[DIFF_B].kind) {
         l->part = DIFF_ANSWER;
-        tell(l, (struct diff_difference){.pointer = {"", 0}}, *a, *b);
+        replay_diff_tell(l, (struct diff_difference){.pointer = {"", 0}}, *a, *b);
         return l->failed ? MI_ENOMEM : 0;
     }
     if (l->part == DIFF_RESULT && are_lists(l->d, row))
         st = take_lists(l->d, row, value);
     if (st == 0 && !slice_eq(*a, *b))
-        st = compare_values(value[DIFF_A], value[DIFF_B], &rules, on_answer, l);
+        st = compare_values(value[DIFF_A], value[DIFF_B], &rules, replay_diff_on_answer, l);
     l->look->unread = st == MI_ENOENT;
     return l->failed ? MI_ENOMEM : st == MI_ENOENT ? 0 : st;
 }

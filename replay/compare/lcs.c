@@ -25,7 +25,7 @@ struct reach {
 };
 
 /* Extends the range by one diagonal on each side, within [low, high]; `edge` is the value outside of it. */
-static void widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high, int64_t edge)
+static void lcs_widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high, int64_t edge)
 {
     if (r->min > low)
         furthest[--r->min - 1] = edge;
@@ -40,7 +40,7 @@ static void widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high,
 static bool step_forward(struct search *s, const struct part *p, struct reach *f,
                          const struct reach *b, bool odd, struct point *ret)
 {
-    widen(f, s->forward, p->x0 - p->y1, p->x1 - p->y0, -1);
+    lcs_widen(f, s->forward, p->x0 - p->y1, p->x1 - p->y0, -1);
     for (int64_t d = f->max; d >= f->min; d -= 2) {
         int64_t below = s->forward[d - 1], above = s->forward[d + 1];
         int64_t x = below < above ? above : below + 1;
@@ -58,7 +58,7 @@ static bool step_forward(struct search *s, const struct part *p, struct reach *f
 static bool step_backward(struct search *s, const struct part *p, struct reach *b,
                           const struct reach *f, bool odd, struct point *ret)
 {
-    widen(b, s->backward, p->x0 - p->y1, p->x1 - p->y0, INT64_MAX);
+    lcs_widen(b, s->backward, p->x0 - p->y1, p->x1 - p->y0, INT64_MAX);
     for (int64_t d = b->max; d >= b->min; d -= 2) {
         int64_t below = s->backward[d - 1], above = s->backward[d + 1];
         int64_t x = below < above ? below : above - 1;
@@ -96,7 +96,7 @@ static struct point furthest(const struct search *s, const struct part *p, const
 }
 
 /* A point on a shortest path through the part: it can be split there. */
-static struct point split(struct search *s, const struct part *p)
+static struct point lcs_split(struct search *s, const struct part *p)
 {
     int64_t first = p->x0 - p->y0, last = p->x1 - p->y1;
     struct reach f = {first, first}, b = {last, last};
@@ -112,7 +112,7 @@ static struct point split(struct search *s, const struct part *p)
     }
 }
 
-static void pair(struct search *s, int64_t x, int64_t y)
+static void lcs_pair_equal(struct search *s, int64_t x, int64_t y)
 {
     s->partner[x] = (uint32_t)y;
 }
@@ -123,19 +123,19 @@ static int64_t size(const struct part *p)
 }
 
 /* Continues with the larger half, and recurses into the smaller one. */
-static void search(struct search *s, struct part p)
+static void lcs_search(struct search *s, struct part p)
 {
     for (;;) {
         for (; p.x0 < p.x1 && p.y0 < p.y1 && s->a[p.x0] == s->b[p.y0]; p.x0++, p.y0++)
-            pair(s, p.x0, p.y0);
+            lcs_pair_equal(s, p.x0, p.y0);
         for (; p.x0 < p.x1 && p.y0 < p.y1 && s->a[p.x1 - 1] == s->b[p.y1 - 1]; p.x1--, p.y1--)
-            pair(s, p.x1 - 1, p.y1 - 1);
+            lcs_pair_equal(s, p.x1 - 1, p.y1 - 1);
         if (p.x0 == p.x1 || p.y0 == p.y1)
             return;
-        struct point at = split(s, &p);
+        struct point at = lcs_split(s, &p);
         struct part head = {p.x0, at.x, p.y0, at.y}, tail = {at.x, p.x1, at.y, p.y1};
         bool head_is_small = size(&head) < size(&tail);
-        search(s, head_is_small ? head : tail);
+        lcs_search(s, head_is_small ? head : tail);
         p = head_is_small ? tail : head;
     }
 }
@@ -155,7 +155,7 @@ int lcs_pair(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m, uint3
     };
     for (uint32_t i = 0; i < n; i++)
         partner[i] = LCS_NONE;
-    search(&s, (struct part){0, n, 0, m});
+    lcs_search(&s, (struct part){0, n, 0, m});
     free(memory);
     return 0;
 }

@@ -28,7 +28,7 @@ void pages_close(struct pages *p)
     *p = (struct pages){0};
 }
 
-static struct page *find(const struct pages *p, uint32_t call)
+static struct page *list_pages_find(const struct pages *p, uint32_t call)
 {
     size_t from = 0, to = p->n;
     while (from < to) {
@@ -44,7 +44,7 @@ static struct page *find(const struct pages *p, uint32_t call)
 /* ---- reading ---- */
 
 /* 0: no cursor. */
-static uint64_t hash_of(struct json_value cursor, struct buf *scratch)
+static uint64_t list_pages_hash_of(struct json_value cursor, struct buf *scratch)
 {
     if (cursor.type != JSON_STRING)
         return 0;
@@ -72,8 +72,8 @@ static int add_page(struct pages *p, struct side *s, uint32_t call, struct buf *
         st = side_answer(s, call, &answer);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    uint64_t from = hash_of(request.cursor, scratch);
-    uint64_t to = hash_of(answer.next_cursor, scratch);
+    uint64_t from = list_pages_hash_of(request.cursor, scratch);
+    uint64_t to = list_pages_hash_of(answer.next_cursor, scratch);
     if (scratch->failed)
         return MI_ENOMEM;
     struct page *before = page_before(p, s->call[call].topic, from);
@@ -106,12 +106,12 @@ int pages_open(struct pages *p, struct side *s)
 
 bool pages_has(const struct pages *p, uint32_t call)
 {
-    return find(p, call) != NULL;
+    return list_pages_find(p, call) != NULL;
 }
 
 uint32_t pages_first(const struct pages *p, uint32_t call)
 {
-    const struct page *x = find(p, call);
+    const struct page *x = list_pages_find(p, call);
     return x != NULL ? x->first : call;
 }
 
@@ -166,7 +166,7 @@ static int add_all(const struct pages *p, struct side *s, const struct page *x,
 
 int pages_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
 {
-    const struct page *x = find(p, call);
+    const struct page *x = list_pages_find(p, call);
     const char *list = list_of(side_call(s, call).method);
     struct rpc m;
     int st = x != NULL && list != NULL ? side_answer(s, call, &m) : MI_ENOENT;

@@ -89,7 +89,7 @@ static int answer_server(struct talk *t, const struct rpc *live)
 
 /* ---- requests of the client ---- */
 
-static int64_t deadline(const struct talk *t)
+static int64_t ask_deadline(const struct talk *t)
 {
     return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
 }
@@ -118,10 +118,10 @@ static int read_answer(struct talk *t, int64_t id, struct slice method, struct r
 }
 
 /* Waits for the answer with this id to a request of this method; *ret is in the live server's line, or in t->mended. */
-static int await(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
-                 bool *ret_answered)
+static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
+                     bool *ret_answered)
 {
-    int64_t until = deadline(t);
+    int64_t until = ask_deadline(t);
     *ret_answered = false;
     for (;;) {
         struct slice line;
@@ -154,7 +154,7 @@ static int await(struct talk *t, int64_t id, struct slice method, struct rpc *re
             return read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))
-                until = deadline(t); /* the server is working */
+                until = ask_deadline(t); /* the server is working */
             if (t->heard != NULL)
                 t->heard(t->ctx, ret, NULL);
         }
@@ -193,7 +193,7 @@ static int ask_page(struct talk *t, struct slice meta, struct slice cursor, stru
     own_tools_list(&t->line, (struct slice){id, (size_t)n}, meta,
                    cursor.n > 0 ? cursor : (struct slice){0});
     int st = t->line.failed ? talk_no_memory(t) : send_line(t, slice_of("tools/list"));
-    return st < 0 ? st : await(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
+    return st < 0 ? st : ask_await(t, t->next_id, slice_of("tools/list"), ret, ret_answered);
 }
 
 int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
@@ -226,6 +226,6 @@ int talk_ask(struct talk *t, const struct rpc *request, struct rpc *ret, bool *r
     if (!t->ended)
         st = send_request(t, request, &id);
     if (st == 0 && !t->ended)
-        st = await(t, id, request->method, ret, ret_answered);
+        st = ask_await(t, id, request->method, ret, ret_answered);
     return st;
 }

@@ -165,7 +165,7 @@ bool talk_reads_only(const struct rpc *m)
     return (method_flags(m->method) & METHOD_READS) != 0;
 }
 
-static struct slice resolve(struct buf *b, struct slice raw)
+static struct slice talk_resolve(struct buf *b, struct slice raw)
 {
     buf_clear(b);
     json_unescape(b, raw);
@@ -183,7 +183,8 @@ static struct talk_tool *find_tool(const struct talk *t, struct slice name)
 const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_name)
 {
     struct buf b = {0};
-    const struct talk_tool *tool = raw_name.p != NULL ? find_tool(t, resolve(&b, raw_name)) : NULL;
+    const struct talk_tool *tool =
+        raw_name.p != NULL ? find_tool(t, talk_resolve(&b, raw_name)) : NULL;
     buf_close(&b);
     return tool;
 }
@@ -194,7 +195,7 @@ static int learn_tool(struct talk *t, struct json_value tool, bool live)
     struct slice raw = json_string_raw(json_get(tool, "name"));
     if (raw.p == NULL)
         return 0;
-    struct talk_tool *known = find_tool(t, resolve(&t->other, raw));
+    struct talk_tool *known = find_tool(t, talk_resolve(&t->other, raw));
     if (known == NULL) {
         struct talk_tool *more = realloc(t->tools, (t->tools_n + 1) * sizeof *more);
         if (more == NULL)

@@ -147,7 +147,8 @@ static int discover(struct conversation *s, struct mock_batch *batch, const stru
 }
 
 /* For a recording without initialize. */
-static int initialize(struct conversation *s, struct mock_batch *batch, const struct rpc *live)
+static int answer_initialize(struct conversation *s, struct mock_batch *batch,
+                             const struct rpc *live)
 {
     const struct source_info *info = source_info(s->source);
     struct json_value asked = json_get(live->params, "protocolVersion");
@@ -179,7 +180,7 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
         st = unsupported(s, batch, live, modern,
                          "the recorded server uses a later revision, without initialize");
     else if (rpc_method_is(live, "initialize"))
-        st = initialize(s, batch, live);
+        st = answer_initialize(s, batch, live);
     else if (!rpc_method_is(live, "server/discover"))
         return 0;
     else if (modern[0] == '\0')

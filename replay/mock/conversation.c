@@ -97,7 +97,7 @@ void conversation_forward_to(struct conversation *s, struct forward *forward)
     s->forward = forward;
 }
 
-static int load(struct conversation *s)
+static int conversation_load_next(struct conversation *s)
 {
     bool done;
     return conversation_load(s, &done);
@@ -106,7 +106,7 @@ static int load(struct conversation *s)
 int conversation_begin(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
-    int st = load(s);
+    int st = conversation_load_next(s);
     if (st < 0)
         return st;
     struct plan_anchor start = {ANCHOR_START, 0};
@@ -145,7 +145,7 @@ static int load_exchange(struct conversation *s, uint32_t x)
     bool patient =
         (plan_topic(s->plan, plan_exchange(s->plan, x)->topic)->flags & METHOD_PATIENT) != 0;
     while (!plan_settled(s->plan, x) && !patient) {
-        int st = load(s);
+        int st = conversation_load_next(s);
         if (st < 0)
             return st;
     }
@@ -174,7 +174,8 @@ static int on_miss(struct conversation *s, const struct rpc *live, const struct 
     return st == MOCK_FOR_LIVE ? ask_live(s, live, batch) : st;
 }
 
-static int on_request(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
+static int conversation_on_request(struct conversation *s, const struct rpc *live,
+                                   struct mock_batch *batch)
 {
     struct rpc sanitized;
     uint32_t x = PLAN_NONE;
@@ -215,7 +216,7 @@ static int on_request(struct conversation *s, const struct rpc *live, struct moc
 
 /* ---- notifications and answers ---- */
 
-static int cancel(struct conversation *s, const struct rpc *live)
+static int conversation_cancel(struct conversation *s, const struct rpc *live)
 {
     struct playback *p = playback_find(s, live->request_id);
     if (p == NULL || (plan_topic(s->plan, plan_exchange(s->plan, p->exchange)->topic)->flags &
@@ -233,7 +234,7 @@ static int cancel(struct conversation *s, const struct rpc *live)
 /* Starts the list that was recorded after this notification of the client. */
 static int take_notification(struct conversation *s, const struct rpc *live)
 {
-    int st = rpc_method_is(live, "notifications/cancelled") ? cancel(s, live) : 0;
+    int st = rpc_method_is(live, "notifications/cancelled") ? conversation_cancel(s, live) : 0;
     for (uint32_t notification; st == 0;) {
         buf_clear(&s->key);
         json_unescape(&s->key, live->method);
@@ -248,7 +249,7 @@ static int take_notification(struct conversation *s, const struct rpc *live)
         }
         if (plan_finished(s->plan))
             return 0;
-        st = load(s);
+        st = conversation_load_next(s);
     }
     return st;
 }
@@ -293,7 +294,7 @@ static int learn_task(struct conversation *s, const struct plan_question *q, con
                                                                                       : MI_ENOMEM;
 }
 
-static int on_answer(struct conversation *s, const struct rpc *live)
+static int conversation_on_answer(struct conversation *s, const struct rpc *live)
 {
     struct rpc sanitized;
     struct question *question = playback_take_question(s, live->id);
@@ -341,16 +342,17 @@ static int not_a_message(struct conversation *s, struct mock_batch *batch, const
     return st;
 }
 
-static int handle(struct conversation *s, const struct rpc *m, struct mock_batch *batch)
+static int conversation_handle(struct conversation *s, const struct rpc *m,
+                               struct mock_batch *batch)
 {
     switch (m->kind) {
     case RPC_REQUEST:
-        return on_request(s, m, batch);
+        return conversation_on_request(s, m, batch);
     case RPC_NOTIFICATION:
         return on_notification(s, m);
     case RPC_RESULT:
     case RPC_ERROR:
-        return on_answer(s, m);
+        return conversation_on_answer(s, m);
     default:
         return not_a_message(s, batch, m, 0);
     }
@@ -376,7 +378,7 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     do {
         if (rpc_read(v.text, &m) < 0 || m.kind == RPC_BATCH)
             m.kind = RPC_INVALID;
-        st = handle(s, &m, b);
+        st = conversation_handle(s, &m, b);
     } while (st == 0 && json_walk_next(&w, &key, &v));
     int done = mock_batch_done(s, b);
     return st < 0 ? st : done;
@@ -393,7 +395,7 @@ int conversation_line(struct conversation *s, struct slice line, int64_t now_us)
         return 0;
     if (st < 0)
         return not_a_message(s, NULL, &m, st);
-    return m.kind == RPC_BATCH ? handle_batch(s, &m) : handle(s, &m, NULL);
+    return m.kind == RPC_BATCH ? handle_batch(s, &m) : conversation_handle(s, &m, NULL);
 }
 
 int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us)

@@ -10,12 +10,12 @@ void due_close(struct due_heap *h)
     *h = (struct due_heap){0};
 }
 
-static bool before(const struct due *a, const struct due *b)
+static bool due_before(const struct due *a, const struct due *b)
 {
     return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
 }
 
-static void set(struct due_heap *h, size_t i, struct due *d)
+static void due_set(struct due_heap *h, size_t i, struct due *d)
 {
     h->list[i] = d;
     d->place = i + 1;
@@ -23,25 +23,25 @@ static void set(struct due_heap *h, size_t i, struct due *d)
 
 static void up(struct due_heap *h, size_t i, struct due *d)
 {
-    for (; i > 0 && before(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
-        set(h, i, h->list[(i - 1) / 2]);
-    set(h, i, d);
+    for (; i > 0 && due_before(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
+        due_set(h, i, h->list[(i - 1) / 2]);
+    due_set(h, i, d);
 }
 
-static void down(struct due_heap *h, size_t i, struct due *d)
+static void due_down(struct due_heap *h, size_t i, struct due *d)
 {
     for (;;) {
         size_t child = 2 * i + 1;
         if (child >= h->n)
             break;
-        if (child + 1 < h->n && before(h->list[child + 1], h->list[child]))
+        if (child + 1 < h->n && due_before(h->list[child + 1], h->list[child]))
             child++;
-        if (!before(h->list[child], d))
+        if (!due_before(h->list[child], d))
             break;
-        set(h, i, h->list[child]);
+        due_set(h, i, h->list[child]);
         i = child;
     }
-    set(h, i, d);
+    due_set(h, i, d);
 }
 
 int due_put(struct due_heap *h, struct due *d, int64_t at_us)
@@ -65,8 +65,8 @@ void due_remove(struct due_heap *h, struct due *d)
     d->place = 0;
     if (last == d)
         return;
-    if (before(last, d))
+    if (due_before(last, d))
         up(h, i, last);
     else
-        down(h, i, last);
+        due_down(h, i, last);
 }

@@ -150,7 +150,7 @@ bool faults_unused(const struct faults *f, size_t *at, struct buf *b)
     return true;
 }
 
-static bool fits(const char *pattern, struct slice text)
+static bool fault_fits(const char *pattern, struct slice text)
 {
     if (!is_pattern(pattern))
         return slice_is(text, pattern);
@@ -165,7 +165,8 @@ const struct fault *faults_find(struct faults *f, struct slice method, struct sl
     const struct fault *found = NULL;
     for (size_t i = 0; i < f->n; i++) {
         struct fault *one = &f->list[i];
-        if (!fits(one->method, method) || (one->target != NULL && !fits(one->target, target)))
+        if (!fault_fits(one->method, method) ||
+            (one->target != NULL && !fault_fits(one->target, target)))
             continue;
         one->seen++;
         if (found == NULL && (one->nth == 0 || one->nth == one->seen)) {

@@ -87,7 +87,7 @@ int forward_note(struct conversation *s, uint32_t exchange)
 
 /* ---- the client's other messages ---- */
 
-static int cancel(struct conversation *s, const struct rpc *live)
+static int forward_cancel(struct conversation *s, const struct rpc *live)
 {
     struct forward *f = s->forward;
     char text[32];
@@ -114,7 +114,7 @@ int forward_notification(struct conversation *s, const struct rpc *live)
     if (f->phase != FORWARD_READY)
         return 0;
     if (rpc_method_is(live, "notifications/cancelled"))
-        return cancel(s, live);
+        return forward_cancel(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
         return 0; /* the server got one of ours */
     int st = forward_keep(s, true, live->text);
@@ -176,7 +176,7 @@ static const struct forward_pending *find_pending(const struct forward *f, struc
     return p;
 }
 
-static int on_answer(struct conversation *s, const struct rpc *m)
+static int forward_on_answer(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
     struct slice with[REWRITE_COUNT] = {0};
@@ -238,7 +238,7 @@ int forward_line(struct conversation *s, struct slice line)
         return on_question(s, &m);
     case RPC_RESULT:
     case RPC_ERROR:
-        return on_answer(s, &m);
+        return forward_on_answer(s, &m);
     case RPC_NOTIFICATION:
         return on_notification(s, &m);
     default:

@@ -49,7 +49,7 @@ int forward_keep(struct conversation *s, bool from_client, struct slice message)
 
 /* ---- the client's requests ---- */
 
-static struct slice keep_text(char **to, struct slice text)
+static struct slice forward_queue_keep_text(char **to, struct slice text)
 {
     struct slice kept = {*to, text.n};
     if (text.n > 0)
@@ -76,10 +76,10 @@ struct forward_pending *forward_add(struct conversation *s, const struct rpc *li
     if (p == NULL)
         return NULL;
     char *to = p->data;
-    p->id = keep_text(&to, id);
-    p->key = keep_text(&to, buf_slice(&s->key));
-    p->method = keep_text(&to, name.method);
-    p->target = keep_text(&to, name.target);
+    p->id = forward_queue_keep_text(&to, id);
+    p->key = forward_queue_keep_text(&to, buf_slice(&s->key));
+    p->method = forward_queue_keep_text(&to, name.method);
+    p->target = forward_queue_keep_text(&to, name.target);
     p->batch = batch;
     if (batch != NULL)
         batch->waiting++;
@@ -165,7 +165,7 @@ void forward_unanswered(struct conversation *s, const struct forward_pending *p)
         misses_add(s->misses, &f, NULL);
 }
 
-static int refuse(struct conversation *s, struct forward_pending *p)
+static int forward_queue_refuse(struct conversation *s, struct forward_pending *p)
 {
     struct buf why = {0};
     forward_unanswered(s, p);
@@ -184,6 +184,6 @@ int forward_give_up(struct conversation *s)
     f->phase = FORWARD_OVER;
     int st = 0;
     while (st == 0 && f->pending != NULL)
-        st = refuse(s, forward_take(f, f->pending->number));
+        st = forward_queue_refuse(s, forward_take(f, f->pending->number));
     return st;
 }

@@ -8,7 +8,7 @@
 
 #define TOOL_PAGES_MAX 100
 
-static int give_up(struct conversation *s, const char *why)
+static int forward_start_give_up(struct conversation *s, const char *why)
 {
     buf_adds(&s->forward->over, why);
     return forward_give_up(s);
@@ -28,7 +28,7 @@ static bool may_repeat(const struct forward *f, const struct rpc *m)
 }
 
 /* Sends the next recorded request that may be repeated. */
-static int catch_up(struct conversation *s)
+static int forward_start_catch_up(struct conversation *s)
 {
     struct forward *f = s->forward;
     struct rpc m;
@@ -75,7 +75,7 @@ static struct slice pending_meta(const struct forward *f)
     return m.meta.text;
 }
 
-static int learn(struct conversation *s, const struct rpc *answer)
+static int forward_start_learn(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct json_value cursor = json_get(answer->result, "nextCursor");
@@ -84,13 +84,13 @@ static int learn(struct conversation *s, const struct rpc *answer)
         return st;
     if (answer->kind == RPC_RESULT && cursor.type == JSON_STRING && f->pages < TOOL_PAGES_MAX)
         return ask_tools(f, pending_meta(f), cursor.text);
-    return catch_up(s);
+    return forward_start_catch_up(s);
 }
 
 /* ---- the handshake ---- */
 
 /* The client's initialize, with the recorded revision. */
-static int greet(struct conversation *s)
+static int forward_start_greet(struct conversation *s)
 {
     struct forward *f = s->forward;
     struct rpc m;
@@ -117,7 +117,7 @@ static int not_greeted(struct conversation *s, const struct rpc *answer)
 {
     struct buf *why = &s->forward->over;
     if (!rpc_is_ours(answer))
-        return give_up(s, "the live server rejected initialize");
+        return forward_start_give_up(s, "the live server rejected initialize");
     buf_adds(why, "the live server did not answer initialize: ");
     json_unescape(why, json_string_raw(answer->error_message));
     return forward_give_up(s);
@@ -146,12 +146,12 @@ int forward_start(struct conversation *s, bool modern)
     struct forward *f = s->forward;
     int st = f->calls->start(f->ctx);
     if (st == MI_EIO)
-        return give_up(s, "the live server could not be started");
+        return forward_start_give_up(s, "the live server could not be started");
     if (st < 0)
         return st;
     if (f->rules.all)
         return forward_ready(s);
-    return modern ? after_greeting(s, pending_meta(f)) : greet(s);
+    return modern ? after_greeting(s, pending_meta(f)) : forward_start_greet(s);
 }
 
 int forward_step(struct conversation *s, const struct rpc *answer)
@@ -160,8 +160,8 @@ int forward_step(struct conversation *s, const struct rpc *answer)
     case FORWARD_GREETING:
         return greeted(s, answer);
     case FORWARD_LEARNING:
-        return learn(s, answer);
+        return forward_start_learn(s, answer);
     default: /* FORWARD_CATCHING_UP: the answer itself is not needed */
-        return catch_up(s);
+        return forward_start_catch_up(s);
     }
 }

@@ -6,7 +6,7 @@
 
 /* ---- lines of the server ---- */
 
-static int read_lines(struct live_side *l)
+static int live_side_read_lines(struct live_side *l)
 {
     struct slice line;
     int st = 0;
@@ -38,7 +38,7 @@ static int read_lines(struct live_side *l)
 
 static void read_turn(struct live_side *l)
 {
-    int st = read_lines(l);
+    int st = live_side_read_lines(l);
     l->on_turn(l->ctx, st < 0 ? st : 0);
 }
 
@@ -55,7 +55,7 @@ static void on_wait_timer(struct ev_loop *loop, ev_timer *w, int revents)
     read_turn(w->data);
 }
 
-static void watch(struct live_side *l, ev_io *w, int fd, int events)
+static void live_side_watch(struct live_side *l, ev_io *w, int fd, int events)
 {
     if (fd >= 0 && ev_is_active(w) && w->fd == fd && (w->events & (EV_READ | EV_WRITE)) == events)
         return;
@@ -72,9 +72,9 @@ void live_side_settle(struct live_side *l, bool full)
     bool waits = false, runs = l->live != NULL && !l->ended;
     if (runs)
         live_watch(l->live, &in, &out, &waits);
-    watch(l, &l->read_watch, full ? -1 : in, EV_READ);
+    live_side_watch(l, &l->read_watch, full ? -1 : in, EV_READ);
     /* never readable: that is how an error is noticed, when the server closes its stdin */
-    watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
+    live_side_watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
     int64_t next_us = runs && !full ? live_next_us(l->live) : -1;
     if (next_us < 0) {
         ev_timer_stop(l->loop, &l->wait_timer);
@@ -97,7 +97,7 @@ bool live_side_is_full(const struct live_side *l)
 
 /* ---- calls of forward.h ---- */
 
-static int start(void *ctx)
+static int live_side_start(void *ctx)
 {
     struct live_side *l = ctx;
     struct buf error = {0};
@@ -120,7 +120,7 @@ static void end_text(void *ctx, struct buf *b)
     live_end_text(((struct live_side *)ctx)->live, b);
 }
 
-static int keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
+static int live_side_keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
     const struct live_side_config *cfg = ((struct live_side *)ctx)->cfg;
     return cfg->keep != NULL ? cfg->keep(cfg->ctx, from_client, message, now_us) : 0;
@@ -129,7 +129,7 @@ static int keep(void *ctx, bool from_client, struct slice message, int64_t now_u
 int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
-    static const struct forward_calls calls = {start, send, keep, end_text};
+    static const struct forward_calls calls = {live_side_start, send, live_side_keep, end_text};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, on_ready);

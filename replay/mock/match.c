@@ -99,7 +99,7 @@ static enum miss_kind why_no_match(struct match *m, const struct rpc *r)
     return target ? MISS_DIFFERENT : method ? MISS_UNKNOWN_TARGET : MISS_UNKNOWN_METHOD;
 }
 
-static int take(struct match *m, uint32_t exchange, uint32_t *ret)
+static int match_take(struct match *m, uint32_t exchange, uint32_t *ret)
 {
     struct plan_exchange *x = plan_exchange(m->plan, exchange);
     bool again = x->times_requested > 0;
@@ -132,7 +132,7 @@ static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum mi
         *ret_why = MISS_EXHAUSTED;
         return MATCH_MISS;
     }
-    return take(m, x, ret);
+    return match_take(m, x, ret);
 }
 
 /* The next recorded request that is not exempt from --ordering strict. */
@@ -163,7 +163,7 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum m
         return st;
     if (st == 1) {
         m->expected++;
-        return take(m, expected, ret);
+        return match_take(m, expected, ret);
     }
     struct plan_group *g;
     st = find_group(m, true, &g);

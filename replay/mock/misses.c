@@ -145,7 +145,7 @@ static bool is_failure(const struct miss *f)
     return !f->is_note && !f->answered_live;
 }
 
-static void add_json(struct misses *r, const struct miss *f, struct slice sentence)
+static void misses_add_json(struct misses *r, const struct miss *f, struct slice sentence)
 {
     struct json_out j = json_out_more(&r->json);
     json_out_space(&j, "\n    ");
@@ -227,7 +227,7 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
     else if (r->kept == LOGGED_MAX)
         log_warn("further findings are not logged; see --report");
     if (r->kept < MISS_FINDINGS_MAX) {
-        add_json(r, f, sentence);
+        misses_add_json(r, f, sentence);
         if (!f->is_note)
             put_miss(r, f, sentence);
     }

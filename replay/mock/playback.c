@@ -118,8 +118,8 @@ static int reach(struct conversation *s, uint64_t place, int64_t t_us)
 
 /* Sends the steps of the playback that were recorded before this place. *ret_until_us: the earliest time of an answer
  * after them. May end the playback. */
-static int catch_up(struct conversation *s, struct playback *p, uint64_t place,
-                    int64_t *ret_until_us)
+static int playback_catch_up_to(struct conversation *s, struct playback *p, uint64_t place,
+                                int64_t *ret_until_us)
 {
     const struct plan_list *list = plan_list(s->plan, p->list);
     uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
@@ -146,7 +146,8 @@ static int catch_up_all(struct conversation *s, struct playback *before, uint64_
     for (struct playback *p = s->playbacks, *next; p != NULL && st == 0; p = next) {
         next = p->next;
         if (p != before && (p->exchange == PLAN_NONE || p->stream) && p->questions == 0)
-            st = catch_up(s, p, place, before != NULL ? &before->not_before_us : &until_us);
+            st = playback_catch_up_to(s, p, place,
+                                      before != NULL ? &before->not_before_us : &until_us);
     }
     s->catching_up = false;
     return st;
@@ -303,7 +304,7 @@ static bool must_wait_for_client(struct conversation *s, struct playback *p,
 }
 
 /* Sends the outcome of the exchange, and starts the list that followed it. Ends the playback. */
-static int answer(struct conversation *s, struct playback *p, const struct plan_step *step)
+static int playback_answer(struct conversation *s, struct playback *p, const struct plan_step *step)
 {
     const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
     enum fault_kind fault = p->fault != NULL ? p->fault->kind : FAULT_NONE;
@@ -333,7 +334,7 @@ static int answer_in_turn(struct conversation *s, struct playback *p, const stru
         return st;
     if (p->not_before_us > s->now_us || s->full) /* full: other lists may have more to send first */
         return due_put(&s->heap, &p->due, p->not_before_us);
-    return answer(s, p, step);
+    return playback_answer(s, p, step);
 }
 
 /* The subscription ended just before the recorded client left. Either the client left first, and the live client may

@@ -39,7 +39,7 @@ struct mock {
 
 /* ---- output ---- */
 
-static void fail(struct mock *m, int st)
+static void mock_server_fail(struct mock *m, int st)
 {
     if (st == MI_ENOMEM)
         log_error("out of memory");
@@ -51,7 +51,7 @@ static void fail(struct mock *m, int st)
     ev_break(m->loop, EVBREAK_ALL);
 }
 
-static void set(struct mock *m, ev_io *w, bool on)
+static void mock_server_set(struct mock *m, ev_io *w, bool on)
 {
     if (on && !ev_is_active(w))
         ev_io_start(m->loop, w);
@@ -59,12 +59,12 @@ static void set(struct mock *m, ev_io *w, bool on)
         ev_io_stop(m->loop, w);
 }
 
-static void flush(struct mock *m)
+static void mock_server_flush(struct mock *m)
 {
     if (m->out.fd < 0)
         return;
     int st = outbox_flush(&m->box, &m->out);
-    set(m, &m->write_watch, st == 1);
+    mock_server_set(m, &m->write_watch, st == 1);
     if (st < 0) { /* the client has closed its side */
         outbox_break(&m->box);
         ev_break(m->loop, EVBREAK_ALL);
@@ -76,7 +76,7 @@ static void flush(struct mock *m)
 /* The fault `close`. */
 static void close_out(struct mock *m)
 {
-    set(m, &m->write_watch, false);
+    mock_server_set(m, &m->write_watch, false);
     stream_close(&m->out);
 }
 
@@ -94,10 +94,10 @@ static void wait_for_due(struct mock *m)
 }
 
 /* At the end of each event: writes the output, and ends the loop when the conversation has ended. */
-static void settle(struct mock *m)
+static void mock_server_settle(struct mock *m)
 {
-    flush(m);
-    set(m, &m->read_watch, !m->in_ended && !m->full && !live_side_is_full(&m->live));
+    mock_server_flush(m);
+    mock_server_set(m, &m->read_watch, !m->in_ended && !m->full && !live_side_is_full(&m->live));
     live_side_settle(&m->live, m->full);
     wait_for_due(m);
     bool sent = outbox_bytes(&m->box) == 0;
@@ -149,20 +149,20 @@ static void handle_line(struct mock *m, enum line_result result, const struct li
     int st = result == LINE_TOO_LONG ? conversation_too_long(m->conversation, text, clock_mono_us())
                                      : conversation_line(m->conversation, text, clock_mono_us());
     if (st < 0)
-        fail(m, st);
+        mock_server_fail(m, st);
 }
 
 static void end_input(struct mock *m)
 {
     struct line line;
     m->in_ended = true;
-    set(m, &m->read_watch, false);
+    mock_server_set(m, &m->read_watch, false);
     stream_close(&m->in);
     if (line_last(&m->lines, &line) == LINE_READY)
         handle_line(m, LINE_READY, &line);
     int st = m->failed ? 0 : conversation_hangup(m->conversation, clock_mono_us());
     if (st < 0)
-        fail(m, st);
+        mock_server_fail(m, st);
     ev_now_update(m->loop);
     ev_timer_start(m->loop, &m->leave_timer);
 }
@@ -192,7 +192,7 @@ static void read_turn(struct mock *m)
         size_t n;
         char *p = read_buffer(m, &n);
         if (p == NULL) {
-            fail(m, MI_ENOMEM);
+            mock_server_fail(m, MI_ENOMEM);
             return;
         }
         ssize_t got = stream_read(&m->in, p, n);
@@ -224,23 +224,23 @@ static void on_live_turn(void *ctx, int st)
 {
     struct mock *m = ctx;
     if (st < 0)
-        fail(m, st);
-    settle(m);
+        mock_server_fail(m, st);
+    mock_server_settle(m);
 }
 
 /* ---- events ---- */
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+static void mock_server_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
     read_turn(w->data);
-    settle(w->data);
+    mock_server_settle(w->data);
 }
 
-static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+static void mock_server_on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    settle(w->data);
+    mock_server_settle(w->data);
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
@@ -249,8 +249,8 @@ static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
     struct mock *m = w->data;
     int st = conversation_advance(m->conversation, clock_mono_us());
     if (st < 0)
-        fail(m, st);
-    settle(m);
+        mock_server_fail(m, st);
+    mock_server_settle(m);
 }
 
 static void on_load(struct ev_loop *loop, ev_idle *w, int revents)
@@ -259,10 +259,10 @@ static void on_load(struct ev_loop *loop, ev_idle *w, int revents)
     struct mock *m = w->data;
     int st = conversation_load(m->conversation, &m->loaded);
     if (st < 0)
-        fail(m, st);
+        mock_server_fail(m, st);
     if (m->loaded || st < 0)
         ev_idle_stop(loop, w);
-    settle(m);
+    mock_server_settle(m);
 }
 
 static void on_leave(struct ev_loop *loop, ev_timer *w, int revents)
@@ -271,7 +271,7 @@ static void on_leave(struct ev_loop *loop, ev_timer *w, int revents)
     ev_break(loop, EVBREAK_ALL);
 }
 
-static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+static void mock_server_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
     (void)w, (void)revents;
     ev_break(loop, EVBREAK_ALL);
@@ -349,7 +349,7 @@ static int conclude(struct mock *m)
     while (!m->failed && wants_all && !m->loaded) {
         int st = conversation_load(m->conversation, &m->loaded);
         if (st < 0)
-            fail(m, st);
+            mock_server_fail(m, st);
     }
     if (m->failed)
         return MOCK_FAILED;
@@ -391,20 +391,20 @@ static int open_reports(struct mock *m)
 static void start_watchers(struct mock *m)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    ev_io_init(&m->read_watch, on_readable, m->in.fd, EV_READ);
-    ev_io_init(&m->write_watch, on_writable, m->out.fd, EV_WRITE);
+    ev_io_init(&m->read_watch, mock_server_on_readable, m->in.fd, EV_READ);
+    ev_io_init(&m->write_watch, mock_server_on_writable, m->out.fd, EV_WRITE);
     ev_init(&m->due_timer, on_due);
     ev_timer_init(&m->leave_timer, on_leave, LEAVE_S, 0.);
     ev_idle_init(&m->load_watch, on_load);
     m->read_watch.data = m->write_watch.data = m->due_timer.data = m->load_watch.data = m;
     for (size_t i = 0; i < MI_COUNT(numbers); i++) {
-        ev_signal_init(&m->signals[i], on_signal, numbers[i]);
+        ev_signal_init(&m->signals[i], mock_server_on_signal, numbers[i]);
         ev_signal_start(m->loop, &m->signals[i]);
     }
     ev_idle_start(m->loop, &m->load_watch);
 }
 
-static int begin(struct mock *m)
+static int mock_server_begin(struct mock *m)
 {
     struct mock_config *cfg = m->cfg;
     signal(SIGPIPE, SIG_IGN);
@@ -437,13 +437,13 @@ static int begin(struct mock *m)
     start_watchers(m);
     st = conversation_begin(m->conversation, clock_mono_us());
     if (st < 0)
-        fail(m, st);
+        mock_server_fail(m, st);
     else
-        settle(m);
+        mock_server_settle(m);
     return st;
 }
 
-static void end(struct mock *m)
+static void mock_server_end(struct mock *m)
 {
     live_side_close(&m->live);
     log_set_sink(NULL, NULL);
@@ -464,12 +464,12 @@ int mock_run(struct mock_config *cfg)
 {
     struct mock m = {.cfg = cfg};
     int status = MOCK_FAILED;
-    if (begin(&m) == 0) {
+    if (mock_server_begin(&m) == 0) {
         ev_run(m.loop, 0);
         status = conclude(&m);
         if (conversation_ended(m.conversation) == CONVERSATION_CRASH)
             kill(getpid(), SIGKILL); /* the fault `crash`; the reports are written */
     }
-    end(&m);
+    mock_server_end(&m);
     return status;
 }

@@ -43,7 +43,7 @@ void plan_close(struct plan *p)
     free(p);
 }
 
-static int add(struct plan *p, const struct source_message *m, struct slice body)
+static int plan_add_next(struct plan *p, const struct source_message *m, struct slice body)
 {
     struct rpc rpc;
     bool answer = !m->is_stderr && (m->kind == RPC_RESULT || m->kind == RPC_ERROR);
@@ -67,7 +67,7 @@ int plan_add(struct plan *p, const struct source_message *m, struct slice body)
 {
     p->last_t_us = m->t_us;
     p->ends_listen = false;
-    int st = add(p, m, body);
+    int st = plan_add_next(p, m, body);
     if (!m->is_stderr && !p->ends_listen) {
         p->busy = m->place;
         p->busy_us = m->t_us;

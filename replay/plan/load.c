@@ -6,8 +6,8 @@ static int recorded_form(struct source *s, struct slice *body)
     return source_form_is_old(s) ? source_form(s, *body, body) : 0;
 }
 
-static int add_message(struct plan *p, struct source *s, const struct source_message *m,
-                       struct buf *scratch)
+static int plan_load_add_message(struct plan *p, struct source *s, const struct source_message *m,
+                                 struct buf *scratch)
 {
     struct slice body = m->body;
     bool answer = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
@@ -35,7 +35,7 @@ int plan_load(struct plan *p, struct source *s, size_t messages, struct buf *scr
         if (st == MI_ENOENT)
             st = plan_finish(p, source_info(s)->server_ended);
         else if (st == 0)
-            st = add_message(p, s, &m, scratch);
+            st = plan_load_add_message(p, s, &m, scratch);
         if (st < 0)
             return st;
     }

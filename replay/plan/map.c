@@ -9,7 +9,7 @@ void map_close(struct map *m)
 }
 
 /* The slot of the key, or the empty one where it belongs. */
-static struct map_slot *find(const struct map *m, uint64_t key)
+static struct map_slot *map_find(const struct map *m, uint64_t key)
 {
     size_t i = (size_t)((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> 20) & (m->cap - 1);
     while (m->slot[i].key != 0 && m->slot[i].key != key)
@@ -21,11 +21,11 @@ uint32_t *map_get(const struct map *m, uint64_t key)
 {
     if (m->n == 0)
         return NULL;
-    struct map_slot *s = find(m, key);
+    struct map_slot *s = map_find(m, key);
     return s->key == key ? &s->value : NULL;
 }
 
-static int grow(struct map *m)
+static int map_grow(struct map *m)
 {
     struct map bigger = {.cap = m->cap == 0 ? 64 : m->cap * 2, .n = m->n};
     bigger.slot = calloc(bigger.cap, sizeof *bigger.slot);
@@ -33,7 +33,7 @@ static int grow(struct map *m)
         return MI_ENOMEM;
     for (size_t i = 0; i < m->cap; i++)
         if (m->slot[i].key != 0)
-            *find(&bigger, m->slot[i].key) = m->slot[i];
+            *map_find(&bigger, m->slot[i].key) = m->slot[i];
     free(m->slot);
     *m = bigger;
     return 0;
@@ -41,9 +41,9 @@ static int grow(struct map *m)
 
 int map_put(struct map *m, uint64_t key, uint32_t value)
 {
-    if (m->n + 1 > m->cap / 4 * 3 && grow(m) < 0)
+    if (m->n + 1 > m->cap / 4 * 3 && map_grow(m) < 0)
         return MI_ENOMEM;
-    struct map_slot *s = find(m, key);
+    struct map_slot *s = map_find(m, key);
     m->n += s->key == 0;
     *s = (struct map_slot){key, value};
     return 0;

@@ -75,14 +75,14 @@ struct taking {
     int status;
 };
 
-static bool on_session(void *ctx, const struct query_session *session)
+static bool source_recording_on_session(void *ctx, const struct query_session *session)
 {
     struct taking *t = ctx;
     t->status = source_take_info(t->s, session, t->error);
     return t->status == 0;
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool source_recording_on_message(void *ctx, const struct query_message *m)
 {
     struct taking *t = ctx;
     if (!source_take(t->s, m, PLACE_MAIN))
@@ -96,7 +96,8 @@ int source_open_cassette(struct source **ret, const char *path, struct buf *erro
     if (s == NULL)
         return MI_ENOMEM;
     struct taking t = {.s = s, .error = error};
-    int st = cassette_read(path, on_session, on_message, &t, error);
+    int st =
+        cassette_read(path, source_recording_on_session, source_recording_on_message, &t, error);
     if (st == 0)
         st = t.status;
     if (st < 0) {

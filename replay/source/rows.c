@@ -50,7 +50,7 @@ static bool rpc_kind_of(enum row_kind kind, enum rpc_kind *ret)
     return false;
 }
 
-static void keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *ret_n)
+static void source_rows_keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *ret_n)
 {
     *ret_at = b->n;
     *ret_n = text.n;
@@ -58,7 +58,7 @@ static void keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *
 }
 
 /* A cassette that was written by hand has no findings: whether a tool has failed follows from the result. */
-static enum call_status status_of(const struct query_message *m)
+static enum call_status source_rows_status_of(const struct query_message *m)
 {
     struct rpc rpc;
     if (m->kind != KIND_RESULT && m->kind != KIND_ERROR)
@@ -88,14 +88,14 @@ bool source_take(struct source *s, const struct query_message *m, uint64_t place
     r.m.t_us = m->t_us;
     r.m.from_client = from_client;
     r.m.in_batch = m->batch_seq != 0;
-    r.m.status = status_of(m);
+    r.m.status = source_rows_status_of(m);
     r.has_id = m->rpc_id.p != NULL;
     r.has_body = m->body.p != NULL;
     r.m.lost = !r.has_body && !m->is_large;
     if (r.has_id)
-        keep_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
+        source_rows_keep_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
     if (r.has_body)
-        keep_text(&s->text, m->body, &r.body_at, &r.body_n);
+        source_rows_keep_text(&s->text, m->body, &r.body_at, &r.body_n);
     if (!GROW(s->rows, s->rows_n, s->rows_cap))
         return false;
     s->rows[s->rows_n++] = r;

@@ -10,7 +10,7 @@
 #define PROBE_SESSIONS 8
 #define PROBE_BEFORE_US (60 * (int64_t)1000000) /* at most, from a probe to its session */
 
-static int fail(struct source *s, int st)
+static int source_session_fail(struct source *s, int st)
 {
     if (st != MI_ENOMEM) {
         buf_clear(&s->error);
@@ -34,7 +34,7 @@ static bool is_discover(const struct query_message *m)
            (m->request_method.p != NULL && slice_is(m->request_method, "server/discover"));
 }
 
-static bool on_row(void *ctx, const struct query_message *m)
+static bool source_session_on_row(void *ctx, const struct query_message *m)
 {
     struct page *p = ctx;
     p->part->next_seq = m->seq + 1;
@@ -53,9 +53,10 @@ int source_next_page(struct source *s)
         struct page p = {.s = s, .part = &s->part[s->at_part]};
         int64_t from = p.part->next_seq;
         int64_t to = from == 1 ? FIRST_PAGE : INT64_MAX;
-        int st = query_timeline(s->q, p.part->session_id, from, to, on_row, NULL, &p);
+        int st =
+            query_timeline(s->q, p.part->session_id, from, to, source_session_on_row, NULL, &p);
         if (st < 0)
-            return fail(s, st);
+            return source_session_fail(s, st);
         if (p.failed)
             return MI_ENOMEM;
         if (from == 1 && !p.full)
@@ -98,10 +99,10 @@ static int read_ahead(struct source *s, uint64_t place)
         return 0;
     s->rows_n = 0;
     buf_clear(&s->text);
-    int st = query_timeline(s->q, p.part->session_id, (int64_t)source_seq(place), INT64_MAX, on_row,
-                            NULL, &p);
+    int st = query_timeline(s->q, p.part->session_id, (int64_t)source_seq(place), INT64_MAX,
+                            source_session_on_row, NULL, &p);
     s->next = s->rows_n;
-    return st < 0 ? fail(s, st) : p.failed ? MI_ENOMEM : 0;
+    return st < 0 ? source_session_fail(s, st) : p.failed ? MI_ENOMEM : 0;
 }
 
 int source_session_body(struct source *s, uint64_t place, struct buf *b)
@@ -126,9 +127,9 @@ int source_session_body(struct source *s, uint64_t place, struct buf *b)
     buf_clear(&s->error);
     int st = query_timeline(s->q, part->session_id, seq, seq, on_one, NULL, &o);
     if (st < 0)
-        return fail(s, st);
+        return source_session_fail(s, st);
     if (o.status == MI_EIO)
-        return fail(s, MI_EIO);
+        return source_session_fail(s, MI_EIO);
     if (o.status == MI_ENOENT)
         buf_printf(&s->error, "message seq=%lld is missing from the vault", (long long)seq);
     return o.status;

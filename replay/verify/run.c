@@ -26,7 +26,7 @@ struct differences {
     bool all_schema, entry_gone;
 };
 
-static void copy(struct differences *g, struct span *s, struct slice text)
+static void replay_verify_copy(struct differences *g, struct span *s, struct slice text)
 {
     *s = (struct span){.at = g->text.n, .n = text.n, .exists = text.p != NULL};
     buf_slice_add(&g->text, text);
@@ -38,18 +38,18 @@ static void copy_value(struct differences *g, struct span *s, struct slice point
     struct buf sanitized = {0};
     if (value.p != NULL && sanitize_value(&sanitized, pointer, value) < 0)
         g->text.failed = true;
-    copy(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
+    replay_verify_copy(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
     buf_close(&sanitized);
 }
 
-static bool on_difference(void *ctx, const struct compare_difference *d)
+static bool replay_verify_on_difference(void *ctx, const struct compare_difference *d)
 {
     struct differences *g = ctx;
     g->all_schema = g->all_schema && d->in_schema;
     g->entry_gone = g->entry_gone || (d->is_entry && d->live.p == NULL);
     if (g->r->differences < VERIFY_DIFFERENCES_MAX) {
         struct span *s = g->spans[g->r->differences];
-        copy(g, &s[0], d->pointer);
+        replay_verify_copy(g, &s[0], d->pointer);
         copy_value(g, &s[1], d->pointer, d->recorded);
         copy_value(g, &s[2], d->pointer, d->live);
     }
@@ -91,7 +91,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
     struct compare_rules rules = {.ignore = v->cfg->ignore};
     int st = 0;
     if (recorded->kind != live->kind)
-        (void)on_difference(
+        (void)replay_verify_on_difference(
             g, &(struct compare_difference){
                    .pointer = slice_of(""),
                    .recorded =
@@ -99,7 +99,8 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                    .live = live->kind == RPC_ERROR ? live->error.text : live->result.text});
     else
         st = compare_values(both_errors ? recorded->error : recorded->result,
-                            both_errors ? live->error : live->result, &rules, on_difference, g);
+                            both_errors ? live->error : live->result, &rules,
+                            replay_verify_on_difference, g);
     struct verify_result *r = g->r;
     r->verdict = r->differences == 0 ? VERIFY_MATCH
                  : g->entry_gone || (recorded->kind == RPC_RESULT && is_gone(v, request, live))
@@ -111,8 +112,8 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 
 /* ---- the run ---- */
 
-static int learn(struct verify *v, const struct rpc *request, const struct rpc *recorded,
-                 const struct rpc *live)
+static int replay_verify_learn(struct verify *v, const struct rpc *request,
+                               const struct rpc *recorded, const struct rpc *live)
 {
     int st = talk_learn_handles(&v->talk, recorded->result, live->result);
     if (st == 0 && live->kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
@@ -150,7 +151,7 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
         no_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
-        st = learn(v, request, recorded, &live);
+        st = replay_verify_learn(v, request, recorded, &live);
         if (st == 0)
             st = compare_answers(v, request, recorded, &live, &d);
         if (st == 0)
