@@ -16,7 +16,8 @@ struct search {
     bool found;
 };
 
-static int on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
+static int ship_forget_on_target(void *ctx, const struct target_state *t,
+                                 const struct target_lag *lag)
 {
     struct search *x = ctx;
     (void)lag;
@@ -27,11 +28,11 @@ static int on_target(void *ctx, const struct target_state *t, const struct targe
 }
 
 /* EXIT_FINE: the vault knows this target. */
-static int find(struct unsent *u, const char *url)
+static int ship_forget_find(struct unsent *u, const char *url)
 {
     struct search x = {.url = slice_of(url)};
     struct buf error = {0};
-    int st = cursors_read(unsent_vault(u), on_target, &x, &error);
+    int st = cursors_read(unsent_vault(u), ship_forget_on_target, &x, &error);
     if (st < 0)
         (void)command_fail(st, &error);
     else if (!x.found && x.others.n == 0)
@@ -45,7 +46,8 @@ static int find(struct unsent *u, const char *url)
 
 /* ---- the command ---- */
 
-static int forget(const struct settings *s, struct unsent *u, struct out *o, const char *url)
+static int ship_forget_target(const struct settings *s, struct unsent *u, struct out *o,
+                              const char *url)
 {
     if (!settings_on(s, "yes") && !ask_yes("Forget this target? What was sent stays there.")) {
         out_raw(o, "nothing was forgotten");
@@ -71,7 +73,7 @@ static int forget_locked(const struct settings *s, struct unsent *u, const char 
 {
     struct out o;
     out_open(&o);
-    int status = forget(s, u, &o, url), printed = out_close(&o);
+    int status = ship_forget_target(s, u, &o, url), printed = out_close(&o);
     return printed != EXIT_FINE ? printed : status;
 }
 
@@ -82,7 +84,7 @@ static int run_at(const struct settings *s, const char *vault, const char *url)
     int st = unsent_open(&u, vault, &error), status = EXIT_TROUBLE;
     if (st < 0) {
         status = command_fail(st, &error);
-    } else if (find(u, url) == EXIT_FINE) {
+    } else if (ship_forget_find(u, url) == EXIT_FINE) {
         if (unsent_lock(u, url) < 0) /* until unsent_close(), no shipper can begin to send there */
             log_error("%s", unsent_error(u));
         else

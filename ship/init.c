@@ -9,7 +9,7 @@
 #include "ship/postgres/schema.h"
 #include "ship/shards/router.h"
 
-static int make(const char *url, const char *device, struct buf *sql)
+static int ship_init_make(const char *url, const char *device, struct buf *sql)
 {
     struct link *l = NULL;
     int st = sql->failed ? MI_ENOMEM : link_new(&l, url, NULL);
@@ -105,7 +105,7 @@ static int init_one(const char *url, const char *device, bool only_print)
     buf_adds(&sql, "COMMIT;\n");
     if (only_print)
         buf_adds(&sql, SCHEMA_FILL ";\n");
-    int status = only_print ? run_print(&sql) : make(url, device, &sql);
+    int status = only_print ? run_print(&sql) : ship_init_make(url, device, &sql);
     buf_close(&sql);
     return status;
 }

@@ -36,7 +36,7 @@ static const struct {
     {&command_ui, NULL},
 };
 
-static int run(const struct settings *s, char **argv)
+static int ship_run(const struct settings *s, char **argv)
 {
     size_t i = 0;
     (void)argv;
@@ -63,6 +63,6 @@ int main(int argc, char **argv)
         c = command_find(table_of_commands, word);
     for (size_t i = 0; i < MI_COUNT(commands); i++)
         if (commands[i].command == c)
-            return run_command(c, run, argc - 1, argv + 1);
+            return run_command(c, ship_run, argc - 1, argv + 1);
     return run_unknown_verb(&command_ship, argc > 1 ? word : NULL);
 }

@@ -24,7 +24,8 @@ static void time_member(struct json_out *j, const char *name, int64_t at_us)
         json_out_null(j, name);
 }
 
-static void print_json(struct report *r, const struct target_state *t, const struct target_lag *lag)
+static void ship_status_print_json(struct report *r, const struct target_state *t,
+                                   const struct target_lag *lag)
 {
     struct json_out j = json_out_to(&r->out.b);
     json_out_object(&j, NULL);
@@ -68,7 +69,8 @@ static void print_missing(struct out *o, const struct target_lag *lag)
     print_time(o, "the oldest message of ", lag->oldest_at_us);
 }
 
-static void print_text(struct report *r, const struct target_state *t, const struct target_lag *lag)
+static void ship_status_print_text(struct report *r, const struct target_state *t,
+                                   const struct target_lag *lag)
 {
     struct out *o = &r->out;
     out_text(o, t->url);
@@ -84,15 +86,16 @@ static void print_text(struct report *r, const struct target_state *t, const str
     }
 }
 
-static int on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
+static int ship_status_on_target(void *ctx, const struct target_state *t,
+                                 const struct target_lag *lag)
 {
     struct report *r = ctx;
     r->targets++;
     r->late += lag->sessions > 0;
     if (r->json)
-        print_json(r, t, lag);
+        ship_status_print_json(r, t, lag);
     else
-        print_text(r, t, lag);
+        ship_status_print_text(r, t, lag);
     return 0;
 }
 
@@ -104,7 +107,7 @@ int run_status(const struct settings *s)
     if (vault == NULL)
         return EXIT_TROUBLE;
     out_open(&r.out);
-    int st = cursors_read(vault, on_target, &r, &error);
+    int st = cursors_read(vault, ship_status_on_target, &r, &error);
     int status = out_close(&r.out);
     if (st < 0) {
         status = command_fail(st, &error);

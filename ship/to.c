@@ -99,7 +99,7 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
 }
 
 /* EXIT_FINE: try again. */
-static int failed(struct shipper *x, int st, const char *sentence)
+static int ship_to_failed(struct shipper *x, int st, const char *sentence)
 {
     char error[ERROR_MAX]; /* a vault that cannot be written either has another sentence */
     snprintf(error, sizeof error, "%s", sentence);
@@ -135,7 +135,7 @@ static const char *refused_by(const struct shipper *x)
     return x->kind->refused != NULL ? x->kind->refused(x->sender) : NULL;
 }
 
-static int follow(struct shipper *x)
+static int ship_to_follow(struct shipper *x)
 {
     int status = EXIT_FINE;
     while (status == EXIT_FINE && !watch_is_stopped()) {
@@ -143,14 +143,14 @@ static int follow(struct shipper *x)
         bool asked = x->failures > 0 || is_check_due(x);
         store_orphans(x);
         if (unsent_version(x->from, &version) < 0) {
-            status = failed(x, MI_ESTORE, unsent_error(x->from));
+            status = ship_to_failed(x, MI_ESTORE, unsent_error(x->from));
             continue;
         }
         int st = x->kind->check != NULL && asked ? x->kind->check(x->sender) : 0;
         if (st == 0)
             st = x->kind->round(x->sender, &sent);
         if (st < 0) {
-            status = failed(x, st, x->kind->error(x->sender, st));
+            status = ship_to_failed(x, st, x->kind->error(x->sender, st));
             continue;
         }
         if (x->warned)
@@ -189,7 +189,7 @@ static int ship(struct shipper *x)
         status = command_fail(st, &error);
     } else {
         open_watch(x, unsent_vault(x->from));
-        status = follow(x);
+        status = ship_to_follow(x);
         watch_close(&x->watch);
         x->kind->close(x->sender);
     }
@@ -198,7 +198,7 @@ static int ship(struct shipper *x)
 }
 
 /* Waits for the first recording, unless --once is given. MI_ENOENT: there is none. */
-static int open_vault(struct shipper *x, const char *vault, struct buf *error)
+static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *error)
 {
     int st = unsent_open(&x->from, vault, error);
     if (st != MI_ENOENT)
@@ -218,7 +218,7 @@ static int open_vault(struct shipper *x, const char *vault, struct buf *error)
 static int run_at(struct shipper *x, const char *vault)
 {
     struct buf error = {0};
-    int st = open_vault(x, vault, &error), status = EXIT_TROUBLE;
+    int st = ship_to_open_vault(x, vault, &error), status = EXIT_TROUBLE;
     if (st == MI_ENOENT) {
         status = EXIT_FINE;
     } else if (st < 0) {

@@ -61,7 +61,8 @@ static const char *hint_of(int status)
 }
 
 /* "URL/v1/traces: HTTP 503: what it says" */
-static void describe(struct exporter *x, enum otlp_signal signal, int status, struct slice text)
+static void otlp_batch_describe(struct exporter *x, enum otlp_signal signal, int status,
+                                struct slice text)
 {
     buf_clear(&x->error);
     buf_printf(&x->error, "%s%s: HTTP %d", buf_str(&x->base), signals[signal].path, status);
@@ -72,7 +73,7 @@ static void describe(struct exporter *x, enum otlp_signal signal, int status, st
 }
 
 /* A warning for the 1st, 2nd, 4th, 8th… time. */
-static void refuse(struct exporter *x, enum otlp_signal signal, int64_t n, bool partial)
+static void otlp_batch_refuse(struct exporter *x, enum otlp_signal signal, int64_t n, bool partial)
 {
     x->refused += n;
     x->refusals++;
@@ -91,14 +92,15 @@ static void taken(struct exporter *x, enum otlp_signal signal, int status, struc
     const int64_t n = (int64_t)x->part[signal].n;
     if (rejected == 0 && text.n == 0)
         return;
-    describe(x, signal, status, text);
+    otlp_batch_describe(x, signal, status, text);
     if (rejected > 0)
-        refuse(x, signal, rejected < n ? rejected : n, true);
+        otlp_batch_refuse(x, signal, rejected < n ? rejected : n, true);
     else
         log_warn("%s", buf_str(&x->error));
 }
 
-static int judge(struct exporter *x, enum otlp_signal signal, const struct post_answer *a)
+static int otlp_batch_judge(struct exporter *x, enum otlp_signal signal,
+                            const struct post_answer *a)
 {
     struct part *p = &x->part[signal];
     struct buf text = {0};
@@ -107,7 +109,7 @@ static int judge(struct exporter *x, enum otlp_signal signal, const struct post_
     verdict_read(a->body, &text, &rejected);
     enum verdict v = verdict_of(a->status, signal);
     if (v != VERDICT_TAKEN)
-        describe(x, signal, a->status, buf_slice(&text));
+        otlp_batch_describe(x, signal, a->status, buf_slice(&text));
     switch (v) {
     case VERDICT_TAKEN:
         taken(x, signal, a->status, buf_slice(&text), rejected);
@@ -117,7 +119,7 @@ static int judge(struct exporter *x, enum otlp_signal signal, const struct post_
         st = TARGET_LOST;
         break;
     case VERDICT_BATCH_REFUSED:
-        refuse(x, signal, (int64_t)p->n, false);
+        otlp_batch_refuse(x, signal, (int64_t)p->n, false);
         break;
     case VERDICT_SIGNAL_REFUSED:
         log_warn("%s; no %s are sent until the next start", buf_str(&x->error),
@@ -152,11 +154,11 @@ static int send_part(struct exporter *x, enum otlp_signal signal)
         buf_clear(&x->error);
         buf_adds(&x->error, post_error(x->to));
     }
-    return st == 0 ? judge(x, signal, &answer) : st;
+    return st == 0 ? otlp_batch_judge(x, signal, &answer) : st;
 }
 
 /* Here the vault's cursors are all that is known: without them the same would be sent again. */
-static int save(struct exporter *x)
+static int otlp_batch_save(struct exporter *x)
 {
     struct cursor c[EXPORTER_WALKS];
     for (size_t i = 0; i < x->walks.n;) {
@@ -195,5 +197,5 @@ int batch_send(struct exporter *x)
         p->session_id = 0;
         p->ended = p->done = false;
     }
-    return save(x);
+    return otlp_batch_save(x);
 }

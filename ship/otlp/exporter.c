@@ -63,7 +63,7 @@ const char *exporter_refused(struct exporter *x)
 
 /* ---- a round ---- */
 
-static int read_all(struct exporter *x)
+static int exporter_read_all(struct exporter *x)
 {
     struct cursor at = {0};
     int st = 0, n = 0;
@@ -89,7 +89,7 @@ int exporter_round(struct exporter *x, int64_t *ret_sent)
     buf_clear(&x->error);
     int st = batch_send(x); /* what is left of the last round */
     if (st == 0)
-        st = read_all(x);
+        st = exporter_read_all(x);
     if (st == 0)
         st = batch_send(x);
     *ret_sent = x->sent;

@@ -13,7 +13,7 @@ struct found {
     struct otlp_origin origin;
 };
 
-static void add_findings(const struct found *f)
+static void otlp_logs_add_findings(const struct found *f)
 {
     struct slice rest = f->names;
     while (rest.n > 0) {
@@ -27,13 +27,13 @@ static void add_findings(const struct found *f)
     }
 }
 
-static bool on_request(void *ctx, const struct query_message *m)
+static bool otlp_logs_on_request(void *ctx, const struct query_message *m)
 {
     struct found *f = ctx;
     if (m->kind == KIND_REQUEST)
         f->origin =
             (struct otlp_origin){m->seq, lookup_body(f->r->x, f->r->s->s, m, &f->r->x->body)};
-    add_findings(f);
+    otlp_logs_add_findings(f);
     f->names.n = 0;
     return true;
 }
@@ -45,9 +45,9 @@ static int log_findings(struct reading *r, const struct query_message *m, struct
     int64_t call = m->kind == KIND_REQUEST ? m->seq : m->request_seq;
     int st = 0;
     if (names.n > 0 && call != 0)
-        st = lookup_request(r->x, r->s->s, call, on_request, &f);
+        st = lookup_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
     if (st == 0)
-        add_findings(&f); /* of a message without a request */
+        otlp_logs_add_findings(&f); /* of a message without a request */
     return st;
 }
 
@@ -89,13 +89,13 @@ struct named {
     struct query_message copy;
 };
 
-static bool on_found(void *ctx, const struct query_message *m)
+static bool otlp_logs_on_found(void *ctx, const struct query_message *m)
 {
     struct named *n = ctx;
     n->copy = (struct query_message){
         .seq = m->seq, .t_us = m->t_us, .direction = m->direction, .request_seq = m->request_seq};
     n->f.m = m->request_seq != 0 ? &n->copy : m;
-    return m->request_seq != 0 || on_request(&n->f, m);
+    return m->request_seq != 0 || otlp_logs_on_request(&n->f, m);
 }
 
 static bool on_named(void *ctx, const struct query_message *m)
@@ -103,7 +103,7 @@ static bool on_named(void *ctx, const struct query_message *m)
     struct named *n = ctx;
     n->copy.method = m->method;
     n->copy.target = m->target;
-    return on_request(&n->f, m);
+    return otlp_logs_on_request(&n->f, m);
 }
 
 static int log_added(struct reading *r, const struct query_event *e)
@@ -113,7 +113,7 @@ static int log_added(struct reading *r, const struct query_event *e)
     int st = findings_take(&one, 0, e->detail);
     if (st == 0) {
         n.f.names = buf_slice(&one.names);
-        st = lookup_request(r->x, r->s->s, one.list[0].seq, on_found, &n);
+        st = lookup_request(r->x, r->s->s, one.list[0].seq, otlp_logs_on_found, &n);
     }
     if (st == 0 && n.copy.request_seq != 0)
         st = lookup_request(r->x, r->s->s, n.copy.request_seq, on_named, &n);
@@ -129,7 +129,7 @@ struct happened {
     struct otlp_origin origin;
 };
 
-static bool on_call(void *ctx, const struct query_message *m)
+static bool otlp_logs_on_call(void *ctx, const struct query_message *m)
 {
     struct happened *h = ctx;
     struct reading *r = h->r;
@@ -146,7 +146,7 @@ int logs_event(struct reading *r, const struct query_event *e)
         return log_added(r, e);
     struct happened h = {.r = r, .e = e};
     int64_t seq = otlp_event_seq(e);
-    int st = seq > 0 ? lookup_request(r->x, r->s->s, seq, on_call, &h) : 0;
+    int st = seq > 0 ? lookup_request(r->x, r->s->s, seq, otlp_logs_on_call, &h) : 0;
     if (st == 0 && h.e != NULL)
         otlp_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
     return st;

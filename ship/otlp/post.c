@@ -20,7 +20,7 @@ struct post {
 /* ---- called by libcurl ---- */
 
 /* What is beyond POST_READ ends the transfer. */
-static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+static size_t post_on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct post *x = ctx;
     size_t bytes = size * n;
@@ -36,7 +36,7 @@ static bool is_over(const struct post *x)
 }
 
 /* Not 0 ends the transfer. */
-static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int post_on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)a, (void)b, (void)c, (void)d;
     return is_over(ctx);
@@ -91,9 +91,9 @@ static void set_options(struct post *p)
     curl_easy_setopt(p->c, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(p->c, CURLOPT_USERAGENT, "mcp-interposer-ship/" MI_VERSION);
     curl_easy_setopt(p->c, CURLOPT_HTTPHEADER, p->headers);
-    curl_easy_setopt(p->c, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(p->c, CURLOPT_WRITEFUNCTION, post_on_body);
     curl_easy_setopt(p->c, CURLOPT_WRITEDATA, p);
-    curl_easy_setopt(p->c, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(p->c, CURLOPT_XFERINFOFUNCTION, post_on_progress);
     curl_easy_setopt(p->c, CURLOPT_XFERINFODATA, p);
     curl_easy_setopt(p->c, CURLOPT_NOPROGRESS, 0L);
     set_files(p);
@@ -139,7 +139,7 @@ const char *post_error(struct post *p)
 
 /* ---- a request ---- */
 
-static int fail(struct post *p, CURLcode code)
+static int post_fail(struct post *p, CURLcode code)
 {
     buf_clear(&p->error);
     buf_printf(&p->error, "%s: %s", buf_str(&p->base),
@@ -167,7 +167,7 @@ int post_send(struct post *p, const char *path, struct slice body, struct post_a
     if (code == CURLE_OUT_OF_MEMORY || p->answer.failed)
         return MI_ENOMEM;
     if (code != CURLE_OK && !too_long)
-        return is_over(p) ? TARGET_STOPPED : fail(p, code);
+        return is_over(p) ? TARGET_STOPPED : post_fail(p, code);
     curl_easy_getinfo(p->c, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(p->c, CURLINFO_RETRY_AFTER, &wait_s);
     *ret = (struct post_answer){(int)status, wait_s, buf_slice(&p->answer)};

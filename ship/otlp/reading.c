@@ -14,7 +14,7 @@ struct closing {
     struct otlp_operation operation; /* that it belongs to */
 };
 
-static bool on_request(void *ctx, const struct query_message *m)
+static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
 {
     struct closing *c = ctx;
     struct exporter *x = c->x;
@@ -43,7 +43,7 @@ static bool on_request(void *ctx, const struct query_message *m)
     return true;
 }
 
-static bool on_first(void *ctx, const struct query_message *m)
+static bool otlp_reading_on_first(void *ctx, const struct query_message *m)
 {
     struct closing *c = ctx;
     c->operation = otlp_operation_of(c->s, m->seq, lookup_body(c->x, c->s->s, m, &c->x->body));
@@ -66,15 +66,15 @@ static int know_operations(struct reading *r, int64_t seq)
     return lookup_failed(r->x, operation_list_read(&r->operations, r->x->q, r->s->s->id));
 }
 
-static int add_call(struct reading *r, struct closing *c, int64_t seq)
+static int otlp_reading_add_call(struct reading *r, struct closing *c, int64_t seq)
 {
     int64_t first = operation_list_continues(&r->operations, seq);
     int st = 0;
     if (first == 0 && operation_list_find(&r->operations, seq) != NULL)
         first = seq;
     if (first != 0)
-        st = lookup_request(c->x, c->s->s, first, on_first, c);
-    return st == 0 ? lookup_request(c->x, c->s->s, seq, on_request, c) : st;
+        st = lookup_request(c->x, c->s->s, first, otlp_reading_on_first, c);
+    return st == 0 ? lookup_request(c->x, c->s->s, seq, otlp_reading_on_request, c) : st;
 }
 
 struct ending {
@@ -82,7 +82,7 @@ struct ending {
     const struct listed_operation *o;
 };
 
-static bool on_operation(void *ctx, const struct query_message *m)
+static bool otlp_reading_on_operation(void *ctx, const struct query_message *m)
 {
     struct ending *e = ctx;
     struct reading *r = e->r;
@@ -92,10 +92,10 @@ static bool on_operation(void *ctx, const struct query_message *m)
     return false;
 }
 
-static int add_operation(struct reading *r, const struct listed_operation *o)
+static int otlp_reading_add_operation(struct reading *r, const struct listed_operation *o)
 {
     struct ending e = {r, o};
-    return o != NULL ? lookup_request(r->x, r->s->s, o->seq, on_operation, &e) : 0;
+    return o != NULL ? lookup_request(r->x, r->s->s, o->seq, otlp_reading_on_operation, &e) : 0;
 }
 
 /* ---- a session ---- */
@@ -146,7 +146,7 @@ static void add_notification(struct reading *r, const struct query_message *m)
     otlp_span(batch_part(r->x, OTLP_SPANS, r->s, 1), r->s, &call);
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool otlp_reading_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     int64_t call;
@@ -155,9 +155,9 @@ static bool on_message(void *ctx, const struct query_message *m)
     if (r->status == 0)
         r->status = know_operations(r, m->seq);
     if (r->status == 0 && call != 0)
-        r->status = add_call(r, &c, call);
+        r->status = otlp_reading_add_call(r, &c, call);
     if (r->status == 0)
-        r->status = add_operation(r, operation_list_ended_by(&r->operations, m->seq));
+        r->status = otlp_reading_add_operation(r, operation_list_ended_by(&r->operations, m->seq));
     if (r->status == 0 && r->x->t.notifications && otlp_notification_has_span(m))
         add_notification(r, m);
     if (r->status == 0 && m->finding.n > 0)
@@ -165,7 +165,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     return added(r);
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool otlp_reading_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     r->status = logs_event(r, e);
@@ -196,7 +196,8 @@ static int read_rows(struct reading *r)
     do {
         int64_t at = seq = r->w->seq, on = event = r->w->event;
         r->has_added = false; /* findings may have been added */
-        st = lookup_failed(r->x, query_more(r->x->q, r->w->id, &at, &on, on_message, on_event, r));
+        st = lookup_failed(r->x, query_more(r->x->q, r->w->id, &at, &on, otlp_reading_on_message,
+                                            otlp_reading_on_event, r));
         st = st == 0 ? r->status : st;
     } while (st == 0 && (seq != r->w->seq || event != r->w->event));
     return st;
@@ -209,13 +210,13 @@ static int end_session(struct reading *r)
     r->status = know_operations(r, r->w->seq);
     while (r->status == 0 && (seq = walk_take_open(r->w)) != 0) {
         struct closing c = {.x = r->x, .s = r->s, .end_us = r->w->t_us};
-        r->status = add_call(r, &c, seq);
+        r->status = otlp_reading_add_call(r, &c, seq);
         (void)added(r);
     }
     for (size_t i = 0; r->status == 0 && i < r->operations.n; i++) {
         if (r->operations.operation[i].closing_seq != 0)
             continue;
-        r->status = add_operation(r, &r->operations.operation[i]);
+        r->status = otlp_reading_add_operation(r, &r->operations.operation[i]);
         (void)added(r);
     }
     if (r->status == 0)

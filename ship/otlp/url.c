@@ -22,7 +22,7 @@ bool url_is_otlp(const char *url)
     return after_scheme(url) != NULL;
 }
 
-static int refuse(struct buf *error, const char *why)
+static int otlp_url_refuse(struct buf *error, const char *why)
 {
     buf_adds(error, why);
     return MI_EINVAL;
@@ -32,19 +32,19 @@ int url_base(const char *url, struct buf *ret, struct buf *error)
 {
     const char *host = after_scheme(url);
     if (host == NULL)
-        return refuse(error, "not a URL of an OpenTelemetry collector: use " FORM);
+        return otlp_url_refuse(error, "not a URL of an OpenTelemetry collector: use " FORM);
     size_t authority = strcspn(host, "/?#"), n = strlen(url);
     if (memchr(host, '@', authority) != NULL)
-        return refuse(error,
-                      "the URL has a user or a password, which others could see in `ps` and in the "
-                      "vault: put a header into OTEL_EXPORTER_OTLP_HEADERS");
+        return otlp_url_refuse(
+            error, "the URL has a user or a password, which others could see in `ps` and in the "
+                   "vault: put a header into OTEL_EXPORTER_OTLP_HEADERS");
     if (authority == 0 || host[0] == ':')
-        return refuse(error, "the URL has no host: use " FORM);
+        return otlp_url_refuse(error, "the URL has no host: use " FORM);
     if (strpbrk(host, "?#") != NULL)
-        return refuse(error, "the URL of a collector has no ? or #: use " FORM);
+        return otlp_url_refuse(error, "the URL of a collector has no ? or #: use " FORM);
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)url[i] <= ' ' || url[i] == 0x7f)
-            return refuse(error, "the URL has a space or a control character");
+            return otlp_url_refuse(error, "the URL has a space or a control character");
     while (url[n - 1] == '/')
         n--;
     const char *plain = url + strlen("otlp+");
@@ -60,7 +60,7 @@ static bool is_name_char(char c)
            (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-static struct slice trim(struct slice s)
+static struct slice otlp_url_trim(struct slice s)
 {
     while (s.n > 0 && (s.p[0] == ' ' || s.p[0] == '\t'))
         s = (struct slice){s.p + 1, s.n - 1};
@@ -69,7 +69,7 @@ static struct slice trim(struct slice s)
     return s;
 }
 
-static int hex_digit(char c)
+static int otlp_url_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -78,11 +78,11 @@ static int hex_digit(char c)
 }
 
 /* false: a control character, which could begin another header. A % that begins no escape stands for itself. */
-static bool add_value(struct buf *b, struct slice s)
+static bool otlp_url_add_value(struct buf *b, struct slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        int high = s.p[i] == '%' && i + 2 < s.n ? hex_digit(s.p[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(s.p[i + 2]) : -1;
+        int high = s.p[i] == '%' && i + 2 < s.n ? otlp_url_hex_digit(s.p[i + 1]) : -1;
+        int low = high >= 0 ? otlp_url_hex_digit(s.p[i + 2]) : -1;
         char c = low >= 0 ? (char)(high * 16 + low) : s.p[i];
         i += low >= 0 ? 2 : 0;
         if (((unsigned char)c < ' ' && c != '\t') || c == 0x7f)
@@ -98,8 +98,9 @@ static bool make_header(struct buf *b, struct slice entry)
     const char *equals = memchr(entry.p, '=', entry.n);
     if (equals == NULL)
         return false;
-    struct slice name = trim((struct slice){entry.p, (size_t)(equals - entry.p)});
-    struct slice value = trim((struct slice){equals + 1, entry.n - (size_t)(equals - entry.p) - 1});
+    struct slice name = otlp_url_trim((struct slice){entry.p, (size_t)(equals - entry.p)});
+    struct slice value =
+        otlp_url_trim((struct slice){equals + 1, entry.n - (size_t)(equals - entry.p) - 1});
     for (size_t i = 0; i < name.n; i++)
         if (!is_name_char(name.p[i]))
             return false;
@@ -108,7 +109,7 @@ static bool make_header(struct buf *b, struct slice entry)
     buf_clear(b);
     buf_slice_add(b, name);
     buf_adds(b, value.n > 0 ? ": " : ";");
-    return add_value(b, value);
+    return otlp_url_add_value(b, value);
 }
 
 int url_headers(const char *list, url_header_fn fn, void *ctx, struct buf *error)
@@ -118,7 +119,7 @@ int url_headers(const char *list, url_header_fn fn, void *ctx, struct buf *error
     for (const char *p = list; st == 0 && p != NULL;) {
         const char *comma = strchr(p, ',');
         struct slice entry =
-            trim((struct slice){p, comma != NULL ? (size_t)(comma - p) : strlen(p)});
+            otlp_url_trim((struct slice){p, comma != NULL ? (size_t)(comma - p) : strlen(p)});
         p = comma != NULL ? comma + 1 : NULL;
         number++;
         if (entry.n == 0)

@@ -47,7 +47,7 @@ static int64_t count_of(struct json_value v)
     return n <= 0 ? 0 : n < VERDICT_COUNT_MAX ? n : VERDICT_COUNT_MAX;
 }
 
-static void add_text(struct buf *b, struct json_value v)
+static void otlp_verdict_add_text(struct buf *b, struct json_value v)
 {
     if (v.type == JSON_STRING)
         json_unescape(b, json_string_head(v.text.p, TEXT_MAX));
@@ -66,8 +66,8 @@ void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected)
     if (part.type == JSON_OBJECT) {
         for (size_t i = 0; i < MI_COUNT(counts); i++)
             *ret_rejected += count_of(json_get(part, counts[i]));
-        add_text(text, json_get(part, "errorMessage"));
+        otlp_verdict_add_text(text, json_get(part, "errorMessage"));
     } else {
-        add_text(text, json_get(root, "message"));
+        otlp_verdict_add_text(text, json_get(root, "message"));
     }
 }

@@ -16,7 +16,7 @@ void progress_clear(struct progress *p)
 }
 
 /* The place of the first session with this uid or a later one. */
-static size_t place_of(const struct progress *p, struct slice uid)
+static size_t progress_place_of(const struct progress *p, struct slice uid)
 {
     size_t from = 0, to = p->n;
     while (from < to) {
@@ -33,7 +33,7 @@ struct shipped_session *progress_find(struct progress *p, struct slice uid)
 {
     if (uid.n != UID_LEN)
         return NULL;
-    size_t at = place_of(p, uid);
+    size_t at = progress_place_of(p, uid);
     return at < p->n && memcmp(p->list[at].uid, uid.p, UID_LEN) == 0 ? &p->list[at] : NULL;
 }
 
@@ -42,7 +42,7 @@ struct shipped_session *progress_add(struct progress *p, struct slice uid)
     struct shipped_session *s = progress_find(p, uid);
     if (s != NULL || !uid_is_valid(uid) || !GROW(p->list, p->n, p->cap))
         return s;
-    size_t at = place_of(p, uid);
+    size_t at = progress_place_of(p, uid);
     memmove(&p->list[at + 1], &p->list[at], (p->n - at) * sizeof *p->list);
     p->n++;
     p->list[at] = (struct shipped_session){0};

@@ -33,7 +33,7 @@ int address_check_url(const char *url, struct buf *error)
     return st;
 }
 
-static void add(struct buf *b, const char *name, const char *value)
+static void address_add(struct buf *b, const char *name, const char *value)
 {
     buf_adds(b, b->n > 0 ? " " : "");
     buf_adds(b, name);
@@ -64,12 +64,12 @@ int address_write(const char *url, struct buf *ret, struct buf *error)
     }
     for (const PQconninfoOption *i = o; st == 0 && i->keyword != NULL; i++)
         if (i->val != NULL && strcmp(i->keyword, "user") != 0 && strstr(i->keyword, "pass") == NULL)
-            add(ret, i->keyword, i->val);
+            address_add(ret, i->keyword, i->val);
     for (size_t i = 0; st == 0 && i < ADDRESS_DEFAULTS; i++)
         if (value_of(o, address_defaults[i][0]) == NULL)
-            add(ret, address_defaults[i][0], address_defaults[i][1]);
+            address_add(ret, address_defaults[i][0], address_defaults[i][1]);
     if (st == 0 && value_of(o, "application_name") == NULL)
-        add(ret, "application_name", "mcp-interposer-router");
+        address_add(ret, "application_name", "mcp-interposer-router");
     PQconninfoFree(o);
     return st == 0 && ret->failed ? MI_ENOMEM : st;
 }

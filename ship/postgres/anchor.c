@@ -198,7 +198,7 @@ struct leaves {
     struct chain next; /* with the leaves of this batch */
 };
 
-static int on_leaf(void *ctx, const struct cell *cell)
+static int sender_anchor_on_leaf(void *ctx, const struct cell *cell)
 {
     struct leaves *l = ctx;
     struct leaf leaf;
@@ -219,7 +219,7 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
     struct leaves l = {s, s->log};
     struct digest head;
     sender_arrays(s, types, 1);
-    int st = sender_read(s, UNSENT_LEAVES, s->log.n, 0, 0, on_leaf, &l, ret_n);
+    int st = sender_read(s, UNSENT_LEAVES, s->log.n, 0, 0, sender_anchor_on_leaf, &l, ret_n);
     if (st == MI_EINVAL)
         return sender_refuse(s, "a leaf is missing in the log of this vault");
     if (st < 0 || *ret_n == 0)

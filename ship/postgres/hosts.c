@@ -6,7 +6,7 @@
 
 #define TIMEOUT_MAX_S 3600 /* also for 0, which means for ever */
 
-static int count(const char *list)
+static int hosts_count(const char *list)
 {
     int n = 1;
     for (; list != NULL && *list != '\0'; list++)
@@ -19,14 +19,14 @@ static struct slice item(const char *list, int i)
 {
     if (list == NULL)
         return (struct slice){0};
-    for (i = count(list) > 1 ? i : 0; i > 0 && *list != '\0'; i--) {
+    for (i = hosts_count(list) > 1 ? i : 0; i > 0 && *list != '\0'; i--) {
         list += strcspn(list, ",");
         list += *list != '\0';
     }
     return (struct slice){list, strcspn(list, ",")};
 }
 
-static size_t add_text(struct hosts *h, struct slice text)
+static size_t hosts_add_text(struct hosts *h, struct slice text)
 {
     size_t at = h->text.n;
     buf_slice_add(&h->text, text);
@@ -34,13 +34,13 @@ static size_t add_text(struct hosts *h, struct slice text)
     return at;
 }
 
-static void add(struct hosts *h, struct slice name, struct slice address, struct slice port)
+static void hosts_add(struct hosts *h, struct slice name, struct slice address, struct slice port)
 {
     if (h->n == HOSTS_MAX)
         return;
-    h->list[h->n].name = add_text(h, name);
-    h->list[h->n].address = add_text(h, address);
-    h->list[h->n++].port = add_text(h, port);
+    h->list[h->n].name = hosts_add_text(h, name);
+    h->list[h->n].address = hosts_add_text(h, address);
+    h->list[h->n++].port = hosts_add_text(h, port);
 }
 
 /* Each address of a name. false: it has none, or it is not a name of the network. */
@@ -57,7 +57,7 @@ static bool add_addresses(struct hosts *h, struct slice name, struct slice port)
             char address[NI_MAXHOST];
             if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof address, NULL, 0,
                             NI_NUMERICHOST) == 0)
-                add(h, name, slice_of(address), port);
+                hosts_add(h, name, slice_of(address), port);
         }
     if (found != NULL)
         freeaddrinfo(found);
@@ -80,10 +80,10 @@ int hosts_open(struct hosts *h, PGconn *c)
         return MI_ENOMEM;
     const char *names = value_of(h, "host"), *addresses = value_of(h, "hostaddr");
     const char *ports = value_of(h, "port"), *timeout = value_of(h, "connect_timeout");
-    for (int i = 0; i < count(addresses != NULL ? addresses : names); i++) {
+    for (int i = 0; i < hosts_count(addresses != NULL ? addresses : names); i++) {
         struct slice name = item(names, i), address = item(addresses, i), port = item(ports, i);
         if (address.n > 0 || !add_addresses(h, name, port))
-            add(h, name, address, port);
+            hosts_add(h, name, address, port);
     }
     int64_t timeout_s = timeout != NULL ? strtoll(timeout, NULL, 10) : 0;
     if (timeout_s <= 0 || timeout_s > TIMEOUT_MAX_S)

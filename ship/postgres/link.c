@@ -34,7 +34,7 @@ struct link {
 
 /* ---- waiting ---- */
 
-static int fail(struct link *l, int status, const char *text)
+static int store_link_fail(struct link *l, int status, const char *text)
 {
     l->ended = status == TARGET_LOST;
     l->deadlocked = false;
@@ -63,7 +63,7 @@ static int no_answer(struct link *l)
     const char *host = PQhost(l->c);
     snprintf(text, sizeof text, "no answer from the server%s%s", host != NULL ? " at " : "",
              host != NULL ? host : "");
-    int st = fail(l, TARGET_LOST, text);
+    int st = store_link_fail(l, TARGET_LOST, text);
     l->ended = false;
     return st;
 }
@@ -82,7 +82,7 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
         if (n > 0)
             return 0;
         if (n < 0 && errno != EINTR)
-            return fail(l, TARGET_LOST, strerror(errno));
+            return store_link_fail(l, TARGET_LOST, strerror(errno));
     }
 }
 
@@ -100,7 +100,7 @@ static void on_notice(void *ctx, const char *text)
 /* PQerrorMessage() and what to do. */
 static int fail_connect(struct link *l)
 {
-    (void)fail(l, TARGET_LOST, PQerrorMessage(l->c));
+    (void)store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     if (PQconnectionNeedsPassword(l->c))
         buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
     return TARGET_LOST;
@@ -122,7 +122,7 @@ static int connect_one(struct link *l, int64_t timeout_us)
     if (st == 0 && poll_for == PGRES_POLLING_FAILED)
         st = fail_connect(l);
     if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
-        st = fail(l, TARGET_LOST, PQerrorMessage(l->c));
+        st = store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     return st;
 }
 
@@ -139,7 +139,7 @@ static int connect_any(struct link *l, const struct hosts *h)
             buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error(l));
     }
     if (st == TARGET_LOST && !errors.failed)
-        (void)fail(l, st, buf_str(&errors));
+        (void)store_link_fail(l, st, buf_str(&errors));
     buf_close(&errors);
     return st;
 }
@@ -236,7 +236,7 @@ void link_until(struct link *l, int64_t mono_us)
 /* ---- calls ---- */
 
 /* What is to be done about an error of the server. */
-static int status_of(const char *state)
+static int store_link_status_of(const char *state)
 {
     static const struct {
         const char *state; /* or its class */
@@ -260,8 +260,8 @@ static int result_status(struct link *l)
         return 0;
     const char *state = PQresultErrorField(l->r, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
-    int st = status_of(state);
-    fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
+    int st = store_link_status_of(state);
+    store_link_fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
     /* 57P01: the server stops; 08006: a router has lost a shard. Other errors of the server would come again. */
     l->ended &= state == NULL || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0;
     l->deadlocked = state != NULL && strcmp(state, "40P01") == 0;
@@ -280,21 +280,21 @@ static int result_status(struct link *l)
 }
 
 /* Reads all results of what was sent, until this time; l->r is the last one, or the first error. */
-static int await(struct link *l, int64_t until_us)
+static int store_link_await(struct link *l, int64_t until_us)
 {
     int st = 0, left;
     while (st == 0 && (left = PQflush(l->c)) != 0) {
         if (left < 0)
-            return fail(l, TARGET_LOST, PQerrorMessage(l->c));
+            return store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
         st = wait_socket(l, POLLIN | POLLOUT, until_us);
         if (st == 0 && PQconsumeInput(l->c) == 0)
-            st = fail(l, TARGET_LOST, PQerrorMessage(l->c));
+            st = store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     }
     while (st == 0) {
         if (PQisBusy(l->c)) {
             st = wait_socket(l, POLLIN, until_us);
             if (st == 0 && PQconsumeInput(l->c) == 0)
-                st = fail(l, TARGET_LOST, PQerrorMessage(l->c));
+                st = store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
             continue;
         }
         PGresult *r = PQgetResult(l->c);
@@ -306,23 +306,24 @@ static int await(struct link *l, int64_t until_us)
         if (status < 0)
             return status;
     }
-    return st == 0 && l->r == NULL ? fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
+    return st == 0 && l->r == NULL ? store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
 /* After an error the connection may be in any state. */
-static int finish(struct link *l, bool sent, int64_t until_us)
+static int store_link_finish(struct link *l, bool sent, int64_t until_us)
 {
-    int st = sent ? await(l, until_us) : fail(l, TARGET_LOST, PQerrorMessage(l->c));
+    int st = sent ? store_link_await(l, until_us)
+                  : store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     if (st < 0)
         link_disconnect(l);
     return st;
 }
 
-static bool ready(struct link *l, int *ret)
+static bool store_link_ready(struct link *l, int *ret)
 {
     PQclear(l->r);
     l->r = NULL;
-    *ret = l->c == NULL ? fail(l, TARGET_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
+    *ret = l->c == NULL ? store_link_fail(l, TARGET_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
     return *ret == 0;
 }
 
@@ -332,7 +333,7 @@ void link_begin(struct link *l)
     l->bad = false;
 }
 
-static void add(struct link *l, Oid type, const char *value, size_t length, int form)
+static void store_link_add(struct link *l, Oid type, const char *value, size_t length, int form)
 {
     if (l->n == LINK_ARGUMENTS || length > INT32_MAX) {
         l->bad = true;
@@ -348,31 +349,31 @@ void link_arg_int(struct link *l, int64_t v)
 {
     char *number = l->number[l->n < LINK_ARGUMENTS ? l->n : 0];
     snprintf(number, sizeof l->number[0], "%lld", (long long)v);
-    add(l, 0, number, 0, 0);
+    store_link_add(l, 0, number, 0, 0);
 }
 
 void link_arg_text(struct link *l, const char *v)
 {
-    add(l, 0, v, 0, 0);
+    store_link_add(l, 0, v, 0, 0);
 }
 
 void link_arg_bytes(struct link *l, struct slice v)
 {
-    add(l, ARRAY_BYTES, v.p != NULL ? v.p : "", v.n, 1);
+    store_link_add(l, ARRAY_BYTES, v.p != NULL ? v.p : "", v.n, 1);
 }
 
 void link_arg_array(struct link *l, struct array *a)
 {
     struct slice bytes = array_done(a);
     l->bad |= bytes.p == NULL;
-    add(l, array_oid(a->type), bytes.p, bytes.n, 1);
+    store_link_add(l, array_oid(a->type), bytes.p, bytes.n, 1);
 }
 
 int link_select(struct link *l, const char *function, const char *more)
 {
     struct buf sql = {0};
     int st;
-    if (!ready(l, &st))
+    if (!store_link_ready(l, &st))
         return st;
     buf_printf(&sql, "SELECT * FROM mcp_interposer.%s(", function);
     for (int i = 0; i < l->n; i++)
@@ -387,7 +388,7 @@ int link_select(struct link *l, const char *function, const char *more)
     buf_close(&sql);
     /* A device sends batches of about the same size; what a person asks may take long, and is ended by a signal. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
-    return finish(l, sent, l->only_reads ? INT64_MAX : until_us);
+    return store_link_finish(l, sent, l->only_reads ? INT64_MAX : until_us);
 }
 
 int link_call(struct link *l, const char *function)
@@ -399,7 +400,8 @@ static int run_once(struct link *l, const char *sql)
 {
     int st;
     link_begin(l);
-    return ready(l, &st) ? finish(l, PQsendQuery(l->c, sql) == 1, INT64_MAX) : st;
+    return store_link_ready(l, &st) ? store_link_finish(l, PQsendQuery(l->c, sql) == 1, INT64_MAX)
+                                    : st;
 }
 
 int link_run(struct link *l, const char *sql)
@@ -425,19 +427,19 @@ int link_columns(const struct link *l)
     return PQnfields(l->r);
 }
 
-static bool has(const struct link *l, int row, int column)
+static bool store_link_has(const struct link *l, int row, int column)
 {
     return row < PQntuples(l->r) && column < PQnfields(l->r);
 }
 
 const char *link_text(const struct link *l, int row, int column)
 {
-    return has(l, row, column) ? PQgetvalue(l->r, row, column) : "";
+    return store_link_has(l, row, column) ? PQgetvalue(l->r, row, column) : "";
 }
 
 struct slice link_slice(const struct link *l, int row, int column)
 {
-    if (!has(l, row, column) || PQgetisnull(l->r, row, column))
+    if (!store_link_has(l, row, column) || PQgetisnull(l->r, row, column))
         return (struct slice){0};
     return (struct slice){PQgetvalue(l->r, row, column), (size_t)PQgetlength(l->r, row, column)};
 }
@@ -447,7 +449,7 @@ int64_t link_int(const struct link *l, int row, int column)
     return strtoll(link_text(l, row, column), NULL, 10);
 }
 
-static int digit(char c)
+static int store_link_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -461,7 +463,7 @@ int link_bytes(const struct link *l, int row, int column, size_t max, struct buf
     if (!buf_reserve(ret, n))
         return MI_ENOMEM;
     for (size_t i = 1; i < n; i++) {
-        int high = digit(text.p[2 * i]), low = digit(text.p[2 * i + 1]);
+        int high = store_link_digit(text.p[2 * i]), low = store_link_digit(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return MI_EINVAL;
         ret->p[ret->n + i - 1] = (char)(high << 4 | low);

@@ -62,7 +62,7 @@ static int has_large(const struct batch *b, const struct cell *cell, bool *ret)
     return st;
 }
 
-static int on_message(void *ctx, const struct cell *cell)
+static int sender_messages_on_message(void *ctx, const struct cell *cell)
 {
     static const struct cell none = {.type = CELL_NULL};
     struct batch *b = ctx;
@@ -137,8 +137,8 @@ static int send_body(struct sender *s, const struct shipped_session *x, const st
 
 /* ---- batches ---- */
 
-static int put(struct sender *s, const struct shipped_session *x, size_t columns,
-               const char *function, int64_t *watermark)
+static int sender_messages_put(struct sender *s, const struct shipped_session *x, size_t columns,
+                               const char *function, int64_t *watermark)
 {
     sender_call(s);
     link_arg_text(s->to, x->uid);
@@ -156,11 +156,12 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
     for (int i = 0; i < MESSAGE_COLUMNS; i++)
         array_begin(array_of(s, i), message_types[i]);
     array_begin(&s->array[SENDER_WORDS], ARRAY_WORDS);
-    int st = sender_read(s, UNSENT_MESSAGES, x->id, from, to, on_message, &b, ret_n);
+    int st =
+        sender_read(s, UNSENT_MESSAGES, x->id, from, to, sender_messages_on_message, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = send_body(s, x, &b.large[i]);
     if (st == 0 && *ret_n > 0)
-        st = put(s, x, MESSAGE_ARRAYS, "put_messages", ret_last);
+        st = sender_messages_put(s, x, MESSAGE_ARRAYS, "put_messages", ret_last);
     free(b.large);
     s->sent += *ret_n;
     return st;
@@ -195,7 +196,7 @@ struct event_batch {
     int64_t last;
 };
 
-static int on_event(void *ctx, const struct cell *cell)
+static int sender_messages_on_event(void *ctx, const struct cell *cell)
 {
     struct event_batch *b = ctx;
     for (int i = 0; i < EVENT_COLUMNS; i++)
@@ -218,17 +219,18 @@ static int send_events(struct sender *s, struct shipped_session *x, int64_t from
 {
     struct event_batch b = {.s = s};
     sender_arrays(s, event_types, EVENT_COLUMNS);
-    int st = sender_read(s, UNSENT_EVENTS, x->id, from, to, on_event, &b, ret_n);
+    int st = sender_read(s, UNSENT_EVENTS, x->id, from, to, sender_messages_on_event, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = sender_message_again(s, x, b.seq[i]);
     if (st == 0 && b.n > 0) {
         b.n = 0;
         sender_arrays(s, event_types, EVENT_COLUMNS);
-        st = sender_read(s, UNSENT_EVENTS, x->id, from, b.last, on_event, &b, ret_n);
+        st =
+            sender_read(s, UNSENT_EVENTS, x->id, from, b.last, sender_messages_on_event, &b, ret_n);
     }
     if (st == 0 && *ret_n > 0) {
         int64_t watermark = 0;
-        st = put(s, x, EVENT_COLUMNS, "put_events", &watermark);
+        st = sender_messages_put(s, x, EVENT_COLUMNS, "put_events", &watermark);
         if (st == 0 && watermark < b.last)
             st = sender_refuse(s, "the store does not say that it has the events of session %s",
                                x->uid);

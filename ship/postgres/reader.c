@@ -40,12 +40,12 @@ static void add_pattern(struct buf *b, const char *glob)
 
 /* ---- calls ---- */
 
-static int status_of(int st)
+static int store_reader_status_of(int st)
 {
     return st == 0 || st == MI_ENOMEM ? st : MI_ESTORE;
 }
 
-static int fail(struct reader *r, const char *why)
+static int store_reader_fail(struct reader *r, const char *why)
 {
     buf_clear(&r->error);
     buf_adds(&r->error, why);
@@ -53,7 +53,7 @@ static int fail(struct reader *r, const char *why)
 }
 
 /* A text argument, which the call borrows. */
-static void add_text(struct reader *r, struct buf *b, struct slice text)
+static void store_reader_add_text(struct reader *r, struct buf *b, struct slice text)
 {
     buf_clear(b);
     buf_slice_add(b, text);
@@ -65,10 +65,10 @@ static void add_bool(struct reader *r, bool v)
     link_arg_text(r->link, v ? "t" : "f");
 }
 
-static void add_session(struct reader *r, struct slice vault, struct slice session)
+static void store_reader_add_session(struct reader *r, struct slice vault, struct slice session)
 {
-    add_text(r, &r->vault, vault);
-    add_text(r, &r->session, session);
+    store_reader_add_text(r, &r->vault, vault);
+    store_reader_add_text(r, &r->session, session);
 }
 
 static void add_sessions(struct reader *r, const struct remote_ask *ask)
@@ -82,7 +82,7 @@ static void add_sessions(struct reader *r, const struct remote_ask *ask)
 
 static void add_range(struct reader *r, const struct remote_ask *ask)
 {
-    add_session(r, ask->vault, ask->session);
+    store_reader_add_session(r, ask->vault, ask->session);
     link_arg_int(r->link, ask->from);
     link_arg_int(r->link, ask->to);
     add_bool(r, ask->backwards);
@@ -109,10 +109,10 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
     switch (ask->table) {
     case REMOTE_SESSIONS:
         add_filter(r);
-        add_text(r, &r->name, ask->name);
+        store_reader_add_text(r, &r->name, ask->name);
         add_number_or_null(r, ask->number);
-        add_text(r, &r->first, ask->first);
-        add_text(r, &r->before, ask->before);
+        store_reader_add_text(r, &r->first, ask->first);
+        store_reader_add_text(r, &r->before, ask->before);
         add_bool(r, ask->backwards);
         link_arg_int(r->link, ask->rows);
         return "read_sessions_2";
@@ -137,7 +137,7 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
         link_arg_int(r->link, ask->rows);
         return "read_calls";
     default:
-        add_text(r, &r->first, ask->first);
+        store_reader_add_text(r, &r->first, ask->first);
         return "read_seals";
     }
 }
@@ -145,22 +145,24 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
 static int select_rows(struct reader *r, const char *function, const char *more)
 {
     if (r->asked_before != NULL && r->asked_before())
-        return fail(r, "the reading was given up");
+        return store_reader_fail(r, "the reading was given up");
     int st = link_connect(r->link);
     return st == 0 ? link_select(r->link, function, more) : st;
 }
 
 /* Calls a function whose rows have so many columns; if the connection ends, once more. */
-static int call(struct reader *r, const char *function, const char *more, size_t columns)
+static int store_reader_call(struct reader *r, const char *function, const char *more,
+                             size_t columns)
 {
     buf_clear(&r->error);
     int st = select_rows(r, function, more);
     if (st == TARGET_LOST && link_has_ended(r->link))
         st = select_rows(r, function, more);
     if (st == 0 && (size_t)link_columns(r->link) != columns)
-        return fail(r, "the store has functions of another version; run `mcp-interposer ship init` "
-                       "on it");
-    return status_of(st);
+        return store_reader_fail(
+            r, "the store has functions of another version; run `mcp-interposer ship init` "
+               "on it");
+    return store_reader_status_of(st);
 }
 
 /* ---- rows ---- */
@@ -197,7 +199,7 @@ static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row
 }
 
 /* SQLite does not compare them again, and the next page begins after the last row. */
-static bool is_wanted(struct reader *r, const struct remote_ask *ask, int row)
+static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {
     if (row >= ask->rows)
         return false;
@@ -230,8 +232,8 @@ static int pass_row(struct reader *r, const struct remote_ask *ask, int row, rem
     const char *type = remote_shape[ask->table].cells;
     struct cell cell[REMOTE_CELLS_MAX];
     int more = places(ask->table);
-    if (!is_wanted(r, ask, row))
-        return fail(r, UNASKED);
+    if (!store_reader_is_wanted(r, ask, row))
+        return store_reader_fail(r, UNASKED);
     for (int i = 0; i < more || type[i - more] != '\0'; i++) {
         struct slice v = link_slice(r->link, row, i);
         cell[i] = (struct cell){.type = CELL_NULL};
@@ -252,20 +254,20 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     const char *function = arguments(r, ask);
     snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
              ask->backwards ? " DESC" : "", (long long)ask->rows);
-    int st = call(r, function, more,
-                  strlen(remote_shape[ask->table].cells) + (size_t)places(ask->table));
+    int st = store_reader_call(r, function, more,
+                               strlen(remote_shape[ask->table].cells) + (size_t)places(ask->table));
     for (int i = 0; st == 0 && i < link_rows(r->link); i++)
         st = pass_row(r, ask, i, fn, fn_ctx);
     return st;
 }
 
-static int several(void *ctx, bool *ret)
+static int store_reader_several(void *ctx, bool *ret)
 {
     struct reader *r = ctx;
     link_begin(r->link);
     add_filter(r);
     link_arg_int(r->link, 2);
-    int st = call(r, "read_vaults", "", 1);
+    int st = store_reader_call(r, "read_vaults", "", 1);
     *ret = st == 0 && link_rows(r->link) > 1;
     return st;
 }
@@ -283,23 +285,24 @@ static bool is_before(struct place a, struct place b)
     return order < 0 || (order == 0 && a.seq < b.seq);
 }
 
-static int search(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
+static int store_reader_search(void *ctx, const struct remote_words *ask, remote_row_fn fn,
+                               void *fn_ctx)
 {
     struct reader *r = ctx;
     struct place last = {ask->last, ask->before};
     link_begin(r->link);
-    add_text(r, &r->first, ask->first);
-    add_text(r, &r->before, ask->last);
+    store_reader_add_text(r, &r->first, ask->first);
+    store_reader_add_text(r, &r->before, ask->last);
     link_arg_int(r->link, ask->before);
     link_arg_text(r->link, ask->match);
     link_arg_int(r->link, ask->rows);
-    int st =
-        call(r, "read_search", " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
+    int st = store_reader_call(r, "read_search",
+                               " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_rows(r->link); i++) {
         struct place at = {link_slice(r->link, i, 0), link_int(r->link, i, 1)};
         if (at.uid.n != UID_LEN || !is_before(at, last) || slice_cmp(at.uid, ask->first) < 0 ||
             i >= ask->rows)
-            return fail(r, UNASKED);
+            return store_reader_fail(r, UNASKED);
         const struct cell cell[] = {{.type = CELL_TEXT, .text = at.uid},
                                     {.type = CELL_INT, .number = at.seq}};
         st = fn(fn_ctx, cell);
@@ -315,13 +318,15 @@ static int read_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
 {
     link_arg_int(r->link, (int64_t)at);
     link_arg_int(r->link, (int64_t)n);
-    int st = call(r, "read_body", "", 1);
+    int st = store_reader_call(r, "read_body", "", 1);
     if (st < 0)
         return st;
     if (link_slice(r->link, 0, 0).p == NULL)
-        return fail(r, "the store does not have this body");
+        return store_reader_fail(r, "the store does not have this body");
     st = link_bytes(r->link, 0, 0, n, ret);
-    return st == MI_EINVAL ? fail(r, "the store sent a body that is not what was asked for") : st;
+    return st == MI_EINVAL
+               ? store_reader_fail(r, "the store sent a body that is not what was asked for")
+               : st;
 }
 
 static int read_body(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
@@ -333,7 +338,7 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
     while (st == 0 && got > 0 && ret->n - begin < max) {
         size_t at = ret->n - begin, n = size_min(max - at, (size_t)PIECE);
         link_begin(r->link);
-        add_session(r, vault, session);
+        store_reader_add_session(r, vault, session);
         link_arg_int(r->link, seq);
         st = read_piece(r, at, n, ret);
         got = ret->n - begin - at < n ? 0 : n; /* a shorter one is the last */
@@ -374,7 +379,7 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
     link_if_denied(r->link, "; this role needs the right to read, which an administrator of the "
                             "store gives: GRANT mcp_interposer_reader, or "
                             "mcp_interposer.add_reader()");
-    return status_of(link_connect(r->link));
+    return store_reader_status_of(link_connect(r->link));
 }
 
 void reader_close(struct reader *r)
@@ -400,8 +405,8 @@ struct remote_store reader_store(struct reader *r)
     return (struct remote_store){.ctx = r,
                                  .read = read_rows,
                                  .body = read_body,
-                                 .several = several,
-                                 .search = search,
+                                 .several = store_reader_several,
+                                 .search = store_reader_search,
                                  .error = error_of,
                                  .close = close_it};
 }

@@ -28,7 +28,7 @@ static int save_some(struct sender *s, size_t *at)
 }
 
 /* Tells the vault. A vault that cannot be written does not stop the sending. */
-static void save(struct sender *s)
+static void sender_save(struct sender *s)
 {
     int st = 0;
     for (size_t at = 0; st == 0 && at < s->sessions.n;)
@@ -51,7 +51,7 @@ static int send_rows(struct sender *s)
         x->complete = st == 0 && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
         x->saved &= seq == x->seq && event == x->event && !x->complete;
         if (clock_mono_us() - saved_us > SAVE_EVERY_US) {
-            save(s);
+            sender_save(s);
             saved_us = clock_mono_us();
         }
     }
@@ -74,7 +74,7 @@ static int send_all(struct sender *s)
         sender_hold_back(s, stated);
     }
     if (st == 0 && fresh) /* what the store has lost must not be pruned while it is sent again */
-        save(s);
+        sender_save(s);
     if (st == 0)
         st = sender_redacted(s, stated);
     if (st == 0)
@@ -82,7 +82,7 @@ static int send_all(struct sender *s)
     if (st == 0)
         st = sender_handled(s, stated);
     sender_stated_free(stated);
-    save(s);
+    sender_save(s);
     return st;
 }
 

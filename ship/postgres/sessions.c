@@ -37,7 +37,7 @@ static bool is_short(const struct shipped_session *x)
     return x->last_seq > 0 && x->last_seq < x->seq;
 }
 
-static int on_session(void *ctx, const struct cell *cell)
+static int sender_sessions_on_session(void *ctx, const struct cell *cell)
 {
     struct sender *s = ctx;
     int64_t hash = hash_row(s, cell);
@@ -68,7 +68,7 @@ static int on_session(void *ctx, const struct cell *cell)
     return 0;
 }
 
-static int put(struct sender *s)
+static int sender_sessions_put(struct sender *s)
 {
     if (s->array[0].n == 0)
         return 0;
@@ -84,8 +84,9 @@ static int put(struct sender *s)
 static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
     sender_arrays(s, types, ARRAYS);
-    int st = sender_read(s, UNSENT_SESSIONS, from, to, s->minimal, on_session, s, ret_n);
-    return st == 0 ? put(s) : st;
+    int st =
+        sender_read(s, UNSENT_SESSIONS, from, to, s->minimal, sender_sessions_on_session, s, ret_n);
+    return st == 0 ? sender_sessions_put(s) : st;
 }
 
 /* Those that were not complete. */

@@ -40,7 +40,7 @@ static int send_round(void *x, int64_t *ret_sent)
     return sender_round(&s->sender, ret_sent);
 }
 
-static int check(void *x)
+static int store_target_check(void *x)
 {
     struct store *s = x;
     return sender_check(&s->sender);
@@ -78,7 +78,7 @@ const struct target_kind postgres_target = {
     .open = open_store,
     .close = close_store,
     .round = send_round,
-    .check = check,
+    .check = store_target_check,
     .is_cut = is_cut,
     .is_unsaved = is_unsaved,
     .error = error_of,

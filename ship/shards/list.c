@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static struct slice trimmed(struct slice s)
+static struct slice shard_list_trimmed(struct slice s)
 {
     while (s.n > 0 && memchr(" \t\r", s.p[0], 3) != NULL)
         s = (struct slice){s.p + 1, s.n - 1};
@@ -26,7 +26,7 @@ static const char *why_invalid(const struct shard_list *l, struct slice url, siz
     return NULL;
 }
 
-static int add(struct shard_list *l, struct slice url, size_t line, struct buf *error)
+static int shard_list_add(struct shard_list *l, struct slice url, size_t line, struct buf *error)
 {
     size_t same;
     const char *why = why_invalid(l, url, &same);
@@ -55,10 +55,10 @@ int shard_list_read(struct shard_list *l, struct slice text, struct buf *error)
     while (st == 0 && text.n > 0) {
         const char *end = memchr(text.p, '\n', text.n);
         size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
-        struct slice s = trimmed((struct slice){text.p, n});
+        struct slice s = shard_list_trimmed((struct slice){text.p, n});
         line++;
         if (s.n > 0 && s.p[0] != '#')
-            st = add(l, s, line, error);
+            st = shard_list_add(l, s, line, error);
         n += end != NULL;
         text = (struct slice){text.p + n, text.n - n};
     }

@@ -364,7 +364,7 @@ static int add_device(struct router *r)
     return st < 0 ? fail_router(r, st) : 0;
 }
 
-static int make(struct router *r)
+static int router_make_new(struct router *r)
 {
     int st = link_new(&r->to, r->plan->url, NULL);
     if (st < 0)
@@ -397,7 +397,7 @@ int router_make(const struct router_plan *p, struct buf *error)
     struct router r = {.plan = p, .error = error};
     int st = open_all(&r);
     if (st == 0)
-        st = make(&r);
+        st = router_make_new(&r);
     close_all(&r);
     return st;
 }
