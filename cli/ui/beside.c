@@ -34,7 +34,7 @@ static struct slice content_of(struct slice body)
     return m.kind == RPC_REQUEST || m.kind == RPC_NOTIFICATION ? slice_of("{}") : body;
 }
 
-static void keep_text(struct beside_call *call, size_t which, const struct detail_message *m)
+static void beside_keep_text(struct beside_call *call, size_t which, const struct detail_message *m)
 {
     bool is_long = m->is_beginning || m->body.n > PAIR_TEXT_MAX;
     if (!is_long)
@@ -45,14 +45,14 @@ static void keep_text(struct beside_call *call, size_t which, const struct detai
 }
 
 /* Copies the call in the detail. false: memory is short. */
-static bool keep(const struct shown *s, struct beside_call *call)
+static bool beside_keep(const struct shown *s, struct beside_call *call)
 {
     call->session = s->session;
     call->seq = s->seq;
-    keep_text(call, 0, &s->message[0]);
+    beside_keep_text(call, 0, &s->message[0]);
     for (size_t i = 1; i < s->subject.messages_n; i++)
         if (s->message[i].seq == s->answer)
-            keep_text(call, 1, &s->message[i]);
+            beside_keep_text(call, 1, &s->message[i]);
     return !call->text[0].failed && !call->text[1].failed;
 }
 
@@ -88,7 +88,7 @@ void beside_selected(struct ui *u)
     if (show_selected(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
         return;
     if (c->call[0].seq == 0) {
-        if (keep(s, &c->call[0]))
+        if (beside_keep(s, &c->call[0]))
             ui_say(u,
                    "%lld is kept: select another call, also of another session, and press c again",
                    (long long)c->call[0].seq);
@@ -101,7 +101,7 @@ void beside_selected(struct ui *u)
         ui_say(u, "nothing is kept for comparing any more");
         return;
     }
-    int st = keep(s, &c->call[1]) ? open_pair(c) : MI_ENOMEM;
+    int st = beside_keep(s, &c->call[1]) ? open_pair(c) : MI_ENOMEM;
     if (st == 0) {
         stack_open(u, &beside_view);
         return;

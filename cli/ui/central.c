@@ -24,7 +24,7 @@ bool central_has_key(const struct ui *u)
     return u->store.keys_n > 0 || poll(&p, 1, 0) > 0;
 }
 
-static bool before(void)
+static bool central_before(void)
 {
     if (waiting == NULL)
         return false;
@@ -59,7 +59,7 @@ static bool during(void)
 
 void central_begin(void)
 {
-    session_set_wait((struct session_wait){before, during});
+    session_set_wait((struct session_wait){central_before, during});
 }
 
 void central_screen(struct ui *u)

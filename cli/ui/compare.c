@@ -62,7 +62,7 @@ static int open_session(struct ui *u, struct query *q, const struct query_sessio
 }
 
 /* The vault of the other session: with a file on the screen, that of the settings. */
-static int open_vault(struct ui *u, struct query **ret, struct buf *error)
+static int ui_compare_open_vault(struct ui *u, struct query **ret, struct buf *error)
 {
     *ret = u->q;
     if (u->file == NULL)
@@ -84,7 +84,7 @@ static int open_other(struct ui *u, const char *ref, struct buf *error)
         buf_adds(&u->compare->title[DIFF_A], ref);
         return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
     }
-    int st = open_vault(u, &q, error);
+    int st = ui_compare_open_vault(u, &q, error);
     if (st < 0)
         return st;
     if (ref[0] != '\0') {
@@ -131,7 +131,7 @@ bool compare_reads(const struct ui *u)
     return u->compare != NULL && !u->compare->whole;
 }
 
-static int read_calls(struct compare *c)
+static int ui_compare_read_calls(struct compare *c)
 {
     int st = diff_step(c->diff, &c->aligned);
     if (st < 0 || !c->aligned)
@@ -161,7 +161,7 @@ int compare_step(struct ui *u)
     int64_t until_us = clock_mono_us() + STEP_US;
     int st = 0;
     while (st == 0 && !c->whole && clock_mono_us() < until_us)
-        st = c->aligned ? look_at_row(c) : read_calls(c);
+        st = c->aligned ? look_at_row(c) : ui_compare_read_calls(c);
     u->stale = true;
     u->dirty |= c->whole;
     if (st < 0) {

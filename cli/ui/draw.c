@@ -12,7 +12,7 @@
 
 /* ---- header ---- */
 
-static void add_time(struct ui *u, const char *name, int64_t us)
+static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
 {
     struct units_text took = units_took(us);
     if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
@@ -64,10 +64,10 @@ static void session_line(struct ui *u)
     if (u->listing.figures.others_failed > 0)
         cells_addf(&u->cells, CELLS_BAD, ", %lld failed",
                    (long long)u->listing.figures.others_failed);
-    add_time(u, "p50", latency_percentile(&f->latency, 50));
-    add_time(u, "p95", latency_percentile(&f->latency, 95));
-    add_time(u, "p99", latency_percentile(&f->latency, 99));
-    add_time(u, "max", f->latency.n > 0 ? f->latency.most_us : -1);
+    ui_draw_add_time(u, "p50", latency_percentile(&f->latency, 50));
+    ui_draw_add_time(u, "p95", latency_percentile(&f->latency, 95));
+    ui_draw_add_time(u, "p99", latency_percentile(&f->latency, 99));
+    ui_draw_add_time(u, "max", f->latency.n > 0 ? f->latency.most_us : -1);
     if (u->listing.first > 1 && !u->listing_full)
         cells_addf(&u->cells, CELLS_DIM, "  reading %d%%",
                    (int)(100 - 100 * (u->listing.first - 1) / u->listing.last));

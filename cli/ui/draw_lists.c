@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static const char *mark(const struct ui *u, const char *utf8, const char *ascii)
+static const char *draw_lists_mark(const struct ui *u, const char *utf8, const char *ascii)
 {
     return u->ascii ? ascii : utf8;
 }
@@ -76,9 +76,9 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
                    live   ? CELLS_GOOD
                    : died ? CELLS_BAD
                           : CELLS_DIM,
-                   live                   ? mark(u, "\xE2\x97\x8F", "*")
-                   : died                 ? mark(u, "\xE2\x9C\x97", "x")
-                   : query_is_imported(s) ? mark(u, "\xE2\x86\xA7", "i")
+                   live                   ? draw_lists_mark(u, "\xE2\x97\x8F", "*")
+                   : died                 ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
+                   : query_is_imported(s) ? draw_lists_mark(u, "\xE2\x86\xA7", "i")
                                           : " ");
         buf_clear(&u->scratch);
         buf_int(&u->scratch, s->number);
@@ -147,7 +147,7 @@ static void time_field(struct ui *u, int64_t t_us, size_t width)
     draw_field(u, CELLS_DIM, slice_of(text), width, DRAW_RIGHT);
 }
 
-static bool failed(enum call_status status)
+static bool draw_lists_failed(enum call_status status)
 {
     return call_status_failed(status);
 }
@@ -157,11 +157,12 @@ static const char *status_mark(const struct ui *u, enum call_status status,
 {
     *ret_style = draw_style(session_status_style(status));
     if (status == CALL_OPEN)
-        return u->state == SESSION_LIVE ? mark(u, "\xE2\x80\xA6", "~")
-                                        : mark(u, "\xE2\x88\x85", "-");
+        return u->state == SESSION_LIVE ? draw_lists_mark(u, "\xE2\x80\xA6", "~")
+                                        : draw_lists_mark(u, "\xE2\x88\x85", "-");
     if (status == CALL_OK)
-        return mark(u, "\xE2\x9C\x93", ".");
-    return failed(status) ? mark(u, "\xE2\x9C\x97", "x") : mark(u, "\xE2\x8A\x98", "-");
+        return draw_lists_mark(u, "\xE2\x9C\x93", ".");
+    return draw_lists_failed(status) ? draw_lists_mark(u, "\xE2\x9C\x97", "x")
+                                     : draw_lists_mark(u, "\xE2\x8A\x98", "-");
 }
 
 /* The longest duration decides how long the bars are. */
@@ -221,7 +222,8 @@ static void arrow(struct ui *u, const struct query_message *m)
 {
     bool out = m->direction == ROW_C2S;
     cells_adds(&u->cells, CELLS_DIM,
-               out ? mark(u, "\xE2\x86\x92", ">") : mark(u, "\xE2\x86\x90", "<"));
+               out ? draw_lists_mark(u, "\xE2\x86\x92", ">")
+                   : draw_lists_mark(u, "\xE2\x86\x90", "<"));
     cells_blank(&u->cells, 1);
 }
 
@@ -235,7 +237,7 @@ static void lead(struct ui *u, const struct columns *c, const struct query_messa
         time_field(u, m->t_us, c->time);
     const struct beside_call *kept = &u->beside.call[0];
     if (m->seq == kept->seq && ui_session(u)->id == kept->session)
-        cells_adds(&u->cells, CELLS_FOLD, mark(u, "\xE2\x97\x86", "*"));
+        cells_adds(&u->cells, CELLS_FOLD, draw_lists_mark(u, "\xE2\x97\x86", "*"));
     else
         cells_blank(&u->cells, 1);
 }
@@ -248,7 +250,7 @@ static int call_cells(struct ui *u, const struct area *a, const struct columns *
     enum cells_style style;
     const struct row_copy *copy;
     buf_clear(&u->scratch);
-    if (failed(row->status) && row->answer > 0) {
+    if (draw_lists_failed(row->status) && row->answer > 0) {
         int st = row_cache_get(&u->rows, u->q, row->answer, &copy);
         if (st < 0 && st != MI_ENOENT)
             return st;
@@ -267,7 +269,7 @@ static int call_cells(struct ui *u, const struct area *a, const struct columns *
     lead(u, c, m);
     if (m->direction == ROW_S2C)
         arrow(u, m);
-    name_cells(u, m, failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
+    name_cells(u, m, draw_lists_failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
     if (c->status == 0 && row->status != CALL_OK && row->status != CALL_OPEN)
         cells_addf(&u->cells, style, " %s", call_status_name(row->status));
     if (m->finding.n > 0)
@@ -328,7 +330,7 @@ static int message_cells(struct ui *u, const struct area *a, const struct column
 
 static void event_cells(struct ui *u, const struct columns *c, const struct query_event *e)
 {
-    cells_adds(&u->cells, CELLS_WAIT, mark(u, "\xE2\x80\xA2", "*"));
+    cells_adds(&u->cells, CELLS_WAIT, draw_lists_mark(u, "\xE2\x80\xA2", "*"));
     cells_blank(&u->cells, c->seq);
     if (c->time > 0)
         time_field(u, e->t_us, c->time);

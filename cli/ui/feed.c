@@ -34,7 +34,7 @@ struct part {
     int status;
 };
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool ui_feed_on_message(void *ctx, const struct query_message *m)
 {
     struct part *p = ctx;
     bool match;
@@ -51,7 +51,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     return p->status == 0 && !late;
 }
 
-static bool on_call(void *ctx, const struct query_call *c)
+static bool ui_feed_on_call(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
     p->status = listing_call(&p->u->listing, c, p->end);
@@ -72,7 +72,7 @@ bool feed_tells_operations(const struct ui *u)
 }
 
 /* The calls that began among these messages. */
-static int read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
+static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
 {
     struct filter session = FILTER_ANY;
     int64_t id = ui_session(p->u)->id;
@@ -87,7 +87,7 @@ static int read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn
     return st == 0 ? p->status : st;
 }
 
-static bool on_hop(void *ctx, const struct query_call *c)
+static bool ui_feed_on_hop(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
     p->status = listing_continued(&p->u->listing, c->request_seq, c->operation_seq);
@@ -116,7 +116,7 @@ static int find_continued(struct part *p, int64_t from, int64_t to)
             continue;
         x.from = query_call_id(id, i < ended_n ? p->ended[i] : from);
         x.up_to = query_call_id(id, i < ended_n ? p->ended[i] : to);
-        st = query_calls_of(p->u->q, &x, on_hop, p);
+        st = query_calls_of(p->u->q, &x, ui_feed_on_hop, p);
         st = st == 0 ? p->status : st;
     }
     return st;
@@ -137,7 +137,7 @@ static int read_messages(struct part *p, int64_t from, int64_t to)
     if (back && !u->narrowed) /* nobody looks at them */
         return 0;
     int st = query_rows(u->q, ui_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
-                        u->narrowed && u->question.terms.n > 0, on_message, p);
+                        u->narrowed && u->question.terms.n > 0, ui_feed_on_message, p);
     return st == 0 ? p->status : st;
 }
 
@@ -152,7 +152,7 @@ static int read_older(struct ui *u)
     if (st == 0 && u->narrowed)
         st = find_continued(&p, p.seq, to);
     if (st == 0)
-        st = read_calls(&p, p.seq, to, on_call);
+        st = ui_feed_read_calls(&p, p.seq, to, ui_feed_on_call);
     free(p.ended);
     u->listing_full = st == MI_EFULL;
     if (st == 0 || st == MI_EFULL)
@@ -174,10 +174,10 @@ static int read_newer(struct ui *u, bool *ret_more)
     if (st == 0)
         st = find_continued(&p, from, p.seq);
     if (st == 0)
-        st = read_calls(&p, from, p.seq, on_call);
+        st = ui_feed_read_calls(&p, from, p.seq, ui_feed_on_call);
     for (size_t i = 0; st == 0 && i < p.ended_n; i++)
         if (p.ended[i] < from)
-            st = read_calls(&p, p.ended[i], p.ended[i], on_changed);
+            st = ui_feed_read_calls(&p, p.ended[i], p.ended[i], on_changed);
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)

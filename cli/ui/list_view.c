@@ -79,7 +79,7 @@ static bool is_same_row(const struct show_list *l, const void *a, const void *b)
 }
 
 /* The place of the row that was selected. */
-static size_t place_of(const struct list_view *before, const struct list_view *now)
+static size_t list_view_place_of(const struct list_view *before, const struct list_view *now)
 {
     size_t at = now->n > 0 ? size_min(before->at, now->n - 1) : 0;
     for (size_t i = 0; before->at < before->n && i < now->n; i++)
@@ -112,7 +112,7 @@ static int read_rows(struct ui *u, struct list_view *v)
     v->read_us = now.read_us = now_us;
     v->took_us = now.took_us = clock_mono_us() - now_us;
     v->version = now.version;
-    now.at = place_of(v, &now);
+    now.at = list_view_place_of(v, &now);
     now.note = r.note;
     free_rows(st == 0 ? v : &now); /* after an error, the rows of the reading before stay */
     if (st == 0)

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void field(struct page *p, const char *label, struct slice value, struct slice more)
+static void overview_field(struct page *p, const char *label, struct slice value, struct slice more)
 {
     struct cells *c = &p->u->cells;
     if (value.n == 0)
@@ -70,21 +70,21 @@ static void session_fields(struct page *p)
     char started[CLOCK_TEXT_MAX], id[32];
     snprintf(id, sizeof id, "%lld", (long long)s->number);
     clock_local_text(s->started_at_us, started);
-    field(p, "session", slice_of(id), s->uid);
+    overview_field(p, "session", slice_of(id), s->uid);
     if (u->sessions.store != NULL)
-        field(p, "host", s->host, (struct slice){0});
-    field(p, "started", slice_of(started), (struct slice){0});
+        overview_field(p, "host", s->host, (struct slice){0});
+    overview_field(p, "started", slice_of(started), (struct slice){0});
     struct buf text = {0};
     session_end_text(&text, s, u->state);
-    field(p, "end", buf_slice(&text), (struct slice){0});
+    overview_field(p, "end", buf_slice(&text), (struct slice){0});
     buf_close(&text);
-    field(p, "server", s->server_name, s->server_version);
-    field(p, "client", s->client_name, s->client_version);
-    field(p, "protocol", s->protocol_version, (struct slice){0});
-    field(p, "command", s->command, (struct slice){0});
-    field(p, "directory", s->cwd, (struct slice){0});
-    field(p, "recorded", s->record_level, (struct slice){0});
-    field(p, "evidence", slice_of(session_evidence_name(s->evidence)), (struct slice){0});
+    overview_field(p, "server", s->server_name, s->server_version);
+    overview_field(p, "client", s->client_name, s->client_version);
+    overview_field(p, "protocol", s->protocol_version, (struct slice){0});
+    overview_field(p, "command", s->command, (struct slice){0});
+    overview_field(p, "directory", s->cwd, (struct slice){0});
+    overview_field(p, "recorded", s->record_level, (struct slice){0});
+    overview_field(p, "evidence", slice_of(session_evidence_name(s->evidence)), (struct slice){0});
 }
 
 void page_overview(struct page *p, const uint32_t *tool, size_t n)

@@ -14,7 +14,7 @@ void prompt_set(struct prompt *p, const char *text)
     p->back = 0;
 }
 
-static size_t before(const struct prompt *p, size_t at)
+static size_t prompt_before(const struct prompt *p, size_t at)
 {
     while (at > 0 && text_utf8_cont(&p->text[--at]))
         continue;
@@ -30,7 +30,7 @@ static size_t after(const struct prompt *p, size_t at)
     return at;
 }
 
-static void cut(struct prompt *p, size_t from, size_t to)
+static void prompt_cut(struct prompt *p, size_t from, size_t to)
 {
     memmove(&p->text[from], &p->text[to], p->n - to + 1);
     p->n -= to - from;
@@ -54,7 +54,7 @@ static void insert(struct prompt *p, int key)
         return;
     size_t n = text_utf8_put((uint32_t)key, c);
     if (p->proposed)
-        cut(p, 0, p->n);
+        prompt_cut(p, 0, p->n);
     if (p->n + n > PROMPT_MAX)
         return;
     memmove(&p->text[p->at + n], &p->text[p->at], p->n - p->at + 1);
@@ -73,13 +73,13 @@ enum prompt_result prompt_press(struct prompt *p, int key)
     case PRESS_BACKSPACE:
         if (p->n == 0)
             return PROMPT_CANCELLED;
-        cut(p, before(p, p->at), p->at);
+        prompt_cut(p, prompt_before(p, p->at), p->at);
         break;
     case PRESS_DELETE:
-        cut(p, p->at, after(p, p->at));
+        prompt_cut(p, p->at, after(p, p->at));
         break;
     case PRESS_LEFT:
-        p->at = before(p, p->at);
+        p->at = prompt_before(p, p->at);
         break;
     case PRESS_RIGHT:
         p->at = after(p, p->at);
@@ -93,13 +93,13 @@ enum prompt_result prompt_press(struct prompt *p, int key)
         p->at = p->n;
         break;
     case PRESS_CTRL('u'):
-        cut(p, 0, p->at);
+        prompt_cut(p, 0, p->at);
         break;
     case PRESS_CTRL('k'):
-        cut(p, p->at, p->n);
+        prompt_cut(p, p->at, p->n);
         break;
     case PRESS_CTRL('w'):
-        cut(p, word_before(p), p->at);
+        prompt_cut(p, word_before(p), p->at);
         break;
     default:
         insert(p, key);

@@ -15,7 +15,7 @@ static bool asks_for_calls(const struct ui *u)
            (!u->filtered || u->question.field[QUESTION_KIND] == NULL);
 }
 
-static void finish(struct ui *u, int64_t found)
+static void seek_finish(struct ui *u, int64_t found)
 {
     u->seek.on = false;
     u->dirty = true;
@@ -41,7 +41,7 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
         return;
     if (ui_session(u) == NULL || (what == SEEK_TEXT && !found)) {
         u->seek.what = what;
-        finish(u, 0);
+        seek_finish(u, 0);
         return;
     }
     u->seek = (struct seek){.on = true,
@@ -96,7 +96,7 @@ static bool is_candidate(const struct ui *u, int64_t seq)
     return k->wrapped || (k->forward ? seq > k->start : seq < k->start);
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool seek_on_message(void *ctx, const struct query_message *m)
 {
     struct looking *l = ctx;
     struct ui *u = l->u;
@@ -162,7 +162,7 @@ static int next_session(struct ui *u)
     }
     bool ends = k->forward ? at + 1 >= n : at == 0;
     if (st < 0 || n == 0 || (k->wrapped && (ends || k->session == k->origin))) {
-        finish(u, 0);
+        seek_finish(u, 0);
         return st;
     }
     k->wrapped |= ends;
@@ -184,7 +184,7 @@ static int failed_step(struct ui *u)
         if (st < 0 || found == 0)
             return st;
         st = feed_choose(u, k->session); /* which ends the search */
-        finish(u, found);
+        seek_finish(u, found);
         u->list_cursor.key = found;
         u->list_cursor.follows = false;
         return st;
@@ -233,7 +233,7 @@ int seek_step(struct ui *u)
     int64_t last = u->listing.last;
     if (k->forward ? k->at > last : k->at < 1) {
         if (k->wrapped || last == 0) {
-            finish(u, 0);
+            seek_finish(u, 0);
             return 0;
         }
         k->wrapped = true;
@@ -244,11 +244,11 @@ int seek_step(struct ui *u)
     l.seq = k->forward ? to : from;
     int st =
         query_rows(u->q, ui_session(u)->id, from, to, k->forward ? QUERY_FORWARD : QUERY_BACKWARD,
-                   k->what == SEEK_TEXT, on_message, &l);
+                   k->what == SEEK_TEXT, seek_on_message, &l);
     st = st == 0 ? l.status : st;
     k->at = k->forward ? l.seq + 1 : l.seq - 1;
     if (st == 0 && l.found != 0)
-        finish(u, l.found);
+        seek_finish(u, l.found);
     return st;
 }
 

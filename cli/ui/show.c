@@ -62,7 +62,7 @@ static int keep_row(struct ui *u, int64_t seq, struct query_message **ret)
     return 0;
 }
 
-static int add_message(struct ui *u, int64_t seq)
+static int ui_show_add_message(struct ui *u, int64_t seq)
 {
     struct shown *s = &u->shown;
     struct query_message *m;
@@ -121,7 +121,7 @@ static int add_lines(struct ui *u, const struct gathering *g)
 /* ---- what happened meanwhile ---- */
 
 /* Whether the event is about this request. */
-static bool names(const struct query_event *e, int64_t request)
+static bool ui_show_names(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;
     int64_t seq = 0;
@@ -140,11 +140,11 @@ static const char *explains(const struct query_event *e, const struct listed *ca
     bool hang = slice_is(e->kind, "hang"), exit = slice_is(e->kind, "exit");
     bool ended_it = call->status == CALL_SERVER_GONE && e->t_us >= asked_us &&
                     e->t_us <= asked_us + call->took_us;
-    if (hang && (ended_it || names(e, call->seq)))
+    if (hang && (ended_it || ui_show_names(e, call->seq)))
         return "Hang";
     if (exit && ended_it)
         return "Crash";
-    if (slice_is(e->kind, "asked") && names(e, call->seq))
+    if (slice_is(e->kind, "asked") && ui_show_names(e, call->seq))
         return "Silence";
     return NULL;
 }
@@ -198,18 +198,18 @@ static int gather_call(struct ui *u, const struct listed *row)
     int64_t end = row->answer > 0 ? row->answer + AFTER : row->seq + SCAN_MAX;
     if (end > row->seq + SCAN_MAX)
         end = row->seq + SCAN_MAX;
-    int st = add_message(u, row->seq);
+    int st = ui_show_add_message(u, row->seq);
     if (st < 0 || s->subject.messages_n == 0)
         return st;
     st = query_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false, on_near, &g);
     for (size_t i = 0; st == 0 && i < g.related_n; i++)
         if (row->answer == 0 || g.related[i] < row->answer)
-            st = add_message(u, g.related[i]);
+            st = ui_show_add_message(u, g.related[i]);
     if (st == 0 && row->answer > 0)
-        st = add_message(u, row->answer);
+        st = ui_show_add_message(u, row->answer);
     for (size_t i = 0; st == 0 && i < g.related_n; i++)
         if (row->answer > 0 && g.related[i] > row->answer)
-            st = add_message(u, g.related[i]);
+            st = ui_show_add_message(u, g.related[i]);
     if (st == 0)
         st = add_lines(u, &g);
     int64_t asked_us = s->message[0].t_us;
@@ -240,7 +240,7 @@ static int read_call(struct ui *u, int64_t seq, bool operation, struct query_cal
 }
 
 /* Whether the call was several requests, or is a part of one that was. */
-static int add_operation(struct ui *u, int64_t seq)
+static int ui_show_add_operation(struct ui *u, int64_t seq)
 {
     struct query_call part, whole;
     struct buf *b = &u->shown.operation;
@@ -280,7 +280,7 @@ static int read_tools(struct ui *u)
     return st;
 }
 
-static int add_notes(struct ui *u)
+static int ui_show_add_notes(struct ui *u)
 {
     struct shown *s = &u->shown;
     int st = read_tools(u);
@@ -308,12 +308,12 @@ static int open_detail(struct ui *u, const struct list_row *row)
         s->subject.post_mortem = row->event->detail.p != NULL ? row->event->detail : slice_of("{}");
     } else {
         st = u->mode == LISTING_CALLS ? gather_call(u, &row->listed)
-                                      : add_message(u, row->listed.seq);
+                                      : ui_show_add_message(u, row->listed.seq);
     }
     if (st == 0 && s->subject.is_call)
-        st = add_notes(u);
+        st = ui_show_add_notes(u);
     if (st == 0 && s->subject.is_call)
-        st = add_operation(u, row->listed.seq);
+        st = ui_show_add_operation(u, row->listed.seq);
     if (st == 0 && (s->subject.messages_n > 0 || row->event != NULL))
         st = detail_open(&s->doc, &s->subject);
     return st;

@@ -93,7 +93,7 @@ static int open_late(struct ui *u)
 }
 
 /* What is done between two pictures. *more: there is more to read; *changes: of what was recorded since. */
-static int work(struct ui *u, bool looks, bool *more, bool *changes)
+static int ui_work(struct ui *u, bool looks, bool *more, bool *changes)
 {
     int st = read_keys(u);
     if (st < 0 || central_rests(u))
@@ -131,14 +131,14 @@ static int loop(struct ui *u, struct watch *w)
         enum watch_result r = store ? watch_pause(w, ms) : watch_wait(w, ms);
         if (r == WATCH_END)
             break;
-        st = late_failed(u, work(u, r == WATCH_LOOK, &more, &changes));
+        st = late_failed(u, ui_work(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;
 }
 
 /* ---- opening ---- */
 
-static int open_vault(struct ui *u, const char *ref)
+static int ui_open_vault(struct ui *u, const char *ref)
 {
     struct buf error = {0};
     if (!recording_is_file(ref)) {
@@ -156,7 +156,7 @@ static int open_vault(struct ui *u, const char *ref)
 }
 
 /* Selects the session that was named, else the newest. */
-static int choose(struct ui *u, const char *ref)
+static int ui_choose(struct ui *u, const char *ref)
 {
     struct query_session s;
     int st = query_version(u->q, &u->version);
@@ -199,7 +199,7 @@ static void ui_close(struct ui *u)
     free(u->vault);
 }
 
-static int show(struct ui *u)
+static int ui_show(struct ui *u)
 {
     struct watch w;
     watch_open(&w, query_vault(u->q));
@@ -214,7 +214,7 @@ static int show(struct ui *u)
     return st < 0 ? session_fail(u->q, st) : EXIT_FINE;
 }
 
-static int run(const struct settings *s)
+static int ui_run(const struct settings *s)
 {
     struct ui *u = calloc(1, sizeof *u);
     struct buf error = {0};
@@ -226,9 +226,9 @@ static int run(const struct settings *s)
     u->settings = s;
     u->requests = settings_on(s, "requests");
     stack_open(u, &main_view);
-    int status = open_vault(u, ref);
+    int status = ui_open_vault(u, ref);
     if (status == EXIT_FINE) {
-        int st = choose(u, u->file == NULL ? ref : NULL);
+        int st = ui_choose(u, u->file == NULL ? ref : NULL);
         status = st < 0 ? session_fail(u->q, st) : EXIT_FINE;
     }
     if (status == EXIT_FINE && u->vault == NULL)
@@ -238,7 +238,7 @@ static int run(const struct settings *s)
         status = EXIT_USAGE;
     }
     if (status == EXIT_FINE)
-        status = show(u);
+        status = ui_show(u);
     ui_close(u);
     buf_close(&error);
     free(u);
@@ -252,5 +252,5 @@ const struct command command_ui = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = ui_run,
 };

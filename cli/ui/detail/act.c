@@ -5,7 +5,7 @@
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static size_t room(const struct detail *d)
+static size_t act_room(const struct detail *d)
 {
     size_t used = 0;
     for (size_t i = 0; i < d->n; i++)
@@ -43,7 +43,7 @@ int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret
         return MI_ENOENT;
     if (!found)
         return fold_part(&s, DETAIL_FOLD, ret_line);
-    int st = view_toggle(v, &t, room(d));
+    int st = view_toggle(v, &t, act_room(d));
     if (st == 0)
         *ret_line = s.base + 1 + detail_shown(s.part, t.line);
     return st;
@@ -138,7 +138,7 @@ static int unfold_hit(struct detail *d, struct view *v, size_t at, size_t line)
     struct view_place place;
     struct view_target t;
     bool found = view_seek(v, line, &place) && view_target(v, &place, &t) && t.folded;
-    int st = found ? view_toggle(v, &t, room(d)) : MI_ENOENT;
+    int st = found ? view_toggle(v, &t, act_room(d)) : MI_ENOENT;
     return st == 0 ? view_reveal(v, at) : st;
 }
 

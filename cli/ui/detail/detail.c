@@ -96,7 +96,7 @@ static void open_stderr(struct detail *d)
     }
 }
 
-static int add_notes(struct detail *d)
+static int detail_add_notes(struct detail *d)
 {
     static const enum cells_style styles[] = {CELLS_NOTE, CELLS_WAIT, CELLS_BAD};
     int st = 0;
@@ -172,7 +172,7 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
         detail_add(d, PART_ABOUT)->folded = true;
         open_messages(d);
     }
-    int st = add_notes(d);
+    int st = detail_add_notes(d);
     for (size_t i = 0; i < d->n; i++) {
         if (is_about(&part[i]))
             head_rows(d, &part[i]);

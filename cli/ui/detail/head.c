@@ -17,7 +17,8 @@ void head_close(struct head_rows *r)
     *r = (struct head_rows){0};
 }
 
-static struct row *add_row(struct head_rows *r, const char *label, enum cells_style style)
+static struct row *detail_head_add_row(struct head_rows *r, const char *label,
+                                       enum cells_style style)
 {
     if (!GROW(r->row, r->n, r->cap)) {
         r->failed = true;
@@ -31,7 +32,7 @@ static struct row *add_row(struct head_rows *r, const char *label, enum cells_st
 /* Begins a row; its text is what is added to r->text until head_end(). */
 static void head_begin(struct head_rows *r, const char *label, enum cells_style style)
 {
-    (void)add_row(r, label, style);
+    (void)detail_head_add_row(r, label, style);
 }
 
 static void head_end(struct head_rows *r)
@@ -43,7 +44,7 @@ static void head_end(struct head_rows *r)
 
 void head_add(struct head_rows *r, const char *label, enum cells_style style, struct slice borrowed)
 {
-    struct row *row = add_row(r, label, style);
+    struct row *row = detail_head_add_row(r, label, style);
     if (row != NULL)
         row->text = borrowed.p != NULL ? borrowed : slice_of("");
 }
@@ -109,7 +110,7 @@ static void add_status(const struct detail_subject *s, struct head_rows *r)
     head_end(r);
 }
 
-static void add_operation(const struct detail_subject *s, struct head_rows *r)
+static void detail_head_add_operation(const struct detail_subject *s, struct head_rows *r)
 {
     if (s->operation.n == 0)
         return;
@@ -118,7 +119,7 @@ static void add_operation(const struct detail_subject *s, struct head_rows *r)
     head_end(r);
 }
 
-static void add_time(const struct detail_subject *s, struct head_rows *r)
+static void detail_head_add_time(const struct detail_subject *s, struct head_rows *r)
 {
     const struct detail_message *m = &s->message[0];
     head_begin(r, "Time", CELLS_PLAIN);
@@ -161,7 +162,8 @@ static void add_wrapped(const struct detail *d, struct head_rows *r, const char 
 }
 
 /* `names`: separated by commas. */
-static void add_findings(const struct detail *d, struct head_rows *r, struct slice names)
+static void detail_head_add_findings(const struct detail *d, struct head_rows *r,
+                                     struct slice names)
 {
     const char *label = "Finding";
     while (names.n > 0) {
@@ -182,7 +184,7 @@ static void add_findings(const struct detail *d, struct head_rows *r, struct sli
     }
 }
 
-static void add_message(const struct detail_message *m, struct head_rows *r)
+static void detail_head_add_message(const struct detail_message *m, struct head_rows *r)
 {
     static const char *const actions[] = {[ROW_REFUSED] = "rejected", [ROW_SWALLOWED] = "dropped"};
     if (m->by_interposer)
@@ -200,16 +202,16 @@ void head_rows(const struct detail *d, struct part *p)
         return;
     if (p->kind == PART_HEAD) {
         add_status(s, r);
-        add_operation(s, r);
-        add_message(&s->message[0], r);
+        detail_head_add_operation(s, r);
+        detail_head_add_message(&s->message[0], r);
     }
     if (p->kind == PART_ABOUT || !s->is_call) {
-        add_time(s, r);
+        detail_head_add_time(s, r);
         add_redactions(s, r);
     }
     for (size_t i = 0; i < s->messages_n && (p->kind == PART_FINDINGS || !s->is_call); i++)
         if (s->message[i].finding.p != NULL)
-            add_findings(d, r, s->message[i].finding);
+            detail_head_add_findings(d, r, s->message[i].finding);
 }
 
 /* ---- titles --------------------------------------------------------------------------------- */

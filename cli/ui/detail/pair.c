@@ -50,7 +50,8 @@ struct aligning {
     int st;
 };
 
-static void add_row(struct aligning *a, uint32_t left, uint32_t right, enum pair_mark mark)
+static void detail_pair_add_row(struct aligning *a, uint32_t left, uint32_t right,
+                                enum pair_mark mark)
 {
     struct pair *p = a->p;
     if (p->n >= PAIR_ROWS_MAX && mark < PAIR_TITLE)
@@ -68,13 +69,13 @@ static void add_row(struct aligning *a, uint32_t left, uint32_t right, enum pair
 static void add_left(struct aligning *a, uint32_t node, uint32_t line)
 {
     for (uint32_t i = 0; i < a->lines[0][node]; i++)
-        add_row(a, line + i, NO_LINE, PAIR_REMOVED);
+        detail_pair_add_row(a, line + i, NO_LINE, PAIR_REMOVED);
 }
 
 static void add_right(struct aligning *a, uint32_t node, uint32_t line)
 {
     for (uint32_t i = 0; i < a->lines[1][node]; i++)
-        add_row(a, NO_LINE, line + i, PAIR_ADDED);
+        detail_pair_add_row(a, NO_LINE, line + i, PAIR_ADDED);
 }
 
 /* Values of different types: their lines beside each other. */
@@ -82,8 +83,8 @@ static void add_both(struct aligning *a, const uint32_t node[2], const uint32_t 
 {
     uint32_t left = a->lines[0][node[0]], right = a->lines[1][node[1]];
     for (uint32_t i = 0; i < left || i < right; i++)
-        add_row(a, i < left ? line[0] + i : NO_LINE, i < right ? line[1] + i : NO_LINE,
-                PAIR_CHANGED);
+        detail_pair_add_row(a, i < left ? line[0] + i : NO_LINE, i < right ? line[1] + i : NO_LINE,
+                            PAIR_CHANGED);
 }
 
 static const struct json_node *node_at(const struct aligning *a, int side, uint32_t i)
@@ -209,16 +210,16 @@ static void align(struct aligning *a, const uint32_t node[2], const uint32_t lin
     uint32_t lines[2] = {a->lines[0][node[0]], a->lines[1][node[1]]};
     if (lines[0] == 1 && lines[1] == 1) {
         bool equal = json_equal(left->value, right->value);
-        add_row(a, line[0], line[1], equal ? PAIR_EQUAL : PAIR_CHANGED);
+        detail_pair_add_row(a, line[0], line[1], equal ? PAIR_EQUAL : PAIR_CHANGED);
     } else if (left->value.type != right->value.type || lines[0] == 1 || lines[1] == 1) {
         add_both(a, node, line);
     } else {
-        add_row(a, line[0], line[1], PAIR_EQUAL);
+        detail_pair_add_row(a, line[0], line[1], PAIR_EQUAL);
         if (left->value.type == JSON_OBJECT)
             align_members(a, node, line);
         else
             align_elements(a, node, line);
-        add_row(a, line[0] + lines[0] - 1, line[1] + lines[1] - 1, PAIR_EQUAL);
+        detail_pair_add_row(a, line[0] + lines[0] - 1, line[1] + lines[1] - 1, PAIR_EQUAL);
     }
 }
 
@@ -273,7 +274,7 @@ static int add_values(struct pair *p, const struct slice text[2])
 static int add_row_of(struct pair *p, enum pair_mark mark)
 {
     struct aligning a = {.p = p};
-    add_row(&a, NO_LINE, NO_LINE, mark);
+    detail_pair_add_row(&a, NO_LINE, NO_LINE, mark);
     return a.st;
 }
 

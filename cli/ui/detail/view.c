@@ -56,7 +56,7 @@ void view_layout(struct view *v, size_t width, bool ascii)
         view_changed(v, 0);
 }
 
-static void remember(struct view *v, const struct view_place *p)
+static void view_remember(struct view *v, const struct view_place *p)
 {
     size_t last = v->marks_n > 0 ? v->mark[v->marks_n - 1].at : 0;
     if (p->below == 0 && p->at > last && p->at - last >= MARK_BYTES &&
@@ -77,7 +77,7 @@ static bool step_below(struct view *v, struct view_place *p, size_t value)
     return true;
 }
 
-static bool step(struct view *v, struct view_place *p)
+static bool view_step_place(struct view *v, struct view_place *p)
 {
     if (v->kind == VIEW_TEXT)
         return view_text_step(v, p);
@@ -88,9 +88,9 @@ static bool step(struct view *v, struct view_place *p)
 
 bool view_step(struct view *v, struct view_place *p)
 {
-    bool more = step(v, p);
+    bool more = view_step_place(v, p);
     if (more) {
-        remember(v, p);
+        view_remember(v, p);
     } else if (!v->whole) {
         v->whole = true;
         v->lines = p->line + 1;

@@ -7,7 +7,7 @@
 #include "base/width.h"
 #include "wire/json/escape.h"
 
-static bool is_empty(const struct view *v, size_t at)
+static bool view_json_is_empty(const struct view *v, size_t at)
 {
     size_t inside = token_blank(v->text, at + 1);
     return inside < v->text.n && token_closes(v->text.p[inside]);
@@ -26,7 +26,7 @@ bool view_json_step(struct view *v, struct view_place *p)
         at++;
     } else if (!token_opens(s.p[at]) || view_is_folded(v, at, depth)) {
         at = view_value_end(v, at, &children);
-    } else if (is_empty(v, at)) {
+    } else if (view_json_is_empty(v, at)) {
         at = token_blank(s, at + 1) + 1;
     } else {
         depth++;
@@ -105,7 +105,7 @@ static void draw_container(struct view *v, size_t at, size_t depth, struct cells
 {
     bool object = v->text.p[at] == '{';
     size_t children;
-    if (is_empty(v, at)) {
+    if (view_json_is_empty(v, at)) {
         cells_adds(c, CELLS_DIM, object ? "{}" : "[]");
     } else if (view_is_folded(v, at, depth)) {
         (void)view_value_end(v, at, &children);
@@ -162,7 +162,7 @@ static void draw_value(struct view *v, const struct view_place *p, size_t at, st
         draw_container(v, at, p->depth, c);
     else
         draw_scalar(v, at, c);
-    if (!cells_full(c) && (!opens || is_empty(v, at) || view_is_folded(v, at, p->depth)))
+    if (!cells_full(c) && (!opens || view_json_is_empty(v, at) || view_is_folded(v, at, p->depth)))
         draw_comma(v, view_value_end(v, at, &children), c);
 }
 
@@ -181,7 +181,7 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
     cells_blank(c, view_indent(p->depth));
     if (v->fixed)
         cells_blank(c, 2);
-    else if (at < s.n && token_opens(s.p[at]) && !is_empty(v, at))
+    else if (at < s.n && token_opens(s.p[at]) && !view_json_is_empty(v, at))
         draw_marker(v, view_is_folded(v, at, p->depth), c);
     else if (at < s.n && (view_inner(v, at) != NULL || view_is_text(v, at)))
         draw_marker(v, view_inner(v, at) == NULL, c);

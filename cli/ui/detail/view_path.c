@@ -34,7 +34,7 @@ static struct view_level *innermost(struct view_path *p)
     return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
 }
 
-static void enter(struct view_path *p, size_t at)
+static void view_path_enter(struct view_path *p, size_t at)
 {
     p->n++;
     struct view_level *l = innermost(p);
@@ -76,7 +76,7 @@ void view_path(const struct view *v, size_t at, struct view_path *ret)
             break;
         size_t end = token_opens(s.p[i]) ? i + 1 : token_end(s, i);
         if (token_opens(s.p[i]))
-            enter(ret, i);
+            view_path_enter(ret, i);
         else if (at < end)
             break;
         i = token_next(s, end);
@@ -110,7 +110,8 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 }
 
 /* Is this the member or element that the token names? Both the token and the key may be escaped, as JSON is. */
-static bool names(const struct view *v, struct slice key, size_t index, struct slice token)
+static bool view_path_names(const struct view *v, struct slice key, size_t index,
+                            struct slice token)
 {
     struct buf text = {0}, plain = {0};
     if (key.p == NULL) {
@@ -143,7 +144,7 @@ static bool descend(const struct view *v, size_t at, struct slice token, size_t 
         struct slice key = {0};
         if (value != i)
             key = (struct slice){s.p + i, token_end(s, i) - i};
-        if (names(v, key, index, token)) {
+        if (view_path_names(v, key, index, token)) {
             *ret = value;
             found = true;
         }

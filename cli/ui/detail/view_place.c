@@ -5,7 +5,7 @@
 /* ---- where bytes are ------------------------------------------------------------------------ */
 
 /* The place that the byte belongs to. */
-static struct view_place place_of(struct view *v, size_t at)
+static struct view_place view_place_of(struct view *v, size_t at)
 {
     struct view_place p = {0};
     for (size_t i = v->marks_n; i > 0 && p.at == 0; i--)
@@ -34,7 +34,7 @@ static size_t columns(const struct view *v, size_t from, size_t to)
 
 void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
 {
-    struct view_place p = place_of(v, at);
+    struct view_place p = view_place_of(v, at);
     *ret_line = p.line;
     if (v->kind == VIEW_TEXT) {
         *ret_column = columns(v, p.at, at);

@@ -2,7 +2,7 @@
 #include "cli/ui/detail/view.h"
 
 /* The end of the line at `at`. *ret_next: the next line; at the end of the text, its length. */
-static size_t line_end(const struct view *v, size_t at, size_t *ret_next)
+static size_t view_text_line_end(const struct view *v, size_t at, size_t *ret_next)
 {
     struct slice rest = {v->text.p + at, v->text.n - at};
     if (v->width == 0) {
@@ -19,7 +19,7 @@ static size_t line_end(const struct view *v, size_t at, size_t *ret_next)
 bool view_text_step(struct view *v, struct view_place *p)
 {
     size_t next;
-    (void)line_end(v, p->at, &next);
+    (void)view_text_line_end(v, p->at, &next);
     if (next >= v->text.n)
         return false;
     p->at = next;
@@ -30,7 +30,7 @@ bool view_text_step(struct view *v, struct view_place *p)
 void view_text_draw(struct view *v, const struct view_place *p, struct cells *c)
 {
     size_t next;
-    size_t end = line_end(v, p->at, &next);
+    size_t end = view_text_line_end(v, p->at, &next);
     c->tabs = true;
     c->origin = c->column;
     cells_add(c, v->nested > 0 ? CELLS_STRING : CELLS_PLAIN,

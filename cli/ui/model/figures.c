@@ -12,8 +12,8 @@ void figures_close(struct figures *f)
 }
 
 /* *ret NULL: there are too many names. */
-static int find(struct figures *f, struct slice method, struct slice target,
-                struct tool_figures **ret)
+static int figures_find(struct figures *f, struct slice method, struct slice target,
+                        struct tool_figures **ret)
 {
     bool tool = method.p != NULL && slice_is(method, "tools/call") && target.p != NULL;
     struct slice name = tool ? target : method.p != NULL ? method : slice_of("");
@@ -36,7 +36,7 @@ static int find(struct figures *f, struct slice method, struct slice target,
 int figures_asked(struct figures *f, struct slice method, struct slice target)
 {
     struct tool_figures *t;
-    if (find(f, method, target, &t) < 0)
+    if (figures_find(f, method, target, &t) < 0)
         return MI_ENOMEM;
     f->all.calls++;
     f->all.open++;
@@ -61,8 +61,8 @@ static void add_recent(struct tool_figures *t, bool failed, int64_t took_us,
     t->recent_us[0] = took_us;
 }
 
-static void end(struct tool_figures *t, enum call_status status, int64_t took_us,
-                enum figures_order order)
+static void figures_end(struct tool_figures *t, enum call_status status, int64_t took_us,
+                        enum figures_order order)
 {
     t->open--;
     t->failed += call_status_failed(status);
@@ -76,11 +76,11 @@ int figures_ended(struct figures *f, struct slice method, struct slice target,
                   enum call_status status, int64_t took_us, enum figures_order order)
 {
     struct tool_figures *t;
-    if (find(f, method, target, &t) < 0)
+    if (figures_find(f, method, target, &t) < 0)
         return MI_ENOMEM;
-    end(&f->all, status, took_us, order);
+    figures_end(&f->all, status, took_us, order);
     if (t != NULL)
-        end(t, status, took_us, order);
+        figures_end(t, status, took_us, order);
     return 0;
 }
 

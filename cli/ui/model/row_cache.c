@@ -34,7 +34,7 @@ struct copying {
     int status; /* MI_ENOENT: it has not come yet */
 };
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool row_cache_on_message(void *ctx, const struct query_message *m)
 {
     struct copying *c = ctx;
     struct row_copy *to = c->to;
@@ -76,7 +76,7 @@ int row_cache_get(struct row_cache *r, struct query *q, int64_t seq, const struc
     if (c.to->m.seq != seq) {
         c.to->m.seq = 0;
         int st = query_rows(q, r->session_id, from, from + more - 1, QUERY_FORWARD, true,
-                            on_message, &c);
+                            row_cache_on_message, &c);
         st = st < 0 ? st : c.status;
         if (st < 0)
             return st;

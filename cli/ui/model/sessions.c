@@ -19,7 +19,7 @@ void sessions_close(struct sessions *l)
     *l = (struct sessions){0};
 }
 
-static bool takes(const struct sessions *l, const struct query_session *s)
+static bool ui_sessions_takes(const struct sessions *l, const struct query_session *s)
 {
     return l->takes == NULL || l->takes(l->ctx, s);
 }
@@ -41,7 +41,7 @@ static struct session_row *row_of(struct sessions *l, int64_t id)
 }
 
 /* Where a session is, or belongs. */
-static size_t place_of(const struct sessions *l, int64_t id)
+static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
 {
     size_t from = 0, to = l->n;
     while (from < to) {
@@ -56,7 +56,7 @@ static size_t place_of(const struct sessions *l, int64_t id)
 
 static int add_id(struct sessions *l, int64_t id)
 {
-    size_t at = place_of(l, id);
+    size_t at = ui_sessions_place_of(l, id);
     if (at < l->n && l->id[at] == id)
         return 0;
     if (!GROW(l->id, l->n, l->cap))
@@ -87,7 +87,7 @@ int sessions_older(struct sessions *l, struct query *q)
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
         l->oldest = p->session.id;
         l->newest = p->session.id > l->newest ? p->session.id : l->newest;
-        if (takes(l, &p->session))
+        if (ui_sessions_takes(l, &p->session))
             st = add_id(l, p->session.id);
     }
     l->complete = st == 0 && n < SESSIONS_PAGE;
@@ -151,7 +151,7 @@ int sessions_changed(struct sessions *l, struct query *q)
             continue;
         l->newest = id > l->newest ? id : l->newest;
         l->oldest = first ? id : l->oldest;
-        if (takes(l, &p->session))
+        if (ui_sessions_takes(l, &p->session))
             st = add_id(l, id);
     }
     if (st == 0)
@@ -206,7 +206,7 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
 
 size_t sessions_place(const struct sessions *l, int64_t id)
 {
-    size_t at = place_of(l, id);
+    size_t at = ui_sessions_place_of(l, id);
     return at < l->n && l->id[at] == id ? at : l->n;
 }
 

@@ -36,7 +36,7 @@ static void on_hangup(int number)
 }
 
 /* Without the delays, such as `$<5/>`, that old terminals need. */
-static void add(const char *sequence)
+static void rescue_add(const char *sequence)
 {
     if (sequence == NULL)
         return;
@@ -49,7 +49,7 @@ static void add(const char *sequence)
     }
 }
 
-static void handle(int number, void (*handler)(int))
+static void rescue_handle(int number, void (*handler)(int))
 {
     struct sigaction a = {.sa_handler = handler}, before;
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
@@ -62,19 +62,19 @@ bool rescue_open(void)
     if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
         return false;
     rescue.n = 0;
-    add("\033[?1006l\033[?1000l\033[?2004l"); /* the mouse; pasted text is marked */
-    add(exit_attribute_mode);
-    add(cursor_normal);
-    add(keypad_local);
-    add(exit_ca_mode);
+    rescue_add("\033[?1006l\033[?1000l\033[?2004l"); /* the mouse; pasted text is marked */
+    rescue_add(exit_attribute_mode);
+    rescue_add(cursor_normal);
+    rescue_add(keypad_local);
+    rescue_add(exit_ca_mode);
     bool moves = cursor_address != NULL;
     del_curterm(cur_term); /* newterm() reads its own description */
     if (!moves)
         return false;
     rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;
     for (size_t i = 0; i < MI_COUNT(fatal); i++)
-        handle(fatal[i], restore);
-    handle(SIGHUP, on_hangup);
+        rescue_handle(fatal[i], restore);
+    rescue_handle(SIGHUP, on_hangup);
     return true;
 }
 

@@ -51,7 +51,7 @@ static void on_resize(int number)
     screen_resized = 1;
 }
 
-static bool has(const char *variable)
+static bool screen_has(const char *variable)
 {
     const char *v = getenv(variable);
     return v != NULL && v[0] != '\0';
@@ -60,8 +60,10 @@ static bool has(const char *variable)
 /* Whether the name of the locale says UTF-8, as in `de_DE.UTF-8`. */
 static bool names_utf8(void)
 {
-    const char *variable = has("LC_ALL") ? "LC_ALL" : has("LC_CTYPE") ? "LC_CTYPE" : "LANG";
-    const char *charset = has(variable) ? strchr(getenv(variable), '.') : NULL;
+    const char *variable = screen_has("LC_ALL")     ? "LC_ALL"
+                           : screen_has("LC_CTYPE") ? "LC_CTYPE"
+                                                    : "LANG";
+    const char *charset = screen_has(variable) ? strchr(getenv(variable), '.') : NULL;
     return charset != NULL &&
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }

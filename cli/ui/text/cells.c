@@ -43,7 +43,7 @@ struct slice cells_text(const struct cells *c, size_t span)
 
 /* ---- characters ----------------------------------------------------------------------------- */
 
-static bool is_plain(char c)
+static bool cells_is_plain(char c)
 {
     return c >= 0x20 && c < 0x7F;
 }
@@ -61,7 +61,7 @@ static size_t plain_run(struct slice s, size_t max)
         if (((v | low | high) & ones * 0x80) != 0)
             break;
     }
-    while (n < max && is_plain(s.p[n]))
+    while (n < max && cells_is_plain(s.p[n]))
         n++;
     return n;
 }
@@ -74,7 +74,7 @@ struct shown {
 };
 
 /* How the first character of s is shown. Returns its bytes. */
-static size_t show(struct slice s, bool ascii, struct shown *ret)
+static size_t cells_show(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
     uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
@@ -93,7 +93,7 @@ static size_t show(struct slice s, bool ascii, struct shown *ret)
 
 /* ---- spans ---------------------------------------------------------------------------------- */
 
-static void put(struct cells *c, enum cells_style style, struct slice text, size_t columns)
+static void cells_put(struct cells *c, enum cells_style style, struct slice text, size_t columns)
 {
     struct cells_span *last = c->n > 0 ? &c->span[c->n - 1] : NULL;
     if (last == NULL || last->style != style) {
@@ -112,12 +112,12 @@ static void put(struct cells *c, enum cells_style style, struct slice text, size
 }
 
 /* Characters of one column and one byte each, as far as they are in the window. */
-static void add_plain(struct cells *c, enum cells_style style, struct slice text)
+static void cells_add_plain(struct cells *c, enum cells_style style, struct slice text)
 {
     size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
     size_t shown = size_min(text.n - hidden, end_of(c) - (c->column + hidden));
     if (shown > 0)
-        put(c, style, (struct slice){text.p + hidden, shown}, shown);
+        cells_put(c, style, (struct slice){text.p + hidden, shown}, shown);
     c->column += hidden + shown;
     c->more |= hidden + shown < text.n;
     c->join = shown > 0 ? CELLS_JOIN : CELLS_JOIN_HIDDEN;
@@ -129,7 +129,7 @@ void cells_blank(struct cells *c, size_t columns)
     static const char blanks[] = "                                ";
     while (columns > 0 && !cells_full(c)) {
         size_t n = size_min(columns, sizeof blanks - 1);
-        add_plain(c, CELLS_PLAIN, (struct slice){blanks, n});
+        cells_add_plain(c, CELLS_PLAIN, (struct slice){blanks, n});
         columns -= n;
     }
 }
@@ -147,14 +147,14 @@ static void add_character(struct cells *c, enum cells_style style, const struct 
         cells_blank(c, after - c->column);
         c->join = CELLS_JOIN_HIDDEN;
     } else {
-        put(c, style, s->text, s->columns);
+        cells_put(c, style, s->text, s->columns);
         c->column = after;
         c->join = CELLS_JOIN;
     }
 }
 
 /* A combining character. false: it becomes an escape. */
-static bool join(struct cells *c, const struct shown *s)
+static bool cells_join_last(struct cells *c, const struct shown *s)
 {
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX)
         return false;
@@ -170,7 +170,7 @@ static bool join(struct cells *c, const struct shown *s)
 
 static void add_escape(struct cells *c, const struct shown *s)
 {
-    add_plain(c, CELLS_ESCAPE, s->text);
+    cells_add_plain(c, CELLS_ESCAPE, s->text);
     c->join = CELLS_JOIN_NONE;
 }
 
@@ -182,11 +182,11 @@ static size_t add_other(struct cells *c, enum cells_style style, struct slice te
         cells_blank(c, CELLS_TAB - (c->column - c->origin) % CELLS_TAB);
         return 1;
     }
-    size_t len = show(text, c->ascii, &s);
+    size_t len = cells_show(text, c->ascii, &s);
     if (!s.escape && s.columns == 0) {
-        if (join(c, &s))
+        if (cells_join_last(c, &s))
             return len;
-        (void)show(text, true, &s);
+        (void)cells_show(text, true, &s);
     }
     if (s.escape)
         add_escape(c, &s);
@@ -199,9 +199,9 @@ static size_t add_other(struct cells *c, enum cells_style style, struct slice te
 static bool joins(const struct cells *c, struct slice text)
 {
     struct shown s;
-    if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || is_plain(*text.p))
+    if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || cells_is_plain(*text.p))
         return false;
-    (void)show(text, c->ascii, &s);
+    (void)cells_show(text, c->ascii, &s);
     return !s.escape && s.columns == 0;
 }
 
@@ -215,7 +215,7 @@ void cells_add(struct cells *c, enum cells_style style, struct slice text)
         }
         size_t n = plain_run(text, end_of(c) - c->column);
         if (n > 0)
-            add_plain(c, style, (struct slice){text.p, n});
+            cells_add_plain(c, style, (struct slice){text.p, n});
         else
             n = add_other(c, style, text);
         text.p += n;
@@ -241,7 +241,7 @@ void cells_addf(struct cells *c, enum cells_style style, const char *fmt, ...)
 /* ---- what was searched for ------------------------------------------------------------------ */
 
 /* Makes the byte `at` of the text the beginning of a span. */
-static bool split(struct cells *c, size_t at)
+static bool cells_split(struct cells *c, size_t at)
 {
     size_t i = 0;
     while (i < c->n && at >= c->span[i].at + c->span[i].n)
@@ -271,7 +271,7 @@ void cells_mark(struct cells *c, struct slice needle)
             at--;
         while (end < text.n && text_utf8_cont(text.p + end))
             end++;
-        if (!split(c, at) || !split(c, end)) {
+        if (!cells_split(c, at) || !cells_split(c, end)) {
             c->failed = true;
             return;
         }
@@ -326,7 +326,7 @@ size_t cells_fit(struct slice text, bool ascii, size_t columns)
         struct slice rest = {text.p + i, text.n - i};
         size_t n = plain_run(rest, columns - c.column);
         if (n > 0) {
-            add_plain(&c, CELLS_PLAIN, (struct slice){rest.p, n});
+            cells_add_plain(&c, CELLS_PLAIN, (struct slice){rest.p, n});
         } else {
             n = add_other(&c, CELLS_PLAIN, rest);
             if (c.column > columns && i > 0)

@@ -1,6 +1,6 @@
 #include "cli/ui/text/find.h"
 
-static char lower(char c)
+static char find_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
@@ -13,7 +13,7 @@ static char upper(char c)
 static bool begins(const char *p, struct slice needle)
 {
     for (size_t i = 0; i < needle.n; i++)
-        if (lower(p[i]) != lower(needle.p[i]))
+        if (find_lower(p[i]) != find_lower(needle.p[i]))
             return false;
     return true;
 }
@@ -30,7 +30,7 @@ size_t find_next(struct slice text, size_t from, struct slice needle)
     if (needle.n == 0 || needle.n > text.n || from > text.n - needle.n)
         return FIND_NONE;
     const char *end = text.p + (text.n - needle.n + 1);
-    char low = lower(needle.p[0]), up = upper(needle.p[0]);
+    char low = find_lower(needle.p[0]), up = upper(needle.p[0]);
     /* each byte is looked at once for each of the two letters */
     const char *next_low = place(text.p + from, end, low);
     const char *next_up = low == up ? end : place(text.p + from, end, up);
