@@ -83,7 +83,7 @@ static int run_here(const struct settings *s, char **argv)
 }
 
 /* argv[0]: the command, or its verb; argv[-1] is before it. */
-static int run(const struct command *c, int argc, char **argv)
+static int command_run(const struct command *c, int argc, char **argv)
 {
     int status = c == &command_proxy ? bypass(argc, argv) : EXIT_FINE;
     return status != EXIT_FINE ? status : run_command(c, run_here, argc, argv);
@@ -96,7 +96,7 @@ static int run_verb(const struct command *c, int argc, char **argv)
     if (verb != NULL && is_help(verb))
         return run_help(c);
     const struct command *v = verb != NULL ? command_verb(c, verb) : NULL;
-    return v != NULL ? run(v, argc - 1, argv + 1) : run_unknown_verb(c, verb);
+    return v != NULL ? command_run(v, argc - 1, argv + 1) : run_unknown_verb(c, verb);
 }
 
 /* `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required: `mcp-interposer --vault v sessions` must not start a
@@ -114,7 +114,7 @@ static int short_form(int argc, char **argv)
     if (st == 0 && s.operands_before_dashes < 0)
         return usage_for_client(
             "missing '--': put options after the command, or a server's command after '--'");
-    return run(&command_proxy, argc, argv); /* also reports an invalid option */
+    return command_run(&command_proxy, argc, argv); /* also reports an invalid option */
 }
 
 int main(int argc, char **argv)
@@ -145,5 +145,5 @@ int main(int argc, char **argv)
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
         return unknown_command(word, usage_for_client);
-    return c->verbs != NULL ? run_verb(c, argc - 1, argv + 1) : run(c, argc - 1, argv + 1);
+    return c->verbs != NULL ? run_verb(c, argc - 1, argv + 1) : command_run(c, argc - 1, argv + 1);
 }

@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static int fail(const struct anchoring *a, const char *path)
+static int anchor_file_fail(const struct anchoring *a, const char *path)
 {
     buf_printf(a->error, "cannot write the anchor %s: %s", path, strerror(errno));
     return MI_EIO;
 }
 
-static int lock(int fd)
+static int anchor_file_lock(int fd)
 {
     int64_t until = clock_mono_us() + ANCHOR_WAIT_US;
     const struct timespec pause = {0, 10000000};
@@ -72,7 +72,8 @@ static int last_of(struct slice origin, const char *path, struct slice text, str
 }
 
 /* Whether the log continues what the file has of it. *ret_new: there is something to add. */
-static int compare(const struct anchoring *a, const char *path, struct slice text, bool *ret_new)
+static int anchor_file_compare(const struct anchoring *a, const char *path, struct slice text,
+                               bool *ret_new)
 {
     struct checkpoint last;
     struct log_head now; /* another process may have signed and anchored more meanwhile */
@@ -103,7 +104,7 @@ static int compare(const struct anchoring *a, const char *path, struct slice tex
     return st;
 }
 
-static int append(const struct anchoring *a, const char *path, int fd, size_t before)
+static int anchor_file_append(const struct anchoring *a, const char *path, int fd, size_t before)
 {
     struct buf b = {0};
     if (before > 0)
@@ -111,7 +112,7 @@ static int append(const struct anchoring *a, const char *path, int fd, size_t be
     buf_slice_add(&b, a->note);
     int st = b.failed ? MI_ENOMEM : 0;
     if (st == 0 && (write_all(fd, buf_slice(&b)) < 0 || fsync(fd) < 0)) {
-        st = fail(a, path);
+        st = anchor_file_fail(a, path);
         if (ftruncate(fd, (off_t)before) != 0) /* a part of a note would prevent the next one */
             buf_printf(a->error, "; it may now end with a part of a note");
     }
@@ -126,18 +127,18 @@ int anchor_file(const struct anchoring *a, const char *path)
     bool is_new = false;
     int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
     if (fd < 0)
-        return fail(a, path);
+        return anchor_file_fail(a, path);
     int st = 0;
     if (fstat(fd, &s) == 0 && !S_ISREG(s.st_mode)) {
         buf_printf(a->error, "the anchor %s is not a regular file", path);
         st = MI_EINVAL;
-    } else if (lock(fd) < 0 || read_whole(fd, &text) < 0) {
-        st = errno == ENOMEM ? MI_ENOMEM : fail(a, path);
+    } else if (anchor_file_lock(fd) < 0 || read_whole(fd, &text) < 0) {
+        st = errno == ENOMEM ? MI_ENOMEM : anchor_file_fail(a, path);
     }
     if (st == 0)
-        st = compare(a, path, buf_slice(&text), &is_new);
+        st = anchor_file_compare(a, path, buf_slice(&text), &is_new);
     if (st == 0 && is_new)
-        st = append(a, path, fd, text.n);
+        st = anchor_file_append(a, path, fd, text.n);
     buf_close(&text);
     close(fd); /* and the lock */
     return st;

@@ -38,7 +38,7 @@ struct streams {
     int null, out;
 };
 
-static int redirect(const void *ctx)
+static int anchor_git_redirect(const void *ctx)
 {
     const struct streams *s = ctx;
     return dup2(s->null, STDIN_FILENO) < 0 || dup2(s->out, STDOUT_FILENO) < 0 ||
@@ -79,7 +79,8 @@ static void add_lines(struct buf *b, struct slice text)
 }
 
 /* Runs git in `dir`; no shell and no hooks, and it asks nothing. out: its output. 0, MI_EIO or MI_ENOMEM. */
-static int run(const struct anchoring *a, const char *dir, const char *const *args, struct buf *out)
+static int anchor_git_run(const struct anchoring *a, const char *dir, const char *const *args,
+                          struct buf *out)
 {
     static const char *const before[] = {"git",
                                          "-c",
@@ -113,7 +114,7 @@ static int run(const struct anchoring *a, const char *dir, const char *const *ar
     (void)fcntl(fd[0], F_SETFD, FD_CLOEXEC);
     (void)fcntl(fd[1], F_SETFD, FD_CLOEXEC);
     s.out = fd[1];
-    int st = spawn(argv, NULL, redirect, &s, &pid);
+    int st = spawn(argv, NULL, anchor_git_redirect, &s, &pid);
     if (st < 0)
         buf_printf(a->error, "cannot run git: %s",
                    errno == ENOENT ? "it is not installed" : strerror(errno));
@@ -148,11 +149,11 @@ static int commit(const struct anchoring *a, const char *dir, const char *file)
     const char *const look[] = {"status", "--porcelain", "--", file, NULL};
     const char *const make[] = {"commit",          "-q", "--no-verify", "-m",
                                 buf_str(&message), "--", file,          NULL};
-    int st = run(a, dir, add, &out);
+    int st = anchor_git_run(a, dir, add, &out);
     if (st == 0)
-        st = run(a, dir, look, &out);
+        st = anchor_git_run(a, dir, look, &out);
     if (st == 0 && out.n > 0) /* it is not committed yet */
-        st = run(a, dir, make, &out);
+        st = anchor_git_run(a, dir, make, &out);
     if (message.failed)
         st = MI_ENOMEM;
     buf_close(&out);
@@ -167,7 +168,7 @@ int anchor_git(const struct anchoring *a, const char *dir)
     forget_git();
     anchor_git_name(&file, a->c.origin);
     buf_printf(&path, "%s/%s", dir, buf_str(&file));
-    int st = file.failed || path.failed ? MI_ENOMEM : run(a, dir, look, &out);
+    int st = file.failed || path.failed ? MI_ENOMEM : anchor_git_run(a, dir, look, &out);
     if (st == 0)
         st = anchor_file(a, buf_str(&path));
     if (st == 0)

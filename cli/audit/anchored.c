@@ -28,7 +28,7 @@ static int add_note(struct reading *r, struct slice text)
     return audit_note(r->a, text);
 }
 
-static int add_notes(struct reading *r, struct slice text)
+static int anchored_add_notes(struct reading *r, struct slice text)
 {
     struct slice note;
     int st = 0;
@@ -62,7 +62,7 @@ static int add_file(struct reading *r)
         log_error("cannot read %s: %s", r->path, strerror(e));
         status = EXIT_TROUBLE;
     } else {
-        status = add_notes(r, buf_slice(&text));
+        status = anchored_add_notes(r, buf_slice(&text));
     }
     buf_close(&text);
     return status;

@@ -56,7 +56,8 @@ static int check_anchor(const struct settings *s, const struct bundle *b, struct
     return status;
 }
 
-static int check(const struct settings *s, struct slice text, const struct public_key *key)
+static int audit_check_bundle(const struct settings *s, struct slice text,
+                              const struct public_key *key)
 {
     struct bundle b;
     struct buf why = {0};
@@ -79,7 +80,7 @@ static int check(const struct settings *s, struct slice text, const struct publi
     return status;
 }
 
-static int run(const struct settings *s)
+static int audit_check_run(const struct settings *s)
 {
     struct public_key key;
     struct buf text = {0};
@@ -91,7 +92,7 @@ static int run(const struct settings *s)
     if (status == EXIT_FINE)
         status = input_read(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);
     if (status == EXIT_FINE)
-        status = check(s, buf_slice(&text), &key);
+        status = audit_check_bundle(s, buf_slice(&text), &key);
     buf_close(&text);
     return status;
 }
@@ -103,5 +104,5 @@ const struct command audit_check = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = audit_check_run,
 };

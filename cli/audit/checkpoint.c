@@ -44,7 +44,7 @@ static int anchor_all(const struct settings *s, struct signing *log, struct slic
     return status;
 }
 
-static int print(const struct buf *note)
+static int audit_checkpoint_print(const struct buf *note)
 {
     struct out o;
     out_open(&o);
@@ -52,8 +52,8 @@ static int print(const struct buf *note)
     return out_close(&o);
 }
 
-static int sign(const struct settings *s, const char *vault, char *key_path,
-                const struct secret_key *key)
+static int audit_checkpoint_sign(const struct settings *s, const char *vault, char *key_path,
+                                 const struct secret_key *key)
 {
     struct buf error = {0}, note = {0};
     struct kept kept = {0};
@@ -72,7 +72,7 @@ static int sign(const struct settings *s, const char *vault, char *key_path,
         st = kept_write(key_path, vault, buf_slice(&note), anew, &error);
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     if (st == 0 && !settings_on(s, "quiet") && buf_str(&note)[0] != '\0')
-        status = print(&note);
+        status = audit_checkpoint_print(&note);
     if (st == 0) {
         int anchored = anchor_all(s, &log, buf_slice(&note));
         status = anchored != EXIT_FINE ? anchored : status;
@@ -92,7 +92,7 @@ static int sign_vault(const struct settings *s, char *key_path, const struct sec
     if (status != EXIT_FINE)
         return status;
     if (query_is_stored(q)) {
-        status = sign(s, query_vault(q), key_path, key);
+        status = audit_checkpoint_sign(s, query_vault(q), key_path, key);
     } else {
         log_error(QUERY_NOTHING_YET, query_vault(q));
         status = EXIT_TROUBLE;
@@ -113,7 +113,7 @@ static int check_anchors(const struct settings *s)
     return status;
 }
 
-static int run(const struct settings *s)
+static int audit_checkpoint_run(const struct settings *s)
 {
     struct buf error = {0};
     struct secret_key key;
@@ -148,5 +148,5 @@ const struct command audit_checkpoint = {
              "git:DIR   the same to a file in this git work tree, which is committed\n"
              "syslog    one line\n",
     .table = table_of_options,
-    .run = run,
+    .run = audit_checkpoint_run,
 };

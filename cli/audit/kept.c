@@ -47,7 +47,7 @@ static int cannot(const char *what, const char *path, struct buf *error)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int parse(struct slice text, struct signing_kept *ret)
+static int kept_parse(struct slice text, struct signing_kept *ret)
 {
     struct note n;
     struct checkpoint c;
@@ -70,7 +70,7 @@ static int read_note(struct kept *k, const char *folder, const char *vault, stru
     errno = e;
     if (e != 0 && e != ENOENT && e != ENOTDIR)
         st = e == ENOMEM ? MI_ENOMEM : cannot("read", buf_str(&path), error);
-    if (e == 0 && parse(buf_slice(text), &k->at[k->n]) < 0) {
+    if (e == 0 && kept_parse(buf_slice(text), &k->at[k->n]) < 0) {
         buf_printf(error,
                    "%s is not a signed checkpoint: put a copy of it back, or, if the vault %s is "
                    "known to be the right one, run `mcp-interposer audit checkpoint --new-vault`",
@@ -106,7 +106,7 @@ void kept_close(struct kept *k)
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* 0, or -1 with errno: nothing was changed. */
-static int replace(int dir, const char *name, struct slice note)
+static int kept_replace(int dir, const char *name, struct slice note)
 {
     char wip[NAME_N + 32];
     snprintf(wip, sizeof wip, ".%s.%ld", name, (long)getpid());
@@ -140,8 +140,9 @@ static bool is_kept(int dir, const char *name, struct slice note)
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 && parse(buf_slice(&text), &is) == 0 &&
-                parse(note, &new) == 0 && strcmp(is.origin, new.origin) == 0 && is.size >= new.size;
+    bool kept = input_read_fd(fd, NOTE_MAX, &text) == 0 && kept_parse(buf_slice(&text), &is) == 0 &&
+                kept_parse(note, &new) == 0 && strcmp(is.origin, new.origin) == 0 &&
+                is.size >= new.size;
     close(fd);
     buf_close(&text);
     return kept;
@@ -161,7 +162,7 @@ static int write_in(const char *folder, const char *vault, struct slice note, bo
     if (st == 0 && anew)
         st = put_aside(dir, name);
     if (st == 0 && !is_kept(dir, name, note))
-        st = replace(dir, name, note);
+        st = kept_replace(dir, name, note);
     int e = errno;
     close(dir);
     errno = e;

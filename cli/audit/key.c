@@ -27,7 +27,7 @@ static void line(struct out *o, const char *label, struct slice text)
 }
 
 /* origin: of the vault; "": there is none. */
-static int print(const char *path, const struct public_key *k, const char *origin)
+static int audit_key_print(const char *path, const struct public_key *k, const char *origin)
 {
     struct out o;
     struct buf text = {0};
@@ -101,7 +101,7 @@ static int add_key(struct signing *log, void *ctx)
 
 /* ---- actions -------------------------------------------------------------------------------- */
 
-static int make(const struct settings *s, char *path)
+static int audit_key_make(const struct settings *s, char *path)
 {
     struct buf error = {0};
     struct secret_key k;
@@ -110,13 +110,13 @@ static int make(const struct settings *s, char *path)
         buf_adds(&error, "libsodium cannot be used");
     else
         st = keyfile_create(path, &k, &error);
-    int status = st < 0 ? command_fail(st, &error) : print(path, &k.public, "");
+    int status = st < 0 ? command_fail(st, &error) : audit_key_print(path, &k.public, "");
     key_erase(&k);
     buf_close(&error);
     return status;
 }
 
-static int show(const struct settings *s, char *path)
+static int audit_key_show(const struct settings *s, char *path)
 {
     char origin[SIGNING_ORIGIN_MAX] = "";
     struct buf error = {0};
@@ -124,7 +124,7 @@ static int show(const struct settings *s, char *path)
     int st = keyfile_read(path, &k, &error);
     int status = st < 0 ? command_fail(st, &error) : with_log(s, read_origin, origin);
     if (status == EXIT_FINE)
-        status = print(path, &k.public, origin);
+        status = audit_key_print(path, &k.public, origin);
     key_erase(&k);
     buf_close(&error);
     return status;
@@ -148,7 +148,7 @@ static int rotate(const struct settings *s, char *path)
         st = keyfile_replace(path, &old, &k, &error);
     int status = st < 0 ? command_fail(st, &error) : with_log(s, add_key, &x);
     if (st == 0) {
-        int printed = print(path, &k.public, "");
+        int printed = audit_key_print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;
         keyfile_old_path(&old_path, path, &old.public);
         log_warn(
@@ -166,9 +166,9 @@ static int rotate(const struct settings *s, char *path)
 static const struct {
     const char *name;
     int (*run)(const struct settings *s, char *path);
-} actions[] = {{"new", make}, {"show", show}, {"rotate", rotate}};
+} actions[] = {{"new", audit_key_make}, {"show", audit_key_show}, {"rotate", rotate}};
 
-static int run(const struct settings *s)
+static int audit_key_run(const struct settings *s)
 {
     if (s->operands_n == 0)
         return settings_usage(s, "missing what to do: new, show or rotate");
@@ -201,5 +201,5 @@ const struct command audit_key = {
              "file: a vault whose key is lost cannot be signed again.\n",
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = audit_key_run,
 };

@@ -36,8 +36,8 @@ static int refused(const char *path, const struct stat *st, struct buf *error)
     return 0;
 }
 
-static int parse(const char *path, const char *text, size_t n, struct secret_key *ret,
-                 struct buf *error)
+static int keyfile_parse(const char *path, const char *text, size_t n, struct secret_key *ret,
+                         struct buf *error)
 {
     if (n > 0 && text[n - 1] == '\n')
         n--;
@@ -73,7 +73,7 @@ int keyfile_read(const char *path, struct secret_key *ret, struct buf *error)
         buf_printf(error, "cannot read the key file %s: %s", path, strerror(errno));
     close(fd);
     if (status == 0)
-        status = parse(path, text, (size_t)n, ret, error);
+        status = keyfile_parse(path, text, (size_t)n, ret, error);
     key_forget(text, sizeof text);
     return status;
 }
@@ -117,7 +117,7 @@ static int open_folder(const char *path, struct folder *ret, struct buf *error)
 }
 
 /* An existing file is replaced, or it is EEXIST. 0 or an errno. */
-static int move(int dir, const char *from, const char *to, bool replace)
+static int keyfile_move(int dir, const char *from, const char *to, bool replace)
 {
     struct stat st;
     if (!replace && file_rename_new(dir, from, to) == 0)
@@ -130,7 +130,8 @@ static int move(int dir, const char *from, const char *to, bool replace)
 }
 
 /* 0 or an errno. */
-static int put(const struct folder *f, const char *name, const struct secret_key *k, bool replace)
+static int keyfile_put(const struct folder *f, const char *name, const struct secret_key *k,
+                       bool replace)
 {
     struct buf text = {0}, beside = {0};
     int e = ENOMEM;
@@ -145,7 +146,7 @@ static int put(const struct folder *f, const char *name, const struct secret_key
         (void)unlinkat(f->fd, new, 0); /* of a killed process with this pid */
         int fd = openat(f->fd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         e = fd < 0 || write_and_close(fd, buf_slice(&text), true) < 0 ? errno : 0;
-        e = e == 0 ? move(f->fd, new, name, replace) : e;
+        e = e == 0 ? keyfile_move(f->fd, new, name, replace) : e;
         if (e != 0 && fd >= 0)
             (void)unlinkat(f->fd, new, 0);
         if (e == 0 && fsync(f->fd) < 0 && errno != EINVAL) /* not every file system can */
@@ -172,7 +173,7 @@ int keyfile_create(const char *path, const struct secret_key *k, struct buf *err
     int st = open_folder(path, &f, error);
     if (st < 0)
         return st;
-    int e = put(&f, f.file, k, false);
+    int e = keyfile_put(&f, f.file, k, false);
     close(f.fd);
     if (e == EEXIST) {
         buf_printf(error,
@@ -200,8 +201,8 @@ int keyfile_replace(const char *path, const struct secret_key *old, const struct
     if (st < 0)
         return st;
     keyfile_old_path(&name, f.file, &old->public);
-    int e = name.failed ? ENOMEM : put(&f, buf_str(&name), old, true);
-    e = e == 0 ? put(&f, f.file, k, true) : e;
+    int e = name.failed ? ENOMEM : keyfile_put(&f, buf_str(&name), old, true);
+    e = e == 0 ? keyfile_put(&f, f.file, k, true) : e;
     close(f.fd);
     buf_close(&name);
     return e == 0 ? 0 : cannot_write(path, e, error);

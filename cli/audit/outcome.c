@@ -162,7 +162,7 @@ static void add_details(struct outcome *r, const char *where, const struct audit
     buf_printf(&r->details, " (%s). %s\n", audit_kind_name(w->kind), audit_kind_implies(w->kind));
 }
 
-static void add_row(struct outcome *r, const struct audit_session *s)
+static void outcome_add_row(struct outcome *r, const struct audit_session *s)
 {
     char when[CLOCK_TEXT_MAX] = "-";
     struct table *t = &r->table;
@@ -250,7 +250,7 @@ static uint64_t unfinished(const struct outcome *r)
 }
 
 /* Names of the verdict, in --json as well. */
-static const char *verdict(const struct outcome *r)
+static const char *outcome_verdict(const struct outcome *r)
 {
     bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
     return tampered ? "TAMPERED" : unfinished(r) > 0 ? "incomplete" : "valid";
@@ -293,7 +293,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
     struct out *o = &r->reporting.out;
     unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = unfinished(r);
     out_raw(o, "verdict: ");
-    out_words(o, wrong > 0 ? OUT_RED : open > 0 ? OUT_YELLOW : OUT_GREEN, verdict(r));
+    out_words(o, wrong > 0 ? OUT_RED : open > 0 ? OUT_YELLOW : OUT_GREEN, outcome_verdict(r));
     if (wrong > 0)
         out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
                    v->stopped ? "nothing else was compared" : "something was changed later");
@@ -314,7 +314,7 @@ static void print_verdict(struct outcome *r, const struct audit_vault *v)
     out_end_line(o);
 }
 
-static int print_text(struct outcome *r, const struct audit_vault *v)
+static int outcome_print_text(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
     bool fine = true;
@@ -347,7 +347,7 @@ void outcome_session(struct outcome *r, const struct audit_session *s)
     if (r->reporting.json)
         json_session(r, s);
     if (r->reporting.text) {
-        add_row(r, s);
+        outcome_add_row(r, s);
         add_session_details(r, s);
     }
 }
@@ -374,8 +374,8 @@ int outcome_print(struct outcome *r, const struct audit_vault *v)
         report_add(&r->reporting.report);
     }
     if (r->reporting.json)
-        json_vault(r, v, verdict(r));
-    if (r->reporting.text && print_text(r, v) != EXIT_FINE)
+        json_vault(r, v, outcome_verdict(r));
+    if (r->reporting.text && outcome_print_text(r, v) != EXIT_FINE)
         r->reporting.out.b.failed = true;
     int status = reporting_close(&r->reporting);
     return status != EXIT_FINE ? status : found ? EXIT_FOUND : EXIT_FINE;

@@ -48,7 +48,8 @@ static int read_note(const char *path, struct buf *b, struct slice *ret)
 }
 
 /* Only digits: a size. */
-static int read_checkpoint(const struct settings *s, struct buf *b, struct prove_what *w)
+static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
+                                       struct prove_what *w)
 {
     const char *text = settings_text(s, "checkpoint");
     char *end;
@@ -84,7 +85,7 @@ static int prove(struct query *q, const struct settings *s)
         return session_fail(q, st);
     w.session_id = session.id;
     w.uid = session.uid;
-    int status = read_checkpoint(s, &note, &w);
+    int status = audit_prove_read_checkpoint(s, &note, &w);
     if (status == EXIT_FINE) {
         st = prove_write(q, &w, &bundle, &error);
         if (st == MI_EINVAL)
@@ -99,7 +100,7 @@ static int prove(struct query *q, const struct settings *s)
     return status;
 }
 
-static int run(const struct settings *s)
+static int audit_prove_run(const struct settings *s)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     if (s->operands_n == 0)
@@ -116,5 +117,5 @@ const struct command audit_prove = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = audit_prove_run,
 };

@@ -9,7 +9,7 @@
 #include "vault/prove/proven.h"
 #include "wire/json/scan.h"
 
-static void add_time(struct json_out *j, const char *name, int64_t us)
+static void verdict_json_add_time(struct json_out *j, const char *name, int64_t us)
 {
     if (us != 0)
         json_out_int(j, name, us);
@@ -18,7 +18,7 @@ static void add_time(struct json_out *j, const char *name, int64_t us)
 }
 
 /* JSON as it is; text, and JSON that is too deep for other parsers, as a string. */
-static void add_body(struct json_out *j, struct slice body)
+static void verdict_json_add_body(struct json_out *j, struct slice body)
 {
     struct json_scan scan;
     if (body.p != NULL && json_scan(body, NULL, NULL, &scan) == 0 && !scan.deep)
@@ -44,7 +44,7 @@ static void add_checkpoint(struct json_out *j, const struct verdict *v)
     buf_close(&text);
 }
 
-static bool add_session(struct json_out *j, const struct bundle *b)
+static bool verdict_json_add_session(struct json_out *j, const struct bundle *b)
 {
     struct bundle_walk first = bundle_begin(b), last = first;
     struct bundle_record start, end;
@@ -70,8 +70,8 @@ static bool add_session(struct json_out *j, const struct bundle *b)
         json_out_int(j, "ended_at_us", s.ended_at_us);
         json_out_text(j, "end_reason", s.end_reason);
         json_out_int(j, "sealed_at_us", b->leaf[b->seal].leaf.at_us);
-        add_time(j, "redacted_at_us", start.redacted_at_us);
-        add_time(j, "end_redacted_at_us", end.redacted_at_us);
+        verdict_json_add_time(j, "redacted_at_us", start.redacted_at_us);
+        verdict_json_add_time(j, "end_redacted_at_us", end.redacted_at_us);
         json_out_end(j);
     }
     bundle_walk_close(&first);
@@ -79,7 +79,7 @@ static bool add_session(struct json_out *j, const struct bundle *b)
     return good;
 }
 
-static void add_message(struct json_out *j, const struct bundle_record *r)
+static void verdict_json_add_message(struct json_out *j, const struct bundle_record *r)
 {
     struct query_message m = proven_message(r);
     json_out_object(j, NULL);
@@ -91,10 +91,10 @@ static void add_message(struct json_out *j, const struct bundle_record *r)
     json_out_text(j, "action", r->field[BUNDLE_MESSAGE_action]);
     json_out_text(j, "method", m.method);
     json_out_text(j, "target", m.target);
-    add_time(j, "request_seq", m.request_seq);
+    verdict_json_add_time(j, "request_seq", m.request_seq);
     json_out_text(j, "finding", m.finding);
-    add_time(j, "redacted_at_us", r->redacted_at_us);
-    add_body(j, m.body);
+    verdict_json_add_time(j, "redacted_at_us", r->redacted_at_us);
+    verdict_json_add_body(j, m.body);
     json_out_end(j);
 }
 
@@ -105,7 +105,7 @@ static bool add_messages(struct json_out *j, const struct bundle *b)
     json_out_array(j, "messages");
     while (bundle_next(b, &w, &r))
         if (r.kind == BUNDLE_MESSAGE)
-            add_message(j, &r);
+            verdict_json_add_message(j, &r);
     json_out_end(j);
     bool good = !w.text.failed;
     bundle_walk_close(&w);
@@ -123,7 +123,7 @@ int verdict_json(const struct verdict *v)
     json_out_bool(&j, "proven", v->proven);
     if (v->proven) {
         add_checkpoint(&j, v);
-        good = add_session(&j, v->b);
+        good = verdict_json_add_session(&j, v->b);
         json_out_uint(&j, "records", v->b->records_n);
         json_out_int(&j, "sealed_records", v->b->leaf[v->b->seal].leaf.records);
         good = good && add_messages(&j, v->b);

@@ -68,13 +68,13 @@ static void on_wrong(void *ctx, const struct audit_wrong *w)
     outcome_wrong(&j->outcome, w);
 }
 
-static void on_session(void *ctx, const struct audit_session *s)
+static void audit_verify_on_session(void *ctx, const struct audit_session *s)
 {
     struct job *j = ctx;
     outcome_session(&j->outcome, s);
 }
 
-static void on_progress(void *ctx, uint64_t records, uint64_t total, uint64_t bytes)
+static void audit_verify_on_progress(void *ctx, uint64_t records, uint64_t total, uint64_t bytes)
 {
     struct job *j = ctx;
     int64_t now_us = clock_mono_us();
@@ -89,7 +89,7 @@ static void on_progress(void *ctx, uint64_t records, uint64_t total, uint64_t by
             (unsigned long long)(bytes / 1000000));
 }
 
-static int fail(const char *why)
+static int audit_verify_fail(const char *why)
 {
     log_error("%s", why);
     return EXIT_TROUBLE;
@@ -103,14 +103,16 @@ static int verify_named(const struct settings *s, struct query *q, struct audit 
         struct query_session one;
         st = query_session(q, s->operands[i], &one);
         if (st < 0)
-            return st == MI_ENOMEM ? fail("out of memory") : fail(query_error(q));
+            return st == MI_ENOMEM ? audit_verify_fail("out of memory")
+                                   : audit_verify_fail(query_error(q));
         st = audit_session(a, one.id);
         if (st == MI_ENOENT) {
             log_warn("session %s was removed meanwhile", s->operands[i]);
             st = 0;
         }
     }
-    return st < 0 ? fail(st == MI_ENOMEM ? "out of memory" : audit_error(a)) : EXIT_FINE;
+    return st < 0 ? audit_verify_fail(st == MI_ENOMEM ? "out of memory" : audit_error(a))
+                  : EXIT_FINE;
 }
 
 /* What is kept beside the key of this machine, if there is one. */
@@ -145,21 +147,23 @@ static int verify_all(const struct settings *s, struct query *q, struct audit *a
         return verify_named(s, q, a);
     if (st == 0)
         st = audit_sessions(a);
-    return st < 0 ? fail(st == MI_ENOMEM ? "out of memory" : audit_error(a)) : EXIT_FINE;
+    return st < 0 ? audit_verify_fail(st == MI_ENOMEM ? "out of memory" : audit_error(a))
+                  : EXIT_FINE;
 }
 
-static int verify(const struct settings *s, struct query *q, struct job *j)
+static int audit_verify_vault(const struct settings *s, struct query *q, struct job *j)
 {
     struct audit *a;
     struct audit_vault v;
     struct buf error = {0};
     struct audit_calls calls = {.on_wrong = on_wrong,
-                                .on_session = on_session,
-                                .on_progress = j->bar ? on_progress : NULL,
+                                .on_session = audit_verify_on_session,
+                                .on_progress = j->bar ? audit_verify_on_progress : NULL,
                                 .ctx = j};
     int st = audit_open(&a, query_vault(q), &calls, &error);
     if (st < 0) {
-        int status = fail(st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
+        int status =
+            audit_verify_fail(st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
         buf_close(&error);
         return status;
     }
@@ -174,7 +178,7 @@ static int verify(const struct settings *s, struct query *q, struct job *j)
     return status;
 }
 
-static int run(const struct settings *s)
+static int audit_verify_run(const struct settings *s)
 {
     struct query *q = NULL;
     struct job j = {.began_us = clock_mono_us(), .bar = isatty(STDERR_FILENO) == 1};
@@ -186,7 +190,7 @@ static int run(const struct settings *s)
         status = EXIT_TROUBLE;
     }
     if (status == EXIT_FINE)
-        status = verify(s, q, &j);
+        status = audit_verify_vault(s, q, &j);
     outcome_close(&j.outcome);
     query_close(q);
     return status;
@@ -199,5 +203,5 @@ const struct command audit_verify = {
     .about = about,
     .table = table_of_options,
     .operands_max = INT_MAX,
-    .run = run,
+    .run = audit_verify_run,
 };

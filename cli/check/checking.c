@@ -54,11 +54,12 @@ static void add_detail(void *ctx, const struct finding_info *info, struct buf *b
 static int64_t checking_tokens(const struct query_message *m, struct slice body)
 {
     struct rpc rpc;
-    bool counts = query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
+    bool counts =
+        query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
     return counts && body.p != NULL && rpc_read(body, &rpc) == 0 ? context_result_tokens(&rpc) : -1;
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool checking_on_message(void *ctx, const struct query_message *m)
 {
     struct checking *c = ctx;
     struct slice body = {0};
@@ -75,9 +76,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     c->status = recheck_message(&c->recheck, m, body, &c->broken);
     if (c->tokens > c->report->large_result)
         c->broken |= RULE(RULE_LARGE_RESULT);
-    if (c->status < 0 ||
-        (filter_message(c->filter, c->started_at_us, m) &&
-         !check_add(c->report, m, c->broken, add_detail, c)))
+    if (c->status < 0 || (filter_message(c->filter, c->started_at_us, m) &&
+                          !check_add(c->report, m, c->broken, add_detail, c)))
         c->status = MI_ENOMEM;
     return c->status == 0;
 }
@@ -89,7 +89,7 @@ static bool on_header(void *ctx, const struct query_session *s)
     return true;
 }
 
-static int end(struct checking *c, int status)
+static int checking_end(struct checking *c, int status)
 {
     recheck_close(&c->recheck);
     buf_close(&c->body);
@@ -102,7 +102,7 @@ int checking_file(struct check_report *r, const struct filter *f, const char *pa
     struct checking c = {.report = r, .filter = f};
     recheck_open(&c.recheck);
     check_add_recording(r, slice_of(path), 0, 0);
-    return end(&c, cassette_read(path, on_header, on_message, &c, error));
+    return checking_end(&c, cassette_read(path, on_header, checking_on_message, &c, error));
 }
 
 int checking_session(struct check_report *r, const struct filter *f, struct query *q,
@@ -118,5 +118,5 @@ int checking_session(struct check_report *r, const struct filter *f, struct quer
     recheck_open(&c.recheck);
     check_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
     check_set_server(r, s->name);
-    return end(&c, query_timeline(q, s->id, 1, last_seq, on_message, NULL, &c));
+    return checking_end(&c, query_timeline(q, s->id, 1, last_seq, checking_on_message, NULL, &c));
 }

@@ -49,7 +49,8 @@ static const char about[] =
     "3 failure.\n";
 /* clang-format on */
 
-static int check_file(struct check_report *report, const struct filter *filter, const char *path)
+static int check_one_file(struct check_report *report, const struct filter *filter,
+                          const char *path)
 {
     struct buf error = {0};
     int st = checking_file(report, filter, path, &error);
@@ -60,7 +61,7 @@ static int check_file(struct check_report *report, const struct filter *filter, 
 }
 
 /* Opens the vault for the first session. */
-static int open_vault(const struct settings *s, struct check_report *report, struct query **q)
+static int check_open_vault(const struct settings *s, struct check_report *report, struct query **q)
 {
     int status = *q == NULL ? session_vault_open(s, q) : EXIT_FINE;
     if (status != EXIT_FINE)
@@ -74,8 +75,8 @@ static int check_one(const struct settings *s, struct check_report *report,
 {
     struct query_session x;
     if (recording_is_file(ref))
-        return check_file(report, filter, ref);
-    int status = open_vault(s, report, q);
+        return check_one_file(report, filter, ref);
+    int status = check_open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
     int st = query_session(*q, ref, &x);
@@ -98,7 +99,7 @@ static bool is_narrowed(const struct filter *f)
            f->since_us != INT64_MIN || f->until_us != INT64_MAX;
 }
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool check_on_session(void *ctx, const struct query_session *s)
 {
     struct selection *w = ctx;
     w->status = GROW(w->id, w->n, w->cap) ? 0 : MI_ENOMEM;
@@ -112,10 +113,10 @@ static int check_all(const struct settings *s, struct check_report *report, stru
                      struct query **q)
 {
     struct query_session x;
-    int status = open_vault(s, report, q);
+    int status = check_open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
-    int st = query_sessions_of(*q, &w->filter, FILTER_HOLDS, 0, on_session, w);
+    int st = query_sessions_of(*q, &w->filter, FILTER_HOLDS, 0, check_on_session, w);
     st = st == 0 ? w->status : st;
     if (st == 0 && w->n == 0) {
         log_error("no matching session in %s; see: mcp-interposer sessions", query_vault(*q));
@@ -160,7 +161,7 @@ static int write_report(const struct check_report *report, struct reporting *r)
     return reporting_close(r);
 }
 
-static int run(const struct settings *s)
+static int check_run(const struct settings *s)
 {
     struct query *q = NULL;
     struct check_report report;
@@ -197,5 +198,5 @@ const struct command command_check = {
     .about = about,
     .table = table_of_options,
     .operands_max = OPERANDS_MAX,
-    .run = run,
+    .run = check_run,
 };

@@ -8,9 +8,8 @@
 
 void check_open(struct check_report *r)
 {
-    *r = (struct check_report){.of_client = true,
-                               .of_server = true,
-                               .large_result = CHECK_LARGE_RESULT};
+    *r = (struct check_report){
+        .of_client = true, .of_server = true, .large_result = CHECK_LARGE_RESULT};
 }
 
 void check_close(struct check_report *r)
@@ -21,7 +20,7 @@ void check_close(struct check_report *r)
     buf_close(&r->text);
 }
 
-static bool is_blank(char c)
+static bool check_findings_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -29,14 +28,14 @@ static bool is_blank(char c)
 /* The next word of a list, trimmed. false: end of the list. */
 static bool next_word(struct slice *list, struct slice *ret)
 {
-    while (list->n > 0 && (*list->p == ',' || is_blank(*list->p)))
+    while (list->n > 0 && (*list->p == ',' || check_findings_is_blank(*list->p)))
         *list = (struct slice){list->p + 1, list->n - 1};
     if (list->n == 0)
         return false;
     const char *comma = memchr(list->p, ',', list->n);
     *ret = (struct slice){list->p, comma != NULL ? (size_t)(comma - list->p) : list->n};
     *list = (struct slice){ret->p + ret->n, list->n - ret->n};
-    while (is_blank(ret->p[ret->n - 1]))
+    while (check_findings_is_blank(ret->p[ret->n - 1]))
         ret->n--;
     return true;
 }
@@ -91,7 +90,7 @@ bool check_ignore(struct check_report *r, const char *list, struct buf *error)
     return true;
 }
 
-static struct check_text store(struct check_report *r, struct slice s)
+static struct check_text check_findings_store(struct check_report *r, struct slice s)
 {
     struct check_text t = {r->text.n, s.n};
     buf_slice_add(&r->text, s);
@@ -108,13 +107,13 @@ void check_add_recording(struct check_report *r, struct slice name, int64_t sess
     }
     r->recordings = more;
     r->recordings[r->n++] = (struct check_recording){
-        .name = store(r, name), .session_id = session_id, .uid_shown = uid_shown};
+        .name = check_findings_store(r, name), .session_id = session_id, .uid_shown = uid_shown};
 }
 
 void check_set_server(struct check_report *r, struct slice name)
 {
     if (r->n > 0)
-        r->recordings[r->n - 1].server = store(r, name);
+        r->recordings[r->n - 1].server = check_findings_store(r, name);
 }
 
 /* A message, and the caller's source of details. */
@@ -124,8 +123,9 @@ struct subject {
     void *ctx;
 };
 
-static bool list(struct check_report *r, struct check_recording *x, const struct subject *s,
-                 const struct finding_info *info, bool fails)
+static bool check_findings_list(struct check_report *r, struct check_recording *x,
+                                const struct subject *s, const struct finding_info *info,
+                                bool fails)
 {
     const struct query_message *m = s->m;
     if (x->n == CHECK_MAX) {
@@ -144,8 +144,8 @@ static bool list(struct check_report *r, struct check_recording *x, const struct
         .seq = m->seq,
         .from_client = m->direction == ROW_C2S,
         .fails = fails,
-        .method = store(r, has_method ? m->method : m->request_method),
-        .target = store(r, has_method ? m->target : m->request_target),
+        .method = check_findings_store(r, has_method ? m->method : m->request_method),
+        .target = check_findings_store(r, has_method ? m->target : m->request_target),
     };
     f->detail.at = r->text.n;
     s->detail(s->ctx, info, &r->text);
@@ -154,7 +154,8 @@ static bool list(struct check_report *r, struct check_recording *x, const struct
 }
 
 /* also: findings of the message that are not listed beside this one; --fail-on may name them. */
-static bool add(struct check_report *r, const struct subject *s, struct slice name, findings also)
+static bool check_findings_add(struct check_report *r, const struct subject *s, struct slice name,
+                               findings also)
 {
     struct check_recording *x = &r->recordings[r->n - 1];
     struct finding_info info;
@@ -167,10 +168,10 @@ static bool add(struct check_report *r, const struct subject *s, struct slice na
     x->count[info.severity]++;
     x->failing += fails;
     r->failing += fails;
-    return list(r, x, s, &info, fails);
+    return check_findings_list(r, x, s, &info, fails);
 }
 
-static bool has(struct slice names, const char *name)
+static bool check_findings_has(struct slice names, const char *name)
 {
     struct slice word;
     while (next_word(&names, &word))
@@ -190,24 +191,26 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
         return true;
     /* These findings describe one fault: only the most specific one that is not ignored is listed. */
-    bool cut = has(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
-    bool not_json =
-        cut || (has(names, "not-json") && !(r->ignored_findings & FINDING(FIND_NOT_JSON)));
-    findings also = (cut ? FINDING(FIND_NOT_JSON) : 0) |
-                    (has(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
+    bool cut =
+        check_findings_has(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
+    bool not_json = cut || (check_findings_has(names, "not-json") &&
+                            !(r->ignored_findings & FINDING(FIND_NOT_JSON)));
+    findings also =
+        (cut ? FINDING(FIND_NOT_JSON) : 0) |
+        (check_findings_has(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
     while (next_word(&names, &word)) {
         bool is_cut = slice_is(word, "cut-json"), is_not_json = slice_is(word, "not-json");
         if (slice_is(word, "own-request") || (is_not_json && cut) ||
             (not_json && slice_is(word, "malformed-answer")))
             continue;
-        if (!add(r, &s, word, is_cut || is_not_json ? also : 0))
+        if (!check_findings_add(r, &s, word, is_cut || is_not_json ? also : 0))
             return false;
     }
     for (int i = 0; i < RULE_COUNT; i++) {
         if ((broken & RULE(i)) == 0)
             continue;
         const char *name = rule_name((enum rule)i);
-        if (!has(m->finding, name) && !add(r, &s, slice_of(name), 0))
+        if (!check_findings_has(m->finding, name) && !check_findings_add(r, &s, slice_of(name), 0))
             return false;
     }
     return true;

@@ -152,8 +152,8 @@ static void add_kind(const struct check_report *r, const struct check_recording 
     report_add_junit(report);
 }
 
-static void add_result(const struct check_report *r, const struct check_recording *x,
-                       const struct check_finding *f, struct report *report)
+static void check_forms_add_result(const struct check_report *r, const struct check_recording *x,
+                                   const struct check_finding *f, struct report *report)
 {
     struct report_case *c = report_new(report);
     c->outcome = f->fails ? REPORT_FAILED : REPORT_NOTED;
@@ -193,6 +193,6 @@ void check_cases(const struct check_report *r, struct report *report)
         for (size_t k = 0; k < x->n && report->junit; k++)
             add_kind(r, x, k, report);
         for (size_t k = 0; k < x->n && report->sarif; k++)
-            add_result(r, x, &x->findings[k], report);
+            check_forms_add_result(r, x, &x->findings[k], report);
     }
 }

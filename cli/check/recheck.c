@@ -28,7 +28,7 @@ void recheck_close(struct recheck *r)
 
 /* ---- pending requests -------------------------------------------------------------------------- */
 
-static struct recheck_request *find(struct recheck *r, int64_t seq)
+static struct recheck_request *recheck_find(struct recheck *r, int64_t seq)
 {
     size_t at = SEARCH_INT64(r->request, r->n, seq, seq);
     return at < r->n && r->request[at].seq == seq ? &r->request[at] : NULL;
@@ -53,17 +53,17 @@ static struct recheck_request *find_id(struct recheck *r, bool from_client, uint
     return NULL;
 }
 
-static void drop(struct recheck *r, struct recheck_request *q)
+static void recheck_drop(struct recheck *r, struct recheck_request *q)
 {
     buf_close(&q->tool);
     memmove(q, q + 1, (size_t)(r->request + r->n - (q + 1)) * sizeof *q);
     r->n--;
 }
 
-static int add(struct recheck *r, struct recheck_request *q)
+static int recheck_add(struct recheck *r, struct recheck_request *q)
 {
     if (r->n == RECHECK_PENDING_MAX)
-        drop(r, &r->request[0]);
+        recheck_drop(r, &r->request[0]);
     if (!GROW(r->request, r->n, r->cap))
         return MI_ENOMEM;
     r->request[r->n++] = *q;
@@ -77,7 +77,7 @@ static bool is_method(const struct recheck_request *q, const char *name)
     return q->asked.method != NULL && strcmp(q->asked.method->name, name) == 0;
 }
 
-static breaches call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
+static breaches recheck_call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
 {
     struct tool *tool;
     breaches b = tools_call(&r->tools, m, &tool, &r->fault);
@@ -86,7 +86,8 @@ static breaches call(struct recheck *r, const struct rpc *m, struct recheck_requ
     return b;
 }
 
-static int request(struct recheck *r, struct rpc *m, int64_t seq, bool from_client, breaches *ret)
+static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, bool from_client,
+                              breaches *ret)
 {
     struct recheck_request q = {
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_of(m->id)};
@@ -98,8 +99,8 @@ static int request(struct recheck *r, struct rpc *m, int64_t seq, bool from_clie
     if (same != NULL && !same->abandoned)
         *ret |= RULE(RULE_REUSED_TOKEN);
     if (from_client && is_method(&q, "tools/call"))
-        *ret |= call(r, m, &q);
-    int st = add(r, &q);
+        *ret |= recheck_call(r, m, &q);
+    int st = recheck_add(r, &q);
     if (st < 0)
         buf_close(&q.tool);
     return st;
@@ -143,10 +144,10 @@ static breaches tools_answer(struct recheck *r, const struct rpc *m,
     return b;
 }
 
-static breaches answer(struct recheck *r, const struct rpc *m, int64_t request_seq,
-                       bool from_client)
+static breaches recheck_answer(struct recheck *r, const struct rpc *m, int64_t request_seq,
+                               bool from_client)
 {
-    struct recheck_request *q = find(r, request_seq);
+    struct recheck_request *q = recheck_find(r, request_seq);
     breaches b = 0;
     if (q == NULL)
         return 0;
@@ -154,7 +155,7 @@ static breaches answer(struct recheck *r, const struct rpc *m, int64_t request_s
         b = protocol_answer(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q->asked);
         b |= from_client ? 0 : tools_answer(r, m, q);
     }
-    drop(r, q);
+    recheck_drop(r, q);
     return b;
 }
 
@@ -162,7 +163,7 @@ static breaches answer(struct recheck *r, const struct rpc *m, int64_t request_s
  * may have other tools. */
 static void own_message(struct recheck *r, const struct query_message *m)
 {
-    struct recheck_request *q = m->request_seq > 0 ? find(r, m->request_seq) : NULL;
+    struct recheck_request *q = m->request_seq > 0 ? recheck_find(r, m->request_seq) : NULL;
     if (q != NULL && m->kind == KIND_ERROR)
         q->abandoned = true;
     if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
@@ -175,13 +176,13 @@ static int any_message(struct recheck *r, struct rpc *m, const struct query_mess
     bool from_client = q->direction == ROW_C2S;
     switch (m->kind) {
     case RPC_REQUEST:
-        return request(r, m, q->seq, from_client, ret);
+        return recheck_on_request(r, m, q->seq, from_client, ret);
     case RPC_NOTIFICATION:
         *ret = notification(r, m, from_client);
         return 0;
     case RPC_RESULT:
     case RPC_ERROR:
-        *ret = answer(r, m, q->request_seq, from_client);
+        *ret = recheck_answer(r, m, q->request_seq, from_client);
         return 0;
     default:
         return 0;

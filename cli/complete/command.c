@@ -18,7 +18,7 @@ static const char about[] =
     "  fish   mcp-interposer completion fish | source\n";
 /* clang-format on */
 
-static int run(const struct settings *s)
+static int completion_run(const struct settings *s)
 {
     const struct {
         const char *shell, *text;
@@ -45,7 +45,7 @@ static int run(const struct settings *s)
 static int run_misconfigured(const struct settings *s, const char *error)
 {
     (void)error;
-    return run(s);
+    return completion_run(s);
 }
 
 const struct command command_completion = {
@@ -55,6 +55,6 @@ const struct command command_completion = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = completion_run,
     .run_misconfigured = run_misconfigured,
 };

@@ -90,7 +90,7 @@ static void begin_last_element(struct candidates *c)
     c->word += n;
 }
 
-static void add_findings(struct completing *x, bool severities)
+static void complete_add_findings(struct completing *x, bool severities)
 {
     if (severities)
         candidates_add_words(&x->found, "error|warning|note|none");
@@ -137,7 +137,7 @@ static void add_values(struct completing *x)
         add_recorded(x, RECORDED_SESSION);
     } else if (is_arg(o, "LIST")) {
         begin_last_element(&x->found);
-        add_findings(x, strcmp(o->name, "fail-on") == 0);
+        complete_add_findings(x, strcmp(o->name, "fail-on") == 0);
     } else if (is_arg(o, "TOOLS")) {
         begin_last_element(&x->found);
         add_recorded(x, RECORDED_TOOL);

@@ -22,7 +22,7 @@ static bool goes_on(const struct reading *r)
     return r->c->recorded < CANDIDATES_MAX && clock_mono_us() < r->end_us;
 }
 
-static void add_session(struct candidates *c, const struct query_session *s)
+static void recorded_add_session(struct candidates *c, const struct query_session *s)
 {
     char id[24];
     struct buf about = {0};
@@ -34,7 +34,7 @@ static void add_session(struct candidates *c, const struct query_session *s)
     buf_close(&about);
 }
 
-static bool on_request(void *ctx, const struct query_message *m)
+static bool recorded_on_request(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     if (r->what == RECORDED_METHOD)
@@ -44,7 +44,7 @@ static bool on_request(void *ctx, const struct query_message *m)
     return ++r->requests < REQUESTS_MAX && goes_on(r);
 }
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool recorded_on_session(void *ctx, const struct query_session *s)
 {
     struct reading *r = ctx;
     struct filter requests = FILTER_ANY;
@@ -52,7 +52,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     requests.kinds = 1u << KIND_REQUEST;
     switch (r->what) {
     case RECORDED_SESSION:
-        add_session(r->c, s);
+        recorded_add_session(r->c, s);
         break;
     case RECORDED_SERVER:
         candidates_add_recorded(r->c, s->name, NULL);
@@ -64,7 +64,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     case RECORDED_METHOD:
         r->requests = 0;
         question.session_id = s->id;
-        if (query_facts(r->q, &question, QUERY_FORWARD, on_request, r) < 0)
+        if (query_facts(r->q, &question, QUERY_FORWARD, recorded_on_request, r) < 0)
             return false;
         break;
     }
@@ -76,7 +76,7 @@ void recorded_add(struct candidates *c, enum recorded what, const char *vault)
     struct buf error = {0};
     struct reading r = {.c = c, .what = what, .end_us = clock_mono_us() + RECORDED_US};
     if (query_open(&r.q, vault, &error) == 0) {
-        if (query_sessions(r.q, SESSIONS_MAX, on_session, &r) < 0)
+        if (query_sessions(r.q, SESSIONS_MAX, recorded_on_session, &r) < 0)
             c->recorded = CANDIDATES_MAX; /* add no more from recordings */
         query_close(r.q);
     }

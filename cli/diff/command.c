@@ -84,7 +84,7 @@ static int read_ignore(struct diffing *x)
     return status;
 }
 
-static bool takes(void *ctx, struct slice method, struct slice target)
+static bool diff_takes(void *ctx, struct slice method, struct slice target)
 {
     const struct diffing *x = ctx;
     return filter_call(&x->filter, method, target);
@@ -98,7 +98,7 @@ static int read_options(struct diffing *x)
     x->verbose = settings_on(x->s, "verbose");
     filter_read(&x->filter, x->s);
     if (x->filter.tool != NULL || x->filter.method != NULL) {
-        x->rules.takes = takes;
+        x->rules.takes = diff_takes;
         x->rules.ctx = x;
     }
     int status = reporting_open(&x->reporting, x->s, settings_on(x->s, "json"));
@@ -212,7 +212,7 @@ static int compare_rows(struct diffing *x, int64_t began_us)
     return 0;
 }
 
-static int compare(struct diffing *x)
+static int diff_compare(struct diffing *x)
 {
     struct buf error = {0};
     struct pager pager = {.terminal = -1};
@@ -235,7 +235,7 @@ static int compare(struct diffing *x)
     return status != EXIT_FINE ? status : result_differs(&x->counts) ? EXIT_FOUND : EXIT_FINE;
 }
 
-static int run(const struct settings *s)
+static int diff_run(const struct settings *s)
 {
     struct diffing *x = calloc(1, sizeof *x);
     if (x == NULL) {
@@ -247,7 +247,7 @@ static int run(const struct settings *s)
     if (status == EXIT_FINE)
         status = open_recordings(x);
     if (status == EXIT_FINE)
-        status = compare(x);
+        status = diff_compare(x);
     diff_close(x->diff);
     result_close(&x->result);
     reporting_drop(&x->reporting);
@@ -266,5 +266,5 @@ const struct command command_diff = {
     .about = about,
     .table = table_of_options,
     .operands_max = 2,
-    .run = run,
+    .run = diff_run,
 };

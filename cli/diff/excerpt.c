@@ -29,7 +29,7 @@ static size_t before_escape(struct slice s, size_t at)
 }
 
 /* Where the excerpt begins. The values are equal before `differs`. */
-static size_t begin(struct slice a, size_t differs)
+static size_t excerpt_begin(struct slice a, size_t differs)
 {
     if (differs <= SHORT)
         return 0;
@@ -44,7 +44,7 @@ struct excerpt excerpt_of(struct slice a, struct slice b)
     struct excerpt e = {0};
     const struct slice value[2] = {a, b};
     if (a.p != NULL && b.p != NULL && !slice_eq(a, b))
-        e.at = begin(a, common_prefix(a, b));
+        e.at = excerpt_begin(a, common_prefix(a, b));
     for (int i = 0; i < 2; i++) {
         if (value[i].p == NULL)
             continue;

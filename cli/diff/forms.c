@@ -108,8 +108,8 @@ void diff_json_counts(struct json_out *j, const struct result_counts *c)
 
 static const char *const marks[DIFF_SIDES] = {"- ", "+ "};
 
-static void add_value(struct buf *b, const struct out *o, const struct result *r,
-                      const struct result_difference *d, enum diff_side side)
+static void diff_forms_add_value(struct buf *b, const struct out *o, const struct result *r,
+                                 const struct result_difference *d, enum diff_side side)
 {
     const char *dots = o->utf8 ? "\xE2\x80\xA6" : "...";
     if (!d->value[side].exists)
@@ -162,8 +162,8 @@ static void add_details(const struct out *o, const struct result *r, struct buf 
         buf_adds(b, "the answers were not compared: one was not recorded\n");
     for (size_t i = 0; i < r->listed; i++) {
         add_place(b, r, &r->difference[i]);
-        add_value(b, o, r, &r->difference[i], DIFF_A);
-        add_value(b, o, r, &r->difference[i], DIFF_B);
+        diff_forms_add_value(b, o, r, &r->difference[i], DIFF_A);
+        diff_forms_add_value(b, o, r, &r->difference[i], DIFF_B);
     }
     if (r->look.differences > r->listed)
         buf_printf(b, "and %llu more\n", (unsigned long long)(r->look.differences - r->listed));
@@ -218,7 +218,7 @@ void diff_case_of_sessions(struct report *report, const struct diff *d,
 }
 
 /* "#12/- tools/call read". */
-static void add_name(struct buf *b, const struct result *r)
+static void diff_forms_add_name(struct buf *b, const struct result *r)
 {
     static const char *const ends[DIFF_SIDES] = {"/", " "};
     const struct diff_call *c = result_call(r);
@@ -236,7 +236,7 @@ static void add_name(struct buf *b, const struct result *r)
     }
 }
 
-static void add_message(struct buf *b, const struct result *r)
+static void diff_forms_add_message(struct buf *b, const struct result *r)
 {
     buf_adds(b, result_change_name(r->change));
     if (r->look.status)
@@ -260,8 +260,8 @@ struct report_case *diff_case_of_row(struct report *report, const struct out *o,
     c->place = place[side];
     c->place.seq = (int64_t)r->call[side].seq;
     c->took_us = r->call[side].took_us > 0 ? r->call[side].took_us : 0;
-    add_name(&c->name, r);
-    add_message(&c->message, r);
+    diff_forms_add_name(&c->name, r);
+    diff_forms_add_message(&c->message, r);
     add_details(o, r, &c->detail);
     return c;
 }

@@ -57,24 +57,24 @@ const char *result_entry_kind(const struct result *r, const struct result_differ
 
 /* ---- looking ---- */
 
-static struct result_span keep(struct result *r, struct slice text)
+static struct result_span result_keep(struct result *r, struct slice text)
 {
     struct result_span s = {r->text.n, text.n, text.p != NULL};
     buf_slice_add(&r->text, text);
     return s;
 }
 
-static bool on_difference(void *ctx, const struct diff_difference *one)
+static bool result_on_difference(void *ctx, const struct diff_difference *one)
 {
     struct result *r = ctx;
     struct result_difference *d = &r->difference[r->listed++];
     struct excerpt e = excerpt_of(one->value[DIFF_A], one->value[DIFF_B]);
     *d = (struct result_difference){.part = one->part, .is_entry = one->is_entry, .at = e.at};
-    d->pointer = keep(r, text_head(one->pointer, RESULT_POINTER_MAX));
-    d->entry = keep(r, text_head(one->entry, RESULT_POINTER_MAX));
-    d->below = keep(r, text_head(one->below, RESULT_POINTER_MAX));
+    d->pointer = result_keep(r, text_head(one->pointer, RESULT_POINTER_MAX));
+    d->entry = result_keep(r, text_head(one->entry, RESULT_POINTER_MAX));
+    d->below = result_keep(r, text_head(one->below, RESULT_POINTER_MAX));
     for (int i = 0; i < DIFF_SIDES; i++) {
-        d->value[i] = keep(r, e.text[i]);
+        d->value[i] = result_keep(r, e.text[i]);
         d->cut[i] = e.cut[i];
         d->size[i] = one->value[i].n;
     }
@@ -102,7 +102,7 @@ int result_look(struct result *r, struct diff *d, uint32_t i)
         if (r->has[side])
             r->call[side] = diff_call(d, (enum diff_side)side, call[side]);
     }
-    int st = diff_look(d, i, on_difference, r, &r->look);
+    int st = diff_look(d, i, result_on_difference, r, &r->look);
     r->change = change_of(r, row);
     if (st == 0 && row.kind == ALIGN_MISSING)
         st = diff_params(d, DIFF_A, row.a, &r->params);

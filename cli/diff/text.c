@@ -11,21 +11,21 @@
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 
 /* Columns that are left in the line, of which `used` are taken. */
-static size_t left(const struct out *o, size_t used)
+static size_t diff_text_left(const struct out *o, size_t used)
 {
     return o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : o->columns > used ? o->columns - used : 0;
 }
 
-static void fit(struct out *o, struct buf *text, size_t used)
+static void diff_text_fit(struct out *o, struct buf *text, size_t used)
 {
-    (void)out_fit(o, OUT_PLAIN, buf_slice(text), left(o, used));
+    (void)out_fit(o, OUT_PLAIN, buf_slice(text), diff_text_left(o, used));
     o->b.failed |= text->failed;
     buf_close(text);
 }
 
 /* ---- the sessions ---- */
 
-static void add_value(struct buf *b, struct slice value)
+static void diff_text_add_value(struct buf *b, struct slice value)
 {
     buf_slice_add(b, value.p != NULL ? value : slice_of("unknown"));
 }
@@ -40,10 +40,10 @@ static void print_facts(struct out *o, const struct diff *d)
         out_style(o, f.counts ? OUT_YELLOW : OUT_PLAIN);
         out_printf(o, "    %-18s", buf_str(&name));
         out_style(o, OUT_PLAIN);
-        add_value(&text, f.value[DIFF_A]);
+        diff_text_add_value(&text, f.value[DIFF_A]);
         buf_printf(&text, " %s ", out_arrow(o, true));
-        add_value(&text, f.value[DIFF_B]);
-        fit(o, &text, 22);
+        diff_text_add_value(&text, f.value[DIFF_B]);
+        diff_text_fit(o, &text, 22);
         out_end_line(o);
         buf_close(&name);
     }
@@ -55,7 +55,7 @@ void diff_text_begin(struct out *o, const struct diff *d, const struct slice tit
     for (int i = 0; i < DIFF_SIDES; i++) {
         out_style(o, side_styles[i]);
         out_raw(o, marks[i]);
-        (void)out_fit(o, OUT_PLAIN, title[i], left(o, 4));
+        (void)out_fit(o, OUT_PLAIN, title[i], diff_text_left(o, 4));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
     }
@@ -88,7 +88,7 @@ static void add_durations(const struct out *o, struct buf *b, const struct resul
 }
 
 /* The method, the target and, of a call that only one side has, its arguments. */
-static void add_name(struct buf *b, const struct result *r, bool narrow)
+static void diff_text_add_name(struct buf *b, const struct result *r, bool narrow)
 {
     const struct diff_call *c = result_call(r);
     if (c->target.n == 0 || !narrow || !slice_is(c->method, "tools/call")) {
@@ -118,12 +118,12 @@ static void print_heading(struct out *o, const struct result *r)
     struct buf name = {0}, took = {0};
     add_durations(o, &took, r);
     size_t taken = 8 + 2 * (SEQ_COLUMNS + 1);
-    size_t width = left(o, taken + 2 + out_width(o, buf_slice(&took)));
+    size_t width = diff_text_left(o, taken + 2 + out_width(o, buf_slice(&took)));
     if (width < NAME_MIN) {
         buf_clear(&took);
-        width = left(o, taken + 2);
+        width = diff_text_left(o, taken + 2);
     }
-    add_name(&name, r, width < NAME_COLUMNS);
+    diff_text_add_name(&name, r, width < NAME_COLUMNS);
     out_style(o, styles[r->change]);
     out_printf(o, "%-8s", result_change_name(r->change));
     out_style(o, OUT_PLAIN);

@@ -51,8 +51,8 @@ static void put_case(struct report *r, enum report_outcome outcome, const char *
 }
 
 MI_FORMAT(5, 0)
-static void put(struct doctor *d, enum report_outcome outcome, const char *check,
-                const char *remedy, const char *fmt, va_list ap)
+static void doctor_put(struct doctor *d, enum report_outcome outcome, const char *check,
+                       const char *remedy, const char *fmt, va_list ap)
 {
     char text[TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
@@ -75,7 +75,7 @@ void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put(d, REPORT_PASSED, check, NULL, fmt, ap);
+    doctor_put(d, REPORT_PASSED, check, NULL, fmt, ap);
     va_end(ap);
 }
 
@@ -83,7 +83,7 @@ void doctor_note(struct doctor *d, const char *check, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put(d, REPORT_NOTED, check, NULL, fmt, ap);
+    doctor_put(d, REPORT_NOTED, check, NULL, fmt, ap);
     va_end(ap);
 }
 
@@ -91,7 +91,7 @@ void doctor_found(struct doctor *d, const char *check, const char *remedy, const
 {
     va_list ap;
     va_start(ap, fmt);
-    put(d, REPORT_FAILED, check, remedy, fmt, ap);
+    doctor_put(d, REPORT_FAILED, check, remedy, fmt, ap);
     va_end(ap);
     d->found++;
 }

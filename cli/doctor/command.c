@@ -5,13 +5,13 @@
 #include "base/units.h"
 #include "cli/doctor/failing.h"
 #include "cli/doctor/files.h"
+#include "cli/doctor/hidden.h"
 #include "cli/doctor/libraries.h"
 #include "cli/doctor/recorders.h"
 #include "cli/doctor/repair.h"
 #include "cli/doctor/seals.h"
 #include "cli/doctor/shipping.h"
 #include "cli/doctor/signing.h"
-#include "cli/doctor/hidden.h"
 #include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
 #include "cli/settings/paths.h"
@@ -290,7 +290,7 @@ static int check_all(const struct settings *s, const char *fault)
     return status == EXIT_FINE && d.found > 0 ? EXIT_FOUND : status;
 }
 
-static int run(const struct settings *s)
+static int doctor_run(const struct settings *s)
 {
     return check_all(s, NULL);
 }
@@ -301,6 +301,6 @@ const struct command command_doctor = {
     .usage = "[OPTIONS]",
     .about = about,
     .table = table_of_options,
-    .run = run,
+    .run = doctor_run,
     .run_misconfigured = check_all,
 };

@@ -69,7 +69,8 @@ static bool has_answered_nothing(const struct session_view *v)
 }
 
 /* Appends what the server did; nothing: the session did not fail. */
-static void judge(struct buf *b, const struct query_session *s, const struct session_view *v)
+static void failing_judge(struct buf *b, const struct query_session *s,
+                          const struct session_view *v)
 {
     if (slice_is(s->end_reason, "server-failed")) {
         buf_adds(b, "could not be started");
@@ -82,11 +83,11 @@ static void judge(struct buf *b, const struct query_session *s, const struct ses
     }
 }
 
-static void count(struct failing_server *server, const struct query_session *s,
-                  const struct session_view *v)
+static void failing_count(struct failing_server *server, const struct query_session *s,
+                          const struct session_view *v)
 {
     struct buf what = {0};
-    judge(&what, s, v);
+    failing_judge(&what, s, v);
     if (what.n > 0 && server->failed++ == 0) {
         server->id = s->id;
         server->at_us = s->started_at_us;
@@ -97,7 +98,7 @@ static void count(struct failing_server *server, const struct query_session *s,
     buf_close(&what);
 }
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool failing_on_session(void *ctx, const struct query_session *s)
 {
     struct failing *f = ctx;
     struct session_view v;
@@ -111,7 +112,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     f->status = session_look(f->q, s, false, &v);
     if (f->status < 0)
         return false;
-    count(server, s, &v);
+    failing_count(server, s, &v);
     session_close(&v);
     return true;
 }
@@ -123,7 +124,7 @@ struct last_error {
     struct stderr_reason reason; /* from stderr */
 };
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool failing_on_message(void *ctx, const struct query_message *m)
 {
     struct last_error *e = ctx;
     struct rpc rpc;
@@ -138,12 +139,12 @@ static bool on_message(void *ctx, const struct query_message *m)
 }
 
 /* Appends it after `; the last error was: `; nothing if none is recorded. */
-static int add_error(struct buf *b, struct query *q, const struct failing_server *server)
+static int failing_add_error(struct buf *b, struct query *q, const struct failing_server *server)
 {
     struct last_error e = {.answer = {0}};
     struct buf reason = {0};
     int64_t from = server->last_seq > ERROR_MESSAGES ? server->last_seq - ERROR_MESSAGES : 1;
-    int st = query_timeline(q, server->id, from, server->last_seq, on_message, NULL, &e);
+    int st = query_timeline(q, server->id, from, server->last_seq, failing_on_message, NULL, &e);
     (void)stderr_reason_text(&e.reason, &reason);
     struct slice text = buf_slice(e.answer.n > 0 ? &e.answer : &reason);
     if (st == 0 && text.n > 0) {
@@ -171,7 +172,7 @@ static int report_server(struct doctor *d, const struct failing *f, size_t i)
     else
         buf_adds(&text, "session, ");
     buf_printf(&text, "%s ago, the server %s", units_took(age_us > 0 ? age_us : 0).s, server->what);
-    int st = add_error(&text, f->q, server);
+    int st = failing_add_error(&text, f->q, server);
     buf_printf(
         &remedy,
         "see: mcp-interposer show %lld; correct the command, the environment or the deadline "
@@ -183,7 +184,7 @@ static int report_server(struct doctor *d, const struct failing *f, size_t i)
     return st;
 }
 
-static int report(struct doctor *d, struct failing *f)
+static int failing_report(struct doctor *d, struct failing *f)
 {
     size_t found = 0;
     for (size_t i = 0; i < f->n && f->status == 0; i++)
@@ -206,9 +207,9 @@ void doctor_failing(struct doctor *d)
     recent.since_us = clock_wall_us() - FAILING_DAYS * DAY_US;
     int st = query_open(&f.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions_of(f.q, &recent, FILTER_BEGAN, 0, on_session, &f);
+        st = query_sessions_of(f.q, &recent, FILTER_BEGAN, 0, failing_on_session, &f);
     if (st == 0 && f.status == 0)
-        st = report(d, &f);
+        st = failing_report(d, &f);
     query_close(f.q); /* an error was reported by the check of the database */
     intern_close(&f.names);
     free(f.server);

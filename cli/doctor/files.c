@@ -25,7 +25,7 @@ struct walk {
     int64_t bad;
 };
 
-static void check_file(struct walk *w, const char *path, const struct stat *st)
+static void doctor_files_check_file(struct walk *w, const char *path, const struct stat *st)
 {
     char remedy[4300];
     bool folder = S_ISDIR(st->st_mode);
@@ -44,19 +44,19 @@ static void check_file(struct walk *w, const char *path, const struct stat *st)
         doctor_found(w->d, "permissions", remedy, "%s %s", path, why);
 }
 
-static void walk(struct walk *w, const char *path, int depth)
+static void doctor_files_walk(struct walk *w, const char *path, int depth)
 {
     struct stat st;
     if (lstat(path, &st) != 0)
         return;
-    check_file(w, path, &st);
+    doctor_files_check_file(w, path, &st);
     DIR *d = S_ISDIR(st.st_mode) && depth < DEPTH_MAX ? opendir(path) : NULL;
     for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
         char below[4200];
         int n = snprintf(below, sizeof below, "%s/%s", path, e->d_name);
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && n > 0 &&
             (size_t)n < sizeof below)
-            walk(w, below, depth + 1);
+            doctor_files_walk(w, below, depth + 1);
     }
     if (d != NULL)
         closedir(d);
@@ -169,7 +169,7 @@ void doctor_escalations(struct doctor *d)
 void doctor_files(struct doctor *d)
 {
     struct walk w = {.d = d};
-    walk(&w, d->vault, 0);
+    doctor_files_walk(&w, d->vault, 0);
     if (w.bad > NAMED_MAX)
         doctor_found(d, "permissions", "chmod -R go= on the vault",
                      "%lld more files are accessible to other users or belong to another user",

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* 0, MI_ENOMEM or MI_EINVAL. */
-static int read_rules(const struct settings *s, struct rules_server *ret, struct buf *error)
+static int doctor_rules_read(const struct settings *s, struct rules_server *ret, struct buf *error)
 {
     *ret = (struct rules_server){.max_us = settings_duration_us(s, "max-timeout")};
     if (s->operands_n > 0)
@@ -27,7 +27,7 @@ static int read_server(const struct rules *r, int argc, char **argv, struct rule
     const struct command *proxy = command_find(r->settings->commands, "proxy");
     switch (settings_read(&s, r->settings->commands, proxy, argc, argv, error)) {
     case SETTINGS_READY:
-        st = read_rules(&s, ret, error);
+        st = doctor_rules_read(&s, ret, error);
         break;
     case SETTINGS_BAD_FILE:
         st = settings_text(&s, "config") != NULL ? MI_EINVAL : MI_ENOENT;
@@ -86,7 +86,7 @@ static int64_t shorter(int64_t a, int64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-static int64_t deadline(const struct rules_server *s, struct slice tool)
+static int64_t doctor_rules_deadline(const struct rules_server *s, struct slice tool)
 {
     struct slice call = slice_of("tools/call");
     return shorter(deadline_of(&s->deadlines, method_flags(call), call, tool), s->max_us);
@@ -99,8 +99,8 @@ int64_t rules_deadline(const struct rules *r, struct slice server, struct slice 
     for (size_t i = 0; i < r->n; i++) {
         if (!slice_is(server, r->server[i].name))
             continue;
-        us = shorter(us, deadline(&r->server[i], tool));
+        us = shorter(us, doctor_rules_deadline(&r->server[i], tool));
         wrapped = true;
     }
-    return wrapped ? us : deadline(&r->others, tool);
+    return wrapped ? us : doctor_rules_deadline(&r->others, tool);
 }

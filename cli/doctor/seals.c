@@ -14,7 +14,7 @@ struct unsealed {
     int64_t ended, lost, elsewhere; /* sessions that are not sealed */
 };
 
-static const struct running_row *find(const struct running_list *l, int64_t session_id)
+static const struct running_row *seals_find(const struct running_list *l, int64_t session_id)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->row[i].session_id == session_id)
@@ -22,13 +22,13 @@ static const struct running_row *find(const struct running_list *l, int64_t sess
     return NULL;
 }
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool seals_on_session(void *ctx, const struct query_session *s)
 {
     struct unsealed *x = ctx;
     x->covered += s->evidence != EVIDENCE_NONE;
     if (s->evidence != EVIDENCE_OPEN)
         return true;
-    const struct running_row *row = find(&x->running, s->id);
+    const struct running_row *row = seals_find(&x->running, s->id);
     int64_t last_at_us = row != NULL ? row->last_at_us : s->started_at_us;
     enum session_state state =
         row != NULL ? running_look(&x->running, row) : session_state_of(x->q, s);
@@ -48,7 +48,7 @@ static void found(struct doctor *d, int64_t n, const char *what, const char *rem
                      n == 1 ? " is" : "s are", what);
 }
 
-static void report(struct doctor *d, const struct unsealed *x)
+static void seals_report(struct doctor *d, const struct unsealed *x)
 {
     found(d, x->elsewhere,
           "on another machine or in a container, without a message for more than a day",
@@ -71,9 +71,9 @@ void doctor_seals(struct doctor *d)
     if (st == 0)
         st = query_open(&x.q, d->vault, &error);
     if (st == 0)
-        st = query_sessions(x.q, 0, on_session, &x);
+        st = query_sessions(x.q, 0, seals_on_session, &x);
     if (st == 0) /* else the check of the database has reported the error */
-        report(d, &x);
+        seals_report(d, &x);
     query_close(x.q);
     running_close(&x.running);
     buf_close(&error);

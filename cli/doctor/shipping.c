@@ -13,7 +13,7 @@ struct check {
     bool seen;       /* the vault knows this target */
 };
 
-static int on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
+static int shipping_on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
 {
     struct check *c = ctx;
     c->seen |= c->url != NULL && slice_is(t->url, c->url);
@@ -37,7 +37,7 @@ void doctor_shipping(struct doctor *d, const char *url)
 {
     struct check c = {d, url, false};
     struct buf error = {0};
-    int st = cursors_read(d->vault, on_target, &c,
+    int st = cursors_read(d->vault, shipping_on_target, &c,
                           &error); /* the check of the database reports an error */
     buf_close(&error);
     if (st == 0 && url != NULL && !c.seen)

@@ -44,7 +44,7 @@ static void report_tool(struct slow *s)
     buf_close(&rule);
 }
 
-static bool on_call(void *ctx, const struct cell *call, size_t n)
+static bool slow_on_call(void *ctx, const struct cell *call, size_t n)
 {
     struct slow *s = ctx;
     struct slice server = call[0].text, tool = call[1].text;
@@ -83,7 +83,7 @@ void doctor_slow(struct doctor *d, const struct rules *rules)
     f.statuses = 1u << CALL_OK | 1u << CALL_TOOL_ERROR | 1u << CALL_TIMEOUT;
     int st = query_open(&q, d->vault, &error);
     if (st == 0)
-        st = query_ask_calls(q, &x, on_call, &s);
+        st = query_ask_calls(q, &x, slow_on_call, &s);
     if (st == 0) {
         report_tool(&s);
         if (s.found > NAMED_MAX)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Also true for a relative path, because the client's working directory is unknown. */
-static bool exists(const char *program)
+static bool wrapped_exists(const char *program)
 {
     if (program[0] == '/')
         return access(program, X_OK) == 0;
@@ -75,7 +75,7 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
     if (v.state == WRAP_WRAPPED) {
         all->wrapped++;
         bool here = !is_in_container(path);
-        if (here && !exists(buf_str(&v.command)))
+        if (here && !wrapped_exists(buf_str(&v.command)))
             doctor_found(d, "clients",
                          v.launch > 0 ? "install Node.js, or start mcp-interposer in another way"
                          : where->kind == CLIENT_FILE_EDITED
@@ -85,7 +85,7 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
                          buf_str(&v.command));
         if (v.own < s->args_n)
             mcpfile_string(f, f->arg[s->first_arg + v.own], &server);
-        if (here && server.n > 0 && !exists(buf_str(&server)))
+        if (here && server.n > 0 && !wrapped_exists(buf_str(&server)))
             doctor_found(d, "clients",
                          "install it, or correct its name in that file; the PATH of a client may "
                          "differ from yours",
@@ -99,8 +99,8 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
     wrap_view_close(&v);
 }
 
-static void check_file(struct doctor *d, const struct client_file *where, struct rules *rules,
-                       struct servers *all)
+static void wrapped_check_file(struct doctor *d, const struct client_file *where,
+                               struct rules *rules, struct servers *all)
 {
     const char *path = where->path;
     struct replace file;
@@ -129,7 +129,7 @@ void doctor_wrapped(struct doctor *d, struct rules *rules)
     char *backups = path_backups();
     if (client_files_find(&files) == 0 && backups != NULL && elsewhere_find(&files, backups) == 0)
         for (size_t i = 0; i < files.n; i++)
-            check_file(d, &files.file[i], rules, &all);
+            wrapped_check_file(d, &files.file[i], rules, &all);
     if (all.fixed.n > 0 && !all.fixed.failed)
         doctor_note(d, "clients",
                     "not recorded, because plugins, extensions and the administrator have files "

@@ -38,7 +38,8 @@ static int say_origin(struct import *d, const struct bundle *b)
 }
 
 /* The status is that of the import. */
-static int add_session(struct import *d, const struct bundle *b, const char *name, int *ret_status)
+static int import_bundle_add_session(struct import *d, const struct bundle *b, const char *name,
+                                     int *ret_status)
 {
     struct bundle_walk first = bundle_begin(b), last = first;
     struct bundle_record start, end;
@@ -85,7 +86,7 @@ int import_bundle(struct import *d, struct slice text, const struct public_key *
     if (st == 0)
         st = say_origin(d, &b);
     if (st == 0)
-        st = add_session(d, &b, name, ret_status);
+        st = import_bundle_add_session(d, &b, name, ret_status);
     if (st == 0)
         st = add_messages(d, &b, ret_status);
     bundle_close(&b);

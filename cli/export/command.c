@@ -52,7 +52,7 @@ static const char about[] =
     "the format jsonl messages, as in `show`. A cassette is always a whole session.\n";
 /* clang-format on */
 
-static bool on_lines(void *ctx, struct slice lines)
+static bool export_on_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
@@ -62,7 +62,7 @@ static int write_cassette(const struct settings *settings, struct query *q,
 {
     struct buf error = {0};
     unsigned flags = settings_on(settings, "no-stderr") ? CASSETTE_NO_STDERR : 0;
-    int st = cassette_write(q, s, flags, on_lines, file, &error);
+    int st = cassette_write(q, s, flags, export_on_lines, file, &error);
     if (st < 0 && file->error == 0)
         log_error("%s", buf_str(&error));
     buf_close(&error);
@@ -177,7 +177,7 @@ static int export(struct query *q, const struct settings *settings)
 
 /* An existing file is replaced with --force, or after asking. A device or a pipe is written, not replaced. EXIT_FINE, or
  * the status to exit with. */
-static int check_file(const struct settings *s)
+static int export_check_file(const struct settings *s)
 {
     const char *path = settings_text(s, "output");
     struct stat st;
@@ -197,7 +197,7 @@ static int check_file(const struct settings *s)
     return yes ? EXIT_FINE : EXIT_FOUND;
 }
 
-static int run(const struct settings *s)
+static int export_run(const struct settings *s)
 {
     if (format_of(s) == NULL)
         return settings_usage(
@@ -217,7 +217,7 @@ static int run(const struct settings *s)
         return settings_usage(
             s, "a cassette is a whole session: --tool, --method, --failed, --slow, --since and "
                "--until require --format jsonl, csv, otlp, markdown or html");
-    int status = check_file(s);
+    int status = export_check_file(s);
     return status == EXIT_FINE ? session_command(s, export) : status;
 }
 
@@ -228,5 +228,5 @@ const struct command command_export = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = export_run,
 };

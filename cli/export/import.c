@@ -36,21 +36,21 @@ struct import_run {
     int status; /* 1: it was imported before */
 };
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool import_command_on_session(void *ctx, const struct query_session *s)
 {
     struct import_run *im = ctx;
     im->status = import_session(im->import, s, im->name);
     return im->status == 0;
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool import_command_on_message(void *ctx, const struct query_message *m)
 {
     struct import_run *im = ctx;
     im->status = import_message(im->import, m);
     return im->status == 0;
 }
 
-static void print_json(struct buf *b, const struct import *d, bool before)
+static void import_command_print_json(struct buf *b, const struct import *d, bool before)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
@@ -67,7 +67,7 @@ static int print_result(const struct settings *settings, const struct import *d,
     struct out o;
     out_open(&o);
     if (settings_on(settings, "json"))
-        print_json(&o.b, d, before);
+        import_command_print_json(&o.b, d, before);
     else
         out_printf(&o, "session %lld: %lld messages, uid %s%s", (long long)import_id(d),
                    (long long)import_messages(d), import_uid(d),
@@ -84,9 +84,9 @@ static int import_file(const struct settings *settings, const char *vault, struc
     struct buf error = {0};
     int st = import_open(&im.import, vault, &error);
     if (st == 0) {
-        st = bundle.p != NULL
-                 ? import_bundle(im.import, bundle, key, im.name, &im.status, &error)
-                 : cassette_read(settings->operands[0], on_session, on_message, &im, &error);
+        st = bundle.p != NULL ? import_bundle(im.import, bundle, key, im.name, &im.status, &error)
+                              : cassette_read(settings->operands[0], import_command_on_session,
+                                              import_command_on_message, &im, &error);
         if (st == 0 && im.status == 0)
             im.status = import_commit(im.import);
     }
@@ -128,7 +128,7 @@ static int import_any(const struct settings *settings)
     return status;
 }
 
-static int run(const struct settings *settings)
+static int import_command_run(const struct settings *settings)
 {
     int status;
     if (settings->operands_n == 0) {
@@ -146,5 +146,5 @@ const struct command command_import = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = import_command_run,
 };

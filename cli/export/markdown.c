@@ -20,7 +20,7 @@ struct note {
 /* ---- text ---- */
 
 /* Plain text: no character is interpreted as Markdown, HTML or a link of Obsidian. */
-static void add_plain(struct export *x, struct slice text)
+static void markdown_add_plain(struct export *x, struct slice text)
 {
     struct buf visible = {0};
     text_visible(&visible, text);
@@ -70,7 +70,7 @@ static void add_block(struct export *x, const char *language, struct slice text)
     buf_adds(&x->b, "\n\n");
 }
 
-static void add_body(struct note *n, const struct query_message *m)
+static void markdown_add_body(struct note *n, const struct query_message *m)
 {
     struct export *x = n->x;
     const char *error;
@@ -78,14 +78,14 @@ static void add_body(struct note *n, const struct query_message *m)
     struct slice body = export_body(x, m, BODY_READ, &error);
     if (m->finding.p != NULL) {
         buf_adds(&x->b, "Findings: ");
-        add_plain(x, m->finding);
+        markdown_add_plain(x, m->finding);
         buf_adds(&x->b, "\n\n");
     }
     if (body.p == NULL) {
         buf_adds(&x->b,
                  error != NULL ? "The body cannot be read: " : "The body was not recorded.\n\n");
         if (error != NULL) {
-            add_plain(x, slice_of(error));
+            markdown_add_plain(x, slice_of(error));
             buf_adds(&x->b, "\n\n");
         }
     } else if (json_scan(body, NULL, NULL, &scan) == 0) {
@@ -103,10 +103,10 @@ static void add_body(struct note *n, const struct query_message *m)
 /* "tools/call echo" */
 static void add_method(struct export *x, const struct query_message *m)
 {
-    add_plain(x, m->method.p != NULL ? m->method : slice_of("request"));
+    markdown_add_plain(x, m->method.p != NULL ? m->method : slice_of("request"));
     if (m->target.p != NULL) {
         buf_addc(&x->b, ' ');
-        add_plain(x, m->target);
+        markdown_add_plain(x, m->target);
     }
 }
 
@@ -153,7 +153,7 @@ static void each_hop(struct export *x, const struct exported_call *c, query_mess
 /* ---- front matter ---- */
 
 /* A JSON string is a string of YAML as well. */
-static void add_string(struct export *x, const char *key, struct slice text)
+static void markdown_add_string(struct export *x, const char *key, struct slice text)
 {
     if (text.p == NULL)
         return;
@@ -162,12 +162,12 @@ static void add_string(struct export *x, const char *key, struct slice text)
     buf_addc(&x->b, '\n');
 }
 
-static void add_number(struct export *x, const char *key, int64_t n)
+static void markdown_add_number(struct export *x, const char *key, int64_t n)
 {
     buf_printf(&x->b, "%s: %lld\n", key, (long long)n);
 }
 
-static void add_time(struct export *x, const char *key, int64_t at_us)
+static void markdown_add_time(struct export *x, const char *key, int64_t at_us)
 {
     buf_printf(&x->b, "%s: %s\n", key, clock_utc(at_us).s);
 }
@@ -175,10 +175,10 @@ static void add_time(struct export *x, const char *key, int64_t at_us)
 /* `seal`: NULL: the log has none. */
 static void add_evidence_keys(struct export *x, const struct query_seal *seal)
 {
-    add_string(x, "evidence", slice_of(session_evidence_name(x->s->evidence)));
+    markdown_add_string(x, "evidence", slice_of(session_evidence_name(x->s->evidence)));
     if (seal != NULL) {
-        add_number(x, "records", seal->records);
-        add_string(x, "root", slice_of(seal->root));
+        markdown_add_number(x, "records", seal->records);
+        markdown_add_string(x, "root", slice_of(seal->root));
     }
 }
 
@@ -186,26 +186,26 @@ static void add_front_matter(struct export *x, const struct query_seal *seal)
 {
     const struct query_session *s = x->s;
     buf_adds(&x->b, "---\ntype: mcp-session\n");
-    add_string(x, "uid", s->uid);
-    add_string(x, "server", s->name);
-    add_string(x, "server_name", s->server_name);
-    add_string(x, "server_version", s->server_version);
-    add_string(x, "client", s->client_name);
-    add_string(x, "client_version", s->client_version);
-    add_string(x, "protocol", s->protocol_version);
-    add_string(x, "cwd", s->cwd);
-    add_time(x, "started_at", s->started_at_us);
+    markdown_add_string(x, "uid", s->uid);
+    markdown_add_string(x, "server", s->name);
+    markdown_add_string(x, "server_name", s->server_name);
+    markdown_add_string(x, "server_version", s->server_version);
+    markdown_add_string(x, "client", s->client_name);
+    markdown_add_string(x, "client_version", s->client_version);
+    markdown_add_string(x, "protocol", s->protocol_version);
+    markdown_add_string(x, "cwd", s->cwd);
+    markdown_add_time(x, "started_at", s->started_at_us);
     if (s->ended_at_us != 0)
-        add_time(x, "ended_at", s->ended_at_us);
+        markdown_add_time(x, "ended_at", s->ended_at_us);
     buf_clear(&x->text);
     session_end_text(&x->text, s, x->view.state);
-    add_string(x, "ended", buf_slice(&x->text));
-    add_number(x, "duration_ms", x->view.lasted_us / 1000);
-    add_number(x, "messages", x->view.summary.last_seq);
-    add_number(x, "calls", x->calls.of_client_n);
-    add_number(x, "errors", x->calls.failed_n);
+    markdown_add_string(x, "ended", buf_slice(&x->text));
+    markdown_add_number(x, "duration_ms", x->view.lasted_us / 1000);
+    markdown_add_number(x, "messages", x->view.summary.last_seq);
+    markdown_add_number(x, "calls", x->calls.of_client_n);
+    markdown_add_number(x, "errors", x->calls.failed_n);
     if (x->calls.requests_n > x->calls.of_client_n)
-        add_number(x, "requests", x->calls.requests_n);
+        markdown_add_number(x, "requests", x->calls.requests_n);
     add_evidence_keys(x, seal);
     buf_adds(&x->b, "tags: [mcp, mcp-session]\n---\n\n");
 }
@@ -221,8 +221,8 @@ static void add_evidence(struct export *x, const struct query_seal *seal)
         else
             buf_adds(&x->b, ", but the log of the vault has no seal of this session. ");
         buf_adds(&x->b, "It can be verified in the vault, not in this note: ");
-        add_plain(x, slice_of("mcp-interposer audit verify "));
-        add_plain(x, x->s->uid);
+        markdown_add_plain(x, slice_of("mcp-interposer audit verify "));
+        markdown_add_plain(x, x->s->uid);
         buf_adds(&x->b, " (docs/evidence.md)");
     }
     buf_adds(&x->b, ".\n\n");
@@ -232,11 +232,11 @@ static void add_title(struct export *x)
 {
     struct clock_text started = clock_utc(x->s->started_at_us);
     buf_adds(&x->b, "# ");
-    add_plain(x, x->s->name);
+    markdown_add_plain(x, x->s->name);
     buf_printf(&x->b, ", %.10s %.5s UTC\n\n", started.s, started.s + 11);
     if (x->s->client_name.p != NULL) {
         buf_adds(&x->b, "Client: ");
-        add_plain(x, x->s->client_name);
+        markdown_add_plain(x, x->s->client_name);
         buf_adds(&x->b, ". ");
     }
     long long calls = x->calls.of_client_n, errors = x->calls.failed_n;
@@ -251,7 +251,8 @@ static void add_title(struct export *x)
                    x->calls.operations.n > 0 ? "requests" : "calls");
 }
 
-static void add_row(struct export *x, const struct query_message *m, const struct exported_call *c)
+static void markdown_add_row(struct export *x, const struct query_message *m,
+                             const struct exported_call *c)
 {
     buf_printf(&x->b, "| %lld | %.3f s | %s | %s", (long long)m->seq, (double)m->t_us / 1e6,
                c->from_server ? "server" : "client", is_hop(x, c) ? "↳ " : "");
@@ -267,30 +268,31 @@ static bool on_hop_row(void *ctx, const struct query_message *m)
     struct export *x = ctx;
     const struct exported_call *c = export_call(x, m);
     if (c != NULL)
-        add_row(x, m, c);
+        markdown_add_row(x, m, c);
     return false;
 }
 
-static bool on_row(void *ctx, const struct query_message *m)
+static bool markdown_on_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const struct exported_call *c = export_call(x, m);
     if (c == NULL || is_hop(x, c))
         return true;
-    add_row(x, m, c);
+    markdown_add_row(x, m, c);
     each_hop(x, c, on_hop_row, x);
     return export_flush(x);
 }
 
-static bool on_answer(void *ctx, const struct query_message *m)
+static bool markdown_on_answer(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
     buf_adds(&n->x->b, "Answer:\n\n");
-    add_body(n, m);
+    markdown_add_body(n, m);
     return false;
 }
 
-static void add_call(struct note *n, const struct query_message *m, const struct exported_call *c)
+static void markdown_add_call(struct note *n, const struct query_message *m,
+                              const struct exported_call *c)
 {
     struct export *x = n->x;
     buf_printf(&x->b, "%s %lld · ", is_hop(x, c) ? "####" : "###", (long long)m->seq);
@@ -299,34 +301,35 @@ static void add_call(struct note *n, const struct query_message *m, const struct
     buf_printf(&x->b, " · %s · ", call_status_name(calls_status(c)));
     add_took(x, c);
     buf_printf(&x->b, "\n\n%s:\n\n", c->from_server ? "Request of the server" : "Request");
-    add_body(n, m);
+    markdown_add_body(n, m);
     if (c->answer_seq > 0) {
-        int st = query_timeline(x->q, x->s->id, c->answer_seq, c->answer_seq, on_answer, NULL, n);
+        int st = query_timeline(x->q, x->s->id, c->answer_seq, c->answer_seq, markdown_on_answer,
+                                NULL, n);
         x->status = x->status == 0 ? st : x->status;
     }
 }
 
-static bool on_hop(void *ctx, const struct query_message *m)
+static bool markdown_on_hop(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
     const struct exported_call *c = export_call(n->x, m);
     if (c != NULL)
-        add_call(n, m, c);
+        markdown_add_call(n, m, c);
     return false;
 }
 
-static bool on_call(void *ctx, const struct query_message *m)
+static bool markdown_on_call(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
     const struct exported_call *c = export_call(n->x, m);
     if (c == NULL || is_hop(n->x, c))
         return true;
-    add_call(n, m, c);
-    each_hop(n->x, c, on_hop, n);
+    markdown_add_call(n, m, c);
+    each_hop(n->x, c, markdown_on_hop, n);
     return export_flush(n->x);
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool markdown_on_event(void *ctx, const struct query_event *e)
 {
     struct note *n = ctx;
     struct export *x = n->x;
@@ -336,12 +339,12 @@ static bool on_event(void *ctx, const struct query_event *e)
         buf_adds(&x->b, "## Events\n\n");
     n->has_events = true;
     buf_printf(&x->b, "- %.3f s ", (double)e->t_us / 1e6);
-    add_plain(x, e->kind);
+    markdown_add_plain(x, e->kind);
     buf_clear(&x->text);
     event_words(&x->text, e->kind, e->detail);
     if (x->text.n > 0)
         buf_adds(&x->b, ": ");
-    add_plain(x, text_head(buf_slice(&x->text), BODY_CHARS));
+    markdown_add_plain(x, text_head(buf_slice(&x->text), BODY_CHARS));
     buf_addc(&x->b, '\n');
     return export_flush(x);
 }
@@ -366,13 +369,13 @@ int export_markdown(struct export *x)
     if (x->calls.selected_n > 0) {
         buf_adds(&x->b, "## Calls\n\n| seq | at | by | what | status | took |\n"
                         "|---:|---:|---|---|---|---:|\n");
-        st = export_each(x, on_row, NULL, x);
+        st = export_each(x, markdown_on_row, NULL, x);
         buf_addc(&x->b, '\n');
         if (st == 0)
-            st = export_each(x, on_call, NULL, &n);
+            st = export_each(x, markdown_on_call, NULL, &n);
     }
     if (st == 0)
-        st = export_each(x, nothing, on_event, &n);
+        st = export_each(x, nothing, markdown_on_event, &n);
     st = st == 0 ? export_end(x) : st;
     buf_close(&n.out.b);
     buf_close(&n.out.text);

@@ -28,7 +28,7 @@ static void end_line(struct spans *p)
     json_out_line(&p->r.j);
 }
 
-static bool on_answer(void *ctx, const struct query_message *m)
+static bool otlp_on_answer(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const char *error;
@@ -43,7 +43,8 @@ static int read_answer(struct spans *p, const struct exported_call *c)
     buf_clear(&p->answer);
     if (!p->x->content || c->answer_seq == 0)
         return 0;
-    int st = query_timeline(p->x->q, p->x->s->id, c->answer_seq, c->answer_seq, on_answer, NULL, p);
+    int st =
+        query_timeline(p->x->q, p->x->s->id, c->answer_seq, c->answer_seq, otlp_on_answer, NULL, p);
     return st == 0 && p->answer.failed ? MI_ENOMEM : st;
 }
 
@@ -59,7 +60,7 @@ static struct otlp_request *next_span(struct spans *p)
 }
 
 /* Sets the operation that is looked for. */
-static bool on_first(void *ctx, const struct query_message *m)
+static bool otlp_on_first(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const char *error;
@@ -75,7 +76,7 @@ static void find_operation(struct spans *p, const struct exported_call *c)
     if (first == NULL || !first->selected || first->operation == NULL)
         p->operation.seq = 0;
     else if (p->operation.seq != seq && p->x->status == 0)
-        p->x->status = query_timeline(p->x->q, p->x->s->id, seq, seq, on_first, NULL, p);
+        p->x->status = query_timeline(p->x->q, p->x->s->id, seq, seq, otlp_on_first, NULL, p);
 }
 
 static void add_notification(struct spans *p, const struct query_message *m)
@@ -88,7 +89,8 @@ static void add_notification(struct spans *p, const struct query_message *m)
     otlp_span(next_span(p), &p->session, &call);
 }
 
-static void add_call(struct spans *p, const struct query_message *m, const struct exported_call *c)
+static void otlp_add_call(struct spans *p, const struct query_message *m,
+                          const struct exported_call *c)
 {
     const char *error;
     int st = read_answer(p, c);
@@ -109,14 +111,14 @@ static void add_call(struct spans *p, const struct query_message *m, const struc
                             p->x->view.summary.last_t_us);
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool otlp_on_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const struct exported_call *c = export_call(p->x, m);
     if (p->x->notifications && otlp_notification_has_span(m) && export_takes(p->x, m))
         add_notification(p, m);
     else if (c != NULL && m->method.p != NULL) /* a rejected line may have no method */
-        add_call(p, m, c);
+        otlp_add_call(p, m, c);
     return export_flush(p->x);
 }
 
@@ -124,7 +126,7 @@ int export_otlp(struct export *x)
 {
     struct spans p = {.x = x, .session = otlp_session_of(x->s)};
     begin_line(&p);
-    int st = export_each(x, on_message, NULL, &p);
+    int st = export_each(x, otlp_on_message, NULL, &p);
     end_line(&p);
     buf_close(&p.answer);
     return st == 0 ? export_end(x) : st;

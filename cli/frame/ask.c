@@ -30,7 +30,7 @@ bool ask_yes(const char *question)
 
 static volatile sig_atomic_t arrived; /* a signal; 0: none */
 
-static void on_signal(int number)
+static void ask_on_signal(int number)
 {
     arrived = number;
 }
@@ -52,7 +52,7 @@ static void read_line(struct buf *to)
 int ask_secret(const char *question, struct buf *ret)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
-    struct sigaction a = {.sa_handler = on_signal}, before[MI_COUNT(signals)];
+    struct sigaction a = {.sa_handler = ask_on_signal}, before[MI_COUNT(signals)];
     struct termios shown, hidden;
     size_t from = ret->n;
     if (tcgetattr(STDIN_FILENO, &shown) != 0)

@@ -74,13 +74,13 @@ static const struct {
     {"finding-added", NULL, NULL, "message {seq} has another finding: {finding}"},
 };
 
-static struct slice text_of(struct json_value v)
+static struct slice event_words_text_of(struct json_value v)
 {
     return v.type == JSON_STRING ? json_string_raw(v) : v.text;
 }
 
 /* A list of objects as their values: "search new, fetch gone". */
-static void add_list(struct buf *b, struct json_value list)
+static void event_words_add_list(struct buf *b, struct json_value list)
 {
     struct slice key;
     struct json_value item, value;
@@ -89,13 +89,13 @@ static void add_list(struct buf *b, struct json_value list)
         buf_adds(b, gap);
         gap = ", ";
         if (item.type != JSON_OBJECT) {
-            buf_slice_add(b, text_of(item));
+            buf_slice_add(b, event_words_text_of(item));
             continue;
         }
         const char *blank = "";
         for (struct json_walk o = json_walk_begin(item); json_walk_next(&o, &key, &value);) {
             buf_adds(b, blank);
-            buf_slice_add(b, text_of(value));
+            buf_slice_add(b, event_words_text_of(value));
             blank = " ";
         }
     }
@@ -116,9 +116,9 @@ static bool add_words(struct buf *b, const char *words, struct json_value detail
         if (is_time && json_int(v, &ms) && ms >= 0 && ms <= INT64_MAX / 1000)
             units_show_duration(b, ms * 1000);
         else if (v.type == JSON_ARRAY)
-            add_list(b, v);
+            event_words_add_list(b, v);
         else
-            buf_slice_add(b, text_of(v));
+            buf_slice_add(b, event_words_text_of(v));
         words = close + 1;
     }
     buf_adds(b, words);
@@ -148,7 +148,7 @@ static void add_members(struct buf *b, struct slice detail)
         buf_adds(b, gap);
         buf_slice_add(b, key);
         buf_addc(b, '=');
-        buf_slice_add(b, text_of(v));
+        buf_slice_add(b, event_words_text_of(v));
         gap = " ";
     }
 }
@@ -160,7 +160,8 @@ void event_words(struct buf *b, struct slice kind, struct slice detail)
     for (size_t i = 0; i < MI_COUNT(events); i++) {
         const char *member = events[i].member;
         if (!slice_is(kind, events[i].kind) ||
-            (member != NULL && !slice_is(text_of(json_get(members, member)), events[i].value)))
+            (member != NULL &&
+             !slice_is(event_words_text_of(json_get(members, member)), events[i].value)))
             continue;
         if (add_words(b, events[i].words, members))
             return;

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static const char *text_of(const struct settings *s, const char *name)
+static const char *filter_options_text_of(const struct settings *s, const char *name)
 {
     return settings_has(s, name) ? settings_text(s, name) : NULL;
 }
@@ -21,27 +21,27 @@ static const char *project_of(const char *text)
 void filter_read(struct filter *f, const struct settings *s)
 {
     *f = (struct filter){
-        .server = text_of(s, "server"),
-        .client = text_of(s, "client"),
-        .project = project_of(text_of(s, "project")),
-        .method = text_of(s, "method"),
-        .tool = text_of(s, "tool"),
+        .server = filter_options_text_of(s, "server"),
+        .client = filter_options_text_of(s, "client"),
+        .project = project_of(filter_options_text_of(s, "project")),
+        .method = filter_options_text_of(s, "method"),
+        .tool = filter_options_text_of(s, "tool"),
         .failed = settings_has(s, "failed") && settings_on(s, "failed"),
         .since_us = INT64_MIN,
         .until_us = INT64_MAX,
     };
-    if (text_of(s, "slow") != NULL)
+    if (filter_options_text_of(s, "slow") != NULL)
         f->slow_us = settings_duration_us(s, "slow");
-    if (text_of(s, "since") != NULL)
+    if (filter_options_text_of(s, "since") != NULL)
         f->since_us = settings_when_us(s, "since");
-    if (text_of(s, "until") != NULL)
+    if (filter_options_text_of(s, "until") != NULL)
         f->until_us = settings_when_us(s, "until");
 }
 
 int filter_find_session(struct filter *f, const struct settings *s, struct query *q)
 {
     struct query_session found;
-    const char *ref = text_of(s, "session");
+    const char *ref = filter_options_text_of(s, "session");
     int st = ref != NULL ? query_session(q, ref, &found) : 0;
     if (st == 0 && ref != NULL)
         f->session_id = found.id;
@@ -54,7 +54,7 @@ struct picking {
     int status;
 };
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool filter_options_on_session(void *ctx, const struct query_session *s)
 {
     struct picking *p = ctx;
     int64_t seq = 0, event;
@@ -81,7 +81,7 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
     if (!narrowed) {
         st = query_session(q, ref, ret);
     } else {
-        st = query_sessions_of(q, &names, FILTER_HOLDS, 0, on_session, &p);
+        st = query_sessions_of(q, &names, FILTER_HOLDS, 0, filter_options_on_session, &p);
         st = st == 0 ? p.status : st;
         if (st == 0 && p.newest == 0) {
             session_none(q, "no matching session");

@@ -34,8 +34,8 @@ static bool is_vault(const struct search *s, struct slice path)
            st.st_dev == s->vault_stat.st_dev && st.st_ino == s->vault_stat.st_ino;
 }
 
-static void fill(struct journal_view *v, const struct journal_file *f, const struct ring *r,
-                 const struct session_start *start)
+static void journals_fill(struct journal_view *v, const struct journal_file *f,
+                          const struct ring *r, const struct session_start *start)
 {
     struct ring_shared *s = r->shared;
     *v = (struct journal_view){.started_wall_us = start->started_wall_us};
@@ -106,7 +106,7 @@ static bool is_stranded(struct stranded *x, const struct journal_file *f, const 
     return true;
 }
 
-static bool add(void *ctx, const struct journal_file *f)
+static bool journals_add(void *ctx, const struct journal_file *f)
 {
     struct search *s = ctx;
     struct ring r;
@@ -115,7 +115,7 @@ static bool add(void *ctx, const struct journal_file *f)
     if (st == 0 && !is_stranded(&s->list->stranded, f, &r, &start) && is_vault(s, start.vault)) {
         struct journal_view *v = next_row(s->list);
         if (v != NULL) {
-            fill(v, f, &r, &start);
+            journals_fill(v, f, &r, &start);
             s->list->n++;
         } else {
             s->failed = true;
@@ -131,7 +131,7 @@ int journals_open(struct journals *ret, const char *vault)
     *ret = (struct journals){.n = 0};
     struct search s = {.list = ret, .vault = vault};
     s.vault_exists = stat(vault, &s.vault_stat) == 0;
-    int st = journal_file_each(add, &s);
+    int st = journal_file_each(journals_add, &s);
     if (s.failed)
         st = MI_ENOMEM;
     if (st == MI_ENOENT)
@@ -208,7 +208,7 @@ static bool refresh(void *ctx, const struct journal_file *f)
     if (strcmp(f->uid, w->v->uid) != 0)
         return true;
     if (ring_open(&r, f->fd) == 0 && form_read_start(ring_start(&r), &start) == 0) {
-        fill(w->v, f, &r, &start);
+        journals_fill(w->v, f, &r, &start);
         w->found = true;
     }
     ring_close(&r);

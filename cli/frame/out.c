@@ -16,7 +16,7 @@
 
 #define BLOCK ((size_t)32 << 10)
 
-static bool has(const char *variable)
+static bool out_has(const char *variable)
 {
     const char *v = getenv(variable);
     return v != NULL && v[0] != '\0';
@@ -25,8 +25,8 @@ static bool has(const char *variable)
 /* By its name, as in `de_DE.UTF-8`: the files of the locale need not be installed on this machine. */
 static bool locale_is_utf8(void)
 {
-    const char *variable = has("LC_ALL") ? "LC_ALL" : has("LC_CTYPE") ? "LC_CTYPE" : "LANG";
-    const char *charset = has(variable) ? strchr(getenv(variable), '.') : NULL;
+    const char *variable = out_has("LC_ALL") ? "LC_ALL" : out_has("LC_CTYPE") ? "LC_CTYPE" : "LANG";
+    const char *charset = out_has(variable) ? strchr(getenv(variable), '.') : NULL;
     return charset != NULL &&
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
@@ -40,7 +40,7 @@ void out_open(struct out *o)
     o->is_terminal = columns > 0;
     const char *term = getenv("TERM");
     o->controlled = o->is_terminal && term != NULL && strcmp(term, "dumb") != 0;
-    o->coloured = o->controlled && !has("NO_COLOR");
+    o->coloured = o->controlled && !out_has("NO_COLOR");
     o->columns = o->is_terminal ? columns : OUT_UNLIMITED;
 }
 
@@ -134,7 +134,7 @@ void out_end_line(struct out *o)
 }
 
 /* The bytes of visible text that fit into `max` columns; *ret_width: the columns they need. */
-static size_t fit(struct slice s, size_t max, size_t *ret_width)
+static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
 {
     size_t i = 0, width = 0;
     while (i < s.n) {
@@ -158,7 +158,7 @@ static struct slice visible(struct out *o, struct slice text)
     return buf_slice(&o->text);
 }
 
-static void fill(struct out *o, size_t n)
+static void out_fill(struct out *o, size_t n)
 {
     for (; n > 0; n--)
         buf_addc(&o->b, ' ');
@@ -178,21 +178,21 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
         head = text_head(text, 8 * max + 64); /* longer text never fits */
     struct slice v = visible(o, head);
     size_t taken;
-    size_t n = fit(v, max, &taken);
+    size_t n = out_fit_text(v, max, &taken);
     bool cut = n < v.n || head.n < text.n;
     bool dotted = cut && max >= dots_width;
     if (dotted) {
-        n = fit(v, max - dots_width, &taken);
+        n = out_fit_text(v, max - dots_width, &taken);
         taken += dots_width;
     }
     size_t blanks = padded && taken < width ? width - taken : 0;
     if (right)
-        fill(o, blanks);
+        out_fill(o, blanks);
     buf_add(&o->b, v.p, n);
     if (dotted)
         buf_adds(&o->b, dots);
     if (!right)
-        fill(o, blanks);
+        out_fill(o, blanks);
     if (style != OUT_PLAIN)
         out_style(o, OUT_PLAIN);
     return taken;

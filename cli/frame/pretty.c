@@ -24,14 +24,14 @@ static size_t token_len(const char *p, const char *end)
     return (size_t)(p - from) + 1;
 }
 
-static bool is_blank(char c)
+static bool pretty_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 static const char *skip_blank(const char *p, const char *end)
 {
-    while (p < end && is_blank(*p))
+    while (p < end && pretty_is_blank(*p))
         p++;
     return p;
 }

@@ -9,7 +9,7 @@ struct parts {
     struct json_value params, result, error;
 };
 
-static void on_member(void *ctx, const struct json_member *m)
+static void preview_on_member(void *ctx, const struct json_member *m)
 {
     struct parts *p = ctx;
     if (m->depth != 1)
@@ -43,7 +43,7 @@ static struct slice string_head(struct slice raw, size_t max)
 }
 
 /* A string without its quotes, anything else as it is. */
-static void add_plain(struct buf *b, struct json_value v, size_t max)
+static void preview_add_plain(struct buf *b, struct json_value v, size_t max)
 {
     if (v.type == JSON_STRING)
         json_unescape(b, string_head(json_string_raw(v), max));
@@ -51,7 +51,7 @@ static void add_plain(struct buf *b, struct json_value v, size_t max)
         add_head(b, v.text, max);
 }
 
-static struct json_value get(struct json_value v, const char *name)
+static struct json_value preview_get(struct json_value v, const char *name)
 {
     return v.type == JSON_OBJECT ? json_get(v, name) : (struct json_value){0};
 }
@@ -66,10 +66,10 @@ static struct json_value first_of(struct json_value v)
     return json_walk_next(&w, &key, &item) ? item : (struct json_value){0};
 }
 
-static void add_error(struct buf *b, struct json_value error, size_t max)
+static void preview_add_error(struct buf *b, struct json_value error, size_t max)
 {
-    struct json_value code = get(error, "code");
-    struct json_value message = get(error, "message");
+    struct json_value code = preview_get(error, "code");
+    struct json_value message = preview_get(error, "message");
     if (message.type != JSON_STRING) {
         add_head(b, error.text, max);
         return;
@@ -78,17 +78,17 @@ static void add_error(struct buf *b, struct json_value error, size_t max)
         add_head(b, code.text, 32);
         buf_addc(b, ' ');
     }
-    add_plain(b, message, max);
+    preview_add_plain(b, message, max);
 }
 
 /* `3 tools: echo, get-sum, …`, of a list. */
-static bool add_list(struct buf *b, struct json_value result, size_t max)
+static bool preview_add_list(struct buf *b, struct json_value result, size_t max)
 {
     static const char *const lists[] = {"tools", "resources", "resourceTemplates", "prompts"};
     struct json_value list = {0}, item;
     size_t i = 0;
     for (; i < MI_COUNT(lists) && list.type != JSON_ARRAY; i++)
-        list = get(result, lists[i]);
+        list = preview_get(result, lists[i]);
     if (list.type != JSON_ARRAY)
         return false;
     int64_t n = 0;
@@ -102,60 +102,60 @@ static bool add_list(struct buf *b, struct json_value result, size_t max)
     size_t from = b->n;
     for (struct json_walk w = json_walk_begin(list);
          json_walk_next(&w, &key, &item) && b->n - from < max;) {
-        struct json_value name = get(item, "name");
+        struct json_value name = preview_get(item, "name");
         buf_adds(b, gap);
-        add_plain(b, name.type == JSON_STRING ? name : item, max);
+        preview_add_plain(b, name.type == JSON_STRING ? name : item, max);
         gap = ", ";
     }
     return true;
 }
 
 /* The text of a tool's result, a resource or a prompt, without the JSON around it. */
-static bool add_content(struct buf *b, struct json_value result, size_t max)
+static bool preview_add_content(struct buf *b, struct json_value result, size_t max)
 {
-    struct json_value item = first_of(get(result, "content"));
+    struct json_value item = first_of(preview_get(result, "content"));
     if (item.type == JSON_NONE)
-        item = first_of(get(result, "contents"));
+        item = first_of(preview_get(result, "contents"));
     if (item.type == JSON_NONE)
-        item = get(first_of(get(result, "messages")), "content");
-    struct json_value text = get(item, "text");
+        item = preview_get(first_of(preview_get(result, "messages")), "content");
+    struct json_value text = preview_get(item, "text");
     if (text.type == JSON_STRING)
-        add_plain(b, text, max);
+        preview_add_plain(b, text, max);
     return text.type == JSON_STRING;
 }
 
 /* "files 1.2, 2025-11-25": who introduces itself in a handshake. */
 static bool add_peer(struct buf *b, struct json_value peer, struct json_value revision, size_t max)
 {
-    struct json_value name = get(peer, "name"), version = get(peer, "version");
+    struct json_value name = preview_get(peer, "name"), version = preview_get(peer, "version");
     if (name.type != JSON_STRING)
         return false;
-    add_plain(b, name, max);
+    preview_add_plain(b, name, max);
     if (version.type == JSON_STRING) {
         buf_addc(b, ' ');
-        add_plain(b, version, 32);
+        preview_add_plain(b, version, 32);
     }
     if (revision.type == JSON_STRING) {
         buf_adds(b, ", ");
-        add_plain(b, revision, 32);
+        preview_add_plain(b, revision, 32);
     }
     return true;
 }
 
-static void add_result(struct buf *b, struct json_value result, size_t max)
+static void preview_add_result(struct buf *b, struct json_value result, size_t max)
 {
-    if (add_peer(b, get(result, "serverInfo"), get(result, "protocolVersion"), max))
+    if (add_peer(b, preview_get(result, "serverInfo"), preview_get(result, "protocolVersion"), max))
         return;
-    if (!add_list(b, result, max) && !add_content(b, result, max))
+    if (!preview_add_list(b, result, max) && !preview_add_content(b, result, max))
         add_head(b, result.text, max);
 }
 
 /* `2 of 4: copying`. */
 static bool add_progress(struct buf *b, struct json_value params, size_t max)
 {
-    struct json_value done = get(params, "progress");
-    struct json_value total = get(params, "total");
-    struct json_value text = get(params, "message");
+    struct json_value done = preview_get(params, "progress");
+    struct json_value total = preview_get(params, "total");
+    struct json_value text = preview_get(params, "message");
     if (done.type != JSON_NUMBER)
         return false;
     add_head(b, done.text, 32);
@@ -165,7 +165,7 @@ static bool add_progress(struct buf *b, struct json_value params, size_t max)
     }
     if (text.type == JSON_STRING) {
         buf_adds(b, ": ");
-        add_plain(b, text, max);
+        preview_add_plain(b, text, max);
     }
     return true;
 }
@@ -175,7 +175,7 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
 {
     const char *inner = NULL;
     if (slice_is(m->method, "initialize") &&
-        add_peer(b, get(params, "clientInfo"), get(params, "protocolVersion"), max))
+        add_peer(b, preview_get(params, "clientInfo"), preview_get(params, "protocolVersion"), max))
         return;
     if (slice_is(m->method, "notifications/progress") && add_progress(b, params, max))
         return;
@@ -183,9 +183,9 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
         inner = "arguments";
     else if (slice_is(m->method, "notifications/message"))
         inner = "data";
-    struct json_value v = inner != NULL ? get(params, inner) : params;
+    struct json_value v = inner != NULL ? preview_get(params, inner) : params;
     if (v.type != JSON_NONE)
-        add_plain(b, v, max);
+        preview_add_plain(b, v, max);
     else if (inner == NULL || params.type != JSON_OBJECT)
         add_head(b, params.text, max);
 }
@@ -220,16 +220,17 @@ static void add_partial(struct buf *b, const struct query_message *m, struct sli
     add_head(b, rest.p != NULL ? rest : head, max);
 }
 
-static void add_body(struct buf *b, const struct query_message *m, struct slice body, size_t max)
+static void preview_add_body(struct buf *b, const struct query_message *m, struct slice body,
+                             size_t max)
 {
     struct parts p = {0};
     struct json_scan scan;
-    if (json_scan(body, on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
+    if (json_scan(body, preview_on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
         add_partial(b, m, body, max);
     else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL)
-        add_error(b, p.error, max);
+        preview_add_error(b, p.error, max);
     else if (p.result.type != JSON_NONE)
-        add_result(b, p.result, max);
+        preview_add_result(b, p.result, max);
     else if (p.params.type != JSON_NONE)
         add_params(b, m, p.params, max);
     else if (m->method.p == NULL)
@@ -259,7 +260,7 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
         add_head(b, body, max);
         return;
     }
-    add_body(b, m, body, max < SIZE_MAX / INDENT_FACTOR ? INDENT_FACTOR * max : SIZE_MAX);
+    preview_add_body(b, m, body, max < SIZE_MAX / INDENT_FACTOR ? INDENT_FACTOR * max : SIZE_MAX);
     if (b->failed || b->n == from)
         return;
     collapse(b, from);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool add(struct proxied *p, const char *word)
+static bool proxied_add(struct proxied *p, const char *word)
 {
     char *copy = word != NULL ? strdup(word) : NULL;
     if ((word != NULL && copy == NULL) || !GROW(p->argv, p->n, p->cap)) {
@@ -22,7 +22,7 @@ static bool add(struct proxied *p, const char *word)
 
 static bool add_option(struct proxied *p, const char *name, const char *value)
 {
-    return value == NULL || (add(p, name) && (value[0] == '\0' || add(p, value)));
+    return value == NULL || (proxied_add(p, name) && (value[0] == '\0' || proxied_add(p, value)));
 }
 
 /* An option whose value is a path: absolute, because the proxy may run in another directory. */
@@ -44,15 +44,15 @@ int proxied_open(struct proxied *p, const struct settings *s, const char *const 
     int status = settings_journal_dir(s, &journals);
     if (status == EXIT_FINE && (vault = settings_vault(s)) == NULL)
         status = EXIT_TROUBLE;
-    bool fine = program != NULL && add(p, program) && add(p, "proxy") &&
+    bool fine = program != NULL && proxied_add(p, program) && proxied_add(p, "proxy") &&
                 add_path(p, "--vault", vault) && add_path(p, "--journal-dir", journals) &&
                 add_path(p, "--config", settings_text(s, "config"));
     for (size_t i = 0; fine && options[i] != NULL; i += 2)
         fine = add_option(p, options[i], options[i + 1]);
-    fine = fine && add(p, "--");
+    fine = fine && proxied_add(p, "--");
     for (size_t i = 0; fine && server[i] != NULL; i++)
-        fine = add(p, server[i]);
-    if (status == EXIT_FINE && (!fine || !add(p, NULL))) {
+        fine = proxied_add(p, server[i]);
+    if (status == EXIT_FINE && (!fine || !proxied_add(p, NULL))) {
         log_error("out of memory");
         status = EXIT_TROUBLE;
     }

@@ -2,7 +2,7 @@
 
 #include "show/show.h"
 
-static void add_number(struct json_out *j, const char *name, bool known, int64_t value)
+static void record_json_add_number(struct json_out *j, const char *name, bool known, int64_t value)
 {
     if (known)
         json_out_int(j, name, value);
@@ -22,8 +22,8 @@ void members_of_message(struct json_out *j, const struct query_session *s,
         json_out_str(j, "status", call_status_name(query_status(m)));
         json_out_int(j, "duration_us", m->t_us - m->request_t_us);
     }
-    add_number(j, "body_offset", m->is_large, m->body_offset);
-    add_number(j, "body_length", m->is_large, m->body_length);
+    record_json_add_number(j, "body_offset", m->is_large, m->body_offset);
+    record_json_add_number(j, "body_length", m->is_large, m->body_length);
 }
 
 void members_of_event(struct json_out *j, const struct query_session *s,
@@ -47,7 +47,7 @@ void members_of_call(struct json_out *j, const struct query_call *c)
 
 /* ---- for --json ---- */
 
-static struct json_out begin(struct buf *b)
+static struct json_out record_json_begin(struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
@@ -63,32 +63,32 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
 }
 
 /* The request that the operation of a request, or of the one that was answered, began with. */
-static void add_operation(struct json_out *j, const struct query_message *m,
-                          const struct operation_list *l)
+static void record_json_add_operation(struct json_out *j, const struct query_message *m,
+                                      const struct operation_list *l)
 {
     if (m->kind != KIND_REQUEST && !query_is_answer(m))
         return;
     int64_t first = operation_list_continues(l, m->kind == KIND_REQUEST ? m->seq : m->request_seq);
-    add_number(j, "operation_seq", first != 0, first);
+    record_json_add_number(j, "operation_seq", first != 0, first);
 }
 
 void record_json_message(struct buf *b, const struct query_session *s,
                          const struct query_message *m, const struct operation_list *operations,
                          struct slice body, const char *body_error)
 {
-    struct json_out j = begin(b);
+    struct json_out j = record_json_begin(b);
     members_of_message(&j, s, m);
     if (body_error != NULL)
         json_out_str(&j, "body_error", body_error);
     show_text(&j, "body", body);
     if (operations != NULL)
-        add_operation(&j, m, operations);
+        record_json_add_operation(&j, m, operations);
     json_out_end(&j);
 }
 
 void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e)
 {
-    struct json_out j = begin(b);
+    struct json_out j = record_json_begin(b);
     members_of_event(&j, s, e);
     json_out_end(&j);
 }

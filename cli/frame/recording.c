@@ -44,7 +44,7 @@ static int open_session(struct recording *r, const char *ref, const char *server
     return take_session(r, &session, error);
 }
 
-static int open_file(struct recording *r, struct buf *error)
+static int recording_open_file(struct recording *r, struct buf *error)
 {
     buf_adds(&r->title, r->file);
     return source_open_cassette(&r->source, r->file, error);
@@ -69,7 +69,7 @@ static int open_before(struct recording *r, const struct recording *of, struct b
 }
 
 /* Reports a failure, and names the recording. */
-static int finish(struct recording *r, int st, struct buf *error)
+static int recording_finish(struct recording *r, int st, struct buf *error)
 {
     if (st == 0 && r->title.failed)
         st = MI_ENOMEM;
@@ -89,8 +89,9 @@ int recording_find(struct recording *r, const struct settings *s, const char *op
     int status = r->file == NULL ? session_vault_open(s, &r->query) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
-    int st = r->file != NULL ? open_file(r, &error) : open_session(r, operand, server, &error);
-    return finish(r, st, &error);
+    int st =
+        r->file != NULL ? recording_open_file(r, &error) : open_session(r, operand, server, &error);
+    return recording_finish(r, st, &error);
 }
 
 int recording_find_before(struct recording *r, const struct settings *s, const struct recording *of)
@@ -98,7 +99,7 @@ int recording_find_before(struct recording *r, const struct settings *s, const s
     struct buf error = {0};
     *r = (struct recording){0};
     int status = session_vault_open(s, &r->query);
-    return status == EXIT_FINE ? finish(r, open_before(r, of, &error), &error) : status;
+    return status == EXIT_FINE ? recording_finish(r, open_before(r, of, &error), &error) : status;
 }
 
 int recording_open(struct recording *r, const struct settings *s, const char *operand,

@@ -61,8 +61,8 @@ int reporting_open(struct reporting *r, const struct settings *s, bool json)
     return EXIT_FINE;
 }
 
-static int write_file(struct reporting *r, const char *path,
-                      void (*write)(struct report *r, struct buf *b))
+static int reporting_write_file(struct reporting *r, const char *path,
+                                void (*write)(struct report *r, struct buf *b))
 {
     struct buf b = {0};
     write(&r->report, &b);
@@ -81,9 +81,9 @@ int reporting_close(struct reporting *r)
     int printed = out_close(&r->out);
     status = status == EXIT_FINE ? printed : status;
     if (status == EXIT_FINE && r->junit != NULL)
-        status = write_file(r, r->junit, report_junit);
+        status = reporting_write_file(r, r->junit, report_junit);
     if (status == EXIT_FINE && r->sarif != NULL)
-        status = write_file(r, r->sarif, report_sarif);
+        status = reporting_write_file(r, r->sarif, report_sarif);
     report_close(&r->report);
     r->out = (struct out){0};
     return status;

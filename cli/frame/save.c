@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void failed(struct save *s)
+static void save_failed(struct save *s)
 {
     if (s->error == 0)
         s->error = errno != 0 ? errno : EIO;
@@ -40,14 +40,14 @@ static void open_beside(struct save *s, enum save_access access)
     s->target = target_of(s->path);
     if (s->target == NULL || asprintf(&beside, "%s.%ld.part", s->target, (long)getpid()) < 0) {
         errno = ENOMEM;
-        failed(s);
+        save_failed(s);
         return;
     }
     s->beside = beside;
     s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, access);
     if (s->fd >= 0 && keep_mode(s->fd, s->target))
         return;
-    failed(s);
+    save_failed(s);
     if (s->fd >= 0)
         return;      /* save_close() removes it */
     free(s->beside); /* the file of that name may belong to another process */
@@ -60,7 +60,7 @@ void save_open(struct save *s, const char *path, enum save_access access)
     *s = (struct save){.fd = -1, .path = strdup(path)};
     if (s->path == NULL) {
         errno = ENOMEM;
-        failed(s);
+        save_failed(s);
     } else if (strcmp(path, "-") == 0) {
         s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
@@ -70,13 +70,13 @@ void save_open(struct save *s, const char *path, enum save_access access)
         return;
     }
     if (s->fd < 0)
-        failed(s);
+        save_failed(s);
 }
 
 bool save_write(struct save *s, struct slice bytes)
 {
     if (s->error == 0 && write_all(s->fd, bytes) < 0)
-        failed(s);
+        save_failed(s);
     if (s->error == 0)
         s->bytes += bytes.n;
     return s->error == 0;
@@ -85,10 +85,10 @@ bool save_write(struct save *s, struct slice bytes)
 int save_close(struct save *s, bool keep)
 {
     if (s->fd >= 0 && close(s->fd) != 0)
-        failed(s);
+        save_failed(s);
     s->fd = -1;
     if (s->beside != NULL && keep && s->error == 0 && rename(s->beside, s->target) != 0)
-        failed(s);
+        save_failed(s);
     if (s->beside != NULL && (!keep || s->error != 0))
         (void)unlink(s->beside);
     if (s->error != 0)

@@ -46,26 +46,26 @@ void table_add_int(struct table *t, int64_t n, enum out_style style)
     buf_close(&b);
 }
 
-static struct slice text_of(const struct table *t, const struct table_cell *c)
+static struct slice table_text_of(const struct table *t, const struct table_cell *c)
 {
     return (struct slice){buf_slice(&t->text).p + c->at, c->n};
 }
 
-static void measure(const struct table *t, struct out *o, size_t *width)
+static void table_measure(const struct table *t, struct out *o, size_t *width)
 {
     for (size_t i = 0; i < t->columns_n; i++)
         width[i] = strlen(t->columns[i].title);
     for (size_t i = 0; i < t->cells_n; i++) {
         size_t column = i % t->columns_n;
         size_t max = o->columns != OUT_UNLIMITED ? t->columns[column].max : OUT_UNLIMITED;
-        size_t w = size_min(out_width(o, text_of(t, &t->cells[i])), max);
+        size_t w = size_min(out_width(o, table_text_of(t, &t->cells[i])), max);
         if (w > width[column])
             width[column] = w;
     }
 }
 
 /* Gives the width that is left to the columns that were narrowed. */
-static void widen(const struct table *t, size_t left, size_t *width, const size_t *wanted)
+static void table_widen(const struct table *t, size_t left, size_t *width, const size_t *wanted)
 {
     for (size_t i = 0; i < t->columns_n; i++) {
         size_t more = width[i] > 0 ? size_min(wanted[i] - width[i], left) : 0;
@@ -101,7 +101,7 @@ static void squeeze(const struct table *t, size_t sum, size_t columns, size_t *w
 static bool has_value(const struct table *t, size_t column)
 {
     for (size_t i = column; i < t->cells_n; i += t->columns_n)
-        if (t->cells[i].n > 0 && !slice_is(text_of(t, &t->cells[i]), "-"))
+        if (t->cells[i].n > 0 && !slice_is(table_text_of(t, &t->cells[i]), "-"))
             return true;
     return false;
 }
@@ -140,7 +140,7 @@ static void spare_columns(const struct table *t, size_t columns, size_t *width)
                 sum += width[i] + (sum > 0 ? GAP : 0);
         if (sum <= columns || least == t->columns_n) {
             squeeze(t, sum, columns, width);
-            widen(t, sum < columns ? columns - sum : 0, width, wanted);
+            table_widen(t, sum < columns ? columns - sum : 0, width, wanted);
             return;
         }
         width[least] = 0;
@@ -161,9 +161,9 @@ static size_t column_above(const struct table *t, const size_t *width)
 static void print_above(const struct table *t, struct out *o, size_t column, size_t row)
 {
     const struct table_cell *cell = &t->cells[row * t->columns_n + column];
-    if (row > 0 && slice_eq(text_of(t, cell), text_of(t, cell - t->columns_n)))
+    if (row > 0 && slice_eq(table_text_of(t, cell), table_text_of(t, cell - t->columns_n)))
         return;
-    out_styled(o, cell->style, text_of(t, cell));
+    out_styled(o, cell->style, table_text_of(t, cell));
     out_end_line(o);
 }
 
@@ -180,9 +180,9 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
         if (width[i] == 0)
             continue;
         if (i == last && !c->right) /* no blanks at the end of a line */
-            out_fit(o, cell->style, text_of(t, cell), width[i]);
+            out_fit(o, cell->style, table_text_of(t, cell), width[i]);
         else
-            out_cell(o, cell->style, text_of(t, cell), width[i], c->right);
+            out_cell(o, cell->style, table_text_of(t, cell), width[i], c->right);
         if (i < last)
             out_printf(o, "%*s", GAP, "");
     }
@@ -195,7 +195,7 @@ bool table_print(struct table *t, struct out *o)
     assert(t->columns_n > 0);
     if (t->failed || t->text.failed)
         return false;
-    measure(t, o, width);
+    table_measure(t, o, width);
     spare_columns(t, o->columns, width);
     struct table head;
     table_open(&head, t->columns, t->columns_n);

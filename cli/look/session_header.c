@@ -9,7 +9,7 @@
 
 #define FIELD 10 /* columns of the name of a field */
 
-static void field(struct out *o, const char *name)
+static void session_header_field(struct out *o, const char *name)
 {
     out_style(o, OUT_DIM);
     out_printf(o, "%-*s", FIELD, name);
@@ -81,7 +81,7 @@ static void command_line(struct out *o, struct slice command)
 {
     struct json_scan scan;
     struct buf word = {0};
-    field(o, "command");
+    session_header_field(o, "command");
     if (json_scan(command, NULL, NULL, &scan) < 0 || scan.type != JSON_ARRAY) {
         out_text(o, command);
         out_end_line(o);
@@ -104,7 +104,7 @@ static void directory_line(struct out *o, const struct query_session *s)
 {
     if (s->cwd.p == NULL)
         return;
-    field(o, "directory");
+    session_header_field(o, "directory");
     out_text(o, s->cwd);
     out_end_line(o);
 }
@@ -121,7 +121,7 @@ static void rule_line(struct out *o, const struct query_session *s)
 
 static void server_line(struct out *o, const struct query_session *s)
 {
-    field(o, "server");
+    session_header_field(o, "server");
     out_styled(o, OUT_CYAN, s->name);
     if (s->server_name.p != NULL) {
         out_raw(o, " (");
@@ -133,7 +133,7 @@ static void server_line(struct out *o, const struct query_session *s)
 
 static void client_line(struct out *o, const struct query_session *s, bool sent)
 {
-    field(o, "client");
+    session_header_field(o, "client");
     name_and_version(o, s->client_name.p != NULL ? s->client_name : slice_of("unknown"),
                      s->client_version);
     if (s->protocol_version.p != NULL) {
@@ -146,7 +146,7 @@ static void client_line(struct out *o, const struct query_session *s, bool sent)
 
 static void start_line(struct out *o, const struct query_session *s, const struct session_view *v)
 {
-    field(o, "started");
+    session_header_field(o, "started");
     out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,
                v->state == SESSION_LIVE ? "so far" : "lasted", units_took(v->lasted_us).s);
     out_end_line(o);
@@ -154,7 +154,7 @@ static void start_line(struct out *o, const struct query_session *s, const struc
 
 static void end_line(struct out *o, const struct query_session *s, const struct session_view *v)
 {
-    field(o, "ended");
+    session_header_field(o, "ended");
     if (v->state == SESSION_LIVE) {
         out_style(o, OUT_GREEN);
         out_printf(o, "no, it is live (process %lld)", (long long)s->pid);
@@ -177,7 +177,7 @@ static void end_line(struct out *o, const struct query_session *s, const struct 
 
 static void evidence_line(struct out *o, const struct query_session *s)
 {
-    field(o, "evidence");
+    session_header_field(o, "evidence");
     out_raw(o, session_evidence_name(s->evidence));
     out_end_line(o);
 }
@@ -198,7 +198,7 @@ static void traffic_line(struct out *o, const struct query_summary *s, bool requ
     struct buf head = {0};
     char text[64];
     size_t at = FIELD;
-    field(o, "traffic");
+    session_header_field(o, "traffic");
     buf_printf(&head, "%lld message%s, %lld %s%s", (long long)s->last_seq,
                s->last_seq == 1 ? "" : "s", (long long)n, requests ? "request" : "call",
                n == 1 ? "" : "s");
@@ -218,7 +218,7 @@ static void traffic_line(struct out *o, const struct query_summary *s, bool requ
         out_raw(o, wraps ? "," : ", ");
         if (wraps) {
             out_end_line(o);
-            field(o, "");
+            session_header_field(o, "");
         }
         out_words(o, session_status_style(counts[i].status), text);
         at = (wraps ? FIELD : at + 2) + strlen(text);
@@ -229,7 +229,7 @@ static void traffic_line(struct out *o, const struct query_summary *s, bool requ
 void session_header(struct out *o, const struct query_session *s, const struct session_view *v,
                     bool requests)
 {
-    field(o, "session");
+    session_header_field(o, "session");
     out_style(o, OUT_BOLD);
     out_printf(o, "%lld", (long long)s->number);
     out_style(o, OUT_PLAIN);

@@ -46,7 +46,7 @@ struct listing {
     int status;
 };
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool sessions_on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct session_view v;
@@ -68,7 +68,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     return !(listed && l->older) && !out_ended(&l->o.out);
 }
 
-static int list(struct query *q, const struct settings *settings)
+static int sessions_list(struct query *q, const struct settings *settings)
 {
     int64_t limit = settings_number(settings, "limit");
     struct listing l = {
@@ -86,7 +86,7 @@ static int list(struct query *q, const struct settings *settings)
     if (status != EXIT_FINE)
         return status;
     if (st == 0)
-        st = query_sessions_of(q, &l.filter, FILTER_BEGAN, 0, on_session, &l);
+        st = query_sessions_of(q, &l.filter, FILTER_BEGAN, 0, sessions_on_session, &l);
     if (st == 0)
         st = l.status;
     if (st == 0 && l.older)
@@ -99,9 +99,9 @@ static int list(struct query *q, const struct settings *settings)
     return status;
 }
 
-static int run(const struct settings *s)
+static int sessions_run(const struct settings *s)
 {
-    return session_command(s, list);
+    return session_command(s, sessions_list);
 }
 
 const struct command command_sessions = {
@@ -110,5 +110,5 @@ const struct command command_sessions = {
     .usage = "[OPTIONS]",
     .about = about,
     .table = table_of_options,
-    .run = run,
+    .run = sessions_run,
 };

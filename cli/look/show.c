@@ -51,14 +51,14 @@ struct showing {
     int status;       /* an error that ends the reading */
 };
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool show_command_on_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
     s->status = timeline_message(&s->timeline, m);
     return s->status == 0 && !out_ended(&s->out);
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool show_command_on_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
     timeline_event(&s->timeline, e);
@@ -67,7 +67,7 @@ static bool on_event(void *ctx, const struct query_event *e)
 
 #define MEASURED 500 /* messages that decide the width of the columns */
 
-static bool measure(void *ctx, const struct query_message *m)
+static bool show_command_measure(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
     timeline_measure(&s->timeline, m);
@@ -82,16 +82,16 @@ static int show_all(struct showing *s)
     if (s->timeline.bodies == TIMELINE_JSON) {
         record_json_session(&s->out.b, &s->session, &s->view);
         out_end_line(&s->out);
-        return query_timeline_of(s->q, &all, on_message, on_event, s);
+        return query_timeline_of(s->q, &all, show_command_on_message, show_command_on_event, s);
     }
     measured.to = last < MEASURED ? last : MEASURED;
-    int st = query_timeline_of(s->q, &measured, measure, NULL, s);
+    int st = query_timeline_of(s->q, &measured, show_command_measure, NULL, s);
     if (st < 0)
         return st;
     session_header(&s->out, &s->session, &s->view, s->requests);
     if (last > 0)
         timeline_columns(&s->timeline);
-    return query_timeline_of(s->q, &all, on_message, on_event, s);
+    return query_timeline_of(s->q, &all, show_command_on_message, show_command_on_event, s);
 }
 
 /* ---- --seq ---- */
@@ -147,7 +147,7 @@ static bool call_message(void *ctx, const struct query_message *m)
         s->closed = m->seq;
     if (!filter_message(&s->filter, s->session.started_at_us, m))
         return true;
-    return on_message(s, m);
+    return show_command_on_message(s, m);
 }
 
 static bool call_measure(void *ctx, const struct query_message *m)
@@ -214,7 +214,7 @@ static int print_session(struct showing *s, const struct settings *settings)
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
-static int show(struct query *q, const struct settings *settings)
+static int show_command_messages(struct query *q, const struct settings *settings)
 {
     struct showing s = {.q = q, .requests = settings_on(settings, "requests")};
     filter_read(&s.filter, settings);
@@ -231,11 +231,11 @@ static int show(struct query *q, const struct settings *settings)
     return status;
 }
 
-static int run(const struct settings *settings)
+static int show_command_run(const struct settings *settings)
 {
     if (settings_text(settings, "seq") != NULL && settings_number(settings, "seq") == 0)
         return settings_usage(settings, "--seq: message numbers start at 1");
-    return session_command(settings, show);
+    return session_command(settings, show_command_messages);
 }
 
 const struct command command_show = {
@@ -245,5 +245,5 @@ const struct command command_show = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = show_command_run,
 };

@@ -21,7 +21,8 @@ static const struct opt table_of_options[] = {
     {0, "imported", NULL, NULL, "count the calls of imported sessions, too"},
     {0, "sent", NULL, NULL, "count the calls of sessions that `send` made, too"},
     OPT_REQUESTS,
-    {0, "tokens", NULL, NULL, "estimated tokens of the results, which a central store does not have"},
+    {0, "tokens", NULL, NULL,
+     "estimated tokens of the results, which a central store does not have"},
     LIST_OPTS("group"),
     SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
@@ -60,7 +61,7 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
     return 0;
 }
 
-static int count(struct query *q, const struct settings *s)
+static int stats_count(struct query *q, const struct settings *s)
 {
     struct count c = {.by = count_by_of(settings_text(s, "by")),
                       .imported = settings_on(s, "imported"),
@@ -96,9 +97,9 @@ static int count(struct query *q, const struct settings *s)
     return status;
 }
 
-static int run(const struct settings *s)
+static int stats_run(const struct settings *s)
 {
-    return session_command(s, count);
+    return session_command(s, stats_count);
 }
 
 const struct command command_stats = {
@@ -107,5 +108,5 @@ const struct command command_stats = {
     .usage = "[OPTIONS]",
     .about = about,
     .table = table_of_options,
-    .run = run,
+    .run = stats_run,
 };

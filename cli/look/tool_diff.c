@@ -14,7 +14,8 @@ struct walk {
 
 static void values(struct walk *w, struct json_value a, struct json_value b);
 
-static void step(struct walk *w, struct slice key, struct json_value a, struct json_value b)
+static void tool_diff_step(struct walk *w, struct slice key, struct json_value a,
+                           struct json_value b)
 {
     size_t at = w->pointer.n;
     pointer_add(&w->pointer, key);
@@ -27,10 +28,10 @@ static void objects(struct walk *w, struct json_value a, struct json_value b)
     struct slice key;
     struct json_value v;
     for (struct json_walk x = json_walk_begin(a); json_walk_next(&x, &key, &v);)
-        step(w, key, v, json_get_raw(b, key));
+        tool_diff_step(w, key, v, json_get_raw(b, key));
     for (struct json_walk x = json_walk_begin(b); json_walk_next(&x, &key, &v);)
         if (json_get_raw(a, key).type == JSON_NONE)
-            step(w, key, (struct json_value){0}, v);
+            tool_diff_step(w, key, (struct json_value){0}, v);
 }
 
 static void values(struct walk *w, struct json_value a, struct json_value b)

@@ -89,7 +89,7 @@ static void hints_text(struct buf *b, struct json_value tool)
         }
 }
 
-static void add_row(struct table *t, const struct tool *tool, struct buf *b)
+static void tools_add_row(struct table *t, const struct tool *tool, struct buf *b)
 {
     struct json_value v = {JSON_OBJECT, tool->text};
     struct json_value description = json_get(v, "description");
@@ -123,7 +123,7 @@ static int print_list(struct out *o, const struct tool_list *l, bool json)
         table_open(&t, columns, MI_COUNT(columns));
         session_line(o, "tools of", l);
         for (size_t i = 0; i < l->tools.n; i++)
-            add_row(&t, &l->tools.tool[i], &b);
+            tools_add_row(&t, &l->tools.tool[i], &b);
         good = l->tools.n == 0 || table_print(&t, o);
         table_close(&t);
     }
@@ -147,7 +147,8 @@ static void print_value(struct out *o, const char *mark, enum out_style style, s
     out_end_line(o);
 }
 
-static void on_difference(void *ctx, struct slice pointer, struct slice before, struct slice now)
+static void tools_on_difference(void *ctx, struct slice pointer, struct slice before,
+                                struct slice now)
 {
     struct printing *p = ctx;
     out_raw(p->o, "  ");
@@ -182,7 +183,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
     out_text(p->o, name);
     out_end_line(p->o);
     if (before != NULL && now != NULL)
-        tool_differences(before->text, now->text, on_difference, p);
+        tool_differences(before->text, now->text, tools_on_difference, p);
 }
 
 static int print_diff(struct out *o, struct query *q, const char *server, enum tool_list_from kind,
@@ -277,7 +278,7 @@ static int tools(struct query *q, const struct settings *s)
     return status;
 }
 
-static int run(const struct settings *s)
+static int tools_run(const struct settings *s)
 {
     if (settings_on(s, "suggest") && (settings_on(s, "diff") || settings_on(s, "json")))
         return settings_usage(s, "--suggest cannot be combined with --diff or --json");
@@ -295,5 +296,5 @@ const struct command command_tools = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = tools_run,
 };

@@ -27,7 +27,7 @@ static void name_members(struct buf *b, struct json_value v)
         buf_adds(b, " and more");
 }
 
-static const char *type_name(enum json_type type)
+static const char *mcp_body_type_name(enum json_type type)
 {
     static const char *const names[] = {
         [JSON_NONE] = "text",    [JSON_NULL] = "null",     [JSON_FALSE] = "boolean",
@@ -37,7 +37,7 @@ static const char *type_name(enum json_type type)
     return names[type];
 }
 
-static struct json_value element(struct json_value array, struct slice index)
+static struct json_value mcp_body_element(struct json_value array, struct slice index)
 {
     struct slice key;
     struct json_value v;
@@ -55,14 +55,14 @@ static struct json_value element(struct json_value array, struct slice index)
     return (struct json_value){0};
 }
 
-static struct json_value step(struct json_value v, struct slice token, struct buf *name)
+static struct json_value mcp_body_step(struct json_value v, struct slice token, struct buf *name)
 {
     buf_clear(name);
     if (!pointer_unescape(name, token))
         return (struct json_value){0};
     if (v.type == JSON_OBJECT)
         return json_get(v, buf_str(name));
-    return v.type == JSON_ARRAY ? element(v, buf_slice(name)) : (struct json_value){0};
+    return v.type == JSON_ARRAY ? mcp_body_element(v, buf_slice(name)) : (struct json_value){0};
 }
 
 /* The value that the pointer names. MI_EINVAL, MI_ENOMEM. */
@@ -75,11 +75,11 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
         struct slice here = {pointer, (size_t)(rest.p - pointer)};
         struct json_value next = {0};
         if (pointer_next(&rest, &token))
-            next = step(*v, token, &name);
+            next = mcp_body_step(*v, token, &name);
         if (next.type == JSON_NONE) {
             buf_adds(&c->error, "pointer: no such value; at ");
             shown_quoted(&c->error, here, SHOWN_BRIEF);
-            buf_printf(&c->error, " the type is %s", type_name(v->type));
+            buf_printf(&c->error, " the type is %s", mcp_body_type_name(v->type));
             name_members(&c->error, *v);
             st = MI_EINVAL;
         }
@@ -144,7 +144,7 @@ static int content_of(struct tool_call *c, const struct body_view *v, struct sli
     if (json_scan(body, NULL, NULL, &scan) == 0)
         value = (struct json_value){scan.type, scan.root};
     int st = find_value(c, v->pointer, &value);
-    *ret_type = type_name(value.type);
+    *ret_type = mcp_body_type_name(value.type);
     if (st < 0 || value.type == JSON_NONE)
         return st;
     if (value.type == JSON_STRING) {

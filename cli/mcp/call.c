@@ -41,14 +41,14 @@ struct reading {
 
 /* ---- one message ---- */
 
-static const char *sender(const struct query_message *m)
+static const char *mcp_call_sender(const struct query_message *m)
 {
     return m->origin == ROW_INTERPOSER ? "interposer"
            : m->direction == ROW_C2S   ? "client"
                                        : "server";
 }
 
-static int add_message(struct reading *r, const char *part, const struct query_message *m)
+static int mcp_call_add_message(struct reading *r, const char *part, const struct query_message *m)
 {
     struct tool_call *c = r->c;
     const char *error;
@@ -59,8 +59,8 @@ static int add_message(struct reading *r, const char *part, const struct query_m
     json_out_object(&c->j, part);
     members_of_message(&c->j, &r->session, m);
     buf_printf(&c->text, "%s: seq %lld, %s, from the %s, %s, %lld bytes", part, (long long)m->seq,
-               clock_utc(r->session.started_at_us + m->t_us).s, sender(m), row_kind_name(m->kind),
-               (long long)m->size);
+               clock_utc(r->session.started_at_us + m->t_us).s, mcp_call_sender(m),
+               row_kind_name(m->kind), (long long)m->size);
     if (m->redactions > 0)
         buf_printf(&c->text, ", %lld secrets redacted", (long long)m->redactions);
     buf_addc(&c->text, '\n');
@@ -95,8 +95,8 @@ static bool has_room(struct reading *r)
 }
 
 /* The line of a message or an event. */
-static void add_line(struct reading *r, int64_t t_us, struct slice kind, struct slice method,
-                     struct slice text)
+static void mcp_call_add_line(struct reading *r, int64_t t_us, struct slice kind,
+                              struct slice method, struct slice text)
 {
     buf_printf(&r->text, "%s ", clock_utc(r->session.started_at_us + t_us).s);
     shown_quoted(&r->text, kind, SHOWN_NAME);
@@ -142,10 +142,11 @@ static void add_related(struct reading *r, const struct query_message *m)
     json_out_text(&r->related, "text", buf_slice(&r->brief));
     json_out_end(&r->related);
     buf_printf(&r->text, "seq %lld ", (long long)m->seq);
-    add_line(r, m->t_us, slice_of(row_kind_name(m->kind)), m->method, buf_slice(&r->brief));
+    mcp_call_add_line(r, m->t_us, slice_of(row_kind_name(m->kind)), m->method,
+                      buf_slice(&r->brief));
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
     if (r->read == 0 || !r->is_call || !has_room(r)) /* before the request */
@@ -155,7 +156,7 @@ static bool on_event(void *ctx, const struct query_event *e)
     json_out_end(&r->related);
     buf_clear(&r->brief);
     event_words(&r->brief, e->kind, e->detail);
-    add_line(r, e->t_us, e->kind, (struct slice){0}, buf_slice(&r->brief));
+    mcp_call_add_line(r, e->t_us, e->kind, (struct slice){0}, buf_slice(&r->brief));
     return true;
 }
 
@@ -194,7 +195,7 @@ static int check_messages(struct reading *r)
     return st;
 }
 
-static void add_findings(struct reading *r)
+static void mcp_call_add_findings(struct reading *r)
 {
     struct tool_call *c = r->c;
     const struct check_recording *x = r->report.recordings;
@@ -218,7 +219,7 @@ static void add_findings(struct reading *r)
 
 /* ---- the call ---- */
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool mcp_call_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *r = ctx;
     bool is_first = m->seq == r->seq, is_last = m->seq == r->closing_seq;
@@ -237,7 +238,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     const char *part = !r->is_call ? "message" : is_first ? "request" : "answer";
     bool shown = !r->is_call || (r->parts & (is_first ? PART_REQUEST : PART_ANSWER)) != 0;
     if (r->error == 0 && shown)
-        r->error = add_message(r, part, m);
+        r->error = mcp_call_add_message(r, part, m);
     return r->error == 0 && r->is_call && !is_last;
 }
 
@@ -252,7 +253,7 @@ static bool find_target(void *ctx, const struct query_message *m)
     return false;
 }
 
-static bool on_call(void *ctx, const struct query_call *x)
+static bool mcp_call_on_call(void *ctx, const struct query_call *x)
 {
     struct reading *r = ctx;
     struct buf *b = &r->c->text;
@@ -273,7 +274,7 @@ static bool on_call(void *ctx, const struct query_call *x)
 }
 
 /* What the call belongs to, if that was several requests. */
-static bool on_operation(void *ctx, const struct query_call *x)
+static bool mcp_call_on_operation(void *ctx, const struct query_call *x)
 {
     struct reading *r = ctx;
     struct json_out *j = &r->c->j;
@@ -300,7 +301,7 @@ static bool on_operation(void *ctx, const struct query_call *x)
     return false;
 }
 
-static int add_operation(struct reading *r)
+static int mcp_call_add_operation(struct reading *r)
 {
     int64_t id = query_call_id(r->session.id, r->operation_seq > 0 ? r->operation_seq : r->seq);
     struct call_question x = {.filter = &r->c->filter,
@@ -309,11 +310,11 @@ static int add_operation(struct reading *r)
                               .several = true,
                               .from = id,
                               .up_to = id};
-    return query_is_store(r->c->q) ? 0 : query_calls_of(r->c->q, &x, on_operation, r);
+    return query_is_store(r->c->q) ? 0 : query_calls_of(r->c->q, &x, mcp_call_on_operation, r);
 }
 
 /* Finds the call that the message belongs to, and begins the result. */
-static int begin(struct reading *r)
+static int mcp_call_begin(struct reading *r)
 {
     struct tool_call *c = r->c;
     struct target t = {0};
@@ -328,9 +329,9 @@ static int begin(struct reading *r)
     int64_t id = query_call_id(r->session.id, t.request_seq > 0 ? t.request_seq : r->seq);
     struct call_question x = {.filter = &c->filter, .side = CALLS_OF_ALL, .from = id, .up_to = id};
     if (st == 0)
-        st = query_calls_of(c->q, &x, on_call, r);
+        st = query_calls_of(c->q, &x, mcp_call_on_call, r);
     if (st == 0 && r->is_call)
-        st = add_operation(r);
+        st = mcp_call_add_operation(r);
     if (st == 0 && r->is_call && r->parts == PART_BOTH &&
         (r->view.offset > 0 || r->view.pointer[0] != '\0')) {
         buf_adds(&c->error, "pointer and offset need part: request or answer");
@@ -347,10 +348,10 @@ static int begin(struct reading *r)
     return 0;
 }
 
-static void end(struct reading *r)
+static void mcp_call_end(struct reading *r)
 {
     struct tool_call *c = r->c;
-    add_findings(r);
+    mcp_call_add_findings(r);
     if (r->related_n == 0)
         return;
     json_out_array(&c->j, "related");
@@ -388,14 +389,15 @@ int tool_get_call(struct tool_call *c)
     check_add_recording(&r.report, (struct slice){0}, 0, 0);
     int st = tool_session(c, c->filter.session_id, &r.session);
     if (st == 0)
-        st = begin(&r);
+        st = mcp_call_begin(&r);
     if (st == 0)
-        st = query_timeline(c->q, r.session.id, r.seq, INT64_MAX, on_message, on_event, &r);
+        st = query_timeline(c->q, r.session.id, r.seq, INT64_MAX, mcp_call_on_message,
+                            mcp_call_on_event, &r);
     st = st == 0 ? r.error : st;
     if (st == 0)
         st = check_messages(&r);
     if (st == 0)
-        end(&r);
+        mcp_call_end(&r);
     if (r.json.failed || r.text.failed || r.token.failed || r.brief.failed)
         st = MI_ENOMEM;
     check_close(&r.report);

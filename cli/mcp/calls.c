@@ -28,7 +28,7 @@ struct listing {
 
 /* ---- the calls of the page ---- */
 
-static void keep_text(struct slice *text, char *to)
+static void mcp_calls_keep_text(struct slice *text, char *to)
 {
     *text = text_head(*text, KEPT);
     if (text->n > 0)
@@ -36,14 +36,14 @@ static void keep_text(struct slice *text, char *to)
     text->p = text->p != NULL ? to : NULL;
 }
 
-static bool on_call(void *ctx, const struct query_call *c)
+static bool mcp_calls_on_call(void *ctx, const struct query_call *c)
 {
     struct listing *l = ctx;
     struct kept *k = &l->kept[l->n++];
     k->call = *c;
-    keep_text(&k->call.server, k->server);
-    keep_text(&k->call.method, k->method);
-    keep_text(&k->call.target, k->target);
+    mcp_calls_keep_text(&k->call.server, k->server);
+    mcp_calls_keep_text(&k->call.method, k->method);
+    mcp_calls_keep_text(&k->call.target, k->target);
     return (int64_t)l->n <= l->rows.limit;
 }
 
@@ -61,7 +61,7 @@ static bool add_brief(void *ctx, const struct query_message *m)
 }
 
 /* Adds the beginning of a message to both forms. */
-static int add_body(struct listing *l, const char *name, int64_t seq)
+static int mcp_calls_add_body(struct listing *l, const char *name, int64_t seq)
 {
     struct tool_call *c = l->rows.c;
     buf_clear(&l->brief);
@@ -78,7 +78,7 @@ static int add_body(struct listing *l, const char *name, int64_t seq)
     return l->brief.failed ? MI_ENOMEM : 0;
 }
 
-static int add_call(struct listing *l, const struct query_call *x)
+static int mcp_calls_add_call(struct listing *l, const struct query_call *x)
 {
     struct tool_call *c = l->rows.c;
     members_of_call(&c->j, x);
@@ -94,8 +94,8 @@ static int add_call(struct listing *l, const struct query_call *x)
     int st =
         l->session.id != x->session_id ? query_session_by_id(c->q, x->session_id, &l->session) : 0;
     if (st == 0)
-        st = add_body(l, "arguments", x->request_seq);
-    return st < 0 ? st : add_body(l, "answer", x->closing_seq);
+        st = mcp_calls_add_body(l, "arguments", x->request_seq);
+    return st < 0 ? st : mcp_calls_add_body(l, "answer", x->closing_seq);
 }
 
 static int add_calls(struct listing *l)
@@ -105,7 +105,7 @@ static int add_calls(struct listing *l)
     for (size_t i = 0; st == 0 && more && i < l->n; i++) {
         const struct query_call *x = &l->kept[i].call;
         if (rows_begin(&l->rows, x->session_id, x->request_seq))
-            st = add_call(l, x);
+            st = mcp_calls_add_call(l, x);
         more = rows_end(&l->rows);
     }
     return st;
@@ -141,7 +141,7 @@ int tool_list_calls(struct tool_call *c)
     l.kept = calloc((size_t)l.rows.limit + 1, sizeof *l.kept);
     if (l.kept == NULL)
         return MI_ENOMEM;
-    st = query_calls_of(c->q, &x, on_call, &l);
+    st = query_calls_of(c->q, &x, mcp_calls_on_call, &l);
     if (st == 0)
         st = add_calls(&l);
     c->filter.up_to_id = x.up_to = 0;

@@ -45,7 +45,7 @@ struct serving {
 };
 
 /* A vault that is created later, or restored, is found by the next call. */
-static int open_vault(void *ctx, struct query **ret, struct buf *error)
+static int mcp_open_vault(void *ctx, struct query **ret, struct buf *error)
 {
     const struct serving *s = ctx;
     return session_vault_read(s->settings, s->vault, ret, error);
@@ -96,7 +96,7 @@ static bool send_line(struct slice line)
     return true;
 }
 
-static int answer(struct serving *s, const struct inbox_line *l)
+static int mcp_answer(struct serving *s, const struct inbox_line *l)
 {
     struct slice text = {l->text, l->n};
     buf_clear(&s->answer);
@@ -119,24 +119,25 @@ static int serve(struct serving *s)
         st = inbox_next(&s->inbox, &l);
         if (st < 0)
             break;
-        st = answer(s, l);
+        st = mcp_answer(s, l);
         free(l);
     }
     return st;
 }
 
-static int run(const struct settings *settings)
+static int mcp_run(const struct settings *settings)
 {
     struct serving s = {.settings = settings, .vault = settings_vault(settings)};
     if (s.vault == NULL)
         return EXIT_TROUBLE;
-    s.server.open_vault = open_vault;
+    s.server.open_vault = mcp_open_vault;
     s.server.is_cancelled = is_cancelled;
     s.server.ctx = &s;
     (void)signal(SIGPIPE, SIG_IGN);
     if (isatty(STDIN_FILENO) == 1)
-        log_warn("waiting for JSON-RPC messages on the terminal, one per line: a client starts this "
-                 "command, see `mcp-interposer mcp --help`; Ctrl-D ends it");
+        log_warn(
+            "waiting for JSON-RPC messages on the terminal, one per line: a client starts this "
+            "command, see `mcp-interposer mcp --help`; Ctrl-D ends it");
     inbox_open(&s.inbox, STDIN_FILENO, SERVER_LINE_MAX);
     int st = serve(&s);
     if (st == MI_ENOMEM)
@@ -154,6 +155,6 @@ const struct command command_mcp = {
     .usage = "[OPTIONS]",
     .about = about,
     .table = table_of_options,
-    .run = run,
+    .run = mcp_run,
     .refuse = proxy_refuse,
 };

@@ -67,20 +67,20 @@ static int open_sessions(struct comparing *x)
 
 /* ---- rules ---- */
 
-static bool takes(void *ctx, struct slice method, struct slice target)
+static bool mcp_diff_takes(void *ctx, struct slice method, struct slice target)
 {
     const struct tool_call *c = ctx;
     return filter_call(&c->filter, method, target);
 }
 
-static int read_rules(struct comparing *x)
+static int mcp_diff_read_rules(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     struct json_value list = tool_argument(c, "ignore"), v;
     struct slice key;
     int st = 0;
     x->rules.canon.across = true;
-    x->rules.takes = takes;
+    x->rules.takes = mcp_diff_takes;
     x->rules.ctx = c;
     for (struct json_walk w = json_walk_begin(list); st == 0 && json_walk_next(&w, &key, &v);) {
         struct buf pointer = {0};
@@ -95,7 +95,7 @@ static int read_rules(struct comparing *x)
 
 /* ---- rows ---- */
 
-static void add_call(struct buf *b, const struct result *r, enum diff_side side)
+static void mcp_diff_add_call(struct buf *b, const struct result *r, enum diff_side side)
 {
     const struct diff_call *call = &r->call[side];
     if (!r->has[side])
@@ -122,14 +122,14 @@ static void add_difference(struct buf *b, const struct result *r, const struct r
 
 /* changed "tools/call" "read", in the base seq 3 ok in 1.00ms, in the session seq 3 ok in 2.00ms, and the differences, one a
  * line. */
-static void add_text(struct buf *b, const struct result *r)
+static void mcp_diff_add_text(struct buf *b, const struct result *r)
 {
     const struct diff_call *call = result_call(r);
     size_t from = b->n, n = 0;
     buf_adds(b, result_change_name(r->change));
     shown_subject(b, call->method, call->target);
-    add_call(b, r, DIFF_A);
-    add_call(b, r, DIFF_B);
+    mcp_diff_add_call(b, r, DIFF_A);
+    mcp_diff_add_call(b, r, DIFF_B);
     buf_adds(b, r->look.unread ? ", answers not compared: one was not recorded" : "");
     if (r->params.n > 0) {
         buf_addc(b, ' ');
@@ -142,12 +142,12 @@ static void add_text(struct buf *b, const struct result *r)
                    (unsigned long long)(r->look.differences - n));
 }
 
-static void add_row(struct tool_call *c, const struct result *r)
+static void mcp_diff_add_row(struct tool_call *c, const struct result *r)
 {
     diff_json_row(&c->j, r, ROW_BYTES);
     if (r->params.n > 0)
         json_out_text(&c->j, "arguments", text_head(r->params, SHOWN_BRIEF));
-    add_text(&c->text, r);
+    mcp_diff_add_text(&c->text, r);
 }
 
 static int compare_rows(struct comparing *x)
@@ -165,7 +165,7 @@ static int compare_rows(struct comparing *x)
             (c->filter.slow_us > 0 && !result_took(x->result, c->filter.slow_us)))
             continue;
         if (rows_begin(&x->rows, 1, i)) /* not a place in a session */
-            add_row(c, x->result);
+            mcp_diff_add_row(c, x->result);
         if (!rows_end(&x->rows))
             break;
     }
@@ -194,7 +194,7 @@ static void add_sessions(struct comparing *x)
     }
 }
 
-static int compare(struct comparing *x)
+static int mcp_diff_compare(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     int st = diff_open(&x->diff, x->source[DIFF_A], x->source[DIFF_B], &x->rules, &c->error);
@@ -214,11 +214,11 @@ static int compare(struct comparing *x)
 int tool_diff(struct tool_call *c)
 {
     struct comparing x = {.rows.c = c, .result = calloc(1, sizeof *x.result)};
-    int st = x.result != NULL ? read_rules(&x) : MI_ENOMEM;
+    int st = x.result != NULL ? mcp_diff_read_rules(&x) : MI_ENOMEM;
     if (st == 0)
         st = open_sessions(&x);
     if (st == 0)
-        st = compare(&x);
+        st = mcp_diff_compare(&x);
     diff_close(x.diff);
     if (x.result != NULL)
         result_close(x.result);

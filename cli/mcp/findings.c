@@ -32,8 +32,8 @@ void findings_add(struct tool_call *c, const struct check_report *report,
     }
 }
 
-static void add_row(struct tool_call *c, const struct check_report *report,
-                    const struct check_finding *f)
+static void mcp_findings_add_row(struct tool_call *c, const struct check_report *report,
+                                 const struct check_finding *f)
 {
     const struct check_recording *x = &report->recordings[0];
     struct slice server = check_slice(report, x->server);
@@ -46,7 +46,8 @@ static void add_row(struct tool_call *c, const struct check_report *report,
 }
 
 /* false: no further row is wanted. */
-static bool add_session(struct listing *l, const struct check_report *report, int64_t id)
+static bool mcp_findings_add_session(struct listing *l, const struct check_report *report,
+                                     int64_t id)
 {
     const struct check_recording *x = &report->recordings[0];
     bool more = true;
@@ -55,13 +56,13 @@ static bool add_session(struct listing *l, const struct check_report *report, in
         if (x->findings[i].severity < l->lowest)
             continue;
         if (rows_begin(&l->rows, id, (int64_t)i))
-            add_row(l->rows.c, report, &x->findings[i]);
+            mcp_findings_add_row(l->rows.c, report, &x->findings[i]);
         more = rows_end(&l->rows);
     }
     return more;
 }
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
@@ -76,7 +77,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     l->checked++;
     if (l->status == 0 && check_failed(&report))
         l->status = MI_ENOMEM;
-    bool more = l->status == 0 && add_session(l, &report, s->id);
+    bool more = l->status == 0 && mcp_findings_add_session(l, &report, s->id);
     check_close(&report);
     return more;
 }
@@ -94,7 +95,7 @@ int tool_findings(struct tool_call *c)
     if (st < 0)
         return st;
     c->filter.up_to_id = l.rows.first.session;
-    st = query_sessions_of(c->q, &c->filter, FILTER_HOLDS, 0, on_session, &l);
+    st = query_sessions_of(c->q, &c->filter, FILTER_HOLDS, 0, mcp_findings_on_session, &l);
     rows_close(&l.rows, "No finding");
     json_out_int(&c->j, "sessions_checked", l.checked);
     buf_printf(&c->text, "Sessions that were checked for this page: %lld.\n", (long long)l.checked);

@@ -17,7 +17,7 @@ void inbox_open(struct inbox *b, int fd, size_t max_line)
     line_open(&b->reader, max_line);
 }
 
-static struct inbox_line *take(struct inbox *b)
+static struct inbox_line *inbox_take(struct inbox *b)
 {
     struct inbox_line *l = b->first;
     b->first = l->next;
@@ -30,12 +30,12 @@ static struct inbox_line *take(struct inbox *b)
 void inbox_close(struct inbox *b)
 {
     while (b->first != NULL)
-        free(take(b));
+        free(inbox_take(b));
     line_close(&b->reader);
     chunk_rest();
 }
 
-static bool add(struct inbox *b, const struct line *line, bool too_long)
+static bool inbox_add(struct inbox *b, const struct line *line, bool too_long)
 {
     size_t n = too_long ? size_min(line->n, HEAD_MAX) : line->n;
     struct inbox_line *l = malloc(sizeof *l + n);
@@ -58,19 +58,19 @@ static bool is_full(const struct inbox *b)
 }
 
 /* Moves complete lines from the reader to the list, as far as there is room. */
-static void cut(struct inbox *b)
+static void inbox_cut(struct inbox *b)
 {
     struct line line;
     enum line_result got;
     while (!is_full(b) && (got = line_next(&b->reader, &line)) != LINE_NEED_MORE)
-        if (!add(b, &line, got == LINE_TOO_LONG))
+        if (!inbox_add(b, &line, got == LINE_TOO_LONG))
             return;
     if (!is_full(b) && b->ended && (got = line_last(&b->reader, &line)) != LINE_NEED_MORE)
-        (void)add(b, &line, got == LINE_TOO_LONG);
+        (void)inbox_add(b, &line, got == LINE_TOO_LONG);
 }
 
 /* Reads once. */
-static void fill(struct inbox *b)
+static void inbox_fill(struct inbox *b)
 {
     size_t room;
     char *to = line_room(&b->reader, &room);
@@ -83,7 +83,7 @@ static void fill(struct inbox *b)
         line_filled(&b->reader, (size_t)n);
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
         b->ended = true;
-    cut(b);
+    inbox_cut(b);
 }
 
 static bool is_readable(const struct inbox *b, int timeout_ms)
@@ -94,13 +94,13 @@ static bool is_readable(const struct inbox *b, int timeout_ms)
 
 int inbox_next(struct inbox *b, struct inbox_line **ret)
 {
-    cut(b);
+    inbox_cut(b);
     while (b->first == NULL && !b->ended && !b->failed)
         if (is_readable(b, -1))
-            fill(b);
+            inbox_fill(b);
     if (b->first == NULL)
         return b->failed ? MI_ENOMEM : MI_ENOENT;
-    *ret = take(b);
+    *ret = inbox_take(b);
     return 0;
 }
 
@@ -115,7 +115,7 @@ static bool cancels(const struct inbox_line *l, struct json_value id)
 bool inbox_is_cancelled(struct inbox *b, struct json_value id)
 {
     while (!is_full(b) && !b->ended && is_readable(b, 0))
-        fill(b);
+        inbox_fill(b);
     for (const struct inbox_line *l = b->first; l != NULL; l = l->next)
         if (cancels(l, id))
             return true;

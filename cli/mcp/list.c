@@ -9,7 +9,7 @@ struct paging {
     int64_t i; /* of the next row */
 };
 
-static bool on_row(void *ctx, const void *row)
+static bool mcp_list_on_row(void *ctx, const void *row)
 {
     struct paging *p = ctx;
     int64_t i = p->i++;
@@ -21,7 +21,8 @@ static bool on_row(void *ctx, const void *row)
 int tool_list(struct tool_call *c)
 {
     struct paging p = {.i = 0};
-    struct list_reading r = {.q = c->q, .vault = query_vault(c->q), .row = on_row, .ctx = &p};
+    struct list_reading r = {
+        .q = c->q, .vault = query_vault(c->q), .row = mcp_list_on_row, .ctx = &p};
     int st = rows_open(&p.rows, c, c->list->name, ROWS_LIMIT_MAX);
     if (st < 0)
         return st;

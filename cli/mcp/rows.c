@@ -79,7 +79,7 @@ bool rows_end(struct rows *r)
 }
 
 /* SERVER "files", TOOL "read_file", CALLS 12, P50 1.00ms. A time is in UTC, as in `since`. */
-static void add_text(struct buf *b, const struct show_list *l, const void *row)
+static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const void *row)
 {
     struct buf cell = {0};
     const char *comma = "";
@@ -108,7 +108,7 @@ bool rows_add(struct rows *r, int64_t session, int64_t n, const struct show_list
 {
     if (rows_begin(r, session, n)) {
         show_members(&r->c->j, l, row);
-        add_text(&r->c->text, l, row);
+        mcp_rows_add_text(&r->c->text, l, row);
     }
     return rows_end(r);
 }

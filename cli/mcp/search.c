@@ -11,7 +11,7 @@
 #define AFTER 200
 
 /* session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call" "read_file", ok: "… not found …" */
-static void add_text(struct tool_call *c, const struct found *f)
+static void mcp_search_add_text(struct tool_call *c, const struct found *f)
 {
     const struct query_message *m = f->message;
     enum call_status status = session_status(m);
@@ -30,12 +30,12 @@ static void add_text(struct tool_call *c, const struct found *f)
     shown_quoted(&c->text, found_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
 }
 
-static bool on_found(void *ctx, const struct found *f)
+static bool mcp_search_on_found(void *ctx, const struct found *f)
 {
     struct rows *r = ctx;
     if (rows_begin(r, f->session_id, f->message->seq)) {
         found_members(&r->c->j, f);
-        add_text(r->c, f);
+        mcp_search_add_text(r->c, f);
     }
     return rows_end(r);
 }
@@ -80,7 +80,7 @@ int tool_search(struct tool_call *c)
     x.newest_session = r.first.session;
     x.newest_seq = r.first.n;
     if (st == 0)
-        st = find_messages(c->q, &x, 0, on_found, &r);
+        st = find_messages(c->q, &x, 0, mcp_search_on_found, &r);
     rows_close(&r,
                "Nothing was found; whole words are searched, put a * at the end for longer ones");
     question_close(&x);

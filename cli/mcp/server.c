@@ -74,7 +74,7 @@ static void error(struct json_out *j, struct slice id, int code, const char *mes
     rpc_out_end(j);
 }
 
-static void refuse(struct reply *r, int code, const char *message, const char *cause)
+static void mcp_server_refuse(struct reply *r, int code, const char *message, const char *cause)
 {
     error(&r->j, r->m->id.text, code, message, cause);
 }
@@ -86,7 +86,7 @@ static void not_found(struct reply *r, int code, const char *what, struct slice 
     json_unescape(&name, raw);
     buf_printf(&text, "%s ", what);
     shown_quoted(&text, buf_slice(&name), SHOWN_NAME);
-    refuse(r, code, buf_str(&text), "not-found");
+    mcp_server_refuse(r, code, buf_str(&text), "not-found");
     buf_close(&text);
     buf_close(&name);
 }
@@ -97,7 +97,8 @@ static void on_initialize(struct mcp_server *s, struct reply *r)
 {
     struct json_value asked = json_get(r->m->params, "protocolVersion");
     if (r->m->params.type != JSON_OBJECT || asked.type != JSON_STRING) {
-        refuse(r, RPC_INVALID_PARAMS, "initialize needs params.protocolVersion", "params");
+        mcp_server_refuse(r, RPC_INVALID_PARAMS, "initialize needs params.protocolVersion",
+                          "params");
         return;
     }
     enum revision revision = revision_of(json_string_raw(asked));
@@ -135,7 +136,7 @@ static void on_ping(struct mcp_server *s, struct reply *r)
 static void on_list(struct mcp_server *s, struct reply *r)
 {
     if (r->m->cursor.type != JSON_NONE) {
-        refuse(r, RPC_INVALID_PARAMS, "invalid cursor: the list has one page", "cursor");
+        mcp_server_refuse(r, RPC_INVALID_PARAMS, "invalid cursor: the list has one page", "cursor");
         return;
     }
     begin_result(r);
@@ -150,7 +151,7 @@ static bool goes_on(void *ctx)
     return s->is_cancelled == NULL || !s->is_cancelled(s->ctx, s->id);
 }
 
-static void add_content(struct reply *r, struct slice text)
+static void mcp_server_add_content(struct reply *r, struct slice text)
 {
     json_out_array(&r->j, "content");
     json_out_object(&r->j, NULL);
@@ -163,7 +164,7 @@ static void add_content(struct reply *r, struct slice text)
 static void tool_error(struct reply *r, struct slice text)
 {
     begin_result(r);
-    add_content(r, text);
+    mcp_server_add_content(r, text);
     json_out_bool(&r->j, "isError", true);
     rpc_out_end(&r->j);
 }
@@ -171,7 +172,7 @@ static void tool_error(struct reply *r, struct slice text)
 static void tool_result(struct reply *r, const struct tool_call *c)
 {
     begin_result(r);
-    add_content(r, buf_slice(&c->text));
+    mcp_server_add_content(r, buf_slice(&c->text));
     if (r->revision >= REV_2025_06_18)
         json_out_raw(&r->j, "structuredContent", buf_slice(&c->json));
     rpc_out_end(&r->j);
@@ -192,7 +193,7 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
     if (st == 0)
         st = tool_end(&c);
     if (st == MI_ENOMEM)
-        refuse(r, RPC_INTERNAL_ERROR, "out of memory", "memory");
+        mcp_server_refuse(r, RPC_INTERNAL_ERROR, "out of memory", "memory");
     else if (st == MI_ESTORE)
         tool_error(r, slice_of(query_error(c.q)));
     else if (st < 0)
@@ -203,18 +204,18 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
     query_close(c.q);
 }
 
-static void on_call(struct mcp_server *s, struct reply *r)
+static void mcp_server_on_call(struct mcp_server *s, struct reply *r)
 {
     tool_fn fn = NULL;
     const struct list *list = NULL;
     struct buf why = {0};
     const struct rpc *m = r->m;
     if (m->name.type != JSON_STRING) {
-        refuse(r, RPC_INVALID_PARAMS, "tools/call needs params.name", "params");
+        mcp_server_refuse(r, RPC_INVALID_PARAMS, "tools/call needs params.name", "params");
         return;
     }
     if (m->arguments.type != JSON_NONE && m->arguments.type != JSON_OBJECT) {
-        refuse(r, RPC_INVALID_PARAMS, "params.arguments must be an object", "params");
+        mcp_server_refuse(r, RPC_INVALID_PARAMS, "params.arguments must be an object", "params");
         return;
     }
     enum toolbox_result found = toolbox_find(&s->toolbox, m, &fn, &list, &why);
@@ -225,7 +226,7 @@ static void on_call(struct mcp_server *s, struct reply *r)
     else if (r->revision >= REV_2025_11_25)
         tool_error(r, buf_slice(&why));
     else
-        refuse(r, RPC_INVALID_PARAMS, buf_str(&why), "arguments");
+        mcp_server_refuse(r, RPC_INVALID_PARAMS, buf_str(&why), "arguments");
     buf_close(&why);
 }
 
@@ -237,7 +238,7 @@ static const struct {
     {"initialize", REVS_LEGACY, on_initialize},
     {"ping", REVS_LEGACY, on_ping},
     {"tools/list", REVS_ALL, on_list},
-    {"tools/call", REVS_ALL, on_call},
+    {"tools/call", REVS_ALL, mcp_server_on_call},
     {"server/discover", REVS_2026_07_28, on_discover},
 };
 
@@ -251,7 +252,7 @@ static bool accept_meta(struct reply *r)
     struct json_value version = has_meta ? json_get(m->meta, META_VERSION) : (struct json_value){0};
     r->revision = REV_2026_07_28;
     if (version.type != JSON_STRING) {
-        refuse(r, RPC_INVALID_PARAMS, "params._meta needs " META_VERSION, "meta");
+        mcp_server_refuse(r, RPC_INVALID_PARAMS, "params._meta needs " META_VERSION, "meta");
         return false;
     }
     if (revision_of(json_string_raw(version)) != REV_2026_07_28) {
@@ -265,7 +266,7 @@ static bool accept_meta(struct reply *r)
         return false;
     }
     if (json_get(m->meta, META_CAPABILITIES).type != JSON_OBJECT) {
-        refuse(r, RPC_INVALID_PARAMS, "params._meta needs " META_CAPABILITIES, "meta");
+        mcp_server_refuse(r, RPC_INVALID_PARAMS, "params._meta needs " META_CAPABILITIES, "meta");
         return false;
     }
     return true;
@@ -281,7 +282,7 @@ static void answer_request(struct mcp_server *s, const struct rpc *m, struct buf
 {
     struct reply r = {.j = json_out_to(answer), .m = m, .revision = s->revision};
     if (m->params.type != JSON_NONE && m->params.type != JSON_OBJECT) {
-        refuse(&r, RPC_INVALID_PARAMS, "params must be an object", "params");
+        mcp_server_refuse(&r, RPC_INVALID_PARAMS, "params must be an object", "params");
         return;
     }
     if (is_modern(m) && !accept_meta(&r))
@@ -297,7 +298,7 @@ static void answer_request(struct mcp_server *s, const struct rpc *m, struct buf
 
 /* ---- lines ---- */
 
-static void invalid(struct buf *answer, struct slice id, int code, const char *message)
+static void mcp_server_invalid(struct buf *answer, struct slice id, int code, const char *message)
 {
     struct json_out j = json_out_to(answer);
     error(&j, id, code, message, "message");
@@ -311,11 +312,12 @@ static void answer_message(struct mcp_server *s, const struct rpc *m, struct buf
     if (m->kind == RPC_REQUEST && good_id)
         answer_request(s, m, answer);
     else if (m->kind == RPC_REQUEST)
-        invalid(answer, id, RPC_INVALID_REQUEST, "the id must be a string or an integer");
+        mcp_server_invalid(answer, id, RPC_INVALID_REQUEST,
+                           "the id must be a string or an integer");
     else if (m->kind == RPC_BATCH)
-        invalid(answer, id, RPC_INVALID_REQUEST, "a batch inside a batch");
+        mcp_server_invalid(answer, id, RPC_INVALID_REQUEST, "a batch inside a batch");
     else if (m->kind == RPC_INVALID && !m->is_answer)
-        invalid(answer, id, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
+        mcp_server_invalid(answer, id, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
 }
 
 /* The answers to a batch: one array. */
@@ -329,8 +331,8 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &v);)
         n++;
     if (n == 0 || n > SERVER_BATCH_MAX) {
-        invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
-                n == 0 ? "an empty batch" : "too many messages in a batch");
+        mcp_server_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
+                           n == 0 ? "an empty batch" : "too many messages in a batch");
         return 0;
     }
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &v);) {
@@ -340,7 +342,8 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         if (rpc_read(v.text, &m) < 0)
             return MI_ENOMEM; /* a part of valid JSON is valid */
         if (rpc_method_is(&m, "initialize"))
-            invalid(answer, m.id.text, RPC_INVALID_REQUEST, "initialize must not be in a batch");
+            mcp_server_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
+                               "initialize must not be in a batch");
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
@@ -359,12 +362,13 @@ int mcp_server_line(struct mcp_server *s, struct slice line, struct buf *answer)
     if (!is_json && m.fault.kind == JSON_EMPTY)
         return 0; /* a blank line */
     if (!is_json)
-        invalid(answer, (struct slice){0}, RPC_PARSE_ERROR, json_fault_text(m.fault.kind));
+        mcp_server_invalid(answer, (struct slice){0}, RPC_PARSE_ERROR,
+                           json_fault_text(m.fault.kind));
     else if (m.kind == RPC_BATCH && s->revision == REV_2025_03_26)
         st = answer_batch(s, &m, answer);
     else if (m.kind == RPC_BATCH)
-        invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
-                "only revision 2025-03-26 has batches");
+        mcp_server_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
+                           "only revision 2025-03-26 has batches");
     else
         answer_message(s, &m, answer);
     return answer->failed ? MI_ENOMEM : st;
@@ -375,7 +379,7 @@ int mcp_server_too_long(struct mcp_server *s, struct slice head, struct buf *ans
     struct rpc m;
     (void)s;
     rpc_read_head(head, &m);
-    invalid(answer, m.id.text, RPC_INVALID_REQUEST, "the message has more than 1 MiB");
+    mcp_server_invalid(answer, m.id.text, RPC_INVALID_REQUEST, "the message has more than 1 MiB");
     return answer->failed ? MI_ENOMEM : 0;
 }
 

@@ -48,7 +48,7 @@ static void add_compact(struct buf *b, struct slice valid)
 }
 
 /* The definition of the tool of a list. */
-static void add_list(struct buf *b, const struct list *l)
+static void toolbox_add_list(struct buf *b, const struct list *l)
 {
     const char *summary = l->command.summary;
     buf_printf(b,
@@ -72,7 +72,7 @@ int toolbox_open(struct toolbox *t)
         if (lists[i]->name == NULL)
             continue;
         t->text.p[t->text.n - 1] = ','; /* in place of the bracket */
-        add_list(&t->text, lists[i]);
+        toolbox_add_list(&t->text, lists[i]);
         buf_addc(&t->text, ']');
     }
     rpc_out_end(&j);
@@ -91,7 +91,7 @@ void toolbox_close(struct toolbox *t)
     buf_close(&t->text);
 }
 
-static bool has(enum revision revision, struct slice member)
+static bool toolbox_has(enum revision revision, struct slice member)
 {
     for (size_t i = 0; i < MI_COUNT(members); i++)
         if (slice_is(member, members[i].name))
@@ -107,7 +107,7 @@ void toolbox_list(const struct toolbox *t, enum revision revision, struct json_o
     for (struct json_walk w = json_walk_begin(t->list); json_walk_next(&w, &none, &tool);) {
         json_out_object(j, NULL);
         for (struct json_walk m = json_walk_begin(tool); json_walk_next(&m, &key, &v);) {
-            if (!has(revision, key))
+            if (!toolbox_has(revision, key))
                 continue;
             char name[32];
             assert(key.n < sizeof name);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool is_wanted(void)
+static bool bypass_is_wanted(void)
 {
     const char *value = getenv("MCP_INTERPOSER");
     bool on;
@@ -40,7 +40,7 @@ static int skip_options(struct opt_set *s, int argc, char **argv)
 }
 
 /* Returns only if the server cannot be started. */
-static int become(char *const *argv)
+static int bypass_become(char *const *argv)
 {
     char text[LOG_LINE_MAX];
     (void)signal(SIGXFSZ, SIG_DFL);
@@ -58,7 +58,7 @@ int bypass(int argc, char **argv)
     struct opt_set s;
     struct buf error = {0};
     int status = EXIT_FINE;
-    if (!is_wanted())
+    if (!bypass_is_wanted())
         return EXIT_FINE;
     opt_open(&s, command_proxy.table);
     int server = skip_options(&s, argc, argv);
@@ -68,7 +68,7 @@ int bypass(int argc, char **argv)
         int st = server_path_extend(&s, &error);
         if (st < 0)
             log_warn("%s", st == MI_ENOMEM ? "out of memory, --path is ignored" : buf_str(&error));
-        status = server < argc ? become(argv + server)
+        status = server < argc ? bypass_become(argv + server)
                                : command_usage(&command_proxy, SERVER_PATH_MISSING);
     }
     opt_close(&s);

@@ -36,7 +36,7 @@ static void wait_for_recorder(pid_t pid)
         nanosleep(&(struct timespec){0, 20000000}, NULL);
 }
 
-static void start(char **argv, pid_t recorder)
+static void sign_start(char **argv, pid_t recorder)
 {
     char *program = process_program();
     pid_t pid = program != NULL ? fork() : -1;
@@ -70,7 +70,7 @@ void sign_session(const struct settings *s, const char *vault, pid_t recorder)
     }
     /* settings_read() begins with the verb */
     if (!vault_option.failed && !config_option.failed && has_key(s, checkpoint, argc - 2, argv + 2))
-        start(argv, recorder);
+        sign_start(argv, recorder);
     buf_close(&vault_option);
     buf_close(&config_option);
 }

@@ -10,7 +10,7 @@
 
 /* ---- options ---- */
 
-static bool exists(const char *path)
+static bool replay_live_exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
@@ -27,7 +27,7 @@ static enum live_record record_of(const struct live_choice *l, const struct sett
     for (size_t i = 0; i < MI_COUNT(modes); i++)
         if (settings_is(s, "record-mode", modes[i].word))
             return modes[i].record;
-    return settings_is(s, "record-mode", "once") && l->file != NULL && !exists(l->file)
+    return settings_is(s, "record-mode", "once") && l->file != NULL && !replay_live_exists(l->file)
                ? LIVE_RECORD_ALL
                : LIVE_RECORD_NONE;
 }
@@ -50,7 +50,7 @@ static int read_output(struct live_choice *l, const struct settings *s)
     const char *output = settings_text(s, "output");
     if ((l->record == LIVE_RECORD_NEW) != (output != NULL))
         return settings_usage(s, "--record-mode new and --output FILE belong together");
-    if (output != NULL && exists(output))
+    if (output != NULL && replay_live_exists(output))
         return settings_usage(s,
                               "--output: %s exists already; name another file, or use "
                               "--record-mode append",

@@ -74,7 +74,8 @@ static int read_many(const struct settings *s, const char *name, struct mock_con
     return status;
 }
 
-static int read_rules(const struct settings *s, const char *operand, struct mock_config *cfg)
+static int replay_command_read_rules(const struct settings *s, const char *operand,
+                                     struct mock_config *cfg)
 {
     int status = read_many(s, "ignore", cfg);
     if (status == EXIT_FINE)
@@ -122,7 +123,7 @@ static int replay(const struct settings *s, struct mock_config *cfg, struct live
     return status;
 }
 
-static int run(const struct settings *s)
+static int replay_command_run(const struct settings *s)
 {
     struct mock_config cfg = {0};
     struct live_choice live = {0};
@@ -136,7 +137,7 @@ static int run(const struct settings *s)
         status = live_choice_read(&live, s, operand,
                                   at >= 0 && at < s->operands_n ? s->operands + at : NULL);
     if (status == EXIT_FINE)
-        status = read_rules(s, operand, &cfg);
+        status = replay_command_read_rules(s, operand, &cfg);
     if (status == EXIT_FINE)
         status = replay(s, &cfg, &live, operand);
     live_choice_close(&live);
@@ -153,5 +154,5 @@ const struct command command_replay = {
     .about = about,
     .table = table_of_options,
     .operands_max = INT_MAX,
-    .run = run,
+    .run = replay_command_run,
 };

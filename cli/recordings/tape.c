@@ -76,14 +76,14 @@ int tape_keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
 
 /* ---- the lines of the file, and the new ones ---- */
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool tape_on_session(void *ctx, const struct query_session *s)
 {
     struct tape *t = ctx;
     t->status = cassette_write_session(t->w, s);
     return t->status == 0;
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool tape_on_message(void *ctx, const struct query_message *m)
 {
     struct tape *t = ctx;
     t->last_t_us = m->t_us;
@@ -100,11 +100,11 @@ static bool into_all(void *ctx, struct slice lines)
 }
 
 /* The header and the messages of the file, or the header alone. */
-static int begin(struct tape *t, struct buf *error)
+static int tape_begin(struct tape *t, struct buf *error)
 {
     int st = cassette_write_open(&t->w, into_all, t);
     if (st == 0 && t->from != NULL)
-        st = cassette_read(t->from, on_session, on_message, t, error);
+        st = cassette_read(t->from, tape_on_session, tape_on_message, t, error);
     else if (st == 0)
         st = cassette_write_session(t->w, t->header);
     return st == 0 ? t->status : st;
@@ -160,7 +160,7 @@ static bool on_final_session(void *ctx, const struct query_session *s)
     struct query_session longer = *s;
     if (s->started_at_us != 0 && s->ended_at_us < s->started_at_us + t->last_t_us)
         longer.ended_at_us = s->started_at_us + t->last_t_us;
-    return on_session(t, &longer);
+    return tape_on_session(t, &longer);
 }
 
 /* Reading the lines finds what belongs together, and writing leaves out what follows from the messages. */
@@ -168,7 +168,8 @@ static int rewrite_all(struct tape *t, struct save *file, struct buf *error)
 {
     int st = cassette_write_open(&t->w, into_file, file);
     if (st == 0)
-        st = cassette_read_text(t->to, buf_slice(&t->all), on_final_session, on_message, t, error);
+        st = cassette_read_text(t->to, buf_slice(&t->all), on_final_session, tape_on_message, t,
+                                error);
     if (st == 0)
         st = t->status;
     return st == 0 ? cassette_write_end(t->w) : st;
@@ -181,7 +182,7 @@ int tape_write(struct tape *t)
     if (t->n == 0)
         return EXIT_FINE;
     save_open(&file, t->to, SAVE_PRIVATE);
-    int st = begin(t, &error);
+    int st = tape_begin(t, &error);
     if (st == 0)
         st = strip_end(t);
     if (st == 0) {

@@ -43,7 +43,7 @@ void update_close(struct update *u)
 }
 
 /* Cassettes are sanitized like the vault. */
-static int sanitize(struct slice message, struct buf *out)
+static int verify_update_sanitize(struct slice message, struct buf *out)
 {
     size_t n;
     struct redact *rules = redact_present();
@@ -58,7 +58,7 @@ int update_keep(struct update *u, int64_t seq, struct slice message)
     struct buf sanitized = {0};
     if (!GROW(u->answers, u->n, u->cap))
         return MI_ENOMEM;
-    int st = sanitize(message, &sanitized);
+    int st = verify_update_sanitize(message, &sanitized);
     size_t at = u->n;
     while (at > 0 &&
            u->answers[at - 1].seq > seq) { /* a later request may have been answered first */
@@ -74,7 +74,7 @@ int update_keep(struct update *u, int64_t seq, struct slice message)
 
 /* ---- writing ---- */
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool verify_update_on_session(void *ctx, const struct query_session *s)
 {
     struct update *u = ctx;
     u->status = cassette_write_session(u->w, s);
@@ -82,7 +82,7 @@ static bool on_session(void *ctx, const struct query_session *s)
 }
 
 /* Replaces the body, and the columns that are derived from it. */
-static void replace(struct query_message *m, struct slice message)
+static void verify_update_replace(struct query_message *m, struct slice message)
 {
     struct rpc r;
     m->body = message;
@@ -97,19 +97,19 @@ static void replace(struct query_message *m, struct slice message)
         m->finding = slice_of("tool-error");
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool verify_update_on_message(void *ctx, const struct query_message *m)
 {
     struct update *u = ctx;
     struct query_message changed = *m;
     if (u->next < u->n && u->answers[u->next].seq == m->seq) {
         const struct answer *a = &u->answers[u->next++];
-        replace(&changed, (struct slice){u->text.p + a->at, a->n});
+        verify_update_replace(&changed, (struct slice){u->text.p + a->at, a->n});
     }
     u->status = cassette_write_message(u->w, &changed);
     return u->status == 0;
 }
 
-static bool on_lines(void *ctx, struct slice lines)
+static bool verify_update_on_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
@@ -121,9 +121,9 @@ int update_write(struct update *u, const char *path)
     if (u->n == 0)
         return EXIT_FINE;
     save_open(&file, path, SAVE_PRIVATE);
-    int st = cassette_write_open(&u->w, on_lines, &file);
+    int st = cassette_write_open(&u->w, verify_update_on_lines, &file);
     if (st == 0)
-        st = cassette_read(path, on_session, on_message, u, &error);
+        st = cassette_read(path, verify_update_on_session, verify_update_on_message, u, &error);
     if (st == 0)
         st = u->status;
     if (st == 0)

@@ -24,7 +24,7 @@ bool verified_differs(const struct verified *v)
 }
 
 /* Resolves the escapes of the text between the quotes of a JSON string. {NULL, 0} gives {NULL, 0}. */
-static struct slice unescape(struct buf *plain, struct slice raw)
+static struct slice verified_unescape(struct buf *plain, struct slice raw)
 {
     buf_clear(plain);
     if (raw.p == NULL)
@@ -55,16 +55,16 @@ static void add_differences(struct json_out *j, const struct verify_result *one)
     json_out_end(j);
 }
 
-static void add_json(struct buf *b, const struct verify_result *one)
+static void verified_add_json(struct buf *b, const struct verify_result *one)
 {
     struct buf plain = {0};
     struct json_out j = json_out_more(b);
     json_out_space(&j, "\n");
     json_out_object(&j, NULL);
     json_out_int(&j, "seq", one->seq);
-    json_out_text(&j, "method", unescape(&plain, one->method));
+    json_out_text(&j, "method", verified_unescape(&plain, one->method));
     b->failed |= plain.failed;
-    json_out_text(&j, "target", unescape(&plain, one->target));
+    json_out_text(&j, "target", verified_unescape(&plain, one->target));
     b->failed |= plain.failed;
     json_out_str(&j, "verdict", verify_verdict_name(one->verdict));
     if (one->reason != NULL)
@@ -127,7 +127,7 @@ static const struct report_rule rules[VERIFY_VERDICTS] = {
                         "The message says why, and what to do.", REPORT_NOTE},
 };
 
-static void add_value(struct buf *b, struct slice value)
+static void verified_add_value(struct buf *b, struct slice value)
 {
     struct slice head = text_head(value, VERIFIED_VALUE_MAX);
     text_visible(b, value.p != NULL ? head : slice_of("missing"));
@@ -141,9 +141,9 @@ static void add_details(struct buf *b, const struct verify_result *one)
         const struct verify_difference *d = &one->difference[i];
         text_visible(b, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
         buf_adds(b, ": recorded ");
-        add_value(b, d->recorded);
+        verified_add_value(b, d->recorded);
         buf_adds(b, ", live ");
-        add_value(b, d->live);
+        verified_add_value(b, d->live);
         buf_addc(b, '\n');
     }
     if (one->differences > listed(one))
@@ -171,7 +171,7 @@ void verified_add(struct verified *v, const struct verify_result *one)
 {
     struct report_case *c = report_new(&v->reporting.report);
     v->counts[one->verdict]++;
-    add_json(&v->json, one);
+    verified_add_json(&v->json, one);
     c->outcome = one->verdict == VERIFY_MATCH     ? REPORT_PASSED
                  : one->verdict == VERIFY_SKIPPED ? REPORT_SKIPPED
                                                   : REPORT_FAILED;

@@ -82,8 +82,8 @@ static int verify_recording(const struct settings *s, struct recording *r,
 }
 
 /* The summary or the JSON on stdout, and the files. */
-static int finish(const struct settings *s, struct verifying *v, struct slice recording,
-                  int64_t lasted_us)
+static int verify_command_finish(const struct settings *s, struct verifying *v,
+                                 struct slice recording, int64_t lasted_us)
 {
     const char *file = settings_text(s, "report");
     struct reporting *r = &v->verified.reporting;
@@ -122,7 +122,7 @@ static int run_on(const struct settings *s, struct recording *r, const struct po
     *(r->file != NULL ? &x->place.file : &x->place.session) = r->name;
     status = verify_recording(s, r, ignore, argv, &v);
     if (status == EXIT_FINE)
-        status = finish(s, &v, r->name, clock_mono_us() - began);
+        status = verify_command_finish(s, &v, r->name, clock_mono_us() - began);
     else
         reporting_drop(&x->reporting);
     if (status == EXIT_FINE && v.update != NULL)
@@ -134,7 +134,7 @@ static int run_on(const struct settings *s, struct recording *r, const struct po
     return status;
 }
 
-static int verify(const struct settings *s, const char *ref, char *const *argv)
+static int verify_command_compare(const struct settings *s, const char *ref, char *const *argv)
 {
     struct pointers ignore = {0};
     struct recording r = {0};
@@ -159,7 +159,7 @@ static int verify(const struct settings *s, const char *ref, char *const *argv)
     return status;
 }
 
-static int run(const struct settings *s)
+static int verify_command_run(const struct settings *s)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     int at = s->set.operands_before_dashes;
@@ -169,7 +169,7 @@ static int run(const struct settings *s)
     else if (at > 1)
         status = settings_usage(s, "unexpected argument '%s'", s->operands[1]);
     else
-        status = verify(s, at == 1 ? s->operands[0] : NULL, s->operands + at);
+        status = verify_command_compare(s, at == 1 ? s->operands[0] : NULL, s->operands + at);
     return status;
 }
 
@@ -180,5 +180,5 @@ const struct command command_verify = {
     .about = about,
     .table = table_of_options,
     .operands_max = INT_MAX,
-    .run = run,
+    .run = verify_command_run,
 };

@@ -119,7 +119,7 @@ static int read_sets(struct sending *x)
 
 /* ---- the recording ---- */
 
-static int fail(struct sending *x)
+static int send_fail(struct sending *x)
 {
     log_error("%s", buf_str(&x->peer.error));
     return EXIT_TROUBLE;
@@ -182,7 +182,7 @@ static int take_recorded(struct sending *x)
     if (status != EXIT_FINE)
         return status;
     if (talk_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
-        return fail(x);
+        return send_fail(x);
     if (rpc_read(buf_slice(&x->peer.talk.request), &m) < 0 || m.kind != RPC_REQUEST)
         return settings_usage(x->s, "--seq: the recorded message is not a valid request");
     if (rpc_is_modern(&m)) {
@@ -220,7 +220,7 @@ static int open_origin(struct sending *x)
         source = x->origin.recording.source;
     }
     if (status == EXIT_FINE && peer_load(&x->peer, source) < 0)
-        status = fail(x);
+        status = send_fail(x);
     if (status == EXIT_FINE && seq)
         status = take_recorded(x);
     else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&
@@ -257,7 +257,7 @@ static int run_exchange(struct sending *x)
     return status;
 }
 
-static int run(const struct settings *s)
+static int send_run(const struct settings *s)
 {
     struct sending x = {.s = s, .item = TALK_NONE};
     (void)signal(SIGPIPE, SIG_IGN);
@@ -282,5 +282,5 @@ const struct command command_send = {
     .about = about,
     .table = table_of_options,
     .operands_max = INT_MAX,
-    .run = run,
+    .run = send_run,
 };

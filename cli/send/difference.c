@@ -24,18 +24,18 @@ static void print_value(struct out *o, const char *mark, enum out_style style, s
     out_end_line(o);
 }
 
-static void title(struct out *o, const char *text)
+static void send_difference_title(struct out *o, const char *text)
 {
     out_end_line(o);
     out_words(o, OUT_DIM, text);
     out_end_line(o);
 }
 
-static bool on_difference(void *ctx, const struct compare_difference *d)
+static bool send_on_difference(void *ctx, const struct compare_difference *d)
 {
     struct printing *p = ctx;
     if (p->n++ == 0)
-        title(p->o, "difference from the recorded answer:");
+        send_difference_title(p->o, "difference from the recorded answer:");
     if (p->n > LISTED_MAX)
         return true;
     out_text(p->o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
@@ -45,16 +45,17 @@ static bool on_difference(void *ctx, const struct compare_difference *d)
     return true;
 }
 
-static int compare(struct printing *p, const struct rpc *recorded, const struct rpc *live)
+static int send_difference_compare(struct printing *p, const struct rpc *recorded,
+                                   const struct rpc *live)
 {
     struct json_value a = recorded->kind == RPC_ERROR ? recorded->error : recorded->result;
     struct json_value b = live->kind == RPC_ERROR ? live->error : live->result;
     static const struct pointers nothing;
     const struct compare_rules rules = {.ignore = &nothing};
     if (recorded->kind == live->kind)
-        return compare_values(a, b, &rules, on_difference, p);
-    (void)on_difference(p, &(struct compare_difference){
-                               .pointer = slice_of(""), .recorded = a.text, .live = b.text});
+        return compare_values(a, b, &rules, send_on_difference, p);
+    (void)send_on_difference(p, &(struct compare_difference){
+                                    .pointer = slice_of(""), .recorded = a.text, .live = b.text});
     return 0;
 }
 
@@ -64,16 +65,16 @@ int difference_print(struct out *o, struct talk *t, uint32_t item, const struct 
     struct rpc recorded;
     uint32_t answer = t->items[item].answer;
     if (answer == TALK_NONE || t->items[answer].lost) {
-        title(o, "no answer was recorded");
+        send_difference_title(o, "no answer was recorded");
         return 0;
     }
     int st = talk_body(t, answer, &t->recorded);
     if (st < 0 || rpc_read(buf_slice(&t->recorded), &recorded) < 0)
         return st;
-    if (compare(&p, &recorded, live) < 0)
+    if (send_difference_compare(&p, &recorded, live) < 0)
         return talk_no_memory(t);
     if (p.n == 0)
-        title(o, "the answer is as recorded");
+        send_difference_title(o, "the answer is as recorded");
     if (p.n > LISTED_MAX) {
         out_printf(o, "and %zu more", p.n - LISTED_MAX);
         out_end_line(o);

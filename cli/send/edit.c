@@ -57,7 +57,7 @@ static bool write_text(const struct place *p, struct slice text)
 }
 
 /* Some editors write a new file and rename it: the file is opened again. */
-static bool read_text(const struct place *p, struct buf *b)
+static bool send_edit_read_text(const struct place *p, struct buf *b)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = 1;
@@ -140,7 +140,7 @@ static void make_pretty(struct buf *b)
     *b = o.b;
 }
 
-static bool is_empty(const struct buf *b)
+static bool send_edit_is_empty(const struct buf *b)
 {
     for (size_t i = 0; i < b->n; i++)
         if (strchr(" \t\r\n", b->p[i]) == NULL || b->p[i] == '\0')
@@ -176,19 +176,19 @@ enum edit_result edit_object(struct buf *text)
         log_error("cannot write a file for the editor: %s", strerror(errno));
     while (good) {
         good = run_editor(p.path);
-        if (good && !read_text(&p, text)) {
+        if (good && !send_edit_read_text(&p, text)) {
             log_error("cannot read what was edited: %s", strerror(errno));
             good = false;
         }
-        if (!good || is_empty(text) || is_object(text))
+        if (!good || send_edit_is_empty(text) || is_object(text))
             break;
         good = ask_possible() && ask_yes("Edit it again?");
     }
     bool same = slice_eq(buf_slice(text), buf_slice(&before));
     remove_place(&p);
     buf_close(&before);
-    return !good            ? EDIT_FAILED
-           : is_empty(text) ? EDIT_CANCELLED
-           : same           ? EDIT_UNCHANGED
-                            : EDIT_DONE;
+    return !good                      ? EDIT_FAILED
+           : send_edit_is_empty(text) ? EDIT_CANCELLED
+           : same                     ? EDIT_UNCHANGED
+                                      : EDIT_DONE;
 }

@@ -28,7 +28,7 @@ static int no_memory(void)
 }
 
 /* An error of the conversation. */
-static int fail(const struct exchange *x)
+static int exchange_fail(const struct exchange *x)
 {
     log_error("%s", buf_str(&x->peer->error));
     return EXIT_TROUBLE;
@@ -127,7 +127,7 @@ static int make_typed(const struct exchange *x, const struct tool *t)
                                                                             : EXIT_FINE;
 }
 
-static int change(const struct exchange *x, const struct tool *t)
+static int exchange_change(const struct exchange *x, const struct tool *t)
 {
     struct buf error = {0};
     int st = outgoing_set(&x->request->params, x->sets,
@@ -200,7 +200,7 @@ static int make_request(const struct exchange *x)
     if (status == EXIT_FINE && typed)
         status = make_typed(x, t);
     if (status == EXIT_FINE)
-        status = change(x, t);
+        status = exchange_change(x, t);
     if (status == EXIT_FINE && settings_on(x->s, "edit"))
         status = edit(x);
     if (status == EXIT_FINE && !typed)
@@ -214,7 +214,7 @@ static int make_request(const struct exchange *x)
 /* ---- asking ---- */
 
 /* "tools/call NAME" */
-static void add_name(struct buf *b, const struct rpc *m)
+static void exchange_add_name(struct buf *b, const struct rpc *m)
 {
     struct buf plain = {0};
     struct rpc_name name = rpc_name(m, &plain);
@@ -244,7 +244,7 @@ static int confirm(const struct exchange *x, const struct rpc *m)
     int status = EXIT_FINE;
     if (reads || settings_on(x->s, "yes"))
         return EXIT_FINE;
-    add_name(&what, m);
+    exchange_add_name(&what, m);
     if (!ask_possible()) {
         status = settings_usage(x->s, "%s: %s; --yes sends it", buf_str(&what),
                                 is_call ? "the tool is not marked read-only"
@@ -325,7 +325,7 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
         print_result(&o, &files, answer);
         if (item != TALK_NONE && difference_print(&o, &x->peer->talk, item, answer) < 0) {
             (void)out_close(&o);
-            return fail(x);
+            return exchange_fail(x);
         }
     }
     bool failed = files.failed;
@@ -339,8 +339,8 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
 
 /* Sends the message and, while the server asks for input that was recorded, the message with it. message: the one
  * that was sent last. */
-static int ask(const struct exchange *x, struct buf *message, uint32_t *item, struct rpc *ret,
-               bool *ret_answered)
+static int exchange_ask(const struct exchange *x, struct buf *message, uint32_t *item,
+                        struct rpc *ret, bool *ret_answered)
 {
     struct talk *t = &x->peer->talk;
     bool found = true;
@@ -369,7 +369,7 @@ static int ask(const struct exchange *x, struct buf *message, uint32_t *item, st
     return st;
 }
 
-static int finish(const struct exchange *x, uint32_t item, const struct rpc *answer)
+static int exchange_finish(const struct exchange *x, uint32_t item, const struct rpc *answer)
 {
     int status = print_answer(x, item, answer);
     struct buf questions = {0};
@@ -399,11 +399,13 @@ static int send_request(struct exchange *x)
     if (status == EXIT_FINE) {
         heard_open(&x->peer->talk);
         interrupt_hold(true);
-        int st = ask(x, &message, &item, &answer, &answered);
+        int st = exchange_ask(x, &message, &item, &answer, &answered);
         interrupt_hold(false);
         if (x->item == TALK_NONE)
             item = TALK_NONE; /* its answer was not recorded */
-        status = st < 0 ? fail(x) : answered ? finish(x, item, &answer) : no_answer(x, NULL);
+        status = st < 0     ? exchange_fail(x)
+                 : answered ? exchange_finish(x, item, &answer)
+                            : no_answer(x, NULL);
     }
     buf_close(&message);
     return status;
@@ -411,7 +413,7 @@ static int send_request(struct exchange *x)
 
 /* ---- all of it ---- */
 
-static int greet(const struct exchange *x)
+static int exchange_greet(const struct exchange *x)
 {
     struct rpc answer;
     enum peer_greeting greeting;
@@ -419,7 +421,7 @@ static int greet(const struct exchange *x)
     if (!handshake)
         return EXIT_FINE;
     if (peer_greet(x->peer, x->item, x->revision, &greeting, &answer) < 0)
-        return fail(x);
+        return exchange_fail(x);
     if (greeting == PEER_SILENT)
         return no_answer(x, "initialize");
     return greeting == PEER_READY ? EXIT_FINE : report_error("initialize", &answer);
@@ -431,7 +433,7 @@ static int ask_tools(const struct exchange *x)
     struct rpc last = {0};
     bool answered;
     if (peer_ask_tools(x->peer, &last, &answered) < 0)
-        return fail(x);
+        return exchange_fail(x);
     if (!answered && (x->peer->talk.ended || x->request == NULL))
         return no_answer(x, "tools/list");
     bool failed =
@@ -444,7 +446,7 @@ static int converse(struct exchange *x)
     bool needs_tools =
         x->request == NULL || x->request->maybe_tool || outgoing_calls_tool(x->request);
     interrupt_hold(true);
-    int status = greet(x);
+    int status = exchange_greet(x);
     if (status == EXIT_FINE && needs_tools)
         status = ask_tools(x);
     interrupt_hold(false);
@@ -465,7 +467,7 @@ int exchange_run(struct exchange *x)
     interrupt_catch();
     int st = peer_start(x->peer, x->s, x->argv, x->dir, x->name, x->from);
     if (st < 0)
-        return st == MI_EINVAL ? EXIT_TROUBLE : fail(x);
+        return st == MI_EINVAL ? EXIT_TROUBLE : exchange_fail(x);
     pid_t proxy = live_pid(x->peer->live);
     int status = converse(x);
     (void)peer_end(x->peer);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /* Splits a word at its first `=` or `:=`. */
-static bool split(const char *word, struct slice *ret_name, bool *ret_is_json,
-                  const char **ret_value)
+static bool given_split(const char *word, struct slice *ret_name, bool *ret_is_json,
+                        const char **ret_value)
 {
     const char *eq = strchr(word, '=');
     if (eq == NULL)
@@ -27,7 +27,7 @@ bool given_is_pair(const char *word)
     struct slice name;
     bool is_json;
     const char *value;
-    if (!split(word, &name, &is_json, &value) || name.n == 0)
+    if (!given_split(word, &name, &is_json, &value) || name.n == 0)
         return false;
     for (size_t i = 0; i < name.n; i++)
         if (strchr("/:?", name.p[i]) != NULL)
@@ -67,7 +67,7 @@ static int read_fd(int fd, struct buf *b)
     }
 }
 
-static int read_file(const char *path, struct buf *b, struct buf *error)
+static int given_read_file(const char *path, struct buf *b, struct buf *error)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -85,7 +85,7 @@ static int read_file(const char *path, struct buf *b, struct buf *error)
 static int read_value(struct given *g, const char *value, struct buf *error)
 {
     if (value[0] == '@') {
-        int st = read_file(value + 1, &g->value, error);
+        int st = given_read_file(value + 1, &g->value, error);
         if (st == 0 && !g->is_json && g->value.n > 0 && g->value.p[g->value.n - 1] == '\n')
             g->value.n--;
         return st;
@@ -123,7 +123,7 @@ static int check_value(const struct given *g, struct buf *error)
 static int read_pair(struct given *g, const char *word, bool pointers, struct buf *error)
 {
     const char *value;
-    if (!split(word, &g->name, &g->is_json, &value) || (!pointers && g->name.n == 0)) {
+    if (!given_split(word, &g->name, &g->is_json, &value) || (!pointers && g->name.n == 0)) {
         buf_adds(error, pointers ? "expected POINTER=VALUE, such as /arguments/path=/tmp/a"
                                  : "expected NAME=VALUE");
         return MI_EINVAL;

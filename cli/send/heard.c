@@ -6,7 +6,7 @@
 
 #define HEARD_MAX 500 /* bytes of a text */
 
-static void add_plain(struct buf *b, struct json_value v)
+static void heard_add_plain(struct buf *b, struct json_value v)
 {
     struct buf text = {0};
     if (v.type == JSON_STRING)
@@ -27,20 +27,20 @@ static void on_heard(void *ctx, const struct rpc *m, const char *refused)
         log_note("the server requested %s: %s", buf_str(&b),
                  refused == NULL ? "it got the recorded answer" : refused);
     } else if (rpc_method_is(m, "notifications/message")) {
-        add_plain(&b, json_get(m->params, "level"));
+        heard_add_plain(&b, json_get(m->params, "level"));
         buf_adds(&b, ": ");
-        add_plain(&b, json_get(m->params, "data"));
+        heard_add_plain(&b, json_get(m->params, "data"));
         log_note("the server logs %s", buf_str(&b));
     } else if (rpc_method_is(m, "notifications/progress")) {
         struct json_value total = json_get(m->params, "total");
         struct json_value message = json_get(m->params, "message");
-        add_plain(&b, m->progress);
+        heard_add_plain(&b, m->progress);
         buf_adds(&b, total.type == JSON_NUMBER ? " of " : "");
         if (total.type == JSON_NUMBER)
-            add_plain(&b, total);
+            heard_add_plain(&b, total);
         buf_adds(&b, message.type == JSON_STRING ? ": " : "");
         if (message.type == JSON_STRING)
-            add_plain(&b, message);
+            heard_add_plain(&b, message);
         log_note("progress %s", buf_str(&b));
     }
     buf_close(&b);

@@ -66,7 +66,7 @@ static int find_answers(struct talk *t, const struct rpc *sent, struct json_valu
 }
 
 /* Sets a member of params, in place. {NULL, 0}: leaves it out. */
-static int set(struct buf *params, const char *pointer, struct slice value)
+static int send_input_set(struct buf *params, const char *pointer, struct slice value)
 {
     struct buf changed = {0}, error = {0};
     int st = value.p == NULL
@@ -104,9 +104,9 @@ int input_answer(struct talk *t, const struct rpc *sent, const struct rpc *answe
     if (st < 0 || (questions.type == JSON_OBJECT && responses.type == JSON_NONE))
         return st;
     buf_slice_add(&params, sent->params.text);
-    st = set(&params, "/inputResponses", responses.text);
+    st = send_input_set(&params, "/inputResponses", responses.text);
     if (st == 0)
-        st = set(&params, "/requestState", answer->request_state.text);
+        st = send_input_set(&params, "/requestState", answer->request_state.text);
     if (st == 0)
         write_message(message, sent, buf_slice(&params));
     if (st < 0 || params.failed || message->failed)

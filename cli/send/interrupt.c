@@ -5,14 +5,14 @@
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 static volatile sig_atomic_t came;
 
-static void on_signal(int number)
+static void interrupt_on_signal(int number)
 {
     came = number;
 }
 
 void interrupt_catch(void)
 {
-    struct sigaction a = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction a = {.sa_handler = interrupt_on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&a.sa_mask);
     for (size_t i = 0; i < MI_COUNT(caught); i++)
         (void)sigaction(caught[i], &a, NULL);

@@ -17,7 +17,7 @@ struct search {
     int64_t began_us;
 };
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool made_on_session(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     int64_t seq = 0, event = 0;
@@ -33,7 +33,7 @@ static bool on_session(void *ctx, const struct query_session *s)
 int made_skip(struct query *q, int64_t *ret_id)
 {
     struct search f = {.q = q};
-    int st = query_sessions(q, 0, on_session, &f);
+    int st = query_sessions(q, 0, made_on_session, &f);
     if (st == 0)
         st = f.status;
     if (st == 0)

@@ -16,7 +16,7 @@
 /* ---- the session ---- */
 
 /* The session that `ref` names; NULL: the newest one that `send` did not record, if there is one. */
-static int choose(struct query *q, const char *ref, struct query_session *ret)
+static int origin_choose(struct query *q, const char *ref, struct query_session *ret)
 {
     int64_t id = 0;
     int st = ref == NULL ? made_skip(q, &id) : 0;
@@ -33,7 +33,7 @@ static int find_session(struct query *q, const char *ref, struct buf *uid)
     bool named = false;
     int st = ref != NULL ? query_is_server(q, ref, &named) : 0;
     if (st == 0)
-        st = choose(q, ref, &session);
+        st = origin_choose(q, ref, &session);
     if (st == 0) {
         buf_slice_add(uid, session.uid);
         st = uid->failed ? MI_ENOMEM : 0;

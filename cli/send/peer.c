@@ -55,8 +55,8 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
 /* ---- greeting ---- */
 
 /* Sends a request that is not in the recording. params: JSON. */
-static int ask(struct peer *p, const char *method, struct slice params, struct rpc *ret,
-               bool *ret_answered)
+static int send_peer_ask(struct peer *p, const char *method, struct slice params, struct rpc *ret,
+                         bool *ret_answered)
 {
     struct buf b = {0};
     struct rpc m;
@@ -137,21 +137,21 @@ static int try_modern(struct peer *p)
     buf_slice_add(&params, buf_slice(&p->meta));
     buf_addc(&params, '}');
     int st = params.failed ? talk_no_memory(&p->talk)
-                           : ask(p, "server/discover", buf_slice(&params), &m, &answered);
+                           : send_peer_ask(p, "server/discover", buf_slice(&params), &m, &answered);
     if (st < 0 || !answered || m.kind != RPC_RESULT)
         buf_clear(&p->meta);
     buf_close(&params);
     return st;
 }
 
-static int initialize(struct peer *p, uint32_t before, enum revision revision,
-                      enum peer_greeting *ret, struct rpc *ret_answer)
+static int send_peer_initialize(struct peer *p, uint32_t before, enum revision revision,
+                                enum peer_greeting *ret, struct rpc *ret_answer)
 {
     struct buf params = {0};
     bool answered = false;
     int st = choose_initialize(p, before, revision, &params);
     if (st == 0)
-        st = ask(p, "initialize", buf_slice(&params), ret_answer, &answered);
+        st = send_peer_ask(p, "initialize", buf_slice(&params), ret_answer, &answered);
     buf_close(&params);
     if (st < 0)
         return st;
@@ -169,7 +169,7 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
             own_meta(&p->meta);
         return p->meta.failed ? talk_no_memory(&p->talk) : 0;
     }
-    int st = initialize(p, before, revision, ret, ret_answer);
+    int st = send_peer_initialize(p, before, revision, ret, ret_answer);
     if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || rpc_is_ours(ret_answer))
         return st;
     buf_slice_add(&refusal, ret_answer->text); /* the next answer takes its place */

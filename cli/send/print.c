@@ -23,7 +23,7 @@ bool print_is_failure(const struct rpc *answer)
 /* ---- text and JSON ---- */
 
 /* Lines and tabs stay; the rest that controls a terminal is made visible. */
-static void print_text(struct out *o, struct json_value text)
+static void send_print_text(struct out *o, struct json_value text)
 {
     struct buf b = {0};
     json_unescape(&b, json_string_raw(text));
@@ -46,7 +46,7 @@ static void print_text(struct out *o, struct json_value text)
     buf_close(&b);
 }
 
-static void print_json(struct out *o, struct json_value v)
+static void send_print_json(struct out *o, struct json_value v)
 {
     struct buf b = {0};
     text_json_visible(&b, v.text);
@@ -92,7 +92,7 @@ static const char *extension(struct json_value mime)
     return "bin";
 }
 
-static const char *directory(struct print_files *f)
+static const char *send_print_directory(struct print_files *f)
 {
     const char *tmp = getenv("TMPDIR");
     if (f->dir != NULL)
@@ -112,7 +112,7 @@ static const char *directory(struct print_files *f)
 /* A new file KIND-N.EXT, with the first N that is free. -1: see errno; else *ret_path is allocated. */
 static int open_new(struct print_files *f, const char *kind, const char *ext, char **ret_path)
 {
-    const char *dir = directory(f);
+    const char *dir = send_print_directory(f);
     int fd = -1;
     *ret_path = NULL;
     bool again = f->number > 0 && strcmp(f->kind, kind) == 0 && strcmp(f->ext, ext) == 0;
@@ -133,8 +133,8 @@ static int open_new(struct print_files *f, const char *kind, const char *ext, ch
     return fd;
 }
 
-static bool write_file(struct print_files *f, const char *kind, struct json_value mime,
-                       const struct buf *bytes, char **ret_path)
+static bool send_print_write_file(struct print_files *f, const char *kind, struct json_value mime,
+                                  const struct buf *bytes, char **ret_path)
 {
     int fd = open_new(f, kind, extension(mime), ret_path);
     if (fd >= 0 && write_and_close(fd, buf_slice(bytes), false) == 0) {
@@ -167,7 +167,7 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
         out_printf(o, ", %zu bytes: ", bytes.n);
         if (f->n == PRINT_FILES_MAX)
             out_printf(o, "not written, as there are more than %d files", PRINT_FILES_MAX);
-        else if (write_file(f, kind, mime, &bytes, &path))
+        else if (send_print_write_file(f, kind, mime, &bytes, &path))
             out_text(o, slice_of(path));
         else
             out_raw(o, "not written");
@@ -184,11 +184,11 @@ static void print_resource(struct out *o, struct print_files *f, struct json_val
     struct json_value text = json_get(resource, "text"), blob = json_get(resource, "blob");
     print_label(o, "resource", json_get(resource, "uri"));
     if (text.type == JSON_STRING)
-        print_text(o, text);
+        send_print_text(o, text);
     else if (blob.type == JSON_STRING)
         print_blob(o, f, "blob", json_get(resource, "mimeType"), blob);
     else
-        print_json(o, resource);
+        send_print_json(o, resource);
 }
 
 static void print_content(struct out *o, struct print_files *f, struct json_value item)
@@ -197,7 +197,7 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
     struct json_value text = json_get(item, "text"), data = json_get(item, "data");
     struct json_value resource = json_get(item, "resource");
     if (json_key_is(type, "text") && text.type == JSON_STRING)
-        print_text(o, text);
+        send_print_text(o, text);
     else if (json_key_is(type, "image") && data.type == JSON_STRING)
         print_blob(o, f, "image", json_get(item, "mimeType"), data);
     else if (json_key_is(type, "audio") && data.type == JSON_STRING)
@@ -205,7 +205,7 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
     else if (json_key_is(type, "resource") && resource.type == JSON_OBJECT)
         print_resource(o, f, resource);
     else if (item.type != JSON_NONE)
-        print_json(o, item);
+        send_print_json(o, item);
 }
 
 /* Whether a text is the JSON of the structured content, as the protocol recommends for old clients. */
@@ -229,7 +229,7 @@ static void print_call(struct out *o, struct print_files *f, const struct rpc *m
         if (!is_structured(item, m->structured))
             print_content(o, f, item);
     if (m->structured.type != JSON_NONE)
-        print_json(o, m->structured);
+        send_print_json(o, m->structured);
 }
 
 static void print_messages(struct out *o, struct print_files *f, struct json_value result)
@@ -263,7 +263,7 @@ static void print_error(struct out *o, const struct rpc *m)
     out_style(o, OUT_PLAIN);
     out_end_line(o);
     if (data.type != JSON_NONE && data.type != JSON_NULL)
-        print_json(o, data);
+        send_print_json(o, data);
 }
 
 void print_result(struct out *o, struct print_files *files, const struct rpc *m)
@@ -279,7 +279,7 @@ void print_result(struct out *o, struct print_files *files, const struct rpc *m)
     else if (messages.type == JSON_ARRAY)
         print_messages(o, files, m->result);
     else
-        print_json(o, m->result);
+        send_print_json(o, m->result);
 }
 
 void print_files_close(struct print_files *files)

@@ -10,7 +10,7 @@ struct walk {
     void *ctx;
 };
 
-static void look(struct walk *w, struct json_value v);
+static void secrets_look(struct walk *w, struct json_value v);
 
 static void look_inside(struct walk *w, struct json_value container)
 {
@@ -28,12 +28,12 @@ static void look_inside(struct walk *w, struct json_value container)
         if (key.p != NULL && marks_of(key) != MARKS_NONE)
             w->fn(w->ctx, buf_slice(&w->pointer), marks_of(key), key);
         else
-            look(w, v);
+            secrets_look(w, v);
         w->pointer.n = at;
     }
 }
 
-static void look(struct walk *w, struct json_value v)
+static void secrets_look(struct walk *w, struct json_value v)
 {
     struct slice raw = json_string_raw(v);
     bool container = v.type == JSON_OBJECT || v.type == JSON_ARRAY;
@@ -51,7 +51,7 @@ int secrets_each(struct json_value value, secrets_fn fn, void *ctx)
 {
     struct walk w = {.fn = fn, .ctx = ctx};
     if (marks_of(value.text) != MARKS_NONE)
-        look(&w, value);
+        secrets_look(&w, value);
     bool failed = w.pointer.failed || w.key.failed;
     buf_close(&w.pointer);
     buf_close(&w.key);

@@ -46,7 +46,7 @@ static struct schema *open_schema(struct json_value input_schema, struct slice n
     return s;
 }
 
-static bool fits(struct schema *s, const struct buf *value)
+static bool typing_fits(struct schema *s, const struct buf *value)
 {
     return !value->failed && schema_check(s, buf_slice(value), NULL) != SCHEMA_FAILS;
 }
@@ -114,7 +114,7 @@ static void add_one(struct buf *out, struct schema *s, struct json_value propert
     for (int form = 0; form < 4 && !found; form++) {
         bool as_json = form % 2 == 1;
         set_form(&b, g, as_json, form >= 2);
-        found = (readable || !as_json) && fits(s, &b);
+        found = (readable || !as_json) && typing_fits(s, &b);
     }
     if (!found)
         set_form(&b, g, readable && !type_has_string(property), false);
@@ -141,7 +141,7 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
             first = false;
         }
         buf_addc(&b, ']');
-        if (s == NULL || fits(s, &b))
+        if (s == NULL || typing_fits(s, &b))
             break;
     }
     buf_slice_add(out, buf_slice(&b));

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The program beside this one, allocated; NULL: there is none. */
-static char *beside(void)
+static char *program_beside(void)
 {
     char *self = process_program();
     char *slash = self != NULL ? strrchr(self, '/') : NULL;
@@ -28,7 +28,7 @@ static char *beside(void)
 int ship_command(char **argv)
 {
     const char *rest = getenv("PATH");
-    char *path = beside(), *name = argv[-1];
+    char *path = program_beside(), *name = argv[-1];
     if (path == NULL && rest != NULL)
         path = path_search(rest, SHIP_PROGRAM, &rest);
     if (path == NULL) {

@@ -55,7 +55,7 @@ static size_t find_name(const struct problem_files *f, const char *begin)
     return f->n;
 }
 
-static int read_file(const struct problem_files *f, size_t i, struct buf *b)
+static int escalations_read_file(const struct problem_files *f, size_t i, struct buf *b)
 {
     int st = problem_files_read(f, f->name[i].text, b);
     if (st < 0)
@@ -73,7 +73,7 @@ static void print_lines(struct out *o, struct slice text)
     }
 }
 
-static int show(const struct settings *s)
+static int escalations_show_file(const struct settings *s)
 {
     struct problem_files f = {.fd = -1};
     struct out o;
@@ -82,7 +82,7 @@ static int show(const struct settings *s)
     int status = open_folder(&f, s);
     size_t i = status == EXIT_FINE ? find_name(&f, s->operands_n > 0 ? s->operands[0] : "last") : 0;
     if (status == EXIT_FINE)
-        status = i < f.n ? read_file(&f, i, &text) : EXIT_TROUBLE;
+        status = i < f.n ? escalations_read_file(&f, i, &text) : EXIT_TROUBLE;
     if (status == EXIT_FINE) {
         out_open(&o);
         pager_open(&pager, &o);
@@ -110,7 +110,7 @@ static int remove_one(const struct problem_files *f, size_t i, struct out *o)
     return EXIT_FINE;
 }
 
-static int done(const struct settings *s)
+static int escalations_mark_done(const struct settings *s)
 {
     struct problem_files f = {.fd = -1};
     struct out o;
@@ -141,7 +141,7 @@ static const struct command escalations_show = {
              "default.\n",
     .table = options_of_show,
     .operands_max = 1,
-    .run = show,
+    .run = escalations_show_file,
 };
 
 static const struct command escalations_done = {
@@ -152,7 +152,7 @@ static const struct command escalations_done = {
              "the problem occurs again, there is a new escalation.\n",
     .table = options_of_done,
     .operands_max = INT_MAX,
-    .run = done,
+    .run = escalations_mark_done,
 };
 
 static const struct command *const verbs[] = {&list_escalations.command, &escalations_show,

@@ -391,7 +391,7 @@ static int choose_session(struct query *q, const char *ref, struct retention *ru
     return EXIT_FINE;
 }
 
-static int run(const struct settings *s)
+static int prune_run(const struct settings *s)
 {
     struct retention rule;
     struct query *q;
@@ -418,5 +418,5 @@ const struct command command_prune = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = prune_run,
 };

@@ -128,7 +128,7 @@ static void print_group(struct out *o, const struct reaped *d)
     out_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
 }
 
-static void print_text(struct out *o, const struct reaped *d, bool dry)
+static void reap_print_text(struct out *o, const struct reaped *d, bool dry)
 {
     const char *verb = dry ? "would stop " : d->ended ? "stopped " : "could not stop ";
     out_printf(o, "session %lld (", (long long)d->row->session_id);
@@ -157,7 +157,7 @@ static void add_pid(struct json_out *j, const char *name, pid_t pid)
         json_out_null(j, name);
 }
 
-static void print_json(struct out *o, const struct reaped *d, bool dry)
+static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 {
     const struct running *r = &d->row->r;
     struct json_out j = json_out_to(&o->b);
@@ -206,9 +206,9 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
     d.n = running_group(&row->r, d.group, GROUP_MAX);
     d.ended = p->dry || ((idle_us < 0 || stop_proxy(&row->r)) && stop_group(&row->r));
     if (p->json)
-        print_json(&p->out, &d, p->dry);
+        reap_print_json(&p->out, &d, p->dry);
     else
-        print_text(&p->out, &d, p->dry);
+        reap_print_text(&p->out, &d, p->dry);
     out_end_line(&p->out);
     p->found = true;
     p->failed |= !d.ended;
@@ -289,7 +289,7 @@ static void reap_journals(struct reaper *p)
         print_journals(p, unreadable, &stranded);
 }
 
-static int reap(struct query *q, const struct settings *s)
+static int reap_all(struct query *q, const struct settings *s)
 {
     struct reaper p = {
         .vault = query_vault(q),
@@ -328,7 +328,7 @@ static int reap_only_journals(const struct settings *s)
     return EXIT_TROUBLE;
 }
 
-static int run(const struct settings *s)
+static int reap_run(const struct settings *s)
 {
     struct query *q;
     int status = session_vault_unclosed(s, &q);
@@ -336,7 +336,7 @@ static int run(const struct settings *s)
         return reap_only_journals(s);
     if (status != EXIT_FINE)
         return status;
-    status = reap(q, s);
+    status = reap_all(q, s);
     query_close(q);
     return status;
 }
@@ -347,5 +347,5 @@ const struct command command_reap = {
     .usage = "[OPTIONS]",
     .about = about,
     .table = table_of_options,
-    .run = run,
+    .run = reap_run,
 };

@@ -69,7 +69,7 @@ static void print_place(struct job *j, const struct scrub_hit *h)
     out_printf(&j->out, "%s%s", h->session_id != 0 || h->seq != 0 ? ", " : "", h->where);
 }
 
-static void print_json(struct job *j, const struct scrub_hit *h)
+static void redact_command_print_json(struct job *j, const struct scrub_hit *h)
 {
     struct buf b = {0};
     struct json_out json = json_out_to(&b);
@@ -97,7 +97,7 @@ static void on_hit(void *ctx, const struct scrub_hit *h)
     j->places++;
     j->n += h->n;
     if (j->json) {
-        print_json(j, h);
+        redact_command_print_json(j, h);
     } else {
         print_place(j, h);
         out_raw(&j->out, ": ");
@@ -120,7 +120,7 @@ static void print_summary(struct job *j)
 
 /* ---- sessions ---- */
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool redact_command_on_session(void *ctx, const struct query_session *s)
 {
     struct targets *t = ctx;
     if (!GROW(t->list, t->n, t->cap)) {
@@ -136,7 +136,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     return true;
 }
 
-static int fail(const char *why)
+static int redact_command_fail(const char *why)
 {
     log_error("%s", why);
     return EXIT_TROUBLE;
@@ -151,7 +151,7 @@ static int process_session(struct job *j, struct scrub *s, const struct target *
         j->left = true;
         return EXIT_FINE;
     }
-    return scrub_session(s, t->id, t->uid) < 0 ? fail(scrub_error(s)) : EXIT_FINE;
+    return scrub_session(s, t->id, t->uid) < 0 ? redact_command_fail(scrub_error(s)) : EXIT_FINE;
 }
 
 /* only: this session; NULL: all sessions and all files. */
@@ -165,13 +165,13 @@ static int process_targets(struct job *j, struct scrub *s, const struct targets 
     for (size_t i = t->n; only == NULL && status == EXIT_FINE && i-- > 0;) /* oldest first */
         status = process_session(j, s, &t->list[i]);
     if (status == EXIT_FINE && scrub_files(s, only != NULL ? only->uid : NULL, today) < 0)
-        status = fail(scrub_error(s));
+        status = redact_command_fail(scrub_error(s));
     if (status == EXIT_FINE && !today) {
         log_warn("today's log file is not changed: a session may still be writing to it");
         j->left = true;
     }
     if (scrub_finish(s, status == EXIT_FINE && today && (only == NULL || j->n > 0)) < 0)
-        status = fail(scrub_error(s));
+        status = redact_command_fail(scrub_error(s));
     return status;
 }
 
@@ -182,7 +182,7 @@ static int redact_vault(struct job *j, struct query *q, const char *ref)
     struct scrub *s = NULL;
     struct buf error = {0};
     int status = EXIT_FINE;
-    int st = query_sessions(q, 0, on_session, &t);
+    int st = query_sessions(q, 0, redact_command_on_session, &t);
     if (st == 0 && ref != NULL) {
         struct query_session one;
         st = query_session(q, ref, &one);
@@ -191,9 +191,10 @@ static int redact_vault(struct job *j, struct query *q, const char *ref)
                 only = t.list[i];
     }
     if (st < 0 || t.failed)
-        status = fail(t.failed || st == MI_ENOMEM ? "out of memory" : query_error(q));
+        status =
+            redact_command_fail(t.failed || st == MI_ENOMEM ? "out of memory" : query_error(q));
     else if (scrub_open(&s, q, j->apply, on_hit, j, &error) < 0)
-        status = fail(error.n > 0 ? buf_str(&error) : "out of memory");
+        status = redact_command_fail(error.n > 0 ? buf_str(&error) : "out of memory");
     else
         status = process_targets(j, s, &t, only.id != 0 ? &only : NULL);
     scrub_close(s);
@@ -204,7 +205,7 @@ static int redact_vault(struct job *j, struct query *q, const char *ref)
 
 /* ---- the command ---- */
 
-static int check(const struct settings *s, const char *operand)
+static int redact_command_check(const struct settings *s, const char *operand)
 {
     bool all = settings_on(s, "all");
     if (settings_on(s, "scan") == settings_on(s, "apply"))
@@ -235,10 +236,10 @@ static int redact(const struct settings *s, struct job *j, const char *operand)
     return status;
 }
 
-static int run(const struct settings *s)
+static int redact_command_run(const struct settings *s)
 {
     const char *operand = s->operands_n > 0 ? s->operands[0] : NULL;
-    int status = check(s, operand);
+    int status = redact_command_check(s, operand);
     if (status == EXIT_FINE) {
         struct job j = {.json = settings_on(s, "json"), .apply = settings_on(s, "apply")};
         out_open(&j.out);
@@ -258,5 +259,5 @@ const struct command command_redact = {
     .about = about,
     .table = table_of_options,
     .operands_max = 1,
-    .run = run,
+    .run = redact_command_run,
 };

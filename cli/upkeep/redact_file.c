@@ -19,8 +19,8 @@ struct work {
     int status; /* MI_ENOMEM, MI_EIO of the writer */
 };
 
-static void report(struct work *k, const char *where, int64_t seq, struct slice before,
-                   struct slice after, size_t n)
+static void redact_file_report(struct work *k, const char *where, int64_t seq, struct slice before,
+                               struct slice after, size_t n)
 {
     k->found += n;
     if (k->w != NULL)
@@ -44,7 +44,7 @@ static struct slice sanitize_text(struct work *k, const char *where, int64_t seq
     k->status = redact_text(k->rules, text, place, &n);
     if (k->status < 0 || n == 0)
         return text;
-    report(k, where, seq, text, buf_slice(place), n);
+    redact_file_report(k, where, seq, text, buf_slice(place), n);
     return buf_slice(place);
 }
 
@@ -68,11 +68,15 @@ static struct slice sanitize_body(struct work *k, const struct query_message *m,
     *ret_n = n + more;
     k->status = st;
     if (st == 0 && n + more > 0)
-        report(k, err ? "stderr" : noise ? "noise" : "body", m->seq, m->body, text, n + more);
+        redact_file_report(k,
+                           err     ? "stderr"
+                           : noise ? "noise"
+                                   : "body",
+                           m->seq, m->body, text, n + more);
     return text;
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool redact_file_on_message(void *ctx, const struct query_message *m)
 {
     struct work *k = ctx;
     struct query_message now = *m;
@@ -104,7 +108,7 @@ static int join_rules(struct work *k, struct slice recorded, struct buf *out)
     return st == 0 && out->failed ? MI_ENOMEM : st;
 }
 
-static bool on_session(void *ctx, const struct query_session *s)
+static bool redact_file_on_session(void *ctx, const struct query_session *s)
 {
     struct work *k = ctx;
     struct query_session now = *s;
@@ -125,7 +129,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     return k->status == 0;
 }
 
-static bool on_lines(void *ctx, struct slice lines)
+static bool redact_file_on_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
@@ -137,7 +141,7 @@ static int process_file(struct work *k, const char *path)
     k->status = 0;
     memset(k->lines, 0, sizeof k->lines);
     buf_clear(&k->error);
-    int st = cassette_read(path, on_session, on_message, k, &k->error);
+    int st = cassette_read(path, redact_file_on_session, redact_file_on_message, k, &k->error);
     if (st == 0)
         st = k->status;
     if (st == 0 && k->w != NULL)
@@ -153,7 +157,7 @@ static int rewrite(struct work *k, const char *path)
 {
     struct save file;
     save_open(&file, path, SAVE_PRIVATE);
-    int st = cassette_write_open(&k->w, on_lines, &file);
+    int st = cassette_write_open(&k->w, redact_file_on_lines, &file);
     if (st < 0)
         log_error("out of memory");
     else

@@ -33,7 +33,7 @@ void advice_add_client(struct advice *a, const char *client, const char *path)
     buf_printf(&a->clients, known ? "%s" : "the client that reads %s", known ? client : path);
 }
 
-static void add_name(struct buf *names, const char *name)
+static void advice_add_name(struct buf *names, const char *name)
 {
     buf_adds(names, names->n > 0 ? ", " : "");
     buf_adds(names, name);
@@ -41,22 +41,22 @@ static void add_name(struct buf *names, const char *name)
 
 void advice_add_remote(struct advice *a, const char *server)
 {
-    add_name(&a->remotes, server);
+    advice_add_name(&a->remotes, server);
 }
 
 void advice_add_kept(struct advice *a, const char *server)
 {
-    add_name(&a->kept, server);
+    advice_add_name(&a->kept, server);
 }
 
 void advice_add_elsewhere(struct advice *a, const char *path)
 {
-    add_name(&a->elsewhere, path);
+    advice_add_name(&a->elsewhere, path);
 }
 
 /* One line about a file, without its newline. */
 MI_FORMAT(2, 3)
-static void add_line(struct advice *a, const char *fmt, ...)
+static void advice_add_line(struct advice *a, const char *fmt, ...)
 {
     char *line;
     va_list ap;
@@ -76,18 +76,18 @@ void advice_add_portable(struct advice *a, const struct launch *l, const struct 
 {
     const char *path = where->path;
     if (where->kind == CLIENT_FILE_CONTAINER)
-        add_line(a, "The servers of %s are started in a container: install %s there.", path,
-                 l->by_runner ? l->words[0] : "mcp-interposer");
+        advice_add_line(a, "The servers of %s are started in a container: install %s there.", path,
+                        l->by_runner ? l->words[0] : "mcp-interposer");
     else if (l->in_path)
-        add_line(a,
-                 "%s is in a git work tree: its servers are started by the plain name "
-                 "mcp-interposer, so that the file works on other machines.",
-                 path);
+        advice_add_line(a,
+                        "%s is in a git work tree: its servers are started by the plain name "
+                        "mcp-interposer, so that the file works on other machines.",
+                        path);
     else if (!l->by_runner)
-        add_line(a,
-                 "%s is in a git work tree, and now contains the path %s, because PATH does "
-                 "not lead to this program; install it, unwrap and wrap again.",
-                 path, l->words[0]);
+        advice_add_line(a,
+                        "%s is in a git work tree, and now contains the path %s, because PATH does "
+                        "not lead to this program; install it, unwrap and wrap again.",
+                        path, l->words[0]);
 }
 
 void advice_add_runner(struct advice *a, const struct launch *l, const struct client_file *where)
@@ -95,10 +95,10 @@ void advice_add_runner(struct advice *a, const struct launch *l, const struct cl
     const char *runner = l->words[0];
     char *dir = where->desktop ? which_far_directory(runner) : NULL;
     if (dir != NULL)
-        add_line(a,
-                 "%s may not find %s, which is in %s: if its servers do not start, "
-                 "install mcp-interposer, unwrap and wrap again.",
-                 where->client, runner, dir);
+        advice_add_line(a,
+                        "%s may not find %s, which is in %s: if its servers do not start, "
+                        "install mcp-interposer, unwrap and wrap again.",
+                        where->client, runner, dir);
     free(dir);
 }
 

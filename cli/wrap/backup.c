@@ -15,7 +15,7 @@
     64 /* bytes of the name of an unfinished backup; it has no %, so it is not a path */
 
 /* The name of the backup of this file. */
-static void name_of(const char *path, struct buf *b)
+static void backup_name_of(const char *path, struct buf *b)
 {
     for (const char *p = path; *p != '\0'; p++) {
         unsigned char c = (unsigned char)*p;
@@ -26,7 +26,7 @@ static void name_of(const char *path, struct buf *b)
     }
 }
 
-static int hex_digit(char c)
+static int backup_hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -36,8 +36,8 @@ static void path_of(const char *name, struct buf *b)
 {
     size_t before = b->n;
     for (const char *p = name; *p != '\0'; p++) {
-        int high = *p == '%' ? hex_digit(p[1]) : 0;
-        int low = *p == '%' && high >= 0 ? hex_digit(p[2]) : 0;
+        int high = *p == '%' ? backup_hex_digit(p[1]) : 0;
+        int low = *p == '%' && high >= 0 ? backup_hex_digit(p[2]) : 0;
         if (high < 0 || low < 0) {
             b->n = before;
             return;
@@ -50,7 +50,7 @@ static void path_of(const char *name, struct buf *b)
         b->n = before;
 }
 
-static void beside(const char *path, struct buf *b)
+static void backup_beside(const char *path, struct buf *b)
 {
     buf_adds(b, path);
     buf_adds(b, ".mcp-interposer.bak");
@@ -75,7 +75,7 @@ fail:
     return -1;
 }
 
-static bool put(int dir, const char *name, struct slice text)
+static bool backup_put(int dir, const char *name, struct slice text)
 {
     char part[PART_MAX];
     snprintf(part, sizeof part, "%ld.part", (long)getpid());
@@ -93,10 +93,10 @@ int backup_make(const char *where, const char *path, struct slice text, struct b
 {
     struct buf name = {0};
     buf_clear(error);
-    name_of(path, &name);
+    backup_name_of(path, &name);
     int dir = name.failed ? -1 : open_directory(where, true, error);
     int st = name.failed || error->failed ? MI_ENOMEM : dir < 0 ? MI_EIO : 0;
-    if (st == 0 && !put(dir, buf_str(&name), text)) {
+    if (st == 0 && !backup_put(dir, buf_str(&name), text)) {
         buf_printf(error, "cannot write its backup to %s: %s", where,
                    errno == ENAMETOOLONG ? "the path of the file is too long" : strerror(errno));
         st = MI_EIO;
@@ -137,10 +137,10 @@ static enum backup_content content(int dir, const char *name, struct slice text)
 bool backup_exists(const char *where, const char *path)
 {
     struct buf name = {0}, error = {0};
-    beside(path, &name);
+    backup_beside(path, &name);
     bool found = file_exists(AT_FDCWD, buf_str(&name));
     buf_clear(&name);
-    name_of(path, &name);
+    backup_name_of(path, &name);
     int dir = found ? -1 : open_directory(where, false, &error);
     found = found || (dir >= 0 && file_exists(dir, buf_str(&name)));
     if (dir >= 0)
@@ -165,7 +165,8 @@ int backup_list(const char *where, struct buf *paths)
     return paths->failed ? MI_ENOMEM : 0;
 }
 
-static void drop(int dir, const char *name, struct slice text, const char *shown, struct buf *kept)
+static void backup_drop_file(int dir, const char *name, struct slice text, const char *shown,
+                             struct buf *kept)
 {
     enum backup_content c = content(dir, name, text);
     if (c == BACKUP_OTHER || (c == BACKUP_SAME && unlinkat(dir, name, 0) != 0)) {
@@ -177,14 +178,14 @@ static void drop(int dir, const char *name, struct slice text, const char *shown
 void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept)
 {
     struct buf name = {0}, shown = {0}, error = {0};
-    beside(path, &name);
-    drop(AT_FDCWD, buf_str(&name), text, buf_str(&name), kept);
+    backup_beside(path, &name);
+    backup_drop_file(AT_FDCWD, buf_str(&name), text, buf_str(&name), kept);
     buf_clear(&name);
-    name_of(path, &name);
+    backup_name_of(path, &name);
     int dir = open_directory(where, false, &error);
     buf_printf(&shown, "%s/%s", where, buf_str(&name));
     if (dir >= 0 && !name.failed) {
-        drop(dir, buf_str(&name), text, buf_str(&shown), kept);
+        backup_drop_file(dir, buf_str(&name), text, buf_str(&shown), kept);
         close(dir);
     }
     buf_close(&name);

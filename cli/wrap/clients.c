@@ -254,8 +254,8 @@ bool client_files_contain(const struct client_files *l, const char *path)
 }
 
 /* Takes ownership of `path`; NULL: out of memory. */
-static int append(struct client_files *l, const char *client, enum client_file_kind kind,
-                  char *path)
+static int clients_append(struct client_files *l, const char *client, enum client_file_kind kind,
+                          char *path)
 {
     if (path == NULL || !GROW(l->file, l->n, l->cap)) {
         free(path);
@@ -300,7 +300,7 @@ static int append_found(struct client_files *l, const struct place *p, char *pat
     struct stat st;
     if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
         !client_files_contain(l, path) && (p->kind != CLIENT_FILE_PLUGIN || is_installed(path)))
-        return append(l, p->client, kind_of(p), path);
+        return clients_append(l, p->client, kind_of(p), path);
     free(path);
     return 0;
 }
@@ -364,8 +364,8 @@ int client_files_add(struct client_files *l, const char *path)
             best = &places[i];
     free(real);
     bool edited = best == NULL || best->kind == CLIENT_FILE_UNUSED;
-    return append(l, best != NULL ? best->client : "-", edited ? CLIENT_FILE_EDITED : best->kind,
-                  strdup(path));
+    return clients_append(l, best != NULL ? best->client : "-",
+                          edited ? CLIENT_FILE_EDITED : best->kind, strdup(path));
 }
 
 void client_files_close(struct client_files *l)

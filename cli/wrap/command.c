@@ -220,7 +220,7 @@ static int find_this_program(struct wrapping *w)
     return st == 0 ? EXIT_FINE : st == MI_EINVAL ? EXIT_USAGE : EXIT_TROUBLE;
 }
 
-static int run(enum wrap_verb verb, const struct settings *s)
+static int wrap_run(enum wrap_verb verb, const struct settings *s)
 {
     struct wrapping w = {.settings = s, .wanted.settings = s, .verb = verb};
     w.dry = settings_on(s, "dry-run");
@@ -252,12 +252,12 @@ static int run(enum wrap_verb verb, const struct settings *s)
 
 static int run_wrap(const struct settings *s)
 {
-    return run(settings_on(s, "list") ? WRAP_VERB_LIST : WRAP_VERB_WRAP, s);
+    return wrap_run(settings_on(s, "list") ? WRAP_VERB_LIST : WRAP_VERB_WRAP, s);
 }
 
 static int run_unwrap(const struct settings *s)
 {
-    return run(WRAP_VERB_UNWRAP, s);
+    return wrap_run(WRAP_VERB_UNWRAP, s);
 }
 
 /* Servers that are wrapped now would not start; to list and to unwrap them must be possible. */

@@ -14,7 +14,7 @@ static size_t line_begin(struct slice text, size_t at)
 }
 
 /* The start of the next line. */
-static size_t line_end(struct slice text, size_t at)
+static size_t wrap_diff_line_end(struct slice text, size_t at)
 {
     const char *nl = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
     return nl != NULL ? (size_t)(nl - text.p) + 1 : text.n;
@@ -23,12 +23,12 @@ static size_t line_end(struct slice text, size_t at)
 static size_t lines_in(struct slice text)
 {
     size_t n = 0;
-    for (size_t at = 0; at < text.n; at = line_end(text, at))
+    for (size_t at = 0; at < text.n; at = wrap_diff_line_end(text, at))
         n++;
     return n;
 }
 
-static struct slice part(struct slice text, size_t from, size_t to)
+static struct slice wrap_diff_part(struct slice text, size_t from, size_t to)
 {
     return (struct slice){text.p + from, to - from};
 }
@@ -71,14 +71,14 @@ static void replace_args(const struct mcpfile *f, struct slice args, struct slic
         struct slice was = next_string(&args), is = next_string(&clean);
         if (slice_eq(was, is) || f->arg[i].at < at)
             continue;
-        buf_slice_add(b, part(f->text, at, f->arg[i].at));
+        buf_slice_add(b, wrap_diff_part(f->text, at, f->arg[i].at));
         buf_slice_add(b, is);
         at = f->arg[i].at + f->arg[i].n;
         for (size_t c = f->arg[i].at; c < at; c++)
             if (f->text.p[c] == '\n')
                 buf_addc(b, '\n');
     }
-    buf_slice_add(b, part(f->text, at, f->text.n));
+    buf_slice_add(b, wrap_diff_part(f->text, at, f->text.n));
 }
 
 /* Appends the text without the secrets in arguments. In a JSON array the sanitizer knows that the value of an option
@@ -132,10 +132,10 @@ static int clean_line(struct clean *c, size_t number, struct buf *b)
 {
     struct slice text = buf_slice(&c->text);
     while (c->line < number) {
-        c->at = line_end(text, c->at);
+        c->at = wrap_diff_line_end(text, c->at);
         c->line++;
     }
-    size_t end = line_end(text, c->at);
+    size_t end = wrap_diff_line_end(text, c->at);
     size_t n = end - c->at - (end > c->at && text.p[end - 1] == '\n');
     if (c->failed)
         return MI_ENOMEM;
@@ -146,7 +146,7 @@ static int clean_line(struct clean *c, size_t number, struct buf *b)
 }
 
 /* On a terminal control characters other than tabs are escaped. */
-static void print_text(struct out *o, struct slice line)
+static void wrap_diff_print_text(struct out *o, struct slice line)
 {
     if (!o->is_terminal) {
         buf_slice_add(&o->b, line);
@@ -171,7 +171,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
 {
     size_t n = 0;
     for (size_t at = 0; at < text.n; n++) {
-        size_t end = line_end(text, at);
+        size_t end = wrap_diff_line_end(text, at);
         bool whole = text.p[end - 1] == '\n';
         struct buf line = {0};
         if (clean_line(c, number + n, &line) < 0) {
@@ -180,7 +180,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
         }
         out_style(o, style);
         out_printf(o, "%c", sign);
-        print_text(o, buf_slice(&line));
+        wrap_diff_print_text(o, buf_slice(&line));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
         if (!whole) {
@@ -210,7 +210,7 @@ static size_t lines_before(struct slice text, size_t at, size_t lines)
 static size_t lines_behind(struct slice text, size_t at, size_t lines)
 {
     while (lines-- > 0 && at < text.n)
-        at = line_end(text, at);
+        at = wrap_diff_line_end(text, at);
     return at;
 }
 
@@ -220,7 +220,7 @@ static struct hunk hunk_at(struct slice old, const struct edits *e, size_t first
     h.from = lines_before(old, line_begin(old, e->edit[first].at), CONTEXT);
     for (;;) {
         const struct edit *edit = &e->edit[h.beyond++];
-        h.change_end = line_end(old, edit->at + edit->del);
+        h.change_end = wrap_diff_line_end(old, edit->at + edit->del);
         h.to = lines_behind(old, h.change_end, CONTEXT);
         if (h.beyond == e->n)
             return h;
@@ -252,16 +252,17 @@ static void print_changes(struct out *o, struct sides *s, struct slice old, cons
         size_t to = from;
         /* edits of the same or adjacent lines are one change */
         for (; i < h->beyond && line_begin(old, e->edit[i].at) <= to; i++)
-            to = line_end(old, e->edit[i].at + e->edit[i].del);
+            to = wrap_diff_line_end(old, e->edit[i].at + e->edit[i].del);
         struct buf new = {0};
         edits_apply_part(e, old, from, to, &new);
-        print_same(o, s, part(old, at, from));
-        s->old_line += print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, part(old, from, to));
+        print_same(o, s, wrap_diff_part(old, at, from));
+        s->old_line +=
+            print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, wrap_diff_part(old, from, to));
         s->new_line += print_lines(o, '+', OUT_GREEN, &s->new_text, s->new_line, buf_slice(&new));
         buf_close(&new);
         at = to;
     }
-    print_same(o, s, part(old, at, h->to));
+    print_same(o, s, wrap_diff_part(old, at, h->to));
 }
 
 void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
@@ -284,12 +285,13 @@ void diff_print(struct out *o, const char *path, struct slice old, const struct 
     for (size_t i = 0; i < e->n;) {
         struct hunk h = hunk_at(old, e, i);
         edits_apply_part(e, old, h.from, h.to, &new);
-        size_t between = lines_in(part(old, at, h.from));
+        size_t between = lines_in(wrap_diff_part(old, at, h.from));
         s.old_line += between;
         s.new_line += between;
         out_style(o, OUT_CYAN);
-        out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1, lines_in(part(old, h.from, h.to)),
-                   s.new_line + 1, lines_in(buf_slice(&new)));
+        out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1,
+                   lines_in(wrap_diff_part(old, h.from, h.to)), s.new_line + 1,
+                   lines_in(buf_slice(&new)));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
         print_changes(o, &s, old, e, &h);

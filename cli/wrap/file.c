@@ -103,7 +103,7 @@ static const char *const *command(const struct work *k)
 }
 
 /* The value of --vault or --journal-dir in the arguments; NULL: none. */
-static const char *directory(const struct work *k, const char *option, const char *path)
+static const char *wrap_file_directory(const struct work *k, const char *option, const char *path)
 {
     bool asked = opt_source(&k->w->settings->set, option) == OPT_FLAG;
     return !k->portable || asked ? path : NULL;
@@ -138,8 +138,9 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     n = add_option(options, n, "--timeout", limits.call);
     n = add_option(options, n, "--timeout", limits.initialize);
     n = add_option(options, n, "--max-timeout", limits.max_timeout);
-    n = add_option(options, n, "--vault", directory(k, "vault", k->w->vault));
-    n = add_option(options, n, "--journal-dir", directory(k, "journal-dir", k->w->journal_dir));
+    n = add_option(options, n, "--vault", wrap_file_directory(k, "vault", k->w->vault));
+    n = add_option(options, n, "--journal-dir",
+                   wrap_file_directory(k, "journal-dir", k->w->journal_dir));
     n = add_option(options, n, "--path", dir);
     options[n] = NULL;
     struct wrap_with with = {command(k), options};

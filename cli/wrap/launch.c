@@ -64,7 +64,7 @@ bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
 }
 
 /* Splits a copy of the variable. false: too many words, or none. */
-static bool split(struct launch *l)
+static bool launch_split(struct launch *l)
 {
     size_t n = 0;
     char *rest = l->text;
@@ -83,7 +83,7 @@ static int open_variable(struct launch *l, const char *value, struct buf *error)
     if (l->text == NULL)
         return MI_ENOMEM;
     bool good =
-        split(l) && launch_is_ours(l->words[0], l->words + 1, &n) && l->words[n + 1] == NULL;
+        launch_split(l) && launch_is_ours(l->words[0], l->words + 1, &n) && l->words[n + 1] == NULL;
     if (!good) {
         buf_printf(error,
                    LAUNCH_VARIABLE ": '%s' does not start this program: expected a command such as "

@@ -35,7 +35,7 @@ size_t member_line_start(const struct mcpfile *f, size_t at)
     return from == 0 || f->text.p[from - 1] == '\n' ? from : at;
 }
 
-static const char *line_end(const struct mcpfile *f, size_t at)
+static const char *members_line_end(const struct mcpfile *f, size_t at)
 {
     while (at > 0 && f->text.p[at - 1] != '\n')
         at--;
@@ -45,7 +45,7 @@ static const char *line_end(const struct mcpfile *f, size_t at)
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
 {
     size_t from = member_line_start(f, at);
-    buf_adds(b, line_end(f, at));
+    buf_adds(b, members_line_end(f, at));
     buf_add(b, f->text.p + from, at - from);
 }
 
@@ -85,7 +85,7 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
         buf_addc(&e->text, ' '); /* the key does not start its line */
         return;
     }
-    buf_adds(&e->text, line_end(f, key));
+    buf_adds(&e->text, members_line_end(f, key));
     for (; from < key;
          from++) /* a dash begins an element of a list: the new member belongs to the same one */
         buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);

@@ -55,7 +55,7 @@ int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const 
     return st;
 }
 
-static void add_string(struct edits *e, const char *text)
+static void remote_add_string(struct edits *e, const char *text)
 {
     buf_adds(&e->text, ", ");
     text_json(&e->text, slice_of(text));
@@ -78,8 +78,8 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
         mcpfile_string(f, h->name, &b);
         buf_adds(&b, ": ");
         mcpfile_string(f, h->value, &b);
-        add_string(e, "--header");
-        add_string(e, buf_str(&b));
+        remote_add_string(e, "--header");
+        remote_add_string(e, buf_str(&b));
         e->text.failed |= b.failed;
         buf_close(&b);
     }
@@ -108,13 +108,13 @@ static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpf
     add_original(e, f, &s->headers);
     add_original(e, f, &s->type);
     buf_adds(&e->text, "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\"");
-    add_string(e, buf_str(&url));
+    remote_add_string(e, buf_str(&url));
     if (is_text(e, f, s->type.value, "sse")) {
-        add_string(e, "--transport");
-        add_string(e, "sse-first");
+        remote_add_string(e, "--transport");
+        remote_add_string(e, "sse-first");
     }
     if (slice_begins(buf_slice(&url), "http://") && !is_local(buf_str(&url)))
-        add_string(e, "--allow-http");
+        remote_add_string(e, "--allow-http");
     add_headers(e, f, s);
     e->text.failed |= url.failed;
     buf_close(&url);

@@ -13,29 +13,29 @@ static bool is_new_enough(const struct gathering *g, int64_t at_us)
     return at_us >= g->filter->since_us && newest_wants(g->to, at_us);
 }
 
-static bool add(struct gathering *g, int64_t at_us, int64_t number, bool is_event)
+static bool history_add_row(struct gathering *g, int64_t at_us, int64_t number, bool is_event)
 {
     struct newest_row row = {at_us, g->session->id, number, is_event};
     g->status = newest_add(g->to, &row);
     return g->status == 0;
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool history_on_message(void *ctx, const struct query_message *m)
 {
     struct gathering *g = ctx;
     int64_t started_us = g->session->started_at_us;
     if (!is_new_enough(g, started_us + m->t_us))
         return false;
-    return add(g, started_us + m->t_us, m->seq, false);
+    return history_add_row(g, started_us + m->t_us, m->seq, false);
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool history_on_event(void *ctx, const struct query_event *e)
 {
     struct gathering *g = ctx;
     int64_t at_us = g->session->started_at_us + e->t_us;
     if (!is_new_enough(g, at_us))
         return false;
-    return !filter_at(g->filter, at_us) || add(g, at_us, e->id, true);
+    return !filter_at(g->filter, at_us) || history_add_row(g, at_us, e->id, true);
 }
 
 int history_add(struct newest *to, struct query *q, const struct filter *f,
@@ -44,12 +44,13 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
     struct gathering g = {.to = to, .filter = f, .session = s};
     if (to->max == 0 || (s->ended_at_us != 0 && !newest_wants(to, s->ended_at_us)))
         return 0;
-    struct filter any_age = *f; /* on_message() stops at the first message that is too old */
+    struct filter any_age =
+        *f; /* history_on_message() stops at the first message that is too old */
     struct message_question x = {&any_age, s->id, s->started_at_us, 1, seq};
     any_age.since_us = INT64_MIN;
-    int st = query_facts(q, &x, QUERY_BACKWARD, on_message, &g);
+    int st = query_facts(q, &x, QUERY_BACKWARD, history_on_message, &g);
     if (st == 0 && g.status == 0 && !filter_has_call(f))
-        st = query_events_back(q, s->id, event, on_event, &g);
+        st = query_events_back(q, s->id, event, history_on_event, &g);
     return st < 0 ? st : g.status;
 }
 

@@ -16,7 +16,7 @@ void newest_close(struct newest *l)
 }
 
 /* An event stands before a message of the same moment, as in `show`. */
-static int compare(const void *a, const void *b)
+static int newest_compare(const void *a, const void *b)
 {
     const struct newest_row *x = a, *y = b;
     if (x->at_us != y->at_us)
@@ -43,9 +43,9 @@ static void swap(struct newest_row *a, struct newest_row *b)
 static void sink(struct newest *l)
 {
     for (size_t i = 0, child; (child = 2 * i + 1) < l->n; i = child) {
-        if (child + 1 < l->n && compare(&l->row[child + 1], &l->row[child]) < 0)
+        if (child + 1 < l->n && newest_compare(&l->row[child + 1], &l->row[child]) < 0)
             child++;
-        if (compare(&l->row[i], &l->row[child]) <= 0)
+        if (newest_compare(&l->row[i], &l->row[child]) <= 0)
             return;
         swap(&l->row[i], &l->row[child]);
     }
@@ -53,7 +53,7 @@ static void sink(struct newest *l)
 
 static void rise(struct newest *l)
 {
-    for (size_t i = l->n - 1; i > 0 && compare(&l->row[i], &l->row[(i - 1) / 2]) < 0;
+    for (size_t i = l->n - 1; i > 0 && newest_compare(&l->row[i], &l->row[(i - 1) / 2]) < 0;
          i = (i - 1) / 2)
         swap(&l->row[i], &l->row[(i - 1) / 2]);
 }
@@ -65,7 +65,7 @@ int newest_add(struct newest *l, const struct newest_row *row)
             return MI_ENOMEM;
         l->row[l->n++] = *row;
         rise(l);
-    } else if (l->max > 0 && compare(row, &l->row[0]) > 0) {
+    } else if (l->max > 0 && newest_compare(row, &l->row[0]) > 0) {
         l->row[0] = *row;
         sink(l);
     }
@@ -75,5 +75,5 @@ int newest_add(struct newest *l, const struct newest_row *row)
 void newest_sort(struct newest *l)
 {
     if (l->n > 1)
-        qsort(l->row, l->n, sizeof *l->row, compare);
+        qsort(l->row, l->n, sizeof *l->row, newest_compare);
 }

@@ -61,7 +61,7 @@ struct tail {
 
 /* ---- a row ---- */
 
-static bool is_wanted(const struct tail *t, const struct query_message *m)
+static bool tail_is_wanted(const struct tail *t, const struct query_message *m)
 {
     return filter_message(&t->filter, t->of->s.started_at_us, m);
 }
@@ -80,16 +80,16 @@ static void note_call(struct tail *t, const struct query_message *m)
     }
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool tail_on_message(void *ctx, const struct query_message *m)
 {
     struct tail *t = ctx;
     note_call(t, m);
-    if (is_wanted(t, m))
+    if (tail_is_wanted(t, m))
         t->status = tail_page_message(&t->page, m);
     return t->status == 0;
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool tail_on_event(void *ctx, const struct query_event *e)
 {
     struct tail *t = ctx;
     if (filter_event(&t->filter, t->of->s.started_at_us, e))
@@ -97,7 +97,7 @@ static bool on_event(void *ctx, const struct query_event *e)
     return t->status == 0;
 }
 
-static void print(struct tail *t)
+static void tail_print(struct tail *t)
 {
     int st = tail_page_print(&t->page);
     t->status = t->status == 0 ? st : t->status;
@@ -148,7 +148,7 @@ static bool read_round(struct tail *t)
             continue;
         set_session(t, s);
         tail_page_renew(&t->page, s->s.id);
-        int st = query_more(t->q, s->s.id, &s->seq, &s->event, on_message, on_event, t);
+        int st = query_more(t->q, s->s.id, &s->seq, &s->event, tail_on_message, tail_on_event, t);
         if (t->status == 0)
             t->status = st;
         some |= s->seq != seq || s->event != event;
@@ -157,12 +157,12 @@ static bool read_round(struct tail *t)
 }
 
 /* false: there is more to read, after a check for new sessions. */
-static bool read_all(struct tail *t)
+static bool tail_read_all(struct tail *t)
 {
     bool some = true;
     for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_ended(&t->page.out); i++) {
         some = read_round(t);
-        print(t);
+        tail_print(t);
         out_flush(&t->page.out);
     }
     return !some;
@@ -235,7 +235,7 @@ static void drop_ended(struct tail *t)
         }
         followed_drop(&t->live, i);
     }
-    print(t);
+    tail_print(t);
 }
 
 /* false: call again without waiting. */
@@ -248,7 +248,7 @@ static bool poll_vault(struct tail *t)
         return true;
     find_new(t);
     find_ended(t);
-    if (!read_all(t))
+    if (!tail_read_all(t))
         return false;
     drop_ended(t);
     t->version = version;
@@ -333,13 +333,13 @@ static void print_run(struct tail *t, size_t from, size_t end)
                          : query_timeline(t->q, s.id, r->number, t->history.row[end - 1].number,
                                           on_old_message, NULL, t);
     t->status = t->status == 0 ? st : t->status;
-    print(t);
+    tail_print(t);
     if (t->page.out.b.n > PRINTED_MAX)
         out_flush(&t->page.out);
 }
 
 /* The last `last` rows. */
-static int begin(struct tail *t, int64_t last)
+static int tail_begin(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);
     int st = query_version(t->q, &t->version);
@@ -360,7 +360,7 @@ static int begin(struct tail *t, int64_t last)
     return t->status;
 }
 
-static void follow(struct tail *t)
+static void tail_follow(struct tail *t)
 {
     struct watch w;
     enum watch_result r = WATCH_LOOK;
@@ -388,7 +388,7 @@ static bool follows(const struct settings *s)
     return !settings_on(s, "once") && (settings_on(s, "follow") || isatty(STDOUT_FILENO) == 1);
 }
 
-static int tail(struct query *q, const struct settings *s)
+static int tail_vault(struct query *q, const struct settings *s)
 {
     struct tail t = {
         .q = q,
@@ -400,9 +400,9 @@ static int tail(struct query *q, const struct settings *s)
     t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
     int st = filter_find_session(&t.filter, s, q);
     if (st == 0)
-        st = begin(&t, settings_number(s, "last"));
+        st = tail_begin(&t, settings_number(s, "last"));
     if (st == 0 && t.follow)
-        follow(&t);
+        tail_follow(&t);
     st = st == 0 ? t.status : st;
     if (st < 0)
         (void)session_fail(q, st);
@@ -449,7 +449,7 @@ static bool wait_for_vault(const struct settings *s, struct query **q, int *ret_
     return stored;
 }
 
-static int run(const struct settings *s)
+static int tail_run(const struct settings *s)
 {
     struct query *q = NULL;
     int status = session_vault_open(s, &q);
@@ -459,7 +459,7 @@ static int run(const struct settings *s)
     if (!ready && !settings_on(s, "json"))
         session_none(q, "no message");
     if (ready || wait_for_vault(s, &q, &status))
-        status = tail(q, s);
+        status = tail_vault(q, s);
     query_close(q);
     return status;
 }
@@ -470,5 +470,5 @@ const struct command command_tail = {
     .usage = "[OPTIONS]",
     .about = about,
     .table = table_of_options,
-    .run = run,
+    .run = tail_run,
 };

@@ -11,7 +11,7 @@
 static volatile sig_atomic_t stop_requested;
 
 /* The second signal has its default action: the process may be blocked in a write to stdout. */
-static void on_signal(int number)
+static void watch_on_signal(int number)
 {
     if (stop_requested) {
         (void)signal(number, SIG_DFL);
@@ -27,7 +27,7 @@ bool watch_is_stopped(void)
 
 void watch_open(struct watch *w, const char *vault)
 {
-    struct sigaction a = {.sa_handler = on_signal};
+    struct sigaction a = {.sa_handler = watch_on_signal};
     /* The folder, because the log may be deleted and created again. */
     *w = (struct watch){.fd = changes_open(vault), .input = -1, .output = STDOUT_FILENO};
     sigaction(SIGINT, &a, NULL);

@@ -62,7 +62,7 @@ static void set_status(struct finder *f, int status)
 
 /* ---- sessions ---- */
 
-static void add_session(struct finder *f, const struct query_session *x)
+static void finder_add_session(struct finder *f, const struct query_session *x)
 {
     if (!GROW(f->row, f->rows_n, f->rows_cap)) {
         f->status = MI_ENOMEM;
@@ -86,7 +86,7 @@ static void add_session(struct finder *f, const struct query_session *x)
 /* ---- one message ---- */
 
 /* Empty if the file of the body cannot be read. */
-static struct slice text_of(struct finder *f, const struct query_message *m)
+static struct slice finder_text_of(struct finder *f, const struct query_message *m)
 {
     struct slice body, uid = slice_of(f->session->id.uid);
     const char *error;
@@ -98,7 +98,7 @@ static bool on_candidate(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
     struct slice at;
-    struct slice text = text_of(f, m);
+    struct slice text = finder_text_of(f, m);
     if (!goes_on(f))
         return false;
     int st = search_terms_find(&f->question->terms, text, &at);
@@ -178,10 +178,10 @@ static void try_candidates(struct finder *f, const struct session_row *r)
             try_message(f, r, list->seq[i]);
 }
 
-static bool on_body(void *ctx, const struct query_message *m)
+static bool finder_on_body(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
-    struct slice at, text = text_of(f, m);
+    struct slice at, text = finder_text_of(f, m);
     if (!goes_on(f))
         return false;
     int st = search_terms_find(&f->question->terms, text, &at);
@@ -200,7 +200,7 @@ static void scan_session(struct finder *f, const struct session_row *r)
         try_matching(f, r, NULL);
         return;
     }
-    set_status(f, query_bodies(f->q, r->id.id, 0, INT64_MAX, on_body, f));
+    set_status(f, query_bodies(f->q, r->id.id, 0, INT64_MAX, finder_on_body, f));
     if (f->status == 0)
         try_candidates(f, r);
 }
@@ -308,7 +308,7 @@ static void search_group(struct finder *f)
 }
 
 /* The sessions of a file are searched before older ones are read: the first match does not wait for the whole list. */
-static bool on_session(void *ctx, const struct query_session *x)
+static bool finder_on_session(void *ctx, const struct query_session *x)
 {
     struct finder *f = ctx;
     if (f->rows_n > 0 &&
@@ -318,7 +318,7 @@ static bool on_session(void *ctx, const struct query_session *x)
         buf_clear(&f->names);
     }
     if (goes_on(f))
-        add_session(f, x);
+        finder_add_session(f, x);
     return goes_on(f);
 }
 
@@ -338,7 +338,7 @@ static void search_all(struct finder *f)
     if (f->status == 0)
         f->status = open_index(f);
     if (f->status == 0)
-        set_status(f, query_sessions(f->q, 0, on_session, f));
+        set_status(f, query_sessions(f->q, 0, finder_on_session, f));
     if (goes_on(f))
         search_group(f);
     if (f->shown_us != 0)

@@ -47,7 +47,7 @@ struct searching {
     int64_t found;
 };
 
-static bool on_found(void *ctx, const struct found *f)
+static bool search_on_found(void *ctx, const struct found *f)
 {
     struct searching *s = ctx;
     if (s->json) {
@@ -63,7 +63,7 @@ static bool on_found(void *ctx, const struct found *f)
     return !out_ended(&s->out);
 }
 
-static bool on_first(void *ctx, const struct found *f)
+static bool search_on_first(void *ctx, const struct found *f)
 {
     (void)f;
     *(bool *)ctx = true;
@@ -74,8 +74,9 @@ static bool on_first(void *ctx, const struct found *f)
 static int print_nothing(struct searching *s, struct query *q)
 {
     bool any = false;
-    int st =
-        question_as_prefixes(&s->question) ? find_messages(q, &s->question, 1, on_first, &any) : 0;
+    int st = question_as_prefixes(&s->question)
+                 ? find_messages(q, &s->question, 1, search_on_first, &any)
+                 : 0;
     out_raw(&s->out, "nothing found");
     if (any)
         out_raw(&s->out,
@@ -85,12 +86,12 @@ static int print_nothing(struct searching *s, struct query *q)
     return st;
 }
 
-static int search(struct searching *s, struct query *q, const struct settings *settings)
+static int search_and_print(struct searching *s, struct query *q, const struct settings *settings)
 {
     out_open(&s->out);
     int st = filter_find_session(&s->question.filter, settings, q);
     if (st == 0)
-        st = find_messages(q, &s->question, settings_number(settings, "limit"), on_found, s);
+        st = find_messages(q, &s->question, settings_number(settings, "limit"), search_on_found, s);
     bool empty = s->found == 0 && !s->json && session_nothing_recorded(q);
     if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json && !empty)
         st = print_nothing(s, q);
@@ -105,7 +106,7 @@ static int search(struct searching *s, struct query *q, const struct settings *s
 }
 
 /* The arguments are checked before the vault is opened. */
-static int run(const struct settings *settings)
+static int search_run(const struct settings *settings)
 {
     struct searching s = {.json = settings_on(settings, "json")};
     struct query *q = NULL;
@@ -113,7 +114,7 @@ static int run(const struct settings *settings)
     if (status == EXIT_FINE)
         status = session_vault_open(settings, &q);
     if (status == EXIT_FINE)
-        status = search(&s, q, settings);
+        status = search_and_print(&s, q, settings);
     query_close(q);
     question_close(&s.question);
     return status;
@@ -126,5 +127,5 @@ const struct command command_search = {
     .about = about,
     .table = table_of_options,
     .operands_max = OPERANDS_MAX,
-    .run = run,
+    .run = search_run,
 };

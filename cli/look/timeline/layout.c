@@ -90,7 +90,7 @@ static size_t usual_method(const struct layout_widths *w, bool is_short)
     return width;
 }
 
-static bool fits(const struct layout *l, const struct layout_widths *w)
+static bool layout_fits(const struct layout *l, const struct layout_widths *w)
 {
     size_t wanted = most(METHOD_MIN, usual_method(w, l->level >= LAYOUT_SHORT_NAMES));
     return fixed_columns(l, w) + wanted + LAYOUT_CONTENT <= w->columns;
@@ -100,7 +100,7 @@ void layout_choose(struct layout *l, const struct layout_widths *w)
 {
     enum layout_level level = LAYOUT_FULL;
     layout_set(l, w, level);
-    while (level < LAYOUT_PACKED && !fits(l, w))
+    while (level < LAYOUT_PACKED && !layout_fits(l, w))
         layout_set(l, w, ++level);
 }
 

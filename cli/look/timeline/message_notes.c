@@ -25,7 +25,7 @@ const char *message_word(const struct query_message *m, enum out_style *ret_styl
 }
 
 /* The findings, except the one that WHAT shows. */
-static void add_findings(struct buf *b, const struct query_message *m)
+static void message_notes_add_findings(struct buf *b, const struct query_message *m)
 {
     const char *shown = has_status(m) ? call_status_name(query_status(m)) : "";
     const char *gap = b->n > 0 ? ": " : "";
@@ -75,7 +75,7 @@ void message_notes(struct buf *b, const struct query_message *m, bool unanswered
         add_note(b, "in batch ", m->batch_seq);
     if (m->request_seq > 0 && (!session_is_answer(m) || !m->has_request))
         add_note(b, "to ", m->request_seq);
-    add_findings(b, m);
+    message_notes_add_findings(b, m);
 }
 
 void operation_notes(struct buf *b, const struct query_message *m, const struct operation_list *l)

@@ -60,7 +60,7 @@ static bool is_piped(const struct timeline *t)
 }
 
 /* Columns that are left of the line. */
-static size_t left(const struct timeline *t)
+static size_t timeline_left(const struct timeline *t)
 {
     size_t columns = t->widths.columns;
     return is_piped(t) ? OUT_UNLIMITED : columns > t->taken ? columns - t->taken : 0;
@@ -68,7 +68,7 @@ static size_t left(const struct timeline *t)
 
 static void add_gap(struct timeline *t, size_t n)
 {
-    n = size_min(n, left(t));
+    n = size_min(n, timeline_left(t));
     out_printf(t->out, "%*s", (int)n, "");
     t->taken += n;
 }
@@ -76,18 +76,19 @@ static void add_gap(struct timeline *t, size_t n)
 static void add_cell(struct timeline *t, struct slice text, size_t width, bool right,
                      enum out_style style)
 {
-    width = size_min(width, left(t));
+    width = size_min(width, timeline_left(t));
     out_cell(t->out, style, text, width, right);
     t->taken += width;
 }
 
 /* Text without padding, at most `max` columns of it on a terminal. */
-static void add_text(struct timeline *t, struct slice text, size_t max, enum out_style style)
+static void timeline_add_text(struct timeline *t, struct slice text, size_t max,
+                              enum out_style style)
 {
-    t->taken += out_fit(t->out, style, text, size_min(max, left(t)));
+    t->taken += out_fit(t->out, style, text, size_min(max, timeline_left(t)));
 }
 
-static void add_number(struct timeline *t, int64_t n, size_t width)
+static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
 {
     buf_clear(&t->text);
     if (n > 0)
@@ -129,7 +130,7 @@ static struct slice method_text(struct timeline *t, const struct query_message *
     return buf_slice(&t->text);
 }
 
-static void widen(size_t *width, size_t n, size_t max)
+static void timeline_widen(size_t *width, size_t n, size_t max)
 {
     n = size_min(n, max);
     *width = n > *width ? n : *width;
@@ -143,7 +144,7 @@ void timeline_measure(struct timeline *t, const struct query_message *m)
     size_t method = out_width(t->out, method_text(t, m, false));
     layout_add_method(w, method, out_width(t->out, method_text(t, m, true)));
     if (m->rpc_id.p != NULL)
-        widen(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
+        timeline_widen(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
     if (w->of_many)
         layout_set(&t->layout, w, t->layout.level); /* lines above have these columns */
     else
@@ -181,12 +182,12 @@ static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char
         add_cell(t, time_of_day(t, t_us), l->time, false, OUT_DIM);
         add_gap(t, l->gap);
         if (l->session > 0) {
-            add_number(t, t->session->number, l->session);
+            timeline_add_number(t, t->session->number, l->session);
             add_gap(t, 1);
         }
         add_cell(t, t->session->name, l->server, false, OUT_CYAN);
     } else {
-        add_number(t, seq, l->seq);
+        timeline_add_number(t, seq, l->seq);
         add_gap(t, l->gap);
         time_text(t, t_us);
         add_cell(t, buf_slice(&t->text), l->time, true, OUT_DIM);
@@ -196,7 +197,7 @@ static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char
     add_gap(t, l->gap);
 }
 
-static void title(struct timeline *t, const char *text, size_t width, bool right)
+static void timeline_title(struct timeline *t, const char *text, size_t width, bool right)
 {
     add_cell(t, slice_of(text), width > 0 ? width : strlen(text), right, OUT_PLAIN);
 }
@@ -207,31 +208,31 @@ void timeline_columns(struct timeline *t)
     t->taken = 0;
     out_style(t->out, OUT_BOLD);
     if (t->widths.of_many) {
-        title(t, "TIME", l->time, false);
+        timeline_title(t, "TIME", l->time, false);
         add_gap(t, l->gap);
         if (l->session > 0) {
-            title(t, "ID", l->session, true);
+            timeline_title(t, "ID", l->session, true);
             add_gap(t, 1);
         }
-        title(t, "SERVER", l->server, false);
+        timeline_title(t, "SERVER", l->server, false);
     } else {
-        title(t, "SEQ", l->seq, true);
+        timeline_title(t, "SEQ", l->seq, true);
         add_gap(t, l->gap);
-        title(t, "TIME", l->time, true);
+        timeline_title(t, "TIME", l->time, true);
     }
     add_gap(t, 2 * l->gap + t->widths.arrow);
-    title(t, "WHAT", l->what, false);
+    timeline_title(t, "WHAT", l->what, false);
     add_gap(t, 1);
-    title(t, "METHOD", l->method, false);
+    timeline_title(t, "METHOD", l->method, false);
     if (l->id > 0) {
         add_gap(t, l->gap);
-        title(t, "ID", l->id, true);
+        timeline_title(t, "ID", l->id, true);
     }
     add_gap(t, l->gap);
-    title(t, "TOOK", l->took, true);
+    timeline_title(t, "TOOK", l->took, true);
     if (l->size > 0) {
         add_gap(t, l->gap);
-        title(t, "SIZE", l->size, true);
+        timeline_title(t, "SIZE", l->size, true);
     }
     out_style(t->out, OUT_PLAIN);
     out_end_line(t->out);
@@ -240,7 +241,7 @@ void timeline_columns(struct timeline *t)
 /* ---- a message ---- */
 
 /* The notes in brackets. They leave room for the head of the content, unless they tell of an operation: its content is a part. */
-static void add_notes(struct timeline *t, const struct query_message *m, size_t gap)
+static void timeline_add_notes(struct timeline *t, const struct query_message *m, size_t gap)
 {
     buf_clear(&t->text);
     if (t->operations != NULL)
@@ -250,12 +251,14 @@ static void add_notes(struct timeline *t, const struct query_message *m, size_t 
     if (t->text.n == 0)
         return;
     add_gap(t, gap);
-    size_t room = left(t), others = 2 + (t->content.n > 0 && !whole ? 1 + CONTENT_HEAD : 0);
+    size_t room = timeline_left(t),
+           others = 2 + (t->content.n > 0 && !whole ? 1 + CONTENT_HEAD : 0);
     room = room > others + NOTES_MIN ? room - others : NOTES_DOTS;
     out_style(t->out, OUT_YELLOW);
-    add_text(t, slice_of("["), 1, OUT_PLAIN);
-    add_text(t, room == NOTES_DOTS ? slice_of("...") : buf_slice(&t->text), room, OUT_PLAIN);
-    add_text(t, slice_of("]"), 1, OUT_PLAIN);
+    timeline_add_text(t, slice_of("["), 1, OUT_PLAIN);
+    timeline_add_text(t, room == NOTES_DOTS ? slice_of("...") : buf_slice(&t->text), room,
+                      OUT_PLAIN);
+    timeline_add_text(t, slice_of("]"), 1, OUT_PLAIN);
     out_style(t->out, OUT_PLAIN);
 }
 
@@ -270,12 +273,12 @@ static void add_detail(struct timeline *t, const struct query_message *m, struct
         buf_printf(&t->content, "(no body: %s)", error);
     else if (t->bodies == BODIES_SHORT && body.p != NULL)
         preview_add(&t->content, m, body, is_piped(t) ? SIZE_MAX : PREVIEW_BYTES);
-    add_notes(t, m, gap);
+    timeline_add_notes(t, m, gap);
     gap = t->taken > before ? 1 : gap;
-    if (t->content.n == 0 || left(t) < gap + CONTENT_MIN)
+    if (t->content.n == 0 || timeline_left(t) < gap + CONTENT_MIN)
         return;
     add_gap(t, gap);
-    add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
+    timeline_add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
 }
 
 /* The body. When only its preview is shown on a terminal, the head of a large one. */
@@ -314,11 +317,11 @@ static void packed_columns(struct timeline *t, const struct query_message *m)
     bool answered = query_ended_call(m);
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
     struct slice method = method_text(t, m, true);
-    add_text(t, method, layout_method_max(&t->layout, left(t), answered), style);
+    timeline_add_text(t, method, layout_method_max(&t->layout, timeline_left(t), answered), style);
     add_took(t, m);
     if (t->text.n > 0) {
         add_gap(t, method.n > 0 ? 1 : 0);
-        add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
+        timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     }
 }
 
@@ -326,7 +329,8 @@ static void padded_columns(struct timeline *t, const struct query_message *m)
 {
     const struct layout *l = &t->layout;
     struct slice method = method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
-    size_t width = size_min(out_width(t->out, method), layout_method_max(l, left(t), true));
+    size_t width =
+        size_min(out_width(t->out, method), layout_method_max(l, timeline_left(t), true));
     add_cell(t, method, width > l->method ? width : l->method, false,
              session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
     if (l->id > 0) {
@@ -401,7 +405,7 @@ void timeline_event(struct timeline *t, const struct query_event *e)
     add_gap(t, 1);
     buf_clear(&t->text);
     event_words(&t->text, e->kind, e->detail);
-    add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
+    timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)
         print_body(t, e->detail);

@@ -239,7 +239,7 @@ static void note_common_limit(struct mcpfile_scan *s, const struct mcpfile_value
 }
 
 /* Notes a member; false: there are two of them. */
-static bool note(struct mcpfile_member *m, const struct mcpfile_value *v)
+static bool collect_note(struct mcpfile_member *m, const struct mcpfile_value *v)
 {
     bool first = m->key.n == 0;
     *m = (struct mcpfile_member){v->key, v->token, v->end, v->on_line};
@@ -265,7 +265,7 @@ static void note_name(struct mcpfile_scan *s, struct mcpfile_server *server,
 
 static void note_args(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
-    if (server->one_array || !note(&server->args, v))
+    if (server->one_array || !collect_note(&server->args, v))
         server->odd = server->one_array ? "its `command` is an array, and it has `args`"
                                         : "it has two members `args`";
     else if (v->type != MCPFILE_ARRAY || v->mixed)
@@ -281,7 +281,7 @@ static void note_command(const struct mcpfile *f, struct mcpfile_server *server,
                          const struct mcpfile_value *v)
 {
     bool array = v->type == MCPFILE_ARRAY && !v->mixed && v->args_n > 0 && !v->dashes;
-    if (!note(&server->command, v))
+    if (!collect_note(&server->command, v))
         server->odd = "it has two members `command`";
     else if (array && server->args.key.n > 0)
         server->odd = "its `command` is an array, and it has `args`";
@@ -299,7 +299,7 @@ static void note_command(const struct mcpfile *f, struct mcpfile_server *server,
 
 static void note_url(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
-    if (!note(&server->url, v))
+    if (!collect_note(&server->url, v))
         server->remote_odd = "it has two URLs";
     else if (v->type != MCPFILE_STRING)
         server->remote_odd = "its URL is not a string";
@@ -308,7 +308,7 @@ static void note_url(struct mcpfile_server *server, const struct mcpfile_value *
 static void note_headers(const struct mcpfile *f, struct mcpfile_server *server,
                          const struct mcpfile_value *v)
 {
-    if (!note(&server->headers, v) || v->type != MCPFILE_TABLE)
+    if (!collect_note(&server->headers, v) || v->type != MCPFILE_TABLE)
         server->remote_odd = "its `headers` is not one object";
     server->first_header = v->first_header;
     server->headers_n = v->headers_n;
@@ -339,7 +339,7 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
         note_url(server, v);
         break;
     case ROLE_TYPE:
-        if (!note(&server->type, v) || v->type != MCPFILE_STRING)
+        if (!collect_note(&server->type, v) || v->type != MCPFILE_STRING)
             server->remote_odd = "it does not have one `type` that is a string";
         else if (level == 2 && level_is(s, 0, "mcp") && level_is(s, level + 1, "transport"))
             server->remote_odd = "OpenClaw has no `transport` for a command; remove this member";
@@ -348,7 +348,7 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
         note_headers(s->f, server, v);
         break;
     case ROLE_ENV:
-        (void)note(&server->env, v);
+        (void)collect_note(&server->env, v);
         break;
     case ROLE_LOGIN:
         server->remote_odd = "it has login settings that mcp-remote does not read";

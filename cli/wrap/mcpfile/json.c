@@ -25,7 +25,7 @@ static size_t space_len(const struct mcpfile_scan *s)
 }
 
 /* White space and comments. */
-static bool skip(struct mcpfile_scan *s)
+static bool mcpfile_json_skip(struct mcpfile_scan *s)
 {
     for (;;) {
         for (size_t n; (n = space_len(s)) > 0;)
@@ -48,7 +48,7 @@ static bool skip(struct mcpfile_scan *s)
 }
 
 /* JSON5: any character may follow the backslash, also the end of a line. */
-static bool escape(struct mcpfile_scan *s)
+static bool mcpfile_json_escape(struct mcpfile_scan *s)
 {
     const char *from = s->p++;
     if (s->p == s->end)
@@ -65,7 +65,7 @@ static bool escape(struct mcpfile_scan *s)
     return true;
 }
 
-static bool string(struct mcpfile_scan *s, struct span *ret)
+static bool mcpfile_json_string(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p++;
     while (s->p < s->end && *s->p != *from) {
@@ -73,7 +73,7 @@ static bool string(struct mcpfile_scan *s, struct span *ret)
             return mcpfile_fail(s, from, "control character or end of line in a string");
         if (*s->p != '\\')
             s->p++;
-        else if (!escape(s))
+        else if (!mcpfile_json_escape(s))
             return false;
     }
     if (s->p == s->end)
@@ -95,20 +95,20 @@ static bool bare_name(struct mcpfile_scan *s, struct span *ret)
     return s->p > from && !isdigit((unsigned char)*from);
 }
 
-static bool member(struct mcpfile_scan *s)
+static bool mcpfile_json_member(struct mcpfile_scan *s)
 {
     struct mcpfile_value v = {0};
     bool quoted = mcpfile_sees(s, '"') || mcpfile_sees(s, '\'');
-    if (quoted ? !string(s, &v.key) : !bare_name(s, &v.key))
+    if (quoted ? !mcpfile_json_string(s, &v.key) : !bare_name(s, &v.key))
         return mcpfile_fail(s, s->p, "expected a name, in quotes or of letters, digits, _ and $");
-    if (!skip(s))
+    if (!mcpfile_json_skip(s))
         return false;
     if (!mcpfile_sees(s, ':'))
         return mcpfile_fail(s, s->p, "expected a colon");
     s->p++;
     size_t depth = s->depth;
     mcpfile_push(s, v.key);
-    bool good = skip(s) && mcpfile_value(s, &v);
+    bool good = mcpfile_json_skip(s) && mcpfile_value(s, &v);
     if (good) {
         v.end = mcpfile_at(s);
         mcpfile_collect(s, &v);
@@ -122,9 +122,9 @@ static bool object(struct mcpfile_scan *s)
     size_t outer = s->object;
     s->object = mcpfile_at(s);
     s->p++;
-    bool good = skip(s);
+    bool good = mcpfile_json_skip(s);
     while (good && !mcpfile_sees(s, '}'))
-        good = member(s) && mcpfile_next(s, '}');
+        good = mcpfile_json_member(s) && mcpfile_next(s, '}');
     if (!good)
         return false;
     s->object = outer;
@@ -132,7 +132,7 @@ static bool object(struct mcpfile_scan *s)
     return true;
 }
 
-static bool literal(struct mcpfile_scan *s)
+static bool mcpfile_json_literal(struct mcpfile_scan *s)
 {
     const char *from = s->p;
     while (s->p < s->end && (isalnum((unsigned char)*s->p) || strchr("+-.", *s->p) != NULL))
@@ -142,16 +142,17 @@ static bool literal(struct mcpfile_scan *s)
 
 bool mcpfile_scan_json(struct mcpfile_scan *s)
 {
-    static const struct mcpfile_language json = {"\"'", skip, string, object, literal};
+    static const struct mcpfile_language json = {"\"'", mcpfile_json_skip, mcpfile_json_string,
+                                                 object, mcpfile_json_literal};
     struct mcpfile_value v = {0};
     s->language = &json;
-    if (!skip(s))
+    if (!mcpfile_json_skip(s))
         return false;
     if (s->p == s->end)
         return true; /* an empty file: no servers */
     if (*s->p != '{')
         return mcpfile_fail(s, s->p, "expected { at the beginning");
-    if (!mcpfile_value(s, &v) || !skip(s))
+    if (!mcpfile_value(s, &v) || !mcpfile_json_skip(s))
         return false;
     return s->p == s->end || mcpfile_fail(s, s->p, "unexpected text after the last }");
 }

@@ -7,7 +7,7 @@
 #include <ctype.h>
 
 /* p is after the backslash; returns the position after the escape. */
-static const char *unescape(struct buf *b, const char *p, const char *end)
+static const char *mcpfile_string_unescape(struct buf *b, const char *p, const char *end)
 {
     static const char plain[256] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r',
                                     ['t'] = '\t', ['"'] = '"',  ['\\'] = '\\', ['e'] = '\x1b'};
@@ -92,7 +92,7 @@ static void toml_string(struct slice token, struct buf *b)
         if (*p != '\\' || quote == '\'')
             buf_addc(b, *p++);
         else
-            p = unescape(b, p + 1, end);
+            p = mcpfile_string_unescape(b, p + 1, end);
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include <ctype.h>
 
-static bool pair(struct mcpfile_scan *s, bool on_line);
+static bool mcpfile_toml_pair(struct mcpfile_scan *s, bool on_line);
 
 static void blanks(struct mcpfile_scan *s)
 {
@@ -29,7 +29,7 @@ static void rest_of_line(struct mcpfile_scan *s)
 }
 
 /* Skips blanks, comments and line ends. */
-static bool skip(struct mcpfile_scan *s)
+static bool mcpfile_toml_skip(struct mcpfile_scan *s)
 {
     for (;;) {
         rest_of_line(s);
@@ -41,7 +41,7 @@ static bool skip(struct mcpfile_scan *s)
 
 /* ---- strings ---- */
 
-static bool escape(struct mcpfile_scan *s, bool many_lines)
+static bool mcpfile_toml_escape(struct mcpfile_scan *s, bool many_lines)
 {
     const char *from = s->p++;
     if (s->p == s->end)
@@ -58,7 +58,7 @@ static bool escape(struct mcpfile_scan *s, bool many_lines)
     return true;
 }
 
-static bool string(struct mcpfile_scan *s, struct span *ret)
+static bool mcpfile_toml_string(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p;
     char quote = *s->p;
@@ -66,7 +66,7 @@ static bool string(struct mcpfile_scan *s, struct span *ret)
     s->p += many ? 3 : 1;
     for (;; s->p++) {
         while (quote == '"' && mcpfile_sees(s, '\\'))
-            if (!escape(s, many))
+            if (!mcpfile_toml_escape(s, many))
                 return false;
         if (s->p == s->end || (!many && at_line_end(s)))
             return mcpfile_fail(s, from, "unterminated string");
@@ -91,7 +91,7 @@ static bool key_part(struct mcpfile_scan *s)
 {
     struct span part = {0};
     if (mcpfile_sees(s, '"') || mcpfile_sees(s, '\'')) {
-        if (!string(s, &part))
+        if (!mcpfile_toml_string(s, &part))
             return false;
     } else {
         const char *from = s->p;
@@ -128,9 +128,9 @@ static bool inline_table(struct mcpfile_scan *s)
     size_t outer = s->object;
     s->object = mcpfile_at(s);
     s->p++;
-    bool good = skip(s);
+    bool good = mcpfile_toml_skip(s);
     while (good && !mcpfile_sees(s, '}'))
-        good = pair(s, false) && mcpfile_next(s, '}');
+        good = mcpfile_toml_pair(s, false) && mcpfile_next(s, '}');
     s->object = outer;
     if (good)
         s->p++;
@@ -138,7 +138,7 @@ static bool inline_table(struct mcpfile_scan *s)
 }
 
 /* A number, a boolean, or a date, which may contain a blank. */
-static bool literal(struct mcpfile_scan *s)
+static bool mcpfile_toml_literal(struct mcpfile_scan *s)
 {
     const char *from = s->p;
     while (!at_line_end(s) && strchr(",]}#\"'=", *s->p) == NULL)
@@ -148,7 +148,7 @@ static bool literal(struct mcpfile_scan *s)
     return s->p > from || mcpfile_fail(s, from, "expected a value");
 }
 
-static bool pair(struct mcpfile_scan *s, bool on_line)
+static bool mcpfile_toml_pair(struct mcpfile_scan *s, bool on_line)
 {
     struct mcpfile_value v = {.on_line = on_line};
     size_t depth = s->depth;
@@ -204,7 +204,7 @@ static void enter_list(struct mcpfile_scan *s)
 }
 
 /* [a.b] or [[a.b]]: sets the table of the pairs that follow. */
-static bool header(struct mcpfile_scan *s)
+static bool mcpfile_toml_header(struct mcpfile_scan *s)
 {
     struct span whole;
     size_t at = mcpfile_at(s);
@@ -234,10 +234,11 @@ static bool header(struct mcpfile_scan *s)
 
 bool mcpfile_scan_toml(struct mcpfile_scan *s)
 {
-    static const struct mcpfile_language toml = {"\"'", skip, string, inline_table, literal};
+    static const struct mcpfile_language toml = {"\"'", mcpfile_toml_skip, mcpfile_toml_string,
+                                                 inline_table, mcpfile_toml_literal};
     s->language = &toml;
-    while (skip(s) && s->p < s->end) {
-        if (!(*s->p == '[' ? header(s) : pair(s, true)))
+    while (mcpfile_toml_skip(s) && s->p < s->end) {
+        if (!(*s->p == '[' ? mcpfile_toml_header(s) : mcpfile_toml_pair(s, true)))
             return false;
         rest_of_line(s);
         if (!at_line_end(s))

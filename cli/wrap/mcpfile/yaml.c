@@ -16,7 +16,7 @@ struct yaml {
 static bool node(struct yaml *y, struct mcpfile_value *v);
 
 /* libyaml counts characters, not bytes. Marks nearly always increase. */
-static size_t offset(struct yaml *y, size_t index)
+static size_t mcpfile_yaml_offset(struct yaml *y, size_t index)
 {
     const struct slice text = y->s->f->text;
     if (index < y->index)
@@ -32,23 +32,24 @@ static size_t offset(struct yaml *y, size_t index)
 
 static struct span token(struct yaml *y)
 {
-    size_t from = offset(y, y->event.start_mark.index);
-    return (struct span){from, offset(y, y->event.end_mark.index) - from};
+    size_t from = mcpfile_yaml_offset(y, y->event.start_mark.index);
+    return (struct span){from, mcpfile_yaml_offset(y, y->event.end_mark.index) - from};
 }
 
-static bool fail(struct yaml *y, const char *why)
+static bool mcpfile_yaml_fail(struct yaml *y, const char *why)
 {
     struct mcpfile_scan *s = y->s;
     s->no_memory |= y->parser.error == YAML_MEMORY_ERROR;
-    return mcpfile_fail(s, s->f->text.p + offset(y, y->parser.problem_mark.index), why);
+    return mcpfile_fail(s, s->f->text.p + mcpfile_yaml_offset(y, y->parser.problem_mark.index),
+                        why);
 }
 
-static bool next(struct yaml *y)
+static bool mcpfile_yaml_next(struct yaml *y)
 {
     yaml_event_delete(&y->event);
     if (yaml_parser_parse(&y->parser, &y->event) != 0)
         return true;
-    return fail(y, y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
+    return mcpfile_yaml_fail(y, y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
 }
 
 /* A string is a scalar on one line, without anchor or tag: its text can be moved. */
@@ -87,7 +88,7 @@ static bool sequence(struct yaml *y, struct mcpfile_value *v)
     y->flow = y->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
     v->dashes = !y->flow;
     mcpfile_push(s, (struct span){0});
-    while (next(y) && y->event.type != YAML_SEQUENCE_END_EVENT) {
+    while (mcpfile_yaml_next(y) && y->event.type != YAML_SEQUENCE_END_EVENT) {
         struct mcpfile_value element = {0};
         if (!node(y, &element))
             break;
@@ -108,7 +109,7 @@ static bool sequence(struct yaml *y, struct mcpfile_value *v)
 }
 
 /* The end of the line: a new member is inserted there. */
-static size_t line_end(const struct mcpfile *f, size_t at)
+static size_t mcpfile_yaml_line_end(const struct mcpfile *f, size_t at)
 {
     while (at < f->text.n && f->text.p[at] != '\n')
         at++;
@@ -116,7 +117,7 @@ static size_t line_end(const struct mcpfile *f, size_t at)
 }
 
 /* Moves to the last event of the value that the current event starts. */
-static bool skip(struct yaml *y)
+static bool mcpfile_yaml_skip(struct yaml *y)
 {
     for (size_t open = 0;;) {
         yaml_event_type_t type = y->event.type;
@@ -127,26 +128,26 @@ static bool skip(struct yaml *y)
         open -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
         if (open == 0)
             return true;
-        if (!next(y))
+        if (!mcpfile_yaml_next(y))
             return false;
     }
 }
 
 /* The current event starts the key. A key that is empty or not a scalar is none of a server. */
-static bool member(struct yaml *y)
+static bool mcpfile_yaml_member(struct yaml *y)
 {
     struct mcpfile_scan *s = y->s;
     struct mcpfile_value v = {.on_line = !y->flow};
     size_t depth = s->depth;
     v.key = y->event.type == YAML_SCALAR_EVENT ? token(y) : (struct span){0};
     if (v.key.n == 0)
-        return skip(y) && next(y) && skip(y);
-    if (!next(y))
+        return mcpfile_yaml_skip(y) && mcpfile_yaml_next(y) && mcpfile_yaml_skip(y);
+    if (!mcpfile_yaml_next(y))
         return false;
     mcpfile_push(s, v.key);
     bool good = node(y, &v);
     if (good) {
-        v.end = v.on_line ? line_end(s->f, y->end) : y->end;
+        v.end = v.on_line ? mcpfile_yaml_line_end(s->f, y->end) : y->end;
         mcpfile_collect(s, &v);
     }
     mcpfile_pop(s, depth);
@@ -162,8 +163,8 @@ static bool mapping(struct yaml *y, struct mcpfile_value *v)
     v->first_header = s->f->headers;
     y->flow = y->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
     s->object = from;
-    while (next(y) && y->event.type != YAML_MAPPING_END_EVENT)
-        if (!member(y))
+    while (mcpfile_yaml_next(y) && y->event.type != YAML_MAPPING_END_EVENT)
+        if (!mcpfile_yaml_member(y))
             break;
     if (s->why != NULL)
         return false;
@@ -201,11 +202,12 @@ static bool node(struct yaml *y, struct mcpfile_value *v)
 static bool document(struct yaml *y)
 {
     struct mcpfile_value v = {0};
-    if (!next(y) || !next(y)) /* the start of the stream, then of a document */
+    if (!mcpfile_yaml_next(y) ||
+        !mcpfile_yaml_next(y)) /* the start of the stream, then of a document */
         return false;
     if (y->event.type == YAML_STREAM_END_EVENT)
         return true; /* an empty file: no servers */
-    if (!next(y) || !node(y, &v) || !next(y) || !next(y))
+    if (!mcpfile_yaml_next(y) || !node(y, &v) || !mcpfile_yaml_next(y) || !mcpfile_yaml_next(y))
         return false;
     return y->event.type == YAML_STREAM_END_EVENT ||
            mcpfile_fail(y->s, y->s->f->text.p + token(y).at, "expected one document");
