@@ -163,7 +163,8 @@ void child_kill(struct child *c)
 
 void child_extend(struct child *c, int64_t us, int64_t least_us)
 {
-    if (!ev_is_active(&c->kill_timer) && !ev_is_pending(&c->kill_timer))
+    bool runs = ev_is_active(&c->kill_timer) || ev_is_pending(&c->kill_timer);
+    if (!runs || c->state == CHILD_SIGKILL) /* the grace is over */
         return;
     double in_s = ev_timer_remaining(c->loop, &c->kill_timer) + (double)us / 1e6;
     double least_s = (double)least_us / 1e6;

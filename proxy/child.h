@@ -54,7 +54,8 @@ MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipe
 void child_stop(struct child *c); /* SIGTERM at half the grace, SIGKILL at the grace */
 /* SIGTERM now, SIGKILL after half the grace. */
 void child_kill(struct child *c);
-/* This process, and maybe the child, did not run for `us`: the next signal comes that much later, and not before least_us. */
+/* This process, and maybe the child, did not run for `us`: the next signal comes that much later, and not before least_us. After
+ * SIGKILL nothing changes. */
 void child_extend(struct child *c, int64_t us, int64_t least_us);
 void child_output_ended(struct child *c); /* to be called when its stdout is read to the end */
 /* After the process is finished: SIGKILL to the rest of its group, SIGTERM to processes adopted from it. `spare`: see

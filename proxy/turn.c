@@ -175,8 +175,8 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
     if (!p->holding)
         release_output(p);
     watch_reading(p);
+    watch_deadlines(p);
     if (!p->holding) {
-        watch_deadlines(p);
         server_check_answers(p);
         end_server_input(p);
     }

@@ -164,14 +164,10 @@ void store_escalate_early(struct store *s, struct ring *r)
     buf_close(&path);
 }
 
-void entries_escalate_stuck(struct store *s)
+static void escalate_stuck(struct store *s, struct no_progress_found f)
 {
-    const struct no_progress_found f = s->stuck;
     struct buf happened = {0}, path = {0}, tool = {0};
     bool is_new = false;
-    s->stuck.times = 0;
-    if (f.times == 0)
-        return;
     buf_adds(&happened, "The same call of a tool, with equal arguments, ");
     buf_adds(&happened, f.failed ? "" : "got ");
     no_progress_describe(&happened, f.times, f.failed);
@@ -208,6 +204,13 @@ void entries_escalate_stuck(struct store *s)
     buf_close(&happened);
     buf_close(&path);
     buf_close(&tool);
+}
+
+void entries_escalate_stuck(struct store *s)
+{
+    for (size_t i = 0; i < s->stuck_n; i++)
+        escalate_stuck(s, s->stuck[i]);
+    s->stuck_n = 0;
 }
 
 /* ---- entries -------------------------------------------------------------------------------- */
@@ -274,8 +277,8 @@ static void look_for_progress(struct store *s, struct row *r)
         return;
     r->rules |= RULE(RULE_NO_PROGRESS);
     found.t_us = r->t_us;
-    if (found.times == NO_PROGRESS_ESCALATED)
-        s->stuck = found;
+    if (found.times == NO_PROGRESS_ESCALATED && s->stuck_n < STORE_STUCK_MAX)
+        s->stuck[s->stuck_n++] = found;
 }
 
 static int add_message(struct store *s, struct entry *e)

@@ -145,7 +145,7 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
     struct no_progress before = s->progress; /* the same entries come again if this fails */
-    s->stuck.times = 0;
+    s->stuck_n = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);
     store_at_step("filled");

@@ -8,6 +8,8 @@
 #include "record/process/store.h"
 #include "vault/store/writer.h"
 
+#define STORE_STUCK_MAX 16 /* of a transaction; other calls without progress only have the finding */
+
 /* A damaged database is put aside at most once by a process. */
 enum store_aside {
     ASIDE_NOT_TRIED,
@@ -28,7 +30,8 @@ struct store {
     int64_t looked_us;  /* when the vault was last checked for removal */
     struct log_directory log;
     struct no_progress progress; /* of the session's calls of tools */
-    struct no_progress_found stuck; /* of the open transaction: a person is told; times 0: nothing */
+    struct no_progress_found stuck[STORE_STUCK_MAX]; /* of the open transaction: a person is told */
+    size_t stuck_n;
     struct escalations escalations;
     struct escalations early; /* written before their entries can be stored */
     size_t early_n;           /* their files */
@@ -42,6 +45,7 @@ struct store {
     bool troubled;                  /* shared->trouble was set here */
     bool failing;                   /* a warning was logged */
     enum store_aside aside;
+    int64_t saved_us; /* the last checkpoint after a full disk, if it has not made the log shorter; else 0 */
     unsigned portion; /* transactions have at most 1/2^portion of their normal size */
     char reason[200];
 };
@@ -75,7 +79,7 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
 MI_MUST int entries_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_is_answer(const struct row *r);
-/* After the transaction: writes the file of s->stuck, if there is one, and adds its event. */
+/* After the transaction: writes the files of s->stuck, and adds their events. */
 void entries_escalate_stuck(struct store *s);
 /* Writes the file of the escalation at this position, outside a transaction. entries_add() then adds its event. */
 void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);

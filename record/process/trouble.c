@@ -137,12 +137,20 @@ static void set_trouble(struct store *s, struct ring *r, enum ring_trouble troub
 }
 
 /* A disk that was full may have room for the write-ahead log or for the database, and not for both. Small transactions
- * need more of the log: each has all pages that it changes. */
+ * need more of the log: each has all pages that it changes. If the log is as long after a checkpoint, a reader or the
+ * full disk prevents it, and the next one waits. */
 static void save_space(struct store *s)
 {
+    int64_t now = clock_mono_us();
     s->portion -= s->portion > 0;
-    if (writer_wal_pages(s->w) >= STORE_WAL_PAGES && writer_checkpoint(s->w) < 0)
-        log_debug("checkpoint postponed: %s", writer_error(s->w));
+    if (writer_wal_pages(s->w) < STORE_WAL_PAGES) {
+        s->saved_us = 0;
+    } else if (s->saved_us == 0 || now - s->saved_us >= STORE_RETRY_US) {
+        s->saved_us = now;
+        store_at_step("checkpoint");
+        if (writer_checkpoint(s->w) < 0)
+            log_debug("checkpoint postponed: %s", writer_error(s->w));
+    }
 }
 
 enum store_result store_fine(struct store *s, struct ring *r)

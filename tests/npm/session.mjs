@@ -45,8 +45,11 @@ export class Session {
   // The process that runs the program: the launcher itself, or its child.
   get program() {
     return this.family.find(({ pid }) => {
-      const file = readlinkSync(`/proc/${pid}/exe`);
-      return file.endsWith("/bin/mcp-interposer");
+      try {
+        return readlinkSync(`/proc/${pid}/exe`).endsWith("/bin/mcp-interposer");
+      } catch {
+        return false; // it has exited since
+      }
     }).pid;
   }
 

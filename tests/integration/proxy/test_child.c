@@ -403,6 +403,9 @@ static void test_child_whose_last_output_is_not_read_waits(void **state)
     run_until(f, "xTKooo");
     assert_true(clock_mono_us() - start_us >= 500000);
     assert_int_equal(f->c.state, CHILD_SIGKILL);
+    f->c.grace_us = 60000000;
+    child_extend(&f->c, 30000000, 1000000); /* the grace is over */
+    assert_true(ev_timer_remaining(f->loop, &f->c.kill_timer) <= 0.5);
     child_output_ended(&f->c);
     assert_string_equal(buf_str(&f->log), "xTKooof");
     assert_false(ev_is_active(&f->c.kill_timer));

@@ -8,7 +8,7 @@
 
 #include <sys/resource.h>
 
-#define DEADLINE_US 20000000
+#define DEADLINE_US 120000000
 #define KILLS 20
 
 struct fixture {

@@ -506,6 +506,86 @@ static void test_store_on_a_full_disk_tries_until_there_is_room(void **state)
     free(large);
 }
 
+static size_t checkpoints;
+
+static void on_checkpoint(const char *name)
+{
+    checkpoints += strcmp(name, "checkpoint") == 0;
+}
+
+static void test_store_after_a_full_disk_pauses_between_checkpoints_that_a_reader_prevents(void **state)
+{
+    struct journal_unit *j = *state;
+    struct open_store o;
+    char *large = text_of_length(40000), path[300];
+    size_t n, turns = 0;
+    sqlite3 *reader;
+    signal(SIGXFSZ, SIG_IGN);
+    journal_unit_open(j, NULL);
+    open_it(&o, j);
+    said_begin();
+    put_message(j, large);
+    assert_stored(&o, 1);
+    snprintf(path, sizeof path, "%s/interposer.db", j->t.vault);
+    assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM messages", NULL, NULL, NULL), SQLITE_OK);
+    limit_files(1 << 20);
+    for (int i = 0; i < 150; i++)
+        put_message(j, large);
+    for (int failed = 0; failed < 3;)
+        failed += store_batch(o.s, &o.r, &n) == STORE_FAILING;
+    limit_files(RLIM_INFINITY);
+    checkpoints = 0;
+    store_step = on_checkpoint;
+    int64_t start_us = clock_mono_us();
+    for (n = 1; n > 0; turns++)
+        assert_int_equal(store_batch(o.s, &o.r, &n), STORE_DONE);
+    store_step = NULL;
+    assert_true(turns > 5);
+    assert_in_range(checkpoints, 1,
+                    (uintmax_t)(2 + (clock_mono_us() - start_us) / STORE_RETRY_US));
+    sqlite3_close(reader);
+    said_end();
+    close_it(&o);
+    free(large);
+}
+
+/* Two calls get the same result 20 times each, in one transaction. */
+static void test_store_escalates_each_call_without_progress_of_a_transaction(void **state)
+{
+    struct journal_unit *j = *state;
+    struct open_store o;
+    char body[200];
+    journal_unit_open(j, NULL);
+    open_it(&o, j);
+    for (int i = 0; i < 40; i++) {
+        const char *tool = i < 20 ? "read" : "write";
+        struct entry e = {.kind = ENTRY_MESSAGE,
+                          .row = {.kind = KIND_REQUEST,
+                                  .seq = ++j->seq,
+                                  .rpc_id = slice_of("7"),
+                                  .method = slice_of("tools/call"),
+                                  .target = slice_of(tool)}};
+        snprintf(body, sizeof body,
+                 "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":"
+                 "\"%s\"}}",
+                 tool);
+        e.row.body = slice_of(body);
+        e.row.size = e.row.body.n;
+        put(j, &e);
+        put_answer(j, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[]}}");
+    }
+    said_begin();
+    assert_stored(&o, 80);
+    said_end();
+    assert_string_equal(ask(&j->t, "SELECT tool FROM escalations WHERE cause = 'no-progress' "
+                                   "ORDER BY tool"),
+                        "read;write");
+    assert_string_equal(ask(&j->t, "SELECT count(*) FROM events WHERE kind = 'escalation'"), "2");
+    close_it(&o);
+}
+
 static void test_store_without_a_vault_makes_escalations_wait_for_it(void **state)
 {
     struct journal_unit *j = *state;
@@ -836,6 +916,8 @@ int main(void)
         T(test_store_of_a_locked_database_waits_and_reports_it),
         T(test_store_of_a_database_that_is_locked_when_it_is_opened_waits),
         T(test_store_on_a_full_disk_tries_until_there_is_room),
+        T(test_store_after_a_full_disk_pauses_between_checkpoints_that_a_reader_prevents),
+        T(test_store_escalates_each_call_without_progress_of_a_transaction),
         T(test_store_without_a_vault_makes_escalations_wait_for_it),
         T(test_store_of_a_removed_vault_ends_and_the_next_one_makes_it_again),
         T(test_store_of_a_damaged_journal_keeps_what_is_before),
