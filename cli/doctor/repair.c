@@ -6,6 +6,7 @@
 #include "vault/cassette/import.h"
 #include "vault/query/reader.h"
 #include "vault/store/aside.h"
+#include "vault/store/writer.h"
 #include "wire/json/scan.h"
 
 #include <dirent.h>
@@ -71,24 +72,43 @@ static bool repair_copy(int from, int to)
     return true;
 }
 
-/* A copy with the header of the new database, if that of the damaged one is destroyed. */
-static bool repair_copy_with_header(const struct repair *p)
+static void repair_unlink_database(const struct repair *p)
 {
-    char header[HEADER];
+    static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
+    for (size_t i = 0; i < MI_COUNT(files); i++)
+        (void)!unlinkat(p->own, files[i], 0);
+}
+
+/* The header of an empty database that is made for it: that of the vault's database may be in its write-ahead log only. */
+static bool repair_make_header(const struct repair *p, char *ret)
+{
+    struct vault_dir dir = {.fd = -1};
+    struct writer *w = NULL;
+    struct buf error = {0};
+    bool done = vault_dir_open(&dir, p->path, false, &error) == 0 &&
+                writer_open(&w, &dir, false, &error) == 0;
+    writer_close(w); /* moves the log into the file */
+    int fd = done ? vault_dir_file(p->own, VAULT_DB, O_RDONLY) : -1;
+    done = fd >= 0 && pread(fd, ret, HEADER, 0) == HEADER;
+    if (fd >= 0)
+        close(fd);
+    repair_unlink_database(p);
+    vault_dir_close(&dir);
+    buf_close(&error);
+    memset(ret + FREE_LIST, 0, 8);
+    memset(ret + VALID_FOR, 0xff, 4); /* so that the size of the file counts */
+    return done;
+}
+
+/* A copy with another header, if that of the damaged database is destroyed. */
+static bool repair_copy_with_header(const struct repair *p, const char *header)
+{
     int from = vault_dir_file(p->dir, p->name, O_RDONLY);
-    int new = vault_dir_file(p->dir, VAULT_DB, O_RDONLY);
     int to = vault_dir_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
-    bool done = from >= 0 && new >= 0 && to >= 0 && repair_copy(from, to) &&
-                pread(new, header, sizeof header, 0) == sizeof header;
-    if (done) {
-        memset(header + FREE_LIST, 0, 8);
-        memset(header + VALID_FOR, 0xff, 4); /* so that the size of the file counts */
-        done = pwrite(to, header, sizeof header, 0) == sizeof header;
-    }
+    bool done = from >= 0 && to >= 0 && repair_copy(from, to) &&
+                pwrite(to, header, HEADER, 0) == HEADER;
     if (from >= 0)
         close(from);
-    if (new >= 0)
-        close(new);
     if (to >= 0)
         close(to);
     return done;
@@ -127,26 +147,27 @@ static void repair_each_body(const struct repair *p, bool link)
 
 static bool repair_link(struct repair *p)
 {
-    char wal[ASIDE_NAME_MAX + 8], own[32];
+    char wal[ASIDE_NAME_MAX + 8], own[32], header[HEADER];
+    bool has_header = repair_has_header(p);
     snprintf(own, sizeof own, ".repair-%ld", (long)getpid());
     snprintf(wal, sizeof wal, "%s-wal", p->name);
     int n = snprintf(p->path, sizeof p->path, "%s/%s", p->d->vault, own);
     if (n < 0 || (size_t)n >= sizeof p->path || (p->own = vault_dir_sub(p->dir, own, true)) < 0)
         return false;
+    if (!has_header && !repair_make_header(p, header))
+        return false;
     (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0); /* there may be none */
     repair_each_body(p, true);
-    return repair_has_header(p) ? linkat(p->dir, p->name, p->own, VAULT_DB, 0) == 0
-                                : repair_copy_with_header(p);
+    return has_header ? linkat(p->dir, p->name, p->own, VAULT_DB, 0) == 0
+                      : repair_copy_with_header(p, header);
 }
 
 static void repair_unlink(const struct repair *p)
 {
-    static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
     if (p->own < 0)
         return;
     repair_each_body(p, false);
-    for (size_t i = 0; i < MI_COUNT(files); i++)
-        (void)!unlinkat(p->own, files[i], 0);
+    repair_unlink_database(p);
     (void)!unlinkat(p->own, VAULT_BODIES, AT_REMOVEDIR);
     close(p->own);
     (void)!rmdir(p->path);
