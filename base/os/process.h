@@ -4,7 +4,7 @@
  * Units     ticks of sysconf(_SC_CLK_TCK) for CPU time and start time.
  * Errors    MI_ENOENT: no such process, or the system hides it. A field that the system does not have is 0 or "".
  * Linux     proc(5), pidfd_open(2), prctl(2).
- * Blocks    never. */
+ * Blocks    never, except process_wait(). */
 #ifndef MI_BASE_OS_PROCESS_H
 #define MI_BASE_OS_PROCESS_H
 
@@ -42,6 +42,8 @@ int64_t process_began_us(pid_t pid);
 /* Signals the process with this start time, never a later one with the same pid. 0, MI_ENOENT (it has exited), or
  * MI_EIO: see errno. */
 MI_MUST int process_signal(pid_t pid, uint64_t start, int sig);
+/* Waits until the process with this start time has exited, at most us. Whether it has. */
+bool process_wait(pid_t pid, uint64_t start, int64_t us);
 
 /* ---- this machine, and this program ---- */
 

@@ -1,16 +1,15 @@
 #include "cli/proxy/sign.h"
 
-#include "base/clock.h"
 #include "base/os/process.h"
 #include "cli/settings/paths.h"
 #include "record/detach.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ARGS_MAX 8
 #define RECORDER_WAIT_US ((int64_t)60 * 1000000)
+#define FIRST_WAIT_US ((int64_t)2 * 1000000) /* as process 1 of a container, whose end kills the process that signs */
 
 /* Whether the command would find a key: with its own settings, which are not those of `proxy`. */
 static bool has_key(const struct settings *s, const struct command *checkpoint, int argc,
@@ -28,26 +27,20 @@ static bool has_key(const struct settings *s, const struct command *checkpoint, 
     return found;
 }
 
-static void wait_for_recorder(pid_t pid)
-{
-    int64_t until = clock_mono_us() + RECORDER_WAIT_US;
-    uint64_t began = process_start(pid);
-    while (began != 0 && process_start(pid) == began && clock_mono_us() < until)
-        nanosleep(&(struct timespec){0, 20000000}, NULL);
-}
-
 static void sign_start(char **argv, pid_t recorder)
 {
     char *program = process_program();
+    uint64_t recorder_start = recorder > 0 ? process_start(recorder) : 0;
     pid_t pid = program != NULL ? fork() : -1;
     if (pid == 0) {
         detach_process(NULL, 0);
-        if (recorder > 0)
-            wait_for_recorder(recorder);
         detach_reset_signals();
+        (void)process_wait(recorder, recorder_start, RECORDER_WAIT_US);
         execv(program, argv);
         _exit(127);
     }
+    if (pid > 0 && getpid() == 1)
+        (void)process_wait(pid, process_start(pid), FIRST_WAIT_US);
     free(program);
 }
 

@@ -3,9 +3,9 @@
  * The process runs in its own session, with /dev/null as stdin, stdout and stderr, and without any other descriptor:
  * it does not keep the client's pipes open.
  *
- * Owns      nothing. Nobody waits for the process.
+ * Owns      nothing. Nobody waits for the process, except process 1 of a container: its end would kill it.
  * Errors    none: a session that is not signed now is signed with the next one.
- * Blocks    on the configuration file only. */
+ * Blocks    on the configuration file; as process 1 at most two seconds on the process. */
 #ifndef MI_CLI_PROXY_SIGN_H
 #define MI_CLI_PROXY_SIGN_H
 

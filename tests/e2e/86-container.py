@@ -94,6 +94,16 @@ def _(t):
     eq(t.rows("SELECT end_reason FROM sessions"), [(b"signal",)], "end of the session")
 
 
+@case("container: the end of a session is signed before process 1 exits")
+def _(t):
+    eq(t.run("audit", "key", "new").returncode, 0, "the key")
+    p = container(t, "--name", "x").initialize()
+    lib.wait_until(lambda: has_rows(t, 3), 10, "the rows are not stored")
+    p.end()
+    (note,), = t.rows("SELECT note FROM checkpoints")
+    eq(note.decode().splitlines()[1], "4", "leaves: with the seal of the session")
+
+
 @case("container: messages of 24 MiB fit into 64 MiB of /dev/shm", limit=120)
 def _(t):
     p = container(t, "--name", "x")

@@ -8,6 +8,7 @@
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
 #endif
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -160,6 +161,18 @@ int process_signal(pid_t pid, uint64_t start, int sig)
     close(fd);
     errno = e;
     return st;
+}
+
+bool process_wait(pid_t pid, uint64_t start, int64_t us)
+{
+    int64_t until = clock_mono_us() + us;
+    struct pollfd f = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
+    bool exited = f.fd < 0 ? errno == ESRCH : process_start(pid) != start;
+    for (int64_t left = us; f.fd >= 0 && !exited && left > 0; left = until - clock_mono_us())
+        exited = poll(&f, 1, (int)(left / 1000) + 1) > 0; /* or a signal has interrupted it */
+    if (f.fd >= 0)
+        close(f.fd);
+    return exited;
 }
 
 /* ---- this machine, and this program ---- */

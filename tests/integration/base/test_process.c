@@ -160,6 +160,26 @@ static void test_process_signal_needs_the_right_start_time(void **state)
     assert_int_equal(process_signal(pid, start, SIGTERM), MI_ENOENT);
 }
 
+static void test_process_wait_ends_with_the_process_or_its_time(void **state)
+{
+    (void)state;
+    pid_t pid = unit_sleeper();
+    uint64_t start = process_start(pid);
+    assert_false(process_wait(pid, start, 1));
+    assert_true(process_wait(pid, start + 1, 60000000)); /* another one has its number */
+    pid_t killer = fork();
+    if (killer == 0) {
+        while (process_began_us(pid) != 0 && kill(pid, SIGKILL) != 0)
+            continue;
+        _exit(0);
+    }
+    assert_true(process_wait(pid, start, 60000000));
+    assert_int_equal(waitpid(killer, NULL, 0), killer);
+    assert_true(process_wait(pid, start, 60000000)); /* a zombie */
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(process_wait(pid, start, 60000000));
+}
+
 /* Starts a child that starts a grandchild and exits. *ret: the grandchild's parent from then on. */
 static pid_t orphan(pid_t *ret)
 {
@@ -260,6 +280,7 @@ int main(void)
         T(test_process_started_later_has_a_later_start),
         T(test_process_began_when_the_wall_clock_says),
         T(test_process_signal_needs_the_right_start_time),
+        T(test_process_wait_ends_with_the_process_or_its_time),
         T(test_process_orphans_are_adopted_on_request),
         T(test_process_dies_with_its_parent),
         T(test_process_program_is_this_file),
