@@ -210,7 +210,8 @@ static uint64_t append_row(struct recorder *r, struct entry *e)
 {
     e->kind = ENTRY_MESSAGE;
     e->row.seq = ++r->seq;
-    e->row.t_us = elapsed_us(r);
+    if (e->row.t_us == 0)
+        e->row.t_us = elapsed_us(r);
     r->took |= e->row.direction == ROW_C2S;
     append_entry(r, e);
     return r->seq;

@@ -204,6 +204,7 @@ static uint64_t reject(struct traffic *t, struct message *x, int code, const cha
     answer_malformed_to_server(t, x);
     if (!request)
         return r.seq;
+    request_refused(t, x->m.id, r.seq);
     struct invocation v = {
         .seq = r.seq,
         .status = CALL_REFUSED,
@@ -260,6 +261,7 @@ uint64_t answer_with_late(struct traffic *t, struct message *x, struct slice tex
     buf_clear(&t->scratch);
     reply_write_late(&t->scratch, x->m.id.text, text, t->journal->uid, r);
     row.request_seq = v.seq = message_record(t, x, KIND_REQUEST, ROW_SWALLOWED);
+    request_refused(t, x->m.id, v.seq);
     v.response_bytes = send_scratch(t, &row);
     if (v.response_bytes == 0)
         close_connection(t, ROW_S2C, finding_name(FIND_REPEAT_OF_UNCERTAIN));

@@ -84,7 +84,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     p->asked = asked;
     if (pending_shares_token(&t->open[x->dir], p))
         x->rules |= RULE(RULE_REUSED_TOKEN);
-    p->t_us = journal_now_us(t->journal);
+    p->t_us = t->gate.arrived_us != 0 ? t->gate.arrived_us : journal_now_us(t->journal);
     p->size = x->size;
     p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
     if (x->dir == ROW_C2S) {
@@ -183,8 +183,24 @@ static void handle_lsp(struct traffic *t, const struct message *x)
     }
 }
 
+/* The server has not got the request that it cancels. */
+static bool cancels_refused(struct traffic *t, struct message *x)
+{
+    bool cancels = x->dir == ROW_C2S && x->m.request_id.type != JSON_NONE &&
+                   rpc_method_is(&x->m, "notifications/cancelled");
+    uint64_t seq = cancels ? request_refused_seq(t, x->m.request_id) : 0;
+    if (seq == 0 || x->batch_seq != 0 || t->validate == VALIDATE_NONE)
+        return false;
+    struct row row = message_row(t, x, KIND_NOTIFICATION, ROW_SWALLOWED);
+    row.request_seq = seq;
+    message_append(t, &row);
+    return true;
+}
+
 static bool handle_notification(struct traffic *t, struct message *x)
 {
+    if (cancels_refused(t, x))
+        return false;
     if (!rules_check_notification(t, x))
         return false;
     arguments_notification(t, x);

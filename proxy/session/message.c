@@ -43,6 +43,7 @@ struct row message_row(struct traffic *t, const struct message *x, enum row_kind
     struct row row = {
         .kind = kind,
         .direction = x->dir,
+        .t_us = x->dir == ROW_C2S ? t->gate.arrived_us : 0,
         .action = action,
         .method = x->m.method,
         .target = rpc_target(&x->m),

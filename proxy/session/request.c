@@ -45,6 +45,23 @@ void request_abandon(struct traffic *t, enum row_direction dir, struct pending *
     pending_cancel(&t->open[dir], p);
 }
 
+void request_refused(struct traffic *t, struct json_value id, uint64_t seq)
+{
+    t->refused[t->refused_next++ % REFUSED_MAX] = (struct refused_request){rpc_id_hash_of(id), seq};
+}
+
+uint64_t request_refused_seq(struct traffic *t, struct json_value id)
+{
+    bool type_changed;
+    uint64_t hash = rpc_id_hash_of(id);
+    if (pending_find(&t->open[ROW_C2S], id, &type_changed) != NULL && !type_changed)
+        return 0;
+    for (size_t i = 0; i < REFUSED_MAX; i++)
+        if (t->refused[i].seq != 0 && t->refused[i].id == hash)
+            return t->refused[i].seq;
+    return 0;
+}
+
 bool request_was_read(struct pending *p, uint64_t read)
 {
     p->was_read |= p->written_at <= read;

@@ -26,6 +26,7 @@
 #define MI_PROXY_SESSION_STATE_H
 
 #define CLIENTS_MAX 16 /* clients of one pipe that are told apart */
+#define REFUSED_MAX 64 /* refused requests whose cancellations are known */
 
 #include "base/io/outbox.h"
 #include "journal/journal.h"
@@ -85,6 +86,7 @@ struct tool_ask_line {
     size_t n;
     findings found; /* of the line */
     uint64_t id;    /* hash of the call's id; 0: a batch, or none */
+    int64_t t_us;   /* when it was received, since the session's start; not 0 */
 };
 
 /* The tools that the client may see and call (tool_gate.h). */
@@ -110,7 +112,13 @@ struct tool_gate {
     /* the client's messages that wait for it */
     struct tool_ask_line *first, *last; /* owned */
     size_t lines_n, lines_bytes;
-    bool releasing; /* they are being handled */
+    int64_t arrived_us; /* when the one that is being handled was received; 0: none is */
+};
+
+/* A request of the client that got an error, or an answer, in place of being forwarded. */
+struct refused_request {
+    uint64_t id;  /* its hash */
+    uint64_t seq; /* 0: none */
 };
 
 struct traffic {
@@ -122,6 +130,8 @@ struct traffic {
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
     size_t own_bytes;     /* of our own answers, staged since the client's outbox was last empty */
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
+    struct refused_request refused[REFUSED_MAX]; /* a ring */
+    size_t refused_next;
     uint64_t server_answers;      /* of the present process, to requests with an id */
     struct timers timers;         /* of the client's requests */
     struct handshake handshake;   /* to repeat to a new server process */

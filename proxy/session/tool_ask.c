@@ -183,7 +183,8 @@ bool tool_ask_waits(const struct traffic *t, struct json_value id)
     return false;
 }
 
-static bool keep_line(struct tool_gate *g, const struct line *line, findings found, uint64_t id)
+static bool keep_line(struct tool_gate *g, const struct line *line, findings found, uint64_t id,
+                      int64_t now_us)
 {
     struct tool_ask_line *l = calloc(1, sizeof *l);
     struct chunk *c = chunk_new(line->n + 1);
@@ -195,6 +196,7 @@ static bool keep_line(struct tool_gate *g, const struct line *line, findings fou
     }
     memcpy(c->data, line->p, line->n);
     *l = (struct tool_ask_line){.chunk = c, .n = line->n, .found = found, .id = id};
+    l->t_us = now_us > 0 ? now_us : 1;
     if (g->last != NULL)
         g->last->next = l;
     else
@@ -208,7 +210,8 @@ static bool keep_line(struct tool_gate *g, const struct line *line, findings fou
 bool tool_ask_keep(struct traffic *t, const struct message *x, findings found)
 {
     bool named = x->m.id.type == JSON_STRING || x->m.id.type == JSON_NUMBER;
-    if (keep_line(&t->gate, x->line, found, named ? rpc_id_hash_of(x->m.id) : 0))
+    if (keep_line(&t->gate, x->line, found, named ? rpc_id_hash_of(x->m.id) : 0,
+                  journal_now_us(t->journal)))
         return true;
     tool_ask_fail(t, "too many messages of the client wait for it");
     return false;
@@ -218,7 +221,7 @@ struct tool_ask_line *tool_ask_next(struct traffic *t)
 {
     struct tool_gate *g = &t->gate;
     struct tool_ask_line *l = !g->asking ? g->first : NULL;
-    g->releasing = l != NULL;
+    g->arrived_us = l != NULL ? l->t_us : 0;
     if (l == NULL)
         return NULL;
     g->first = l->next;

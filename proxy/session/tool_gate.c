@@ -73,7 +73,7 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
 {
     struct tool_gate *g = &t->gate;
     bool modern;
-    if (g->releasing || !g->rule->read_only || t->out[ROW_C2S].broken)
+    if (g->arrived_us != 0 || !g->rule->read_only || t->out[ROW_C2S].broken)
         return false;
     if (!g->asking && journal_now_us(t->journal) >= g->retry_us &&
         has_unknown_call(g, &x->m, &modern))

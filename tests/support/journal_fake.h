@@ -82,7 +82,7 @@ static inline uint64_t fake_append(void *owner, const struct row *row)
     struct row *place = fake_place(j);
     *place = *row;
     place->seq = ++j->seq;
-    place->t_us = j->now_us;
+    place->t_us = place->t_us != 0 ? place->t_us : j->now_us;
     place->rpc_id =
         row->rpc_id.n > FAKE_ID_MAX ? (struct slice){0} : fake_copy_text(row->rpc_id, false);
     place->method = fake_copy_name(row->method);

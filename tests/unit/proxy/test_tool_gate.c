@@ -50,6 +50,10 @@ static const struct {
     {"read-only", {"C " LIST("1"), "S " TOOLS("1", R), CHANGED, "C " CALL("2", "r"), LISTED("1", R)},
      LIST("1") "|" ASKED("1") "|" CALL("2", "r") "|", TOOLS("1", R) "|{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
     {"read-only", {"C " CALL("1", "r"), "C " CANCEL("1"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|" CANCEL("1") "|", ""},
+    {"read-only", {"C " CALL("1", "h"), "C " CANCEL("1"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-hidden>"},
+    /* the cancellation of a refused call is not forwarded, unless its id was used again */
+    {"tools = a", {"C " CALL("1", "h"), "C " CANCEL("1"), "C " CANCEL("'1'")}, CANCEL("'1'") "|", "<1 -32602 tool-hidden>"},
+    {"tools = a", {"C " CALL("1", "h"), "C " CALL("1", "a"), "C " CANCEL("1")}, CALL("1", "a") "|" CANCEL("1") "|", "<1 -32602 tool-hidden>"},
     {"read-only", {"C " CALL("1", "x"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-unlisted>"},
     {"tools = a; read-only", {"C " CALL("1", "r")}, "", "<1 -32602 tool-hidden>"}, /* nobody is asked */
     /* an empty cursor is no cursor */
@@ -125,6 +129,25 @@ static void test_tool_gate_list_has_a_deadline(void **state)
     tool_rule_close(&rule);
 }
 
+static void test_tool_gate_call_that_waits_has_the_time_of_its_arrival(void **state)
+{
+    struct fixture *f = *state;
+    struct tool_rule rule;
+    begin_read_only(f, &rule);
+    f->journal.now_us = 1000;
+    traffic_say(f, "C " CALL("1", "r"));
+    f->journal.now_us = 3000000;
+    traffic_say(f, LISTED("1", R));
+    const struct pending *p = f->traffic.open[ROW_C2S].open.oldest;
+    assert_int_equal(p->t_us, 1000);
+    assert_int_equal(f->journal.row[p->request_seq - 1].t_us, 1000);
+    traffic_say(f, "C " CALL("2", "r"));
+    assert_int_equal(p->next->t_us, 3000000);
+    assert_int_equal(f->journal.row[p->next->request_seq - 1].t_us, 3000000);
+    traffic_end(f);
+    tool_rule_close(&rule);
+}
+
 static void test_tool_gate_new_process_is_asked_again(void **state)
 {
     struct fixture *f = *state;
@@ -196,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_tool_gate_each_peer_gets_what_the_rule_says, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_list_has_a_deadline, traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_call_that_waits_has_the_time_of_its_arrival, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_new_process_is_asked_again, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_too_many_messages_end_the_wait, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_decides_also_if_the_server_reads_no_more, traffic_set_up, traffic_tear_down),
