@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
+#include "base/os/inspect.h"
 #include "base/random.h"
 #include "base/reserve.h"
 #include "base/text.h"
@@ -293,6 +294,14 @@ static void on_repeat(void *owner, const struct pending *q, const char *happened
     incidents_repeat(&p->incidents, q, happened);
 }
 
+static uint64_t client_has_read(void *owner)
+{
+    const struct proxy *p = owner;
+    uint64_t accepted = outbox_accepted(&p->traffic.out[ROW_S2C]);
+    int64_t unread = inspect_unread(p->relay[ROW_S2C].out.fd);
+    return unread <= 0 ? accepted : accepted > (uint64_t)unread ? accepted - (uint64_t)unread : 0;
+}
+
 static void on_stderr_text(void *owner, struct slice clean)
 {
     struct proxy *p = owner;
@@ -359,6 +368,7 @@ static void open_parts(struct proxy *p)
     p->traffic.on_auth = on_auth;
     p->traffic.on_rule = on_rule;
     p->traffic.on_repeat = on_repeat;
+    p->traffic.client_has_read = client_has_read;
     p->traffic.on_stderr = on_stderr_text;
     outbox_open(&p->handshake_box);
     incidents_open(&p->incidents, p->recorder, &p->traffic.forms);

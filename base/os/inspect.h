@@ -26,7 +26,7 @@ bool inspect_same_file(pid_t a, pid_t b, int fd);
 bool inspect_same_command(pid_t a, pid_t b);
 /* Counts descriptors of a process; reads at most `max`. False: unknown. */
 bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
-/* The bytes in the pipe of which fd is the writing end; -1: unknown. */
+/* The bytes in the pipe of which fd is the writing end; of a socket, more than these unless it is 0; -1: unknown. */
 int64_t inspect_unread(int fd);
 
 #endif

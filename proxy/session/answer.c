@@ -414,6 +414,8 @@ bool answer_malformed(struct traffic *t, struct message *x)
 
 void answer_refuse(struct traffic *t, struct pending *p, const char *why, const char *cause)
 {
+    if (!p->cancelled)
+        uncertain_note(t, p, "rejected-answer");
     answer_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }
 

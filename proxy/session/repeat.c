@@ -19,6 +19,7 @@ static const char *cause_words(const char *cause)
         {"server-killed", "the server was killed before it answered"},
         {"server-closed", "the server closed its output before it answered"},
         {"cancelled", "the client cancelled it"},
+        {"rejected-answer", "the server answered it, and the answer was rejected as invalid"},
     };
     for (size_t i = 0; i < MI_COUNT(table); i++)
         if (strcmp(table[i].cause, cause) == 0)
@@ -80,7 +81,7 @@ static void repeat_event(struct traffic *t, const struct message *x, uint64_t se
     buf_close(&b);
 }
 
-static void repeat_refuse(struct traffic *t, struct message *x)
+static void repeat_refuse(struct traffic *t, struct message *x, struct uncertain *first)
 {
     struct buf why = {0};
     const struct repeat *r = &x->again;
@@ -91,6 +92,8 @@ static void repeat_refuse(struct traffic *t, struct message *x)
                cause_words(r->cause), late_words(r->late));
     uint64_t seq =
         answer_reject_repeat(t, x, why.failed ? "this call may have run" : buf_str(&why), &x->again);
+    if (first->refused_at == 0)
+        first->refused_at = t->out[ROW_S2C].staged;
     repeat_event(t, x, seq);
     buf_close(&why);
 }
@@ -120,19 +123,21 @@ bool repeat_check_request(struct traffic *t, struct message *x, const struct pro
         return true;
     int64_t now_us = journal_now_us(t->journal);
     r->key = repeats_key(&t->repeats, &x->m);
-    r->decision =
-        repeats_decide(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
-                       x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us, &first);
+    uint64_t client_read = t->client_has_read != NULL ? t->client_has_read(t->owner)
+                                                      : outbox_accepted(&t->out[ROW_S2C]);
+    r->decision = repeats_decide(&t->repeats, r->key, x->m.in_params[FIELD_TASK] != JSON_NONE,
+                                 x->batch_seq == 0 && t->validate != VALIDATE_NONE, now_us,
+                                 client_read, &first);
     if (r->decision == REPEAT_NONE)
         return true;
     r->first_seq = first->seq;
     r->age_ms = (now_us - first->called_us) / 1000;
-    r->first_at_us = clock_wall_us() - (now_us - first->called_us);
+    r->first_at_us = first->called_at_us;
     r->cause = first->cause;
     r->late = first->late;
     x->m.findings |= FINDING(FIND_REPEAT_OF_UNCERTAIN);
     if (r->decision == REPEAT_REFUSED)
-        repeat_refuse(t, x);
+        repeat_refuse(t, x, first);
     else if (r->decision == REPEAT_ANSWERED)
         repeat_answer(t, x, first);
     return r->decision == REPEAT_WARNED || r->decision == REPEAT_INSISTED;

@@ -204,7 +204,8 @@ void repeats_moved(struct repeats *r, uint64_t by)
 }
 
 enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, bool can_refuse,
-                                    int64_t now_us, struct uncertain **ret_first)
+                                    int64_t now_us, uint64_t client_read,
+                                    struct uncertain **ret_first)
 {
     struct uncertain *newest = NULL, *answer = NULL;
     repeats_forget_old(r, now_us);
@@ -224,6 +225,8 @@ enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, 
         *ret_first = answer;
         return REPEAT_ANSWERED;
     }
-    newest->refused = !newest->refused;
-    return newest->refused ? REPEAT_REFUSED : REPEAT_INSISTED;
+    if (newest->refused_at == 0 || newest->refused_at > client_read)
+        return REPEAT_REFUSED;
+    newest->refused_at = 0;
+    return REPEAT_INSISTED;
 }

@@ -1,7 +1,7 @@
 /* repeats.h - calls of which nobody knows whether they have run, and what to do with a call that is equal to one of them.
  *
  * A call becomes uncertain when it is given up after it was sent to the server: its deadline passed, the process ended, or the
- * client cancelled it. It stays uncertain
+ * client cancelled it, or because its answer was rejected. It stays uncertain
  *   - until the server's answer to an equal call reaches the client, or the client gets the late answer to it;
  *   - until the process ends without having read it: it has not run;
  *   - for `window_us`;
@@ -44,12 +44,15 @@ struct uncertain {
     uint64_t key; /* repeats_key() */
     uint64_t seq; /* of the request */
     int64_t called_us;
+    int64_t called_at_us; /* the same by the wall clock */
     int64_t at_us;       /* since when it is uncertain */
-    const char *cause;   /* static: that of the error which the client got, or "cancelled" */
+    const char *cause; /* static: that of the error which the client got, "cancelled" or "rejected-answer" */
     uint64_t written_at; /* bytes that its process gets up to its last byte, as in struct pending */
     bool process_gone;   /* that process has ended, and had read it */
     bool task;           /* it asked for a task: its answer is not that of a call without one */
-    bool refused;        /* an equal call was refused, and none forwarded since: the next one is */
+    /* Bytes that the client gets up to the end of the error with which an equal call was refused: one that it sends when it
+     * has read them is forwarded. 0: none was refused, or one was forwarded since. */
+    uint64_t refused_at;
     enum late_answer late;
     int64_t late_us;
     char *text; /* owned; of the late answer; NULL: not kept */
@@ -94,7 +97,7 @@ void repeats_moved(struct repeats *r, uint64_t by);
 enum repeat_decision {
     REPEAT_NONE,     /* it equals no uncertain call */
     REPEAT_WARNED,   /* it is forwarded */
-    REPEAT_INSISTED, /* the same, because an equal one was refused before */
+    REPEAT_INSISTED, /* the same, because the client has read that an equal one was refused */
     REPEAT_ANSWERED, /* with the late answer */
     REPEAT_REFUSED,
 };
@@ -112,8 +115,10 @@ struct repeat {
 };
 
 /* What happens to a call with this key. *ret_first: the uncertain call that it equals, the newest one, or the one whose late answer
- * is the answer: until the next change. can_refuse: it may be refused, and answered. */
+ * is the answer: until the next change. can_refuse: it may be refused, and answered. client_read: bytes that the client has read.
+ * REPEAT_REFUSED: the caller sets refused_at, if it is 0, when the error is staged. */
 enum repeat_decision repeats_decide(struct repeats *r, uint64_t key, bool task, bool can_refuse,
-                                    int64_t now_us, struct uncertain **ret_first);
+                                    int64_t now_us, uint64_t client_read,
+                                    struct uncertain **ret_first);
 
 #endif

@@ -165,6 +165,8 @@ struct traffic {
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
     /* The first complete list shows that the rule of the gate hides every tool. */
     void (*on_rule)(void *owner, const char *happened);
+    /* Bytes that the client has read; NULL: all that its pipe has accepted. */
+    uint64_t (*client_has_read)(void *owner);
     /* A call is forwarded that is equal to one which may have run. p: it; `happened`: a sentence. */
     void (*on_repeat)(void *owner, const struct pending *p, const char *happened);
     /* An answer to a request of ours. */

@@ -1,5 +1,6 @@
 #include "proxy/session/uncertain.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "wire/json/text.h"
 
@@ -28,11 +29,13 @@ void uncertain_note(struct traffic *t, const struct pending *p, const char *caus
     if (!json_key_is(p->method, "tools/call") || p->target.p == NULL || t->repeats.window_us == 0 ||
         p->written_at == PENDING_NOT_STAGED || handshake_is_harmless(&t->handshake, p))
         return;
+    int64_t now_us = journal_now_us(t->journal);
     struct uncertain u = {
         .key = uncertain_key(t, p),
         .seq = p->request_seq,
         .called_us = p->t_us,
-        .at_us = journal_now_us(t->journal),
+        .called_at_us = clock_wall_us() - (now_us - p->t_us),
+        .at_us = now_us,
         .cause = cause,
         .written_at = p->written_at,
         .task = p->asks_for_task,

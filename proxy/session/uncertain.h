@@ -10,7 +10,8 @@
 
 #include "proxy/session/message.h"
 
-/* The client is told that p has failed, or has cancelled it, and it may run or have run. cause: static. */
+/* The client is told that p has failed, or has cancelled it, or gets an error in place of an invalid answer, and it may run or have
+ * run. cause: static. */
 void uncertain_note(struct traffic *t, const struct pending *p, const char *cause);
 /* The server has answered p late; the answer, which is not recorded yet, is dropped. If a repeat may get it, the rules that it
  * violates are noted. */

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """A call that equals one which may have run: --on-repeat, with a server that counts how often it was told to send."""
+import fcntl
 import json
 import os
 import signal
+import struct
+import termios
 
 import lib
-from lib import check, eq, request
+from lib import case, check, eq, request
 from misbehave import (D, Event, Received, Recorded, Wait, escalations, expected_events, gone, ms, n_ms, note, ok, refused, row,
                        seconds, timed_out, tool)
 from replaying import Replay
@@ -94,6 +97,58 @@ case_of("refuse in the configuration file", [send(1), Wait(1), send(2)], 1, ["re
         config=f"[proxy]\non-hang = cancel\non-repeat = refuse\nrepeat-window = 5m\n[timeout]\ntool:send = {ms(D)}\n",
         want={1: timed_out(D), 2: REFUSED})
 
+
+def unread(p):
+    """Whether something waits for the client, which does not read it."""
+    return lib.wait_until(lambda: struct.unpack("i", fcntl.ioctl(p.client.read_fd, termios.FIONREAD, b"0000"))[0], 10, "something to read")
+
+
+for pipe in ("pipe", "socket"):
+    @case(f"refuse: an equal call that is sent before the client has read the refusal does not insist ({pipe})")
+    def _(t, pipe=pipe):
+        p = t.proxy(*within("refuse"), "--on-hang", "cancel", client=pipe).initialize()
+        p.client.send(send(1))
+        p.server.expect(send(1))
+        eq(p.client.recv_json()["error"]["data"]["cause"], "timeout", "the first call")
+        eq(json.loads(p.server.recv())["method"], "notifications/cancelled", "the server gets")
+        p.client.send(send(2) + b"\n" + send(3))
+        unread(p)
+        p.client.send(send(4))
+        lib.wait_until(lambda: t.rows("SELECT 1 FROM messages WHERE rpc_id = '4' AND direction = 's2c'"), 10, "the answer to 4")
+        for id in (2, 3, 4):
+            m = p.client.recv_json()
+            eq((m["id"], m["error"]["code"]), (id, -32600), "calls that are sent before")
+        p.client.send(send(5))
+        p.server.expect(send(5))
+        p.server.send(lib.text_result(5, "sent"))
+        p.client.expect(lib.text_result(5, "sent"))
+        p.end()
+
+
+# --- rejected answers ---
+
+BAD = b'{"jsonrpc":"2.0","id":1,"result":{"content":"text"}}'
+for what, line, options in (("breaks a rule", BAD, ["--validate", "protocol"]), ("is malformed", b'{"jsonrpc":"2.0","id":1,"error":"no"}', []),
+                            ("is too long", b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"' + b"x" * 2000 + b'"}]}}',
+                             ["--max-message", "1KiB"])):
+    @case(f"refuse: a call whose answer {what} may have run")
+    def _(t, line=line, options=options):
+        p = t.proxy("--on-repeat", "refuse", *options).initialize()
+        p.client.send(send(1))
+        p.server.expect(send(1))
+        p.server.send(line)
+        eq(p.client.recv_json()["error"]["code"], -32603, "the first call")
+        p.client.send(send(2))
+        m = p.client.recv_json()
+        eq((m["id"], m["error"]["code"], m["error"]["data"]["repeats"]["cause"]), (2, -32600, "rejected-answer"), "the repeat")
+        check("the answer was rejected as invalid" in m["error"]["message"], m)
+        p.client.send(send(3))
+        p.server.expect(send(3))
+        p.server.send(lib.text_result(3, "sent"))
+        p.client.expect(lib.text_result(3, "sent"))
+        p.end()
+
+
 # --- the late answer ---
 
 LATE = [f"send=sleep:{n_ms(D + 6)} answer"]
@@ -120,7 +175,7 @@ case_of("answer: a late answer that came before the repeat is its answer, once",
         want={1: timed_out(D), 2: ok("1.1"), 3: timed_out(D)}, after=is_the_late_answer)
 case_of("answer: a late answer that comes after the refusal is the answer to the next repeat", [send(1), Wait(1), send(2), CAME, send(3)], 1,
         ["refused", "answered"], [2, 3], options=within("answer"), server=LATE, env=SLOW, want={1: timed_out(D), 2: REFUSED, 3: ok("1.1")})
-case_of("answer: a late answer does not answer a repeat that was forwarded before it", [send(1), Wait(1), send(2), send(3), CAME], 2,
+case_of("answer: a late answer does not answer a repeat that was forwarded before it", [send(1), Wait(1), send(2), Wait(2), send(3), CAME], 2,
         ["refused", "insisted"], [2, 3], options=within("answer"), server=LATE, env=SLOW, escalated=["repeat"],
         want={1: timed_out(D), 2: REFUSED, 3: timed_out(D)})
 case_of("answer: the late error of a tool is the answer", [send(1), Wait(1), CAME, send(2)], 1, ["answered"], [2], options=within("answer"),

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -186,5 +187,5 @@ bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets)
 int64_t inspect_unread(int fd)
 {
     int n;
-    return ioctl(fd, FIONREAD, &n) == 0 ? n : -1;
+    return ioctl(fd, SIOCOUTQ, &n) == 0 || ioctl(fd, FIONREAD, &n) == 0 ? n : -1;
 }

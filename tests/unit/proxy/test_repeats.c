@@ -40,13 +40,17 @@ static void late(uint64_t seq, enum late_answer a)
     assert_non_null(repeats_late(&r, seq, a, slice_of("{\"content\":[]}"), 2 * S));
 }
 
+static uint64_t client_read = 1000; /* the errors end at 500 */
+
 /* What happens to a call with this key, as a word, and the seq that it names. */
 static const char *decide(uint64_t key, bool can_refuse, int64_t now_us)
 {
     static char text[64];
     struct uncertain *first;
-    enum repeat_decision d = repeats_decide(&r, key, false, can_refuse, now_us, &first);
+    enum repeat_decision d = repeats_decide(&r, key, false, can_refuse, now_us, client_read, &first);
     assert_true((d == REPEAT_NONE) == (first == NULL));
+    if (d == REPEAT_REFUSED && first->refused_at == 0)
+        first->refused_at = 500;
     snprintf(text, sizeof text, "%s %llu", repeat_decision_name(d),
              first != NULL ? (unsigned long long)first->seq : 0);
     return text;
@@ -171,6 +175,21 @@ static void test_repeats_each_state_and_mode_has_its_decision(void **state)
     }
 }
 
+/* Calls that are sent before the client has read the error are refused as well. */
+static void test_repeats_insists_who_has_read_the_refusal(void **state)
+{
+    (void)state;
+    begin(ON_REPEAT_REFUSE);
+    add(A, 5, S, 100);
+    client_read = 499;
+    assert_string_equal(decide(A, true, 2 * S), "refused 5");
+    assert_string_equal(decide(A, true, 2 * S), "refused 5");
+    client_read = 500;
+    assert_string_equal(decide(A, true, 2 * S), "insisted 5");
+    assert_string_equal(decide(A, true, 2 * S), "refused 5");
+    client_read = 1000;
+}
+
 static void test_repeats_late_answer_of_another_form_is_not_given(void **state)
 {
     (void)state;
@@ -178,8 +197,8 @@ static void test_repeats_late_answer_of_another_form_is_not_given(void **state)
     begin(ON_REPEAT_ANSWER);
     add(A, 5, S, 100);
     late(5, LATE_RESULT);
-    assert_int_equal(repeats_decide(&r, A, true, true, 2 * S, &first), REPEAT_REFUSED);
-    assert_int_equal(repeats_decide(&r, A, false, true, 2 * S, &first), REPEAT_ANSWERED);
+    assert_int_equal(repeats_decide(&r, A, true, true, 2 * S, 0, &first), REPEAT_REFUSED);
+    assert_int_equal(repeats_decide(&r, A, false, true, 2 * S, 0, &first), REPEAT_ANSWERED);
     assert_true(slice_is((struct slice){first->text, first->text_n}, "{\"content\":[]}"));
 }
 
@@ -371,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_repeats_each_state_and_mode_has_its_decision, tear_down),
+        cmocka_unit_test_teardown(test_repeats_insists_who_has_read_the_refusal, tear_down),
         cmocka_unit_test_teardown(test_repeats_late_answer_of_another_form_is_not_given, tear_down),
         cmocka_unit_test_teardown(test_repeats_only_the_first_late_answer_counts, tear_down),
         cmocka_unit_test_teardown(
