@@ -96,9 +96,11 @@ void relay_pause(struct relay *r, enum relay_stop why, bool on)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static void end_input(struct relay *r)
+void relay_end_input(struct relay *r)
 {
     struct line line;
+    if (relay_has_ended(r))
+        return;
     relay_stop_reading(r);
     if (line_last(&r->lines, &line) == LINE_READY)
         r->calls->last_line(r, &line);
@@ -201,7 +203,7 @@ static void read_lines(struct relay *r)
         if (got == 0)
             return;
         if (got < 0) {
-            end_input(r);
+            relay_end_input(r);
             return;
         }
         r->read_at = ev_now(r->loop);

@@ -93,6 +93,8 @@ void relay_close(struct relay *r); /* safe to call twice */
 void relay_read_from(struct relay *r, struct stream in);
 void relay_write_to(struct relay *r, struct stream out);
 void relay_stop_reading(struct relay *r); /* for good; `closed` is not called */
+/* As at the end of the stream: what is left of a line is the last line, and `closed` is called. Does nothing after it. */
+void relay_end_input(struct relay *r);
 void relay_close_out(struct relay *r);    /* the peer sees the end of its input */
 /* `out` is a pipe: that its reader has closed it is noticed at once, not at the next write. */
 void relay_watch_closing(struct relay *r);

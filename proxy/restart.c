@@ -99,7 +99,7 @@ void restart_prepare(struct proxy *p)
     tools_forget(&t->tools); /* the new process may have other tools */
     timers_restart(&t->timers, t->open[ROW_C2S].open.oldest, recorder_now_us(p->recorder));
     relay_stop_reading(&p->relay[ROW_S2C]);
-    relay_stop_reading(&p->server_stderr);
+    relay_end_input(&p->server_stderr);
     relay_close_out(&p->relay[ROW_C2S]);
     child_kill_leftovers(&p->child, recorder_pid(p->recorder));
     unsigned attempt = server_state_recent_restarts(&p->machine, clock_mono_us());

@@ -395,13 +395,16 @@ static void on_server_signalled(struct child *c, int sig)
              server_name_of(p));
 }
 
-/* While the session goes on, its last messages wait until the client reads. */
+/* While the session goes on, its last messages wait until the client reads. Another process may hold the pipe open: then the half
+ * of a line must not be taken for the beginning of the next process's first one. */
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;
     pipes_use(p);
-    return !relay_is_paused(&p->relay[ROW_S2C]) ||
-           (p->machine.state != SERVER_EXITED && p->machine.state != SERVER_KILLED);
+    if (relay_is_paused(&p->relay[ROW_S2C]))
+        return p->machine.state != SERVER_EXITED && p->machine.state != SERVER_KILLED;
+    relay_end_input(&p->relay[ROW_S2C]);
+    return true;
 }
 
 static void on_server_finished(struct child *c)

@@ -291,6 +291,22 @@ def _(t):
             job.result()
 
 
+@case("half a line of a server, whose output another process holds open, is not the beginning of the next server's first line")
+def _(t):
+    script = f"""mkdir "{t.tmp}/once" 2>/dev/null || exec "{fake("quitter")}" never exit0
+read -r line
+setsid sleep 300 &
+printf '{{"jsonrpc"'
+exit 1"""
+    with Talk(t, ["proxy", "--vault", t.vault, "--restarts", "3", "--", "sh", "-c", script], SHORT_GRACE) as talk:
+        for ask, _ in steps(talk):
+            answer = ask()
+            check("result" in answer, answer)
+        talk.client.close()
+        eq(talk.wait(), 0, "exit status")
+    eq([(r.kind, r.body) for r in t.messages("finding LIKE '%no-newline%'")], [("noise", b'{"jsonrpc"')], "what is recorded of it")
+
+
 def main():
     global rounds
     args, busy = sys.argv[1:], []
