@@ -11,6 +11,11 @@
 #define CLOCK_TEXT_MAX 32
 /* 9999-12-31T23:59:59.999999Z: what is read from a file is not later, so that the sum of a time and a duration is an int64_t. */
 #define CLOCK_MAX_US INT64_C(253402300799999999)
+/* At most CLOCK_MAX_US and at least -CLOCK_MAX_US: a number that others wrote may be any. */
+static inline int64_t clock_bounded(int64_t us)
+{
+    return us > CLOCK_MAX_US ? CLOCK_MAX_US : us < -CLOCK_MAX_US ? -CLOCK_MAX_US : us;
+}
 
 int64_t clock_mono_us(void);
 int64_t clock_wall_us(void);

@@ -297,7 +297,12 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     struct where sessions = {.has_cwd = q->has_calls}, w = {.has_cwd = q->has_calls};
     where_session(&sessions, x->filter, FILTER_HOLDS);
     where_session(&w, x->filter, FILTER_HOLDS);
-    where_call(&w, x->filter);
+    struct filter calls = *x->filter;
+    if (x->any_time) {
+        calls.since_us = INT64_MIN;
+        calls.until_us = INT64_MAX;
+    }
+    where_call(&w, &calls);
     if (st == 0 && !none && (q->has_calls || missing.n > 0)) {
         const char *at = x->around != NULL ? strstr(x->around, "@calls") : NULL;
         if (at != NULL)
@@ -313,6 +318,48 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     where_close(&w);
     where_close(&sessions);
     return st < 0 ? st : 0;
+}
+
+/* A vault may have rows of sessions that are still filled in: those that were derived come behind them. */
+int call_rows_operations(struct query *q, const struct filter *f, query_row_fn fn, void *ctx)
+{
+    struct id_list missing = {0};
+    bool has = false;
+    int st = prepare_missing(q, f, &missing);
+    if (st == 0)
+        st = call_rows_have_operations(q, &has);
+    struct buf sql = {0};
+    if (q->has_operations)
+        buf_adds(&sql, "SELECT id, status, 0 FROM main.operations");
+    if (q->has_operations && q->has_derived_operations)
+        buf_adds(&sql, " UNION ALL ");
+    if (q->has_derived_operations)
+        buf_adds(&sql, "SELECT id, status, 1 FROM temp.operations");
+    buf_adds(&sql, " ORDER BY 1, 3");
+    struct where none = {0};
+    struct call_question all = {0};
+    if (st == 0 && has)
+        st = sql.failed ? MI_ENOMEM : run(q, buf_str(&sql), &none, &all, fn, ctx);
+    free(missing.id);
+    buf_close(&sql);
+    return st < 0 ? st : 0;
+}
+
+static int on_nothing(void *ctx, sqlite3_stmt *st)
+{
+    (void)ctx, (void)st;
+    return 0;
+}
+
+int call_rows_each(struct query *q, const struct call_question *x, const char *columns,
+                   each_fn fn, void *ctx)
+{
+    struct buf each = {0};
+    buf_printf(&each, "each(%s)", columns);
+    q->each = (struct each){.fn = fn, .ctx = ctx};
+    int st = each.failed ? MI_ENOMEM : call_rows(q, x, buf_str(&each), on_nothing, NULL);
+    buf_close(&each);
+    return q->each.status < 0 ? q->each.status : st;
 }
 
 /* ---- calls as they are shown ---- */

@@ -10,6 +10,7 @@
 #ifndef MI_VAULT_QUERY_CALL_ROWS_H
 #define MI_VAULT_QUERY_CALL_ROWS_H
 
+#include "vault/query/each.h"
 #include "vault/query/statements.h"
 
 /* The calls that match, with these columns of calls `c` and sessions `s`, such as "s.name, c.status". The callback returns 0
@@ -17,7 +18,15 @@
 MI_MUST int call_rows(struct query *q, const struct call_question *x, const char *columns,
                       query_row_fn fn, void *ctx);
 
+/* The same for many calls, in half of the time (vault/query/each.h): not with `sort`, `newest_first` or `around`. The callback
+ * returns 0, or an error. */
+MI_MUST int call_rows_each(struct query *q, const struct call_question *x, const char *columns,
+                           each_fn fn, void *ctx);
+
 /* Whether the vault has operations of several requests. 0, or an error. */
 MI_MUST int call_rows_have_operations(struct query *q, bool *ret);
+/* The id (of the first request) and the status of all of them, by id. */
+MI_MUST int call_rows_operations(struct query *q, const struct filter *f, query_row_fn fn,
+                                 void *ctx);
 
 #endif

@@ -27,7 +27,9 @@ static const struct db_kind reader = {
 
 static int register_functions(struct query *q)
 {
-    return filter_register(q->d.db) == SQLITE_OK ? 0 : MI_ENOMEM;
+    bool all = filter_register(q->d.db) == SQLITE_OK &&
+               each_register(q->d.db, &q->each) == SQLITE_OK;
+    return all ? 0 : MI_ENOMEM;
 }
 
 /* The first statement that reads the file shows whether it can be read. SQLite's code. */

@@ -2,6 +2,7 @@
 #ifndef MI_VAULT_QUERY_CONNECTION_H
 #define MI_VAULT_QUERY_CONNECTION_H
 
+#include "vault/query/each.h"
 #include "vault/query/statements.h"
 #include "vault/remote/remote.h"
 #include "vault/store/db.h"
@@ -15,6 +16,7 @@ struct query {
     /* Owned; writes to temp.calls (call_rows.c). NULL: there is no such table yet. */
     struct call_batch *derived;
     struct remote *remote; /* owned; NULL: it is a vault */
+    struct each each;      /* what call_rows_each() passes on */
     int dir_fd;            /* owned; -1: none */
     char *path; /* owned; of the vault, absolute, without symbolic links; or a store's name */
     struct page_row *session; /* owned; the last result of query_session() */

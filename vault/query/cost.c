@@ -35,10 +35,16 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-/* A call that was several requests: its tokens are those of all. */
+/* A session that matches. */
+struct cost_reading_session {
+    int64_t id, started_at_us;
+    size_t server, at; /* at: its place in the server's `session`, if it is less than session_n */
+};
+
+/* A call of the session that is read, if it was several requests: its tokens are those of all. */
 struct cost_operation {
-    int64_t id; /* of the call */
-    size_t server, tool;
+    int64_t id;
+    size_t tool;
     int64_t tokens; /* -1: not known */
     bool answered;
 };
@@ -46,13 +52,20 @@ struct cost_operation {
 struct cost_reading {
     struct cost *c;
     struct query *q;
-    int64_t session_id; /* of the last row; 0: none */
-    size_t server;      /* its server */
+    struct cost_reading_session *session; /* owned; by id once all are known */
+    size_t session_n, session_cap;
+    size_t at; /* session of the last call; session_n: none */
+    struct cost_status {
+        int64_t id;
+        enum call_status status;
+    } *several; /* owned; all calls that were several requests, by id */
+    size_t several_n, several_cap;
     struct cost_operation *operation; /* owned; by id */
     size_t operation_n, operation_cap;
     int status;
 };
 
+/* A session whose lists may be read. */
 static int cost_add_session(struct cost_server *s, const struct query_session *of)
 {
     s->sessions++;
@@ -82,9 +95,22 @@ static bool cost_on_session(void *ctx, const struct query_session *s)
         return true;
     }
     x->status = cost_add_server(x->c, s->name, &i);
+    size_t at = x->status == 0 ? x->c->list[i].session_n : 0;
     if (x->status == 0)
         x->status = cost_add_session(&x->c->list[i], s);
+    if (x->status == 0 && !GROW(x->session, x->session_n, x->session_cap))
+        x->status = MI_ENOMEM;
+    if (x->status == 0)
+        x->session[x->session_n++] = (struct cost_reading_session){
+            .id = s->id, .started_at_us = s->started_at_us, .server = i, .at = at};
     return x->status == 0;
+}
+
+static int cost_compare_sessions(const void *a, const void *b, void *ctx)
+{
+    const struct cost_reading_session *x = a, *y = b;
+    (void)ctx;
+    return x->id < y->id ? -1 : x->id > y->id;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -95,10 +121,10 @@ static bool cost_is_answered(enum call_status status)
 }
 
 /* A damaged vault may have any value. */
-static int64_t cost_column_tokens(sqlite3_stmt *st, int i)
+static int64_t cost_tokens(sqlite3_value *v)
 {
-    int64_t tokens = sqlite3_column_int64(st, i);
-    if (sqlite3_column_type(st, i) != SQLITE_INTEGER || tokens < 0)
+    int64_t tokens = sqlite3_value_int64(v);
+    if (sqlite3_value_type(v) != SQLITE_INTEGER || tokens < 0)
         return -1;
     return tokens < COST_RESULT_MAX ? tokens : COST_RESULT_MAX;
 }
@@ -111,121 +137,146 @@ static int cost_add_result(struct cost_tool *t, int64_t tokens, bool answered)
     }
     if (!GROW(t->results.tokens, t->results.n, t->results.cap))
         return MI_ENOMEM;
-    t->results.tokens[t->results.n++] = tokens;
+    t->results.tokens[t->results.n++] = (uint32_t)tokens;
     t->results.sum += tokens;
     return 0;
 }
 
-/* The rows of a session follow one another. */
-static int cost_on_call(void *ctx, sqlite3_stmt *st)
+static int cost_on_several(void *ctx, sqlite3_stmt *st)
 {
     struct cost_reading *x = ctx;
-    struct cost_tool *t;
-    int64_t id = sqlite3_column_int64(st, 0), session_id = id >> SCHEMA_SEQ_BITS;
-    if (session_id != x->session_id) {
-        struct slice name = connect_column(st, 1);
-        if (x->c->server != NULL && !slice_is(name, x->c->server))
-            return 0;
-        if (cost_add_server(x->c, name, &x->server) < 0)
-            return MI_ENOMEM;
-        x->session_id = session_id;
-    }
-    struct cost_server *s = &x->c->list[x->server];
-    if (cost_add_tool(s, connect_column(st, 2), &t) < 0)
+    if (!GROW(x->several, x->several_n, x->several_cap))
         return MI_ENOMEM;
-    enum call_status status = value_of(&call_statuses, connect_column(st, 3));
-    int64_t at_us = connect_time(st, 5) + connect_time(st, 6);
-    int64_t tokens = cost_column_tokens(st, 4);
+    x->several[x->several_n++] = (struct cost_status){
+        sqlite3_column_int64(st, 0), value_of(&call_statuses, connect_column(st, 1))};
+    return 0;
+}
+
+/* At the end of a session. */
+static int cost_add_operations(struct cost_reading *x)
+{
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < x->operation_n; i++) {
+        const struct cost_operation *o = &x->operation[i];
+        struct cost_server *s = &x->c->list[x->session[x->at].server];
+        int64_t tokens = o->tokens < COST_RESULT_MAX ? o->tokens : COST_RESULT_MAX;
+        st = cost_add_result(&s->tool[o->tool], tokens, o->answered);
+    }
+    x->operation_n = 0;
+    return st;
+}
+
+/* A request that continues an operation, of any method: the answer with the result is that of one of these. */
+static void cost_continue(struct cost_reading *x, int64_t id, int64_t tokens)
+{
+    size_t at = SEARCH_INT64(x->operation, x->operation_n, id, id);
+    if (at == x->operation_n || x->operation[at].id != id || tokens < 0)
+        return;
+    struct cost_operation *o = &x->operation[at];
+    o->tokens = o->tokens < 0 ? tokens : o->tokens + tokens;
+}
+
+static int cost_add_call(struct cost_reading *x, int64_t id, struct slice tool,
+                         enum call_status status, int64_t tokens, int64_t at_us)
+{
+    struct cost_server *s = &x->c->list[x->session[x->at].server];
+    struct cost_tool *t;
+    size_t several = SEARCH_INT64(x->several, x->several_n, id, id);
+    bool is_several = several < x->several_n && x->several[several].id == id;
+    if (is_several)
+        status = x->several[several].status;
+    if (cost_add_tool(s, tool, &t) < 0)
+        return MI_ENOMEM;
     t->calls++;
     t->errors += call_status_failed(status);
     t->last_at_us = at_us > t->last_at_us ? at_us : t->last_at_us;
-    if (sqlite3_column_int64(st, 7) == 0)
+    if (!is_several)
         return cost_add_result(t, tokens, cost_is_answered(status));
     if (!GROW(x->operation, x->operation_n, x->operation_cap))
         return MI_ENOMEM;
     x->operation[x->operation_n++] = (struct cost_operation){.id = id,
-                                                             .server = x->server,
                                                              .tool = (size_t)(t - s->tool),
                                                              .tokens = tokens,
                                                              .answered = cost_is_answered(status)};
     return 0;
 }
 
-/* A request that continues an operation: the answer with the result is one of these. */
-static int cost_on_request(void *ctx, sqlite3_stmt *st)
+#define CALL_COLUMNS                                                                               \
+    "c.id, c.method, c.target, c.status, c.result_tokens, c.t_us, c.direction, c.origin, "
+
+static void cost_note_lists(struct cost_reading *x, int64_t seq, struct slice method)
+{
+    const struct cost_reading_session *session = &x->session[x->at];
+    struct cost_server *s = &x->c->list[session->server];
+    if (seq <= TOOL_LIST_MESSAGES && session->at < s->session_n)
+        s->session[session->at].lists |= cost_lists_bit(method);
+}
+
+/* The calls of a session follow one another, by id. */
+static int cost_on_call(void *ctx, sqlite3_value **column)
 {
     struct cost_reading *x = ctx;
-    int64_t seq = sqlite3_column_int64(st, 1), tokens = cost_column_tokens(st, 2);
-    int64_t id = (sqlite3_column_int64(st, 0) & ~(int64_t)SCHEMA_SEQ_MAX) | seq;
-    size_t at = SEARCH_INT64(x->operation, x->operation_n, id, id);
-    if (seq <= 0 || seq > (int64_t)SCHEMA_SEQ_MAX || tokens < 0 || at == x->operation_n ||
-        x->operation[at].id != id)
-        return 0;
-    struct cost_operation *o = &x->operation[at];
-    o->tokens = o->tokens < 0 ? tokens : o->tokens + tokens;
-    return 0;
-}
-
-static int cost_compare_operations(const void *a, const void *b, void *ctx)
-{
-    const struct cost_operation *x = a, *y = b;
-    (void)ctx;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Their other requests may be of other methods, and after the times that are asked for. */
-static int cost_read_operations(struct cost_reading *x, const struct call_question *calls,
-                                struct filter f)
-{
-    struct call_question question = *calls;
-    f.tool = NULL;
-    f.until_us = INT64_MAX;
-    question.filter = &f;
-    question.operations = false;
-    question.several = true;
-    if (x->operation_n == 0)
-        return 0;
-    sort_with(x->operation, x->operation_n, sizeof *x->operation, cost_compare_operations, NULL);
-    int st = call_rows(x->q, &question, "c.id, c.operation_seq, c.result_tokens", cost_on_request, x);
-    for (size_t i = 0; st == 0 && i < x->operation_n; i++) {
-        const struct cost_operation *o = &x->operation[i];
-        int64_t tokens = o->tokens < COST_RESULT_MAX ? o->tokens : COST_RESULT_MAX;
-        st = cost_add_result(&x->c->list[o->server].tool[o->tool], tokens, o->answered);
+    int64_t id = sqlite3_value_int64(column[0]), session_id = id >> SCHEMA_SEQ_BITS;
+    if (x->at == x->session_n || x->session[x->at].id != session_id) {
+        int st = cost_add_operations(x);
+        if (st < 0)
+            return st;
+        x->at = SEARCH_INT64(x->session, x->session_n, id, session_id);
+        if (x->at < x->session_n && x->session[x->at].id != session_id)
+            x->at = x->session_n;
     }
-    return st;
+    if (x->at == x->session_n)
+        return 0; /* of another server, or the session is new */
+    int64_t tokens = cost_tokens(column[4]), first = sqlite3_value_int64(column[8]);
+    int64_t at_us = x->session[x->at].started_at_us + each_time(column[5]);
+    struct slice method = each_text(column[1]);
+    if (!slice_is(method, "tools/call"))
+        cost_note_lists(x, id & SCHEMA_SEQ_MAX, method);
+    if (!slice_is(each_text(column[6]), "c2s") || !slice_is(each_text(column[7]), "peer"))
+        return 0;
+    if (first > 0 && first <= (int64_t)SCHEMA_SEQ_MAX)
+        cost_continue(x, schema_message_id(session_id, (uint64_t)first), tokens);
+    if (first != 0 || !slice_is(method, "tools/call") || !filter_at(&x->c->filter, at_us))
+        return 0;
+    return cost_add_call(x, id, each_text(column[2]),
+                         value_of(&call_statuses, each_text(column[3])), tokens, at_us);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-#define PART_BITS 16
-#define PARTS ((size_t)1 << PART_BITS)
-
-/* The value with this rank, from 0, among the results of several tools: found by its upper half, then by its lower one. So
- * the work grows with n, whatever the values are. count: PARTS counters. Values from 2^32 on are not told apart. */
-static int64_t cost_at_rank(const struct cost_tool *tool, size_t tool_n, size_t rank,
-                            uint32_t *count)
+/* Sorts by a byte at a time, from the lowest on: the work grows with n, whatever the values are. `scratch` has n as well. */
+static void cost_sort(uint32_t *tokens, uint32_t *scratch, size_t n)
 {
-    uint32_t upper = 0, lower = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        memset(count, 0, PARTS * sizeof *count);
-        for (size_t i = 0; i < tool_n; i++)
-            for (size_t k = 0; k < tool[i].results.n; k++) {
-                int64_t tokens = tool[i].results.tokens[k];
-                uint32_t v = tokens > UINT32_MAX ? UINT32_MAX : (uint32_t)tokens;
-                if (pass == 0)
-                    count[v >> PART_BITS]++;
-                else if (v >> PART_BITS == upper)
-                    count[v & (PARTS - 1)]++;
-            }
-        uint32_t part = 0;
-        while (rank >= count[part])
-            rank -= count[part++];
-        if (pass == 0)
-            upper = part;
-        else
-            lower = part;
+    for (int shift = 0; shift < 32; shift += 8) {
+        size_t at[256] = {0}, sum = 0;
+        for (size_t i = 0; i < n; i++)
+            at[tokens[i] >> shift & 0xFF]++;
+        for (size_t d = 0; d < MI_COUNT(at); d++) {
+            size_t k = at[d];
+            at[d] = sum;
+            sum += k;
+        }
+        for (size_t i = 0; i < n; i++)
+            scratch[at[tokens[i] >> shift & 0xFF]++] = tokens[i];
+        uint32_t *turned = tokens;
+        tokens = scratch;
+        scratch = turned;
     }
-    return (int64_t)upper << PART_BITS | lower;
+    /* an even number of passes: the result is in `tokens` */
+}
+
+/* How many results of a tool have at most so many tokens. They are sorted. */
+static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
+{
+    size_t from = 0, to = r->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (r->tokens[middle] <= tokens)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
 }
 
 /* What is in no list, and was not called, was in an earlier list of the session. */
@@ -240,14 +291,26 @@ static void cost_drop_unlisted(struct cost_server *s)
     s->tool_n = n;
 }
 
-/* Nearest rank, as vault/query/tally.h has it. */
-static int64_t cost_percentile(const struct cost_tool *tool, size_t tool_n, int percent,
-                               uint32_t *count)
+/* Nearest rank, as vault/query/tally.h has it, among the results of several tools: the lowest number that enough of them do not
+ * exceed. -1: there are none. */
+static int64_t cost_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
 {
     size_t n = 0;
     for (size_t i = 0; i < tool_n; i++)
         n += tool[i].results.n;
-    return n > 0 ? cost_at_rank(tool, tool_n, (n * (size_t)percent + 99) / 100 - 1, count) : -1;
+    size_t enough = (n * (size_t)percent + 99) / 100;
+    uint32_t from = 0, to = UINT32_MAX;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        size_t have = 0;
+        for (size_t i = 0; i < tool_n; i++)
+            have += cost_count_up_to(&tool[i].results, middle);
+        if (have >= enough)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return n > 0 ? (int64_t)from : -1;
 }
 
 static int cost_compare_tools(const void *a, const void *b, void *ctx)
@@ -257,14 +320,20 @@ static int cost_compare_tools(const void *a, const void *b, void *ctx)
     return slice_cmp(x->name, y->name);
 }
 
-static void cost_sum_up(struct cost_server *s, uint32_t *count)
+static int cost_sum_up(struct cost_server *s)
 {
-    size_t counted = 0;
+    size_t counted = 0, most = 0;
     cost_drop_unlisted(s);
+    for (size_t i = 0; i < s->tool_n; i++)
+        most = s->tool[i].results.n > most ? s->tool[i].results.n : most;
+    uint32_t *scratch = malloc((most + 1) * sizeof *scratch);
+    if (scratch == NULL)
+        return MI_ENOMEM;
     for (size_t i = 0; i < s->tool_n; i++) {
         struct cost_tool *t = &s->tool[i];
-        t->p50 = cost_percentile(t, 1, 50, count);
-        t->p95 = cost_percentile(t, 1, 95, count);
+        cost_sort(t->results.tokens, scratch, t->results.n);
+        t->p50 = cost_percentile(t, 1, 50);
+        t->p95 = cost_percentile(t, 1, 95);
         s->calls += t->calls;
         s->errors += t->errors;
         s->uncounted += t->uncounted;
@@ -275,9 +344,11 @@ static void cost_sum_up(struct cost_server *s, uint32_t *count)
     }
     if (counted == 0 && s->uncounted > 0)
         s->result_tokens = -1;
-    s->p50 = cost_percentile(s->tool, s->tool_n, 50, count);
-    s->p95 = cost_percentile(s->tool, s->tool_n, 95, count);
+    s->p50 = cost_percentile(s->tool, s->tool_n, 50);
+    s->p95 = cost_percentile(s->tool, s->tool_n, 95);
     sort_with(s->tool, s->tool_n, sizeof *s->tool, cost_compare_tools, NULL);
+    free(scratch);
+    return 0;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
@@ -293,18 +364,16 @@ static int cost_compare_servers(const void *a, const void *b, void *ctx)
 
 static int cost_finish(struct cost *c, struct query *q)
 {
-    uint32_t *count = malloc(PARTS * sizeof *count);
-    int st = count != NULL ? 0 : MI_ENOMEM;
+    int st = 0;
     for (size_t i = 0; st == 0 && i < c->n; i++) {
         struct cost_server *s = &c->list[i];
         s->server = intern_text(&c->names, (uint32_t)i);
         st = cost_lists_read(s, q);
         if (st == 0)
-            cost_sum_up(s, count);
+            st = cost_sum_up(s);
     }
     if (st == 0 && c->n > 0)
         sort_with(c->list, c->n, sizeof *c->list, cost_compare_servers, NULL);
-    free(count);
     return st;
 }
 
@@ -312,23 +381,31 @@ int cost_read(struct cost *c, struct query *q)
 {
     struct cost_reading x = {.c = c, .q = q};
     struct filter f = c->filter;
-    struct call_question question = {
-        .filter = &f, .operations = true, .recorded = !c->imported, .not_sent = !c->sent};
+    struct call_question question = {.filter = &f,
+                                     .any_time = true,
+                                     .side = CALLS_OF_ALL,
+                                     .recorded = !c->imported,
+                                     .not_sent = !c->sent};
     if (c->server != NULL && !filter_is_glob(c->server)) /* a glob does not always match itself */
         f.server = c->server;
     *c = (struct cost){
         .server = c->server, .filter = c->filter, .imported = c->imported, .sent = c->sent};
     int st = query_sessions_of(q, &f, FILTER_HOLDS, 0, cost_on_session, &x);
     st = st == 0 ? x.status : st;
-    f.tool = f.tool == NULL ? "*" : f.tool;
     if (st == 0)
-        st = call_rows(q, &question,
-                       "c.id, s.name, c.target, c.status, c.result_tokens, s.started_at_us, c.t_us,"
-                       " c.several",
-                       cost_on_call, &x);
+        st = call_rows_operations(q, &f, cost_on_several, &x);
+    if (x.session_n > 0)
+        sort_with(x.session, x.session_n, sizeof *x.session, cost_compare_sessions, NULL);
+    x.at = x.session_n;
     if (st == 0)
-        st = cost_read_operations(&x, &question, f);
+        st = call_rows_each(q, &question,
+                            x.several_n > 0 ? CALL_COLUMNS "c.operation_seq" : CALL_COLUMNS "NULL",
+                            cost_on_call, &x);
+    if (st == 0)
+        st = cost_add_operations(&x);
     free(x.operation);
+    free(x.several);
+    free(x.session);
     return st == 0 ? cost_finish(c, q) : st;
 }
 

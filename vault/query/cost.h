@@ -5,7 +5,7 @@
  *           it is in the list and was called.
  *           Results are counted when they are recorded (calls.result_tokens). uncounted: answered calls of which that is not
  *           known: those of a store, and results beyond 64 KiB that an older version has recorded.
- * Owns      everything below struct cost; cost_close() frees it. Memory: 8 bytes for each call.
+ * Owns      everything below struct cost; cost_close() frees it. Memory: 4 bytes for each call.
  * Units     estimated tokens; -1: not known. Times: microseconds since the epoch.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault. */
@@ -18,7 +18,7 @@
 #define COST_RESULT_MAX ((int64_t)UINT32_MAX) /* tokens of a result; a higher value in a vault counts as this one */
 
 struct cost_results {
-    int64_t *tokens; /* owned; of each result */
+    uint32_t *tokens; /* owned; of each result */
     size_t n, cap;
     int64_t sum;
 };
@@ -37,6 +37,7 @@ struct cost_tool {
 struct cost_session {
     int64_t id;
     bool imported;
+    unsigned lists; /* which were asked for: cost_lists_bit() */
     char uid[32];
 };
 

@@ -40,6 +40,12 @@ struct lists_reading {
     int status;
 };
 
+/* Its answer has the instructions of the server. */
+static bool lists_begins(struct slice method)
+{
+    return slice_is(method, "initialize") || slice_is(method, "server/discover");
+}
+
 static uint64_t lists_cursor(struct json_value v)
 {
     return v.type == JSON_STRING ? rpc_id_hash_of(v) : 0;
@@ -126,7 +132,7 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
     struct slice body = m->body, method = query_method(m);
     struct rpc rpc;
     uint64_t cursor = 0;
-    bool begins = slice_is(method, "initialize") || slice_is(method, "server/discover");
+    bool begins = lists_begins(method);
     size_t i = 0;
     while (i < LISTS && !slice_is(method, lists[i].method))
         i++;
@@ -168,7 +174,9 @@ static int lists_read_session(struct cost_server *s, struct query *q,
                               .wants_tools = s->tools < 0, .instruction_tokens = -1};
     for (size_t i = 0; i < LISTS; i++)
         x.list[i].whole = -1;
-    int st = query_timeline(q, session->id, 1, TOOL_LIST_MESSAGES, lists_on_message, NULL, &x);
+    struct message_question first = {
+        .session_id = session->id, .from = 1, .to = TOOL_LIST_MESSAGES, .lists = true};
+    int st = query_timeline_of(q, &first, lists_on_message, NULL, &x);
     tools_close(&x.tools);
     buf_close(&x.body);
     lists_know(&s->instruction_tokens, x.instruction_tokens);
@@ -180,17 +188,32 @@ static int lists_read_session(struct cost_server *s, struct query *q,
     return st == 0 ? x.status : st;
 }
 
+unsigned cost_lists_bit(struct slice method)
+{
+    size_t i = 0;
+    while (i < LISTS && !slice_is(method, lists[i].method))
+        i++;
+    return i < LISTS || lists_begins(method) ? 1u << i : 0;
+}
+
+/* Those that are not known yet, as bits. */
+static unsigned lists_unknown(const struct cost_server *s)
+{
+    return (s->tools < 0 ? 1u << LIST_TOOLS : 0) | (s->prompt_tokens < 0 ? 1u << LIST_PROMPTS : 0) |
+           (s->resource_tokens < 0 ? 1u << LIST_RESOURCES | 1u << LIST_TEMPLATES : 0) |
+           (s->instruction_tokens < 0 ? 1u << LISTS : 0);
+}
+
 int cost_lists_read(struct cost_server *s, struct query *q)
 {
     int st = 0;
     size_t older = 0;
     for (int imported = 0; imported < 2; imported++)
         for (size_t i = 0; i < s->session_n && st == 0; i++) {
-            bool all = s->tools >= 0 && s->instruction_tokens >= 0 && s->prompt_tokens >= 0 &&
-                       s->resource_tokens >= 0;
-            if (all || older > COST_OLDER)
+            if (older > COST_OLDER)
                 return 0;
-            if (s->session[i].imported != (imported == 1))
+            if (s->session[i].imported != (imported == 1) ||
+                (s->session[i].lists & lists_unknown(s)) == 0)
                 continue;
             st = lists_read_session(s, q, &s->session[i]);
             older += s->tools >= 0;

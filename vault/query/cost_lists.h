@@ -13,6 +13,8 @@
 
 #define COST_OLDER 5
 
+/* The list or the instructions that an answer to this method has, as a bit; 0: none of them. */
+unsigned cost_lists_bit(struct slice method);
 /* Sets what is known, of `s` and its tools, whose calls are counted already. s->session: newest first. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);
 /* *ret: the tool with this name, which is added if need be; valid until the next one. Its name is set by cost_read(). */

@@ -12,6 +12,10 @@ struct event_reader {
     query_event_fn fn;            /* NULL: no more events */
 };
 
+#define LISTS                                                                                      \
+    "('tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'initialize',"  \
+    " 'server/discover')"
+
 /* Passes on the events up to t_us. *ret_more: the callback wants more. */
 static int pass_events(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
                        bool *ret_more)
@@ -52,6 +56,7 @@ int query_timeline_of(struct query *q, const struct message_question *x,
         where_event(&events.where, x->filter, x->started_at_us);
         events.fn = filter_has_call(x->filter) ? NULL : on_event;
     }
+    buf_adds(&w.sql, x->lists ? " AND (m.method IN " LISTS " OR r.method IN " LISTS ")" : "");
     int st = w.sql.failed || events.where.sql.failed ? MI_ENOMEM : 0;
     while (st == 0 && more && from <= to) {
         struct page_row *page = NULL;

@@ -119,6 +119,7 @@ enum call_sort {
 }; /* what the first ones have most of */
 struct call_question {
     const struct filter *filter; /* its times are those of requests */
+    bool any_time; /* its times select sessions only */
     enum call_side side;
     bool operations;     /* a call that was several requests is one row: of its first request */
     bool several;        /* only these; without `operations`: requests that continue one */
@@ -228,6 +229,7 @@ struct message_question {
     const struct filter *filter; /* of what is not the session's; NULL: all match */
     int64_t session_id, started_at_us;
     int64_t from, to; /* from <= seq <= to */
+    bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
 /* Messages in order. With on_event, the session's events in between, by time; none if filter_has_call(). */

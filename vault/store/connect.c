@@ -121,8 +121,7 @@ void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes)
 
 int64_t connect_time(sqlite3_stmt *q, int i)
 {
-    int64_t us = sqlite3_column_int64(q, i);
-    return us > CLOCK_MAX_US ? CLOCK_MAX_US : us < -CLOCK_MAX_US ? -CLOCK_MAX_US : us;
+    return clock_bounded(sqlite3_column_int64(q, i));
 }
 
 struct slice connect_column(sqlite3_stmt *q, int i)

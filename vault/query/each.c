@@ -1,0 +1,37 @@
+#include "vault/query/each.h"
+
+#include "base/clock.h"
+
+static void each_step(sqlite3_context *to, int n, sqlite3_value **column)
+{
+    struct each *e = sqlite3_user_data(to);
+    (void)n;
+    if (e->status == 0)
+        e->status = e->fn(e->ctx, column);
+    if (e->status != 0)
+        sqlite3_result_error_code(to, SQLITE_ABORT);
+}
+
+static void each_end(sqlite3_context *to)
+{
+    (void)to;
+}
+
+int each_register(sqlite3 *db, struct each *e)
+{
+    return sqlite3_create_function(db, "each", -1, SQLITE_UTF8, e, NULL, each_step, each_end);
+}
+
+/* Not sqlite3_value_text(), which copies the text to end it with a NUL. */
+struct slice each_text(sqlite3_value *v)
+{
+    const char *p = sqlite3_value_blob(v);
+    if (p == NULL)
+        return sqlite3_value_type(v) == SQLITE_NULL ? (struct slice){0} : slice_of("");
+    return (struct slice){p, (size_t)sqlite3_value_bytes(v)};
+}
+
+int64_t each_time(sqlite3_value *v)
+{
+    return clock_bounded(sqlite3_value_int64(v));
+}
