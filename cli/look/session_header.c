@@ -114,7 +114,7 @@ static void rule_line(struct out *o, const struct query_session *s)
 {
     if (s->tools_rule.p == NULL)
         return;
-    field(o, "rule");
+    session_header_field(o, "rule");
     out_text(o, s->tools_rule);
     out_end_line(o);
 }
