@@ -339,7 +339,7 @@ int call_rows_operations(struct query *q, const struct filter *f, query_row_fn f
     struct where none = {0};
     struct call_question all = {0};
     if (st == 0 && has)
-        st = sql.failed ? MI_ENOMEM : run(q, buf_str(&sql), &none, &all, fn, ctx);
+        st = sql.failed ? MI_ENOMEM : call_rows_run(q, buf_str(&sql), &none, &all, fn, ctx);
     free(missing.id);
     buf_close(&sql);
     return st < 0 ? st : 0;
