@@ -1,5 +1,26 @@
 #include "model/asker.h"
 
+#include "wire/json/text.h"
+
+static const char *const methods[ASKS_N] = {
+    [ASKS_PERSON] = "elicitation/create",
+    [ASKS_MODEL] = "sampling/createMessage",
+    [ASKS_ROOTS] = "roots/list",
+};
+
+enum asks asker_asks(struct slice method)
+{
+    unsigned what = ASKS_N - 1;
+    while (what > ASKS_NOTHING && !json_key_is(method, methods[what]))
+        what--;
+    return (enum asks)what;
+}
+
+const char *asker_method(enum asks what)
+{
+    return methods[what];
+}
+
 bool asker_counts(struct slice method)
 {
     return method.p != NULL && !slice_is(method, "ping") && !slice_begins(method, "tasks/");
@@ -41,7 +62,7 @@ int64_t asker_share(struct asker_call *c, int64_t from_us, int64_t to_us)
 {
     from_us = from_us > c->covered_us ? from_us : c->covered_us;
     to_us = to_us < c->end_us ? to_us : c->end_us;
-    if (to_us <= from_us)
+    if (to_us <= from_us || to_us == INT64_MAX)
         return 0;
     c->covered_us = to_us;
     return to_us - from_us;

@@ -1,6 +1,6 @@
 #include "model/input_request.h"
 
-static const char *const asked[] = {"elicitation/create", "sampling/createMessage", "roots/list"};
+#include "model/asker.h"
 
 struct slice input_request_host(struct slice url)
 {
@@ -22,14 +22,11 @@ struct slice input_request_host(struct slice url)
 
 bool input_request_read(struct json_value request, struct input_request *ret)
 {
-    struct slice method = json_string_raw(json_get(request, "method"));
-    size_t i = 0;
-    while (i < MI_COUNT(asked) && !json_key_is(method, asked[i]))
-        i++;
-    if (i == MI_COUNT(asked))
+    enum asks what = asker_asks(json_string_raw(json_get(request, "method")));
+    if (what == ASKS_NOTHING)
         return false;
-    *ret = (struct input_request){.what = slice_of(asked[i])};
-    if (i > 0)
+    *ret = (struct input_request){.what = slice_of(asker_method(what))};
+    if (what != ASKS_PERSON)
         return true;
     struct json_value params = json_get(request, "params");
     struct slice url = json_string_raw(json_get(params, "url"));

@@ -1,16 +1,10 @@
 #include "model/link.h"
 
+#include "model/asker.h"
 #include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
 #define ASKS_MAX 256 /* requests for input that are counted */
-
-bool link_method_asks(struct slice method, bool *ret_person)
-{
-    *ret_person =
-        json_key_is(method, "elicitation/create") || json_key_is(method, "sampling/createMessage");
-    return *ret_person || json_key_is(method, "roots/list");
-}
 
 bool link_is_possible(const struct rpc *m)
 {
@@ -43,10 +37,8 @@ static void count_asked(struct json_value requests, struct link *l)
     struct json_value one;
     struct json_walk w = json_walk_begin(requests);
     while (l->asks < ASKS_MAX && json_walk_next(&w, &key, &one)) {
-        bool person;
-        (void)link_method_asks(json_string_raw(json_get(one, "method")), &person);
         l->asks++;
-        l->asks_person |= person;
+        l->asks_person |= asker_asks(json_string_raw(json_get(one, "method"))) == ASKS_PERSON;
     }
 }
 
@@ -99,7 +91,8 @@ static struct link request_link(const struct rpc *m)
         l.key = link_hash_of(m->request_state);
     } else {
         l.kind = LINK_FOR_TASK;
-        l.asks = link_method_asks(m->method, &l.asks_person);
+        l.asks = asker_asks(m->method) != ASKS_NOTHING;
+        l.asks_person = asker_asks(m->method) == ASKS_PERSON;
         l.key = link_hash_of(
             json_get(json_get(m->meta, "io.modelcontextprotocol/related-task"), "taskId"));
     }

@@ -25,12 +25,10 @@ struct link {
     uint64_t key;      /* hash of the requestState, or of the task's id; 0: it has none */
     bool brings_input; /* inputResponses */
     uint32_t asks;     /* requests for input; 1 if this is one */
-    bool asks_person;  /* one of them is an elicitation, or sampling, which a person approves */
+    bool asks_person;  /* one of them is for a person: model/asker.h */
     enum call_status status; /* of a task: CALL_OPEN while it goes on */
 };
 
-/* Whether a request with this method asks the other side for input. *ret_person: a person is asked. */
-bool link_method_asks(struct slice method, bool *ret_person);
 /* Whether link_read() may find something: only types of members that rpc_read() has noted are looked at. */
 bool link_is_possible(const struct rpc *m);
 struct link link_read(const struct rpc *m);

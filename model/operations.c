@@ -1,5 +1,6 @@
 #include "model/operations.h"
 
+#include "model/asker.h"
 #include "wire/rpc_id.h"
 
 void operations_clear(struct operations *o)
@@ -188,13 +189,12 @@ static void take_result(struct operations *o, struct operation *op, const struct
 static void end_of_task(struct operations *o, struct operation *op, const struct call *c,
                         const struct link *l, int64_t t_us)
 {
-    bool person;
     if (c->direction == op->direction && slice_is(c->method, "tasks/result")) {
         take_result(o, op, c, t_us);
     } else if (c->direction == op->direction && l->kind == LINK_TASK_STATE) {
         take_state(o, op, l, c->closing_seq, t_us);
     } else if (c->direction != op->direction && task_asks(op) &&
-               link_method_asks(c->method, &person)) {
+               asker_asks(c->method) != ASKS_NOTHING) {
         operations_enter(op, OPERATION_TASK, t_us);
         operations_change(o, op);
     }

@@ -129,7 +129,7 @@ struct show_list group_list(const struct count *c)
 {
     unsigned when = 1u << c->by | (c->requests ? REQUESTS : CALLS) | (c->tokens ? TOKENS : 0);
     for (size_t i = 0; i < c->tally.n; i++)
-        when |= (c->tally.group[i].person_us > 0 ? PERSON : 0) |
+        when |= (!c->requests && c->tally.group[i].person_us > 0 ? PERSON : 0) |
                 (c->tally.group[i].open > 0 ? OPEN : 0);
     return (struct show_list){SHOW_LIST("stats", columns), .when = when};
 }

@@ -24,7 +24,7 @@ $$;
 -- How many requests for input these are, 256 at most, and whether one of them is for a person.
 CREATE OR REPLACE FUNCTION asks_in(p_requests json, OUT asks bigint, OUT person boolean)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT count(*), coalesce(bool_or(mcp_interposer.string_in(r.value -> 'method') IN ('elicitation/create', 'sampling/createMessage')), false)
+    SELECT count(*), coalesce(bool_or(mcp_interposer.string_in(r.value -> 'method') = 'elicitation/create'), false)
     FROM (
         (SELECT e.value FROM json_each(CASE WHEN json_typeof(p_requests) = 'object' THEN p_requests ELSE '{}' END) AS e LIMIT 256)
         UNION ALL
@@ -80,8 +80,8 @@ BEGIN
         ELSE
             key := mcp_interposer.string_in(j -> '_meta' -> 'io.modelcontextprotocol/related-task' -> 'taskId');
             kind := CASE WHEN key IS NOT NULL THEN 'for-task' END;
-            person := coalesce(method IN ('elicitation/create', 'sampling/createMessage'), false);
-            asks := CASE WHEN person OR method = 'roots/list' THEN 1 ELSE 0 END;
+            person := coalesce(method = 'elicitation/create', false);
+            asks := CASE WHEN method IN ('elicitation/create', 'sampling/createMessage', 'roots/list') THEN 1 ELSE 0 END;
         END IF;
     END IF;
     IF task IS NOT NULL THEN

@@ -380,9 +380,9 @@ def _(t):
     def ends(id):
         p.server.send(result(id, {"content": []}))
         p.client.expect(result(id, {"content": []}))
-    begins(10, "book")      # alone: twice a person, once the client
+    begins(10, "book")      # alone: once a person, then a model and the client
     asks(1)
-    asks(2, "sampling/createMessage", {"messages": [], "maxTokens": 1})
+    asks(2, "sampling/createMessage", {"messages": [], "maxTokens": 1}, waits=4 * PERSON_S)
     asks(3, "roots/list", {}, waits=0)
     ends(10)
     asks(4)                 # for no call
@@ -392,17 +392,23 @@ def _(t):
     ends(11)
     asks(6)                 # `right` is the only one
     ends(12)
+    begins(13, "vain")
+    p.server.send(request(7, "elicitation/create", form))
+    p.client.expect(request(7, "elicitation/create", form))
+    time.sleep(PERSON_S)    # never answered: to the end of the call
+    ends(13)
     p.end()
     tools = {r["tool"]: r for r in map(json.loads, run(t, "stats", "--json").splitlines())}
     shares = {k: r["person_us"] // 100_000 for k, r in tools.items()}
-    check(4 <= shares["book"] < 40 and shares["left"] == 0 and 2 <= shares["right"] < 20, f"{tools}")
+    check(shares["book"] >= 2 and tools["book"]["server_us"] >= 4e6 * PERSON_S and shares["left"] == 0 and 2 <= shares["right"] < 20 and 2 <= shares["vain"] < 20, f"{tools}")
     for r in tools.values():
         check(abs(r["server_us"] + r["person_us"] - r["max_us"]) < 5, f"{r}")
     check("PERSON" in run(t, "stats").splitlines()[0], "the column")
+    check("PERSON" not in run(t, "stats", "--requests").splitlines()[0], "the column of --requests")
     (one,) = [json.loads(x) for x in run(t, "sessions", "--json").splitlines()]
     eq(one["person_us"], sum(r["person_us"] for r in tools.values()), "sessions")
     eq([(r["tool"], r["what"]) for r in asked(t)],
-       [("right", "elicitation/create"), (None, "elicitation/create"), (None, "elicitation/create"), ("book", "roots/list"),
+       [("vain", "elicitation/create"), ("right", "elicitation/create"), (None, "elicitation/create"), (None, "elicitation/create"), ("book", "roots/list"),
         ("book", "sampling/createMessage"), ("book", "elicitation/create")], "asked")
     eq([r["tool"] for r in map(json.loads, run(t, "asked", "--json", "--tool", "r*").splitlines())], ["right"], "asked --tool")
     db = sqlite3.connect(t.vault / "interposer.db")

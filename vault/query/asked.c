@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "base/intern.h"
+#include "model/asker.h"
 #include "model/input_request.h"
 #include "vault/query/call_rows.h"
 #include "vault/query/person.h"
@@ -138,7 +139,7 @@ static int collect(struct asking *x)
     sessions.until_us = INT64_MAX;
     ask.around =
         "SELECT * FROM @calls WHERE CASE direction WHEN 'c2s' THEN operation_seq IS NOT NULL"
-        " ELSE method IN ('elicitation/create', 'sampling/createMessage', 'roots/list') END";
+        " ELSE method IN " ASKER_METHODS " END";
     int st = call_rows(x->q, &ask, COLUMNS("closing_seq"), asked_on_call, x);
     ask.operations = true;
     ask.around = "SELECT * FROM @calls WHERE asked > 0 AND direction = 'c2s'";

@@ -213,6 +213,13 @@ static void make_sql(struct buf *sql, const struct query *q, const struct call_q
                    (long long)x->limit, (long long)x->skip);
 }
 
+#define COUNTED_AT_ONCE 4096 /* calls, after which counting looks at the clock, and reading asks whether it goes on */
+
+static bool call_rows_goes_on(const struct call_question *x)
+{
+    return x->goes_on == NULL || x->goes_on(x->ctx);
+}
+
 static int call_rows_run(struct query *q, const char *sql, const struct where *w,
                          const struct call_question *x, query_row_fn fn, void *ctx)
 {
@@ -222,8 +229,8 @@ static int call_rows_run(struct query *q, const char *sql, const struct where *w
         return status;
     db_bind(st, 7, DB_WITH(db_int(x->from), db_int(x->up_to != 0 ? x->up_to : INT64_MAX)));
     db_bind(st, WHERE_FIRST, w->value, w->n);
-    while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
-        status = fn(ctx, st);
+    for (int64_t n = 1; status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW; n++)
+        status = n % COUNTED_AT_ONCE == 0 && !call_rows_goes_on(x) ? 1 : fn(ctx, st);
     int ended = db_done(&q->d, st, rc);
     return status != 0 ? status : ended;
 }
@@ -290,6 +297,8 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     struct buf sql = {0};
     struct id_list missing = {0};
     bool several = false;
+    if (!call_rows_goes_on(x))
+        return 0;
     int st = prepare_missing(q, x->filter, &missing);
     if (st == 0 && (x->operations || x->several))
         st = call_rows_have_operations(q, &several);
@@ -363,8 +372,6 @@ int call_rows_each(struct query *q, const struct call_question *x, const char *c
 }
 
 /* ---- calls as they are shown ---- */
-
-#define COUNTED_AT_ONCE 4096 /* calls, after which counting looks at the clock */
 
 #define NAME(name, ...) ", c." #name
 #define COLUMNS "c.id" CALL_FIELDS(NAME) ", s.started_at_us, s.name"

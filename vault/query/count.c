@@ -6,8 +6,6 @@
 #include "vault/query/person.h"
 #include "vault/store/connect.h"
 
-#define ROWS_BETWEEN 4096 /* calls between two questions whether the counting goes on */
-
 static const struct {
     const char *name;
     const char *key; /* columns of its parts */
@@ -55,7 +53,6 @@ struct counting {
     struct count *c;
     struct person_list person; /* owned; of calls that are one request */
     struct buf key;            /* owned; scratch */
-    size_t rows;
 };
 
 /* The columns of a row, behind the two of the key. */
@@ -93,8 +90,6 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
         .person_us = connect_time(st, 10) + person_us,
     };
     bool counted = sqlite3_column_type(st, 8) != SQLITE_NULL;
-    if (++x->rows % ROWS_BETWEEN == 0 && x->c->goes_on != NULL && !x->c->goes_on(x->c->ctx))
-        return 1;
     make_key(x, st, at_us);
     int status =
         x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
@@ -124,8 +119,12 @@ int count_calls(struct count *c, struct query *q)
     struct counting x = {.c = c};
     struct filter f = c->filter;
     struct looking look = {c, q, 0};
-    struct call_question question = {
-        .filter = &f, .operations = !c->requests, .recorded = !c->imported, .not_sent = !c->sent};
+    struct call_question question = {.filter = &f,
+                                     .operations = !c->requests,
+                                     .recorded = !c->imported,
+                                     .not_sent = !c->sent,
+                                     .goes_on = c->goes_on,
+                                     .ctx = c->ctx};
     struct buf columns = {0};
     buf_printf(&columns, "%s" COLUMNS "%s, c.id", ways[c->by].key,
                c->requests ? OF_REQUEST : OF_OPERATION);

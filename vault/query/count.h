@@ -18,7 +18,7 @@ struct count {
     bool tokens;      /* the tokens of results are asked for */
     bool requests;    /* count each request of a call that was several (model/operations.h) */
     struct filter filter;
-    /* Called for each session; false ends the counting. NULL: not called. */
+    /* struct call_question */
     bool (*goes_on)(void *ctx);
     void *ctx;
 

@@ -7,13 +7,25 @@
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* A request with a task is part of the operation of its task. */
+#define ASKS(methods) "direction = 's2c' AND operation_seq IS NULL AND method " methods
+
+/* A session whose server asked: ids of its first and its last request that does. */
+struct asking {
+    int64_t first, last;
+};
 
 struct reading {
     struct person_list *l;
-    int64_t *session; /* owned; those whose server asked */
+    enum person_order order;
+    const char *asks; /* the condition of a request that does */
+    struct asking *session; /* owned */
     size_t n, cap;
-    struct asker open; /* of the session that is read */
+    const struct asking *now; /* the session that is read */
+    struct asker open;        /* its calls */
 };
 
 static int on_session(void *ctx, sqlite3_stmt *st)
@@ -21,51 +33,43 @@ static int on_session(void *ctx, sqlite3_stmt *st)
     struct reading *r = ctx;
     if (!GROW(r->session, r->n, r->cap))
         return MI_ENOMEM;
-    r->session[r->n++] = sqlite3_column_int64(st, 0);
+    r->session[r->n++] =
+        (struct asking){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
     return 0;
 }
 
 /* ---- a session ---- */
 
 #define COLUMNS                                                                                    \
-    "c.id, c.closing_seq, c.direction, c.method, c.target, c.t_us, c.duration_us, c.operation_seq"
+    "c.id AS id, c.closing_seq AS closing_seq, c.direction AS direction, c.method AS method,"      \
+    " c.target, c.t_us, c.duration_us, c.operation_seq AS operation_seq, c.origin, c.status"
 
-struct row {
-    int64_t id, seq, closing_seq, t_us, end_us; /* end_us: INT64_MAX: it is open */
-    struct slice method, target;
-};
-
-static int add_call(struct reading *r, const struct row *row)
+static int add_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
 {
-    struct asker_call c = {.seq = row->seq,
-                           .closing_seq = row->closing_seq,
-                           .end_us = row->end_us,
-                           .covered_us = row->t_us};
-    if (!asker_counts(row->method))
+    int status = 0;
+    if (!asker_counts(connect_column(st, 3)))
         return 0;
-    int st = intern_add(&r->l->texts, row->method, &c.method);
-    if (st == 0)
-        st = intern_add(&r->l->texts, row->target, &c.target);
-    if (st == 0)
-        asker_call(&r->open, &c);
-    return st;
+    if (r->order == PERSON_BY_ASK) { /* the texts are for those who list requests */
+        status = intern_add(&r->l->texts, connect_column(st, 3), &c->method);
+        if (status == 0)
+            status = intern_add(&r->l->texts, connect_column(st, 4), &c->target);
+    }
+    if (status == 0)
+        asker_call(&r->open, c);
+    return status;
 }
 
-static int add_asked(struct reading *r, const struct row *row)
+static int add_ask(struct reading *r, int64_t id, const struct asker_call *ask, bool of_person)
 {
-    bool person;
-    if (!link_method_asks(row->method, &person))
-        return 0;
-    struct asker_call *c = asker_find(&r->open, row->seq);
+    struct asker_call *c = asker_find(&r->open, ask->seq);
     if (c == NULL)
         return 0;
     if (!GROW(r->l->share, r->l->n, r->l->cap))
         return MI_ENOMEM;
-    bool answered = person && row->end_us != INT64_MAX;
     r->l->share[r->l->n++] = (struct person_share){
-        .ask = row->id,
-        .call = (row->id & ~SCHEMA_SEQ_MAX) + c->seq,
-        .us = answered ? asker_share(c, row->t_us, row->end_us) : 0,
+        .ask = id,
+        .call = (id & ~SCHEMA_SEQ_MAX) + c->operation_seq,
+        .us = of_person ? asker_share(c, ask->covered_us, ask->end_us) : 0,
         .method = c->method,
         .target = c->target,
     };
@@ -75,35 +79,44 @@ static int add_asked(struct reading *r, const struct row *row)
 static int on_call(void *ctx, sqlite3_stmt *st)
 {
     struct reading *r = ctx;
-    int64_t id = sqlite3_column_int64(st, 0), lasted_us = connect_time(st, 6);
-    struct row row = {
-        .id = id,
-        .seq = id & SCHEMA_SEQ_MAX,
-        .closing_seq = sqlite3_column_int64(st, 1),
-        .t_us = connect_time(st, 5),
-        .method = connect_column(st, 3),
-        .target = connect_column(st, 4),
-    };
-    bool of_client = slice_is(connect_column(st, 2), "c2s");
-    bool of_task = sqlite3_column_type(st, 7) != SQLITE_NULL;
-    row.end_us = row.closing_seq != 0 && lasted_us >= 0 ? row.t_us + lasted_us : INT64_MAX;
-    if (of_client)
-        return add_call(r, &row);
-    return of_task ? 0 : add_asked(r, &row);
+    int64_t id = sqlite3_column_int64(st, 0), t_us = connect_time(st, 5),
+            lasted_us = connect_time(st, 6), first = sqlite3_column_int64(st, 7);
+    struct asker_call c = {.seq = id & SCHEMA_SEQ_MAX,
+                           .closing_seq = sqlite3_column_int64(st, 1),
+                           .covered_us = t_us};
+    c.operation_seq = first != 0 ? first : c.seq;
+    c.end_us = c.closing_seq != 0 && lasted_us >= 0 ? t_us + lasted_us : INT64_MAX;
+    if (!slice_is(connect_column(st, 8), "peer") || slice_is(connect_column(st, 9), "refused"))
+        return 0; /* the other side has not got it */
+    if (slice_is(connect_column(st, 2), "c2s"))
+        return add_call(r, &c, st);
+    enum asks what = asker_asks(connect_column(st, 3));
+    bool wanted = r->order == PERSON_BY_CALL ? what == ASKS_PERSON : what != ASKS_NOTHING;
+    return wanted && id >= r->now->first && first == 0 ? add_ask(r, id, &c, what == ASKS_PERSON) : 0;
 }
 
-static int read_sessions(struct reading *r, struct query *q)
+/* What a server asks is in the range of `first` to `last`. Of the calls only those are read that may be open then: that did not end
+ * before, nor with the message after their request. */
+static int read_session(struct reading *r, struct query *q, const struct call_question *question,
+                        const struct asking *a)
 {
     struct filter f = FILTER_ANY;
-    struct call_question x = {.filter = &f, .side = CALLS_OF_PEERS};
-    int st = 0;
-    f.statuses = ~(1u << CALL_REFUSED) & ((1u << CALL_UNKNOWN) - 1); /* the server has not got it */
-    for (size_t i = 0; st == 0 && i < r->n; i++) {
-        f.session_id = r->session[i];
-        r->open = (struct asker){0};
-        st = call_rows(q, &x, COLUMNS, on_call, r);
-    }
-    return st;
+    struct call_question x = {.filter = &f,
+                              .side = CALLS_OF_ALL, /* few are read: on_call() looks at the rest */
+                              .from = a->first & ~SCHEMA_SEQ_MAX,
+                              .up_to = a->last,
+                              .goes_on = question->goes_on,
+                              .ctx = question->ctx};
+    char around[512];
+    snprintf(around, sizeof around,
+             "SELECT * FROM @calls WHERE closing_seq > %lld AND closing_seq > (id & 68719476735) + 1"
+             " OR closing_seq IS NULL OR id >= %lld AND %s",
+             (long long)(a->first & SCHEMA_SEQ_MAX), (long long)a->first, r->asks);
+    x.around = around;
+    f.session_id = a->first >> SCHEMA_SEQ_BITS;
+    r->now = a;
+    r->open = (struct asker){0};
+    return call_rows(q, &x, COLUMNS, on_call, r);
 }
 
 /* ---- the list ---- */
@@ -123,12 +136,15 @@ static int by_ask(const void *a, const void *b)
 int person_list_read(struct person_list *l, struct query *q, const struct call_question *question,
                      enum person_order order)
 {
-    struct reading r = {.l = l};
+    struct reading r = {.l = l, .order = order};
     struct filter f = *question->filter;
+    char around[512];
     struct call_question x = {.filter = &f,
                               .side = CALLS_OF_PEERS,
                               .recorded = question->recorded,
-                              .not_sent = question->not_sent};
+                              .not_sent = question->not_sent,
+                              .goes_on = question->goes_on,
+                              .ctx = question->ctx};
     *l = (struct person_list){0};
     if (query_is_store(q))
         return 0;
@@ -139,13 +155,16 @@ int person_list_read(struct person_list *l, struct query *q, const struct call_q
     f.slow_us = 0;
     f.until_us = INT64_MAX;
     f.also = NULL;
-    x.around = "SELECT DISTINCT id >> 36 FROM @calls WHERE direction = 's2c' AND method IN"
-               " ('elicitation/create', 'sampling/createMessage', 'roots/list')";
+    r.asks = order == PERSON_BY_CALL ? ASKS("= 'elicitation/create'") : ASKS("IN " ASKER_METHODS);
+    snprintf(around, sizeof around, "SELECT min(id), max(id) FROM @calls WHERE %s GROUP BY id >> 36",
+             r.asks);
+    x.around = around;
     int st = call_rows(q, &x,
-                       "c.id AS id, c.direction AS direction, c.method AS method",
+                       "c.id AS id, c.direction AS direction, c.method AS method,"
+                       " c.operation_seq AS operation_seq",
                        on_session, &r);
-    if (st == 0)
-        st = read_sessions(&r, q);
+    for (size_t i = 0; st == 0 && i < r.n; i++)
+        st = read_session(&r, q, question, &r.session[i]);
     free(r.session);
     if (l->n > 1)
         qsort(l->share, l->n, sizeof *l->share, order == PERSON_BY_CALL ? by_call : by_ask);

@@ -3,7 +3,8 @@
  * Rules     model/asker.h. A store has none here.
  * Owns      the list.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
- * Blocks    person_list_read() on the vault: it reads the calls once, and those of sessions whose server asked once more. */
+ * Blocks    person_list_read() on the vault: it looks at each call once for requests of servers that ask, and where there are some
+ *           once more, up to the last of them, for those that were open. */
 #ifndef MI_VAULT_QUERY_PERSON_H
 #define MI_VAULT_QUERY_PERSON_H
 
@@ -11,11 +12,12 @@
 #include "vault/query/reader.h"
 
 struct person_share {
-    int64_t ask, call;       /* ids: of the server's request, and of the call that it is for */
-    int64_t us;              /* a person's share of the call; 0: the request was not answered */
+    int64_t ask, call; /* ids: of the server's request, and of the call that it is for, or of the first one of its operation */
+    int64_t us;        /* a person's share of the call */
     uint32_t method, target; /* of the call: person_text() */
 };
 
+/* PERSON_BY_CALL: only elicitations, and without texts. */
 enum person_order { PERSON_BY_CALL, PERSON_BY_ASK };
 
 struct person_list {
@@ -24,7 +26,7 @@ struct person_list {
     struct intern texts; /* owned */
 };
 
-/* Of the sessions that match, from x->filter->since_us on. x: recorded, not_sent and the filter's sessions count. Call
+/* Of the sessions that match, from x->filter->since_us on. x: recorded, not_sent, goes_on and the filter's sessions count. Call
  * person_list_close() in any case. */
 MI_MUST int person_list_read(struct person_list *l, struct query *q, const struct call_question *x,
                              enum person_order order);

@@ -129,6 +129,8 @@ struct call_question {
     int64_t from, up_to; /* ids of the first and of the last: query_call_id(); 0: any */
     enum call_sort sort; /* then not newest_first */
     const char *around;  /* a statement with @calls for the calls; NULL: these are the rows */
+    bool (*goes_on)(void *ctx); /* asked before, and between some thousand rows; false ends the reading. NULL: not asked */
+    void *ctx;
     int64_t skip,
         limit; /* of sorted ones: how many precede those that are asked for, and how many these are */
 };

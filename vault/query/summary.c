@@ -1,4 +1,5 @@
 /* summary.c - how many calls a session has, and how they ended. */
+#include "model/asker.h"
 #include "vault/query/call_rows.h"
 #include "vault/query/connection.h"
 #include "vault/query/person.h"
@@ -22,7 +23,7 @@ static int on_open_call(void *ctx, sqlite3_stmt *st)
 
 struct summing {
     struct query_summary *s;
-    bool asks; /* the server has sent requests of its own */
+    bool asks; /* the server has asked a person in a request of its own */
 };
 
 static int summary_on_call(void *ctx, sqlite3_stmt *st)
@@ -30,7 +31,7 @@ static int summary_on_call(void *ctx, sqlite3_stmt *st)
     struct summing *x = ctx;
     struct query_summary *s = x->s;
     if (!slice_is(connect_column(st, 2), "c2s")) {
-        x->asks = true;
+        x->asks |= asker_asks(connect_column(st, 3)) == ASKS_PERSON;
         return 0;
     }
     enum call_status status = value_of(&call_statuses, connect_column(st, 1));
@@ -137,7 +138,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     f.session_id = session_id;
     f.statuses = counted ? 1u << CALL_OPEN : 0;
     if (status == 0 && !counted)
-        status = call_rows(q, &both, "c.id, c.status, c.direction", summary_on_call, &sum);
+        status = call_rows(q, &both, "c.id, c.status, c.direction, c.method", summary_on_call, &sum);
     else if (status == 0 && waiting && s.by_status[CALL_OPEN] > 0)
         status = call_rows(q, &x, "c.id, c.status", on_open_call, &s);
     if (status == 0)

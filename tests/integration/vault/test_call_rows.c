@@ -286,6 +286,33 @@ static struct buf counts(struct vault *v)
     return b;
 }
 
+static bool goes_on_once(void *ctx)
+{
+    return ++*(int *)ctx < 2;
+}
+
+static void test_call_rows_are_not_read_for_whoever_does_not_go_on(void **state)
+{
+    struct vault *v = *state;
+    struct query *q = open_it(v);
+    struct filter any = FILTER_ANY;
+    int asked = 0, n = 0;
+    struct call_question x = {.filter = &any, .goes_on = goes_on_once, .ctx = &asked};
+    assert_int_equal(query_calls_of(q, &x, count_one, &n), 0);
+    assert_int_equal(n, SESSIONS * CALLS);
+    assert_int_equal(query_calls_of(q, &x, count_one, &n), 0);
+    assert_int_equal(n, SESSIONS * CALLS);
+    /* once for those whom servers asked, then for the calls */
+    struct count c = {.by = COUNT_METHOD, .filter = FILTER_ANY, .goes_on = goes_on_once};
+    asked = 0;
+    c.ctx = &asked;
+    assert_int_equal(count_calls(&c, q), 0);
+    assert_int_equal(c.tally.n, 0);
+    assert_int_equal(asked, 2);
+    count_close(&c);
+    query_close(q);
+}
+
 struct target {
     struct slice method, status;
     int64_t calls, longest_us;
@@ -359,6 +386,7 @@ int main(void)
         TEST(test_call_rows_newest_first_continue_where_they_are_told_to),
         TEST(test_call_rows_slowest_first_come_in_parts_and_are_counted),
         TEST(test_call_rows_of_a_session_that_grows_are_derived_again),
+        TEST(test_call_rows_are_not_read_for_whoever_does_not_go_on),
         TEST(test_call_rows_answer_the_statement_of_a_list),
         TEST(test_call_rows_are_counted_alike),
     };

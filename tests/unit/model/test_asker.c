@@ -63,6 +63,34 @@ static void test_share(void **state)
     assert_int_equal(asker_share(c, 1500, 1600), 0);
 }
 
+static void test_share_of_what_is_never_answered_lasts_to_the_end_of_the_call(void **state)
+{
+    (void)state;
+    struct asker a = {0};
+    call(&a, 10, 100);
+    struct asker_call *c = asker_find(&a, 11);
+    assert_int_equal(asker_share(c, 400, INT64_MAX), 600);
+    assert_int_equal(asker_share(c, 500, 700), 0); /* at the same time */
+    struct asker b = {0};
+    call(&b, 10, 0);
+    c = asker_find(&b, 11);
+    assert_int_equal(asker_share(c, 400, INT64_MAX), 0); /* both are open */
+    assert_int_equal(asker_share(c, 400, 500), 100);
+}
+
+static void test_only_an_elicitation_asks_a_person(void **state)
+{
+    (void)state;
+    assert_int_equal(asker_asks(slice_of("elicitation/create")), ASKS_PERSON);
+    assert_int_equal(asker_asks(slice_of("elicitation\\/create")), ASKS_PERSON);
+    assert_int_equal(asker_asks(slice_of("sampling/createMessage")), ASKS_MODEL);
+    assert_int_equal(asker_asks(slice_of("roots/list")), ASKS_ROOTS);
+    assert_int_equal(asker_asks(slice_of("ping")), ASKS_NOTHING);
+    assert_int_equal(asker_asks((struct slice){0}), ASKS_NOTHING);
+    for (enum asks a = ASKS_PERSON; a < ASKS_N; a++)
+        assert_non_null(strstr(ASKER_METHODS, asker_method(a)));
+}
+
 static void test_methods(void **state)
 {
     (void)state;
@@ -77,6 +105,8 @@ int main(void)
         cmocka_unit_test(test_only_one),
         cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_share),
+        cmocka_unit_test(test_share_of_what_is_never_answered_lasts_to_the_end_of_the_call),
+        cmocka_unit_test(test_only_an_elicitation_asks_a_person),
         cmocka_unit_test(test_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
