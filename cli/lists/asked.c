@@ -25,6 +25,15 @@ static void kind_text(struct buf *b, const void *row, struct cell what)
     buf_slice_add(b, a->mode.p != NULL ? a->mode : (struct slice){what.text.p, n});
 }
 
+/* What is called, or the method. */
+static void call_text(struct buf *b, const void *row, struct cell target)
+{
+    const struct asked *a = row;
+    buf_slice_add(b, target.text.n > 0  ? target.text
+                     : a->method.n > 0 ? a->method
+                                       : slice_of("-"));
+}
+
 /* clang-format off */
 #define RECORD struct asked
 static const struct show_column columns[] = {
@@ -33,7 +42,8 @@ static const struct show_column columns[] = {
     {SHOW(seq, NUMBER, NOT_NULL), .json = true, .table = {"SEQ", 12, 0}},
     {SHOW(at_us, TIME, NOT_NULL), .json = true, .table = {"ASKED", 19, 2}, .ui = {"asked", 21, 72}},
     {SHOW(server, TEXT, NO_TEXT), .json = true, .table = {"SERVER", 24, -8}, .style = OUT_CYAN},
-    {SHOW(tool, TEXT, NO_TEXT), .json = true, .table = {"TOOL", 24, 3}},
+    {SHOW(method, TEXT, NO_TEXT), .json = true},
+    {SHOW(target, TEXT, NO_TEXT), .json = true, .table = {"CALL", 24, 3}, .text = call_text},
     {SHOW(what, TEXT, NOT_NULL), .json = true, .table = {"WHAT", 8, 0}, .ui = {"what", 9, 48}, .text = kind_text},
     {SHOW(mode, TEXT, NO_TEXT), .json = true},
     {SHOW(host, TEXT, NO_TEXT), .json = true, .table = {"HOST", 32, 4}, .ui = {"host", 16, 114}},

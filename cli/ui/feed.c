@@ -31,6 +31,7 @@ struct part {
     int64_t until_us, seq; /* seq: of the last message that is read */
     int64_t *ended;        /* owned; requests before the part that its messages belong to */
     size_t ended_n, ended_cap;
+    bool tasks; /* one may end a task, of any open call */
     int status;
 };
 
@@ -41,6 +42,7 @@ static bool ui_feed_on_message(void *ctx, const struct query_message *m)
     p->status = narrow_matches(p->u, ui_session(p->u), m, &match);
     if (p->status == 0)
         p->status = listing_message(&p->u->listing, m, match, p->end);
+    p->tasks |= p->end == LISTING_NEWER && listing_may_end_task(m);
     if (p->status == 0 && p->end == LISTING_NEWER && m->request_seq > 0) {
         p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
         if (p->status == 0)
@@ -160,6 +162,21 @@ static int read_older(struct ui *u)
     return st == MI_EFULL ? 0 : st;
 }
 
+#define TASKS_MAX 64 /* open calls that are read again when a task may have ended, the newest ones */
+
+static int read_open(struct part *p)
+{
+    int64_t seq[TASKS_MAX];
+    const struct listing_requests *open = &p->u->listing.open;
+    size_t n = size_min(open->n, TASKS_MAX);
+    int st = 0;
+    for (size_t i = 0; i < n; i++)
+        seq[i] = open->request[open->n - 1 - i].seq;
+    for (size_t i = 0; st == 0 && i < n; i++) /* those that have ended are taken from `open` */
+        st = ui_feed_read_calls(p, seq[i], seq[i], on_changed);
+    return st;
+}
+
 static int read_newer(struct ui *u, bool *ret_more)
 {
     struct part p = {.u = u, .end = LISTING_NEWER};
@@ -178,6 +195,8 @@ static int read_newer(struct ui *u, bool *ret_more)
     for (size_t i = 0; st == 0 && i < p.ended_n; i++)
         if (p.ended[i] < from)
             st = ui_feed_read_calls(&p, p.ended[i], p.ended[i], on_changed);
+    if (st == 0 && p.tasks)
+        st = read_open(&p);
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)

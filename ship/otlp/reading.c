@@ -55,14 +55,8 @@ static bool otlp_reading_on_first(void *ctx, const struct query_message *m)
 /* Reads them again for a message that came later. */
 static int know_operations(struct reading *r, int64_t seq)
 {
-    int64_t last, t_us;
-    if (seq <= r->known_seq)
+    if (seq <= r->operations.last_seq)
         return 0;
-    int st = query_last_message(r->x->q, r->s->s->id, &last, &t_us);
-    if (st < 0)
-        return lookup_failed(r->x, st);
-    operation_list_close(&r->operations);
-    r->known_seq = last;
     return lookup_failed(r->x, operation_list_read(&r->operations, r->x->q, r->s->s->id));
 }
 

@@ -19,8 +19,7 @@ struct reading {
     struct walk *w;
     const struct otlp_session *s;
     int64_t since_us;                 /* durations until then were written */
-    struct operation_list operations; /* owned; as they were with message `known_seq` */
-    int64_t known_seq;
+    struct operation_list operations; /* owned */
     bool has_added; /* x->added is that of this session, as new as the messages at hand */
     bool missed;    /* an item could not be made of what was passed */
     int status;

@@ -9,7 +9,7 @@ import time
 
 import browser
 import lib
-from lib import case, check, eq, request, result, wait_until
+from lib import case, check, eq, note, request, result, wait_until
 from looking import run
 from screens import Screen
 
@@ -255,7 +255,7 @@ def asked(t):
 def _(t):
     conversation(t)
     rows = asked(t)
-    eq([(r["seq"], r["server"], r["tool"], r["what"], r["mode"], r["host"], r["message"], r["answer"], (r["after_us"] or 0) > 150_000) for r in rows],
+    eq([(r["seq"], r["server"], r["target"], r["what"], r["mode"], r["host"], r["message"], r["answer"], (r["after_us"] or 0) > 150_000) for r in rows],
        [(14, "desk", "book", "elicitation/create", "form", None, "Your name?", "never", False),
         (4, "desk", "book", "elicitation/create", "form", None, "Your name?", "accepted", True)], "rows")
     check("Ada" not in run(t, "asked", "--json") + run(t, "asked") + run(t, "asked", "--csv"), "the value")
@@ -350,7 +350,7 @@ def _(t):
     through(p, request(5, "tasks/get", {"_meta": META, "taskId": "7"}),
             result(5, {"resultType": "complete", "status": "input_required", **TASK, **ASK}))
     p.end()
-    eq([(r["session_id"], r["tool"], r["what"], r["mode"], r["host"], r["answer"]) for r in asked(t)],
+    eq([(r["session_id"], r["target"], r["what"], r["mode"], r["host"], r["answer"]) for r in asked(t)],
        [(2, "film", "elicitation/create", "form", None, "accepted"),
         (1, None, "elicitation/create", "url", "evil.example", "never"),
         (1, None, "elicitation/create", "url", "login.example", "never"),
@@ -407,10 +407,10 @@ def _(t):
     check("PERSON" not in run(t, "stats", "--requests").splitlines()[0], "the column of --requests")
     (one,) = [json.loads(x) for x in run(t, "sessions", "--json").splitlines()]
     eq(one["person_us"], sum(r["person_us"] for r in tools.values()), "sessions")
-    eq([(r["tool"], r["what"]) for r in asked(t)],
+    eq([(r["target"], r["what"]) for r in asked(t)],
        [("vain", "elicitation/create"), ("right", "elicitation/create"), (None, "elicitation/create"), (None, "elicitation/create"), ("book", "roots/list"),
         ("book", "sampling/createMessage"), ("book", "elicitation/create")], "asked")
-    eq([r["tool"] for r in map(json.loads, run(t, "asked", "--json", "--tool", "r*").splitlines())], ["right"], "asked --tool")
+    eq([r["target"] for r in map(json.loads, run(t, "asked", "--json", "--tool", "r*").splitlines())], ["right"], "asked --tool")
     db = sqlite3.connect(t.vault / "interposer.db")
     db.executescript("UPDATE sessions SET calls = NULL; DELETE FROM calls;")
     db.close()
@@ -522,6 +522,25 @@ def _(t):
     s.sees("calls 2/2", "2 calls", r"✓ +1 .*book", r"✓ +5 .*plain")
     s.keys("Enter", "g", "Enter")
     s.sees(r"Requests +2 requests in ")
+    p.end()
+
+
+@case("ui: a notification ends the task of a call that is shown, and a filter finds the call by it")
+def _(t):
+    p = t.proxy("--name", "desk")
+    through(p, call(1, "film"), result(1, {"resultType": "task", "status": "working", **TASK}))
+    through(p, call(2, "plain"), result(2, DONE))
+    s = Screen(t, "ui", "--vault", t.vault)
+    s.sees("calls 2/2", r"… +1 .*film")
+    ended = note("notifications/tasks", {"_meta": META, "status": "completed", "result": {"content": [{"type": "text", "text": "premiere"}]}, **TASK})
+    p.server.send(ended)
+    p.client.expect(ended)
+    s.sees(r"✓ +1 .*film")
+    s.keys("f")
+    s.sees("filter")
+    s.type("premiere")
+    s.keys("Enter")
+    s.sees("calls 1/1", r"✓ +1 .*film")
     p.end()
 
 

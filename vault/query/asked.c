@@ -102,7 +102,7 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
         .to_us = lasted_us >= 0 ? from_us + lasted_us : INT64_MAX,
         .server = asked_keep(x, connect_column(st, 4)),
         .uid = asked_keep(x, connect_column(st, 5)),
-        .method = asked_keep(x, connect_column(st, 8)),
+        .method = asked_keep(x, from_server ? (struct slice){0} : connect_column(st, 8)),
         .target = asked_keep(x, from_server ? (struct slice){0} : connect_column(st, 3)),
         .from_server = from_server,
     };
@@ -269,7 +269,8 @@ static bool pass_on(struct asking *x, const struct candidate *first, asked_fn fn
     for (size_t i = 0; more && i < x->open_n; i++) {
         struct asked a = x->open[i].a;
         a.server = asked_text_of(x, first->server);
-        a.tool = asked_text_of(x, first->target);
+        a.method = asked_text_of(x, first->method);
+        a.target = asked_text_of(x, first->target);
         a.what = asked_text_of(x, x->open[i].what);
         a.mode = asked_text_of(x, x->open[i].mode);
         a.host = asked_text_of(x, x->open[i].host);

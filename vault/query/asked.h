@@ -15,7 +15,8 @@
 struct asked {
     int64_t session_id, seq; /* of the message that asks */
     int64_t at_us;
-    struct slice server, tool; /* tool: the target of the call; {NULL, 0}: not known (model/asker.h) */
+    struct slice server;
+    struct slice method, target; /* of the call; {NULL, 0}: not known (model/asker.h), or it has none */
     struct slice what, mode, host, message; /* struct input_request; without escapes */
     struct slice answer;                    /* input_answer_word(), or "never" */
     int64_t after_us;                       /* -1: never */

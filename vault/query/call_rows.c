@@ -139,7 +139,8 @@ static const char *const sort_keys[] = {
     [CALLS_LARGEST] = ", c.request_size + ifnull(c.response_size, 0) AS sort_key",
 };
 
-/* The calls of a schema as a table `c`. By operations, it has columns of them; answer_seq ends the first request. */
+/* The calls of a schema as a table `c`. By operations, it has columns of them; answer_seq ends the first request. With `several`
+ * the operations are searched, which are few. */
 static void add_table(struct buf *sql, const struct call_question *x, const char *schema,
                       bool has_operations)
 {
@@ -153,7 +154,7 @@ static void add_table(struct buf *sql, const struct call_question *x, const char
     else
         buf_printf(
             sql,
-            "(SELECT b.id, b.direction, b.origin, b.method, b.target, b.t_us, b.request_size,"
+            "(SELECT %s.id, b.direction, b.origin, b.method, b.target, b.t_us, b.request_size,"
             " b.response_size, b.operation_seq, b.result_tokens, b.closing_seq AS answer_seq,"
             " CASE WHEN o.id THEN o.closing_seq ELSE b.closing_seq END AS closing_seq,"
             " CASE WHEN o.id THEN o.status ELSE b.status END AS status,"
@@ -161,9 +162,10 @@ static void add_table(struct buf *sql, const struct call_question *x, const char
             " CASE WHEN o.id THEN o.duration_us ELSE b.duration_us END AS duration_us,"
             " ifnull(o.requests, 1) AS requests, ifnull(o.asked, 0) AS asked,"
             " ifnull(o.server_us, b.duration_us) AS server_us,"
-            " ifnull(o.person_us, 0) AS person_us, o.id IS NOT NULL AS several FROM %s.calls b"
-            " LEFT JOIN %s.operations o ON o.id = b.id WHERE b.operation_seq IS NULL) c",
-            schema, schema);
+            " ifnull(o.person_us, 0) AS person_us, o.id IS NOT NULL AS several FROM"
+            " %s.%s %s JOIN %s.%s ON o.id = b.id WHERE b.operation_seq IS NULL) c",
+            x->several ? "o" : "b", schema, x->several ? "operations o" : "calls b",
+            x->several ? "CROSS" : "LEFT", schema, x->several ? "calls b" : "operations o");
 }
 
 /* One half of the statement: of the table, or of the temporary one. By sessions it reads only what can match; by calls it

@@ -60,6 +60,7 @@ static int by_operation(const void *a, const void *b)
 /* Makes l->of. */
 static void group_hops(struct operation_list *l)
 {
+    free(l->of);
     l->of = l->hop_n > 0 ? calloc(l->hop_n, sizeof *l->of) : NULL;
     l->no_memory |= l->hop_n > 0 && l->of == NULL;
     if (l->of == NULL)
@@ -73,16 +74,23 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f, .side = CALLS_OF_ALL, .several = true};
     bool has = false;
-    *l = (struct operation_list){0};
+    int64_t last_seq = 0, t_us;
     f.session_id = session_id;
     if (query_is_store(q))
         return 0;
-    int st = query_calls_of(q, &x, operation_list_on_hop, l);
+    int st = query_last_message(q, session_id, &last_seq, &t_us);
+    x.from = query_call_id(session_id, l->last_seq + 1);
+    x.up_to = query_call_id(session_id, last_seq);
+    if (st == 0 && last_seq > l->last_seq)
+        st = query_calls_of(q, &x, operation_list_on_hop, l);
     if (st == 0)
         st = call_rows_have_operations(q, &has);
     x.operations = true;
+    x.from = x.up_to = 0;
+    l->n = l->end_n = 0; /* any of them may have changed */
     if (st == 0 && has)
         st = query_calls_of(q, &x, operation_list_on_operation, l);
+    l->last_seq = st == 0 ? last_seq : l->last_seq;
     group_hops(l);
     if (l->end_n > 1)
         qsort(l->end, l->end_n, sizeof *l->end, by_seq);

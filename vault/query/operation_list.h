@@ -3,7 +3,8 @@
  * Rules     a store has none here, nor has a vault that was written before they were recorded.
  * Owns      the lists. A session without operations has none.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
- * Blocks    operation_list_read() on the vault; it reads the calls of the session once if the vault has operations. */
+ * Blocks    operation_list_read() on the vault; it reads the operations of the session, and its calls once, if the vault has
+ *           operations. */
 #ifndef MI_VAULT_QUERY_OPERATION_LIST_H
 #define MI_VAULT_QUERY_OPERATION_LIST_H
 
@@ -31,10 +32,12 @@ struct operation_list {
         *end; /* owned; messages that ended one, by seq */
     size_t hop_n, hop_cap;
     size_t end_n, end_cap;
-    bool no_memory; /* while reading */
+    int64_t last_seq; /* of the messages whose requests were read */
+    bool no_memory;   /* while reading */
 };
 
-/* Call operation_list_close() in any case. */
+/* A list that was read before gets what is new in its session; of its calls, only those are read. Of another session, {0}. Call
+ * operation_list_close() in any case. */
 MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id);
 void operation_list_close(struct operation_list *l); /* {0} is fine */
 /* The operation with this first request; NULL: none. */

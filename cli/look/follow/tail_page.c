@@ -45,8 +45,7 @@ void tail_page_of(struct tail_page *p, const struct query_session *s)
 void tail_page_renew(struct tail_page *p, int64_t session_id)
 {
     for (size_t i = 0; i < TAIL_KNOWN; i++)
-        if (p->known[i].session_id == session_id)
-            p->known[i].session_id = 0;
+        p->known[i].stale |= p->known[i].session_id == session_id;
 }
 
 /* Those of the session of the next line, for the timeline. */
@@ -62,14 +61,14 @@ static int know_operations(struct tail_page *p)
     if (i == TAIL_KNOWN) {
         i = p->next_known++ % TAIL_KNOWN;
         operation_list_close(&p->known[i].list);
-        p->known[i].session_id = 0;
-        int st = operation_list_read(&p->known[i].list, p->q, p->of->id);
-        if (st < 0)
-            return st;
         p->known[i].session_id = p->of->id;
+        p->known[i].stale = true;
     }
-    p->timeline.operations = &p->known[i].list;
-    return 0;
+    struct tail_operations *k = &p->known[i];
+    int st = k->stale ? operation_list_read(&k->list, p->q, k->session_id) : 0;
+    k->stale = st < 0;
+    p->timeline.operations = &k->list;
+    return st;
 }
 
 static int keep_line(struct tail_page *p, int64_t t_us, size_t from)

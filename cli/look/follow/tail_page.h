@@ -1,7 +1,7 @@
 /* tail_page.h - the output of `tail`: lines of several sessions, sorted by time.
  *
  * Rules     lines say which call a message continues or ends (vault/query/operation_list.h), except of a store. What is known
- *           of a session is read with the first line of it, and again after tail_page_renew().
+ *           of a session is read with the first line of it, and what is new after tail_page_renew().
  *              lines are kept until tail_page_print(). On a terminal the last line lists the open calls; it is erased
  *           before other lines are printed.
  * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, scratch buffers; tail_page_close() frees them.
@@ -24,6 +24,7 @@ struct tail_line {
 
 struct tail_operations {
     int64_t session_id; /* 0: none */
+    bool stale;         /* there may be new ones */
     struct operation_list list; /* owned */
 };
 

@@ -139,7 +139,9 @@ int listing_message(struct listing *l, const struct query_message *m, bool match
                     enum listing_end end)
 {
     struct listed row = {m->seq, 0, -1, CALL_UNKNOWN};
-    struct listing_request request = {.seq = m->kind == KIND_REQUEST ? m->seq : m->request_seq};
+    bool ends_task = listing_may_end_task(m);
+    struct listing_request request = {
+        .seq = m->kind == KIND_REQUEST || ends_task ? m->seq : m->request_seq};
     if (end == LISTING_OLDER)
         l->first = m->seq;
     else
@@ -162,15 +164,22 @@ static int count_ended(struct listing *l, const struct query_call *c, enum listi
                          end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
 }
 
+/* One of its requests, or the notification that ended its task, matches. */
+static bool take_match(struct listing *l, const struct query_call *c)
+{
+    struct listing_request match;
+    bool by_request = take_request(&l->matched, c->request_seq, &match);
+    return take_request(&l->matched, c->closing_seq, &match) || by_request;
+}
+
 int listing_call(struct listing *l, const struct query_call *c, enum listing_end end)
 {
-    struct listing_request open = {.seq = c->request_seq, .counted = c->direction == ROW_C2S},
-                           match;
+    struct listing_request open = {.seq = c->request_seq, .counted = c->direction == ROW_C2S};
     struct listed row = row_of(c);
     int st = open.counted ? figures_asked(&l->figures, c->method, c->target) : 0;
     l->figures.others += !open.counted;
     l->figures.others_failed += !open.counted && call_status_failed(c->status);
-    bool matches = take_request(&l->matched, c->request_seq, &match) || l->every;
+    bool matches = take_match(l, c) || l->every;
     if (st == 0 && c->status == CALL_OPEN)
         st = put_request(&l->open, &open);
     else if (st == 0 && open.counted)
@@ -190,12 +199,12 @@ int listing_continued(struct listing *l, int64_t seq, int64_t first)
 
 int listing_changed(struct listing *l, const struct query_call *c)
 {
-    struct listing_request open, match;
+    struct listing_request open;
     struct listed row = row_of(c);
     int st = 0;
     if (c->request_seq < l->first) /* it is read later */
         return 0;
-    bool matches = take_request(&l->matched, c->request_seq, &match);
+    bool matches = take_match(l, c);
     if (c->status == CALL_OPEN)
         return matches && l->mode == LISTING_CALLS && find_row(l, row.seq) == NULL
                    ? add_young(l, &row)

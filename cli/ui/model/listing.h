@@ -62,6 +62,12 @@ enum listing_end { LISTING_OLDER, LISTING_NEWER };
  * ends, too, which is added later. */
 MI_MUST int listing_message(struct listing *l, const struct query_message *m, bool matches,
                             enum listing_end end);
+/* Whether it may end the task of a call: no other column names that call. */
+static inline bool listing_may_end_task(const struct query_message *m)
+{
+    return m->kind == KIND_NOTIFICATION && m->request_seq == 0 &&
+           slice_begins(m->method, "notifications/tasks");
+}
 /* The call before the first, or after the last; with a filter, if one of its messages that were added matches. */
 MI_MUST int listing_call(struct listing *l, const struct query_call *c, enum listing_end end);
 /* Request `seq` continues call `first`: if it matches, so does the call. Before the call is added or changed. */

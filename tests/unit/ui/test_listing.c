@@ -300,6 +300,40 @@ static void test_listing_call_matches_by_a_request_that_continues_it(void **stat
     listing_close(&l);
 }
 
+static void test_listing_call_matches_by_the_notification_that_ended_its_task(void **state)
+{
+    (void)state;
+    struct query_message ends = {
+        .seq = 9, .kind = KIND_NOTIFICATION, .method = slice_of("notifications/tasks")};
+    struct query_message other = {
+        .seq = 8, .kind = KIND_NOTIFICATION, .method = slice_of("notifications/message")};
+    struct query_call c = {.request_seq = 4,
+                           .closing_seq = 9,
+                           .duration_us = 5,
+                           .status = CALL_OK,
+                           .method = slice_of("tools/call")};
+    struct listing l;
+    listing_open(&l, LISTING_CALLS, false, 9);
+    assert_int_equal(listing_message(&l, &ends, true, LISTING_OLDER), 0);
+    assert_int_equal(listing_message(&l, &other, true, LISTING_OLDER), 0);
+    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
+    assert_int_equal(listing_n(&l), 1);
+    expect_row(&l, 0, 4, 9, 5, CALL_OK);
+    assert_int_equal(l.matched.n, 0);
+    listing_close(&l);
+
+    /* It was read while it was open. */
+    struct query_call open = {.request_seq = 4, .duration_us = -1, .status = CALL_OPEN};
+    listing_open(&l, LISTING_CALLS, false, 5);
+    assert_int_equal(listing_call(&l, &open, LISTING_OLDER), 0);
+    listing_added(&l, 1, 5);
+    assert_int_equal(listing_message(&l, &ends, true, LISTING_NEWER), 0);
+    assert_int_equal(listing_changed(&l, &c), 0);
+    expect_row(&l, 0, 4, 9, 5, CALL_OK);
+    assert_int_equal(l.matched.n + l.open.n, 0);
+    listing_close(&l);
+}
+
 static void test_listing_refused_call_is_closed(void **state)
 {
     (void)state;
@@ -323,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_listing_all_messages_need_no_rows),
         cmocka_unit_test(test_listing_messages_that_match),
         cmocka_unit_test(test_listing_call_matches_by_a_request_that_continues_it),
+        cmocka_unit_test(test_listing_call_matches_by_the_notification_that_ended_its_task),
         cmocka_unit_test(test_listing_refused_call_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
