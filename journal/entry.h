@@ -36,6 +36,7 @@ struct row {
         revision; /* of an imported message, where it is not the session's; not in a journal */
     bool may_link;        /* false: link_read() finds nothing in it (model/link.h) */
     bool ends_invocation; /* of an answer: set by the journal */
+    int64_t result_tokens; /* of a large answer: context_result_tokens(); 0: not counted yet. Not in a journal */
 };
 
 /* An update of session metadata: a field that is NULL does not change the record. */

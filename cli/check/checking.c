@@ -22,7 +22,6 @@ struct checking {
     struct buf body;                     /* owned; a large one */
     const struct query_message *message; /* the current one, … */
     struct slice text;                   /* … its body … */
-    int64_t tokens;                      /* … if it is an answer: of its text … */
     breaches broken;                     /* … and the rules that it breaks */
     int status;                          /* an error that ends the reading */
 };
@@ -34,7 +33,7 @@ static void add_detail(void *ctx, const struct finding_info *info, struct buf *b
     struct rpc rpc;
     struct buf text = {0};
     if ((info->rule & c->broken & RULE(RULE_LARGE_RESULT)) != 0) {
-        buf_printf(b, "about %lld tokens", (long long)c->tokens);
+        buf_printf(b, "about %lld tokens", (long long)c->report->tokens);
     } else if ((info->rule & c->broken) != 0) {
         recheck_detail(&c->recheck, (enum rule)__builtin_ctzll(info->rule), b);
     } else if (c->text.p == NULL || info->finding == 0) {
@@ -72,9 +71,9 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         return false;
     c->message = m;
     c->text = body;
-    c->tokens = checking_tokens(m, body);
+    c->report->tokens = checking_tokens(m, body);
     c->status = recheck_message(&c->recheck, m, body, &c->broken);
-    if (c->tokens > c->report->large_result)
+    if (c->report->tokens > c->report->large_result)
         c->broken |= RULE(RULE_LARGE_RESULT);
     if (c->status < 0 || (filter_message(c->filter, c->started_at_us, m) &&
                           !check_add(c->report, m, c->broken, add_detail, c)))

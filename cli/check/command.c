@@ -9,6 +9,7 @@
 #include "cli/frame/recording.h"
 #include "cli/frame/reporting.h"
 #include "cli/frame/session.h"
+#include "model/context.h"
 
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ static const struct opt table_of_options[] = {
     {0, "fail-on", "LIST", "error",
      "which findings lead to exit status 1: names, error, warning, note, none"},
     {'i', "ignore", "LIST", NULL, "names of findings to ignore"},
-    {0, "large-result", "N", NUMBER_TEXT(CHECK_LARGE_RESULT),
+    {0, "large-result", "N", NUMBER_TEXT(CONTEXT_LARGE_RESULT),
      "answers of more estimated tokens have the finding large-result"},
     {0, "only", "client|server|both", "both", "only findings about messages of this side"},
     {'a', "all", NULL, NULL, "check every session of the vault"},

@@ -3,13 +3,16 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "cli/settings/paths.h"
+#include "model/context.h"
 
 #include <stdlib.h>
 
 void check_open(struct check_report *r)
 {
-    *r = (struct check_report){
-        .of_client = true, .of_server = true, .large_result = CHECK_LARGE_RESULT};
+    *r = (struct check_report){.of_client = true,
+                               .of_server = true,
+                               .large_result = CONTEXT_LARGE_RESULT,
+                               .tokens = -1};
 }
 
 void check_close(struct check_report *r)
@@ -201,7 +204,8 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     while (next_word(&names, &word)) {
         bool is_cut = slice_is(word, "cut-json"), is_not_json = slice_is(word, "not-json");
         if (slice_is(word, "own-request") || (is_not_json && cut) ||
-            (not_json && slice_is(word, "malformed-answer")))
+            (not_json && slice_is(word, "malformed-answer")) ||
+            (slice_is(word, "large-result") && r->tokens >= 0 && r->tokens <= r->large_result))
             continue;
         if (!check_findings_add(r, &s, word, is_cut || is_not_json ? also : 0))
             return false;

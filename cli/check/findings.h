@@ -35,8 +35,6 @@ struct check_recording {
     int64_t messages;
 };
 
-#define CHECK_LARGE_RESULT 25000 /* tokens: clients begin to cut results at about this length */
-
 struct check_report {
     struct check_recording *recordings; /* owned */
     size_t n;
@@ -48,6 +46,7 @@ struct check_report {
     breaches ignored_rules;
     bool of_client, of_server; /* whose messages are checked */
     int64_t large_result;      /* tokens; answers with more have the finding large-result */
+    int64_t tokens;            /* of the current message; -1: not known, then the recorded finding counts */
     bool several;              /* vaults are read: numbers do not name their sessions */
     size_t failing;
     bool failed; /* out of memory */

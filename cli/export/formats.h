@@ -12,5 +12,7 @@ MI_MUST int export_csv(struct export *x);
 MI_MUST int export_otlp(struct export *x);
 MI_MUST int export_markdown(struct export *x);
 MI_MUST int export_html(struct export *x);
+/* Appends the part of the page about estimated tokens to x->b; nothing if no tool is known. */
+MI_MUST int export_html_cost(struct export *x);
 
 #endif

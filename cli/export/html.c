@@ -253,10 +253,13 @@ int export_html(struct export *x)
     struct slice rest = {report_page, report_page_n};
     add_page(x, "@TITLE@", &rest);
     add_title(x);
+    add_page(x, "@COST@", &rest);
+    int st = export_html_cost(x);
     add_page(x, "@DATA@", &rest);
     struct page p = {x, json_out_to(&x->b)};
     json_out_array(&p.j, NULL);
-    int st = add_session(&p);
+    if (st == 0)
+        st = add_session(&p);
     if (st == 0)
         st = export_each(x, on_message, on_event, &p);
     buf_addc(&x->b, '\n');

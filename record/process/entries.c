@@ -5,6 +5,7 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "model/context.h"
 
 /* ---- events --------------------------------------------------------------------------------- */
 
@@ -281,9 +282,23 @@ static void look_for_progress(struct store *s, struct row *r)
         s->stuck[s->stuck_n++] = found;
 }
 
+/* No text has two tokens in a byte. */
+static void look_for_large_result(struct entry *e)
+{
+    struct row *r = &e->row;
+    struct rpc m;
+    if (!r->ends_invocation || r->not_json || 2 * r->body.n <= CONTEXT_LARGE_RESULT ||
+        !context_counts_results(e->invocation.method) || rpc_read(r->body, &m) < 0)
+        return;
+    r->result_tokens = context_result_tokens(&m);
+    if (r->result_tokens > CONTEXT_LARGE_RESULT)
+        r->rules |= RULE(RULE_LARGE_RESULT);
+}
+
 static int add_message(struct store *s, struct entry *e)
 {
     look_for_progress(s, &e->row);
+    look_for_large_result(e);
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S)
         note_request(s, &e->row);

@@ -2,6 +2,7 @@
 """export --format: a session for other programs and for people, whatever it contains."""
 import contextlib
 import csv
+import html
 import io
 import json
 import re
@@ -395,6 +396,28 @@ def _(t):
     eq(seal_of(t), ("not covered", None, None, "Evidence: not covered."), "not covered")
 
 
+@case("html: what the tools cost, as bars without a script; names of tools are not markup")
+def _(t):
+    tools = [{"name": "read", "description": "Reads a file. " * 10}, {"name": EVIL, "description": "one"}]
+    tools += [{"name": f"more{i}", "description": "two words"} for i in range(40)]
+    p = t.proxy("--name", "files").initialize()
+    ask(p, request(1, "tools/list"), result(1, {"tools": tools}))
+    ask(p, call(2, "more1"), text_result(2, "one two three"))
+    p.end()
+    page = export(t, "html")
+    [section] = re.findall(r'<section id="cost">(.*?)</section>', page, re.S)
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', section)
+    eq((len(rows), "12 tools with smaller definitions" in section), (30, True), "rows")
+    eq([(rows[0][0], "width:100%" in rows[0][1], "unused" in rows[0][1])], [("read", True, True)], "the largest definition")
+    evil = [name for name, _ in rows if "word" in name or "script" in name or "<" in html.unescape(name)]
+    check(len(evil) == 1 and "<" not in evil[0] and ">" not in evil[0], f"{evil}")
+    tokens = {x["tool"]: x["definition_tokens"] for x in map(json.loads, t.run("cost", "files", "--json", "--vault", t.vault).stdout.splitlines())}
+    shown = {html.unescape(name): int(re.search(r">~?(\d+)<", cells)[1]) for name, cells in rows}
+    eq(shown, {name: tokens[name] for name in shown}, "tokens of definitions")
+    [used] = [cells for name, cells in rows if name == "more1"]
+    check("unused" not in used and ">1</td>" in used and "~3" in used, used)
+
+
 @case("html: its script is valid JavaScript")
 def _(t):
     if not shutil.which("node"):
@@ -485,9 +508,11 @@ def _(t):
                 b.screen(width, height, dark)
                 b.open(f"file://{file}")
                 check(b.run("document.documentElement.scrollWidth") <= width, f"it is wider than {width}")
-                eq(b.run("[...document.querySelectorAll('#rows *, #facts *')].filter(x =>"
+                eq(b.run("[...document.querySelectorAll('#rows *, #facts *, #cost *')].filter(x =>"
                          " x.getBoundingClientRect().right > innerWidth + 1).length"), 0, f"what sticks out at {width}")
                 colours.add(b.run("getComputedStyle(document.body).backgroundColor"))
+                bars = b.run("[...document.querySelectorAll('#cost .bar i')].map(x => [x.clientWidth, x.clientHeight])")
+                check(len(bars) > 10 and max(w for w, _ in bars) > 30 and min(h for _, h in bars) > 5, f"bars: {bars}")
                 check(len(b.picture()) > 10000, "an empty picture")
         eq(len(colours), 2, f"light and dark: {colours}")
         root = data_of(file.read_text())[0]["root"]

@@ -111,6 +111,25 @@ def _(t):
     eq(t.run("cost", "--json", "--csv", "--vault", t.vault).returncode, 2, "--json --csv")
 
 
+@case("cost counts the definitions that the client saw: not those that a rule hid")
+def _(t):
+    session(t).end()
+    every = cost(t)[0]
+    p = t.proxy("--name", "files", "--tools", "read, write").initialize()
+    p.client.send(request(1, "tools/list"))
+    p.server.recv()
+    p.server.send(result(1, {"tools": [READ, DRAW, WRITE]}))
+    p.client.recv()
+    ask(p, call(2, "write"), text_result(2, "one"))
+    p.end()
+    ended(t, 2)
+    tools = {x["tool"]: x["definition_tokens"] for x in cost(t, "files")}
+    eq(list(tools), ["read", "write"], "tools")
+    kept = cost(t)[0]
+    eq((kept["tools"], kept["used"], kept["definition_tokens"]), (2, 1, sum(tools.values())), "tools, used, definition_tokens")
+    check(kept["definition_tokens"] < every["definition_tokens"] / 2, f"{kept} {every}")
+
+
 def ended(t, n=1):
     lib.wait_until(lambda: len(t.rows("SELECT 1 FROM sessions WHERE ended_at_us IS NOT NULL")) == n, 10, "the sessions have ended")
 
@@ -154,6 +173,35 @@ def _(t):
     ended(t, 2)
     eq([[x["tool"] for x in cost(t, "files", *args)] for args in (("--client", "one"), ("--client", "two"), ())],
        [["read"], ["draw", "write"], ["draw", "write"]], "tools by client")
+
+
+def served(t, *args):
+    return sorted(x["server"] for x in cost(t, *args))
+
+
+@case("cost --imported and --sent count those sessions, too; --project selects by the directory of the server")
+def _(t):
+    here, other = t.tmp / "here", t.tmp / "other"
+    (here / "below").mkdir(parents=True)
+    other.mkdir()
+    for name, cwd in (("one", here / "below"), ("two", other)):
+        p = t.proxy("--name", name, cwd=cwd).initialize()
+        ask(p, request(1, "tools/list"), result(1, {"tools": [READ]}))
+        ask(p, call(2, "read"), text_result(2, "one two"))
+        p.end()
+    ended(t, 2)
+    eq([served(t, "--project", x) for x in (here, other, t.tmp, t.tmp / "o*", t.tmp / "her")],
+       [["one"], ["two"], ["one", "two"], ["two"], []], "--project")
+    for args in (("export", "--server", "one", "-o", t.tmp / "one.jsonl"), ("import", "--name", "three", t.tmp / "one.jsonl")):
+        done = t.run(*args, "--vault", t.vault)
+        eq(done.returncode, 0, done.stderr)
+    eq([served(t), served(t, "--imported")], [["one", "two"], ["one", "three", "two"]], "--imported")
+    eq(t.run("cost", "three", "--vault", t.vault).returncode, 3, "an imported session")
+    (three,) = cost(t, "three", "--imported")
+    eq((three["tool"], three["calls"], three["result_tokens"]), ("read", 1, 2), "the imported session")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        db.execute("INSERT INTO events (session_id, t_us, kind) SELECT id, 0, 'sent' FROM sessions WHERE name = 'two'")
+    eq([served(t), served(t, "--sent")], [["one"], ["one", "two"]], "--sent")
 
 
 @case("cost counts a call of several requests once, with the result that a later one brought")
@@ -237,15 +285,17 @@ def _(t):
     check(b"result tokens are not known of 2 of 3 calls: an earlier version recorded" in got.stderr, got.stderr)
 
 
-@case("check names large results; --large-result says above how many tokens")
+@case("large results are found live; check --large-result says above how many tokens")
 def _(t):
     p = session(t)
-    for i, words in enumerate((10, 20000, 26000)):
+    for i, words in enumerate((10, 20000, 30000)):
         ask(p, call(4 + i, "read"), text_result(4 + i, "word " * words))
     p.end()
     lib.wait_until(lambda: t.rows("SELECT 1 FROM sessions WHERE ended_at_us IS NOT NULL"), 10, "the session has ended")
     ((_, large),) = t.rows("SELECT id, result_tokens FROM calls ORDER BY id DESC LIMIT 1")
-    check(20000 < large, f"tokens of 26,000 words: {large}")
+    check(25000 < large, f"tokens of 30,000 words: {large}")
+    eq(t.rows("SELECT rpc_id, finding FROM messages WHERE finding IS NOT NULL"), [(b"6", b"large-result")], "recorded findings")
+    check("large-result" in run(t, "tail", "--once"), "tail")
 
     def found(*args):
         got = json.loads(t.run("check", "--json", "--fail-on", "none", "--vault", t.vault, *args).stdout)
@@ -253,7 +303,8 @@ def _(t):
     eq(found("--large-result", str(large - 1)), [f"about {large} tokens"], "above the limit")
     eq(found("--large-result", str(large)), [], "at the limit")
     eq(len(found("--large-result", "100")), 2, "above 100 tokens")
-    eq(found(), [], "above 25000 tokens")
+    eq(found("--large-result", "100000"), [], "what was recorded, above 100000 tokens")
+    eq(found(), [f"about {large} tokens"], "above 25000 tokens")
     eq(t.run("check", "--large-result", "100", "--fail-on", "large-result", "--vault", t.vault).returncode, 1, "--fail-on")
     eq(t.run("check", "--large-result", "much", "--vault", t.vault).returncode, 2, "--large-result much")
 

@@ -4,6 +4,7 @@
 #include "model/context.h"
 #include "vault/query/tool_list.h"
 #include "wire/json/text.h"
+#include "wire/mcp/tool_rule.h"
 #include "wire/rpc_id.h"
 #include "wire/schema/tools.h"
 
@@ -23,6 +24,8 @@ struct lists_reading {
     struct query *q;
     const char *uid;  /* of the session */
     bool wants_tools; /* no newer session has a whole list */
+    struct tool_rule rule; /* owned; of the session */
+    struct buf seen;       /* owned; a list without what it hid */
     struct tools tools;
     struct buf body;
     struct {
@@ -79,6 +82,40 @@ static int lists_put_tools(struct cost_server *s, const struct tools *tools)
         s->never_used_tokens += t->calls > 0 ? 0 : t->definition_tokens;
     }
     return 0;
+}
+
+/* ---- a rule of the session ------------------------------------------------------------------ */
+
+/* A rule that cannot be read hides nothing. */
+static int lists_read_rule(struct lists_reading *x, int64_t session_id)
+{
+    struct query_session s;
+    struct buf why = {0};
+    int st = query_session_by_id(x->q, session_id, &s);
+    if (st == 0 && s.tools_rule.p != NULL && tool_rule_read(&x->rule, s.tools_rule, &why) == MI_ENOMEM)
+        st = MI_ENOMEM;
+    buf_close(&why);
+    return st == MI_ENOENT ? 0 : st; /* it was removed meanwhile */
+}
+
+/* Makes a result of tools/list what the client saw. */
+static int lists_hide(struct lists_reading *x, struct slice body, struct rpc *m)
+{
+    struct changes c = {0};
+    struct tool_cut cut;
+    int st = tool_rule_exists(&x->rule) ? tool_rule_cut(&x->rule, m->result, &c, &cut, NULL, NULL) : 0;
+    if (st == 0 && c.n > 0) {
+        size_t n = changes_size(&c, body);
+        buf_clear(&x->seen);
+        st = buf_reserve(&x->seen, n) ? 0 : MI_ENOMEM;
+        if (st == 0) {
+            changes_write(&c, body, x->seen.p);
+            x->seen.n = n;
+            st = rpc_read(buf_slice(&x->seen), m) < 0 ? MI_ENOMEM : 0; /* valid before the cut */
+        }
+    }
+    changes_close(&c);
+    return st;
 }
 
 /* ---- messages of a session ------------------------------------------------------------------ */
@@ -155,6 +192,8 @@ static bool lists_on_message(void *ctx, const struct query_message *m)
         x->instruction_tokens =
             context_text_tokens(json_string_raw(json_get(rpc.result, "instructions")));
     else
+        x->status = i == LIST_TOOLS ? lists_hide(x, body, &rpc) : 0;
+    if (!begins && x->status == 0)
         x->status = lists_add_page(x, i, &rpc, cursor);
     return x->status == 0;
 }
@@ -176,8 +215,12 @@ static int lists_read_session(struct cost_server *s, struct query *q,
         x.list[i].whole = -1;
     struct message_question first = {
         .session_id = session->id, .from = 1, .to = TOOL_LIST_MESSAGES, .lists = true};
-    int st = query_timeline_of(q, &first, lists_on_message, NULL, &x);
+    int st = lists_read_rule(&x, session->id);
+    if (st == 0)
+        st = query_timeline_of(q, &first, lists_on_message, NULL, &x);
     tools_close(&x.tools);
+    tool_rule_close(&x.rule);
+    buf_close(&x.seen);
     buf_close(&x.body);
     lists_know(&s->instruction_tokens, x.instruction_tokens);
     lists_know(&s->prompt_tokens, x.list[LIST_PROMPTS].whole);

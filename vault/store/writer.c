@@ -261,8 +261,9 @@ static struct call_message call_message_of(const struct row *r, const struct bat
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        .body = r->body, /* as it was received: that is what the client's model reads */
-        .result_tokens = -1,
+        /* as it was received: that is what the client's model reads */
+        .body = r->result_tokens > 0 ? (struct slice){0} : r->body,
+        .result_tokens = r->result_tokens > 0 ? r->result_tokens : -1,
     };
 }
 

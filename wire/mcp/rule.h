@@ -62,7 +62,7 @@ enum rule {
     RULE_INVALID_STRUCTURED_CONTENT,
     RULE_TOOL_CHANGED,
     RULE_SCHEMA_NOT_CHECKED,
-    RULE_LARGE_RESULT, /* only `check` looks for it */
+    RULE_LARGE_RESULT,
     RULE_NO_PROGRESS,
     RULE_COUNT
 };

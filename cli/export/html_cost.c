@@ -1,0 +1,104 @@
+/* html_cost.c - what the tools of a session cost the model's context, as a table with bars: markup and CSS alone, so that it is
+ * also there without a script. */
+#include "cli/export/formats.h"
+
+#include "base/text.h"
+#include "cli/frame/cost_line.h"
+#include "show/token_cell.h"
+
+#include <stdlib.h>
+
+#define COST_ROWS 30 /* tools that are shown */
+
+/* Recorded text: nothing of it is markup. */
+static void add_escaped(struct buf *b, struct slice text)
+{
+    struct buf visible = {0};
+    text_visible(&visible, text);
+    for (size_t i = 0; i < visible.n; i++) {
+        if (strchr("<>&\"'", visible.p[i]) != NULL)
+            buf_printf(b, "&#%d;", visible.p[i]);
+        else
+            buf_addc(b, visible.p[i]);
+    }
+    b->failed |= visible.failed;
+    buf_close(&visible);
+}
+
+/* A number and its bar. */
+static void add_bar(struct buf *b, int64_t tokens, int64_t most, const char *style)
+{
+    if (tokens < 0) {
+        buf_adds(b, "<td class=\"num\">-</td><td></td>");
+        return;
+    }
+    buf_adds(b, "<td class=\"num\">");
+    show_tokens_add(b, tokens);
+    buf_printf(b, "</td><td class=\"bar\"><i class=\"%s\" style=\"width:%d%%\"></i></td>", style,
+               most > 0 ? (int)((double)tokens * 100 / (double)most + 0.5) : 0);
+}
+
+static void add_tool(struct buf *b, const struct cost_tool *t, int64_t most, int64_t most_results)
+{
+    buf_adds(b, "<tr><th scope=\"row\">");
+    add_escaped(b, text_head(t->name, 100));
+    buf_adds(b, "</th>");
+    add_bar(b, t->definition_tokens, most, t->calls > 0 ? "used" : "unused");
+    buf_printf(b, "<td class=\"num\">%lld</td>", (long long)t->calls);
+    add_bar(b, t->calls > 0 ? t->result_tokens : 0, most_results, "used");
+    buf_adds(b, "</tr>\n");
+}
+
+static void add_sum(struct buf *b, const struct cost_server *s)
+{
+    buf_adds(b, "<p class=\"soft\">");
+    if (s->tools >= 0) {
+        buf_printf(b, "%lld tools: their definitions take ", (long long)s->tools);
+        show_tokens_add(b, s->definition_tokens);
+        buf_adds(b, " tokens, those that were not called ");
+        show_tokens_add(b, s->never_used_tokens);
+        buf_adds(b, ". ");
+    } else {
+        buf_adds(b, "The session has no complete list of tools. ");
+    }
+    if (s->result_tokens >= 0) {
+        buf_adds(b, "The texts of results take ");
+        show_tokens_add(b, s->result_tokens);
+        buf_adds(b, ". ");
+    }
+    buf_adds(b, "Numbers with ~ are estimates; images, audio and blobs are not counted.</p>\n");
+}
+
+static void add_table(struct buf *b, const struct cost_server *s, const struct cost_tool_line *l)
+{
+    int64_t most_results = 0;
+    for (size_t i = 0; i < s->tool_n; i++)
+        most_results = l[i].t.result_tokens > most_results ? l[i].t.result_tokens : most_results;
+    buf_adds(b, "<section id=\"cost\">\n<h2>What the tools cost</h2>\n<table>\n<thead><tr><th>tool</th>"
+                "<th colspan=\"2\">definition</th><th>calls</th><th colspan=\"2\">results</th>"
+                "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < s->tool_n && i < COST_ROWS; i++)
+        add_tool(b, &l[i].t, l[i].most, most_results);
+    buf_adds(b, "</tbody>\n</table>\n");
+    if (s->tool_n > COST_ROWS)
+        buf_printf(b, "<p class=\"soft\">%zu tools with smaller definitions are not shown.</p>\n",
+                   s->tool_n - COST_ROWS);
+    add_sum(b, s);
+    buf_adds(b, "</section>");
+}
+
+int export_html_cost(struct export *x)
+{
+    struct cost c = {.filter = FILTER_ANY, .imported = true, .sent = true};
+    struct cost_tool_line *l = NULL;
+    c.filter.session_id = x->s->id;
+    int st = cost_read(&c, x->q);
+    if (st == 0 && c.n > 0 && c.list[0].tool_n > 0) {
+        st = cost_tool_lines(&c.list[0], &l);
+        if (st == 0)
+            add_table(&x->b, &c.list[0], l);
+    }
+    free(l);
+    cost_close(&c);
+    return st;
+}
