@@ -355,25 +355,23 @@ def searched(h):
         h.command("search", "quietword", statuses=(0, 1))
 
 
-@step(10, first=True)
-def upgraded_1(h):
-    """A vault of version 1, with sessions that are not covered."""
+def old_vault(h, version):
+    """A vault of an older version, with sessions that are not covered."""
     h.vault.mkdir(mode=0o700)
     with closing(sqlite3.connect(h.vault / "interposer.db")) as db:
         db.execute("PRAGMA journal_mode = WAL")
-        db.executescript((lib.ROOT / "tests/support/vault-1.sql").read_text())
+        db.executescript((lib.ROOT / f"tests/support/vault-{version}.sql").read_text())
         db.commit()
 
 
 @step(10, first=True)
+def upgraded_1(h):
+    old_vault(h, 1)
+
+
+@step(10, first=True)
 def upgraded_2(h):
-    """A vault of version 2."""
-    upgraded_1(h)
-    with closing(sqlite3.connect(h.vault / "interposer.db")) as db:
-        db.executescript("""ALTER TABLE sessions ADD COLUMN redact_rules TEXT; DROP VIEW invocations; CREATE TABLE running (session_id
-            INTEGER PRIMARY KEY, boot TEXT NOT NULL, pid_namespace INTEGER, pid INTEGER NOT NULL, pid_start INTEGER, client_pid INTEGER,
-            client_start INTEGER, server_pid INTEGER, server_start INTEGER, server_group INTEGER, server_session INTEGER) STRICT;
-            PRAGMA user_version = 2;""")
+    old_vault(h, 2)
 
 
 # --- many -----------------------------------------------------------------------------------------
