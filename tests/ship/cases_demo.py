@@ -70,7 +70,7 @@ def _(t):
 @case("demo-fleet: after Ctrl-C nothing is left", needs="server")
 def _(t):
     demo, path = start(t)
-    wait_until(lambda: "have arrived" in path.read_text())
+    wait_until(lambda: "have arrived" in path.read_text(), DEADLINE)
     os.killpg(demo.pid, signal.SIGINT)          # the terminal signals all processes
     demo.wait(DEADLINE)
     said = path.read_text()

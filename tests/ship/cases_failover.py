@@ -19,9 +19,9 @@ class Pair:
     """Two clusters; `url` names both, and the one that can be written is used."""
 
     def __init__(self, t, device="laptop"):
-        self.first = Cluster(t.folder / "a")
+        self.first = Cluster(t.folder / "a", store=True)
         t.cleanups.append(lambda: self.first.stop("immediate") if self.first else None)
-        init(t.folder, self.first.url(), "--device", device)
+        self.first.add_device(device)
         self.second = Cluster(t.folder / "b", standby_of=self.first)
         t.cleanups.append(lambda: self.second.stop("immediate"))
         wait_until(self.second.receives)

@@ -95,8 +95,9 @@ class Pair:
 
     def make(self, devices):
         self.make_empty()
-        for device in devices:
-            init(self.root, self.primary.cluster.url(), "--device", device)
+        init(self.root, self.primary.cluster.url(), "--device", devices[0])
+        for device in devices[1:]:
+            self.primary.cluster.add_device(device)
 
     def make_empty(self):
         self.primary.put(Cluster(self.primary.folder(), more=lambda _: SMALL))
@@ -167,8 +168,10 @@ class Shards:
         for pair in self.pairs:
             pair.make_empty()
         self.file.write_text("".join(pair.url("admin") + "\n" for pair in self.pairs))
-        for device in devices:
-            init(self.root, self.router.cluster.url(), "--shards", self.file, "--device", device)
+        init(self.root, self.router.cluster.url(), "--shards", self.file, "--device", devices[0])
+        for cluster in (self.router.cluster, *self.clusters()):
+            for device in devices[1:]:
+                cluster.add_device(device)
 
     def url(self, role):
         return self.router.cluster.url(role, self.router.middle.folder)

@@ -89,9 +89,10 @@ def make_folder(path):
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
-def make_data(path):
-    """The files of a new cluster: a copy of the folder CLUSTER_TEMPLATE in the environment, which is faster, or made by initdb."""
-    if template := os.environ.get("CLUSTER_TEMPLATE"):
+def make_data(path, store=False):
+    """The files of a new cluster: a copy of the folder CLUSTER_TEMPLATE in the environment, which is faster, or made by initdb.
+    store: of one with an empty store, a copy of STORE_TEMPLATE. All of these have the same identity: a case has one of them."""
+    if template := os.environ["STORE_TEMPLATE"] if store else os.environ.get("CLUSTER_TEMPLATE"):
         subprocess.run(["cp", "-a", template, path], check=True, timeout=DEADLINE)
     else:
         run("initdb", "-D", path, "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
@@ -105,9 +106,9 @@ def free_port():
 
 
 class Cluster:
-    def __init__(self, folder, durable=False, more=None, standby_of=None):
+    def __init__(self, folder, durable=False, more=None, standby_of=None, store=False):
         """durable: with fsync. more: settings, made when the folder exists. standby_of: a cluster that it follows,
-        asynchronously, until promote()."""
+        asynchronously, until promote(). store: as of make_data()."""
         self.folder, self.bin, self.user = Path(folder), programs(), account()
         self.own = threading.local()        # idle: a connection of admin
         make_folder(self.folder)
@@ -115,12 +116,12 @@ class Cluster:
             self.run("pg_basebackup", "-d", standby_of.url(), "-D", self.folder / "data", "-R", "-X", "stream", "-c", "fast",
                      "--no-sync")
         else:
-            make_data(self.folder / "data")
+            make_data(self.folder / "data", store)
         options = {"listen_addresses": "", "unix_socket_directories": self.folder, "port": PORT, "max_connections": 60,
                    "fsync": "on" if durable else "off", "log_min_messages": "warning", "shared_buffers": "32MB",
                    "restart_after_crash": "on"}
         if not durable:         # those measure; the others would compile queries that read a few rows, for seconds, and vacuum all the time
-            options |= {"jit": "off", "autovacuum": "off"}
+            options |= {"jit": "off", "autovacuum": "off", "full_page_writes": "off"}
         options |= more(self) if more else {}
         with (self.folder / "data/postgresql.conf").open("a") as f:
             f.writelines(f"{k} = '{v}'\n" for k, v in options.items())
@@ -172,6 +173,10 @@ class Cluster:
         self.psql("ALTER SYSTEM SET primary_conninfo = ''")
         self.psql("SELECT pg_reload_conf()")
         wait_until(lambda: not self.receives())
+
+    def add_device(self, name):
+        """As `ship init --device NAME`, without doing all of init again."""
+        self.psql(f"SELECT mcp_interposer.add_device('{name}')")
 
     def save(self):
         """Keeps the database as it is now, for restore()."""

@@ -6,7 +6,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
-from cluster import DEADLINE
+from cluster import DEADLINE, wait_until
 
 BUILD = Path(os.environ.get("TEST_BUILD", "build")).resolve()
 PROGRAM = os.environ.get("MCP_INTERPOSER", str(BUILD / "mcp-interposer"))
@@ -73,8 +73,19 @@ class Vault:
         self.env = environment(self.home)
 
     def record(self, said, *options, cwd=None):
-        subprocess.run([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", *REPEAT],
-                       input=lines(said), stdout=subprocess.DEVNULL, text=True, env=self.env, timeout=DEADLINE, check=True, cwd=cwd)
+        with subprocess.Popen([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", *REPEAT], stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, text=True, env=self.env, cwd=cwd) as proxy:
+            proxy.communicate(lines(said), DEADLINE)
+        assert proxy.returncode == 0, proxy.returncode
+        # on a busy machine the recorder stores the last messages after the proxy has exited
+        wait_until(lambda: self.has_ended(proxy.pid), DEADLINE)
+
+    def has_ended(self, pid):
+        """Whether the session of this proxy is stored, with its end."""
+        try:
+            return self.rows("SELECT 1 FROM sessions WHERE pid = ? AND ended_at_us IS NOT NULL", pid)
+        except sqlite3.OperationalError:        # a recorder makes or upgrades the database
+            return False
 
     def live(self):
         """A session that goes on: its stdin and stdout are pipes."""
