@@ -16,8 +16,10 @@ LEVELS = (600, 3000, 10000)
 def nest(levels, inside, way):
     """JSON in that many levels: arrays, objects, or both."""
     pairs = {"arrays": [(b"[", b"]")], "objects": [(b'{"k":', b"}")], "both": [(b'{"a":1,"k":', b',"b":2}'), (b"[3,", b",4]")]}[way]
-    opens = b"".join(pairs[i % len(pairs)][0] for i in range(levels))
-    return opens + inside + b"".join(pairs[i % len(pairs)][1] for i in reversed(range(levels)))
+    rounds, more = divmod(levels, len(pairs))
+    opens, closes = [x for x, _ in pairs], [x for _, x in pairs]
+    return (b"".join(opens) * rounds + b"".join(opens[:more]) + inside + b"".join(reversed(closes[:more])) +
+            b"".join(reversed(closes)) * rounds)
 
 
 def ask(id, levels, way, inside=b"1"):

@@ -28,22 +28,52 @@ class Screen:
         self.tmux("-f", "/dev/null", "-u", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]),
                   f"env -i {words} {'TMUX=$TMUX' if tmux else ''} {command}; echo exit status $?; stty -a | grep -o '.icanon'; exec sleep 1000", env=env)
         t.closing.callback(self.tmux, "kill-server", check=False)
+        self.client = subprocess.Popen(["tmux", "-S", self.socket, "-C", "attach-session", "-f", "ignore-size,no-output"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, env=env)
+        t.closing.callback(self.leave)
+        self.answer()
+
+    def leave(self):
+        """Ends the client in control mode. At the end of its input it would wait for whoever reads its output."""
+        self.client.kill()
+        self.client.communicate()
+
+    def ask(self, *words):
+        """As tmux(), through the client in control mode: a process for each look at the screen takes most of the time of a case."""
+        quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+        self.client.stdin.write(f"{quoted}\n".encode())
+        self.client.stdin.flush()
+        return self.answer()
+
+    def answer(self):
+        """What stands between %begin and %end; lines of other kinds are notifications."""
+        lines = None
+        for line in self.client.stdout:
+            word = line.split(b" ", 1)[0]
+            if lines is not None and word in (b"%end", b"%error"):
+                check(word == b"%end", lambda: f"tmux: {lines}")
+                return b"".join(lines).decode()
+            if lines is not None:
+                lines.append(line)
+            elif word == b"%begin":
+                lines = []
+        raise lib.Failure("tmux has ended")
 
     def tmux(self, *args, check=True, env=None):
         return subprocess.run(["tmux", "-S", self.socket, *args], check=check, stdout=subprocess.PIPE, env=env,
                               stderr=subprocess.STDOUT if check else subprocess.DEVNULL).stdout.decode()
 
     def text(self, *options):
-        return self.tmux("capture-pane", "-p", *options)
+        return self.ask("capture-pane", "-p", *options)
 
     def lines(self):
         return self.text().split("\n")
 
     def keys(self, *keys):
-        self.tmux("send-keys", *keys)
+        self.ask("send-keys", *keys)
 
     def type(self, text):
-        self.tmux("send-keys", "-l", text)
+        self.ask("send-keys", "-l", text)
 
     def sees(self, *wanted, gone=()):
         """Waits until the screen has all of these, and none of `gone`; returns it."""
