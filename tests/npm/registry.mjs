@@ -28,7 +28,7 @@ export async function startRegistry(others) {
   writeFileSync(join(home, ".npmrc"), `registry=${url}\n${url.replace("http:", "")}:_authToken=anyone\n`);
   return {
     url,
-    publish: (tarball) => run("npm", ["publish", tarball]),
+    publish: (tarball) => run("npm", ["publish", "--tag", "latest", tarball]),
     stop: () => new Promise((done) => (server.close(done), server.closeAllConnections())),
   };
 }

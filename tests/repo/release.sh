@@ -79,6 +79,11 @@ another_version() { echo 1.2.4 >VERSION && sed -i 's/^## 1.2.3/## 1.2.4/' CHANGE
 without_tool() { rm "$tmp/release-bin/$1"; }
 full_dist() { mkdir dist && touch dist/other; }
 
+release_is_a_prerelease() {
+    release_repository && (cd "$release" && echo 1.2.3-rc.1 >VERSION && sed -i 's/^## 1.2.3/## 1.2.3-rc.1/' CHANGELOG.md && release_commit &&
+        release_git tag -d v1.2.3 && release_git tag v1.2.3-rc.1) && run_release 0 && release_says ' --verify-tag --prerelease --title' &&
+        release_says 'npm publish --tag next dist/npm/mcp-interposer-1.2.3-rc.1.tgz'
+}
 release_builds() {
     release_repository && run_release 0 --build || return 1
     [ "$(<"$release/dist/NOTES.md")" = '### Proxy
@@ -98,6 +103,7 @@ release_rejects_arguments() {
 }
 
 expect "release: without an option says what would be made" release_is_ready
+expect "release: a prerelease is published as one" release_is_a_prerelease
 expect "release: a missing tag is found" release_finds 'the tag v1.2.3 is missing' release_git tag -d v1.2.3
 expect "release: a tag at another commit is found" release_finds 'the tag v1.2.3 is at' release_commit
 expect "release: the tag of another version is found" release_finds 'HEAD has the tag v1.2.3, but VERSION says 1.2.4' another_version
