@@ -1,5 +1,7 @@
 #include "base/base64.h"
 
+#include "base/chars.h"
+
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 static int base64_digit(char c)
@@ -13,11 +15,6 @@ static int base64_digit(char c)
     return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-static bool base64_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 int base64_decode(struct buf *b, struct slice text)
 {
     uint32_t bits = 0;
@@ -27,7 +24,7 @@ int base64_decode(struct buf *b, struct slice text)
         return MI_ENOMEM;
     for (; i < text.n && text.p[i] != '='; i++) {
         int v = base64_digit(text.p[i]);
-        if (v < 0 && !base64_is_blank(text.p[i]))
+        if (v < 0 && !char_is_space(text.p[i]))
             return MI_EINVAL;
         if (v < 0)
             continue;
@@ -40,7 +37,7 @@ int base64_decode(struct buf *b, struct slice text)
         }
     }
     for (; i < text.n; i++)
-        if (text.p[i] != '=' && !base64_is_blank(text.p[i]))
+        if (text.p[i] != '=' && !char_is_space(text.p[i]))
             return MI_EINVAL;
     if (have == 1)
         return MI_EINVAL;

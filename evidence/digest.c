@@ -1,5 +1,7 @@
 #include "evidence/digest.h"
 
+#include "base/chars.h"
+
 #include <nettle/version.h>
 
 void digest_begin(struct digest_sum *s)
@@ -42,18 +44,13 @@ void digest_hex(const struct digest *d, char ret[DIGEST_HEX + 1])
     ret[DIGEST_HEX] = '\0';
 }
 
-static int digest_hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool digest_read_hex(struct slice text, struct digest *ret)
 {
     struct digest d;
     if (text.n != DIGEST_HEX)
         return false;
     for (size_t i = 0; i < DIGEST_N; i++) {
-        int high = digest_hex_digit(text.p[2 * i]), low = digest_hex_digit(text.p[2 * i + 1]);
+        int high = char_hex_lower(text.p[2 * i]), low = char_hex_lower(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         d.b[i] = (uint8_t)(high << 4 | low);

@@ -1,6 +1,7 @@
 #include "evidence/key.h"
 
 #include "base/base64.h"
+#include "base/chars.h"
 #include "evidence/digest.h"
 
 #include <sodium.h>
@@ -74,11 +75,6 @@ struct parts {
     uint8_t typed[1 + KEY_N]; /* the type, and the key or seed */
 };
 
-static int evidence_key_hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* `name+hash+base64`. A name has no `+`, but base64 may. */
 static bool evidence_key_split(struct slice text, struct parts *ret)
 {
@@ -90,8 +86,7 @@ static bool evidence_key_split(struct slice text, struct parts *ret)
     if (!key_name_valid(ret->name) || rest.n < 2 * KEY_HASH_N + 1 || rest.p[2 * KEY_HASH_N] != '+')
         return false;
     for (size_t i = 0; i < KEY_HASH_N; i++) {
-        int high = evidence_key_hex_digit(rest.p[2 * i]),
-            low = evidence_key_hex_digit(rest.p[2 * i + 1]);
+        int high = char_hex_lower(rest.p[2 * i]), low = char_hex_lower(rest.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         ret->hash[i] = (uint8_t)(high << 4 | low);

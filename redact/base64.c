@@ -43,7 +43,7 @@ static bool redact_base64_decode(struct slice s, struct buf *b)
         return false;
     for (size_t i = 0; i < s.n; i++) {
         unsigned v = (unsigned char)base64[(unsigned char)s.p[i]];
-        if (v == 0 && s.p[i] != '=' && !read_is_space(s.p[i]))
+        if (v == 0 && s.p[i] != '=' && !char_is_space(s.p[i]))
             return false;
         if (v == 0)
             continue;
@@ -90,7 +90,7 @@ bool redact_blob_text(struct slice raw)
         if (c == '\\' && i + 1 < n)
             c = raw.p[++i] == '/' ? '/' : '\n'; /* \/, or the end of a line: \n, \r */
         unsigned v = (unsigned char)base64[(unsigned char)c];
-        if (v == 0 && c != '=' && !read_is_space(c))
+        if (v == 0 && c != '=' && !char_is_space(c))
             return false;
         if (v == 0)
             continue;

@@ -1,4 +1,5 @@
 #include "redact/form.h"
+#include "base/chars.h"
 #include "redact/place.h"
 #include "redact/walk.h"
 #include "wire/json/text.h"
@@ -14,15 +15,10 @@ struct word {
     bool joined; /* only blanks are between */
 };
 
-static bool redact_form_is_letter(char c)
-{
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
 static bool in_word(char c)
 {
-    return redact_form_is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '\'' || (unsigned char)c >= 0x80;
+    return char_is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '\'' ||
+           (unsigned char)c >= 0x80;
 }
 
 static bool next_word(struct slice *rest, struct word *ret)
@@ -231,7 +227,7 @@ static bool field_asks(const struct keys *k, struct slice name, struct json_valu
 }
 
 /* ---- what was asked ----------------------------------------------------------------------------- */
-static uint64_t redact_form_hash_of(uint64_t seed, struct slice raw)
+static uint64_t forms_hash_of(uint64_t seed, struct slice raw)
 {
     struct buf plain = {0};
     uint64_t h = 0xcbf29ce484222325 ^ seed;
@@ -253,12 +249,12 @@ static uint64_t hash_of_id(struct json_value id)
     char text[24];
     if (json_int(id, &n)) {
         snprintf(text, sizeof text, "%lld", (long long)n);
-        return redact_form_hash_of(OF_ID, slice_of(text));
+        return forms_hash_of(OF_ID, slice_of(text));
     }
-    return redact_form_hash_of(OF_ID, id.type == JSON_STRING ? json_string_raw(id) : id.text);
+    return forms_hash_of(OF_ID, id.type == JSON_STRING ? json_string_raw(id) : id.text);
 }
 
-static const struct asked_form *redact_form_find(const struct forms *f, uint64_t owner)
+static const struct asked_form *forms_find(const struct forms *f, uint64_t owner)
 {
     for (size_t i = 0; i < FORMS_MAX; i++)
         if (f->form[i].owner == owner)
@@ -299,14 +295,14 @@ static bool is_only_value(struct json_value fields, struct slice *ret_key)
 }
 
 /* budget: bytes that may still be read of this message. */
-static bool redact_form_note(struct forms *f, const struct redact *r, uint64_t owner,
-                             struct json_value params, size_t *budget)
+static bool forms_note(struct forms *f, const struct redact *r, uint64_t owner,
+                       struct json_value params, size_t *budget)
 {
     struct slice key;
     struct json_value one;
     struct buf name = {0};
     bool asks = false;
-    const struct asked_form *known = redact_form_find(f, owner);
+    const struct asked_form *known = forms_find(f, owner);
     struct asked_form *form =
         known != NULL ? &f->form[known - f->form] : &f->form[f->next++ % FORMS_MAX];
     if (known == NULL)
@@ -323,12 +319,12 @@ static bool redact_form_note(struct forms *f, const struct redact *r, uint64_t o
             buf_clear(&name);
             json_unescape(&name, key);
             if (field_asks(&r->keys, name.failed ? key : buf_slice(&name), one)) {
-                add_field(form, redact_form_hash_of(OF_FIELD, key));
+                add_field(form, forms_hash_of(OF_FIELD, key));
                 asks = true;
             }
         }
     if (!asks && is_only_value(fields, &key) && text_asks(&r->keys, json_get(params, "message"))) {
-        add_field(form, redact_form_hash_of(OF_FIELD, key));
+        add_field(form, forms_hash_of(OF_FIELD, key));
         asks = true;
     }
     buf_close(&name);
@@ -345,8 +341,7 @@ static bool note_inputs(struct forms *f, const struct redact *r, struct json_val
     for (struct json_walk w = json_walk_begin(requests);
          w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(json_string_raw(json_get(one, "method")), "elicitation/create"))
-            asks |= redact_form_note(f, r, redact_form_hash_of(OF_KEY, key),
-                                     json_get(one, "params"), &budget);
+            asks |= forms_note(f, r, forms_hash_of(OF_KEY, key), json_get(one, "params"), &budget);
     return asks;
 }
 
@@ -356,14 +351,13 @@ static void note_task(struct forms *f, struct json_value id, struct json_value t
     uint64_t owner = hash_of_id(id);
     for (size_t i = 0; i < FORMS_MAX && task.type == JSON_STRING; i++)
         if (f->form[i].owner == owner)
-            f->form[i].task = redact_form_hash_of(OF_TASK, json_string_raw(task));
+            f->form[i].task = forms_hash_of(OF_TASK, json_string_raw(task));
 }
 
 /* The server asks for the result of a task with a request with this id. */
 static void note_result(struct forms *f, struct json_value id, struct json_value task)
 {
-    uint64_t of_task =
-        task.type == JSON_STRING ? redact_form_hash_of(OF_TASK, json_string_raw(task)) : 0;
+    uint64_t of_task = task.type == JSON_STRING ? forms_hash_of(OF_TASK, json_string_raw(task)) : 0;
     for (size_t i = 0; i < FORMS_MAX && of_task != 0; i++)
         if (f->form[i].task == of_task) {
             f->form[i].owner = hash_of_id(id);
@@ -381,7 +375,7 @@ bool forms_message(struct forms *f, const struct redact *r, const struct rpc *m,
     if (rpc_method_is(m, "tasks/result"))
         note_result(f, m->id, json_get(m->params, "taskId"));
     else if (rpc_method_is(m, "elicitation/create"))
-        return redact_form_note(f, r, hash_of_id(m->id), m->params, &budget);
+        return forms_note(f, r, hash_of_id(m->id), m->params, &budget);
     return note_inputs(f, r, rpc_input_requests(m));
 }
 
@@ -425,20 +419,19 @@ static void hide_in_answer(struct hiding *h, const struct asked_form *form,
             hide(h, content);
         for (struct json_walk w = json_walk_begin(content);
              w.object && json_walk_next(&w, &key, &one);)
-            if (form == NULL || has_field(form, redact_form_hash_of(OF_FIELD, key)))
+            if (form == NULL || has_field(form, forms_hash_of(OF_FIELD, key)))
                 hide(h, one);
     }
 }
 
 /* The form that a message answers, if it does; if it has several ids, any may be meant. */
-static const struct asked_form *redact_form_answered(const struct forms *f,
-                                                     struct json_value message)
+static const struct asked_form *forms_answered(const struct forms *f, struct json_value message)
 {
     static const struct asked_form all = {.all = true};
     struct json_value id = {0}, more;
     struct json_walk w = json_walk_begin(message);
     (void)next_named(&w, "id", &id);
-    return next_named(&w, "id", &more) ? &all : redact_form_find(f, hash_of_id(id));
+    return next_named(&w, "id", &more) ? &all : forms_find(f, hash_of_id(id));
 }
 
 static void hide_in_inputs(struct hiding *h, struct json_value params)
@@ -451,7 +444,7 @@ static void hide_in_inputs(struct hiding *h, struct json_value params)
             hide(h, inputs);
         for (struct json_walk w = json_walk_begin(inputs);
              w.object && json_walk_next(&w, &key, &one);)
-            hide_in_answer(h, redact_form_find(h->f, redact_form_hash_of(OF_KEY, key)), one);
+            hide_in_answer(h, forms_find(h->f, forms_hash_of(OF_KEY, key)), one);
     }
 }
 
@@ -459,7 +452,7 @@ static void hide_in_message(struct hiding *h, struct json_value m)
 {
     struct slice key;
     struct json_value one;
-    const struct asked_form *form = redact_form_answered(h->f, m);
+    const struct asked_form *form = forms_answered(h->f, m);
     for (struct json_walk w = json_walk_begin(m); w.object && json_walk_next(&w, &key, &one);)
         if (json_key_is(key, "result"))
             hide_in_answer(h, form, one);

@@ -1,5 +1,7 @@
 #include "redact/key.h"
 
+#include "base/chars.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -13,35 +15,12 @@ struct key_user {
 
 /* ---- the normal form ----------------------------------------------------------------------- */
 
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static int redact_key_hex_digit(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The letter that `%XX` stands for, or 0. */
 static char percent(struct slice s, size_t i)
 {
     if (s.p[i] != '%' || s.n - i < 3)
         return 0;
-    int high = redact_key_hex_digit(s.p[i + 1]), low = redact_key_hex_digit(s.p[i + 2]);
+    int high = char_hex(s.p[i + 1]), low = char_hex(s.p[i + 2]);
     if (high < 0 || low < 0)
         return 0;
     return (char)(high << 4 | low);
@@ -84,9 +63,9 @@ static void redact_key_name_of(struct slice name, struct key_name *ret)
             i += 2;
         }
         char next = i + 1 < s.n ? s.p[i + 1] : 0;
-        if (is_upper(c))
-            redact_key_put(ret, (char)(c | 0x20), !is_upper(before) || is_lower(next));
-        else if (is_lower(c) || is_digit(c) || (unsigned char)c >= 0x80)
+        if (char_is_upper(c))
+            redact_key_put(ret, (char)(c | 0x20), !char_is_upper(before) || char_is_lower(next));
+        else if (char_is_lower(c) || char_is_digit(c) || (unsigned char)c >= 0x80)
             redact_key_put(ret, c, before == 0);
         else
             c = 0;
@@ -167,7 +146,7 @@ static const struct key_rule *redact_key_find(const struct keys *keys, const str
 static bool drop_digits(struct key_name *k)
 {
     size_t n = k->n;
-    while (n > 0 && is_digit(k->p[n - 1]))
+    while (n > 0 && char_is_digit(k->p[n - 1]))
         n--;
     bool some = n < k->n && n > 0;
     k->n = n;
@@ -235,7 +214,7 @@ static void note_end(struct keys *k, const char *p, size_t n)
         k->all = true;
         return;
     }
-    if (!is_lower(p[n - 2]) || !is_lower(p[n - 1]))
+    if (!char_is_lower(p[n - 2]) || !char_is_lower(p[n - 1]))
         return;
     unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
     if (n < k->least[two])

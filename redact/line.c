@@ -1,4 +1,5 @@
 /* line.c - sanitizes the lines of a stream, where a private key may span lines. */
+#include "base/chars.h"
 #include "redact/sanitizer.h"
 
 #include "base/text.h"
@@ -31,17 +32,12 @@ static bool in_body(char c)
            c == '/' || c == '=';
 }
 
-static bool redact_line_is_letter(char c)
-{
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
 /* The last word of the line, without quotes and separators: it may be a line of the key. */
 static struct slice body_of(struct slice line)
 {
     while (line.n > 0 && !in_body(line.p[line.n - 1]))
         line.n--;
-    if (line.n > 1 && line.p[line.n - 2] == '\\' && redact_line_is_letter(line.p[line.n - 1]))
+    if (line.n > 1 && line.p[line.n - 2] == '\\' && char_is_letter(line.p[line.n - 1]))
         line.n -= 2; /* an escaped line break */
     size_t from = line.n;
     while (from > 0 && in_body(line.p[from - 1]))
@@ -105,7 +101,7 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
 /* May a secret continue after this byte? */
 static bool in_word(char c)
 {
-    return redact_line_is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||
+    return char_is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||
            memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
 }
 

@@ -8,7 +8,7 @@
 
 bool redact_looks_json(struct slice s, bool escaped)
 {
-    if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !read_is_space(s.p[0]) && s.p[0] != '\\'))
+    if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !char_is_space(s.p[0]) && s.p[0] != '\\'))
         return false;
     s = read_trim(s, escaped);
     return s.n > 1 &&
@@ -20,9 +20,9 @@ static bool begins_object(const char *p, const char *end, bool escaped)
 {
     if (p == end || *p++ != '{')
         return false;
-    while (p < end && (read_is_space(*p) || (escaped && end - p > 1 && *p == '\\' &&
+    while (p < end && (char_is_space(*p) || (escaped && end - p > 1 && *p == '\\' &&
                                              (p[1] == 'n' || p[1] == 'r' || p[1] == 't'))))
-        p += read_is_space(*p) ? 1 : 2;
+        p += char_is_space(*p) ? 1 : 2;
     if (escaped)
         return end - p > 1 && p[0] == '\\' && p[1] == '"';
     return p < end && *p == '"';
@@ -56,7 +56,7 @@ static const char *word_end(const char *from, const char *end, bool digits)
         bool space = end - from > 1 && end[-2] == '\\' && (c == 'n' || c == 'r' || c == 't');
         if (space)
             end--;
-        else if (read_is_letter(c) || (unsigned char)c >= 0x80 || (!digits && c >= '0' && c <= '9'))
+        else if (char_is_letter(c) || (unsigned char)c >= 0x80 || (!digits && c >= '0' && c <= '9'))
             break;
     }
     return end;

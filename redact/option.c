@@ -66,7 +66,7 @@ static bool is_short_number(struct slice s)
 static bool is_name(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!read_is_letter(s.p[i]) && (s.p[i] < '0' || s.p[i] > '9') &&
+        if (!char_is_letter(s.p[i]) && (s.p[i] < '0' || s.p[i] > '9') &&
             memchr("-_.", s.p[i], 3) == NULL)
             return false;
     return s.n > 0 && s.p[0] != '-';

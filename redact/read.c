@@ -93,7 +93,7 @@ struct slice read_between(const char *p, const char *behind, const char *end)
 static const char *scalar_behind(const char *p, const char *end)
 {
     while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != '"' && *p != '{' && *p != '[' &&
-           !read_is_space(*p))
+           !char_is_space(*p))
         p++;
     return p;
 }
@@ -146,7 +146,7 @@ bool read_member(struct read_members *m, struct slice *ret_key, struct slice *re
 struct slice read_trim(struct slice s, bool escaped)
 {
     while (s.n > 0) {
-        if (read_is_space(s.p[0]))
+        if (char_is_space(s.p[0]))
             s = (struct slice){s.p + 1, s.n - 1};
         else if (escaped && s.n > 1 && s.p[0] == '\\' && strchr("nrt", s.p[1]) != NULL)
             s = (struct slice){s.p + 2, s.n - 2};
@@ -154,7 +154,7 @@ struct slice read_trim(struct slice s, bool escaped)
             break;
     }
     while (s.n > 0) {
-        if (read_is_space(s.p[s.n - 1]))
+        if (char_is_space(s.p[s.n - 1]))
             s.n--;
         else if (escaped && s.n > 1 && s.p[s.n - 2] == '\\' &&
                  (s.p[s.n - 1] == 'n' || s.p[s.n - 1] == 'r' || s.p[s.n - 1] == 't'))

@@ -6,24 +6,17 @@
 #define MI_REDACT_READ_H
 
 #include "base/base.h"
+#include "base/chars.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-static inline bool read_is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-static inline bool read_is_letter(char c)
-{
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
 /* Without white space at both ends; `escaped`: also without escaped white space. */
 struct slice read_trim(struct slice s, bool escaped);
 static inline const char *read_space(const char *p, const char *end)
 {
-    while (p < end && read_is_space(*p))
+    while (p < end && char_is_space(*p))
         p++;
     return p;
 }

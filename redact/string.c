@@ -28,16 +28,11 @@ static bool in_word(char c)
            c == '-' || c == '.' || c == '%';
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 static bool is_path(struct slice s)
 {
     if (s.n > 0 && (s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.' || s.p[0] == '\\'))
         return true;
-    return s.n > 2 && read_is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
+    return s.n > 2 && char_is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
 }
 
 /* Is it a word that is not a secret, such as the name of a scheme or grant type? */
@@ -292,7 +287,7 @@ bool redact_escapes_valid(struct slice raw)
         if (p[1] != 'u' && memchr("\"\\/bfnrt", p[1], 8) == NULL)
             return false;
         for (int i = 2; p[1] == 'u' && i < 6; i++)
-            if (!is_hex(p[i]))
+            if (char_hex(p[i]) < 0)
                 return false;
         p += p[1] == 'u' ? 6 : 2;
     }

@@ -58,7 +58,7 @@ struct pass {
     struct frame near[FRAMES_NEAR];
 };
 
-static size_t redact_walk_offset(const struct pass *s, const char *p)
+static size_t walk_offset(const struct pass *s, const char *p)
 {
     return (size_t)(p - s->text);
 }
@@ -120,13 +120,12 @@ static void follow_pointers(const struct pass *s, const struct frame *f, struct 
 static void mark_whole(struct pass *s, const char *p, const char *behind, const char *rule)
 {
     if (*p != '"') {
-        edit_mark(s->r, redact_walk_offset(s, p), redact_walk_offset(s, behind), rule, true);
+        edit_mark(s->r, walk_offset(s, p), walk_offset(s, behind), rule, true);
         return;
     }
     struct slice raw = read_between(p, behind, s->end);
     if (edit_mark_len(raw) != raw.n || raw.n == 0)
-        edit_mark(s->r, redact_walk_offset(s, raw.p), redact_walk_offset(s, raw.p) + raw.n, rule,
-                  false);
+        edit_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule, false);
 }
 
 static bool number_is_secret(const struct key_rule *rule, char first)
@@ -176,20 +175,18 @@ static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
     }
     if (rule == NULL || !redact_is_secret(s->r, rule, value))
         return false;
-    edit_mark(s->r, redact_walk_offset(s, value.p), redact_walk_offset(s, value.p) + value.n,
-              rule->rule, false);
+    edit_mark(s->r, walk_offset(s, value.p), walk_offset(s, value.p) + value.n, rule->rule, false);
     return true;
 }
 
 /* Handles NAME: VALUE behind an option such as --header. true: its value was replaced. */
-static bool redact_walk_header(struct pass *s, struct slice line)
+static bool walk_header(struct pass *s, struct slice line)
 {
     struct slice v;
     const struct key_rule *rule = option_header(&s->r->keys, line, &v);
     if (rule == NULL || !redact_is_secret(s->r, rule, v))
         return false;
-    edit_mark(s->r, redact_walk_offset(s, v.p), redact_walk_offset(s, v.p) + v.n, rule->rule,
-              false);
+    edit_mark(s->r, walk_offset(s, v.p), walk_offset(s, v.p) + v.n, rule->rule, false);
     return true;
 }
 
@@ -204,23 +201,21 @@ static bool array_string(struct pass *s, struct frame *f, struct slice raw)
     f->option = option_rule(&s->r->keys, raw);
     if (rule != NULL && f->option == NULL && redact_is_secret(s->r, rule, raw) &&
         !(raw.n > 1 && raw.p[0] == '-' && raw.p[1] == '-')) {
-        edit_mark(s->r, redact_walk_offset(s, raw.p), redact_walk_offset(s, raw.p) + raw.n,
-                  rule->rule, false);
+        edit_mark(s->r, walk_offset(s, raw.p), walk_offset(s, raw.p) + raw.n, rule->rule, false);
         return true;
     }
     /* [["Authorization", "Bearer …"], …] */
     if (f->zone == ZONE_HEADERS && s->depth >= 2 && !s->frame[s->depth - 2].object &&
         s->frame[s->depth - 2].zone == ZONE_HEADERS && f->index == 0)
         f->option = key_find(&s->r->keys, raw);
-    return (line.n > 0 && redact_walk_header(s, line)) || assigns(s, f, raw);
+    return (line.n > 0 && walk_header(s, line)) || assigns(s, f, raw);
 }
 
-static void redact_walk_string(struct pass *s, const struct child *c, const char *p,
-                               const char *behind)
+static void walk_string(struct pass *s, const struct child *c, const char *p, const char *behind)
 {
     struct frame *f = top(s);
     struct slice raw = read_between(p, behind, s->end);
-    size_t from = redact_walk_offset(s, raw.p);
+    size_t from = walk_offset(s, raw.p);
     char place[KEY_TEXT_MAX];
     const struct key_rule *rule = c->rule;
     if (c->role == ROLE_KEPT)
@@ -291,23 +286,23 @@ static bool push(struct pass *s, const struct child *c, const char *p)
 static void value_ended(struct pass *s, enum role role, const char *p, const char *behind)
 {
     struct frame *f = top(s);
-    if (role != ROLE_VALUE || (s->level == 0 && redact_walk_offset(s, p) < s->r->done))
+    if (role != ROLE_VALUE || (s->level == 0 && walk_offset(s, p) < s->r->done))
         return; /* a part of this container was already written */
-    f->value_from = redact_walk_offset(s, p);
-    f->value_to = redact_walk_offset(s, behind);
+    f->value_from = walk_offset(s, p);
+    f->value_to = walk_offset(s, behind);
     if (f->name != NULL && *p != '"') /* strings are handled elsewhere */
         late_value(s, f);
 }
 
 /* A container or a scalar. Returns where the walk continues: inside it or after it. */
-static const char *redact_walk_value(struct pass *s, struct child *c, const char *p)
+static const char *walk_value(struct pass *s, struct child *c, const char *p)
 {
     const char *behind;
     if (*p == '"') {
         s->odd = false;
         behind = read_string(p, s->end, &s->odd);
         s->last = (struct slice){p, (size_t)(behind - p)};
-        redact_walk_string(s, c, p, behind);
+        walk_string(s, c, p, behind);
         value_ended(s, c->role, p, behind);
         return behind;
     }
@@ -339,7 +334,7 @@ static const char *redact_walk_value(struct pass *s, struct child *c, const char
     return behind;
 }
 
-static void redact_walk_flush(struct pass *s, const char *p)
+static void walk_flush(struct pass *s, const char *p)
 {
     struct redact *r = s->r;
     bool waits = false;
@@ -353,12 +348,12 @@ static void redact_walk_flush(struct pass *s, const char *p)
         r->edit[i].from -= r->done;
         r->edit[i].to -= r->done;
     }
-    struct slice part = {s->text + r->done, redact_walk_offset(s, p) - r->done};
+    struct slice part = {s->text + r->done, walk_offset(s, p) - r->done};
     edit_render(r, 0, part, r->out);
     r->count += r->edit_n;
     r->edit_n = 0;
     r->texts.n = 0;
-    r->done = redact_walk_offset(s, p);
+    r->done = walk_offset(s, p);
 }
 
 static void pop(struct pass *s, const char *p)
@@ -379,7 +374,7 @@ static struct child child_of(const struct frame *f)
 }
 
 /* A key, and its value if that is a string or a scalar. */
-static const char *redact_walk_member(struct pass *s, const char *p)
+static const char *walk_member(struct pass *s, const char *p)
 {
     struct frame *f = top(s);
     char place[KEY_TEXT_MAX];
@@ -390,7 +385,7 @@ static const char *redact_walk_member(struct pass *s, const char *p)
     struct slice raw = read_between(p, behind, s->end);
     struct slice key = key_text(raw, s->odd, place);
     c.role = place_is_kept(f->zone, key) ? ROLE_KEPT : place_role(key);
-    size_t at = redact_walk_offset(s, raw.p);
+    size_t at = walk_offset(s, raw.p);
     if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !redact_no_shape(s->r, at, at + raw.n)))
         redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
     c.zone = place_zone(f->zone, key);
@@ -406,10 +401,10 @@ static const char *redact_walk_member(struct pass *s, const char *p)
     p = read_space(behind, s->end);
     if (p < s->end && *p == ':')
         p = read_space(p + 1, s->end);
-    return p < s->end ? redact_walk_value(s, &c, p) : p;
+    return p < s->end ? walk_value(s, &c, p) : p;
 }
 
-static const char *redact_walk_element(struct pass *s, const char *p)
+static const char *walk_element(struct pass *s, const char *p)
 {
     struct frame *f = top(s);
     struct child c = child_of(f);
@@ -418,7 +413,7 @@ static const char *redact_walk_element(struct pass *s, const char *p)
         c.pointers = f->pointers;
     else if (f->pointers != 0)
         follow_pointers(s, f, (struct slice){0}, &c);
-    return redact_walk_value(s, &c, p);
+    return walk_value(s, &c, p);
 }
 
 /* A colon behind a value, which valid JSON does not have: `"a":"password":"…"`. That value is a name, too. */
@@ -431,10 +426,10 @@ static const char *named_value(struct pass *s, const char *p)
         c.rule = key_find(&s->r->keys, key_text(raw, true, place));
     }
     p = read_space(p + 1, s->end);
-    return p < s->end ? redact_walk_value(s, &c, p) : p;
+    return p < s->end ? walk_value(s, &c, p) : p;
 }
 
-static void redact_walk_text(struct pass *s)
+static void walk_text(struct pass *s)
 {
     const char *p = s->text;
     while (p < s->end) {
@@ -460,14 +455,14 @@ static void redact_walk_text(struct pass *s)
             p++;
             break;
         case '"':
-            p = f->want_key ? redact_walk_member(s, p) : redact_walk_element(s, p);
+            p = f->want_key ? walk_member(s, p) : walk_element(s, p);
             break;
         default:
-            p = redact_walk_element(s, p);
+            p = walk_element(s, p);
             break;
         }
         if (s->level == 0 && s->r->edit_n >= FLUSH_AT)
-            redact_walk_flush(s, p);
+            walk_flush(s, p);
     }
 }
 
@@ -499,6 +494,6 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
     s.frame[0] = (struct frame){.zone = zone, .flags = flags, .at = json.p};
     if (level == 0 && r->pointers.n > 0)
         s.frame[0].pointers = pointers_to(&r->pointers, pointer_depth);
-    redact_walk_text(&s);
+    walk_text(&s);
     free(s.owned);
 }

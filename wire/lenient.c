@@ -1,5 +1,6 @@
 #include "wire/lenient.h"
 
+#include "base/chars.h"
 #include "base/text.h"
 #include "wire/json/nesting.h"
 
@@ -25,11 +26,6 @@ static bool close_container(struct nesting *open, bool object)
     return same;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static bool is_quote(char c)
 {
     return c == '"' || c == '\'';
@@ -38,7 +34,7 @@ static bool is_quote(char c)
 /* A byte of a number, a literal or an unquoted key. */
 static bool is_word(char c)
 {
-    return !is_space(c) && !is_quote(c) && memchr("{}[],:", c, 6) == NULL;
+    return !char_is_space(c) && !is_quote(c) && memchr("{}[],:", c, 6) == NULL;
 }
 
 static enum token lenient_mark(char c)
@@ -149,7 +145,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
     enum token before = TOKEN_COLON, t; /* as if the object were a value */
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
-        if (is_space(*p)) {
+        if (char_is_space(*p)) {
             p++;
             t = before;
             continue;
@@ -228,7 +224,7 @@ static void read_backward(struct slice line, struct lenient *ret)
     enum token after = TOKEN_COMMA, t; /* as if the object were followed by one */
     struct slice value = {0}, last = {0};
     for (; p > line.p; after = t) {
-        if (is_space(p[-1])) {
+        if (char_is_space(p[-1])) {
             p--;
             t = after;
             continue;
@@ -265,7 +261,7 @@ void lenient_read(struct slice line, struct lenient *ret)
     ret->id = (struct json_value){0};
     ret->is_call = ret->is_answer = ret->is_jsonrpc = false;
     ret->n = 0;
-    while (space < line.n && is_space(line.p[space]))
+    while (space < line.n && char_is_space(line.p[space]))
         space++;
     line.p += space;
     line.n -= space;

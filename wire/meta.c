@@ -1,20 +1,12 @@
 #include "wire/meta.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool meta_is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+#include "base/chars.h"
 
 static bool is_hex(struct slice s, size_t from, size_t n)
 {
     bool zero = true;
     for (size_t i = from; i < from + n; i++) {
-        if (!is_digit(s.p[i]) && (s.p[i] < 'a' || s.p[i] > 'f'))
+        if (!char_is_digit(s.p[i]) && (s.p[i] < 'a' || s.p[i] > 'f'))
             return false;
         zero &= s.p[i] == '0';
     }
@@ -47,9 +39,9 @@ bool meta_is_pairs(struct slice s)
 static bool is_label(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!meta_is_letter(p[i]) && !is_digit(p[i]) && p[i] != '-')
+        if (!char_is_letter(p[i]) && !char_is_digit(p[i]) && p[i] != '-')
             return false;
-    return n > 0 && meta_is_letter(p[0]) && p[n - 1] != '-';
+    return n > 0 && char_is_letter(p[0]) && p[n - 1] != '-';
 }
 
 static bool is_prefix(struct slice s)
@@ -72,7 +64,7 @@ bool meta_is_key(struct slice key)
         return false;
     for (size_t i = 0; i < name.n; i++) {
         bool inner = i > 0 && i < name.n - 1;
-        if (!meta_is_letter(name.p[i]) && !is_digit(name.p[i]) &&
+        if (!char_is_letter(name.p[i]) && !char_is_digit(name.p[i]) &&
             !(inner && (name.p[i] == '-' || name.p[i] == '_' || name.p[i] == '.')))
             return false;
     }

@@ -1,5 +1,6 @@
 #include "cli/frame/pretty.h"
 
+#include "base/chars.h"
 #include "wire/json/scan.h"
 
 static void new_line(struct out *o, size_t indent, size_t depth)
@@ -24,14 +25,9 @@ static size_t token_len(const char *p, const char *end)
     return (size_t)(p - from) + 1;
 }
 
-static bool pretty_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static const char *skip_blank(const char *p, const char *end)
 {
-    while (p < end && pretty_is_blank(*p))
+    while (p < end && char_is_space(*p))
         p++;
     return p;
 }

@@ -66,7 +66,7 @@ void shape_atom(const char **p, bool fold, struct shape_set *ret)
         f++;
     } else {
         set_range(ret, *f, *f);
-        if (fold && shape_lower(*f))
+        if (fold && char_is_lower(*f))
             set_range(ret, (char)(*f ^ 0x20), (char)(*f ^ 0x20));
         f++;
     }
@@ -128,10 +128,10 @@ static bool plain_words(struct slice s)
     bool lower = false, upper = false;
     size_t word = 0;
     for (size_t i = 0; i < s.n; i++) {
-        lower = lower || shape_lower(s.p[i]);
-        upper = upper || shape_upper(s.p[i]);
+        lower = lower || char_is_lower(s.p[i]);
+        upper = upper || char_is_upper(s.p[i]);
         word = shape_alnum(s.p[i]) ? word + 1 : 0;
-        if (shape_digit(s.p[i]) || (lower && upper) || word > WORD_MAX)
+        if (char_is_digit(s.p[i]) || (lower && upper) || word > WORD_MAX)
             return false;
     }
     return s.n > 0;
@@ -238,7 +238,7 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
 
 static bool shape_form_hex(char c)
 {
-    return shape_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+    return char_is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
 static bool ends_escape(const char *end, size_t n)
@@ -261,7 +261,7 @@ static bool ends_colour(const char *end, size_t n)
     if (end[-1] != 'm')
         return false;
     while (i < n && i < 16 &&
-           (shape_digit(end[-(ptrdiff_t)i - 1]) || end[-(ptrdiff_t)i - 1] == ';'))
+           (char_is_digit(end[-(ptrdiff_t)i - 1]) || end[-(ptrdiff_t)i - 1] == ';'))
         i++;
     return i < n && end[-(ptrdiff_t)i - 1] == '[';
 }
@@ -351,10 +351,10 @@ bool shape_varied(struct slice s)
 {
     unsigned kinds = 0;
     for (size_t i = 0; i < s.n; i++)
-        kinds |= shape_digit(s.p[i])   ? 1u
-                 : shape_lower(s.p[i]) ? 2u
-                 : shape_upper(s.p[i]) ? 4u
-                                       : 8u;
+        kinds |= char_is_digit(s.p[i])   ? 1u
+                 : char_is_lower(s.p[i]) ? 2u
+                 : char_is_upper(s.p[i]) ? 4u
+                                         : 8u;
     shape_work += s.n;
     return __builtin_popcount(kinds) >= 2 && distinct(s) >= size_min(s.n / 2, 8);
 }
@@ -364,11 +364,11 @@ bool shape_template(struct slice s)
     if (s.n == 0)
         return true;
     char a = s.p[0], b = s.n > 1 ? s.p[1] : '\0', z = s.p[s.n - 1];
-    if (a == '$' && (b == '{' || b == '(' || b == '_' || shape_upper(b)))
+    if (a == '$' && (b == '{' || b == '(' || b == '_' || char_is_upper(b)))
         return true;
-    if (a == '$' && shape_lower(b)) { /* a variable of a shell or of Perl */
+    if (a == '$' && char_is_lower(b)) { /* a variable of a shell or of Perl */
         size_t k = 1;
-        while (k < s.n && (shape_lower(s.p[k]) || strchr("_->", s.p[k]) != NULL))
+        while (k < s.n && (char_is_lower(s.p[k]) || strchr("_->", s.p[k]) != NULL))
             k++;
         if (k == s.n)
             return true;

@@ -65,7 +65,7 @@ static struct slice shape_header_part(struct slice text, size_t from, size_t end
 static bool has_digit(struct slice s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (shape_digit(s.p[i]))
+        if (char_is_digit(s.p[i]))
             return true;
     return false;
 }
@@ -89,9 +89,9 @@ static bool decodes_to_pair(struct slice s)
     size_t n = 0;
     for (size_t i = 0; i < s.n && s.p[i] != '='; i++) {
         char c = s.p[i];
-        unsigned v = shape_upper(c)         ? (unsigned)(c - 'A')
-                     : shape_lower(c)       ? (unsigned)(c - 'a') + 26
-                     : shape_digit(c)       ? (unsigned)(c - '0') + 52
+        unsigned v = char_is_upper(c)       ? (unsigned)(c - 'A')
+                     : char_is_lower(c)     ? (unsigned)(c - 'a') + 26
+                     : char_is_digit(c)     ? (unsigned)(c - '0') + 52
                      : c == '+' || c == '-' ? 62u
                                             : 63u;
         held = held << 6 | v;

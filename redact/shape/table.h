@@ -16,6 +16,7 @@
 #ifndef MI_REDACT_SHAPE_TABLE_H
 #define MI_REDACT_SHAPE_TABLE_H
 
+#include "base/chars.h"
 #include "redact/shape/find.h"
 
 #define SHAPE_BACK_MAX 96 /* a hit begins at most this many bytes before its anchor */
@@ -49,21 +50,9 @@ extern uint64_t shape_work; /* the counter of shapes_work() */
 
 /* ---- letters ---- */
 
-static inline bool shape_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-static inline bool shape_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-static inline bool shape_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
 static inline bool shape_alnum(char c)
 {
-    return shape_digit(c) || shape_lower((char)(c | 0x20));
+    return char_is_digit(c) || char_is_lower((char)(c | 0x20));
 }
 static inline bool shape_blank(char c)
 {
@@ -71,7 +60,7 @@ static inline bool shape_blank(char c)
 }
 static inline char shape_fold(char c)
 {
-    return shape_upper(c) ? (char)(c | 0x20) : c;
+    return char_is_upper(c) ? (char)(c | 0x20) : c;
 }
 static inline bool shape_base64(char c) /* either alphabet, without '=' */
 {

@@ -7,11 +7,11 @@
 
 static int base64_value(char c)
 {
-    if (shape_upper(c))
+    if (char_is_upper(c))
         return c - 'A';
-    if (shape_lower(c))
+    if (char_is_lower(c))
         return c - 'a' + 26;
-    if (shape_digit(c))
+    if (char_is_digit(c))
         return c - '0' + 52;
     return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
@@ -167,7 +167,7 @@ bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
             return false;
         size_t letters;
         body += strlen("Private-Lines: ");
-        while (body < end && shape_digit(*body))
+        while (body < end && char_is_digit(*body))
             body++;
         const char *to = key_words(body, end, &letters);
         ret->from = (size_t)(body - text.p);
@@ -179,7 +179,7 @@ bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
         from--, dashes++;
     p += strlen("BEGIN ");
     const char *label = p;
-    while (p < end && p - label < 64 && (shape_upper(*p) || shape_digit(*p) || *p == ' '))
+    while (p < end && p - label < 64 && (char_is_upper(*p) || char_is_digit(*p) || *p == ' '))
         p++;
     if (dashes < 4 || shape_token_find(label, p, "PRIVATE KEY") == NULL)
         return false;
@@ -249,7 +249,7 @@ bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
     if (at + 20 > text.n || !shape_edge_left(text, at))
         return false;
     for (size_t k = at + 4; k < at + 20; k++)
-        if (!shape_upper(text.p[k]) && !shape_digit(text.p[k]))
+        if (!char_is_upper(text.p[k]) && !char_is_digit(text.p[k]))
             return false;
     while (i < stop) {
         if (shape_mark_end(text, i) != 0)
@@ -260,7 +260,7 @@ bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
             char c = text.p[i + n];
             if (!shape_alnum(c) && c != '/' && c != '+')
                 break;
-            kinds |= shape_digit(c) ? 1u : shape_lower(c) ? 2u : shape_upper(c) ? 4u : 0u;
+            kinds |= char_is_digit(c) ? 1u : char_is_lower(c) ? 2u : char_is_upper(c) ? 4u : 0u;
         }
         shape_work += n + 1;
         struct slice run = {text.p + i, n};
@@ -339,7 +339,7 @@ bool shape_url(struct slice text, size_t at, struct shape_hit *ret)
     struct slice pass = {text.p + colon + 1, host - colon - 1};
     if (slash != 0 && slash < host) { /* host:port/path@x, or a '/' in a password */
         size_t port = colon + 1;
-        while (port < slash && shape_digit(text.p[port]))
+        while (port < slash && char_is_digit(text.p[port]))
             port++;
         if (port == slash || slash < colon)
             return false;

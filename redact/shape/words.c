@@ -41,7 +41,7 @@ static void name_at(struct slice text, size_t at, struct name *ret)
     for (size_t i = from; i < end; i++)
         if (shape_alnum(text.p[i]))
             ret->plain[ret->plain_n++] = shape_fold(text.p[i]);
-    while (ret->plain_n > 0 && shape_digit(ret->plain[ret->plain_n - 1]))
+    while (ret->plain_n > 0 && char_is_digit(ret->plain[ret->plain_n - 1]))
         ret->plain_n--;
     ret->plain[ret->plain_n] = '\0';
 }
@@ -98,10 +98,10 @@ static bool ends_short(const struct name *n, const char *word)
         return false;
     if (n->plain_n == len)
         return true;
-    while (at > 0 && shape_digit(n->text.p[at + len - 1])) /* DB_PASS2 */
+    while (at > 0 && char_is_digit(n->text.p[at + len - 1])) /* DB_PASS2 */
         at--;
     return at > 0 && (!shape_alnum(n->text.p[at - 1]) ||
-                      (shape_lower(n->text.p[at - 1]) && shape_upper(n->text.p[at])));
+                      (char_is_lower(n->text.p[at - 1]) && char_is_upper(n->text.p[at])));
 }
 
 enum strength { NAME_NONE, NAME_WEAK, NAME_STRONG };
@@ -302,7 +302,7 @@ static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints
     *ret_joints = 0;
     for (; i < v.n; i++) {
         char c = v.p[i];
-        if (shape_digit(c))
+        if (char_is_digit(c))
             *ret_digit = true;
         else if (c == '.' || c == ':' || c == '>' || c == '?')
             ++*ret_joints;
@@ -341,7 +341,7 @@ static bool expression(struct slice text, const struct name *n, const struct pla
     if (len < v.n || digit)
         return false;
     for (size_t i = 0; i < v.n; i++)
-        upper = upper && !shape_lower(v.p[i]);
+        upper = upper && !char_is_lower(v.p[i]);
     if (same_name(n, v) || (upper && memchr(v.p, '_', v.n) != NULL))
         return true;
     if (joints > 0)
@@ -364,7 +364,7 @@ static const char not_values[] =
 static bool digits_only(struct slice v)
 {
     size_t i = 0;
-    while (i < v.n && shape_digit(v.p[i]))
+    while (i < v.n && char_is_digit(v.p[i]))
         i++;
     return i == v.n;
 }
@@ -374,8 +374,8 @@ static bool odd(struct slice v)
 {
     bool letter = false, digit = false, sign = false;
     for (size_t i = 0; i < v.n; i++) {
-        letter = letter || shape_lower((char)(v.p[i] | 0x20));
-        digit = digit || shape_digit(v.p[i]);
+        letter = letter || char_is_lower((char)(v.p[i] | 0x20));
+        digit = digit || char_is_digit(v.p[i]);
         sign = sign || strchr("!@#$%^&*+=~", v.p[i]) != NULL;
     }
     return (letter && digit) || sign;
@@ -402,7 +402,7 @@ static bool strong_value(struct slice text, const struct name *n, const struct p
         return p->sep != SEP_IS && v.n <= 200 &&
                !shape_contains(v, "password enter please must should your invalid incorrect "
                                   "required cannot failed secret passphrase");
-    if (strcmp(n->plain, "pass") == 0 && shape_digit(v.p[0]) && shape_contains(v, "."))
+    if (strcmp(n->plain, "pass") == 0 && char_is_digit(v.p[0]) && shape_contains(v, "."))
         return false; /* a version number */
     if (digits_only(v))
         return p->sep == SEP_EQUALS || v.n >= 6;
@@ -420,7 +420,7 @@ static bool weak_value(const struct place *p, struct slice v)
 {
     bool digit = false;
     for (size_t i = 0; i < v.n; i++) {
-        digit = digit || shape_digit(v.p[i]);
+        digit = digit || char_is_digit(v.p[i]);
         if ((unsigned char)v.p[i] <= ' ')
             return false;
     }

@@ -1,5 +1,7 @@
 #include "ship/otlp/url.h"
 
+#include "base/chars.h"
+
 #include <string.h>
 
 #define HTTP "otlp+http://"
@@ -69,20 +71,12 @@ static struct slice otlp_url_trim(struct slice s)
     return s;
 }
 
-static int otlp_url_hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* false: a control character, which could begin another header. A % that begins no escape stands for itself. */
 static bool otlp_url_add_value(struct buf *b, struct slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        int high = s.p[i] == '%' && i + 2 < s.n ? otlp_url_hex_digit(s.p[i + 1]) : -1;
-        int low = high >= 0 ? otlp_url_hex_digit(s.p[i + 2]) : -1;
+        int high = s.p[i] == '%' && i + 2 < s.n ? char_hex(s.p[i + 1]) : -1;
+        int low = high >= 0 ? char_hex(s.p[i + 2]) : -1;
         char c = low >= 0 ? (char)(high * 16 + low) : s.p[i];
         i += low >= 0 ? 2 : 0;
         if (((unsigned char)c < ' ' && c != '\t') || c == 0x7f)

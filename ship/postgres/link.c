@@ -1,6 +1,7 @@
 /* link.c - with hosts.c the only file that uses libpq. */
 #include "ship/postgres/link.h"
 
+#include "base/chars.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "ship/postgres/address.h"
@@ -449,11 +450,6 @@ int64_t link_int(const struct link *l, int row, int column)
     return strtoll(link_text(l, row, column), NULL, 10);
 }
 
-static int store_link_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 int link_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret)
 {
     struct slice text = link_slice(l, row, column);
@@ -463,7 +459,7 @@ int link_bytes(const struct link *l, int row, int column, size_t max, struct buf
     if (!buf_reserve(ret, n))
         return MI_ENOMEM;
     for (size_t i = 1; i < n; i++) {
-        int high = store_link_digit(text.p[2 * i]), low = store_link_digit(text.p[2 * i + 1]);
+        int high = char_hex_lower(text.p[2 * i]), low = char_hex_lower(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return MI_EINVAL;
         ret->p[ret->n + i - 1] = (char)(high << 4 | low);

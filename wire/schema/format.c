@@ -1,32 +1,18 @@
 /* format.c - the formats that are checked: date-time and date (RFC 3339), uri (RFC 3986), email (RFC 5321,
  * without quoted local parts), uuid (RFC 4122). */
+#include "base/chars.h"
 #include "wire/schema/node.h"
 
 #include "wire/json/text.h"
 
 #include <arpa/inet.h>
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_hex(char c)
-{
-    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
-static bool schema_format_is_letter(char c)
-{
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
 /* Reads n digits and advances s; -1: there are fewer. */
 static int schema_format_number(struct slice *s, int n)
 {
     int v = 0;
     for (; n > 0; n--) {
-        if (s->n == 0 || !is_digit(*s->p))
+        if (s->n == 0 || !char_is_digit(*s->p))
             return -1;
         v = v * 10 + (*s->p - '0');
         s->p++;
@@ -72,7 +58,7 @@ static bool take_time(struct slice *s)
     if (schema_format_take(s, ".")) {
         if (schema_format_number(s, 1) < 0)
             return false;
-        while (s->n > 0 && is_digit(*s->p))
+        while (s->n > 0 && char_is_digit(*s->p))
             (void)schema_format_number(s, 1);
     }
     if (!schema_format_take(s, "Zz")) {
@@ -106,7 +92,7 @@ static bool is_uuid(struct slice s)
     if (s.n != 36)
         return false;
     for (size_t i = 0; i < 36; i++)
-        if (i == 8 || i == 13 || i == 18 || i == 23 ? s.p[i] != '-' : !is_hex(s.p[i]))
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? s.p[i] != '-' : char_hex(s.p[i]) < 0)
             return false;
     return true;
 }
@@ -143,7 +129,7 @@ static bool is_authority(struct slice s)
         port = end + 1 < s.p + s.n ? end + 1 : NULL;
     }
     for (const char *p = port; p != NULL && p < s.p + s.n; p++)
-        if (p == port ? *p != ':' : !is_digit(*p))
+        if (p == port ? *p != ':' : !char_is_digit(*p))
             return false;
     return true;
 }
@@ -153,10 +139,10 @@ static bool is_uri(struct slice s)
 {
     size_t i = 0;
     bool fragment = false;
-    if (s.n == 0 || !schema_format_is_letter(s.p[0]))
+    if (s.n == 0 || !char_is_letter(s.p[0]))
         return false;
     while (i < s.n &&
-           (schema_format_is_letter(s.p[i]) || is_digit(s.p[i]) || strchr("+-.", s.p[i]) != NULL))
+           (char_is_letter(s.p[i]) || char_is_digit(s.p[i]) || strchr("+-.", s.p[i]) != NULL))
         i++;
     if (i == s.n || s.p[i] != ':')
         return false;
@@ -169,8 +155,8 @@ static bool is_uri(struct slice s)
         if (c == '#' && fragment)
             return false;
         fragment = fragment || c == '#';
-        if (c == '%' ? i + 2 >= s.n || !is_hex(s.p[i + 1]) || !is_hex(s.p[i + 2])
-                     : !schema_format_is_letter(c) && !is_digit(c) &&
+        if (c == '%' ? i + 2 >= s.n || char_hex(s.p[i + 1]) < 0 || char_hex(s.p[i + 2]) < 0
+                     : !char_is_letter(c) && !char_is_digit(c) &&
                            (c == '\0' || strchr("-._~:/?#@!$&'()*+,;=", c) == NULL) &&
                            !(i < end && (c == '[' || c == ']')))
             return false;
@@ -189,7 +175,7 @@ static bool is_host(struct slice s)
     size_t label = 0;
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '.' ? label == 0 || s.p[i - 1] == '-'
-                          : !schema_format_is_letter(s.p[i]) && !is_digit(s.p[i]) &&
+                          : !char_is_letter(s.p[i]) && !char_is_digit(s.p[i]) &&
                                 (s.p[i] != '-' || label == 0))
             return false;
         label = s.p[i] == '.' ? 0 : label + 1;
@@ -208,7 +194,7 @@ static bool is_email(struct slice s)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s.p[i];
         if (c == '.' ? i == 0 || i == n - 1 || s.p[i - 1] == '.'
-                     : c < 0x80 && !schema_format_is_letter((char)c) && !is_digit((char)c) &&
+                     : c < 0x80 && !char_is_letter((char)c) && !char_is_digit((char)c) &&
                            (c == '\0' || strchr("!#$%&'*+-/=?^_`{|}~", c) == NULL))
             return false;
     }

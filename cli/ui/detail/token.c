@@ -1,22 +1,18 @@
 #include "cli/ui/detail/token.h"
 
+#include "base/chars.h"
 #include "wire/json/block.h"
-
-static bool detail_token_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 size_t token_blank(struct slice s, size_t at)
 {
-    while (at < s.n && detail_token_is_blank(s.p[at]))
+    while (at < s.n && char_is_space(s.p[at]))
         at++;
     return at;
 }
 
 size_t token_next(struct slice s, size_t at)
 {
-    while (at < s.n && (detail_token_is_blank(s.p[at]) || s.p[at] == ',' || s.p[at] == ':'))
+    while (at < s.n && (char_is_space(s.p[at]) || s.p[at] == ',' || s.p[at] == ':'))
         at++;
     return at;
 }

@@ -1,0 +1,44 @@
+/* chars.h - kinds of ASCII characters, whatever the locale. Bytes of longer UTF-8 sequences are of none of them.
+ *
+ * Blocks    never. Pure. */
+#ifndef MI_BASE_CHARS_H
+#define MI_BASE_CHARS_H
+
+#include <stdbool.h>
+
+static inline bool char_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool char_is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+static inline bool char_is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static inline bool char_is_letter(char c)
+{
+    return char_is_lower((char)(c | 0x20));
+}
+/* White space of JSON. */
+static inline bool char_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+/* The value of a hexadecimal digit; -1: it is none. */
+static inline int char_hex(char c)
+{
+    if (char_is_digit(c))
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+/* The same for text in which only lower-case digits are valid. */
+static inline int char_hex_lower(char c)
+{
+    return char_is_upper(c) ? -1 : char_hex(c);
+}
+
+#endif
