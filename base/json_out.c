@@ -60,29 +60,24 @@ static bool is_left_out(const struct json_out *j, const char *name, struct slice
     return j->max_text > 0 && name != NULL && value.p == NULL;
 }
 
-/* With max_text. */
-static void add_visible_head(struct json_out *j, struct slice text)
-{
-    struct buf visible = {0};
-    text_visible(&visible, text_head(text, j->max_text));
-    if (text.n > j->max_text)
-        buf_adds(&visible, "\xE2\x80\xA6");
-    text_json(j->b, buf_slice(&visible));
-    j->b->failed |= visible.failed;
-    buf_close(&visible);
-}
-
 void json_out_text(struct json_out *j, const char *name, struct slice text)
 {
     if (is_left_out(j, name, text))
         return;
     json_out_name(j, name);
-    if (text.p == NULL)
+    if (text.p == NULL) {
         buf_adds(j->b, "null");
-    else if (j->max_text > 0)
-        add_visible_head(j, text);
-    else
+    } else if (j->max_text > 0) {
+        struct buf visible = {0};
+        text_visible(&visible, text_head(text, j->max_text));
+        if (text.n > j->max_text)
+            buf_adds(&visible, "\xE2\x80\xA6");
+        text_json(j->b, buf_slice(&visible));
+        j->b->failed |= visible.failed;
+        buf_close(&visible);
+    } else {
         text_json(j->b, text);
+    }
 }
 
 void json_out_str(struct json_out *j, const char *name, const char *text)

@@ -5,11 +5,6 @@ struct nearest nearest_to(const char *word)
     return (struct nearest){.word = word, .distance = SIZE_MAX};
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-    return size_min(a, size_min(b, c));
-}
-
 /* The edit distance: insertions, deletions, substitutions and swaps of neighbours. */
 static size_t nearest_distance(const char *a, size_t an, const char *b, size_t bn)
 {
@@ -21,7 +16,8 @@ static size_t nearest_distance(const char *a, size_t an, const char *b, size_t b
     for (size_t i = 1; i <= an; i++) {
         for (size_t j = 1; j <= bn; j++) {
             size_t differs = a[i - 1] != b[j - 1];
-            d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + differs);
+            d[i][j] =
+                size_min(d[i - 1][j] + 1, size_min(d[i][j - 1] + 1, d[i - 1][j - 1] + differs));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 d[i][j] = size_min(d[i][j], d[i - 2][j - 2] + 1);
         }

@@ -32,15 +32,10 @@ static size_t opt_find(const struct opt_set *s, const char *name, size_t len)
     return i;
 }
 
-static bool is_many(const struct opt *o)
-{
-    size_t n = o->arg != NULL ? strlen(o->arg) : 0;
-    return n > 3 && strcmp(o->arg + n - 3, "...") == 0;
-}
-
 static void opt_set_value(struct opt_set *s, size_t i, const char *value, enum opt_from from)
 {
-    bool many = is_many(&s->table[i]);
+    size_t n = s->table[i].arg != NULL ? strlen(s->table[i].arg) : 0;
+    bool many = n > 3 && strcmp(s->table[i].arg + n - 3, "...") == 0;
     if (many && s->many_n == OPT_MANY_MAX)
         s->overflow = true;
     else if (many)

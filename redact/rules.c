@@ -49,18 +49,14 @@ static bool from_message(struct slice word)
            slice_begins(word, "/error");
 }
 
-static int add_pointer(struct redact *r, struct slice word, struct buf *error)
-{
-    int st = pointers_add(&r->pointers, from_message(word) ? "" : "/params", word, error);
-    return st == MI_EFULL ? MI_EINVAL : st;
-}
-
 static int add_pointers(struct redact *r, const char *value, struct buf *error)
 {
     struct slice word;
     int st = 0;
-    while (st == 0 && next_word(&value, false, &word))
-        st = add_pointer(r, word, error);
+    while (st == 0 && next_word(&value, false, &word)) {
+        st = pointers_add(&r->pointers, from_message(word) ? "" : "/params", word, error);
+        st = st == MI_EFULL ? MI_EINVAL : st;
+    }
     return st;
 }
 

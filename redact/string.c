@@ -139,16 +139,6 @@ static void merge(struct redact *r, size_t first)
     r->edit_n = n;
 }
 
-static void redact_shapes(struct redact *r, struct slice text)
-{
-    struct shape_hit h;
-    size_t from = 0;
-    while (from < text.n && shapes_next(r->shapes, text, from, &h)) {
-        edit_mark(r, h.from, h.from + h.n, h.rule, false);
-        from = h.from + h.n;
-    }
-}
-
 static bool begins_json(struct slice text)
 {
     text = read_trim(text, false);
@@ -194,7 +184,12 @@ void redact_plain(struct redact *r, struct slice text, int level)
         redact_json(r, text, level, ZONE_ANY, 0, 0);
         return;
     }
-    redact_shapes(r, text);
+    struct shape_hit h;
+    size_t from = 0;
+    while (from < text.n && shapes_next(r->shapes, text, from, &h)) {
+        edit_mark(r, h.from, h.from + h.n, h.rule, false);
+        from = h.from + h.n;
+    }
     if (!redact_maybe_key(r, text))
         return;
     if (!deep &&

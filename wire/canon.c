@@ -358,13 +358,6 @@ struct diff {
     bool ended;
 };
 
-static void canon_report(struct diff *d, struct json_value a, struct json_value b)
-{
-    struct canon_difference one = {buf_slice(&d->pointer), a.text, b.text};
-    d->reported++;
-    d->ended = !d->fn(d->ctx, &one);
-}
-
 static struct json_value canon_get(struct canon *c, struct json_value object, struct slice raw_key)
 {
     struct json_value v = {0};
@@ -472,7 +465,9 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
         compare_arrays(d, a, b, set, depth);
         return;
     }
-    canon_report(d, a, b);
+    struct canon_difference one = {buf_slice(&d->pointer), a.text, b.text};
+    d->reported++;
+    d->ended = !d->fn(d->ctx, &one);
 }
 
 /* Absent and null params are the same as an empty object. */

@@ -89,14 +89,6 @@ static void envelope_member(struct reader *r, const struct json_member *mb)
     *place[e] = mb->value;
 }
 
-static void error_member(struct rpc *m, const struct json_member *mb, struct slice key)
-{
-    if (KEY_IS(key, "code"))
-        m->error_code = mb->value;
-    else if (KEY_IS(key, "message"))
-        m->error_message = mb->value;
-}
-
 static void inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
@@ -105,8 +97,12 @@ static void inner_member(struct reader *r, const struct json_member *mb)
         r->outer = env_key(mb->outer);
     }
     struct slice key = resolved(mb->key, name);
-    if (r->outer == ENV_ERROR)
-        error_member(r->m, mb, key);
+    if (r->outer == ENV_ERROR) {
+        if (KEY_IS(key, "code"))
+            r->m->error_code = mb->value;
+        else if (KEY_IS(key, "message"))
+            r->m->error_message = mb->value;
+    }
     if (r->outer != ENV_PARAMS && r->outer != ENV_RESULT)
         return;
     enum field f = field_find(key);

@@ -214,15 +214,6 @@ static void keep_line(struct server_lines *l, const struct text *x, int64_t now_
         l->until_us = l->since_us + SERVER_LINES_WAIT_MAX_US;
 }
 
-static void begin_wait(struct server_lines *l, const struct text *x, int64_t now_us)
-{
-    l->waits = true;
-    l->since_us = now_us;
-    l->found = 0;
-    buf_clear(&l->raw);
-    keep_line(l, x, now_us);
-}
-
 static void stop_waiting(struct server_lines *l)
 {
     l->waits = false;
@@ -290,7 +281,11 @@ static int flawed_line(struct server_lines *l, const struct text *x, int64_t now
     mend_open(&l->mend, l->rules.max);
     enum mend_result result = mend_add(&l->mend, x->text);
     if (result == MEND_MORE && !last && x->text.p[0] == '{') {
-        begin_wait(l, x, now_us);
+        l->waits = true;
+        l->since_us = now_us;
+        l->found = 0;
+        buf_clear(&l->raw);
+        keep_line(l, x, now_us);
         return l->raw.failed ? MI_ENOMEM : 0;
     }
     size_t flaw_at = l->mend.flaw_at;

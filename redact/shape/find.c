@@ -256,12 +256,6 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     shape_scan_begin(&s->scan, text, s->end);
 }
 
-static void patterns_begin(const struct shapes *sh)
-{
-    for (size_t i = 0; i < sh->patterns_n; i++)
-        sh->patterns[i].stale = true;
-}
-
 /* Finds the next hit of each pattern, and replaces *best if one of them is better. */
 static bool next_pattern_hit(const struct shapes *sh, struct slice text, size_t from, bool found,
                              struct shape_hit *best)
@@ -316,7 +310,8 @@ bool shapes_next(const struct shapes *sh, struct slice text, size_t from, struct
     struct search *s = sh->search;
     if (from == 0 || from != s->from || text.p != s->text.p || text.n != s->text.n) {
         search_begin(s, text, from);
-        patterns_begin(sh);
+        for (size_t i = 0; i < sh->patterns_n; i++)
+            sh->patterns[i].stale = true;
     }
     shape_find_settle(s);
     struct shape_hit best = {0};

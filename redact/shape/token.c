@@ -36,15 +36,6 @@ static size_t base64_head(struct slice s, char *ret, size_t max)
     return n;
 }
 
-static size_t run_of_base64(struct slice text, size_t at)
-{
-    size_t i = at;
-    while (i < text.n && shape_base64(text.p[i]))
-        i++;
-    shape_work += i - at;
-    return i - at;
-}
-
 static const char *shape_token_find(const char *p, const char *end, const char *what)
 {
     const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
@@ -199,7 +190,11 @@ bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
     if (memmem(head, n, "PRIVATE KEY", 11) == NULL)
         return false;
     ret->from = at;
-    ret->n = run_of_base64(text, at);
+    size_t i = at;
+    while (i < text.n && shape_base64(text.p[i]))
+        i++;
+    shape_work += i - at;
+    ret->n = i - at;
     while (at + ret->n < text.n && text.p[at + ret->n] == '=')
         ret->n++;
     return ret->n > 120;

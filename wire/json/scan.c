@@ -323,12 +323,6 @@ static bool open_container(struct scanner *s, bool object)
     return true;
 }
 
-static void close_container(struct scanner *s)
-{
-    s->keys_n = s->keys_from[s->open.depth];
-    s->open.depth--;
-}
-
 /* Are members at the current depth reported? At depth 2, only those of an object inside the root object. */
 static inline bool watched(const struct scanner *s)
 {
@@ -408,7 +402,8 @@ ended:
 
 close:
     p++;
-    close_container(s);
+    s->keys_n = s->keys_from[s->open.depth];
+    s->open.depth--;
     if (s->open.depth == 0)
         return p;
     object = nesting_in_object(&s->open);

@@ -279,15 +279,6 @@ static void client_notification(struct protocol *p, const struct rpc *m)
     }
 }
 
-/* Both eras may share the connection: only a notification with a `subscriptionId` shows its revision. */
-static enum revision notification_revision(const struct protocol *p, const struct method *k,
-                                           const struct rpc *m)
-{
-    bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
-                    json_get(m->meta, META_SUBSCRIPTION).type != JSON_NONE;
-    return streamed || protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
-}
-
 breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m)
 {
     breaches r = 0;
@@ -302,7 +293,10 @@ breaches protocol_notification(struct protocol *p, enum protocol_party from, con
         return r | unknown_method(m);
     if (rpc_method_is(m, "notifications/cancelled"))
         r |= check_cancelled(p, from, m);
-    enum revision revision = notification_revision(p, k, m);
+    /* Both eras may share the connection: only a notification with a `subscriptionId` shows its revision. */
+    bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
+                    json_get(m->meta, META_SUBSCRIPTION).type != JSON_NONE;
+    enum revision revision = streamed || protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
     breaches misplaced = check_sender(k, from, revision);
     if (misplaced != 0)
         return r | misplaced;

@@ -117,13 +117,6 @@ static struct protocol_key *find_key(struct protocol *p, uint64_t task, uint64_t
     return NULL;
 }
 
-static void forget_keys(struct protocol *p, uint64_t task)
-{
-    for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
-        if (p->key[i].task == task)
-            p->key[i] = (struct protocol_key){0};
-}
-
 /* A key stands for one request as long as the task lives; it is repeated until the request is answered. */
 static breaches note_keys(struct protocol *p, struct protocol_task *t, struct json_value requests)
 {
@@ -171,7 +164,10 @@ breaches protocol_task_created(struct protocol *p, const struct rpc *m,
     if (id == 0)
         return r;
     struct protocol_task *t = the_task(p, id);
-    forget_keys(p, id); /* a server that has restarted may use the id again */
+    /* A server that has restarted may use the id again. */
+    for (unsigned i = 0; i < PROTOCOL_KEYS; i++)
+        if (p->key[i].task == id)
+            p->key[i] = (struct protocol_key){0};
     *t = (struct protocol_task){.id = id,
                                 .request = a->id,
                                 .capabilities = a->capabilities,

@@ -85,13 +85,6 @@ static int inspect_read_file(pid_t pid, const char *name, char *to, size_t max)
     return read_whole(pid, name, to, max) > 0 ? 0 : MI_EIO;
 }
 
-static void read_wchan(pid_t pid, struct inspect_wait *w)
-{
-    if (inspect_read_file(pid, "wchan", w->wchan, sizeof w->wchan) < 0 ||
-        strcmp(w->wchan, "0") == 0)
-        w->wchan[0] = '\0';
-}
-
 static int read_link(pid_t pid, int fd, char *to, size_t max)
 {
     char path[64];
@@ -142,7 +135,9 @@ static void read_call(pid_t pid, struct inspect_wait *w)
 void inspect_wait(pid_t pid, struct inspect_wait *ret)
 {
     *ret = (struct inspect_wait){.call_fd = -1};
-    read_wchan(pid, ret);
+    if (inspect_read_file(pid, "wchan", ret->wchan, sizeof ret->wchan) < 0 ||
+        strcmp(ret->wchan, "0") == 0)
+        ret->wchan[0] = '\0';
     read_call(pid, ret);
 }
 
