@@ -283,16 +283,6 @@ void audit_vault(const struct audit *a, struct audit_vault *ret)
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
-static void add_redactions(struct audit_session *s, const struct audited *c)
-{
-    const struct trail_leaf *leaf = c->trail->leaf;
-    for (size_t i = c->log.redactions; i != TRAIL_NONE; i = leaf[i].before) {
-        s->redacted += leaf[i].records;
-        if (leaf[i].at_us > s->redacted_at_us)
-            s->redacted_at_us = leaf[i].at_us;
-    }
-}
-
 static const char *incomplete_why(const struct audit *a, const struct running_row *row)
 {
     if (a->check.killed)
@@ -335,8 +325,14 @@ static int say_session(struct audit *a)
         s.why = incomplete_why(a, row);
     else if (s.status == AUDIT_REMOVING)
         s.why = "`prune` has begun to remove it; what is left of it is not verified";
-    if (audited_is_covered(c))
-        add_redactions(&s, c);
+    if (audited_is_covered(c)) {
+        const struct trail_leaf *leaf = c->trail->leaf;
+        for (size_t i = c->log.redactions; i != TRAIL_NONE; i = leaf[i].before) {
+            s.redacted += leaf[i].records;
+            if (leaf[i].at_us > s.redacted_at_us)
+                s.redacted_at_us = leaf[i].at_us;
+        }
+    }
     a->calls.on_session(a->calls.ctx, &s);
     return 0;
 }

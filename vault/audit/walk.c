@@ -60,15 +60,6 @@ static void audit_walk_compare(struct audited *c, const char *record, const stru
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static int take_finding(struct audited *c, int64_t place, struct slice detail, const char *record)
-{
-    int st = findings_take(&c->findings, place, detail);
-    if (st == MI_EINVAL)
-        AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                    "it does not say which finding was added");
-    return st == MI_EINVAL ? 0 : st;
-}
-
 static int take_event(struct audited *c, sqlite3_stmt *q)
 {
     char record[32];
@@ -91,8 +82,13 @@ static int take_event(struct audited *c, sqlite3_stmt *q)
     c->event[c->event_n++] =
         (struct audited_event){place, replaced_first(&c->replaced, record, &stored)};
     c->gaps |= kind.p != NULL && slice_is(kind, "gap");
-    if (kind.p != NULL && slice_is(kind, EVENT_FINDING_ADDED))
-        return take_finding(c, place, connect_column(q, EVENT_SALT + 4), record);
+    if (kind.p != NULL && slice_is(kind, EVENT_FINDING_ADDED)) {
+        int st = findings_take(&c->findings, place, connect_column(q, EVENT_SALT + 4));
+        if (st == MI_EINVAL)
+            AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
+                        "it does not say which finding was added");
+        return st == MI_EINVAL ? 0 : st;
+    }
     return 0;
 }
 

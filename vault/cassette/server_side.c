@@ -31,14 +31,6 @@ static bool has_method(void *ctx, struct json_value id, struct slice method)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static void name_findings(struct cassette_reader *r, findings found, struct query_message *m)
-{
-    buf_clear(&r->names);
-    finding_list(&r->names, found, 0);
-    if (r->names.n > 0)
-        m->finding = buf_slice(&r->names);
-}
-
 /* What was wrong with the line of the file, as far as it was within this message. */
 static findings found_in(const struct cassette_reader *r, struct slice body)
 {
@@ -51,7 +43,10 @@ static int pass(struct cassette_reader *r, struct query_message *m, findings fou
     m->direction = ROW_S2C;
     m->t_us = r->line_t_us;
     m->size = (int64_t)m->body.n;
-    name_findings(r, found | found_in(r, m->body), m);
+    buf_clear(&r->names);
+    finding_list(&r->names, found | found_in(r, m->body), 0);
+    if (r->names.n > 0)
+        m->finding = buf_slice(&r->names);
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 

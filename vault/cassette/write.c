@@ -145,12 +145,6 @@ static void shape_body(struct cassette_writer *w, const struct query_message *m,
     text_utf8(&w->body, m->body);
 }
 
-static struct slice shaped(const struct cassette_writer *w, bool is_msg)
-{
-    struct slice s = buf_slice(&w->body);
-    return is_msg && s.n >= 2 ? (struct slice){s.p + 1, s.n - 2} : s;
-}
-
 int cassette_write_message(struct cassette_writer *w, const struct query_message *m)
 {
     struct cassette_derived d;
@@ -158,7 +152,8 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     bool is_msg = false;
     if (m->body.p != NULL) {
         shape_body(w, m, &is_msg);
-        line.body = shaped(w, is_msg);
+        struct slice s = buf_slice(&w->body);
+        line.body = is_msg && s.n >= 2 ? (struct slice){s.p + 1, s.n - 2} : s;
     }
     if (w->body.failed || cassette_derive(line.body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
         return MI_ENOMEM;

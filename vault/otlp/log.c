@@ -20,17 +20,6 @@ static void add_severity(struct json_out *j, enum severity s)
     json_out_str(j, "severityText", levels[s].text);
 }
 
-/* Without a call: in the trace of the session. */
-static void add_origin(struct json_out *j, const struct otlp_session *s,
-                       const struct otlp_origin *o)
-{
-    struct otlp_context context = otlp_context_of(o->body);
-    if (o->seq != 0)
-        otlp_add_ids(j, s, o->seq, &context);
-    else
-        json_out_str(j, "traceId", s->trace);
-}
-
 /* Up to the attributes. */
 static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s, int64_t t_us,
                            enum severity severity, struct slice body)
@@ -50,7 +39,12 @@ static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
 {
     otlp_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
-    add_origin(&r->j, s, o);
+    /* Without a call: in the trace of the session. */
+    struct otlp_context context = otlp_context_of(o->body);
+    if (o->seq != 0)
+        otlp_add_ids(&r->j, s, o->seq, &context);
+    else
+        json_out_str(&r->j, "traceId", s->trace);
     json_out_end(&r->j);
 }
 

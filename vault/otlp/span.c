@@ -54,11 +54,6 @@ static const char *error_type(const struct otlp_call *c)
     }
 }
 
-static bool is_failed(const struct otlp_call *c)
-{
-    return c->has_error_code || (c->status != CALL_OK && c->status != CALL_OPEN);
-}
-
 /* The code of an error, unless the interposer wrote it because there was no answer. */
 static void otlp_span_add_error(struct json_out *j, const struct otlp_call *c, struct buf *text)
 {
@@ -188,20 +183,9 @@ static void add_parent(struct otlp_request *r, const struct otlp_context *c, con
     json_out_text(&r->j, "traceState", buf_slice(r->text));
 }
 
-/* To a span of another trace, which cannot be the parent. */
-static void add_link(struct json_out *j, struct slice trace, struct slice id)
-{
-    json_out_array(j, "links");
-    json_out_object(j, NULL);
-    json_out_text(j, "traceId", trace);
-    json_out_text(j, "spanId", id);
-    json_out_end(j);
-    json_out_end(j);
-}
-
 static void add_status(struct json_out *j, const struct otlp_call *c)
 {
-    if (!is_failed(c))
+    if (!c->has_error_code && (c->status == CALL_OK || c->status == CALL_OPEN))
         return;
     json_out_object(j, "status");
     json_out_int(j, "code", 2); /* ERROR */
@@ -289,8 +273,15 @@ void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struc
     if (r->content)
         otlp_span_add_content(r, c);
     json_out_end(j);
-    if (o->seq != 0 && !same_trace)
-        add_link(j, slice_of(o->trace), slice_of(id));
+    if (o->seq != 0 && !same_trace) {
+        /* To a span of another trace, which cannot be the parent. */
+        json_out_array(j, "links");
+        json_out_object(j, NULL);
+        json_out_text(j, "traceId", slice_of(o->trace));
+        json_out_text(j, "spanId", slice_of(id));
+        json_out_end(j);
+        json_out_end(j);
+    }
     add_status(j, c);
     json_out_end(j);
 }

@@ -24,14 +24,6 @@ static int check_covered(struct prove *p)
                                          "vault had evidence");
 }
 
-static void add_leaves(struct prove *p, struct bundle_out *o)
-{
-    bundle_section(o, BUNDLE_LEAVES);
-    for (size_t i = 0; i < p->leaf_n; i++)
-        if (p->leaf[i].wanted)
-            bundle_leaf(o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash, p->hash_n);
-}
-
 /* The groups of the records that were chosen. */
 static int add_groups(struct prove *p, struct bundle_out *o)
 {
@@ -69,7 +61,11 @@ static int write_bundle(struct prove *p, struct buf *ret)
     if (st < 0)
         return st;
     bundle_write(&o, ret, buf_slice(&p->note));
-    add_leaves(p, &o);
+    bundle_section(&o, BUNDLE_LEAVES);
+    for (size_t i = 0; i < p->leaf_n; i++)
+        if (p->leaf[i].wanted)
+            bundle_leaf(&o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash,
+                        p->hash_n);
     bundle_section(&o, BUNDLE_REDACTIONS);
     st = prove_redactions(p, &o);
     if (st == 0)
@@ -95,17 +91,6 @@ static int prove_verify(struct prove *p, const struct buf *bundle)
     return st;
 }
 
-static void release(struct prove *p)
-{
-    for (size_t i = 0; i < p->leaf_n; i++)
-        buf_close(&p->leaf[i].text);
-    free(p->leaf);
-    free(p->hash);
-    free(p->commitment);
-    free(p->row);
-    buf_close(&p->note);
-}
-
 int prove_write(struct query *q, const struct prove_what *what, struct buf *ret, struct buf *error)
 {
     struct prove p = {.q = q, .what = what, .error = error};
@@ -117,6 +102,12 @@ int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
     st = db_end(&q->d, write_bundle(&p, ret));
     if (st == 0)
         st = prove_verify(&p, ret);
-    release(&p);
+    for (size_t i = 0; i < p.leaf_n; i++)
+        buf_close(&p.leaf[i].text);
+    free(p.leaf);
+    free(p.hash);
+    free(p.commitment);
+    free(p.row);
+    buf_close(&p.note);
     return st;
 }

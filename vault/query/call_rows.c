@@ -237,15 +237,6 @@ static int call_rows_run(struct query *q, const char *sql, const struct where *w
     return status != 0 ? status : ended;
 }
 
-/* A store has those of all sessions. A writer may upgrade a vault at any time. */
-static int look_for_calls(struct query *q)
-{
-    int64_t version = SCHEMA_CALLS;
-    int st = q->remote == NULL ? db_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
-    q->has_calls = version >= SCHEMA_CALLS;
-    return st;
-}
-
 /* Most vaults have none: then it need not be asked for each call. */
 int call_rows_have_operations(struct query *q, bool *ret)
 {
@@ -278,8 +269,12 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
         missing->n = 0;
         st = query_refresh(q);
         connection = q->d.connections;
-        if (st == 0)
-            st = look_for_calls(q);
+        if (st == 0) {
+            /* A store has those of all sessions. A writer may upgrade a vault at any time. */
+            int64_t version = SCHEMA_CALLS;
+            st = q->remote == NULL ? db_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
+            q->has_calls = version >= SCHEMA_CALLS;
+        }
         w.has_cwd = q->has_calls;
         where_session(&w, f, FILTER_HOLDS);
         if (st == 0 && q->remote == NULL)

@@ -137,13 +137,6 @@ static int newest_of(struct query *q, const char *name, int64_t *ret)
     return st == 0 && *ret == 0 ? find_named(q, Q_NEWEST_OF, name, ret) : st;
 }
 
-/* 0: there is no session yet. */
-static int newest(struct query *q, int64_t *ret)
-{
-    int st = query_number(q, Q_NEWEST_USED, 0, ret);
-    return st == 0 && *ret == 0 ? query_number(q, Q_NEWEST, 0, ret) : st;
-}
-
 /* *ret 0: there is none. */
 static int find_number(struct query *q, int64_t number, int64_t *ret)
 {
@@ -188,12 +181,15 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     int64_t id = 0;
     int st = 0;
     buf_clear(&q->error);
-    if (ref == NULL || is_last(ref))
-        st = newest(q, &id);
-    else if (is_id(ref, &id))
+    if (ref == NULL || is_last(ref)) {
+        /* 0: there is no session yet. */
+        st = query_number(q, Q_NEWEST_USED, 0, &id);
+        st = st == 0 && id == 0 ? query_number(q, Q_NEWEST, 0, &id) : st;
+    } else if (is_id(ref, &id)) {
         st = find_number(q, id, &id);
-    else
+    } else {
         st = newest_of(q, ref, &id);
+    }
     if (st == 0)
         st = load_session(q, id, ret);
     if (st == MI_ENOENT && ref != NULL && !is_last(ref)) {

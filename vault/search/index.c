@@ -190,12 +190,6 @@ static int read_done(struct search *s, const struct search_session *x, int64_t *
     return st == 0 && other ? MI_EIO : st;
 }
 
-static int write_done(struct search *s, const struct search_session *x, int64_t seq)
-{
-    return of_index(
-        db_run(&s->d, WRITE_DONE, DB_WITH(db_int(x->id), db_text(slice_of(x->uid)), db_int(seq))));
-}
-
 /* One transaction: up to BATCH messages of a session. *ret_more: there may be more. */
 static int add_batch(struct search *s, const struct search_session *x, struct adding *a,
                      bool *ret_more)
@@ -212,7 +206,8 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
     if (st == 0)
         st = a->status;
     if (st == 0 && a->n > 0)
-        st = write_done(s, x, a->last);
+        st = of_index(db_run(&s->d, WRITE_DONE,
+                             DB_WITH(db_int(x->id), db_text(slice_of(x->uid)), db_int(a->last))));
     int ended = db_end(&s->d, st);
     st = st < 0 ? st : of_index(ended);
     *ret_more = a->n == BATCH;

@@ -290,11 +290,6 @@ static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
         sqlite3_bind_null(q, i);
 }
 
-static void bind_word(sqlite3_stmt *q, int i, const char *word)
-{
-    sqlite3_bind_text(q, i, word, -1, SQLITE_STATIC);
-}
-
 /* The stored call that the message ends, without its texts. *ret_found false: there is none. */
 static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_message *m,
                      struct call *ret, bool *ret_found)
@@ -342,7 +337,7 @@ static int end_stored(struct call_batch *b, sqlite3 *db, const struct call_messa
         return MI_ESTORE;
     sqlite3_bind_int64(q, 1, schema_message_id(b->session_id, (uint64_t)c.seq));
     sqlite3_bind_int64(q, 2, c.closing_seq);
-    bind_word(q, 3, call_status_name(c.status));
+    sqlite3_bind_text(q, 3, call_status_name(c.status), -1, SQLITE_STATIC);
     bind_or_null(q, 4, c.has_error_code, c.error_code);
     sqlite3_bind_int64(q, 5, c.duration_us);
     bind_or_null(q, 6, c.response_size >= 0, c.response_size);

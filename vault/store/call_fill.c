@@ -58,13 +58,6 @@ static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int
     return st == 0 ? call_batch_flush(b, db) : st;
 }
 
-static int set_done(sqlite3 *db, int64_t session_id)
-{
-    int64_t none;
-    int rc = connect_number(db, DONE, session_id, &none);
-    return rc == SQLITE_DONE ? 0 : failure_keep(db);
-}
-
 /* Within the transaction. */
 static int fill_some(struct call_fill *f, struct writer *w)
 {
@@ -88,7 +81,9 @@ static int fill_some(struct call_fill *f, struct writer *w)
     call_batch_forget(&w->calls); /* the writer's own session is another one */
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {
-        st = set_done(w->db, id);
+        int64_t none;
+        int rc = connect_number(w->db, DONE, id, &none);
+        st = rc == SQLITE_DONE ? 0 : failure_keep(w->db);
         f->session_id = 0;
     }
     return st;

@@ -130,18 +130,6 @@ static int prepare_all(struct writer *s)
     return 0;
 }
 
-/* Turns off thread safety and memory statistics, which are not used and cost time on every call. Has no effect if
- * SQLite is already initialized. */
-static void configure_once(void)
-{
-    static bool done;
-    if (!done) {
-        (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-        (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    }
-    done = true;
-}
-
 /* Callback for PRAGMA journal_mode: SQLite returns the resulting mode, and no error if it is not WAL. */
 static int is_wal(void *ctx, int n, char **value, char **name)
 {
@@ -165,7 +153,14 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
     int n = snprintf(path, sizeof path, "%s/%s", dir->path, VAULT_DB);
     if (n < 0 || (size_t)n >= sizeof path)
         return MI_EINVAL;
-    configure_once();
+    /* Turns off thread safety and memory statistics, which are not used and cost time on every call. Has no effect if
+     * SQLite is already initialized. */
+    static bool done;
+    if (!done) {
+        (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+        (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    }
+    done = true;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &s->db, flags, connect_vfs()) != SQLITE_OK)
         return s->db != NULL ? writer_fail_sql(s) : MI_ENOMEM;

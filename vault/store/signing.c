@@ -87,15 +87,6 @@ static int signing_damaged(struct reading *r, int64_t n, const char *why)
     return MI_EINVAL;
 }
 
-static int take_key(struct reading *r, int64_t n, const struct leaf *l)
-{
-    const char *why = "is not a leaf";
-    int st = key_leaf_check(l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
-                            &r->head.key, &why);
-    r->head.has_key |= st == 0;
-    return st == MI_EINVAL ? signing_damaged(r, n, why) : st;
-}
-
 static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
 {
     struct reading *r = ctx;
@@ -109,8 +100,13 @@ static int signing_on_leaf(void *ctx, int64_t n, struct slice text)
     if (st == 0 && l.type == LEAF_BEGIN)
         snprintf(r->head.origin, sizeof r->head.origin, CHECKPOINT_ORIGIN "%.*s", LEAF_UID,
                  l.uid.p);
-    if (st == 0 && l.type == LEAF_KEY)
-        st = take_key(r, n, &l);
+    if (st == 0 && l.type == LEAF_KEY) {
+        const char *why = "is not a leaf";
+        st = key_leaf_check(&l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
+                            &r->head.key, &why);
+        r->head.has_key |= st == 0;
+        st = st == MI_EINVAL ? signing_damaged(r, n, why) : st;
+    }
     if (st < 0)
         return st;
     tree_add(&r->tree, &hash);
