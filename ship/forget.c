@@ -69,14 +69,6 @@ static int ship_forget_target(const struct settings *s, struct unsent *u, struct
     return EXIT_FINE;
 }
 
-static int forget_locked(const struct settings *s, struct unsent *u, const char *url)
-{
-    struct out o;
-    out_open(&o);
-    int status = ship_forget_target(s, u, &o, url), printed = out_close(&o);
-    return printed != EXIT_FINE ? printed : status;
-}
-
 static int run_at(const struct settings *s, const char *vault, const char *url)
 {
     struct unsent *u = NULL;
@@ -85,10 +77,15 @@ static int run_at(const struct settings *s, const char *vault, const char *url)
     if (st < 0) {
         status = command_fail(st, &error);
     } else if (ship_forget_find(u, url) == EXIT_FINE) {
-        if (unsent_lock(u, url) < 0) /* until unsent_close(), no shipper can begin to send there */
+        if (unsent_lock(u, url) < 0) { /* until unsent_close(), no shipper can begin to send there */
             log_error("%s", unsent_error(u));
-        else
-            status = forget_locked(s, u, url);
+        } else {
+            struct out o;
+            out_open(&o);
+            status = ship_forget_target(s, u, &o, url);
+            int printed = out_close(&o);
+            status = printed != EXIT_FINE ? printed : status;
+        }
     }
     unsent_close(u);
     buf_close(&error);

@@ -279,14 +279,6 @@ static struct json_value content_of(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
-static bool are_paired(const struct diff *d, uint32_t a, uint32_t b)
-{
-    for (uint32_t i = 0; i < d->rows_n; i++)
-        if (d->rows[i].a == a)
-            return d->rows[i].b == b;
-    return false;
-}
-
 /* Whether pages are to be compared as parts of their lists: both are the first page, or the first pages are a pair. */
 static bool are_lists(const struct diff *d, struct align_row row)
 {
@@ -296,7 +288,10 @@ static bool are_lists(const struct diff *d, struct align_row row)
     uint32_t first_a = pages_first(a, row.a), first_b = pages_first(b, row.b);
     if (first_a == row.a || first_b == row.b)
         return first_a == row.a && first_b == row.b;
-    return are_paired(d, first_a, first_b);
+    for (uint32_t i = 0; i < d->rows_n; i++)
+        if (d->rows[i].a == first_a)
+            return d->rows[i].b == first_b;
+    return false;
 }
 
 /* Sets the values of sides that have several pages. 0, MI_ENOENT or an error. */

@@ -32,18 +32,6 @@ static bool is_call(const struct side *s, const struct plan_exchange *x,
     return rules->takes == NULL || rules->takes(rules->ctx, t->method, target_of(t));
 }
 
-/* The number of the method and target, which both recordings share. */
-static int topic_of(const struct side *s, uint32_t topic, struct intern *topics,
-                    struct buf *scratch, uint32_t *ret)
-{
-    const struct plan_topic *t = plan_topic(s->plan, topic);
-    buf_clear(scratch);
-    buf_slice_add(scratch, t->method);
-    buf_addc(scratch, '\0');
-    buf_slice_add(scratch, target_of(t));
-    return scratch->failed ? MI_ENOMEM : intern_add(topics, buf_slice(scratch), ret);
-}
-
 static int list_calls(struct side *s, const struct diff_rules *rules, struct intern *topics)
 {
     uint32_t n = plan_exchanges(s->plan),
@@ -61,7 +49,14 @@ static int list_calls(struct side *s, const struct diff_rules *rules, struct int
             continue;
         s->exchange[s->n] = s->listed;
         s->call[s->n].key = x->hash;
-        st = topic_of(s, x->topic, topics, &s->request, &s->call[s->n].topic);
+        /* The number of the method and target, which both recordings share. */
+        const struct plan_topic *t = plan_topic(s->plan, x->topic);
+        buf_clear(&s->request);
+        buf_slice_add(&s->request, t->method);
+        buf_addc(&s->request, '\0');
+        buf_slice_add(&s->request, target_of(t));
+        st = s->request.failed ? MI_ENOMEM
+                               : intern_add(topics, buf_slice(&s->request), &s->call[s->n].topic);
         s->n++;
     }
     return st;

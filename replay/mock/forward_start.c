@@ -112,25 +112,21 @@ static int forward_start_greet(struct conversation *s)
     return st;
 }
 
-/* The proxy in front of the server answers for one that has ended. */
-static int not_greeted(struct conversation *s, const struct rpc *answer)
-{
-    struct buf *why = &s->forward->over;
-    if (!rpc_is_ours(answer))
-        return forward_start_give_up(s, "the live server rejected initialize");
-    buf_adds(why, "the live server did not answer initialize: ");
-    json_unescape(why, json_string_raw(answer->error_message));
-    return forward_give_up(s);
-}
-
 static int greeted(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
     struct buf b = {0};
     const char *recorded = plan_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
-    if (answer->kind != RPC_RESULT)
-        return not_greeted(s, answer);
+    if (answer->kind != RPC_RESULT) {
+        /* The proxy in front of the server answers for one that has ended. */
+        struct buf *why = &s->forward->over;
+        if (!rpc_is_ours(answer))
+            return forward_start_give_up(s, "the live server rejected initialize");
+        buf_adds(why, "the live server did not answer initialize: ");
+        json_unescape(why, json_string_raw(answer->error_message));
+        return forward_give_up(s);
+    }
     if (recorded[0] != '\0' && !json_key_is(version, recorded))
         log_warn("the live server uses another revision than the recorded one: recorded=%s "
                  "live=%.*s",

@@ -241,14 +241,6 @@ void misses_add(struct misses *r, const struct miss *f, struct buf *message)
 
 /* ---- what was never requested ---- */
 
-static void log_never_asked(const struct misses_request *q)
-{
-    struct slice target = text_head(q->target, MISS_VALUE_MAX);
-    log_error("never requested: %.*s%s%.*s seq=%llu", (int)q->method.n, q->method.p,
-              target.n > 0 ? " " : "", (int)target.n, target.n > 0 ? target.p : "",
-              (unsigned long long)q->seq);
-}
-
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
 {
     struct misses_request q;
@@ -259,8 +251,12 @@ uint64_t misses_log_never_asked(misses_next_fn next, void *ctx)
         return 0;
     log_error("recorded but not requested: requests=%llu", (unsigned long long)n);
     while (next(ctx, &q))
-        if (q.needed && !q.asked && ++at <= MISS_LOGGED_MAX)
-            log_never_asked(&q);
+        if (q.needed && !q.asked && ++at <= MISS_LOGGED_MAX) {
+            struct slice target = text_head(q.target, MISS_VALUE_MAX);
+            log_error("never requested: %.*s%s%.*s seq=%llu", (int)q.method.n, q.method.p,
+                      target.n > 0 ? " " : "", (int)target.n, target.n > 0 ? target.p : "",
+                      (unsigned long long)q.seq);
+        }
     if (n > MISS_LOGGED_MAX)
         log_error("and %llu more; --report lists them", (unsigned long long)(n - MISS_LOGGED_MAX));
     return n;

@@ -260,15 +260,6 @@ static int at_the_end(struct conversation *s, struct playback *p)
     return give_error_when_due(s, p);
 }
 
-/* Waits for the client to reach the step's place. */
-static int hold(struct conversation *s, struct playback *p, const struct plan_step *step)
-{
-    bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
-    s->held_n += !p->held;
-    p->held = true;
-    return lsp_cancelled ? give_error_when_due(s, p) : playback_wait(s, p);
-}
-
 /* Waits for the client until this time. */
 static int hold_until(struct conversation *s, struct playback *p, int64_t until_us)
 {
@@ -361,8 +352,13 @@ int playback_run(struct conversation *s, struct playback *p)
         const struct plan_step *step = plan_step(s->plan, i);
         if (waits_for(s, p, step->gate))
             return playback_wait(s, p);
-        if (client_is_behind(s, step))
-            return hold(s, p, step);
+        if (client_is_behind(s, step)) {
+            /* Waits for the client to reach the step's place. */
+            bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
+            s->held_n += !p->held;
+            p->held = true;
+            return lsp_cancelled ? give_error_when_due(s, p) : playback_wait(s, p);
+        }
         if (is_ending(s, p, step, &busy_us)) {
             if (!plan_finished(s->plan))
                 return playback_wait(s, p);

@@ -73,13 +73,6 @@ static void mock_server_flush(struct mock *m)
     m->full = m->full ? bytes > OUT_LOW : bytes >= OUT_HIGH;
 }
 
-/* The fault `close`. */
-static void close_out(struct mock *m)
-{
-    mock_server_set(m, &m->write_watch, false);
-    stream_close(&m->out);
-}
-
 static void wait_for_due(struct mock *m)
 {
     int64_t due = conversation_due(m->conversation);
@@ -109,8 +102,11 @@ static void mock_server_settle(struct mock *m)
             ev_break(m->loop, EVBREAK_ALL);
         break;
     case CONVERSATION_CLOSE:
-        if (sent)
-            close_out(m);
+        if (sent) {
+            /* The fault `close`. */
+            mock_server_set(m, &m->write_watch, false);
+            stream_close(&m->out);
+        }
         if (sent && m->in_ended)
             ev_break(m->loop, EVBREAK_ALL);
         break;
@@ -332,16 +328,6 @@ static void write_reports(struct mock *m, int status)
         m->failed = true;
 }
 
-/* A misspelt tool would otherwise look like a client that survives the fault. */
-static void warn_unused_faults(const struct mock *m)
-{
-    struct buf text = {0};
-    for (size_t at = 0; faults_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
-        log_warn("a fault was never injected, because no request matched it: fault=%s",
-                 buf_str(&text));
-    buf_close(&text);
-}
-
 static int conclude(struct mock *m)
 {
     const struct misses_counts *c = &m->misses.counts;
@@ -364,7 +350,12 @@ static int conclude(struct mock *m)
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_plan(m->conversation), 0};
     uint64_t never = m->cfg->strict ? misses_log_never_asked(next_request, &l) : 0;
-    warn_unused_faults(m);
+    /* A misspelt tool would otherwise look like a client that survives the fault. */
+    struct buf text = {0};
+    for (size_t at = 0; faults_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
+        log_warn("a fault was never injected, because no request matched it: fault=%s",
+                 buf_str(&text));
+    buf_close(&text);
     int status = c->missed > 0 || c->unanswered > 0 || never > 0 ? MOCK_MISMATCH
                  : conversation_ended(m->conversation) == CONVERSATION_SERVER_ENDED
                      ? (int)conversation_exit_status(m->conversation)

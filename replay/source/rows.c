@@ -110,16 +110,6 @@ static bool is_one_of(struct slice word, const char *const *list, size_t n)
     return false;
 }
 
-/* All other reasons are ends of the server. */
-static void take_end(struct source_info *in)
-{
-    static const char *const client[] = {"client-closed", "signal"};
-    static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
-    in->cut_off = is_one_of(in->end_reason, proxy, MI_COUNT(proxy));
-    in->server_ended = in->end_reason.p != NULL && !in->cut_off &&
-                       !is_one_of(in->end_reason, client, MI_COUNT(client));
-}
-
 /* ---- the session ---- */
 
 static int open_rules(struct source *s, const struct query_session *session, struct buf *error)
@@ -151,6 +141,11 @@ int source_take_info(struct source *s, const struct query_session *session, stru
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
     fields_keep_texts(&fields_of_session, in, s->info_text.p);
-    take_end(in);
+    /* All other reasons are ends of the server. */
+    static const char *const client[] = {"client-closed", "signal"};
+    static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
+    in->cut_off = is_one_of(in->end_reason, proxy, MI_COUNT(proxy));
+    in->server_ended = in->end_reason.p != NULL && !in->cut_off &&
+                       !is_one_of(in->end_reason, client, MI_COUNT(client));
     return open_rules(s, session, error);
 }

@@ -62,15 +62,6 @@ static struct slice span_text(const struct differences *g, struct span s)
     return s.exists ? (struct slice){g->text.p + s.at, s.n} : (struct slice){0};
 }
 
-static void show_differences(struct differences *g)
-{
-    size_t n = size_min(g->r->differences, VERIFY_DIFFERENCES_MAX);
-    for (size_t i = 0; i < n; i++)
-        g->r->difference[i] =
-            (struct verify_difference){span_text(g, g->spans[i][0]), span_text(g, g->spans[i][1]),
-                                       span_text(g, g->spans[i][2])};
-}
-
 /* Does the live server no longer have the method, tool or resource? */
 static bool is_gone(const struct verify *v, const struct rpc *request, const struct rpc *live)
 {
@@ -112,15 +103,6 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 
 /* ---- the run ---- */
 
-static int replay_verify_learn(struct verify *v, const struct rpc *request,
-                               const struct rpc *recorded, const struct rpc *live)
-{
-    int st = talk_learn_handles(&v->talk, recorded->result, live->result);
-    if (st == 0 && live->kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
-        st = talk_learn_tools(&v->talk, live->result, true);
-    return st;
-}
-
 /* was_sent: false: the server had ended before. */
 static void no_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
@@ -151,7 +133,9 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
         no_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
-        st = replay_verify_learn(v, request, recorded, &live);
+        st = talk_learn_handles(&v->talk, recorded->result, live.result);
+        if (st == 0 && live.kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
+            st = talk_learn_tools(&v->talk, live.result, true);
         if (st == 0)
             st = compare_answers(v, request, recorded, &live, &d);
         if (st == 0)
@@ -159,7 +143,11 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
         r->live = buf_slice(&v->shown);
     }
     if (st == 0) {
-        show_differences(&d);
+        size_t n = size_min(d.r->differences, VERIFY_DIFFERENCES_MAX);
+        for (size_t i = 0; i < n; i++)
+            d.r->difference[i] = (struct verify_difference){span_text(&d, d.spans[i][0]),
+                                                            span_text(&d, d.spans[i][1]),
+                                                            span_text(&d, d.spans[i][2])};
         v->fn(v->ctx, r);
     }
     buf_close(&d.text);

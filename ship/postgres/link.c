@@ -98,15 +98,6 @@ static void on_notice(void *ctx, const char *text)
         log_info("the server says: %s", text);
 }
 
-/* PQerrorMessage() and what to do. */
-static int fail_connect(struct link *l)
-{
-    (void)store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
-    if (PQconnectionNeedsPassword(l->c))
-        buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
-    return TARGET_LOST;
-}
-
 /* Until l->c is connected, or has failed. */
 static int connect_one(struct link *l, int64_t timeout_us)
 {
@@ -120,8 +111,13 @@ static int connect_one(struct link *l, int64_t timeout_us)
         if (st == 0)
             poll_for = PQconnectPoll(l->c);
     }
-    if (st == 0 && poll_for == PGRES_POLLING_FAILED)
-        st = fail_connect(l);
+    if (st == 0 && poll_for == PGRES_POLLING_FAILED) {
+        /* PQerrorMessage() and what to do. */
+        (void)store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
+        if (PQconnectionNeedsPassword(l->c))
+            buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
+        st = TARGET_LOST;
+    }
     if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
         st = store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
     return st;

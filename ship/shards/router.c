@@ -282,15 +282,6 @@ static int make_schema(struct router *r)
     return st;
 }
 
-/* Marks shard i; `known`: the address that the router has of it, or NULL. */
-static void write_mark(struct router *r, struct buf *sql, const char *id, size_t i,
-                       const char *known)
-{
-    bool is_new = known == NULL || strcmp(known, buf_str(&r->address[i])) == 0;
-    buf_printf(sql, "SELECT mcp_interposer.be_shard('%s', %zu, %s);\n", id, i + 1,
-               is_new ? "true" : "false");
-}
-
 static int make_shard(struct router *r, size_t i, const char *id, const char *known)
 {
     struct buf sql = {0};
@@ -298,7 +289,10 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
     schema_write(&sql);
     buf_add(&sql, shard_sql, shard_sql_n);
     buf_add(&sql, share_sql, share_sql_n);
-    write_mark(r, &sql, id, i, known);
+    /* Marks shard i; `known`: the address that the router has of it, or NULL. */
+    bool is_new = known == NULL || strcmp(known, buf_str(&r->address[i])) == 0;
+    buf_printf(&sql, "SELECT mcp_interposer.be_shard('%s', %zu, %s);\n", id, i + 1,
+               is_new ? "true" : "false");
     buf_adds(&sql, "COMMIT;\n");
     int st = run_script(r->shard[i], &sql);
     buf_close(&sql);
