@@ -1,17 +1,50 @@
 /* checkpoint.c - `mcp-interposer audit checkpoint`: signs the vault's log, prints the note, and copies it to anchors. */
 #include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
-#include "cli/audit/escalate.h"
 #include "cli/audit/kept.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
 #include "cli/audit/previous.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
+#include "record/process/escalation_files.h"
+#include "vault/store/dir.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#define SUFFIX "-evidence.md"
+
+/* Writes a file to Escalations/ of the vault, unless one with this cause was written within the last hour. Nothing is written
+ * to the database, which may be forged (docs/vault.md, "Escalations"). The caller has reported the problem on stderr. */
+static void escalate_evidence(const char *vault, const char *why)
+{
+    struct buf happened = {0};
+    char recent[ESCALATION_FILE_MAX] = "", name[ESCALATION_FILE_MAX];
+    buf_printf(&happened, "The log of this vault is not signed: %s.", why);
+    struct escalation e = {.cause = ESCALATION_EVIDENCE,
+                           .at_us = clock_wall_us(),
+                           .server = "",
+                           .session = "",
+                           .action = "not signed",
+                           .happened = buf_slice(&happened)};
+    int fd = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int dir = fd >= 0 ? vault_dir_sub(fd, VAULT_ESCALATIONS, true) : -1;
+    if (dir >= 0 && escalation_lock(dir)) {
+        escalation_scan(dir, SUFFIX, e.at_us, recent);
+        if (recent[0] == '\0')
+            (void)!escalation_make_file(dir, &e, SUFFIX, name);
+    }
+    if (dir >= 0)
+        close(dir);
+    if (fd >= 0)
+        close(fd);
+    buf_close(&happened);
+}
 
 static const struct opt table_of_options[] = {
     {0, "anchor", "WHERE...", NULL, "also copy it there: a FILE, git:DIR, or syslog"},
