@@ -99,7 +99,7 @@ static int audit_check_run(const struct settings *s)
 
 const struct command audit_check = {
     .name = "audit check",
-    .summary = "verify a file that `audit prove` has written",
+    .summary = "verify a file of `audit prove`, without the vault",
     .usage = "[OPTIONS] FILE",
     .about = about,
     .table = table_of_options,

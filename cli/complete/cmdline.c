@@ -82,22 +82,22 @@ static void last_word(struct cmdline *l, bool dashes, bool more_operands)
     }
 }
 
-void cmdline_read(struct cmdline *l, const struct command *const *commands, int n,
-                  char *const *words)
+/* Sets the command and returns the index of the first word behind its name; -1: the last word is a part of the name, or
+ * of a command that does not exist. */
+static int read_command(struct cmdline *l, const struct command *const *commands, int n,
+                        char *const *words)
 {
-    *l = (struct cmdline){.word = n > 0 ? words[n - 1] : ""};
-    l->before.p = l->word;
     if (n <= 1) {
         l->want = CMDLINE_COMMAND;
         l->command = l->word[0] == '-' ? command_find(commands, "proxy") : NULL;
         if (strchr(l->word, '=') != NULL && l->command != NULL)
             last_word(l, false, false);
-        return;
+        return -1;
     }
     bool help = strcmp(words[0], "help") == 0;
     if (help && n == 2) {
         l->want = CMDLINE_HELP_TOPIC;
-        return;
+        return -1;
     }
     bool short_form = words[0][0] == '-'; /* of proxy */
     int first = short_form ? 0 : 1;
@@ -105,12 +105,21 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
     if (l->command != NULL && l->command->verbs != NULL) {
         if (n == 2 + help) {
             l->want = CMDLINE_VERB;
-            return;
+            return -1;
         }
         l->command = command_verb(l->command, words[1 + help]);
         first = 2;
     }
-    if (help || l->command == NULL)
+    return help || l->command == NULL ? -1 : first;
+}
+
+void cmdline_read(struct cmdline *l, const struct command *const *commands, int n,
+                  char *const *words)
+{
+    *l = (struct cmdline){.word = n > 0 ? words[n - 1] : ""};
+    l->before.p = l->word;
+    int first = read_command(l, commands, n, words);
+    if (first < 0)
         return;
     enum server_place server = server_place(l->command);
     bool one = server == SERVER_AFTER_DASHES && !cmdline_takes(l->command, "ARG=VALUE");
