@@ -77,14 +77,6 @@ static int anchor_all(const struct settings *s, struct signing *log, struct slic
     return status;
 }
 
-static int audit_checkpoint_print(const struct buf *note)
-{
-    struct out o;
-    out_open(&o);
-    out_raw(&o, note->p);
-    return out_close(&o);
-}
-
 static int audit_checkpoint_sign(const struct settings *s, const char *vault, char *key_path,
                                  const struct secret_key *key)
 {
@@ -104,8 +96,12 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     if (st == 0)
         st = kept_write(key_path, vault, buf_slice(&note), anew, &error);
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
-    if (st == 0 && !settings_on(s, "quiet") && buf_str(&note)[0] != '\0')
-        status = audit_checkpoint_print(&note);
+    if (st == 0 && !settings_on(s, "quiet") && buf_str(&note)[0] != '\0') {
+        struct out o;
+        out_open(&o);
+        out_raw(&o, note.p);
+        status = out_close(&o);
+    }
     if (st == 0) {
         int anchored = anchor_all(s, &log, buf_slice(&note));
         status = anchored != EXIT_FINE ? anchored : status;

@@ -167,14 +167,6 @@ static void print_message(struct page *p, const struct bundle_record *r)
         p->request[p->requests++] = m;
 }
 
-static void print_records(struct page *p)
-{
-    struct bundle_record r;
-    while (bundle_next(p->b, &p->at, &r))
-        if (r.kind == BUNDLE_MESSAGE)
-            print_message(p, &r);
-}
-
 static void print_checkpoint(struct page *p, const struct verdict *v)
 {
     struct buf key = {0};
@@ -231,8 +223,12 @@ int verdict_text(const struct verdict *v)
         print_verdict(&p, v);
         print_session(&p);
         print_checkpoint(&p, v);
-        if (v->b->records_n <= VERDICT_MESSAGES)
-            print_records(&p);
+        if (v->b->records_n <= VERDICT_MESSAGES) {
+            struct bundle_record r;
+            while (bundle_next(p.b, &p.at, &r))
+                if (r.kind == BUNDLE_MESSAGE)
+                    print_message(&p, &r);
+        }
         good = !p.at.text.failed;
     }
     bundle_walk_close(&p.first);

@@ -17,16 +17,6 @@ static void verdict_json_add_time(struct json_out *j, const char *name, int64_t 
         json_out_null(j, name);
 }
 
-/* JSON as it is; text, and JSON that is too deep for other parsers, as a string. */
-static void verdict_json_add_body(struct json_out *j, struct slice body)
-{
-    struct json_scan scan;
-    if (body.p != NULL && json_scan(body, NULL, NULL, &scan) == 0 && !scan.deep)
-        json_out_visible(j, "body", scan.root);
-    else
-        json_out_text(j, "body", body);
-}
-
 static void add_checkpoint(struct json_out *j, const struct verdict *v)
 {
     struct buf text = {0};
@@ -94,7 +84,12 @@ static void verdict_json_add_message(struct json_out *j, const struct bundle_rec
     verdict_json_add_time(j, "request_seq", m.request_seq);
     json_out_text(j, "finding", m.finding);
     verdict_json_add_time(j, "redacted_at_us", r->redacted_at_us);
-    verdict_json_add_body(j, m.body);
+    /* JSON as it is; text, and JSON that is too deep for other parsers, as a string. */
+    struct json_scan scan;
+    if (m.body.p != NULL && json_scan(m.body, NULL, NULL, &scan) == 0 && !scan.deep)
+        json_out_visible(j, "body", scan.root);
+    else
+        json_out_text(j, "body", m.body);
     json_out_end(j);
 }
 

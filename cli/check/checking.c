@@ -49,15 +49,6 @@ static void add_detail(void *ctx, const struct finding_info *info, struct buf *b
     buf_close(&text);
 }
 
-/* -1: it is not an answer that a model reads. */
-static int64_t checking_tokens(const struct query_message *m, struct slice body)
-{
-    struct rpc rpc;
-    bool counts =
-        query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
-    return counts && body.p != NULL && rpc_read(body, &rpc) == 0 ? context_result_tokens(&rpc) : -1;
-}
-
 static bool checking_on_message(void *ctx, const struct query_message *m)
 {
     struct checking *c = ctx;
@@ -71,7 +62,12 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         return false;
     c->message = m;
     c->text = body;
-    c->report->tokens = checking_tokens(m, body);
+    /* -1: it is not an answer that a model reads. */
+    struct rpc rpc;
+    bool counts =
+        query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);
+    c->report->tokens =
+        counts && body.p != NULL && rpc_read(body, &rpc) == 0 ? context_result_tokens(&rpc) : -1;
     c->status = recheck_message(&c->recheck, m, body, &c->broken);
     if (c->report->tokens > c->report->large_result)
         c->broken |= RULE(RULE_LARGE_RESULT);

@@ -159,17 +159,6 @@ static breaches recheck_answer(struct recheck *r, const struct rpc *m, int64_t r
     return b;
 }
 
-/* A message of the interposer. A request that the interposer has answered is abandoned; a process that it has started
- * may have other tools. */
-static void own_message(struct recheck *r, const struct query_message *m)
-{
-    struct recheck_request *q = m->request_seq > 0 ? recheck_find(r, m->request_seq) : NULL;
-    if (q != NULL && m->kind == KIND_ERROR)
-        q->abandoned = true;
-    if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
-        tools_forget(&r->tools);
-}
-
 static int any_message(struct recheck *r, struct rpc *m, const struct query_message *q,
                        breaches *ret)
 {
@@ -214,11 +203,18 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     buf_clear(&r->fault.pointer);
     buf_clear(&r->fault.reason);
     bool from_client = m->direction == ROW_C2S;
-    if (m->origin == ROW_INTERPOSER)
-        own_message(r, m);
-    else if (m->kind == KIND_REQUEST && body.p == NULL) /* its id is unknown, too */
+    if (m->origin == ROW_INTERPOSER) {
+        /* A request that the interposer has answered is abandoned; a process that it has started may have other
+         * tools. */
+        struct recheck_request *q = m->request_seq > 0 ? recheck_find(r, m->request_seq) : NULL;
+        if (q != NULL && m->kind == KIND_ERROR)
+            q->abandoned = true;
+        if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
+            tools_forget(&r->tools);
+    } else if (m->kind == KIND_REQUEST && body.p == NULL) { /* its id is unknown, too */
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
             r->protocol.modern_ids.full = true;
+    }
     if (body.p == NULL || m->origin != ROW_PEER || rpc_read(body, &rpc) < 0)
         return 0;
     if (m->action == ROW_REFUSED && from_client)

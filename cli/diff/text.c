@@ -16,13 +16,6 @@ static size_t diff_text_left(const struct out *o, size_t used)
     return o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : o->columns > used ? o->columns - used : 0;
 }
 
-static void diff_text_fit(struct out *o, struct buf *text, size_t used)
-{
-    (void)out_fit(o, OUT_PLAIN, buf_slice(text), diff_text_left(o, used));
-    o->b.failed |= text->failed;
-    buf_close(text);
-}
-
 /* ---- the sessions ---- */
 
 static void diff_text_add_value(struct buf *b, struct slice value)
@@ -43,7 +36,9 @@ static void print_facts(struct out *o, const struct diff *d)
         diff_text_add_value(&text, f.value[DIFF_A]);
         buf_printf(&text, " %s ", out_arrow(o, true));
         diff_text_add_value(&text, f.value[DIFF_B]);
-        diff_text_fit(o, &text, 22);
+        (void)out_fit(o, OUT_PLAIN, buf_slice(&text), diff_text_left(o, 22));
+        o->b.failed |= text.failed;
+        buf_close(&text);
         out_end_line(o);
         buf_close(&name);
     }

@@ -25,16 +25,6 @@ static void put_line(struct doctor *d, const char *state, enum out_style style, 
                    slice_of(text));
 }
 
-static void put_remedy(struct out *o, const char *remedy)
-{
-    out_printf(o, "%*sto do: ", INDENT, "");
-    out_style(o, OUT_BOLD);
-    size_t from = o->b.n;
-    out_text(o, slice_of(remedy));
-    out_fill_line(o, from, INDENT + 7);
-    out_style(o, OUT_PLAIN);
-}
-
 static void put_case(struct report *r, enum report_outcome outcome, const char *check,
                      const char *remedy, const char *text)
 {
@@ -66,8 +56,14 @@ static void doctor_put(struct doctor *d, enum report_outcome outcome, const char
     } else if (d->reporting.text) {
         bool found = outcome == REPORT_FAILED;
         put_line(d, found ? "found" : "note", found ? OUT_RED : OUT_YELLOW, check, text);
-        if (found)
-            put_remedy(&d->reporting.out, remedy);
+        if (found) {
+            out_printf(&d->reporting.out, "%*sto do: ", INDENT, "");
+            out_style(&d->reporting.out, OUT_BOLD);
+            size_t from = d->reporting.out.b.n;
+            out_text(&d->reporting.out, slice_of(remedy));
+            out_fill_line(&d->reporting.out, from, INDENT + 7);
+            out_style(&d->reporting.out, OUT_PLAIN);
+        }
     }
 }
 

@@ -172,16 +172,7 @@ static void markdown_add_time(struct export *x, const char *key, int64_t at_us)
     buf_printf(&x->b, "%s: %s\n", key, clock_utc(at_us).s);
 }
 
-/* `seal`: NULL: the log has none. */
-static void add_evidence_keys(struct export *x, const struct query_seal *seal)
-{
-    markdown_add_string(x, "evidence", slice_of(session_evidence_name(x->s->evidence)));
-    if (seal != NULL) {
-        markdown_add_number(x, "records", seal->records);
-        markdown_add_string(x, "root", slice_of(seal->root));
-    }
-}
-
+/* `seal` NULL: the log has none. */
 static void add_front_matter(struct export *x, const struct query_seal *seal)
 {
     const struct query_session *s = x->s;
@@ -206,7 +197,11 @@ static void add_front_matter(struct export *x, const struct query_seal *seal)
     markdown_add_number(x, "errors", x->calls.failed_n);
     if (x->calls.requests_n > x->calls.of_client_n)
         markdown_add_number(x, "requests", x->calls.requests_n);
-    add_evidence_keys(x, seal);
+    markdown_add_string(x, "evidence", slice_of(session_evidence_name(x->s->evidence)));
+    if (seal != NULL) {
+        markdown_add_number(x, "records", seal->records);
+        markdown_add_string(x, "root", slice_of(seal->root));
+    }
     buf_adds(&x->b, "tags: [mcp, mcp-session]\n---\n\n");
 }
 

@@ -25,22 +25,17 @@ int list_out_open(struct list_out *o, const struct settings *s, const struct sho
     return EXIT_FINE;
 }
 
-static void add_cells(struct list_out *o, const void *row)
-{
-    for (const struct show_column *c = o->list->column; c < o->list->column + o->list->n; c++)
-        if (c->table.title != NULL && show_has(o->list, c)) {
-            enum out_style style = show_cell(&o->text, c, row);
-            table_add_buf(&o->table, &o->text, style);
-        }
-}
-
 bool list_out_row(void *list_out, const void *row)
 {
     struct list_out *o = list_out;
     struct json_out j = json_out_to(&o->out.b);
     o->n++;
     if (o->form == LIST_TABLE) {
-        add_cells(o, row);
+        for (const struct show_column *c = o->list->column; c < o->list->column + o->list->n; c++)
+            if (c->table.title != NULL && show_has(o->list, c)) {
+                enum out_style style = show_cell(&o->text, c, row);
+                table_add_buf(&o->table, &o->text, style);
+            }
     } else if (o->form == LIST_CSV) {
         add_csv(o, row);
     } else {

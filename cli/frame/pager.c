@@ -35,14 +35,6 @@ static bool set_less(void)
     return set;
 }
 
-static void pager_become(const char *pager, int in)
-{
-    (void)signal(SIGPIPE, SIG_DFL);
-    if (dup2(in, STDIN_FILENO) >= 0 && set_less() && setenv("LV", "-c", 0) == 0)
-        execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
-    _exit(127);
-}
-
 void pager_open(struct pager *p, const struct out *o)
 {
     int fd[2];
@@ -52,8 +44,12 @@ void pager_open(struct pager *p, const struct out *o)
         return;
     p->terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     p->pid = p->terminal >= 0 ? fork() : -1;
-    if (p->pid == 0)
-        pager_become(pager, fd[0]);
+    if (p->pid == 0) {
+        (void)signal(SIGPIPE, SIG_DFL);
+        if (dup2(fd[0], STDIN_FILENO) >= 0 && set_less() && setenv("LV", "-c", 0) == 0)
+            execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+        _exit(127);
+    }
     if (p->pid > 0) {
         /* Ctrl-C is for the pager, which stops a search with it. */
         (void)signal(SIGINT, SIG_IGN);

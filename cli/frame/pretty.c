@@ -32,15 +32,6 @@ static const char *skip_blank(const char *p, const char *end)
     return p;
 }
 
-static void print_token(struct out *o, struct slice token, bool is_key)
-{
-    if (is_key)
-        out_style(o, OUT_CYAN);
-    out_text(o, token);
-    if (is_key)
-        out_style(o, OUT_PLAIN);
-}
-
 void pretty_print(struct out *o, struct slice valid, size_t indent)
 {
     const char *p = valid.p;
@@ -71,7 +62,12 @@ void pretty_print(struct out *o, struct slice valid, size_t indent)
         } else {
             size_t n = token_len(p, end);
             const char *after = skip_blank(p + n, end);
-            print_token(o, (struct slice){p, n}, after < end && *after == ':');
+            bool is_key = after < end && *after == ':';
+            if (is_key)
+                out_style(o, OUT_CYAN);
+            out_text(o, (struct slice){p, n});
+            if (is_key)
+                out_style(o, OUT_PLAIN);
             p += n;
         }
     }

@@ -17,13 +17,6 @@ static void save_failed(struct save *s)
         s->error = errno != 0 ? errno : EIO;
 }
 
-/* Follows links; a path that does not exist stays as it is. */
-static char *target_of(const char *path)
-{
-    char *real = realpath(path, NULL);
-    return real != NULL ? real : strdup(path);
-}
-
 /* A file that is replaced keeps its mode. */
 static bool keep_mode(int fd, const char *target)
 {
@@ -37,7 +30,9 @@ static bool keep_mode(int fd, const char *target)
 static void open_beside(struct save *s, enum save_access access)
 {
     char *beside = NULL;
-    s->target = target_of(s->path);
+    /* Follows links; a path that does not exist stays as it is. */
+    char *real = realpath(s->path, NULL);
+    s->target = real != NULL ? real : strdup(s->path);
     if (s->target == NULL || asprintf(&beside, "%s.%ld.part", s->target, (long)getpid()) < 0) {
         errno = ENOMEM;
         save_failed(s);

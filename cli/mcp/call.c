@@ -41,13 +41,6 @@ struct reading {
 
 /* ---- one message ---- */
 
-static const char *mcp_call_sender(const struct query_message *m)
-{
-    return m->origin == ROW_INTERPOSER ? "interposer"
-           : m->direction == ROW_C2S   ? "client"
-                                       : "server";
-}
-
 static int mcp_call_add_message(struct reading *r, const char *part, const struct query_message *m)
 {
     struct tool_call *c = r->c;
@@ -59,7 +52,10 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     json_out_object(&c->j, part);
     members_of_message(&c->j, &r->session, m);
     buf_printf(&c->text, "%s: seq %lld, %s, from the %s, %s, %lld bytes", part, (long long)m->seq,
-               clock_utc(r->session.started_at_us + m->t_us).s, mcp_call_sender(m),
+               clock_utc(r->session.started_at_us + m->t_us).s,
+               m->origin == ROW_INTERPOSER ? "interposer"
+               : m->direction == ROW_C2S   ? "client"
+                                           : "server",
                row_kind_name(m->kind), (long long)m->size);
     if (m->redactions > 0)
         buf_printf(&c->text, ", %lld secrets redacted", (long long)m->redactions);

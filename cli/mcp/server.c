@@ -169,15 +169,6 @@ static void tool_error(struct reply *r, struct slice text)
     rpc_out_end(&r->j);
 }
 
-static void tool_result(struct reply *r, const struct tool_call *c)
-{
-    begin_result(r);
-    mcp_server_add_content(r, buf_slice(&c->text));
-    if (r->revision >= REV_2025_06_18)
-        json_out_raw(&r->j, "structuredContent", buf_slice(&c->json));
-    rpc_out_end(&r->j);
-}
-
 static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const struct list *list)
 {
     struct tool_call c = {.arguments = r->m->arguments,
@@ -198,8 +189,13 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
         tool_error(r, slice_of(query_error(c.q)));
     else if (st < 0)
         tool_error(r, buf_slice(&c.error));
-    else if (tool_goes_on(&c))
-        tool_result(r, &c);
+    else if (tool_goes_on(&c)) {
+        begin_result(r);
+        mcp_server_add_content(r, buf_slice(&c.text));
+        if (r->revision >= REV_2025_06_18)
+            json_out_raw(&r->j, "structuredContent", buf_slice(&c.json));
+        rpc_out_end(&r->j);
+    }
     tool_close(&c);
     query_close(c.q);
 }

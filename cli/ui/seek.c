@@ -74,11 +74,6 @@ static int contains(struct ui *u, const struct query_message *m, bool *ret)
     return 0;
 }
 
-static bool is_failed(const struct query_message *m)
-{
-    return m->finding.n > 0 || m->action == ROW_REFUSED || call_status_failed(session_status(m));
-}
-
 struct looking {
     struct ui *u;
     int64_t until_us, seq; /* seq: of the message that was looked at last */
@@ -110,7 +105,7 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
     if (u->seek.what == SEEK_TEXT)
         l->status = contains(u, m, &hit);
     else
-        hit = is_failed(m);
+        hit = m->finding.n > 0 || m->action == ROW_REFUSED || call_status_failed(session_status(m));
     if (!hit)
         return l->status == 0 && !late;
     /* Backwards, the end of an earlier call may come before that of a later one. */

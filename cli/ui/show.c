@@ -366,14 +366,6 @@ int show_selected(struct ui *u, size_t columns)
 
 /* ---- drawing ---- */
 
-static void keep_in_view(struct shown *s, size_t height)
-{
-    if (s->at < s->top)
-        s->top = s->at;
-    else if (height > 0 && s->at >= s->top + height)
-        s->top = s->at - height + 1;
-}
-
 int draw_detail(struct ui *u, const struct area *a)
 {
     struct shown *s = &u->shown;
@@ -397,7 +389,10 @@ int draw_detail(struct ui *u, const struct area *a)
         s->at = n - 1;
     else if (s->at >= n)
         n = s->at + 1; /* the estimate was too low */
-    keep_in_view(s, height);
+    if (s->at < s->top)
+        s->top = s->at;
+    else if (height > 0 && s->at >= s->top + height)
+        s->top = s->at - height + 1;
     if (s->seq < 0)
         draw_caption(u, a, PANE_DETAIL, "event  %zu/%zu", s->at + 1, n);
     else

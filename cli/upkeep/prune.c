@@ -294,15 +294,6 @@ static int prune_text(struct query *q, struct prune *p, enum mode mode, bool som
     return st;
 }
 
-/* What is kept in any case may be larger than --max-size. */
-static void warn_if_large(const struct prune_report *plan, const struct retention *rule)
-{
-    if (plan->bytes_after > rule->max_bytes)
-        log_warn("%s remain, more than the limit: running sessions, the newest one%s, and today's "
-                 "log file are kept",
-                 units_bytes(plan->bytes_after).s, rule->keep_last > 1 ? "s" : "");
-}
-
 static int prune(struct query *q, const struct retention *rule, enum mode mode, bool json)
 {
     struct prune *p = NULL;
@@ -323,8 +314,15 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
                  "`mcp-interposer ship status`; --unsent removes them, too",
                  (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
                  rule->target);
-    if (st == 0 && rule->max_bytes > 0)
-        warn_if_large(prune_plan(p), rule);
+    if (st == 0 && rule->max_bytes > 0) {
+        /* What is kept in any case may be larger than --max-size. */
+        const struct prune_report *plan = prune_plan(p);
+        if (plan->bytes_after > rule->max_bytes)
+            log_warn(
+                "%s remain, more than the limit: running sessions, the newest one%s, and today's "
+                "log file are kept",
+                units_bytes(plan->bytes_after).s, rule->keep_last > 1 ? "s" : "");
+    }
     prune_close(p);
     int status = out_close(&o);
     if (st < 0) {

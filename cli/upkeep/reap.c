@@ -188,17 +188,6 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 
 /* ---- one session ---- */
 
-static void close_record(struct reaper *p, const struct running_row *row)
-{
-    struct buf error = {0};
-    int st = running_end(p->vault, row->session_id, true, &error);
-    if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
-        p->failed = true;
-    }
-    buf_close(&error);
-}
-
 /* idle_us: -1: the proxy has exited. */
 static void reap_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
@@ -212,8 +201,16 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
     out_end_line(&p->out);
     p->found = true;
     p->failed |= !d.ended;
-    if (d.ended && !p->dry)
-        close_record(p, row); /* does nothing if the proxy has closed the session */
+    if (d.ended && !p->dry) {
+        /* Does nothing if the proxy has closed the session. */
+        struct buf error = {0};
+        int st = running_end(p->vault, row->session_id, true, &error);
+        if (st < 0) {
+            log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+            p->failed = true;
+        }
+        buf_close(&error);
+    }
 }
 
 static void process_row(struct reaper *p, const struct running_list *rows,
@@ -317,23 +314,19 @@ static int reap_all(struct query *q, const struct settings *s)
     return p.dry && p.found ? EXIT_FOUND : status;
 }
 
-/* The vault may be the reason why journals are left. */
-static int reap_only_journals(const struct settings *s)
-{
-    struct reaper p = {
-        .vault = "", .dry = settings_on(s, "dry-run"), .json = settings_on(s, "json")};
-    out_open(&p.out);
-    reap_journals(&p);
-    (void)out_close(&p.out);
-    return EXIT_TROUBLE;
-}
-
 static int reap_run(const struct settings *s)
 {
     struct query *q;
     int status = session_vault_unclosed(s, &q);
-    if (status == EXIT_TROUBLE && settings_on(s, "journals"))
-        return reap_only_journals(s);
+    if (status == EXIT_TROUBLE && settings_on(s, "journals")) {
+        /* The vault may be the reason why journals are left. */
+        struct reaper p = {
+            .vault = "", .dry = settings_on(s, "dry-run"), .json = settings_on(s, "json")};
+        out_open(&p.out);
+        reap_journals(&p);
+        (void)out_close(&p.out);
+        return EXIT_TROUBLE;
+    }
     if (status != EXIT_FINE)
         return status;
     status = reap_all(q, s);

@@ -81,15 +81,6 @@ static int find_files(const struct wrapping *w, struct client_files *files)
     return st;
 }
 
-static void print_advice(struct wrapping *w)
-{
-    struct buf program = {0};
-    launch_add(&w->launch, &program);
-    advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP, w->deadlines[0] != NULL,
-                 buf_str(&program));
-    buf_close(&program);
-}
-
 static int process_files(struct wrapping *w)
 {
     struct client_files files = {.n = 0};
@@ -105,8 +96,13 @@ static int process_files(struct wrapping *w)
     }
     if (st == 0 && w->table.cells_n > 0 && !table_print(&w->table, &w->out))
         st = MI_ENOMEM;
-    if (st == 0 && !w->json && !w->dry)
-        print_advice(w);
+    if (st == 0 && !w->json && !w->dry) {
+        struct buf program = {0};
+        launch_add(&w->launch, &program);
+        advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP, w->deadlines[0] != NULL,
+                     buf_str(&program));
+        buf_close(&program);
+    }
     table_close(&w->table);
     client_files_close(&files);
     int status = out_close(&w->out);

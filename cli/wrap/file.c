@@ -317,14 +317,6 @@ static void advise(struct work *k)
         advice_add_runner(&k->w->advice, &k->w->launch, k->where);
 }
 
-static void advise_elsewhere(struct work *k)
-{
-    struct buf path = {0};
-    server_row_path(&path, k->where->path);
-    advice_add_elsewhere(&k->w->advice, buf_str(&path));
-    buf_close(&path);
-}
-
 static bool change_file(struct work *k, struct slice new)
 {
     bool wraps = k->verb == WRAP_VERB_WRAP;
@@ -377,8 +369,12 @@ static void list_servers(struct work *k)
     bool fixed = client_file_fixed[k->where->kind].state != NULL;
     if (k->verb != k->w->verb && !k->left_wrapped && !(fixed && k->w->verb == WRAP_VERB_WRAP))
         return;
-    if (k->left_wrapped)
-        advise_elsewhere(k);
+    if (k->left_wrapped) {
+        struct buf path = {0};
+        server_row_path(&path, k->where->path);
+        advice_add_elsewhere(&k->w->advice, buf_str(&path));
+        buf_close(&path);
+    }
     for (size_t i = 0; i < k->conf.servers; i++) {
         struct wrap_view v;
         if (!wanted_server(&k->w->wanted, k->conf.server[i].name))
@@ -459,15 +455,6 @@ static void report_script(struct work *k, bool named)
         log_warn("%s: %s", k->where->path, why);
 }
 
-/* What is done with a file of this kind. */
-static enum wrap_verb verb_for(const struct wrapping *w, enum client_file_kind kind)
-{
-    bool changed = kind == CLIENT_FILE_EDITED || kind == CLIENT_FILE_CONTAINER ||
-                   (kind == CLIENT_FILE_UNUSED && w->verb == WRAP_VERB_UNWRAP) ||
-                   (kind == CLIENT_FILE_ELSEWHERE && w->all);
-    return changed ? w->verb : WRAP_VERB_LIST;
-}
-
 int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
 {
     struct work *k = calloc(1, sizeof *k); /* too large for the stack */
@@ -475,7 +462,11 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
         return MI_ENOMEM;
     k->w = w;
     k->where = where;
-    k->verb = verb_for(w, where->kind);
+    /* What is done with a file of this kind. */
+    bool changed = where->kind == CLIENT_FILE_EDITED || where->kind == CLIENT_FILE_CONTAINER ||
+                   (where->kind == CLIENT_FILE_UNUSED && w->verb == WRAP_VERB_UNWRAP) ||
+                   (where->kind == CLIENT_FILE_ELSEWHERE && w->all);
+    k->verb = changed ? w->verb : WRAP_VERB_LIST;
     if (replace_open(&k->file, where->path) < 0) {
         fail_reading(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory", named);
     } else if (where->kind == CLIENT_FILE_SCRIPT) {

@@ -61,11 +61,6 @@ struct tail {
 
 /* ---- a row ---- */
 
-static bool tail_is_wanted(const struct tail *t, const struct query_message *m)
-{
-    return filter_message(&t->filter, t->of->s.started_at_us, m);
-}
-
 static void note_call(struct tail *t, const struct query_message *m)
 {
     bool to_server = m->direction == ROW_C2S;
@@ -84,7 +79,7 @@ static bool tail_on_message(void *ctx, const struct query_message *m)
 {
     struct tail *t = ctx;
     note_call(t, m);
-    if (tail_is_wanted(t, m))
+    if (filter_message(&t->filter, t->of->s.started_at_us, m))
         t->status = tail_page_message(&t->page, m);
     return t->status == 0;
 }
@@ -211,16 +206,6 @@ static void find_new(struct tail *t)
     t->newest = t->seen;
 }
 
-/* Marks sessions whose end is recorded: a read after this returns all their rows. */
-static void find_ended(struct tail *t)
-{
-    for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
-        int64_t at_us = 0;
-        t->status = query_end(t->q, t->live.session[i]->s.id, &at_us);
-        t->live.session[i]->ended = at_us != 0;
-    }
-}
-
 static void drop_ended(struct tail *t)
 {
     for (size_t i = t->live.n; i-- > 0 && t->status == 0;) {
@@ -247,7 +232,12 @@ static bool poll_vault(struct tail *t)
     if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
     find_new(t);
-    find_ended(t);
+    /* Marks sessions whose end is recorded: a read after this returns all their rows. */
+    for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
+        int64_t at_us = 0;
+        t->status = query_end(t->q, t->live.session[i]->s.id, &at_us);
+        t->live.session[i]->ended = at_us != 0;
+    }
     if (!tail_read_all(t))
         return false;
     drop_ended(t);

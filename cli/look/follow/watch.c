@@ -76,15 +76,6 @@ static int64_t next_poll_ms(const struct watch *w)
     return (size_t)w->looks < MI_COUNT(after_write_ms) ? after_write_ms[w->looks] : WATCH_IDLE_MS;
 }
 
-/* The rest of the pause after a poll that began at last_us. */
-static int64_t pause_ms(const struct watch *w, int64_t took_us)
-{
-    int64_t gap_us = 3 * took_us;
-    gap_us = gap_us < WATCH_GAP_MS * 1000 ? WATCH_GAP_MS * 1000 : gap_us;
-    gap_us = gap_us > WATCH_GAP_MOST_MS * 1000 ? WATCH_GAP_MOST_MS * 1000 : gap_us;
-    return (gap_us - (clock_mono_us() - w->last_us)) / 1000;
-}
-
 enum watch_result watch_pause(const struct watch *w, int ms)
 {
     return wait_for(w, ms, NULL);
@@ -103,7 +94,11 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
         changes_forget(w->fd);
     if (written || max_ms == 0) {
         w->looks = 0;
-        ms = pause_ms(w, took_us);
+        /* The rest of the pause after a poll that began at last_us. */
+        int64_t gap_us = 3 * took_us;
+        gap_us = gap_us < WATCH_GAP_MS * 1000 ? WATCH_GAP_MS * 1000 : gap_us;
+        gap_us = gap_us > WATCH_GAP_MOST_MS * 1000 ? WATCH_GAP_MOST_MS * 1000 : gap_us;
+        ms = (gap_us - (clock_mono_us() - w->last_us)) / 1000;
         if (r == WATCH_LOOK && ms > 0) /* the next poll also sees writes during the pause */
             r = wait_for(w, ms, NULL);
     } else if (!later && r != WATCH_INPUT) {

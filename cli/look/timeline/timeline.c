@@ -153,17 +153,6 @@ void timeline_measure(struct timeline *t, const struct query_message *m)
 
 /* ---- the beginning of a line ---- */
 
-static void time_text(struct timeline *t, int64_t t_us)
-{
-    long long ms = t_us / 1000;
-    buf_clear(&t->text);
-    if (t->widths.time <= 7)
-        buf_printf(&t->text, "%lld.%03lld", ms / 1000, ms % 1000);
-    else
-        buf_printf(&t->text, "%lld:%02lld:%02lld.%03lld", ms / 3600000, ms / 60000 % 60,
-                   ms / 1000 % 60, ms % 1000);
-}
-
 static struct slice time_of_day(struct timeline *t, int64_t t_us)
 {
     int64_t at_us = t->session->started_at_us + t_us;
@@ -189,7 +178,13 @@ static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char
     } else {
         timeline_add_number(t, seq, l->seq);
         add_gap(t, l->gap);
-        time_text(t, t_us);
+        long long ms = t_us / 1000;
+        buf_clear(&t->text);
+        if (t->widths.time <= 7)
+            buf_printf(&t->text, "%lld.%03lld", ms / 1000, ms % 1000);
+        else
+            buf_printf(&t->text, "%lld:%02lld:%02lld.%03lld", ms / 3600000, ms / 60000 % 60,
+                       ms / 1000 % 60, ms % 1000);
         add_cell(t, buf_slice(&t->text), l->time, true, OUT_DIM);
     }
     add_gap(t, l->gap);
@@ -281,15 +276,6 @@ static void add_detail(struct timeline *t, const struct query_message *m, struct
     timeline_add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
 }
 
-/* The body. When only its preview is shown on a terminal, the head of a large one. */
-static int body_of(struct timeline *t, const struct query_message *m, struct slice *ret,
-                   const char **ret_error)
-{
-    bool head = t->bodies == BODIES_SHORT && !is_piped(t);
-    return session_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body, ret,
-                        ret_error);
-}
-
 static void print_body(struct timeline *t, struct slice body)
 {
     struct json_scan scan;
@@ -356,7 +342,10 @@ int timeline_message(struct timeline *t, const struct query_message *m)
     const char *error;
     struct slice body;
     enum out_style style;
-    int st = body_of(t, m, &body, &error);
+    /* The body. When only its preview is shown on a terminal, the head of a large one. */
+    bool head = t->bodies == BODIES_SHORT && !is_piped(t);
+    int st = session_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body, &body,
+                          &error);
     if (st < 0)
         return st;
     if (t->bodies == TIMELINE_JSON) {

@@ -34,14 +34,6 @@ static struct view_level *innermost(struct view_path *p)
     return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
 }
 
-static void view_path_enter(struct view_path *p, size_t at)
-{
-    p->n++;
-    struct view_level *l = innermost(p);
-    if (l != NULL)
-        *l = (struct view_level){.at = at, .index = SIZE_MAX}; /* before the first element */
-}
-
 /* Reads the key at i, if there is one, and enters its value in the path. Returns the value's place. */
 static size_t begin_value(const struct view *v, struct view_path *p, size_t i)
 {
@@ -75,10 +67,14 @@ void view_path(const struct view *v, size_t at, struct view_path *ret)
         if (i >= at)
             break;
         size_t end = token_opens(s.p[i]) ? i + 1 : token_end(s, i);
-        if (token_opens(s.p[i]))
-            view_path_enter(ret, i);
-        else if (at < end)
+        if (token_opens(s.p[i])) {
+            ret->n++;
+            struct view_level *l = innermost(ret);
+            if (l != NULL)
+                *l = (struct view_level){.at = i, .index = SIZE_MAX}; /* before the first element */
+        } else if (at < end) {
             break;
+        }
         i = token_next(s, end);
     }
 }

@@ -168,12 +168,6 @@ static bool cells_join_last(struct cells *c, const struct shown *s)
     return true;
 }
 
-static void add_escape(struct cells *c, const struct shown *s)
-{
-    cells_add_plain(c, CELLS_ESCAPE, s->text);
-    c->join = CELLS_JOIN_NONE;
-}
-
 /* Adds one character that is not plain. Returns its bytes. */
 static size_t add_other(struct cells *c, enum cells_style style, struct slice text)
 {
@@ -188,10 +182,12 @@ static size_t add_other(struct cells *c, enum cells_style style, struct slice te
             return len;
         (void)cells_show(text, true, &s);
     }
-    if (s.escape)
-        add_escape(c, &s);
-    else
+    if (s.escape) {
+        cells_add_plain(c, CELLS_ESCAPE, s.text);
+        c->join = CELLS_JOIN_NONE;
+    } else {
         add_character(c, style, &s);
+    }
     return len;
 }
 

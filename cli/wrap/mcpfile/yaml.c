@@ -36,20 +36,15 @@ static struct span token(struct yaml *y)
     return (struct span){from, mcpfile_yaml_offset(y, y->event.end_mark.index) - from};
 }
 
-static bool mcpfile_yaml_fail(struct yaml *y, const char *why)
-{
-    struct mcpfile_scan *s = y->s;
-    s->no_memory |= y->parser.error == YAML_MEMORY_ERROR;
-    return mcpfile_fail(s, s->f->text.p + mcpfile_yaml_offset(y, y->parser.problem_mark.index),
-                        why);
-}
-
 static bool mcpfile_yaml_next(struct yaml *y)
 {
     yaml_event_delete(&y->event);
     if (yaml_parser_parse(&y->parser, &y->event) != 0)
         return true;
-    return mcpfile_yaml_fail(y, y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
+    struct mcpfile_scan *s = y->s;
+    s->no_memory |= y->parser.error == YAML_MEMORY_ERROR;
+    return mcpfile_fail(s, s->f->text.p + mcpfile_yaml_offset(y, y->parser.problem_mark.index),
+                        y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
 }
 
 /* A string is a scalar on one line, without anchor or tag: its text can be moved. */
