@@ -82,6 +82,10 @@ static int stats_count(struct query *q, const struct settings *s)
         st = print_groups(&o, &c, &again, settings_text(s, "sort"),
                           (size_t)settings_number(s, "limit"));
     bool none = c.tally.n == 0 && o.form == LIST_TABLE;
+    if (st == 0 && c.repeats > 0)
+        log_warn("%lld call%s equalled one that may have run; the server got %lld of them; "
+                 "`mcp-interposer check` names them: repeat-of-uncertain",
+                 (long long)c.repeats, c.repeats == 1 ? "" : "s", (long long)c.repeats_forwarded);
     count_close(&again);
     count_close(&c);
     if (status != EXIT_FINE)

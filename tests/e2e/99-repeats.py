@@ -162,6 +162,9 @@ def is_the_late_answer(t, s):
     eq((mark["seq"], mark["cause"], mark["late_answer"]), (seq, "timeout", "result"), "the mark in _meta")
     eq(t.rows("SELECT action FROM messages WHERE rpc_id = '2' AND kind = 'request'"), [(b"swallowed",)], "the request")
     # what is recorded is replayed as the client saw it
+    said = t.run("stats", "--vault", t.vault).stderr.decode()
+    check("1 call equalled one that may have run; the server got 0 of them;" in said, said)
+    eq(t.run("stats", "--vault", t.vault, "--tool", "other").stderr.decode().count("may have run"), 0, "stats of another tool")
     r = Replay(t)
     for id in (1, 2):
         r.client.send(send(id))

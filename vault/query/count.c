@@ -1,10 +1,14 @@
 #include "vault/query/count.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "vault/query/call_rows.h"
+#include "vault/query/connection.h"
 #include "vault/query/person.h"
 #include "vault/store/connect.h"
+
+#include <stdlib.h>
 
 static const struct {
     const char *name;
@@ -49,8 +53,15 @@ struct slice count_part(struct slice *key)
     return part;
 }
 
+struct repeated_call {
+    int64_t id;
+    bool forwarded;
+};
+
 struct counting {
     struct count *c;
+    struct repeated_call *repeat; /* owned; ascending ids */
+    size_t repeats_n, repeats_cap;
     struct person_list person; /* owned; of calls that are one request */
     struct buf key;            /* owned; scratch */
 };
@@ -76,6 +87,49 @@ static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
         add_part(&x->key, connect_column(st, 1));
 }
 
+/* There are few of them, so they are read ahead of the calls. */
+static int count_read_repeats(struct counting *x, struct query *q)
+{
+    static const char sql[] =
+        "SELECT (session_id << 36) + json_extract(detail, '$.seq'),"
+        " json_extract(detail, '$.decision') IN ('forwarded', 'insisted')"
+        " FROM events WHERE kind = 'repeat' AND json_valid(detail) ORDER BY 1";
+    sqlite3_stmt *st;
+    int rc = SQLITE_DONE, status = 0;
+    if (query_is_store(q)) /* it would send all of its events */
+        return 0;
+    status = query_refresh(q);
+    if (status == 0)
+        status = db_ask_text(&q->d, sql, &st, NULL, 0);
+    if (status < 0)
+        return status;
+    while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        if (!GROW(x->repeat, x->repeats_n, x->repeats_cap))
+            status = MI_ENOMEM;
+        else
+            x->repeat[x->repeats_n++] = (struct repeated_call){
+                sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1) == 1};
+    }
+    int ended = db_done(&q->d, st, rc);
+    return status != 0 ? status : ended;
+}
+
+static int repeated_by_id(const void *a, const void *b)
+{
+    const int64_t x = ((const struct repeated_call *)a)->id;
+    const int64_t y = ((const struct repeated_call *)b)->id;
+    return (x > y) - (x < y);
+}
+
+static void count_repeat(struct counting *x, int64_t id)
+{
+    struct repeated_call key = {.id = id};
+    const struct repeated_call *r =
+        x->repeats_n > 0 ? bsearch(&key, x->repeat, x->repeats_n, sizeof key, repeated_by_id) : NULL;
+    x->c->repeats += r != NULL;
+    x->c->repeats_forwarded += r != NULL && r->forwarded;
+}
+
 static int query_count_on_call(void *ctx, sqlite3_stmt *st)
 {
     struct counting *x = ctx;
@@ -90,6 +144,7 @@ static int query_count_on_call(void *ctx, sqlite3_stmt *st)
         .person_us = connect_time(st, 10) + person_us,
     };
     bool counted = sqlite3_column_type(st, 8) != SQLITE_NULL;
+    count_repeat(x, sqlite3_column_int64(st, 11));
     make_key(x, st, at_us);
     int status =
         x->key.failed ? MI_ENOMEM : tally_add(&x->c->tally, buf_slice(&x->key), &call, at_us);
@@ -130,8 +185,9 @@ int count_calls(struct count *c, struct query *q)
                c->requests ? OF_REQUEST : OF_OPERATION);
     f.tool = ways[c->by].tools && f.tool == NULL ? "*" : f.tool;
     c->left_out = c->several = false;
+    c->repeats = c->repeats_forwarded = 0;
     c->tally = (struct tally){0};
-    int st = columns.failed ? MI_ENOMEM : 0;
+    int st = columns.failed ? MI_ENOMEM : count_read_repeats(&x, q);
     if (st == 0)
         st = person_list_read(&x.person, q, &question, PERSON_BY_CALL);
     if (st == 0)
@@ -142,6 +198,7 @@ int count_calls(struct count *c, struct query *q)
         st = query_sessions_of(q, &f, FILTER_HOLDS, 0, on_left_out, &look);
     st = st == 0 ? look.status : st;
     person_list_close(&x.person);
+    free(x.repeat);
     buf_close(&x.key);
     buf_close(&columns);
     return st;

@@ -24,6 +24,8 @@ struct count {
 
     bool several;       /* the vault has calls that were several requests */
     bool left_out;      /* sessions were not counted, since they were imported, or made by `send` */
+    /* Calls that equal one which may have run (docs/repeats.md), and how many of them the server got; of a store not counted. */
+    int64_t repeats, repeats_forwarded;
     struct tally tally; /* its keys are read with count_part() */
 };
 
