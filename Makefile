@@ -92,7 +92,7 @@ FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
 FUZZ_SECONDS ?= 60
 
 # The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
-SUITES ?= e2e ship sdk dist faults context npm evidence integration conformance stress repo unit revision-2026 odd schema-suite json-suite
+SUITES ?= e2e ship sdk dist faults context npm evidence integration conformance stress repo compat unit revision-2026 odd schema-suite json-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer

@@ -162,7 +162,7 @@ def _(t):
 def _(t):
     t.vault.mkdir(0o700)
     db = sqlite3.connect(t.vault / "interposer.db")
-    db.executescript((lib.ROOT / "tests/support/vault-1.sql").read_text())
+    db.executescript((lib.ROOT / "tests/compat/files/vault-1.sql").read_text())
     db.close()
     eq(ps(t), ("", ""), "ps")
     eq(reap(t), "", "reap")

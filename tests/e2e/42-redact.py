@@ -183,7 +183,7 @@ def _(t):
     t.vault.mkdir(mode=0o700, exist_ok=True)
     with closing(sqlite3.connect(t.vault / "interposer.db")) as db:
         db.execute("PRAGMA journal_mode = WAL")
-        db.executescript((lib.ROOT / "tests/support/vault-1.sql").read_text())
+        db.executescript((lib.ROOT / "tests/compat/files/vault-1.sql").read_text())
         db.execute("""UPDATE messages SET body = '{"jsonrpc":"2.0","id":1,"result":{"password":"quietword-0001"}}'
                       WHERE kind = 'result'""")
         db.commit()

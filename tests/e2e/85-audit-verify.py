@@ -278,7 +278,7 @@ def _(t):
         vault = t.tmp / f"old{version}"
         vault.mkdir(mode=0o700)
         db = sqlite3.connect(vault / "interposer.db")
-        db.executescript((lib.ROOT / f"tests/support/vault-{version}.sql").read_text())
+        db.executescript((lib.ROOT / f"tests/compat/files/vault-{version}.sql").read_text())
         db.close()
         status, s, log, about = verify(t, vault=vault)
         eq((status, {x["status"] for x in s.values()}, log, about["covered"]), (0, {"not covered"}, [], False), f"version {version}")

@@ -140,7 +140,7 @@ def _(t):
         t.vault = t.tmp / f"vault-{version}"
         t.vault.mkdir(mode=0o700)
         with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
-            db.executescript((lib.ROOT / f"tests/support/vault-{version}.sql").read_text())
+            db.executescript((lib.ROOT / f"tests/compat/files/vault-{version}.sql").read_text())
         before, stats = t.rows(INVOCATIONS), t.run("stats", "--vault", t.vault, "--json").stdout
         check(len(before) > 1, "calls of the older version")
         p = t.proxy("--name", "new").initialize()

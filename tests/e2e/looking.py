@@ -48,7 +48,7 @@ def schema():
 
 def schema_2():
     """Those of version 2."""
-    text = (lib.ROOT / "tests/support/vault-2.sql").read_text()
+    text = (lib.ROOT / "tests/compat/files/vault-2.sql").read_text()
     return "".join(line for line in text.splitlines(True) if not line.startswith("INSERT "))
 
 

@@ -360,7 +360,7 @@ def old_vault(h, version):
     h.vault.mkdir(mode=0o700)
     with closing(sqlite3.connect(h.vault / "interposer.db")) as db:
         db.execute("PRAGMA journal_mode = WAL")
-        db.executescript((lib.ROOT / f"tests/support/vault-{version}.sql").read_text())
+        db.executescript((lib.ROOT / f"tests/compat/files/vault-{version}.sql").read_text())
         db.commit()
 
 

@@ -16,7 +16,7 @@ from cases_reading import read, with_reader
 from cluster import DEADLINE, wait_until
 from vaults import SHIP, Vault, differences, exchange, lines, texts, wrong_calls
 
-SCHEMA_1 = (Path(__file__).resolve().parent / "store-1.sql").read_text()      # what `ship init --print` of version 1 printed
+SCHEMA_1 = (Path(__file__).resolve().parents[1] / "compat/files/store-1.sql").read_text()      # what `ship init --print` of version 1 printed
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 VIEW = re.search(r"CREATE OR REPLACE VIEW invocations.*?;", SCHEMA_1, re.S)[0]
 FINDINGS = (None, None, None, "tool-error", "timeout", "interrupted,late", "server-gone", "tool-changed", "unfinished-line",

@@ -1,11 +1,17 @@
 """Cases of tests/ship/run: the schema: rights, versions, and the SQL of docs/fleet-admin.md and docs/fleet-schema.md."""
+import json
 import re
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 from cases import case, page, same, sent
 from cluster import DEADLINE
 from vaults import SHIP, Vault, texts
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "compat"))
+import interface  # noqa: E402
 
 
 @case("a device can do nothing but send its own recordings")
@@ -120,3 +126,17 @@ def _(t):
     vault.record(texts(1))
     sent(vault.to(url, "--once"))
     assert t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages") == "4"
+
+
+@case("compat: the tables and views of the store, and what ship status prints, are those of tests/compat/interface.txt")
+def _(t):
+    vault = Vault(t.folder)
+    vault.record(texts(1))
+    sent(vault.to(t.device(), "--once"))
+    rows = t.cluster.psql("SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns"
+                          " WHERE table_schema = 'mcp_interposer' AND table_name !~ '_([0-9]{4}_[0-9]{2}|other)$'")
+    status = vault.command("ship", "status", "--json").stdout
+    lines = {f"store {row}" for row in rows.splitlines()}
+    lines |= {f"store status.{member} {interface.types_of(value)}" for member, value in json.loads(status.splitlines()[0]).items()}
+    problems = interface.compare(lines, ["store"])
+    assert not problems, "\n".join(problems + ["docs/stability.md says what stays; write what was added to tests/compat/interface.txt"])

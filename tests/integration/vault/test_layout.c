@@ -57,7 +57,8 @@ static void test_layout_of_a_new_database_has_no_faults(void **state)
 
 static void test_layout_of_an_upgraded_database_has_no_faults(void **state)
 {
-    static const char *const old[] = {"tests/support/vault-1.sql", "tests/support/vault-2.sql"};
+    static const char *const old[] = {"tests/compat/files/vault-1.sql",
+                                      "tests/compat/files/vault-2.sql"};
     (void)state;
     for (size_t i = 0; i < MI_COUNT(old); i++) {
         char text[16384];

@@ -416,7 +416,7 @@ static void test_running_without_the_table_is_empty(void **state)
     assert_int_equal(mkdir(f->t.vault, 0700), 0);
     snprintf(path, sizeof path, "%s/interposer.db", f->t.vault);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    char *old = slurp("tests/support/vault-1.sql", NULL);
+    char *old = slurp("tests/compat/files/vault-1.sql", NULL);
     assert_int_equal(sqlite3_exec(db, old, NULL, NULL, NULL), SQLITE_OK);
     free(old);
     assert_int_equal(running_open(&l, f->t.vault, &error), 0);

@@ -611,8 +611,9 @@ static void test_writer_goes_on_in_a_vault_whose_log_was_removed(void **state)
 static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **state)
 {
     struct fixture *f = *state;
-    static const char *const fixtures[] = {"tests/support/vault-1.sql", "tests/support/vault-2.sql",
-                                           "tests/support/vault-3.sql"};
+    static const char *const fixtures[] = {"tests/compat/files/vault-1.sql",
+                                           "tests/compat/files/vault-2.sql",
+                                           "tests/compat/files/vault-3.sql"};
     for (size_t i = 0; i < MI_COUNT(fixtures); i++) {
         sqlite3 *old;
         sqlite3_stmt *insert, *calls;
@@ -667,7 +668,7 @@ static void test_writer_new_vault_has_the_columns_of_an_upgraded_one(void **stat
     sqlite3 *old;
     assert_int_equal(mkdir(f->t.vault, 0700), 0);
     assert_int_equal(sqlite3_open(temp_path(&f->t, "vault/interposer.db"), &old), SQLITE_OK);
-    char *sql = slurp("tests/support/vault-1.sql", NULL);
+    char *sql = slurp("tests/compat/files/vault-1.sql", NULL);
     sql_run(old, sql);
     free(sql);
     sqlite3_close(old);
