@@ -26,6 +26,8 @@ static const struct {
     {"tools = a", {"C " CALL("1", "b"), "C " CALL("2", "a"), "S " OK("2")}, CALL("2", "a") "|", "<1 -32602 tool-hidden>" OK("2") "|"},
     {"tools = a", {"C {'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'a','Name':'b'}}"}, "", "<1 -32602 ambiguous-call>"},
     {"tools = a", {"C {'jsonrpc':'2.0','method':'tools/call','params':{'name':'b'}}"}, "", ""},
+    /* an answer that could be read as a call: the server gets an error in its place */
+    {"tools = a", {"S " PING("9"), "C {'jsonrpc':'2.0','id':9,'result':{},'Method':'tools/call'}"}, "<9 -32603 malformed-answer>", PING("9") "|"},
     {"tools = a", {"C {'jsonrpc':'2.0','method':'tools/call','params':{'name':'a'}}"}, "{'jsonrpc':'2.0','method':'tools/call','params':{'name':'a'}}|", ""},
     /* an answer to another request is not a list, an error stays one */
     {"tools = a", {"C " PING("1"), "S " TOOLS("1", H)}, PING("1") "|", TOOLS("1", H) "|"},
@@ -199,6 +201,73 @@ static void test_tool_gate_decides_also_if_the_server_reads_no_more(void **state
     tool_rule_close(&rule);
 }
 
+static int escalated;
+
+static void on_rule(void *owner, const char *happened)
+{
+    (void)owner;
+    assert_non_null(strstr(happened, "the rule hides all 2 tools of the server; rule: tools = x"));
+    escalated++;
+}
+
+static void begin_rule(struct fixture *f, struct tool_rule *rule, const char *text)
+{
+    struct buf why = {0};
+    assert_int_equal(tool_rule_read(rule, slice_of(text), &why), 0);
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    f->traffic.gate.rule = rule;
+    f->traffic.on_rule = on_rule;
+    escalated = 0;
+}
+
+static void test_tool_gate_refusals_and_cuts_are_recorded(void **state)
+{
+    struct fixture *f = *state;
+    struct tool_rule rule;
+    begin_rule(f, &rule, "hide-tools = h, gone; read-only");
+    traffic_say(f, "C " LIST("1"));
+    traffic_say(f, "S {'jsonrpc':'2.0','id':1,'result':{'tools':[" H "," R "],'nextCursor':'n'}}");
+    assert_string_equal(fake_events(&f->journal, "tools-rule"), ""); /* the list is not complete */
+    traffic_say(f, "C {'jsonrpc':'2.0','id':2,'method':'tools/list','params':{'cursor':'n'}}");
+    traffic_say(f, "S " TOOLS("2", A));
+    traffic_say(f, "C " CALL("3", "h"));
+    traffic_say(f, "C " CALL("4", "x"));
+    traffic_say(f, "C {'jsonrpc':'2.0','id':5,'method':'tools/call','params':{}}");
+    traffic_turn(f);
+    assert_non_null(strstr(traffic_rows(f), "c2s request refused 3 tools/call h - - - tool-hidden"));
+    assert_non_null(strstr(traffic_rows(f), "c2s request refused 4 tools/call x - - - tool-unlisted"));
+    assert_non_null(strstr(traffic_rows(f), "c2s request refused 5 tools/call - - - - ambiguous-call"));
+    assert_true(said_holds("rejected: server=srv unknown tool 'h'"));
+    assert_true(said_holds("the server has no such tool: 'gone'; rule: hide-tools = h, gone; read-only: server=srv"));
+    const char *hidden = fake_events(&f->journal, "tools-hidden");
+    assert_non_null(strstr(hidden, "\"rule\":\"hide-tools = h, gone; read-only\",\"hidden\":[\"h\"],\"hidden_n\":1,\"listed_n\":2"));
+    assert_non_null(strstr(hidden, "\"hidden\":[\"a\"],\"hidden_n\":1,\"listed_n\":1"));
+    assert_non_null(strstr(fake_events(&f->journal, "tools-rule"), "\"listed\":3,\"hidden\":2,\"unmatched\":[\"gone\"]"));
+    assert_int_equal(escalated, 0);
+    traffic_end(f);
+    tool_rule_close(&rule);
+}
+
+static void test_tool_gate_a_rule_that_hides_all_is_escalated_once(void **state)
+{
+    struct fixture *f = *state;
+    struct tool_rule rule;
+    begin_rule(f, &rule, "tools = x");
+    traffic_say(f, "C " LIST("1"));
+    traffic_say(f, "S " TOOLS("1", A "," H));
+    traffic_say(f, "C " LIST("2"));
+    traffic_say(f, "S " TOOLS("2", A "," H));
+    assert_int_equal(escalated, 1);
+    traffic_end(f);
+    tool_rule_close(&rule);
+    begin_rule(f, &rule, "tools = x");
+    traffic_say(f, "C " LIST("1"));
+    traffic_say(f, "S " TOOLS("1", "")); /* nothing is hidden */
+    assert_int_equal(escalated, 0);
+    traffic_end(f);
+    tool_rule_close(&rule);
+}
+
 static void test_tool_gate_without_a_rule_does_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -223,6 +292,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tool_gate_new_process_is_asked_again, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_too_many_messages_end_the_wait, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_decides_also_if_the_server_reads_no_more, traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_refusals_and_cuts_are_recorded, traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_a_rule_that_hides_all_is_escalated_once, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_without_a_rule_does_nothing, traffic_set_up, traffic_tear_down),
     };
     return cmocka_run_group_tests_name("tool_gate", tests, NULL, NULL);

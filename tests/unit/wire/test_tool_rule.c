@@ -89,6 +89,35 @@ static void test_tool_rule_invalid_list_says_why(void **state)
     buf_close(&why);
 }
 
+/* A list of n patterns that end with `text`; the last one is extended until the list has so many bytes. */
+static int check_many(int n, const char *text, size_t bytes)
+{
+    struct buf list = {0}, why = {0};
+    for (int i = 0; i < n; i++)
+        buf_printf(&list, "%st%d%s", i > 0 ? "," : "", i, text);
+    while (list.n < bytes)
+        buf_addc(&list, 'x');
+    assert_false(list.failed);
+    int st = tool_rule_check(buf_str(&list), &why);
+    buf_close(&list);
+    buf_close(&why);
+    return st;
+}
+
+static void test_tool_rule_limits_are_reached_and_not_exceeded(void **state)
+{
+    (void)state;
+    size_t text = TOOL_RULE_TEXT_MAX - strlen("tools = ") - 2;
+    assert_int_equal(check_many(TOOL_RULE_PATTERNS_MAX, "", 0), 0);
+    assert_int_equal(check_many(TOOL_RULE_PATTERNS_MAX + 1, "", 0), MI_EINVAL);
+    assert_int_equal(check_many(TOOL_RULE_GLOBS_MAX, "?", 0), 0);
+    assert_int_equal(check_many(TOOL_RULE_GLOBS_MAX + 1, "?", 0), MI_EINVAL);
+    assert_int_equal(check_many(1, "?", TOOL_RULE_GLOB_MAX), 0);
+    assert_int_equal(check_many(1, "?", TOOL_RULE_GLOB_MAX + 1), MI_EINVAL);
+    assert_int_equal(check_many(1, "", text), 0);
+    assert_int_equal(check_many(1, "", text + 1), MI_EINVAL);
+}
+
 static const struct {
     const char *tools, *hide, *name;
     bool kept;
@@ -279,6 +308,7 @@ static const struct {
     {"{\"name\":\"a\",\"name\\\\u0000\":\"h\"}", "a", NULL},
     {"{\"name\":7}", NULL, "its `name` is not a string"},
     {"{\"name\":\"h\\u0000\"}", NULL, "its `name` contains a NUL character"},
+    {"{\"name\":\"\\ud800\"}", NULL, "its `name` contains a lone surrogate or U+FFFD"},
     {"{\"name\":\"h\\ud800\"}", NULL, "its `name` contains a lone surrogate or U+FFFD"},
 };
 
@@ -478,6 +508,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tool_rule_text_is_read_again),
         cmocka_unit_test(test_tool_rule_invalid_list_says_why),
+        cmocka_unit_test(test_tool_rule_limits_are_reached_and_not_exceeded),
         cmocka_unit_test(test_tool_rule_keeps_name),
         cmocka_unit_test(test_tool_rule_cuts_members_and_commas_only),
         cmocka_unit_test(test_tool_rule_long_names_and_many_tools),
