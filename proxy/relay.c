@@ -400,7 +400,8 @@ void relay_flush(struct relay *r)
     uint64_t before = r->box->written;
     if (r->priority != NULL) {
         st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
-        if (st == 0 && r->priority_complete)
+        bool all = outbox_bytes(r->priority) == 0; /* else some of it is not released yet */
+        if (st == 0 && r->priority_complete && all)
             r->priority = NULL;
     }
     if (r->priority == NULL)

@@ -748,6 +748,28 @@ static void test_relay_without_any_memory_reports_it_once_and_does_not_spin(void
 }
 
 /* A flood in one direction returns to the loop regularly, so that the other direction is served. */
+/* A timer in the turn in which it was staged may flush before the end of the turn releases it. */
+static void test_relay_priority_that_is_not_released_stays_before_the_outbox(void **state)
+{
+    struct fixture *f = *state;
+    struct outbox first;
+    char got[16] = "";
+    outbox_open(&first);
+    relay_set_priority(&f->r, &first);
+    assert_int_equal(outbox_add_copy(&first, slice_of("first\n")), 0);
+    assert_int_equal(outbox_add_copy(&f->box, slice_of("then\n")), 0);
+    relay_end_priority(&f->r);
+    relay_flush(&f->r);
+    outbox_release(&f->box);
+    relay_flush(&f->r);
+    assert_int_equal(read(f->out_r, got, sizeof got), -1);
+    outbox_release(&first);
+    relay_flush(&f->r);
+    assert_int_equal(read(f->out_r, got, sizeof got), 11);
+    assert_memory_equal(got, "first\nthen\n", 11);
+    outbox_close(&first);
+}
+
 static void test_relay_flood_does_not_block_the_loop(void **state)
 {
     struct fixture *f = *state;
@@ -793,6 +815,7 @@ int main(void)
         T(test_relay_without_memory_drops_a_long_line_and_forwards_the_next),
         T(test_relay_without_any_memory_waits_and_continues),
         T(test_relay_without_any_memory_reports_it_once_and_does_not_spin),
+        T(test_relay_priority_that_is_not_released_stays_before_the_outbox),
         T(test_relay_flood_does_not_block_the_loop),
     };
     return cmocka_run_group_tests_name("relay", tests, NULL, NULL);
