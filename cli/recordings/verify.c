@@ -175,7 +175,7 @@ static int verify_command_run(const struct settings *s)
 
 const struct command command_verify = {
     .name = "verify",
-    .summary = "call a live server and compare its answers with a recording",
+    .summary = "call a server and compare its answers with a recording",
     .usage = "[OPTIONS] [SESSION|FILE] -- SERVER [ARG...]",
     .about = about,
     .table = table_of_options,

@@ -394,7 +394,7 @@ play_rows("7.2", {
     "python-sdk/issues/2751": [start(D) + [C(request(1, "x", json.loads('{"a":' * 256 + "1" + "}" * 256)), "unknown-method"),
                                            C(b'{"jsonrpc":"2.0","id":2,"method":"x","params":' + b'{"a":' * 10000 + b"1" + b"}" * 10001, "too-deep"),
                                            S(b"[" * 10001, "too-deep")]],
-    "typescript-sdk/pull/2239": [start(D) + [C(call(1)), S(text_result(1, "x" * (10 << 20)), "large-message"),
+    "typescript-sdk/pull/2239": [start(D) + [C(call(1)), S(text_result(1, "x" * (10 << 20)), "large-message", "large-result"),
                                              C(call(2)), S(text_result(2, "x" * (9 << 20)))]],
     "vllm-studio": "the limit is another one for each reader; what is told of is 10 MiB",
     "python-sdk/issues/2557": [start(D) + [C(call(1)), S(text_result(1, "x" * 5000), "too-long")]],

@@ -74,7 +74,7 @@ class Vault:
         self.path, self.random = Path(path), random.Random(seed)
         (self.path / "Bodies").mkdir(parents=True)
         self.db = sqlite3.connect(self.path / "interposer.db", isolation_level=None)
-        self.db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;" + SCHEMA)
+        self.db.executescript("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;" + SCHEMA)
         self.clock, self.name, self.leaves, self.ids = START_US, self.new_uid(), [], after
         self.seed = self.key = None
         self.leaf("begin", version=1, vault=self.name, at_us=self.now(), after=after)
