@@ -198,7 +198,7 @@ static int audit_verify_run(const struct settings *s)
 
 const struct command audit_verify = {
     .name = "audit verify",
-    .summary = "find out whether what the vault has recorded was changed",
+    .summary = "tell whether what the vault recorded was changed",
     .usage = "[OPTIONS] [SESSION...]",
     .about = about,
     .table = table_of_options,

@@ -84,7 +84,7 @@ def _(t):
         wide = [x for x in text.splitlines() if len(x) > 80 and not x.startswith("  documents ")]
         eq(wide, [], f"lines of more than 80 columns in the help: {text[:40]!r}")
     r = t.run("--version")
-    check(re.fullmatch(rb"mcp-interposer \d+\.\d+\.\d+\n"
+    check(re.fullmatch(rb"mcp-interposer \d+\.\d+\.\d+(-rc\.\d+)?\n"
                        rb"commit     ([0-9a-f]{40}(-dirty)?|unknown)\n"
                        rb"target     linux[a-z0-9-]*(, static)?\n"
                        rb"libraries  SQLite 3[.\d]+, libev 4[.\d]+, PCRE2 10[.\d]+, libyaml 0[.\d]+, "

@@ -134,10 +134,9 @@ def play(t, steps, *options):
 
 
 def found(t, *recordings):
-    """What check says of each recording: `seq finding` in order, without large-result, which is no rule of the protocol and is
-    never noted (docs/findings.md)."""
+    """What check says of each recording: `seq finding` in order."""
     got = json.loads(t.run("check", "--vault", t.vault, "--format", "json", *recordings).stdout)["recordings"]
-    return [[f"{f['seq']} {f['finding']}" for f in one["findings"] if f["finding"] != "large-result"] for one in got]
+    return [[f"{f['seq']} {f['finding']}" for f in one["findings"]] for one in got]
 
 
 def listed(names):
@@ -394,8 +393,8 @@ play_rows("7.2", {
     "python-sdk/issues/2751": [start(D) + [C(request(1, "x", json.loads('{"a":' * 256 + "1" + "}" * 256)), "unknown-method"),
                                            C(b'{"jsonrpc":"2.0","id":2,"method":"x","params":' + b'{"a":' * 10000 + b"1" + b"}" * 10001, "too-deep"),
                                            S(b"[" * 10001, "too-deep")]],
-    "typescript-sdk/pull/2239": [start(D) + [C(call(1)), S(text_result(1, "x" * (10 << 20)), "large-message", "large-result"),
-                                             C(call(2)), S(text_result(2, "x" * (9 << 20)))]],
+    "typescript-sdk/pull/2239": [start(D) + [C(call(1)), S(text_result(1, "x" * (10 << 20)), "large-message,large-result"),
+                                             C(call(2)), S(text_result(2, "x" * (9 << 20)), "large-result")]],
     "vllm-studio": "the limit is another one for each reader; what is told of is 10 MiB",
     "python-sdk/issues/2557": [start(D) + [C(call(1)), S(text_result(1, "x" * 5000), "too-long")]],
     "ruvnet/ruflo": "a cut by exit: below",
@@ -486,7 +485,6 @@ ELSEWHERE = {
     "cancelled-task": "test_protocol_2026", "invalid-cache-fields": "test_protocol_2026", "invalid-meta": "test_protocol_2026",
     "invalid-task": "test_protocol_2026", "invalid-input-request": "test_protocol_2026", "reused-input-key": "test_protocol_2026",
     "unknown-input-key": "test_protocol_2026", "not-acknowledged": "test_protocol_2026", "schema-not-checked": "80-arguments",
-    "large-result": "98-cost",
 }
 
 

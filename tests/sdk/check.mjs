@@ -34,7 +34,7 @@ export async function checkRecordings({ interposer, vault, names, root, test }) 
   const sessions = [];
   const files = [];
   async function run(args, status) {
-    const done = await outcome(interposer, ["check", "--vault", vault.dir, "--ignore", "large-result", ...args], { timeout: deadline(15_000) }); // all sessions
+    const done = await outcome(interposer, ["check", "--vault", vault.dir, ...args], { timeout: deadline(15_000) }); // all sessions
     if (done.code !== status) throw new Error(`check ${args.slice(0, 4).join(" ")} … ended with ${done.code}, not ${status}: ${done.stderr}`);
     return done.stdout;
   }

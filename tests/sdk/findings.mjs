@@ -50,6 +50,14 @@ export const TRUE = [
     why: "Neither the SDK's client nor the Inspector checks arguments against the tool's `inputSchema`: the server does.",
     is: (m, seen) => m.method === "tools/call" && seen.tools.has(m.params?.name) && !seen.tools.get(m.params.name).fits(m.params.arguments ?? {}),
   },
+  {
+    from: "server",
+    finding: "large-result",
+    why: "Some calls ask for results of more than 25,000 tokens on purpose.",
+    // No result of these servers is near this limit. A run of one character has few tokens.
+    is: (m) =>
+      [...(m.result?.content ?? []), ...(m.result?.contents ?? [])].map(({ text }) => (text ?? "").replace(/(.)\1+/gs, "$1")).join("").length > 80_000,
+  },
 ];
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
