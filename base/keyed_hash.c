@@ -28,7 +28,7 @@ static void sip_rounds(struct sip *s, int n)
 }
 
 /* At most 8 bytes, the first one lowest. */
-static uint64_t sip_word(const char *p, size_t n)
+static uint64_t word_of(const char *p, size_t n)
 {
     uint64_t w = 0;
     memcpy(&w, p, n);
@@ -48,9 +48,41 @@ uint64_t keyed_hash(const struct hash_key *key, struct slice bytes)
                     key->k0 ^ 0x6c7967656e657261, key->k1 ^ 0x7465646279746573};
     size_t at = 0;
     for (; bytes.n - at >= 8; at += 8)
-        sip_add(&s, sip_word(bytes.p + at, 8));
-    sip_add(&s, (uint64_t)bytes.n << 56 | sip_word(bytes.p + at, bytes.n - at));
+        sip_add(&s, word_of(bytes.p + at, 8));
+    sip_add(&s, (uint64_t)bytes.n << 56 | word_of(bytes.p + at, bytes.n - at));
     s.v2 ^= 0xff;
     sip_rounds(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+/* Both halves of the product. */
+static uint64_t mix_fold(uint64_t a, uint64_t b)
+{
+    __extension__ unsigned __int128 m = (unsigned __int128)a * b;
+    return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+/* Numbers of wyhash: a key of zeros is one, too. */
+#define MIX_0 0xa0761d6478bd642fu
+#define MIX_1 0xe7037ed1a0b428dbu
+#define MIX_2 0x8ebc6af09c88c6e3u
+
+uint64_t keyed_pair(const struct hash_key *key, uint64_t a, uint64_t b)
+{
+    return mix_fold(a ^ key->k0 ^ MIX_0, mix_fold(b ^ key->k1 ^ MIX_1, MIX_2));
+}
+
+uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes)
+{
+    uint64_t k0 = key->k0 ^ MIX_0, k1 = key->k1 ^ MIX_1;
+    uint64_t h = keyed_pair(key, before, bytes.n), a = 0, b = 0;
+    for (; bytes.n > 16; bytes.p += 16, bytes.n -= 16)
+        h = mix_fold(word_of(bytes.p, 8) ^ k0, word_of(bytes.p + 8, 8) ^ h);
+    if (bytes.n >= 8) { /* the two loads may overlap */
+        a = word_of(bytes.p, 8);
+        b = word_of(bytes.p + bytes.n - 8, 8);
+    } else if (bytes.n > 0) {
+        a = word_of(bytes.p, bytes.n);
+    }
+    return mix_fold(a ^ k1, b ^ h);
 }

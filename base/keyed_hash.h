@@ -1,6 +1,8 @@
-/* keyed_hash.h - a hash that nobody without the key can predict: SipHash-2-4 of Aumasson and Bernstein.
+/* keyed_hash.h - hashes of values that a peer chooses.
  *
- * For values that a peer chooses: it cannot make two of them collide.
+ * keyed_hash()  SipHash-2-4 of Aumasson and Bernstein: nobody without the key can make two values collide.
+ * keyed_mix()   a tenth of the instructions, folded products of 64 bits as in wyhash: for values whose collisions would do little
+ *               harm. Nobody who does not see the hashes can make two values collide.
  * Blocks    never. Pure. */
 #ifndef MI_BASE_KEYED_HASH_H
 #define MI_BASE_KEYED_HASH_H
@@ -12,5 +14,9 @@ struct hash_key {
 };
 
 uint64_t keyed_hash(const struct hash_key *key, struct slice bytes);
+/* `before`: another hash, or a number that tells apart what is hashed. */
+uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes);
+/* Of two hashes, in this order. */
+uint64_t keyed_pair(const struct hash_key *key, uint64_t a, uint64_t b);
 
 #endif

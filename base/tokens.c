@@ -1,5 +1,9 @@
 #include "base/tokens.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum kind { START, LOWER, UPPER, CAPITALS, DIGIT, PUNCTUATION, SPACE, NEWLINE, OTHER };
 
 /* Hundredths of a token. */
@@ -31,17 +35,24 @@ static const int64_t weights[TOKENS_CLASSES] = {
     [TOKENS_CONTROL] = 100,
 };
 
+#define IS(kind) (1u << (kind))
+#define IS_JOINING (IS(LOWER) | IS(UPPER) | IS(CAPITALS) | IS(DIGIT))
+
 static void tokens_end_word(struct tokens *t)
 {
-    bool joined = t->before == LOWER || t->before == UPPER || t->before == CAPITALS ||
-                  t->before == DIGIT;
+    static const uint8_t classes[] = {TOKENS_WORD,        TOKENS_WORD,        TOKENS_WORD,
+                                      TOKENS_WORD,        TOKENS_WORD,        TOKENS_WORD,
+                                      TOKENS_WORD,        TOKENS_WORD_MIDDLE, TOKENS_WORD_MIDDLE,
+                                      TOKENS_WORD_MIDDLE, TOKENS_WORD_MIDDLE};
+    bool is_long = t->run >= MI_COUNT(classes);
     if (t->kind == CAPITALS)
         t->n[TOKENS_CAPITALS]++;
-    else if (joined)
+    else if ((IS(t->before) & IS_JOINING) != 0)
         t->n[TOKENS_JOINED]++;
     else
-        t->n[t->run <= 6 ? TOKENS_WORD : t->run <= 10 ? TOKENS_WORD_MIDDLE : TOKENS_WORD_LONG]++;
-    t->n[TOKENS_LETTER] += t->run > 10 ? (int64_t)t->run - 10 : 0;
+        t->n[is_long ? TOKENS_WORD_LONG : classes[t->run]]++;
+    if (is_long)
+        t->n[TOKENS_LETTER] += (int64_t)t->run - 10;
 }
 
 /* Counts the current run. next: what follows. */
@@ -158,6 +169,94 @@ static void tokens_white(struct tokens *t, enum kind kind, unsigned char c)
     t->last = c;
 }
 
+#if defined(__SSE2__) && !defined(MI_NO_SIMD)
+#define BLOCK 64
+
+/* Bit i is about byte i: which of BLOCK bytes are small letters, which are spaces. */
+static void tokens_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
+{
+    *ret_lower = *ret_space = 0;
+    for (unsigned i = 0; i < BLOCK; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 */
+        __m128i lower = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter);
+        __m128i space = _mm_cmpeq_epi8(v, _mm_set1_epi8(' '));
+        *ret_lower |= (uint64_t)(unsigned)_mm_movemask_epi8(lower) << i;
+        *ret_space |= (uint64_t)(unsigned)_mm_movemask_epi8(space) << i;
+    }
+}
+
+/* Words of small letters, with one space between two of them, `n` in number. */
+static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
+{
+    uint64_t two = letters & letters >> 1, four = two & two >> 2;
+    uint64_t seven = four & four >> 3; /* seven letters begin here */
+    uint64_t eleven = seven & four >> 7;
+    if (seven != 0) {
+        int at_least_7 = __builtin_popcountll(seven & ~(seven << 1));
+        int at_least_11 = __builtin_popcountll(eleven & ~(eleven << 1));
+        t->n[TOKENS_WORD_MIDDLE] += at_least_7 - at_least_11;
+        t->n[TOKENS_WORD_LONG] += at_least_11;
+        t->n[TOKENS_LETTER] += __builtin_popcountll(eleven);
+        n -= at_least_7;
+    }
+    t->n[TOKENS_WORD] += n;
+}
+
+/* Words in whole blocks, as tokens_words(). */
+static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size_t n)
+{
+    uint64_t lower, space;
+    while (n - i >= BLOCK) {
+        tokens_block(p + i, &lower, &space);
+        space &= lower >> 1 & (lower << 1 | 1); /* between two letters: there is one before the block */
+        uint64_t other = ~(lower | space);
+        unsigned end = other != 0 ? (unsigned)__builtin_ctzll(other) : BLOCK;
+        space &= other ^ (other - 1); /* before `end` */
+        if (space == 0) {
+            t->run += end;
+        } else {
+            unsigned first = (unsigned)__builtin_ctzll(space);
+            unsigned last = BLOCK - 1 - (unsigned)__builtin_clzll(space);
+            t->run += first;
+            tokens_end_word(t);
+            t->before = SPACE;
+            t->run = end - last - 1;
+            if (last > first)
+                tokens_count_words(t, lower & ((UINT64_C(1) << last) - (UINT64_C(2) << first)),
+                                   __builtin_popcountll(space) - 1);
+        }
+        i += end;
+        if (end < BLOCK - 1) /* else the word may go on in the next block */
+            break;
+    }
+    return i;
+}
+#else
+static size_t tokens_block_words(const struct tokens *t, const char *p, size_t i, size_t n)
+{
+    (void)t, (void)p, (void)n;
+    return i;
+}
+#endif
+
+/* Goes on in a word of small letters, and in the words behind it. Prose: a space between two words is a part of the second one. */
+static size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n)
+{
+    size_t start = i = tokens_block_words(t, p, i, n);
+    for (;;) {
+        while (i < n && kinds[(unsigned char)p[i]] == LOWER)
+            i++;
+        t->run += i - start;
+        if (i + 1 >= n || p[i] != ' ' || kinds[(unsigned char)p[i + 1]] != LOWER)
+            return i;
+        tokens_end_word(t);
+        t->before = SPACE;
+        t->run = 0;
+        start = ++i;
+    }
+}
+
 /* Reads the characters before the first one that is not ASCII. Returns their number. */
 static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
 {
@@ -167,38 +266,31 @@ static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
         enum kind kind = kinds[c];
         switch (kind) {
         case LOWER:
+            tokens_letter(t, kind);
+            if (t->kind == LOWER)
+                i = tokens_words(t, p, i, n);
+            break;
         case UPPER:
             tokens_letter(t, kind);
             break;
         case DIGIT:
             tokens_step(t, DIGIT);
+            start = i;
+            while (i < n && kinds[(unsigned char)p[i]] == DIGIT)
+                i++;
+            t->run += i - start;
             break;
         case PUNCTUATION:
             tokens_punctuation(t, c);
-            continue;
+            break;
         case SPACE:
         case NEWLINE:
             tokens_white(t, kind, c);
-            continue;
+            break;
         default:
             tokens_step(t, OTHER);
             t->n[TOKENS_CONTROL]++;
-            continue;
-        }
-        if (t->kind != LOWER && t->kind != DIGIT)
-            continue;
-        start = i;
-        while (i < n && kinds[(unsigned char)p[i]] == kind)
-            i++;
-        t->run += i - start;
-        /* Prose: a space between two words is a part of the second one. */
-        while (kind == LOWER && i + 1 < n && p[i] == ' ' && kinds[(unsigned char)p[i + 1]] == LOWER) {
-            tokens_end_word(t);
-            t->before = SPACE;
-            start = ++i;
-            while (i < n && kinds[(unsigned char)p[i]] == LOWER)
-                i++;
-            t->run = i - start;
+            break;
         }
     }
     return i;

@@ -9,6 +9,7 @@
 
 #include "model/fields.h"
 #include "wire/mcp/rule.h"
+#include "wire/rpc.h"
 
 /* One message or event. */
 struct row {
@@ -35,6 +36,7 @@ struct row {
     struct slice
         revision; /* of an imported message, where it is not the session's; not in a journal */
     bool may_link;        /* false: link_read() finds nothing in it (model/link.h) */
+    const struct rpc *read; /* of the body, by the recorder; NULL: it is not read so far; not in a journal */
     bool ends_invocation; /* of an answer: set by the journal */
     int64_t result_tokens; /* of a large answer: context_result_tokens(); 0: not counted yet. Not in a journal */
 };

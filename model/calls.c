@@ -41,6 +41,8 @@ bool call_ends(const struct call *c, const struct call_message *m)
 int64_t call_message_tokens(const struct call_message *m)
 {
     struct rpc body;
+    if (m->body.p != NULL && m->read != NULL)
+        return context_result_tokens(m->read);
     if (m->body.p == NULL || rpc_read(m->body, &body) < 0)
         return m->result_tokens;
     return context_result_tokens(&body);

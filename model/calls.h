@@ -43,6 +43,7 @@ struct call_message {
     bool has_error_code;
     int64_t error_code;
     struct slice body; /* only of answers, as received, until call_end(); NULL: result_tokens is known, or not to be known */
+    const struct rpc *read; /* what rpc_read() finds in the body; NULL: not known */
     int64_t result_tokens;       /* only of answers: call_message_tokens(); -1: NULL */
     struct slice method, target; /* only of requests */
     struct slice rpc_id; /* only of requests of the proxy, and of answers that were not forwarded */

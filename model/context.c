@@ -103,14 +103,21 @@ static void context_add_line(struct tokens *t, struct json_value text, bool *ret
 /* A block of content; the contents of a resource have no type. */
 static void context_add_block(struct tokens *t, struct json_value block, bool *ret_has_text)
 {
-    if (block.type != JSON_OBJECT)
-        return;
-    struct json_value type = json_get(block, "type");
+    struct json_value type = {0}, text = {0}, resource = {0}, v;
+    struct slice key;
+    for (struct json_walk w = json_walk_begin(block); json_walk_next(&w, &key, &v);) {
+        if (json_key_is(key, "type"))
+            type = v;
+        else if (json_key_is(key, "text"))
+            text = v;
+        else if (json_key_is(key, "resource"))
+            resource = v;
+    }
     struct slice name = json_string_raw(type);
     if (type.type == JSON_NONE || json_key_is(name, "text")) {
-        context_add_line(t, json_get(block, "text"), ret_has_text);
+        context_add_line(t, text, ret_has_text);
     } else if (json_key_is(name, "resource")) {
-        context_add_line(t, json_get(json_get(block, "resource"), "text"), ret_has_text);
+        context_add_line(t, json_get(resource, "text"), ret_has_text);
     } else if (json_key_is(name, "resource_link")) {
         context_add_line(t, json_get(block, "uri"), ret_has_text);
         context_add_line(t, json_get(block, "name"), ret_has_text);
@@ -130,31 +137,37 @@ static void context_add_blocks(struct tokens *t, struct json_value blocks, const
     if (blocks.type != JSON_ARRAY)
         return;
     for (struct json_walk w = json_walk_begin(blocks); json_walk_next(&w, &none, &v);) {
-        if (inside == NULL)
+        if (inside == NULL && v.type == JSON_OBJECT)
             context_add_block(t, v, ret_has_text);
         else if (v.type == JSON_OBJECT)
             context_add_blocks(t, json_get(v, inside), NULL, ret_has_text);
     }
 }
 
+struct context_result {
+    struct json_value content, structured, contents, messages;
+};
+
 /* structuredContent repeats the texts, so it counts only if there are none. */
-static int64_t context_object_tokens(struct json_value result)
+static int64_t context_object_tokens(const struct context_result *r)
 {
     struct tokens t = {0};
     bool has_text = false;
-    struct json_value content = json_get(result, "content");
-    struct json_value structured = json_get(result, "structuredContent");
-    struct json_value contents = json_get(result, "contents");
-    struct json_value messages = json_get(result, "messages");
-    if (content.type == JSON_NONE && structured.type == JSON_NONE && contents.type != JSON_ARRAY &&
-        messages.type != JSON_ARRAY)
+    if (r->content.type == JSON_NONE && r->structured.type == JSON_NONE &&
+        r->contents.type != JSON_ARRAY && r->messages.type != JSON_ARRAY)
         return CONTEXT_UNKNOWN;
-    context_add_blocks(&t, content, NULL, &has_text);
-    context_add_blocks(&t, contents, NULL, &has_text);
-    context_add_blocks(&t, messages, "content", &has_text);
-    if (!has_text && structured.type != JSON_NONE)
-        return tokens_estimate(structured.text.p, structured.text.n);
+    context_add_blocks(&t, r->content, NULL, &has_text);
+    context_add_blocks(&t, r->contents, NULL, &has_text);
+    context_add_blocks(&t, r->messages, "content", &has_text);
+    if (!has_text && r->structured.type != JSON_NONE)
+        return tokens_estimate(r->structured.text.p, r->structured.text.n);
     return tokens_count(&t);
+}
+
+static struct json_value context_member(const struct rpc *m, enum field f)
+{
+    return m->in_result[f] != JSON_NONE ? json_get(m->result, field_name(f))
+                                        : (struct json_value){0};
 }
 
 int64_t context_result_tokens(const struct rpc *m)
@@ -163,7 +176,13 @@ int64_t context_result_tokens(const struct rpc *m)
         return context_text_tokens(json_string_raw(m->error_message));
     if (m->kind != RPC_RESULT || m->result.type != JSON_OBJECT)
         return CONTEXT_UNKNOWN;
-    int64_t tokens = context_object_tokens(m->result);
+    int64_t tokens = context_object_tokens(
+        &(struct context_result){m->content, m->structured, context_member(m, FIELD_CONTENTS),
+                                 context_member(m, FIELD_MESSAGES)});
+    if (tokens >= 0)
+        return tokens;
     struct json_value task = json_get(m->result, "result"); /* of tasks/get, revision 2026-07-28 */
-    return tokens < 0 && task.type == JSON_OBJECT ? context_object_tokens(task) : tokens;
+    return context_object_tokens(&(struct context_result){
+        json_get(task, "content"), json_get(task, "structuredContent"), json_get(task, "contents"),
+        json_get(task, "messages")});
 }

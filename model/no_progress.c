@@ -1,7 +1,7 @@
 #include "model/no_progress.h"
 
-#include "wire/canon.h"
 #include "wire/json/text.h"
+#include "wire/value_hash.h"
 
 void no_progress_open(struct no_progress *p, const struct hash_key *key)
 {
@@ -15,37 +15,29 @@ void no_progress_describe(struct buf *b, unsigned times, bool failed)
     buf_printf(b, failed ? "failed %u times" : "the same result %u times in a row", times);
 }
 
-/* Never 0. 0: out of memory. */
-static uint64_t no_progress_hash(const struct no_progress *p, struct buf *text)
+static void no_progress_begin(struct no_progress *p, int64_t seq, const struct rpc *call)
 {
-    uint64_t h = text->failed ? 0 : keyed_hash(&p->key, buf_slice(text));
-    h += !text->failed && h == 0;
-    buf_close(text);
-    return h;
-}
-
-static void no_progress_begin(struct no_progress *p, const struct no_progress_message *m)
-{
-    struct rpc call;
-    struct buf text = {0};
-    if (rpc_read(m->body, &call) < 0 || call.kind != RPC_REQUEST || call.name.type != JSON_STRING)
+    struct json_value arguments = call->arguments;
+    if (call->kind != RPC_REQUEST || call->name.type != JSON_STRING)
         return;
-    canon_call(&text, call.name, call.arguments);
-    p->open[p->open_next].call = no_progress_hash(p, &text);
-    p->open[p->open_next].seq = m->seq;
+    if (arguments.type == JSON_NONE)
+        arguments = (struct json_value){JSON_OBJECT, slice_of("{}")};
+    uint64_t name = value_hash(&p->key, call->name), hash = value_hash(&p->key, arguments);
+    hash = name != 0 && hash != 0 ? keyed_pair(&p->key, name, hash) : 0;
+    p->open[p->open_next].call = hash;
+    p->open[p->open_next].seq = seq;
     p->open_next = (p->open_next + 1) % NO_PROGRESS_OPEN;
 }
 
-/* The hash of the call with this seq, which is forgotten; 0: none. */
-static uint64_t no_progress_take(struct no_progress *p, int64_t seq)
+/* The place of the call with this seq; NO_PROGRESS_OPEN: none. Most answers come in the order of their calls. */
+static size_t no_progress_find(const struct no_progress *p, int64_t seq)
 {
-    for (size_t i = 0; i < NO_PROGRESS_OPEN; i++) {
-        if (p->open[i].seq != seq)
-            continue;
-        p->open[i].seq = 0;
-        return p->open[i].call;
+    for (size_t k = 0; k < NO_PROGRESS_OPEN; k++) {
+        size_t i = (p->open_first + k) % NO_PROGRESS_OPEN;
+        if (p->open[i].seq == seq)
+            return i;
     }
-    return 0;
+    return NO_PROGRESS_OPEN;
 }
 
 /* NO_PROGRESS_TIMES, or that doubled. */
@@ -61,13 +53,12 @@ static bool is_reported(unsigned times)
 
 static uint64_t no_progress_result(const struct no_progress *p, const struct rpc *answer)
 {
-    struct json_value v = answer->kind == RPC_ERROR ? answer->error : answer->result;
+    bool error = answer->kind == RPC_ERROR;
+    struct json_value v = error ? answer->error : answer->result;
     if (v.text.n > NO_PROGRESS_SORTED_MAX)
-        return keyed_hash(&p->key, v.text) | 1;
-    struct buf text = {0};
-    buf_addc(&text, answer->kind == RPC_ERROR ? 'e' : 'r');
-    canon_without_meta(&text, v);
-    return no_progress_hash(p, &text);
+        return keyed_mix(&p->key, error, v.text) | 1;
+    uint64_t hash = value_hash_without_meta(&p->key, v);
+    return hash != 0 ? keyed_pair(&p->key, error, hash) : 0;
 }
 
 /* Returns how often the answer has been the same; 0: it does not count. */
@@ -107,16 +98,30 @@ static unsigned no_progress_failed(struct no_progress *p, const struct no_progre
     return p->failing[i].times;
 }
 
-static struct no_progress_found no_progress_answer(struct no_progress *p, const struct no_progress_message *m)
+bool no_progress_reads(const struct no_progress *p, const struct no_progress_message *m)
+{
+    if (m->kind == KIND_REQUEST)
+        return m->direction == ROW_C2S && json_key_is(m->method, "tools/call");
+    return (m->kind == KIND_RESULT || m->kind == KIND_ERROR) && m->direction == ROW_S2C &&
+           m->action == ROW_FORWARDED && m->request_seq != 0 &&
+           no_progress_find(p, m->request_seq) < NO_PROGRESS_OPEN;
+}
+
+static struct no_progress_found no_progress_answer(struct no_progress *p,
+                                                   const struct no_progress_message *m,
+                                                   const struct rpc *answer)
 {
     struct no_progress_found found = {.request = m->request_seq};
-    struct rpc answer;
-    uint64_t call = no_progress_take(p, m->request_seq);
-    if (call == 0 || rpc_read(m->body, &answer) < 0 ||
-        (answer.kind != RPC_RESULT && answer.kind != RPC_ERROR))
+    size_t at = no_progress_find(p, m->request_seq);
+    if (at == NO_PROGRESS_OPEN)
         return found;
-    bool failed = answer.kind == RPC_ERROR || answer.is_error.type == JSON_TRUE;
-    unsigned same = no_progress_same(p, m, call, &answer);
+    uint64_t call = p->open[at].call;
+    p->open[at].seq = 0;
+    p->open_first = (at + 1) % NO_PROGRESS_OPEN;
+    if (call == 0 || (answer->kind != RPC_RESULT && answer->kind != RPC_ERROR))
+        return found;
+    bool failed = answer->kind == RPC_ERROR || answer->is_error.type == JSON_TRUE;
+    unsigned same = no_progress_same(p, m, call, answer);
     unsigned fails = no_progress_failed(p, m, call, failed);
     if (is_reported(fails)) {
         found.times = fails;
@@ -127,15 +132,14 @@ static struct no_progress_found no_progress_answer(struct no_progress *p, const 
     return found;
 }
 
-struct no_progress_found no_progress_look(struct no_progress *p, const struct no_progress_message *m)
+struct no_progress_found no_progress_look(struct no_progress *p,
+                                          const struct no_progress_message *m,
+                                          const struct rpc *read)
 {
-    if (m->body.p == NULL)
+    if (read == NULL || !no_progress_reads(p, m))
         return (struct no_progress_found){0};
-    if (m->kind == KIND_REQUEST && m->direction == ROW_C2S &&
-        json_key_is(m->method, "tools/call"))
-        no_progress_begin(p, m);
-    else if ((m->kind == KIND_RESULT || m->kind == KIND_ERROR) && m->direction == ROW_S2C &&
-             m->action == ROW_FORWARDED && m->request_seq != 0)
-        return no_progress_answer(p, m);
+    if (m->kind != KIND_REQUEST)
+        return no_progress_answer(p, m, read);
+    no_progress_begin(p, m->seq, read);
     return (struct no_progress_found){0};
 }

@@ -1,6 +1,6 @@
 /* no_progress.h - calls that make no progress: the same call gets the same result, or fails, again and again.
  *
- * Rules     Calls are equal as canon_call() has them (wire/canon.h), results and errors if they are without `_meta`; above 64 KiB
+ * Rules     Calls are equal if their names and arguments are (wire/value_hash.h), results and errors if they are without `_meta`; above 64 KiB
  *           if they are written alike, with `_meta`.
  *           - Answers in a row to equal calls of tools are the same if they are equal; the answer to another call of a tool ends
  *             the row. Requests of other methods do not.
@@ -9,8 +9,8 @@
  *           A call counts that was made after the answer to the equal one before it: the client has seen that. Calls at once count
  *           as one.
  *           The answer that makes NO_PROGRESS_TIMES is reported, and each that makes twice as many as the last one that was.
- * Use       no_progress_look() for each message of a session in order, with its body: as it was received, or as it is recorded.
- *           Only equal and different matter, so the sanitizer changes little: two secrets that it replaces are equal afterwards.
+ * Use       no_progress_look() for each message of a session in order, with what rpc_read() finds in its body, as it was received or
+ *           as it is recorded; no_progress_reads() tells whether the body has to be read. Only equal and different matter, so the sanitizer changes little: two secrets that it replaces are equal afterwards.
  * Owns      nothing. It may be copied, and put back when messages are passed again.
  * Limits    the last NO_PROGRESS_OPEN calls without an answer are known.
  * Errors    out of memory: the message is not counted.
@@ -20,6 +20,7 @@
 
 #include "base/keyed_hash.h"
 #include "model/values.h"
+#include "wire/rpc.h"
 
 #define NO_PROGRESS_TIMES 5
 #define NO_PROGRESS_ESCALATED 20 /* a person is told: NO_PROGRESS_TIMES, doubled twice */
@@ -32,7 +33,6 @@ struct no_progress_message {
     enum row_kind kind;
     enum row_action action;
     struct slice method; /* of a request */
-    struct slice body;   /* {NULL, 0}: not available */
 };
 
 struct no_progress {
@@ -42,6 +42,7 @@ struct no_progress {
         uint64_t call;
     } open[NO_PROGRESS_OPEN]; /* a ring; seq 0: none */
     size_t open_next;
+    size_t open_first; /* where the search for the call of the next answer begins */
     uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
     unsigned same;                   /* answers in a row */
     int64_t same_seq;                /* of the last answer that was counted */
@@ -63,7 +64,12 @@ struct no_progress_found {
 
 /* key: of this session; NULL: one that everybody knows. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
-struct no_progress_found no_progress_look(struct no_progress *p, const struct no_progress_message *m);
+/* Whether no_progress_look() uses the body of this message: of a call of a tool, or of the answer to one. */
+bool no_progress_reads(const struct no_progress *p, const struct no_progress_message *m);
+/* read: NULL: the body is not available, or no message. */
+struct no_progress_found no_progress_look(struct no_progress *p,
+                                          const struct no_progress_message *m,
+                                          const struct rpc *read);
 /* "the same result 10 times in a row", "failed 5 times" */
 void no_progress_describe(struct buf *b, unsigned times, bool failed);
 

@@ -328,22 +328,12 @@ void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules 
     canon_close(&c);
 }
 
-static void put_value(struct buf *b, struct json_value v, enum special what)
+void canon_value(struct buf *b, struct json_value v)
 {
     static const struct pointers none;
     struct canon c = {.b = b, .ignore = &none, .answers = true};
-    canon_put(&c, v, 0, 0, what);
+    canon_put(&c, v, 0, 0, PLAIN);
     canon_close(&c);
-}
-
-void canon_value(struct buf *b, struct json_value v)
-{
-    put_value(b, v, PLAIN);
-}
-
-void canon_without_meta(struct buf *b, struct json_value v)
-{
-    put_value(b, v, PARAMS);
 }
 
 /* ---- differences ---- */

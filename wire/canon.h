@@ -28,8 +28,6 @@ struct canon_rules {
 void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
 /* Appends the canonical form of any valid JSON value. */
 void canon_value(struct buf *b, struct json_value v);
-/* The same without the member `_meta` of an object: of a result, or of an error. */
-void canon_without_meta(struct buf *b, struct json_value v);
 /* Appends params.name and params.arguments of a tools/call: two calls with the same text are equal. A missing name equals null, missing
  * arguments equal {}. */
 static inline void canon_call(struct buf *b, struct json_value name, struct json_value arguments)

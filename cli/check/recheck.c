@@ -180,7 +180,7 @@ static int any_message(struct recheck *r, struct rpc *m, const struct query_mess
 
 /* As the recorder does (record/process/entries.c), from what is stored. */
 static breaches look_for_progress(struct recheck *r, const struct query_message *m,
-                                  struct slice body)
+                                  const struct rpc *rpc)
 {
     struct no_progress_message p = {
         .seq = m->seq,
@@ -189,9 +189,8 @@ static breaches look_for_progress(struct recheck *r, const struct query_message 
         .kind = m->kind,
         .action = m->action,
         .method = m->method,
-        .body = body,
     };
-    r->stuck = no_progress_look(&r->progress, &p);
+    r->stuck = no_progress_look(&r->progress, &p, rpc);
     return r->stuck.times > 0 ? RULE(RULE_NO_PROGRESS) : 0;
 }
 
@@ -199,7 +198,8 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
                     breaches *ret)
 {
     struct rpc rpc;
-    *ret = look_for_progress(r, m, body);
+    bool readable = body.p != NULL && rpc_read(body, &rpc) == 0;
+    *ret = look_for_progress(r, m, readable ? &rpc : NULL);
     buf_clear(&r->fault.pointer);
     buf_clear(&r->fault.reason);
     bool from_client = m->direction == ROW_C2S;
@@ -215,7 +215,7 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
         r->protocol.ids[from_client ? PARTY_CLIENT : PARTY_SERVER].full =
             r->protocol.modern_ids.full = true;
     }
-    if (body.p == NULL || m->origin != ROW_PEER || rpc_read(body, &rpc) < 0)
+    if (!readable || m->origin != ROW_PEER)
         return 0;
     if (m->action == ROW_REFUSED && from_client)
         *ret |= rejected(r, &rpc);

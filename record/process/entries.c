@@ -261,8 +261,9 @@ static void note_request(struct store *s, const struct row *r)
         log_directory_request(&s->log, r->seq, body, writer_left_body(s->w));
 }
 
-/* An answer gets the finding; a person is told after the transaction. */
-static void look_for_progress(struct store *s, struct row *r)
+/* An answer gets the finding; a person is told after the transaction. The body is read here, if at all, and is not read again for
+ * its call. */
+static void look_for_progress(struct store *s, struct row *r, struct rpc *read)
 {
     struct no_progress_message m = {
         .seq = (int64_t)r->seq,
@@ -271,9 +272,12 @@ static void look_for_progress(struct store *s, struct row *r)
         .kind = r->kind,
         .action = r->action,
         .method = r->method,
-        .body = r->not_json ? (struct slice){0} : r->body,
     };
-    struct no_progress_found found = no_progress_look(&s->progress, &m);
+    if (!no_progress_reads(&s->progress, &m) || r->not_json || r->body.p == NULL ||
+        rpc_read(r->body, read) < 0)
+        return;
+    r->read = read;
+    struct no_progress_found found = no_progress_look(&s->progress, &m, read);
     if (found.times == 0)
         return;
     r->rules |= RULE(RULE_NO_PROGRESS);
@@ -283,22 +287,25 @@ static void look_for_progress(struct store *s, struct row *r)
 }
 
 /* No text has two tokens in a byte. */
-static void look_for_large_result(struct entry *e)
+static void look_for_large_result(struct entry *e, struct rpc *read)
 {
     struct row *r = &e->row;
-    struct rpc m;
     if (!r->ends_invocation || r->not_json || 2 * r->body.n <= CONTEXT_LARGE_RESULT ||
-        !context_counts_results(e->invocation.method) || rpc_read(r->body, &m) < 0)
+        !context_counts_results(e->invocation.method))
         return;
-    r->result_tokens = context_result_tokens(&m);
+    if (r->read == NULL && rpc_read(r->body, read) < 0)
+        return;
+    r->read = read;
+    r->result_tokens = context_result_tokens(read);
     if (r->result_tokens > CONTEXT_LARGE_RESULT)
         r->rules |= RULE(RULE_LARGE_RESULT);
 }
 
 static int add_message(struct store *s, struct entry *e)
 {
-    look_for_progress(s, &e->row);
-    look_for_large_result(e);
+    struct rpc read;
+    look_for_progress(s, &e->row, &read);
+    look_for_large_result(e, &read);
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st == 0 && e->row.kind == KIND_REQUEST && e->row.direction == ROW_C2S)
         note_request(s, &e->row);

@@ -378,6 +378,7 @@ int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message 
     late->request_seq = seq;
     late->result_tokens = call_message_tokens(m);
     late->body = (struct slice){0};
+    late->read = NULL;
     if (m->link.kind != LINK_NONE) /* the next message may continue the operation */
         return end_stored(b, db, late);
     if (call_set_keep_text(&b->calls, &late->finding) < 0)

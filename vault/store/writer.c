@@ -261,8 +261,8 @@ static struct call_message call_message_of(const struct row *r, const struct bat
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        /* as it was received: that is what the client's model reads */
-        .body = r->result_tokens > 0 ? (struct slice){0} : r->body,
+        .body = r->body, /* as it was received: that is what the client's model reads */
+        .read = r->read,
         .result_tokens = r->result_tokens > 0 ? r->result_tokens : -1,
     };
 }
@@ -271,8 +271,11 @@ static struct call_message call_message_of(const struct row *r, const struct bat
 static struct link link_of(const struct row *r)
 {
     struct rpc m;
-    return r->may_link && r->body.p != NULL && rpc_read(r->body, &m) == 0 ? link_read(&m)
-                                                                          : (struct link){0};
+    if (!r->may_link || r->body.p == NULL)
+        return (struct link){0};
+    if (r->read != NULL)
+        return link_read(r->read);
+    return rpc_read(r->body, &m) == 0 ? link_read(&m) : (struct link){0};
 }
 
 _Static_assert(ROW_BATCH_ROWS <= CALL_BATCH_MAX, "each row may belong to a call");

@@ -34,11 +34,33 @@ static void test_keyed_hash_depends_on_the_key_and_each_byte(void **state)
     assert_true(keyed_hash(&a, slice_of(text)) == hash);
 }
 
+static void test_keyed_mix_depends_on_the_key_the_length_and_each_byte(void **state)
+{
+    (void)state;
+    struct hash_key a = {1, 2}, b = {1, 3};
+    char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    for (size_t n = 0; n < sizeof text; n++) {
+        uint64_t hash = keyed_mix(&a, 5, (struct slice){text, n});
+        assert_true(keyed_mix(&b, 5, (struct slice){text, n}) != hash);
+        assert_true(keyed_mix(&a, 6, (struct slice){text, n}) != hash);
+        assert_true(keyed_mix(&a, 5, (struct slice){text, n + 1}) != hash);
+        for (size_t i = 0; i < n; i++) {
+            text[i] ^= 1;
+            assert_true(keyed_mix(&a, 5, (struct slice){text, n}) != hash);
+            text[i] ^= 1;
+        }
+        assert_true(keyed_mix(&a, 5, (struct slice){text, n}) == hash);
+    }
+    assert_true(keyed_pair(&a, 1, 2) != keyed_pair(&a, 2, 1));
+    assert_true(keyed_pair(&a, 1, 2) != keyed_pair(&b, 1, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keyed_hash_equals_the_published_vectors),
         cmocka_unit_test(test_keyed_hash_depends_on_the_key_and_each_byte),
+        cmocka_unit_test(test_keyed_mix_depends_on_the_key_the_length_and_each_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,30 @@ static void test_tokens_of_hostile_text_need_linear_time(void **state)
     assert_true(clock_thread_us() - start_us < 20 * INT64_C(1000000));
 }
 
+/* Words in blocks of 64 bytes are counted without looking at each byte: single bytes are not. */
+static void test_tokens_of_words_are_the_same_in_blocks_and_in_bytes(void **state)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz", others[] = "   A.9\n-\xC3\xA9";
+    struct unit_random r = {7};
+    char text[400];
+    (void)state;
+    for (size_t k = 0; k < 20000; k += unit_sample(10)) {
+        size_t n = unit_random(&r, sizeof text), longest = 1 + unit_random(&r, 90), left = 0;
+        for (size_t i = 0; i < n; i++) {
+            bool ends = left == 0 && unit_random(&r, 12) != 0;
+            text[i] = ends ? (unit_random(&r, 9) != 0 ? ' ' : others[unit_random(&r, 9)])
+                           : letters[unit_random(&r, 26)];
+            left = ends ? 1 + unit_random(&r, longest) : left - (left > 0);
+        }
+        struct tokens whole = {0}, bytes = {0};
+        tokens_add(&whole, text, n);
+        for (size_t i = 0; i < n; i++)
+            tokens_add(&bytes, text + i, 1);
+        assert_memory_equal(whole.n, bytes.n, sizeof whole.n);
+        assert_int_equal(tokens_count(&whole), tokens_count(&bytes));
+    }
+}
+
 static void test_tokens_of_nothing_are_none(void **state)
 {
     struct tokens t = {0};
@@ -156,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_tokens_are_the_same_wherever_the_text_is_split),
         cmocka_unit_test(test_tokens_invalid_utf8_counts_like_control_characters),
         cmocka_unit_test(test_tokens_of_hostile_text_need_linear_time),
+        cmocka_unit_test(test_tokens_of_words_are_the_same_in_blocks_and_in_bytes),
         cmocka_unit_test(test_tokens_of_nothing_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,90 @@
+#include "wire/value_hash.h"
+
+#include "wire/canon.h"
+#include "wire/json/text.h"
+
+struct hasher {
+    const struct hash_key *key;
+    bool failed;
+};
+
+/* What is hashed; an integer that is no type of JSON. */
+#define HASH_INTEGER 64
+
+/* A number, or a string with escapes, by its canonical text. */
+static uint64_t hash_canonical(struct hasher *h, struct json_value v)
+{
+    struct buf b = {0};
+    canon_value(&b, v);
+    h->failed |= b.failed;
+    bool quoted = v.type == JSON_STRING && b.n >= 2;
+    struct slice text = {b.p + quoted, b.n - 2 * (size_t)quoted};
+    uint64_t hash = keyed_mix(h->key, v.type, b.n > 0 ? text : (struct slice){"", 0});
+    buf_close(&b);
+    return hash;
+}
+
+static uint64_t hash_string(struct hasher *h, struct slice raw)
+{
+    if (memchr(raw.p, '\\', raw.n) == NULL)
+        return keyed_mix(h->key, JSON_STRING, raw);
+    return hash_canonical(h, (struct json_value){JSON_STRING, {raw.p - 1, raw.n + 2}});
+}
+
+static uint64_t hash_leaf(struct hasher *h, struct json_value v)
+{
+    int64_t i;
+    if (v.type == JSON_STRING)
+        return hash_string(h, json_string_raw(v));
+    if (v.type != JSON_NUMBER)
+        return keyed_mix(h->key, v.type, v.text);
+    return json_int(v, &i) ? keyed_pair(h->key, HASH_INTEGER, (uint64_t)i) : hash_canonical(h, v);
+}
+
+/* *ret_end: one past the container. */
+static uint64_t hash_container(struct hasher *h, const char *bracket, size_t depth, bool skip_meta,
+                               const char **ret_end)
+{
+    struct json_walk w = json_walk_at(bracket);
+    struct slice key;
+    const char *value;
+    struct json_value v;
+    uint64_t sum = 0;
+    while (json_walk_peek(&w, &key, &value)) {
+        uint64_t one = 0;
+        bool inside = (*value == '{' || *value == '[') && depth < JSON_TREE_DEPTH;
+        bool skipped = skip_meta && json_key_is(key, "_meta");
+        if (inside && !skipped)
+            one = hash_container(h, value, depth + 1, false, &w.p);
+        else if (json_walk_next(&w, &key, &v) && !skipped)
+            one = hash_leaf(h, v);
+        if (skipped)
+            continue;
+        /* members in any order have the same sum; the place of an element is a part of it */
+        sum = w.object ? sum + keyed_pair(h->key, hash_string(h, key), one)
+                       : keyed_pair(h->key, sum, one);
+    }
+    *ret_end = json_walk_end(&w);
+    return keyed_pair(h->key, sum, w.object ? JSON_OBJECT : JSON_ARRAY);
+}
+
+static uint64_t hash_value(const struct hash_key *key, struct json_value v, bool skip_meta)
+{
+    struct hasher h = {.key = key};
+    const char *end;
+    bool container = v.type == JSON_OBJECT || v.type == JSON_ARRAY;
+    uint64_t hash = container
+                        ? hash_container(&h, v.text.p, 1, skip_meta && v.type == JSON_OBJECT, &end)
+                        : hash_leaf(&h, v);
+    return h.failed ? 0 : hash + (hash == 0);
+}
+
+uint64_t value_hash(const struct hash_key *key, struct json_value v)
+{
+    return hash_value(key, v, false);
+}
+
+uint64_t value_hash_without_meta(const struct hash_key *key, struct json_value v)
+{
+    return hash_value(key, v, true);
+}
