@@ -172,16 +172,20 @@ static void tokens_white(struct tokens *t, enum kind kind, unsigned char c)
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
 #define BLOCK 64
 
+static unsigned tokens_lower(__m128i v)
+{
+    __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 */
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
+}
+
 /* Bit i is about byte i: which of BLOCK bytes are small letters, which are spaces. */
 static void tokens_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
 {
     *ret_lower = *ret_space = 0;
     for (unsigned i = 0; i < BLOCK; i += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-        __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 */
-        __m128i lower = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter);
         __m128i space = _mm_cmpeq_epi8(v, _mm_set1_epi8(' '));
-        *ret_lower |= (uint64_t)(unsigned)_mm_movemask_epi8(lower) << i;
+        *ret_lower |= (uint64_t)tokens_lower(v) << i;
         *ret_space |= (uint64_t)(unsigned)_mm_movemask_epi8(space) << i;
     }
 }
@@ -240,20 +244,38 @@ static size_t tokens_block_words(const struct tokens *t, const char *p, size_t i
 }
 #endif
 
+/* The end of the small letters from i on. */
+static size_t tokens_lower_end(const char *p, size_t i, size_t n)
+{
+#ifdef BLOCK
+    for (; n - i >= 16; i += 16) {
+        unsigned lower = tokens_lower(_mm_loadu_si128((const __m128i *)(const void *)(p + i)));
+        if (lower != 0xFFFF)
+            return i + (unsigned)__builtin_ctz(~lower);
+    }
+#endif
+    while (i < n && kinds[(unsigned char)p[i]] == LOWER)
+        i++;
+    return i;
+}
+
 /* Goes on in a word of small letters, and in the words behind it. Prose: a space between two words is a part of the second one. */
 static size_t tokens_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
-    size_t start = i = tokens_block_words(t, p, i, n);
     for (;;) {
-        while (i < n && kinds[(unsigned char)p[i]] == LOWER)
-            i++;
-        t->run += i - start;
+        size_t end = tokens_lower_end(p, i, n);
+        t->run += end - i;
+        i = end;
         if (i + 1 >= n || p[i] != ' ' || kinds[(unsigned char)p[i + 1]] != LOWER)
             return i;
-        tokens_end_word(t);
-        t->before = SPACE;
-        t->run = 0;
-        start = ++i;
+        size_t behind = tokens_block_words(t, p, i, n);
+        if (behind == i) { /* too near to the end */
+            tokens_end_word(t);
+            t->before = SPACE;
+            t->run = 0;
+            behind++;
+        }
+        i = behind;
     }
 }
 
@@ -267,8 +289,7 @@ static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
         switch (kind) {
         case LOWER:
             tokens_letter(t, kind);
-            if (t->kind == LOWER)
-                i = tokens_words(t, p, i, n);
+            i = tokens_words(t, p, i, n);
             break;
         case UPPER:
             tokens_letter(t, kind);
@@ -286,6 +307,13 @@ static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
         case SPACE:
         case NEWLINE:
             tokens_white(t, kind, c);
+            if (c != ' ')
+                break;
+            start = i;
+            while (i < n && p[i] == ' ')
+                i++;
+            t->run += i - start;
+            t->width += i - start;
             break;
         default:
             tokens_step(t, OTHER);
