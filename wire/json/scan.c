@@ -53,24 +53,30 @@ static inline const char *skip_space(const char *p, const char *end)
     return p;
 }
 
+#if defined(__SSE2__) && !defined(MI_NO_SIMD)
+#define PLAIN_BLOCK 16
+
+/* Bit i: byte i of these is special in a string. */
+static inline unsigned special_bytes(const char *p)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
+    __m128i slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+    /* a signed compare with 0x20 finds control characters and bytes from 0x80 up at once */
+    __m128i other = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(other, _mm_or_si128(quote, slash)));
+}
+#endif
+
 /* Skips to the next special byte of a string: a quote, a backslash, a control character or the first byte
  * of a non-ASCII character. */
 static inline const char *skip_plain(const char *p, const char *end)
 {
-#if defined(__SSE2__) && !defined(MI_NO_SIMD)
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i slash = _mm_set1_epi8('\\');
-    const __m128i blank = _mm_set1_epi8(0x20);
-    while (end - p >= 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-        /* a signed compare with 0x20 finds control characters and bytes from 0x80 up at once */
-        __m128i hit =
-            _mm_or_si128(_mm_cmplt_epi8(v, blank),
-                         _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
-        unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+#ifdef PLAIN_BLOCK
+    for (; end - p >= PLAIN_BLOCK; p += PLAIN_BLOCK) {
+        unsigned mask = special_bytes(p);
         if (mask != 0)
             return p + __builtin_ctz(mask);
-        p += 16;
     }
 #endif
     while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' &&
@@ -157,11 +163,8 @@ static const char *skip_blocks(const struct scanner *s, const char *p)
 }
 #endif
 
-/* p points to the opening quote. */
-static const char *scan_string(struct scanner *s, const char *p)
+static const char *scan_long_string(struct scanner *s, const char *p)
 {
-    s->escaped = false;
-    p++;
     for (unsigned specials = 1; p != NULL; specials++) {
         if (specials % JSON_BLOCK_AFTER == 0)
             p = skip_blocks(s, p);
@@ -180,6 +183,21 @@ static const char *scan_string(struct scanner *s, const char *p)
         }
     }
     return NULL;
+}
+
+/* p points to the opening quote. Most strings are short and plain. */
+static inline const char *scan_string(struct scanner *s, const char *p)
+{
+    s->escaped = false;
+    p++;
+#ifdef PLAIN_BLOCK
+    if (s->end - p >= PLAIN_BLOCK) {
+        unsigned mask = special_bytes(p);
+        if (mask != 0 && p[__builtin_ctz(mask)] == '"')
+            return p + __builtin_ctz(mask) + 1;
+    }
+#endif
+    return scan_long_string(s, p);
 }
 
 static const char *scan_digits(struct scanner *s, const char *p)
