@@ -68,8 +68,7 @@ static inline unsigned special_bytes(const char *p)
 }
 #endif
 
-/* Skips to the next special byte of a string: a quote, a backslash, a control character or the first byte
- * of a non-ASCII character. */
+/* Skips to the next special byte of a string: a quote, a backslash, a control character or a byte from 0x80 up. */
 static inline const char *skip_plain(const char *p, const char *end)
 {
 #ifdef PLAIN_BLOCK
@@ -191,11 +190,9 @@ static inline const char *scan_string(struct scanner *s, const char *p)
     s->escaped = false;
     p++;
 #ifdef PLAIN_BLOCK
-    if (s->end - p >= PLAIN_BLOCK) {
-        unsigned mask = special_bytes(p);
-        if (mask != 0 && p[__builtin_ctz(mask)] == '"')
-            return p + __builtin_ctz(mask) + 1;
-    }
+    unsigned mask = s->end - p >= PLAIN_BLOCK ? special_bytes(p) : 0;
+    if (mask != 0 && p[__builtin_ctz(mask)] == '"')
+        return p + __builtin_ctz(mask) + 1;
 #endif
     return scan_long_string(s, p);
 }
