@@ -25,20 +25,20 @@ static const struct opt table_of_options[] = {
 #define RECORD struct cost_server
 static const struct show_column columns[] = {
     {SHOW(server, TEXT, NO_TEXT), .json = true, .table = {"SERVER", 24, -8}, .ui = {"server", 1, 0}, .style = OUT_CYAN},
-    {SHOW(sessions, NUMBER, NOT_NULL), .json = true, .table = {"SESSIONS", 10, 5}, .ui = {"sessions", 8, 100}},
+    {SHOW(sessions, NUMBER, NOT_NULL), .json = true, .table = {"SESSIONS", 10, 5}, .ui = {"sessions", 10, 100}},
     {SHOW(tools, NUMBER, MINUS_ONE), .json = true, .table = {"TOOLS", 8, 0}, .ui = {"tools", 6, 0}},
     {SHOW(used, NUMBER, MINUS_ONE), .json = true, .table = {"USED", 8, 0}, .ui = {"used", 5, 0}},
-    {SHOW(definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITIONS", 12, 0}, .ui = {"definitions", 11, 0}, .text = show_tokens, .style = OUT_BOLD},
+    {SHOW(definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITIONS", 12, 0}, .ui = {"definitions", 13, 0}, .text = show_tokens, .style = OUT_BOLD},
     {SHOW(instruction_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"INSTRUCTIONS", 12, 6}, .text = show_tokens},
     {SHOW(prompt_tokens, NUMBER, MINUS_ONE), .json = true},
     {SHOW(resource_tokens, NUMBER, MINUS_ONE), .json = true},
     {SHOW(calls, NUMBER, NOT_NULL), .json = true, .table = {"CALLS", 12, 0}, .ui = {"calls", 8, 60}},
     {SHOW(errors, NUMBER, NOT_NULL), .json = true},
     {SHOW_AS("result_tokens_p50", p50, NUMBER, MINUS_ONE), .json = true, .table = {"RESULTS P50", 12, 1}, .text = show_tokens},
-    {SHOW_AS("result_tokens_p95", p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .ui = {"results p95", 11, 84}, .text = show_tokens},
+    {SHOW_AS("result_tokens_p95", p95, NUMBER, MINUS_ONE), .json = true, .table = {"P95", 8, 2}, .ui = {"results p95", 13, 84}, .text = show_tokens},
     {SHOW(result_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"TOTAL", 8, 3}, .ui = {"total", 8, 72}, .text = show_tokens},
     {SHOW(uncounted, NUMBER, NOT_NULL), .json = true},
-    {SHOW(never_used_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"NEVER USED", 12, 0}, .ui = {"never used", 10, 48}, .text = show_tokens, .style = OUT_YELLOW},
+    {SHOW(never_used_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"NEVER USED", 12, 0}, .ui = {"never used", 12, 48}, .text = show_tokens, .style = OUT_YELLOW},
     {SHOW(last_at_us, TIME, ZERO), .json = true},
 };
 /* clang-format on */
