@@ -1,4 +1,5 @@
-/* act.c - what a key does: its meaning in the view on top, or the one that it has everywhere. */
+/* act.c - handles a key: by the view on top or, if the view does not handle it, with the meaning
+ * that the key has everywhere. */
 #include "cli/ui/ui.h"
 
 static const struct {
@@ -18,7 +19,7 @@ static void toggle(struct ui *u, const struct view_ops *v)
         stack_open(u, v);
 }
 
-/* Shows the list after the one that is shown, or the first. */
+/* Shows the list after the current one; the first list if no list or the last one is shown. */
 static int next_list(struct ui *u)
 {
     const struct list *shown = list_view_list(u), *const *next = lists;
@@ -32,7 +33,7 @@ static int next_list(struct ui *u)
     return list_view_open(u, *next == &list_cost ? &plain_list_view : &list_view, *next);
 }
 
-/* What a key means where the view has no meaning of its own for it. */
+/* Handles a key that the view does not handle. */
 static int common_key(struct ui *u, enum action x)
 {
     const struct view_ops *v = stack_top(u)->view;
@@ -74,7 +75,7 @@ static int common_key(struct ui *u, enum action x)
     return 0;
 }
 
-/* A click on a key in the footer is that key. */
+/* The action of a key press, or of a click on a key in the footer. */
 static enum action action_of(const struct ui *u, const struct press *p)
 {
     for (size_t i = 0; i < u->hints_n; i++)
@@ -87,7 +88,7 @@ static enum action action_of(const struct ui *u, const struct press *p)
 static int press(struct ui *u, const struct press *p)
 {
     u->dirty = true;
-    if (u->asking != ASK_NOTHING) /* a pasted line break does not answer */
+    if (u->asking != ASK_NOTHING) /* a pasted line break must not submit the answer */
         return ask_press(u, p->pasted && p->key < ' ' ? ' ' : p->key);
     buf_clear(&u->message);
     u->alarm = false;
@@ -98,7 +99,8 @@ static int press(struct ui *u, const struct press *p)
     const struct view_ops *v = stack_top(u)->view;
     enum action x = action_of(u, p);
     bool moves = x >= ACTION_UP && x <= ACTION_LAST;
-    /* The cursor may pass sessions of a store; any other key is for the one on which it is. */
+    /* The cursor may move over sessions of a store that are not loaded; any other key loads the
+     * session under it first. */
     int st = moves && u->focus == PANE_SESSIONS ? 0 : late_choose(u, true);
     if (st < 0)
         return st;
@@ -110,7 +112,7 @@ static int press(struct ui *u, const struct press *p)
         return v->move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     if (moves)
         return v->move(u, motions[x].motion, motions[x].by);
-    if (p->key >= '1' && p->key <= '9') { /* the number of a line, as in tig */
+    if (p->key >= '1' && p->key <= '9') { /* a digit begins a line number, as in tig */
         ask(u, ASK_GO, "");
         return ask_press(u, p->key);
     }
@@ -127,9 +129,9 @@ int act(struct ui *u, const struct press *p)
 {
     bool detail = u->focus == PANE_DETAIL;
     int st = press(u, p);
-    if (u->focus == PANE_DETAIL) /* what is read there does not change */
+    if (u->focus == PANE_DETAIL) /* while the detail is read, the list does not move */
         list_stay(u);
     else if (detail && list_place(u) + 1 == list_n(u))
-        list_go(u, list_place(u)); /* the last row is followed again */
+        list_go(u, list_place(u)); /* the cursor was on the last row: it follows new rows again */
     return st;
 }

@@ -1,4 +1,4 @@
-/* ask.c - questions in the footer, and what follows from their answers. */
+/* ask.c - asks questions in the footer and acts on their answers. */
 #include "cli/ui/ui.h"
 
 #include "base/text.h"
@@ -29,7 +29,7 @@ void ask_file(struct ui *u, bool call)
     if (s == NULL || (call && !list_call(u, &row)))
         return;
     struct buf safe = {0};
-    text_visible(&safe, text_head(s->name, 60)); /* it becomes a file name */
+    text_visible(&safe, text_head(s->name, 60)); /* the text becomes a file name */
     for (size_t i = 0; i < safe.n; i++)
         if (strchr("/\\ ", safe.p[i]) != NULL)
             safe.p[i] = '_';
@@ -59,7 +59,7 @@ static int export_to(struct ui *u, const char *file, bool call, bool replace)
     return outside_export(u, file, call ? row.seq : 0, replace);
 }
 
-/* An invalid filter can be corrected: the question stays. */
+/* If the filter is invalid, asks again, so that the user can correct it. */
 static int set_filter(struct ui *u, const char *text)
 {
     int st = feed_filter(u, text);
@@ -141,7 +141,7 @@ int ask_press(struct ui *u, int key)
     enum asking what = u->asking;
     char text[PROMPT_MAX + 1];
     if ((what == ASK_REPLACE || what == ASK_YES_NO) &&
-        (key == 'y' || key == 'n')) { /* without Enter */
+        (key == 'y' || key == 'n')) { /* y and n answer without Enter */
         u->asking = ASK_NOTHING;
         return ask_answered(u, what, key == 'y' ? "y" : "n");
     }

@@ -1,5 +1,5 @@
-/* beside.c - the key c: two calls, or two messages, side by side. The first one is kept, as a copy; then the second one is
- * selected, possibly in another session. */
+/* beside.c - the key c: shows two calls, or two messages, side by side. The first c copies one; the
+ * second c, possibly in another session, selects the other. */
 #include "cli/ui/ui.h"
 
 #include "wire/rpc.h"
@@ -44,7 +44,7 @@ static void beside_keep_text(struct beside_call *call, size_t which, const struc
                                         : call->text[which].n;
 }
 
-/* Copies the call in the detail. false: memory is short. */
+/* Copies the call that the detail pane shows. Returns false if memory is short. */
 static bool beside_keep(const struct shown *s, struct beside_call *call)
 {
     call->session = s->session;
@@ -84,7 +84,7 @@ void beside_selected(struct ui *u)
     struct beside *c = &u->beside;
     const struct shown *s = &u->shown;
     stack_drop(u, &beside_view);
-    /* several keys may have been pressed since it was drawn */
+    /* the selection may have changed since the detail was drawn, if several keys were pressed */
     if (show_selected(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
         return;
     if (c->call[0].seq == 0) {

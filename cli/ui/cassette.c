@@ -1,4 +1,4 @@
-/* cassette.c - a recording in a file, as a vault. */
+/* cassette.c - imports a recording file into a temporary vault. */
 #include "cli/ui/ui.h"
 
 #include <errno.h>

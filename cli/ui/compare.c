@@ -1,4 +1,4 @@
-/* compare.c - the chosen session beside another recording, call by call. */
+/* compare.c - shows the chosen session beside another recording, call by call. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -11,21 +11,20 @@
 #include <stdlib.h>
 
 struct compare {
-    struct query
-        *vault; /* owned; of the other recording, if it is not u->q; NULL: it is, or a file */
-    struct source *source[DIFF_SIDES]; /* owned; DIFF_A is the other one */
+    struct query *vault; /* owned; vault of the other recording; NULL if that is u->q or a file */
+    struct source *source[DIFF_SIDES]; /* owned; DIFF_A: the other recording */
     struct buf title[DIFF_SIDES];      /* owned */
     struct diff *diff;                 /* owned */
     struct result result;              /* owned */
     struct result_counts counts;
-    uint32_t *row;       /* owned; the rows that differ */
-    size_t n, rows;      /* rows: all of them */
-    uint32_t looked;     /* rows that were looked at */
-    bool aligned, whole; /* the rows are known; all of them were looked at */
+    uint32_t *row;       /* owned; indexes of the rows that differ */
+    size_t n, rows;      /* rows: number of all rows */
+    uint32_t looked;     /* number of rows that were compared */
+    bool aligned, whole; /* aligned: the rows are known; whole: all of them were compared */
     bool every;          /* show all rows */
     struct cursor cursor;
     size_t at;
-    int64_t session[DIFF_SIDES]; /* 0: it is not one of u->q */
+    int64_t session[DIFF_SIDES]; /* ids in u->q; 0: the session is not in u->q */
 };
 
 static void compare_close(struct ui *u)
@@ -53,7 +52,7 @@ static int open_session(struct ui *u, struct query *q, const struct query_sessio
                         enum diff_side side, struct buf *error)
 {
     struct buf *title = &u->compare->title[side];
-    char started[CLOCK_TEXT_MAX]; /* before the name, which may be cut */
+    char started[CLOCK_TEXT_MAX]; /* first, because the name may be cut */
     clock_local_text(s->started_at_us, started);
     buf_printf(title, "%lld  %s  ", (long long)s->number, started);
     buf_slice_add(title, s->name);
@@ -61,7 +60,7 @@ static int open_session(struct ui *u, struct query *q, const struct query_sessio
     return source_open_session(&u->compare->source[side], q, s, error);
 }
 
-/* The vault of the other session: with a file on the screen, that of the settings. */
+/* Returns the vault of the other session. If ui shows a file, this is the vault of the settings. */
 static int ui_compare_open_vault(struct ui *u, struct query **ret, struct buf *error)
 {
     *ret = u->q;
@@ -74,7 +73,7 @@ static int ui_compare_open_vault(struct ui *u, struct query **ret, struct buf *e
     return st;
 }
 
-/* "": the session of the same server before the chosen one. */
+/* Opens the other recording. If ref is "", this is the previous session of the same server. */
 static int open_other(struct ui *u, const char *ref, struct buf *error)
 {
     struct query_session s;
@@ -183,7 +182,8 @@ static uint32_t row_at(const struct compare *c, size_t at)
     return c->every ? (uint32_t)at : c->row[at];
 }
 
-/* Shows the call of the chosen session or, if only the other one has it, that one. */
+/* Shows the call of the chosen session; if only the other recording has the call, shows it
+ * there. */
 static int open_call(struct ui *u)
 {
     struct compare *c = u->compare;
@@ -204,7 +204,7 @@ static int compare_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-/* For a method, a tool or a target. */
+/* Searches methods, tools and targets. */
 static void compare_search(struct ui *u, bool forward)
 {
     struct compare *c = u->compare;
@@ -313,7 +313,7 @@ static void value_line(struct ui *u, const struct area *a, size_t line, const st
     draw_line(u, a, line, SCREEN_NORMAL);
 }
 
-/* What differs in the selected row: three lines for each difference. */
+/* Draws the differences of the selected row, with three lines for each. */
 static void draw_differences(struct ui *u, const struct area *a, const struct result *r)
 {
     size_t line = 1;

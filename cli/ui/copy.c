@@ -1,7 +1,8 @@
-/* copy.c - what is selected, for the clipboard and for other programs. */
+/* copy.c - copies the selection to the clipboard, or passes it to other programs. */
 #include "cli/ui/ui.h"
 
-/* What is selected, and what it is called: a UID, a message, or the text of a line. false: nothing, as the message says. */
+/* Appends the selected text to b and a name for it (the UID, a message, a value) to `name`. Returns
+ * false if nothing is selected; the message line then says why. */
 static bool selected_text(struct ui *u, enum detail_copy what, struct buf *b, struct buf *name)
 {
     struct shown *s = &u->shown;

@@ -1,4 +1,4 @@
-/* act.c - what the keys do with a document: folding, searching, copying. */
+/* act.c - folds, searches and copies in a document. */
 #include "cli/ui/detail/parts.h"
 
 #include "base/text.h"
@@ -37,7 +37,7 @@ int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret
     if (found && how == DETAIL_FOLD && t.folded)
         found = view_around(v, &t, &t);
     if (found && t.view == v && t.depth == 0 &&
-        detail_bare(s.part) > 0) /* its brackets are not shown */
+        detail_bare(s.part) > 0) /* the brackets of this object or array are not shown */
         found = false;
     if (how == DETAIL_UNFOLD && (!found || !t.folded))
         return MI_ENOENT;
@@ -84,19 +84,21 @@ static size_t find_in_rows(const struct detail *d, const struct head_rows *r, si
                            bool forward)
 {
     struct slice needle = buf_slice(&d->needle);
-    for (size_t i = forward ? at : at - 1; i < r->n; forward ? i++ : i--) /* ends below 0, too */
+    /* i - 1 below 0 wraps around, which also ends the loop */
+    for (size_t i = forward ? at : at - 1; i < r->n; forward ? i++ : i--)
         if (find_next(head_text(r, i), 0, needle) != FIND_NONE)
             return i;
     return FIND_NONE;
 }
 
-/* The first place from `at` on or, backwards, before `at`. */
+/* Returns the first match at or after `at` or, backwards, the last one before `at`. */
 static size_t find_in_part(const struct detail *d, const struct part *p, size_t at, bool forward)
 {
     if (!p->has_view)
         return find_in_rows(d, &p->rows, forward ? at : size_min(at, p->rows.n), forward);
     size_t found = find_in_text(d, &p->view, at, forward);
-    while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) { /* not twice */
+    /* values with their own part are not searched twice */
+    while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) {
         at = values_around(d, p->message, found, forward);
         if (at == SIZE_MAX)
             break;
@@ -105,7 +107,7 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
     return found;
 }
 
-/* Where the search begins. */
+/* Sets the part and the offset in it from which the search begins. */
 static void begin_at(struct detail *d, size_t from, bool forward, size_t *ret_part, size_t *ret_at)
 {
     struct spot s;
@@ -131,8 +133,8 @@ static void begin_at(struct detail *d, size_t from, bool forward, size_t *ret_pa
         *ret_at = s.part->has_view ? s.place.at : s.row;
 }
 
-/* Unfolds the string that the byte `at` of the view is in: on its line it would be out of sight. 0; MI_EFULL and the like: it
- * stays on that line. */
+/* Unfolds the string that contains byte `at` of the view, because the match is beyond the right
+ * edge. Returns 0 or, if the string stays folded, an error such as MI_EFULL. */
 static int unfold_hit(struct detail *d, struct view *v, size_t at, size_t line)
 {
     struct view_place place;
@@ -169,7 +171,7 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
     return 0;
 }
 
-/* As programs write JSON that write ASCII only. */
+/* Adds JSON text as ASCII: other characters become \u escapes, as some programs write them. */
 static void add_ascii(struct buf *b, struct slice s)
 {
     for (size_t i = 0, len; i < s.n; i += len) {
@@ -214,7 +216,8 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
         return st < 0 ? st : MI_ENOENT;
     begin_at(d, from, forward, &part, &at);
     ret->wrapped = false;
-    for (size_t tried = 0; tried <= d->n; tried++) { /* the first part twice: also before `at` */
+    /* the first part is tried twice: the second time before `at` */
+    for (size_t tried = 0; tried <= d->n; tried++) {
         size_t found = find_in_part(d, &d->part[part], at, forward);
         if (found != FIND_NONE)
             return show_hit(d, part, found, ret);
@@ -241,7 +244,7 @@ static int copy_body(const struct detail *d, const struct part *p, struct buf *b
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* All lines of a part without a view. The title of a call stands for its request. */
+/* Copies all lines of a part without a view. For the title of a call copies its request instead. */
 static int copy_rows(const struct detail *d, const struct part *p, struct buf *b)
 {
     bool head = p->kind == PART_HEAD || p->kind == PART_ABOUT;

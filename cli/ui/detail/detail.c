@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#define TEXTS_MAX 16                /* texts of a result that are unfolded at first */
-#define NOISE_MAX ((size_t)1 << 20) /* bytes of a line that is not a message, to look for JSON in */
+#define TEXTS_MAX 16                /* texts of a result that are unfolded when it is opened */
+#define NOISE_MAX ((size_t)1 << 20) /* bytes; a longer noise line is not checked for JSON */
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -22,7 +22,8 @@ static bool is_json(const struct detail_message *m)
     return m->body.n <= NOISE_MAX && json_scan(m->body, NULL, NULL, &scan) == 0;
 }
 
-/* Unfolds a text that a result, such as that of a tool, has at this place. false: none. */
+/* Unfolds one text of a result, such as a tool's. Returns false if there is none, or it cannot be
+ * unfolded. */
 static bool unfold_text(struct view *v, const char *list, size_t i, const char *member)
 {
     struct buf pointer = {0};
@@ -36,7 +37,7 @@ static bool unfold_text(struct view *v, const char *list, size_t i, const char *
         view_path(v, t.at, &path);
         t.depth = path.n;
         if (view_toggle(v, &t, DETAIL_TEXT_MAX) < 0 || view_reveal(v, t.at) < 0)
-            found = false; /* a long one stays folded */
+            found = false; /* a long text stays folded */
     }
     buf_close(&pointer);
     return found;
@@ -55,7 +56,8 @@ static void unfold_texts(struct view *v)
                 break;
 }
 
-/* Those of a call are folded, if what matters of them has parts of its own. */
+/* Adds a part for a message. In a call it starts folded if it is neither the request nor the
+ * answer, or if its values have parts of their own. */
 static void open_message(struct detail *d, size_t message)
 {
     const struct detail_message *m = &d->s.message[message];
@@ -124,7 +126,7 @@ static int detail_add_notes(struct detail *d)
     return st == MI_EFULL ? 0 : st;
 }
 
-/* The parts that head.c makes. */
+/* Is this part filled by head.c? */
 static bool is_about(const struct part *p)
 {
     return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;
@@ -232,7 +234,7 @@ size_t detail_bare(const struct part *p)
     return !token_closes(s.p[token_blank(s, 1)]) && !view_is_folded(&p->view, 0, 0);
 }
 
-/* The lines of a part below its title; exact. */
+/* Returns the exact number of lines of a part below its title. */
 static size_t content_count(struct part *p)
 {
     return p->folded ? 0 : p->has_view ? view_count(&p->view) - 2 * detail_bare(p) : p->rows.n;

@@ -24,12 +24,12 @@
 #include "model/status.h"
 #include "wire/finding.h"
 
-#define DETAIL_TEXT_MAX ((size_t)256 << 10)    /* of a text that is unfolded at first */
-#define DETAIL_VALUES_MAX ((size_t)1 << 20)    /* of a message whose values have parts */
-#define DETAIL_CONTENTS_MAX 16                 /* of a result, that have parts */
-#define DETAIL_UNFOLDED_MAX ((size_t)64 << 20) /* of all unfolded strings */
+#define DETAIL_TEXT_MAX ((size_t)256 << 10)    /* bytes of a text that is unfolded at opening */
+#define DETAIL_VALUES_MAX ((size_t)1 << 20)    /* bytes of a message that are searched for values */
+#define DETAIL_CONTENTS_MAX 16                 /* contents of a result that get a part each */
+#define DETAIL_UNFOLDED_MAX ((size_t)64 << 20) /* bytes of all unfolded strings together */
 
-/* ---- the subject, filled by the caller; {NULL, 0} and 0: not known ---- */
+/* ---- the subject, filled by the caller; {NULL, 0} and 0 mean "not known" ---- */
 
 struct detail_message {
     int64_t seq;
@@ -44,7 +44,7 @@ struct detail_message {
     int64_t redactions;
     struct slice body;      /* {NULL, 0}: missing */
     bool is_beginning;      /* the body is only the beginning of what was recorded */
-    const char *body_error; /* why it is missing; NULL: it was not recorded */
+    const char *body_error; /* why the body is missing; NULL: it was not recorded */
 };
 
 /* A finding about a place in a message. */
@@ -63,12 +63,12 @@ struct detail_line {
 
 struct detail_subject {
     int64_t started_at_us; /* of the session, since the Unix epoch; 0: times of day are not known */
-    bool is_call;          /* a request with all that belongs to it; else one message */
-    enum call_status status; /* of a call */
+    bool is_call;          /* a request with its other messages; else one message */
+    enum call_status status; /* if is_call */
     int64_t duration_us;     /* -1: open, or not a call */
-    int64_t waited_us;       /* of an open call: until now, or until the recording ends */
-    bool ended;              /* the session does not run: an open call gets no answer any more */
-    struct slice operation;  /* of a call that was several requests, or a part of one: a sentence */
+    int64_t waited_us;       /* wait of an open call until now, or until the end of the recording */
+    bool ended;              /* the session has ended: an open call will not be answered */
+    struct slice operation;  /* sentence, if the call is one of several requests, or several */
     const struct detail_message *message; /* in order; the request of a call first */
     size_t messages_n;
     const struct detail_note *note;
@@ -77,7 +77,7 @@ struct detail_subject {
     struct slice post_mortem;       /* text of the escalation (Markdown), or JSON of the event */
     const struct detail_line *stderr_line;
     size_t stderr_n;
-    bool stderr_more; /* there were more lines than these */
+    bool stderr_more; /* there were more lines than stderr_n */
 };
 
 /* ---- the document ---- */
@@ -89,46 +89,51 @@ void detail_close(struct detail *d); /* NULL is fine */
 /* Sets the width, to which texts are wrapped (0: not wrapped), and the mode. Call it after opening and on a resize;
  * line numbers change. */
 void detail_layout(struct detail *d, size_t columns, bool ascii);
-/* An open call: the time that it has waited, and whether the session does not run any more. */
+/* Updates an open call: how long it has waited, and whether the session has ended. */
 void detail_waited(struct detail *d, int64_t waited_us, bool ended);
 
-/* The number of lines. *exact: false if it is an estimate; at least one more line follows the known ones then. */
+/* Returns the number of lines. If *exact is false, the number is an estimate, and at least one more
+ * line follows the known ones. */
 size_t detail_lines(struct detail *d, bool *exact);
-size_t detail_end(struct detail *d); /* exact; reads everything */
+size_t detail_end(struct detail *d); /* exact number of lines; reads everything */
 
-/* Writes the columns [from, from + width) of a line to c, which it begins. false: there is no such line; c is empty. */
+/* Begins c and writes the columns [from, from + width) of a line to it. Returns false, with c
+ * empty, if there is no such line. */
 bool detail_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c);
-/* The line of the next (or, with forward = false, the previous) title, from this line; `line` itself if none. */
+/* Returns the line of the next (if forward is false, the previous) title after `line`; `line`
+ * itself if there is none. */
 size_t detail_part(struct detail *d, size_t line, bool forward);
 
 /* ---- folding ---- */
 
 enum detail_fold { DETAIL_TOGGLE, DETAIL_FOLD, DETAIL_UNFOLD };
-/* Folds or unfolds what begins at the line or, if nothing does, folds what contains it. *ret_line: the line of what was
- * folded or unfolded: the cursor belongs there. MI_ENOENT: nothing to do; MI_EFULL: more than DETAIL_UNFOLDED_MAX. */
+/* Folds or unfolds the value that begins at the line; if none does, folds the value that contains
+ * the line. *ret_line is the line of that value, where the cursor belongs. MI_ENOENT: nothing to
+ * do; MI_EFULL: more than DETAIL_UNFOLDED_MAX bytes. */
 MI_MUST int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line);
-/* Unfolds objects and arrays above this depth of each message and folds the others; 0: everything is folded,
- * SIZE_MAX: nothing, no part either. Unfolded strings become strings again. */
+/* Unfolds objects and arrays above this depth of each message and folds the others: 0 folds
+ * everything, SIZE_MAX unfolds everything, parts too. Unfolded strings are folded again. */
 void detail_fold_all(struct detail *d, size_t depth);
 
 /* ---- searching ---- */
 
 struct detail_hit {
-    size_t line, column; /* column: of the first character, in the line */
-    bool wrapped;        /* the search has continued at the other end */
+    size_t line, column; /* column: of the first character of the match */
+    bool wrapped;        /* the search wrapped around at the end or the beginning */
 };
-/* Searches a text regardless of case (ASCII letters), also in folded parts, which are unfolded then. Searches from
- * the last hit if it is in line `from`, else from the beginning of that line. A string is unfolded if the text is beyond the columns
- * of the layout. The text stays marked in detail_line()
- * until the next search; an empty one removes the marks. MI_ENOENT: not found. */
+/* Searches a text regardless of case (ASCII letters), also in folded parts, which it unfolds. The
+ * search continues after the last match if that is in line `from`; else it begins at that line. If
+ * the match is beyond the columns of the layout, its string is unfolded. detail_line() highlights
+ * the text until the next search; an empty text ends that. MI_ENOENT: not found. */
 MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bool forward,
                           struct detail_hit *ret);
 
 /* ---- copying ---- */
 
 enum detail_copy {
-    DETAIL_COPY_VALUE, /* of the line: a string unescaped, an object as JSON; of other lines their text; of a title that of
-                            its part, of the title of a call its request */
+    /* the value: a string unescaped, an object as JSON; other lines: their text; titles: the
+     * text of their part; the title of a call: its request */
+    DETAIL_COPY_VALUE,
     DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
     DETAIL_COPY_BODY,    /* the message that the line belongs to */
 };

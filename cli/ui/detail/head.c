@@ -1,4 +1,5 @@
-/* head.c - the head of a document: what is known of the call or message; and the titles of its parts. */
+/* head.c - the head of a document: what is known about the call or message; also the titles of all
+ * parts. */
 #include "cli/ui/detail/parts.h"
 
 #include "base/clock.h"
@@ -29,7 +30,7 @@ static struct row *detail_head_add_row(struct head_rows *r, const char *label,
     return row;
 }
 
-/* Begins a row; its text is what is added to r->text until head_end(). */
+/* Begins a row. What is added to r->text before head_end() is the row's text. */
 static void head_begin(struct head_rows *r, const char *label, enum cells_style style)
 {
     (void)detail_head_add_row(r, label, style);
@@ -146,7 +147,7 @@ static void add_redactions(const struct detail_subject *s, struct head_rows *r)
     head_end(r);
 }
 
-/* Rows of text of our own, in one line, wrapped to the columns. */
+/* Adds one line of our own text as rows, wrapped to the columns. */
 static void add_wrapped(const struct detail *d, struct head_rows *r, const char *label,
                         enum cells_style style, struct slice text)
 {
@@ -161,7 +162,7 @@ static void add_wrapped(const struct detail *d, struct head_rows *r, const char 
     }
 }
 
-/* `names`: separated by commas. */
+/* Adds a row for each finding. Commas separate the names. */
 static void detail_head_add_findings(const struct detail *d, struct head_rows *r,
                                      struct slice names)
 {

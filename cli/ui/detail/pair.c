@@ -15,12 +15,13 @@ enum pair_mark {
     PAIR_REMOVED, /* only on the left */
     PAIR_ADDED,   /* only on the right */
     PAIR_TITLE,
-    PAIR_SIZES, /* of a section that was not compared */
-    PAIR_GAP,   /* stands for equal lines that are not shown */
+    PAIR_SIZES, /* sizes of the values of a section that was not compared */
+    PAIR_GAP,   /* stands for equal rows that are hidden */
 };
 
 struct pair_row {
-    uint32_t line[2]; /* of each view; NO_LINE: none. Of a gap: how many lines, in line[0] */
+    /* line of each view, or NO_LINE; in a gap, line[0] is the number of hidden rows */
+    uint32_t line[2];
     uint8_t mark, section;
 };
 
@@ -33,9 +34,9 @@ struct section {
 struct pair {
     struct section section[PAIR_SECTIONS_MAX];
     size_t sections_n;
-    struct pair_row *row; /* owned; all */
+    struct pair_row *row; /* owned; all rows */
     size_t n, cap;
-    struct pair_row *shown; /* owned */
+    struct pair_row *shown; /* owned; the rows that are shown */
     size_t shown_n, shown_cap;
     bool all;
 };
@@ -46,7 +47,7 @@ struct pair {
 struct aligning {
     struct pair *p;
     struct json_tree tree[2];
-    uint32_t *lines[2]; /* owned; that each node takes */
+    uint32_t *lines[2]; /* owned; number of lines of each node */
     int st;
 };
 
@@ -78,7 +79,7 @@ static void add_right(struct aligning *a, uint32_t node, uint32_t line)
         detail_pair_add_row(a, NO_LINE, line + i, PAIR_ADDED);
 }
 
-/* Values of different types: their lines beside each other. */
+/* Adds the lines of two values of different types beside each other. */
 static void add_both(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
     uint32_t left = a->lines[0][node[0]], right = a->lines[1][node[1]];
@@ -100,8 +101,8 @@ struct member {
 };
 
 struct members {
-    struct member *member;        /* owned; in their order */
-    const struct member **sorted; /* owned; by name; NULL: not needed yet */
+    struct member *member;        /* owned; in the order of the text */
+    const struct member **sorted; /* owned; sorted by name; NULL until it is needed */
     size_t n;
 };
 
@@ -132,7 +133,8 @@ static int read_members(const struct aligning *a, uint32_t object, uint32_t line
     return 0;
 }
 
-/* The index of the first one with this name; n: none, or a->st is set. `likely` is tried first. */
+/* Returns the index of the first member with this name; n if there is none, or on an error, which
+ * sets a->st. Tries `likely` first. */
 static size_t find_member(struct aligning *a, struct members *m, struct slice key, size_t likely)
 {
     if (likely < m->n && slice_eq(m->member[likely].key, key))
@@ -203,7 +205,7 @@ static void align_elements(struct aligning *a, const uint32_t node[2], const uin
     }
 }
 
-/* As deep as the values, at most JSON_TREE_DEPTH. */
+/* Aligns two values. Recurses as deep as the values do, at most JSON_TREE_DEPTH. */
 static void align(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
     const struct json_node *left = node_at(a, 0, node[0]), *right = node_at(a, 1, node[1]);
@@ -225,7 +227,8 @@ static void align(struct aligning *a, const uint32_t node[2], const uint32_t lin
 
 /* ---- sections ------------------------------------------------------------------------------- */
 
-/* Children come after their parents: their lines are known when these are counted from the last to the first. */
+/* Counts the lines of each node. Goes from the last node to the first, because children follow
+ * their parents. */
 static int count_lines(const struct json_tree *t, uint32_t **ret)
 {
     uint32_t *lines = calloc(t->n, sizeof *lines);
@@ -251,7 +254,7 @@ static int read_value(struct aligning *a, int side, struct slice text)
     return st < 0 ? st : count_lines(&a->tree[side], &a->lines[side]);
 }
 
-/* Adds the rows of a section. MI_EFULL: a limit is exceeded. */
+/* Adds the rows of a section. Returns MI_EFULL if a limit is exceeded. */
 static int add_values(struct pair *p, const struct slice text[2])
 {
     struct aligning a = {.p = p};
@@ -351,7 +354,7 @@ static bool show_row(struct pair *p, const struct pair_row *r)
     return true;
 }
 
-/* The end of the run of equal rows at i. */
+/* Returns the end of the run of equal rows that begins at row i. */
 static size_t equal_run(const struct pair *p, size_t i)
 {
     while (i < p->n && p->row[i].mark == PAIR_EQUAL)
@@ -359,12 +362,12 @@ static size_t equal_run(const struct pair *p, size_t i)
     return i;
 }
 
-/* Shows the ends of a run of equal rows, and a gap between them. */
+/* Shows the first and last rows of a run of equal rows, with a gap between them. */
 static bool show_run(struct pair *p, size_t from, size_t to)
 {
     size_t head = from > 0 && differs(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
     size_t tail = to < p->n && differs(&p->row[to]) ? PAIR_CONTEXT : 0;
-    bool whole = p->all || to - from <= head + tail + 1; /* a gap takes a row, too */
+    bool whole = p->all || to - from <= head + tail + 1; /* a gap takes a row itself */
     for (size_t i = from; i < to; i++) {
         if (!whole && i == from + head) {
             struct pair_row gap = {.mark = PAIR_GAP, .section = p->row[i].section};
@@ -413,7 +416,8 @@ size_t pair_differences(const struct pair *p)
 size_t pair_next(const struct pair *p, size_t row, bool forward)
 {
     for (size_t i = forward ? row + 1 : row - 1; i < p->shown_n; forward ? i++ : i--)
-        if (begins_difference(p->shown, i)) /* i - 1 below 0 is no row */
+        /* i - 1 below 0 wraps around, which also ends the loop */
+        if (begins_difference(p->shown, i))
             return i;
     return row;
 }

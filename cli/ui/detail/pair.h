@@ -23,20 +23,23 @@ struct pair;
 
 MI_MUST int pair_open(struct pair **ret);
 void pair_close(struct pair *p); /* NULL is fine */
-/* Adds a section. A value is JSON, or {NULL, 0}: missing. title: static. 0; MI_EINVAL: not valid JSON; MI_EFULL: there are
- * PAIR_SECTIONS_MAX; MI_ENOMEM. */
+/* Adds a section. A value is JSON text, or {NULL, 0} if it is missing. `title` must be static.
+ * Returns 0; MI_EINVAL: invalid JSON; MI_EFULL: there are PAIR_SECTIONS_MAX sections already;
+ * MI_ENOMEM. */
 MI_MUST int pair_add(struct pair *p, const char *title, struct slice left, struct slice right);
-/* The same of values of which only the sizes are known: they are not compared. */
+/* Adds a section whose values are not compared, because only their sizes are known. */
 MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[2]);
-/* Shows all lines, or only differences with PAIR_CONTEXT lines around them (the default). Row numbers change. MI_ENOMEM. */
+/* Shows all lines, or (the default) only differences with PAIR_CONTEXT lines around each. Row
+ * numbers change. Returns 0 or MI_ENOMEM. */
 MI_MUST int pair_show(struct pair *p, bool all);
 
 size_t pair_rows(const struct pair *p);
 size_t pair_differences(const struct pair *p); /* groups of rows that differ */
-/* The first row of the next (or, with forward = false, the previous) group of rows that differ; `row` itself: none. */
+/* Returns the first row of the next (if forward is false, the previous) group of rows that differ;
+ * `row` itself if there is none. */
 size_t pair_next(const struct pair *p, size_t row, bool forward);
-/* Writes the columns [from, from + width) of one side of a row to c, which it begins; nothing if the side has no line
- * there. */
+/* Begins c and writes the columns [from, from + width) of one side of a row to it. c stays empty if
+ * the side has no line in this row. */
 void pair_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,
                bool ascii, struct cells *c);
 

@@ -11,9 +11,9 @@
 /* A line of a part without a view. */
 struct row {
     const char *label; /* static; NULL: none */
-    int64_t t_us;      /* the label is this time; -1: not */
-    struct slice text; /* borrowed; {NULL, 0}: at `at` */
-    size_t at, n;      /* in rows.text */
+    int64_t t_us;      /* if not -1, this time is the label */
+    struct slice text; /* borrowed; {NULL, 0}: the text is in rows.text, at `at` */
+    size_t at, n;      /* offset and length in rows.text */
     enum cells_style style;
 };
 
@@ -29,9 +29,9 @@ struct head_rows {
 
 enum part_kind {
     PART_HEAD,
-    PART_VALUE,    /* of a message of a call: its arguments, a content of its result, its error */
-    PART_FINDINGS, /* of a call, as the next one; those of a message are in its head */
-    PART_ABOUT,    /* when it was, and what is less important */
+    PART_VALUE,    /* a value of a call: its arguments, a content of its result, or its error */
+    PART_FINDINGS, /* of a call; the findings of a single message are in its head */
+    PART_ABOUT,    /* of a call: its time and less important facts */
     PART_MESSAGE,
     PART_POST_MORTEM,
     PART_STDERR
@@ -39,28 +39,30 @@ enum part_kind {
 
 struct part {
     enum part_kind kind;
-    size_t message; /* of the subject */
-    /* Of a value: its bytes in the message, its place, and the text of a string, which is owned. */
+    size_t message; /* index in the subject */
+    /* If the part is a value: its range of bytes in the message, its title and pointer, and, if it
+     * is a string, its text (owned). */
     size_t from, to;
     char title[PART_TITLE], pointer[PART_POINTER];
     struct buf text;
     bool folded;
-    bool has_view; /* else it has rows */
+    bool has_view; /* false: it has rows */
     struct view view;
     struct head_rows rows;
 };
 
 struct detail {
-    struct detail_subject s; /* what it points to is borrowed */
+    struct detail_subject s; /* borrows what it points to */
     struct part *part;       /* owned */
     size_t n, cap;
     size_t columns;
     bool ascii;
-    struct buf needle;         /* owned; what was searched for last */
-    struct buf escaped_needle; /* owned; as it is written in JSON */
-    struct buf ascii_needle;   /* owned; the same without characters beyond ASCII */
-    bool has_hit;              /* the last place that was found: */
-    size_t hit_part, hit_at;   /* a byte of the view, or a row */
+    struct buf needle;         /* owned; the text of the last search */
+    struct buf escaped_needle; /* owned; the needle as JSON text */
+    /* owned; escaped_needle with \u escapes for characters beyond ASCII */
+    struct buf ascii_needle;
+    bool has_hit;            /* the last match is known: */
+    size_t hit_part, hit_at; /* part of the match; offset in its view, or its row */
 };
 
 /* A line of the document. */
@@ -68,11 +70,11 @@ struct spot {
     struct part *part;
     size_t base; /* line of the part's title */
     bool title;
-    size_t row;              /* of a part with rows */
-    struct view_place place; /* of a part with a view */
+    size_t row;              /* if the part has rows */
+    struct view_place place; /* if the part has a view */
 };
 bool detail_spot(struct detail *d, size_t line, struct spot *ret);
-size_t detail_base(struct detail *d, size_t part); /* the line of its title; exact */
+size_t detail_base(struct detail *d, size_t part); /* the line of the part's title; exact */
 /* d->n < d->cap */
 static inline struct part *detail_add(struct detail *d, enum part_kind kind)
 {
@@ -80,9 +82,10 @@ static inline struct part *detail_add(struct detail *d, enum part_kind kind)
     *p = (struct part){.kind = kind};
     return p;
 }
-/* 1: the brackets around the value are not shown, as the title stands for them. */
+/* Returns 1 if the brackets around the value are not shown, because the title stands for them; else
+ * 0. */
 size_t detail_bare(const struct part *p);
-/* The line below the title that shows this line of the part's view. */
+/* Converts a line of the part's view to a line below the part's title. */
 size_t detail_shown(struct part *p, size_t line);
 
 void head_close(struct head_rows *r);
@@ -90,16 +93,17 @@ void head_add(struct head_rows *r, const char *label, enum cells_style style,
               struct slice borrowed);
 struct slice head_text(const struct head_rows *r, size_t i);
 void head_label(const struct head_rows *r, size_t i, struct buf *b);
-size_t head_column(const struct head_rows *r, size_t i); /* where its text begins */
+size_t head_column(const struct head_rows *r, size_t i); /* column of the row's text */
 
-/* The rows of a head, of findings, or about a call, replacing those of the part. */
+/* Fills the rows of a head, of findings or of PART_ABOUT; replaces the earlier rows. */
 void head_rows(const struct detail *d, struct part *p);
-/* Adds the title of a part, after its marker. */
+/* Adds the title of a part to c, after its fold marker. */
 void head_title(const struct detail *d, const struct part *p, struct cells *c);
 
-/* values.c: adds the values of a call. */
+/* values.c: adds parts for the values of a call. */
 void values_open(struct detail *d);
-/* If the byte of the message is in a value that has a part: where that ends or, backwards, begins. SIZE_MAX: it is not. */
+/* If the byte of the message is in a value with its own part, returns the end of that value or,
+ * backwards, its beginning; else SIZE_MAX. */
 size_t values_around(const struct detail *d, size_t message, size_t at, bool forward);
 
 #endif

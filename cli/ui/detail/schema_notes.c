@@ -16,7 +16,7 @@ static bool read_message(const struct detail_message *m, struct rpc *ret)
     return m->body.p != NULL && m->body.n <= SCHEMA_NOTES_BODY_MAX && rpc_read(m->body, ret) == 0;
 }
 
-/* below: what the pointer of the fault is relative to. */
+/* `below`: the pointer of the value to which the fault's pointer is relative. */
 static void add_note(struct schema_notes *f, size_t message, const char *below,
                      const struct schema_fault *fault)
 {

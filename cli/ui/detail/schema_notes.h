@@ -1,6 +1,8 @@
-/* schema_notes.h - how a call and its result violate the schemas of the tool: notes at their places, for a document.
+/* schema_notes.h - finds where a call and its result violate the schemas of the tool, and makes
+ * notes for a document.
  *
- * A recording names the finding; the place and the reason are found again, with the tools of the session.
+ * A recording has only the names of findings; the place and the reason are found again, with the
+ * session's tools.
  * Limits    messages of more than SCHEMA_NOTES_BODY_MAX bytes are not checked.
  * Owns      the texts of the notes; schema_notes_close() frees them. They are valid until then.
  * Blocks    never. Pure. */
@@ -14,12 +16,13 @@
 
 struct schema_notes {
     struct schema_fault of_call, of_result; /* owned */
-    struct buf pointer[2];                  /* owned; of the notes */
+    struct buf pointer[2];                  /* owned; pointers of the notes */
     struct detail_note note[2];
     size_t n;
 };
 
-/* The messages of a call, as in struct detail_subject. Initialize with zeros. Without memory it adds no notes. */
+/* Fills f->note from the n messages of a call, ordered as in struct detail_subject. f must be zero.
+ * If memory is short, adds no notes. */
 void schema_notes_find(struct schema_notes *f, struct tools *t, const struct detail_message *m,
                        size_t n);
 void schema_notes_close(struct schema_notes *f);

@@ -18,7 +18,8 @@ size_t token_next(struct slice s, size_t at)
 }
 
 #if JSON_BLOCKS
-/* Skips blocks of a string without the closing quote. `at` is not escaped. */
+/* Skips blocks of a string that do not contain its closing quote. The byte at `at` must not be
+ * escaped. */
 static size_t skip_blocks(struct slice s, size_t at)
 {
     uint64_t escaped_first = 0;
@@ -40,7 +41,8 @@ static size_t skip_blocks(struct slice s, size_t at)
 }
 #endif
 
-/* Past the closing quote: the first one after an even number of backslashes. */
+/* Returns the offset after the closing quote: the first quote after an even number of
+ * backslashes. */
 static size_t string_end(struct slice s, size_t at)
 {
     unsigned quotes = 0;
@@ -75,7 +77,7 @@ size_t token_end(struct slice s, size_t at)
     return at;
 }
 
-/* Bytes that matter outside of strings. */
+/* Bytes that have a meaning outside of strings. */
 static const char structural[256] = {
     ['{'] = 1, ['['] = 1, ['}'] = 1, [']'] = 1, ['"'] = 1, [','] = 1};
 

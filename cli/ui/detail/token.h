@@ -1,7 +1,7 @@
-/* token.h - the tokens of JSON text that may be invalid: nothing outside of the text is ever read.
+/* token.h - finds the tokens of JSON text, which may be invalid: never reads outside of the text.
  *
- * In valid JSON the results are exact. In invalid text any byte belongs to some token, and each token has at least one
- * byte, so that reading always ends.
+ * In valid JSON the results are exact. In invalid text each byte belongs to some token, and each
+ * token has at least one byte, so that reading always ends. The functions return an offset.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_DETAIL_TOKEN_H
 #define MI_CLI_UI_DETAIL_TOKEN_H
@@ -16,15 +16,17 @@ static inline bool token_closes(char c)
 {
     return c == '}' || c == ']';
 }
-/* Past white space. */
+/* Skips white space. */
 size_t token_blank(struct slice s, size_t at);
-/* Past white space, commas and colons: to the next value, key or closing bracket. */
+/* Skips white space, commas and colons, up to the next value, key or closing bracket. */
 size_t token_next(struct slice s, size_t at);
-/* Past the string, number or word at `at`, which is not a bracket. at < s.n. */
+/* Skips the string, number or word at `at`, which must not be a bracket. at < s.n. */
 size_t token_end(struct slice s, size_t at);
-/* Past the object or array, or the token, at `at`. *ret_children: its members or elements. */
+/* Skips the object, array or other token at `at`. *ret_children: the number of its members or
+ * elements. */
 size_t token_skip(struct slice s, size_t at, size_t *ret_children);
-/* If a key begins at `at`: past its colon and white space, to its value; else `at`. */
+/* If a key begins at `at`, skips the key, its colon and white space up to its value; else returns
+ * `at`. */
 size_t token_value(struct slice s, size_t at);
 
 #endif

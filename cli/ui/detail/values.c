@@ -1,4 +1,5 @@
-/* values.c - the values of a call, without the messages around them: what it was asked and what it answered. */
+/* values.c - parts for the values of a call, without the messages around them: arguments, result,
+ * error. */
 #include "cli/ui/detail/parts.h"
 
 #include "base/text.h"
@@ -15,7 +16,8 @@ struct found {
     bool cut;
 };
 
-/* The beginning of a string that is written so, without half an escape or character. */
+/* Returns the first DETAIL_TEXT_MAX bytes of an escaped string, without a cut escape or character
+ * at the end. */
 static struct slice beginning(struct slice raw)
 {
     struct slice s = text_head(raw, DETAIL_TEXT_MAX);
@@ -70,7 +72,7 @@ static void open_value(struct detail *d, size_t message, struct json_value v, co
     open_found(d, message, &(struct found){v, false}, pointer, title);
 }
 
-/* Of an image and the like: with its type and size. */
+/* Returns the title of an image or other binary content, with its type and size. */
 static const char *content_title(char room[PART_TITLE], const char *title, struct json_value item)
 {
     struct slice type = text_head(json_string_raw(json_get(item, "mimeType")), 20);
@@ -82,7 +84,7 @@ static const char *content_title(char room[PART_TITLE], const char *title, struc
     return room;
 }
 
-/* The texts of a tool's result as text, its other contents as JSON. */
+/* Opens the texts of a tool's result as text and its other contents as JSON. */
 static void open_contents(struct detail *d, size_t message, const struct rpc *m)
 {
     const char *title = m->is_error.type == JSON_TRUE ? "error" : "result";
@@ -100,7 +102,7 @@ static void open_contents(struct detail *d, size_t message, const struct rpc *m)
     open_value(d, message, m->structured, "/result/structuredContent", "structured result");
 }
 
-/* ---- of a long message: what begins in its first DETAIL_VALUES_MAX bytes ---- */
+/* ---- a long message: only values that begin in its first DETAIL_VALUES_MAX bytes ---- */
 
 static bool is_long(const struct detail *d, size_t message)
 {
@@ -112,10 +114,10 @@ static enum json_type type_at(struct slice s, size_t at)
     return s.p[at] == '"'   ? JSON_STRING
            : s.p[at] == '{' ? JSON_OBJECT
            : s.p[at] == '[' ? JSON_ARRAY
-                            : JSON_NUMBER; /* or a word */
+                            : JSON_NUMBER; /* or true, false, null */
 }
 
-/* false: there is no such value. */
+/* Returns false if there is no such value. */
 static bool open_place(struct detail *d, size_t message, const char *pointer, const char *title)
 {
     struct slice head = {d->s.message[message].body.p, DETAIL_VALUES_MAX};
@@ -172,7 +174,7 @@ static void open_answer(struct detail *d, size_t message, const struct rpc *m)
     }
 }
 
-/* false: it is not a message that can be read. */
+/* Returns false if the message cannot be read. */
 static bool read_message(const struct detail *d, size_t i, struct rpc *ret)
 {
     struct slice body = d->s.message[i].body;

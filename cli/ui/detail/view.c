@@ -64,7 +64,7 @@ static void view_remember(struct view *v, const struct view_place *p)
         v->mark[v->marks_n++] = *p;
 }
 
-/* To the next line that belongs to the same place. */
+/* Moves p to the next line below the same place. Returns false if there is none. */
 static bool step_below(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;
@@ -98,7 +98,7 @@ bool view_step(struct view *v, struct view_place *p)
     return more;
 }
 
-/* The last remembered place up to this line. */
+/* Returns the last remembered place at or before this line. */
 static struct view_place start_for(const struct view *v, size_t line)
 {
     struct view_place p = {0};
@@ -117,7 +117,8 @@ static struct view_place start_for(const struct view *v, size_t line)
     return p;
 }
 
-/* In the lines of an unfolded string: goes to the line, or to the last one of the string. */
+/* If p is in the lines of an unfolded string, moves it to `line`, or to the string's last line if
+ * that comes first. */
 static void skip_inner(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
@@ -125,7 +126,7 @@ static void skip_inner(struct view *v, struct view_place *p, size_t line)
     if (v->kind != VIEW_JSON || v->inner_n == 0 || (in = view_inner(v, view_at(v, p))) == NULL)
         return;
     size_t notes = view_notes(v, in->at);
-    size_t want = line - (p->line - p->below); /* as `below` */
+    size_t want = line - (p->line - p->below); /* the wanted value of p->below */
     if (want <= notes)
         return;
     if (!view_seek(in->view, want - notes - 1, &ignored))

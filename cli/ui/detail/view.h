@@ -16,60 +16,61 @@
 #include "cli/ui/text/find.h"
 
 #define VIEW_INDENT_MAX 40  /* levels; a deeper indent does not fit on a screen */
-#define VIEW_INNER_DEPTH 4  /* JSON in a string in JSON in a string … */
-#define VIEW_LONG_STRING 96 /* bytes from which on any string can be unfolded */
+#define VIEW_INNER_DEPTH 4  /* how deep JSON in strings in JSON is unfolded */
+#define VIEW_LONG_STRING 96 /* bytes; longer strings can be unfolded, whatever they contain */
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
-#define VIEW_LEVELS_MAX 512 /* deeper values have no pointer */
+#define VIEW_LEVELS_MAX 512 /* values nested deeper have no pointer */
 #define VIEW_CACHE 64
-#define VIEW_WIDTH_MIN 24 /* of a text in a string, however deep */
+#define VIEW_WIDTH_MIN 24 /* columns of a text in a string, however deep it is nested */
 
 enum view_kind { VIEW_TEXT, VIEW_JSON };
 
 struct view_place {
-    size_t at;    /* in the text */
+    size_t at;    /* offset in the text */
     size_t depth; /* open objects and arrays */
     size_t line;
-    size_t below; /* 0: the place's own line; else the number of a line that belongs to it */
+    size_t below; /* 0: the first line of the place; else the number of the line below it */
 };
 
 struct view_note {
-    size_t at; /* of the value */
+    size_t at; /* offset of the value */
     struct slice text;
     enum cells_style style;
 };
 
 /* A string that is unfolded. */
 struct inner {
-    size_t at;         /* of its quote */
+    size_t at;         /* offset of the string's opening quote */
     size_t indent;     /* columns before its lines */
     struct view *view; /* owned */
 };
 
 /* The end of an object, array or long string. */
 struct view_end {
-    size_t at, end, children; /* end 0: free */
+    size_t at, end, children; /* end 0: the entry is free */
 };
 
 struct view {
     enum view_kind kind;
-    struct slice text; /* borrowed, or of `own` */
+    struct slice text; /* borrowed, or the text of `own` */
     struct buf own;    /* owned */
-    size_t nested;     /* 0: of a message; else how many strings it is in */
-    size_t width;      /* text is wrapped to it; 0: not */
+    size_t nested;     /* number of strings that the text is nested in; 0: it is a message */
+    size_t width;      /* columns to which text is wrapped; 0: not wrapped */
     bool ascii;
-    bool fixed;         /* nothing can be folded: lines have no markers */
-    size_t folded_from; /* depth */
-    size_t *exception;  /* owned; sorted places of objects and arrays */
+    bool fixed;         /* nothing can be folded: lines have no fold markers */
+    size_t folded_from; /* depth from which on objects and arrays are folded */
+    /* owned; sorted offsets of objects and arrays for which folded_from is reversed */
+    size_t *exception;
     size_t exceptions_n, exceptions_cap;
     struct inner *inner; /* owned; sorted */
     size_t inner_n, inner_cap;
     struct view_note *note; /* owned; sorted */
     size_t notes_n, notes_cap;
-    struct view_place *mark; /* owned; the index */
+    struct view_place *mark; /* owned; the index: remembered places */
     size_t marks_n, marks_cap;
-    struct view_place last; /* found last */
-    bool whole;             /* the number of lines is known: */
+    struct view_place last; /* the place that was found last */
+    bool whole;             /* `lines` is known: */
     size_t lines;
     struct view_end end[VIEW_CACHE];
 };
@@ -80,9 +81,9 @@ void view_layout(struct view *v, size_t width, bool ascii);
 
 /* ---- lines ---- */
 
-/* false: there are fewer lines. */
+/* Finds a line. Returns false if there are fewer lines. */
 bool view_seek(struct view *v, size_t line, struct view_place *ret);
-/* To the next line. false: this is the last one. */
+/* Moves p to the next line. Returns false if p is the last one. */
 bool view_step(struct view *v, struct view_place *p);
 size_t view_lines(struct view *v, bool *exact); /* an estimate if not exact */
 size_t view_count(struct view *v);              /* exact; reads the whole text */
@@ -91,29 +92,30 @@ void view_draw(struct view *v, const struct view_place *p, size_t indent, struct
 
 /* ---- folding ---- */
 
-/* The object, array or string that begins at the line, or contains it. */
+/* The object, array or string that begins at a line or, if none does, contains the line. */
 struct view_target {
-    struct view *view; /* v, or that of an unfolded string */
-    size_t at;         /* of its first byte */
+    struct view *view; /* v, or the view of an unfolded string */
+    size_t at;         /* offset of its first byte */
     size_t depth;
     size_t line; /* in v */
     bool folded;
 };
-/* false: the root is not an object or array. */
+/* Returns false if there is nothing to fold: a text, or a root that is not an object or array. */
 bool view_target(struct view *v, const struct view_place *p, struct view_target *ret);
-/* The object or array around the target, or the string that the target is in. false: it is the root. */
+/* Finds the object or array around the target, or the string that contains the target. Returns
+ * false if the target is the root. */
 bool view_around(struct view *v, const struct view_target *t, struct view_target *ret);
-/* Folds or unfolds it. 0, MI_ENOMEM, MI_EFULL (unfolded strings need more than `room` bytes, or too many exceptions),
- * or MI_ENOENT (not a valid string). */
+/* Folds or unfolds the target. Returns 0; MI_ENOMEM; MI_EFULL: unfolded strings need more than
+ * `room` bytes, or there are too many exceptions; MI_ENOENT: it is not a valid string. */
 MI_MUST int view_toggle(struct view *v, const struct view_target *t, size_t room);
-/* Folds JSON as it is shown at first: short JSON not at all, other JSON so that it has few lines. */
+/* Folds JSON for its first display: short JSON is not folded, other JSON is folded to few lines. */
 void view_overview(struct view *v);
 void view_fold_from(struct view *v, size_t depth);
 size_t view_unfolded(const struct view *v); /* bytes of unfolded strings */
-/* Is it useful to unfold this string? It has lines, is JSON, or is long. */
+/* Can this string be unfolded usefully? It has several lines, is JSON, or is long. */
 bool view_is_text(const struct view *v, size_t at);
-bool view_is_json(struct slice s); /* a valid object or array */
-/* Unfolds what the byte `at` is folded in. */
+bool view_is_json(struct slice s); /* is it a valid object or array? */
+/* Unfolds the objects and arrays that contain byte `at`. */
 MI_MUST int view_reveal(struct view *v, size_t at);
 MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
@@ -121,22 +123,25 @@ MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
 /* The way from the root to a place. */
 struct view_level {
-    size_t at;        /* of the object or array */
-    size_t index;     /* of the element that contains the place */
-    struct slice key; /* of the member that contains it, raw; {NULL, 0}: in an array */
+    size_t at;    /* offset of the object or array */
+    size_t index; /* of the element that contains the place */
+    /* raw key of the member that contains the place; {NULL, 0}: the level is an array */
+    struct slice key;
 };
 struct view_path {
     struct view_level level[VIEW_LEVELS_MAX];
-    size_t n; /* may be more than VIEW_LEVELS_MAX in invalid JSON: only those are stored */
+    size_t n; /* more than VIEW_LEVELS_MAX if the JSON is deeper; deeper levels are not stored */
 };
 void view_path(const struct view *v, size_t at, struct view_path *ret);
-/* The value that a JSON Pointer names. false: none. */
+/* Finds the value that a JSON Pointer names. Returns false if there is none. */
 bool view_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
-/* Line and column of a byte. Reads the text up to there. Call view_reveal() first. */
+/* Finds the line and column of a byte. Reads the text up to the byte. Call view_reveal() first. */
 void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
-/* The value of a place, after its key; or its closing bracket. v->text.n: the text is empty. */
+/* Returns the offset of the line's value, after its key, or of its closing bracket; v->text.n if
+ * the text is empty. */
 size_t view_at(const struct view *v, const struct view_place *p);
-/* Appends the value of the line: a string unescaped, other values as they are written. */
+/* Appends the value of the line: a string is unescaped, other values are copied as they are
+ * written. */
 MI_MUST int view_value(struct view *v, const struct view_place *p, struct buf *b);
 MI_MUST int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b);
 
@@ -146,23 +151,27 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 
 bool view_text_step(struct view *v, struct view_place *p);
 void view_text_draw(struct view *v, const struct view_place *p, struct cells *c);
-/* Adds a token as it is written, except that an escaped character that is visible and not ASCII becomes itself. */
+/* Adds a token as it is written, except that visible characters beyond ASCII are unescaped. */
 void view_add_token(struct cells *c, enum cells_style style, struct slice token);
 bool view_json_step(struct view *v, struct view_place *p);
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c);
-/* The end of the value at `at`; remembered if it is far away. */
+/* Returns the end of the value at `at`. A far end is cached. */
 size_t view_value_end(struct view *v, size_t at, size_t *ret_children);
 bool view_is_folded(const struct view *v, size_t at, size_t depth);
-/* The index of the first one at this place or behind it. */
+/* Each returns the index of the first exception, unfolded string or note at or after offset
+ * `at`. */
 size_t view_first_exception(const struct view *v, size_t at);
 size_t view_first_inner(const struct view *v, size_t at);
 size_t view_first_note(const struct view *v, size_t at);
-struct inner *view_inner(const struct view *v, size_t at); /* of the string there; NULL: folded */
-size_t view_notes(const struct view *v, size_t at);        /* how many it has */
-void view_changed(struct view *v, size_t at); /* what begins at this byte has other lines now */
-/* The byte of the unescaped text that byte `to` of the string at `at`, which is valid, becomes. */
+/* the unfolded string at `at`; NULL if it is folded */
+struct inner *view_inner(const struct view *v, size_t at);
+size_t view_notes(const struct view *v, size_t at); /* number of notes of the value */
+/* the value at this byte has other lines now: drops the index from there */
+void view_changed(struct view *v, size_t at);
+/* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
 size_t view_unescaped_n(const struct view *v, size_t at, size_t to);
-/* Appends the text of a string that is written at `at`. false: it is not a valid string. */
+/* Appends the unescaped text of the string at [at, end). Returns false if it is not a valid
+ * string. */
 bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b);
 size_t view_inner_width(const struct view *v, size_t indent);
 size_t view_indent(size_t depth); /* columns before the marker of a line */

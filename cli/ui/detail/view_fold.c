@@ -137,7 +137,7 @@ static int toggle_string(struct view *v, size_t at, size_t depth, size_t room)
     return st;
 }
 
-/* The unfolded string that contains the view, possibly in another one; NULL: none. */
+/* Returns the unfolded string of v whose view is w or contains w; NULL if there is none. */
 static struct inner *inner_with(const struct view *v, const struct view *w)
 {
     for (size_t i = 0; i < v->inner_n; i++)
@@ -168,7 +168,7 @@ int view_reveal(struct view *v, size_t at)
         if (st < 0)
             return st;
     }
-    size_t i = view_first_inner(v, at); /* in an unfolded string? */
+    size_t i = view_first_inner(v, at); /* is `at` in an unfolded string? */
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_end(v->text, in->at))
         return 0;
@@ -188,7 +188,7 @@ static struct view_target target_at(struct view *v, size_t at, size_t depth)
     return t;
 }
 
-/* The object or array that contains the byte. */
+/* Finds the object or array that contains the byte. */
 static bool container_of(struct view *v, size_t at, struct view_target *ret)
 {
     struct view_path path;

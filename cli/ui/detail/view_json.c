@@ -41,8 +41,10 @@ bool view_json_step(struct view *v, struct view_place *p)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-#define ESCAPE 6      /* bytes of \uXXXX */
-#define PIECE_MAX 512 /* bytes that are looked at before it is known whether they are visible */
+#define ESCAPE 6 /* bytes of \uXXXX */
+/* a piece of the token is passed to cells after this many bytes, to see early that the line is
+ * full */
+#define PIECE_MAX 512
 
 static bool is_escape(struct slice s)
 {
@@ -54,7 +56,8 @@ static bool is_escape(struct slice s)
     return true;
 }
 
-/* The bytes of the escape of a visible character at the beginning of the text; 0: it is no such escape. */
+/* If s begins with the escape of a visible character beyond ASCII, returns the length of the escape
+ * and writes the character; else returns 0. */
 static size_t escaped_char(struct slice s, char ret[JSON_CHAR_MAX], size_t *ret_n)
 {
     const char *p = s.p;
@@ -146,7 +149,7 @@ static void draw_scalar(struct view *v, size_t at, struct cells *c)
     view_add_token(c, style_of(token), token);
 }
 
-/* A comma that follows the value or bracket. */
+/* Draws a comma if one follows the value or bracket. */
 static void draw_comma(struct view *v, size_t end, struct cells *c)
 {
     end = token_blank(v->text, end);

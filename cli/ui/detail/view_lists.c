@@ -1,10 +1,11 @@
-/* view_lists.c - what is known of places in a view: exceptions, unfolded strings, notes, ends of values. */
+/* view_lists.c - sorted lists of a view: exceptions, unfolded strings, notes; and a cache of the
+ * ends of values. */
 #include "cli/ui/detail/token.h"
 #include "cli/ui/detail/view.h"
 
 #include "wire/json/scan.h"
 
-#define FAR 4096 /* the end of a shorter value is found again each time */
+#define FAR 4096 /* bytes; nearer ends of values are not cached */
 
 size_t view_indent(size_t depth)
 {
@@ -15,13 +16,14 @@ size_t view_at(const struct view *v, const struct view_place *p)
 {
     size_t at = token_next(v->text, p->at);
     size_t value = token_value(v->text, at);
-    /* in invalid JSON a key may have no value: it is one then */
+    /* in invalid JSON a key may have no value: then the key counts as the value */
     return value >= v->text.n || token_closes(v->text.p[value]) ? at : value;
 }
 
 /* ---- sorted lists --------------------------------------------------------------------------- */
 
-/* The first of n elements, which begin with their place, at `at` or behind it. */
+/* Returns the index of the first of n elements whose offset is `at` or more. An element begins with
+ * its offset. */
 static size_t first_at(const void *list, size_t n, size_t size, size_t at)
 {
     size_t from = 0, to = n;

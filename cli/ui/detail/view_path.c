@@ -34,7 +34,8 @@ static struct view_level *innermost(struct view_path *p)
     return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
 }
 
-/* Reads the key at i, if there is one, and enters its value in the path. Returns the value's place. */
+/* Reads the key at i, if there is one, and enters the value into the path. Returns the value's
+ * offset. */
 static size_t begin_value(const struct view *v, struct view_path *p, size_t i)
 {
     struct slice s = v->text;
@@ -79,7 +80,7 @@ void view_path(const struct view *v, size_t at, struct view_path *ret)
     }
 }
 
-/* Appends the text of a key, written in quotes; as it is written if it is not a valid string. */
+/* Appends the text of a quoted key, unescaped if it is a valid string. */
 static void add_key(struct buf *b, const struct view *v, struct slice key)
 {
     size_t at = (size_t)(key.p - v->text.p);
@@ -105,7 +106,8 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
     buf_close(&key);
 }
 
-/* Is this the member or element that the token names? Both the token and the key may be escaped, as JSON is. */
+/* Does the pointer's token name this member or element? The token may have pointer escapes, the key
+ * JSON escapes. */
 static bool view_path_names(const struct view *v, struct slice key, size_t index,
                             struct slice token)
 {
@@ -127,7 +129,8 @@ static bool view_path_names(const struct view *v, struct slice key, size_t index
     return same;
 }
 
-/* The member or element of the object or array at `at`; of duplicates the last one, as most parsers do. */
+/* Finds a member or element of the object or array at `at`. If a key is duplicate, the last one
+ * counts, as in most parsers. */
 static bool descend(const struct view *v, size_t at, struct slice token, size_t *ret)
 {
     struct slice s = v->text;

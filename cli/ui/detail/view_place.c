@@ -1,10 +1,10 @@
-/* view_place.c - where a byte is, and the values of lines. */
+/* view_place.c - finds the line and column of a byte, and the values of lines. */
 #include "cli/ui/detail/token.h"
 #include "cli/ui/detail/view.h"
 
 /* ---- where bytes are ------------------------------------------------------------------------ */
 
-/* The place that the byte belongs to. */
+/* Returns the first line of the place that the byte belongs to. */
 static struct view_place view_place_of(struct view *v, size_t at)
 {
     struct view_place p = {0};
@@ -13,19 +13,20 @@ static struct view_place view_place_of(struct view *v, size_t at)
             p = v->mark[i - 1];
     for (struct view_place next = p; view_step(v, &next) && next.at <= at;)
         p = next;
-    if (p.below > 0) { /* lines below a place belong to it */
+    if (p.below > 0) { /* lines below a place belong to the place */
         p.line -= p.below;
         p.below = 0;
     }
     return p;
 }
 
-/* The columns of a part of a line. */
+/* Returns the width in columns of a part of a line. */
 static size_t columns(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
     struct cells c = {.from = SIZE_MAX,
-                      .ascii = v->ascii}; /* all of it is on the left of the window */
+                      /* the whole text is left of the window: only columns are counted */
+                      .ascii = v->ascii};
     if (v->kind == VIEW_TEXT)
         return cells_tabbed(text, v->ascii);
     view_add_token(&c, CELLS_PLAIN, text);
@@ -92,7 +93,8 @@ int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b
     if (v->kind != VIEW_JSON || at >= v->text.n)
         return MI_ENOENT;
     view_path(v, at, &path);
-    if (token_closes(v->text.p[at])) { /* the pointer of what it closes */
+    /* a closing bracket has the pointer of its object or array */
+    if (token_closes(v->text.p[at])) {
         if (path.n == 0)
             return MI_ENOENT;
         view_path(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);

@@ -1,7 +1,8 @@
 /* view_text.c - plain text, wrapped between words. */
 #include "cli/ui/detail/view.h"
 
-/* The end of the line at `at`. *ret_next: the next line; at the end of the text, its length. */
+/* Returns the end of the line at `at`. *ret_next: the beginning of the next line, or the length of
+ * the text. */
 static size_t view_text_line_end(const struct view *v, size_t at, size_t *ret_next)
 {
     struct slice rest = {v->text.p + at, v->text.n - at};
