@@ -1,4 +1,4 @@
-/* draw.c - the picture: header, panes, footer. */
+/* draw.c - draws the screen: header, panes, footer. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@ static void ui_draw_add_time(struct ui *u, const char *name, int64_t us)
 {
     struct units_text took = units_took(us);
     if (us < 0 || u->cells.column + strlen(name) + strlen(took.s) + 3 > u->width)
-        return; /* no half a number */
+        return; /* shows no part of a number */
     cells_addf(&u->cells, CELLS_DIM, "  %s ", name);
     cells_adds(&u->cells, CELLS_PLAIN, took.s);
 }
@@ -38,7 +38,7 @@ static void add_state(struct ui *u)
                   draw_scratch(u));
 }
 
-/* The chosen session: its state, its calls and how long they took. */
+/* Draws the chosen session: its state, its calls and how long they took. */
 static void session_line(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
@@ -73,7 +73,7 @@ static void session_line(struct ui *u)
                    (int)(100 - 100 * (u->listing.first - 1) / u->listing.last));
 }
 
-/* The path comes last: it may be cut. */
+/* Draws the vault's line. The path comes last, because it may be cut. */
 static void vault_line(struct ui *u)
 {
     size_t live = sessions_live(&u->sessions);
@@ -142,7 +142,7 @@ static void draw_prompt(struct ui *u, const struct area *a)
     cells_begin(&u->cells, 0, u->width, u->ascii);
     cells_adds(&u->cells, CELLS_LABEL, question);
     size_t asked = u->cells.column, at = asked + cells_columns(head, u->ascii, 4 * PROMPT_MAX);
-    size_t from = at >= u->width ? at - u->width + 1 : 0; /* a long line scrolls */
+    size_t from = at >= u->width ? at - u->width + 1 : 0; /* a long line is scrolled */
     cells_begin(&u->cells, from, u->width, u->ascii);
     cells_adds(&u->cells, CELLS_LABEL, question);
     cells_add(&u->cells, u->prompt.proposed ? CELLS_DIM : CELLS_PLAIN, typed);
@@ -150,7 +150,7 @@ static void draw_prompt(struct ui *u, const struct area *a)
     screen_cursor(at - from, a->y);
 }
 
-/* Only a whole one. */
+/* Adds a hint to the footer, if there is room for all of it. */
 static void add_hint(struct ui *u, enum action x, const char *what)
 {
     struct slice key = keys_name(x);
@@ -177,7 +177,7 @@ static void draw_hints(struct ui *u, const struct area *a)
     draw_line(u, a, 0, SCREEN_NORMAL);
 }
 
-/* Above the last `below` lines; a long one takes several. */
+/* Draws the message above the last `below` lines. A long message takes several lines. */
 static void draw_message(struct ui *u, size_t below)
 {
     size_t n = 0, next, most = u->height - 1 - below;
@@ -209,7 +209,7 @@ static void draw_footer(struct ui *u)
         draw_message(u, u->asking != ASK_NOTHING);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole screen ---- */
 
 int draw(struct ui *u)
 {
@@ -228,7 +228,7 @@ int draw(struct ui *u)
     struct area all = {0, u->panes.header, u->width, u->height - u->panes.header - 1};
     int st = stack_top(u)->view->draw(u, &all);
     if (st < 0)
-        return st; /* the picture before stays */
+        return st; /* the earlier picture stays on the screen */
     draw_footer(u);
     screen_show();
     return u->cells.failed ? MI_ENOMEM : 0;

@@ -1,4 +1,4 @@
-/* draw_cells.c - parts of lines: fields, captions. */
+/* draw_cells.c - draws parts of lines: fields, columns, captions. */
 #include "cli/ui/ui.h"
 
 #include "base/units.h"
@@ -37,7 +37,7 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
             size_t kept = width > 1 ? cells_fit(text, u->ascii, width - 1) : 0;
             struct slice head = {text.p, kept};
             size_t columns = cells_columns(head, u->ascii, width);
-            if (columns <= width - 1) { /* else one character is wider */
+            if (columns <= width - 1) { /* else the character itself is wider */
                 cells_add(&u->cells, style, head);
                 cells_blank(&u->cells, width - 1 - columns);
             } else {
@@ -79,7 +79,7 @@ void draw_columns(struct ui *u, const struct show_list *l, const void *row)
 {
     const struct show_column *end = l->column + l->n;
     size_t left = u->cells.width - size_min(u->cells.column, u->cells.width);
-    bool first = true; /* it takes what the others leave */
+    bool first = true; /* the first column gets the space that the others leave */
     for (const struct show_column *c = l->column; c < end; c++)
         left -= is_shown(u, l, c) ? size_min(c->ui.width, left) : 0;
     for (const struct show_column *c = l->column; c < end; c++) {

@@ -1,4 +1,4 @@
-/* draw_lists.c - the panes of the sessions, and of the calls or messages of one. */
+/* draw_lists.c - draws two panes: the sessions, and the calls or messages of one session. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -33,7 +33,8 @@ struct pane_line {
     int64_t began_at_us, lasted_us, failed, messages;
 };
 
-/* "17:59" on the same day, else "11-22". */
+/* Shows a session's beginning: "17:59" if it is today, "11-22" if it is this year, else the whole
+ * date. */
 static void began_text(struct buf *b, const void *row, struct cell v)
 {
     struct clock_text now = clock_local(clock_wall_us()), at = clock_local(v.number);
@@ -66,7 +67,8 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
 {
     struct pane_line line;
     struct slice id = slice_of("id");
-    struct show_list list = session_list; /* of a store: it has sessions of several machines */
+    /* a store has sessions of several hosts: their column replaces the client */
+    struct show_list list = session_list;
     list.when = u->sessions.store != NULL ? OF_STORE : OF_VAULT;
     cells_begin(&u->cells, 0, width, u->ascii);
     if (r != NULL) {
@@ -132,7 +134,8 @@ int draw_sessions(struct ui *u, const struct area *a)
 
 /* ---- calls and messages ---- */
 
-/* "1:02.345" since the start of the session, or "17:59:03.345", the time of day. */
+/* Draws the time since the start of the session ("1:02.345") or the time of day
+ * ("17:59:03.345"). */
 static void time_field(struct ui *u, int64_t t_us, size_t width)
 {
     char text[40];
@@ -165,7 +168,7 @@ static const char *status_mark(const struct ui *u, enum call_status status,
                                      : draw_lists_mark(u, "\xE2\x8A\x98", "-");
 }
 
-/* The longest duration decides how long the bars are. */
+/* Draws a bar for a duration. The longest duration of the session has the longest bar. */
 static void bar(struct ui *u, int64_t us, enum cells_style style, size_t columns)
 {
     buf_clear(&u->scratch);
@@ -173,7 +176,7 @@ static void bar(struct ui *u, int64_t us, enum cells_style style, size_t columns
     cells_add(&u->cells, style, draw_scratch(u));
 }
 
-/* The columns of the pane: what is on the right, and what is left of it. */
+/* Widths of the pane's columns; 0: not shown. The name gets the rest. */
 struct columns {
     size_t seq, time, status, took, bar;
 };
@@ -242,8 +245,8 @@ static void lead(struct ui *u, const struct columns *c, const struct query_messa
         cells_blank(&u->cells, 1);
 }
 
-/* The part of the line that may be cut: cells are begun with its width. Of a failed call, the error is shown, not the
- * arguments. */
+/* Draws a call. Only the left part of the line may be cut: u->cells begins with that part's width.
+ * A failed call shows its error instead of its arguments. */
 static int call_cells(struct ui *u, const struct area *a, const struct columns *c,
                       const struct listed *row)
 {
@@ -254,7 +257,8 @@ static int call_cells(struct ui *u, const struct area *a, const struct columns *
         int st = row_cache_get(&u->rows, u->q, row->answer, &copy);
         if (st < 0 && st != MI_ENOENT)
             return st;
-        if (st == 0) /* the row of the request may take its place */
+        /* copies the text, because the row of the request may replace this one in the cache */
+        if (st == 0)
             buf_slice_add(&u->scratch, copy->preview);
     }
     int st = row_cache_get(&u->rows, u->q, row->seq, &copy);

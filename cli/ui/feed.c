@@ -1,4 +1,4 @@
-/* feed.c - reads sessions and messages from the vault in parts, and filters them. */
+/* feed.c - reads sessions and messages from the vault in small steps, and filters them. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -10,9 +10,10 @@
 
 #include <stdlib.h>
 
-#define TEXT_PART 200 /* messages of a part whose bodies are searched */
+#define TEXT_PART 200 /* messages of a step, if their bodies are searched */
 
-/* Of those that may have a match, narrow.c finds those that have one. */
+/* Does the list take this session? If the filter is about messages, narrow.c decides later whether
+ * a session has a match. */
 static bool takes_session(void *ctx, const struct query_session *s)
 {
     struct ui *u = ctx;
@@ -28,10 +29,10 @@ static bool takes_session(void *ctx, const struct query_session *s)
 struct part {
     struct ui *u;
     enum listing_end end;
-    int64_t until_us, seq; /* seq: of the last message that is read */
-    int64_t *ended;        /* owned; requests before the part that its messages belong to */
+    int64_t until_us, seq; /* seq: last message that was read */
+    int64_t *ended;        /* owned; earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
-    bool tasks; /* one may end a task, of any open call */
+    bool tasks; /* a message may end a task, of any open call */
     int status;
 };
 
@@ -73,7 +74,7 @@ bool feed_tells_operations(const struct ui *u)
     return !u->requests;
 }
 
-/* The calls that began among these messages. */
+/* Reads the calls whose requests are among these messages. */
 static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_call_fn fn)
 {
     struct filter session = FILTER_ANY;
@@ -101,7 +102,8 @@ static bool ui_feed_on_hop(void *ctx, const struct query_call *c)
     return p->status == 0;
 }
 
-/* A request that continues a call changes that call, when it begins and when it ends. Before the calls are read. */
+/* Finds requests that continue an earlier call, as such a request may change that call when it
+ * begins and when it ends. Called before the calls are read. */
 static int find_continued(struct part *p, int64_t from, int64_t to)
 {
     struct filter session = FILTER_ANY;
@@ -129,14 +131,14 @@ static int64_t part_size(const struct ui *u)
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
 
-/* Reads those up to p->seq. */
+/* Reads the messages from..to of a part. If time runs out, p->seq is the last one that was read. */
 static int read_messages(struct part *p, int64_t from, int64_t to)
 {
     struct ui *u = p->u;
     bool back = p->end == LISTING_OLDER;
     p->until_us = clock_mono_us() + STEP_US;
     p->seq = back ? from : to;
-    if (back && !u->narrowed) /* nobody looks at them */
+    if (back && !u->narrowed) /* without a filter, older messages themselves are not needed */
         return 0;
     int st = query_rows(u->q, ui_session(u)->id, from, to, back ? QUERY_BACKWARD : QUERY_FORWARD,
                         u->narrowed && u->question.terms.n > 0, ui_feed_on_message, p);
@@ -162,7 +164,7 @@ static int read_older(struct ui *u)
     return st == MI_EFULL ? 0 : st;
 }
 
-#define TASKS_MAX 64 /* open calls that are read again when a task may have ended, the newest ones */
+#define TASKS_MAX 64 /* newest open calls that are read again when a task may have ended */
 
 static int read_open(struct part *p)
 {
@@ -172,7 +174,7 @@ static int read_open(struct part *p)
     int st = 0;
     for (size_t i = 0; i < n; i++)
         seq[i] = open->request[open->n - 1 - i].seq;
-    for (size_t i = 0; st == 0 && i < n; i++) /* those that have ended are taken from `open` */
+    for (size_t i = 0; st == 0 && i < n; i++) /* a call that has ended is removed from `open` */
         st = ui_feed_read_calls(p, seq[i], seq[i], on_changed);
     return st;
 }
@@ -238,7 +240,7 @@ int feed_choose(struct ui *u, int64_t id)
     u->session = page;
     u->session_cursor.key = id;
     u->list_cursor = (struct cursor){.height = u->list_cursor.height};
-    show_close(u); /* it may show an event: a key can come before the next picture */
+    show_close(u); /* the shown event may be freed, and a key may come before the next drawing */
     events_close(u);
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
@@ -257,7 +259,8 @@ static void drop_filter(struct ui *u)
     u->filter[0] = '\0';
 }
 
-/* Chooses the newest session of the list, if none is chosen, or no call of the chosen one matches. */
+/* Chooses the newest session of the list, if none is chosen or the chosen one has no matching
+ * call. */
 static int choose_matching(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
@@ -268,7 +271,7 @@ static int choose_matching(struct ui *u)
     return feed_choose(u, u->sessions.id[0]);
 }
 
-/* The chosen session stays on the screen, unless it cannot match. */
+/* Reads both lists again. The chosen session stays, unless it cannot match the filter. */
 static int read_lists(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
@@ -278,7 +281,7 @@ static int read_lists(struct ui *u)
     narrow_close(u);
     sessions_open(&u->sessions, u->q, takes_session, u);
     u->sessions.requests = u->requests;
-    if (matches && u->narrowed) /* it is looked at first */
+    if (matches && u->narrowed) /* the chosen session is searched first */
         narrow_add(u, id);
     int st = sessions_older(&u->sessions, u->q);
     while (st == 0 && !u->sessions.complete && id != 0 && !sessions_reach(&u->sessions, id) &&
@@ -306,7 +309,7 @@ int feed_more_sessions(struct ui *u)
     return narrow_more(u) ? narrow_step(u) : sessions_older(&u->sessions, u->q);
 }
 
-/* false: the filter is invalid. */
+/* Returns false if the filter is invalid; `error` then says why. */
 static bool read_filter(struct ui *u, const char *text, struct buf *error)
 {
     struct question *x = &u->question;
@@ -346,9 +349,10 @@ int feed_filter(struct ui *u, const char *text)
     return same ? MI_EINVAL : read_lists(u);
 }
 
-/* ---- in between ---- */
+/* ---- reading between keys ---- */
 
-/* Whether more sessions are to be read: of a store, with a filter of messages, or near the end of what was read. */
+/* Should more sessions be read now? Always in a vault; in a store only if the filter is about
+ * messages, or the cursor is near the end of the list. */
 static bool wants_sessions(const struct ui *u)
 {
     size_t at = sessions_place(&u->sessions, u->session_cursor.key), n = u->sessions.n;
@@ -369,7 +373,7 @@ int feed_step(struct ui *u, bool *ret_more)
         st = read_older(u);
         u->stale = true;
     }
-    /* With a filter both go on, as the chosen session may have nothing that matches. */
+    /* With a filter about messages, both go on, because the chosen session may have no match. */
     if (lists_whole(u) || u->narrowed)
         do
             st = st == 0 && wants_sessions(u) ? feed_more_sessions(u) : st;
@@ -388,7 +392,8 @@ static int reload_session(struct ui *u)
     struct page_row *page = NULL;
     int64_t id = ui_session(u)->id;
     int st = page_sessions(u->q, NULL, id, id, 1, &page);
-    if (st < 0 || page == NULL) /* it was removed: what was read stays on the screen */
+    /* the session was removed: what was read of it stays on the screen */
+    if (st < 0 || page == NULL)
         return st;
     page_free(u->session);
     u->session = page;
@@ -396,7 +401,7 @@ static int reload_session(struct ui *u)
     return 0;
 }
 
-/* Whether the vault has changed, or a store is to be asked. */
+/* *ret: has the vault changed or, in a store, is it time to ask again? */
 static int has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
 {
     int64_t now_us = clock_mono_us(), version = u->version;

@@ -1,4 +1,4 @@
-/* help.c - the view of the keys. */
+/* help.c - the view that lists the keys. */
 #include "cli/ui/page.h"
 
 static void help_lines(struct page *p)

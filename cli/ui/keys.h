@@ -1,4 +1,4 @@
-/* keys.h - which key does what: one table for the loop, the help page and the footer.
+/* keys.h - a table of the keys and their actions, for the loop, the help page and the footer.
  *
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_KEYS_H
@@ -61,18 +61,19 @@ enum action {
     ACTIONS
 };
 
-#define KEYS_EACH 4 /* keys of one action */
+#define KEYS_EACH 4 /* most keys for one action */
 
 struct keys_row {
     enum action action;
     int key[KEYS_EACH]; /* 0: none */
-    const char *names;  /* of the keys, in the help */
-    const char *what;   /* in the help */
+    const char *names;  /* names of the keys, for the help */
+    const char *what;   /* what the action does, for the help */
 };
 
-/* The rows in the order of the help; NULL: none. A row with ACTION_NONE is a title. */
+/* Returns row i, in the order of the help; NULL if there is none. A row with ACTION_NONE is a
+ * heading. */
 const struct keys_row *keys_at(size_t i);
 enum action keys_action(int key);
-struct slice keys_name(enum action x); /* of its first key */
+struct slice keys_name(enum action x); /* name of the action's first key */
 
 #endif

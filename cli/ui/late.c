@@ -1,10 +1,11 @@
-/* late.c - `ui --from`: the session of the cursor is chosen when no key waits, and again after an error of the store. */
+/* late.c - `ui --from`: loads the session under the cursor when no key waits, and again after an
+ * error of the store. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
 #include "base/text.h"
 
-/* Everything of the session is read again. */
+/* Drops what was read of the session, so that everything is read again. */
 static int forget_session(struct ui *u, int64_t id)
 {
     int st = feed_choose(u, 0);
@@ -39,7 +40,7 @@ int late_failed(struct ui *u, int st)
     u->seek.on = false;
     u->store.failed_us = clock_mono_us();
     st = forget_session(u, u->session_cursor.key);
-    screen_notice(buf_str(&text)); /* the next picture may fail as well */
+    screen_notice(buf_str(&text)); /* shown at once, because the next drawing may fail as well */
     ui_complain(u, "%s", buf_str(&text));
     buf_close(&text);
     return st;

@@ -1,7 +1,9 @@
-/* list_rows.c - the rows of the list: the calls or messages of the listing and, among calls, what else has happened. */
+/* list_rows.c - the rows of the list: calls or messages and, among calls, the events of the
+ * session. */
 #include "cli/ui/ui.h"
 
-#define EVENTS_PAGES 16 /* that are read at once; more when the vault has changed */
+/* pages that are read at once; later pages are read when the vault has changed */
+#define EVENTS_PAGES 16
 
 /* ---- events ---- */
 
@@ -22,7 +24,8 @@ void events_close(struct ui *u)
     u->events = (struct events){.last = INT64_MIN};
 }
 
-/* Rows of a page that are not kept are freed. Returns how many there were. */
+/* Keeps the events of a page that are shown, and frees the others. Returns how many the page
+ * had. */
 static size_t keep_events(struct events *e, struct page_row *page)
 {
     size_t n = 0;
@@ -66,7 +69,7 @@ void events_again(struct ui *u)
         u->events.before[i] = INT64_MAX;
 }
 
-/* A filter is about messages. */
+/* Number of events in the list: none among messages, or if a filter is about messages. */
 static size_t events_n(const struct ui *u)
 {
     return u->mode == LISTING_CALLS && !u->narrowed ? u->events.n : 0;
@@ -77,7 +80,7 @@ static size_t event_place(const struct ui *u, size_t i)
     return listing_place(&u->listing, u->events.before[i]) + i;
 }
 
-/* How many events stand before this place. */
+/* Returns how many events are above this row of the list. */
 static size_t events_before(const struct ui *u, size_t place)
 {
     size_t i = 0;

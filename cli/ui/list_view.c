@@ -1,4 +1,5 @@
-/* list_view.c - a view of a list (cli/lists/list.h): its rows are kept, and read again. */
+/* list_view.c - a view of a list (cli/lists/list.h). It keeps copies of the rows, and reads them
+ * again regularly. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -7,20 +8,20 @@
 #include <stdlib.h>
 
 #define REFRESH_US 1000000
-#define READ_SHARE 20 /* reading takes at most one of so many parts of the time */
+#define READ_SHARE 20 /* reading takes at most 1/READ_SHARE of the time */
 #define SHOWN_MAX 1000
 
 struct list_view {
     const struct list *list;
-    void **row; /* owned, with the texts of its columns */
+    void **row; /* owned; a copy has the texts of its columns */
     size_t n, cap;
-    bool more;   /* there are more than SHOWN_MAX */
-    bool failed; /* there was no memory for one */
+    bool more;   /* there are more than SHOWN_MAX rows */
+    bool failed; /* no memory for a row */
     size_t at;   /* the selected row */
     struct cursor cursor;
-    int64_t read_us, took_us; /* when it was read, and how long that took; 0: read it again */
-    int64_t version;          /* of the vault then */
-    struct buf note;          /* owned; what the reading said last */
+    int64_t read_us, took_us; /* time and duration of the last reading; read_us 0: read now */
+    int64_t version;          /* u->version at that time */
+    struct buf note;          /* owned; the last note of list_read() */
 };
 
 /* ---- rows ---- */
@@ -63,7 +64,8 @@ static void free_rows(struct list_view *v)
     buf_close(&v->note);
 }
 
-/* A row is known by its first column and, if the list has them, its session and its message. */
+/* Are these the same row? Compares the first column and, if the list has them, session_id and
+ * seq. */
 static bool is_same_row(const struct show_list *l, const void *a, const void *b)
 {
     const struct show_column *const keys[] = {l->column, show_find(l, "session_id"),
@@ -78,7 +80,7 @@ static bool is_same_row(const struct show_list *l, const void *a, const void *b)
     return true;
 }
 
-/* The place of the row that was selected. */
+/* Returns the new index of the row that was selected. */
 static size_t list_view_place_of(const struct list_view *before, const struct list_view *now)
 {
     size_t at = now->n > 0 ? size_min(before->at, now->n - 1) : 0;
@@ -114,7 +116,7 @@ static int read_rows(struct ui *u, struct list_view *v)
     v->version = now.version;
     now.at = list_view_place_of(v, &now);
     now.note = r.note;
-    free_rows(st == 0 ? v : &now); /* after an error, the rows of the reading before stay */
+    free_rows(st == 0 ? v : &now); /* after an error, the earlier rows stay */
     if (st == 0)
         *v = now;
     buf_close(&r.error);
@@ -136,10 +138,10 @@ int list_view_draw(struct ui *u, const struct area *a)
     if (st < 0)
         return st;
     size_t top = cursor_top(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
-    u->ticks = true; /* it is read again */
+    u->ticks = true; /* draws again, so that the rows are read again */
     draw_caption(u, a, u->focus, "%s%zu %s", v->more ? "the first " : "", v->n,
                  v->n == 1 ? v->list->one : v->list->all);
-    for (size_t i = 0; i + 1 < a->height && top + i <= v->n; i++) { /* the titles first */
+    for (size_t i = 0; i + 1 < a->height && top + i <= v->n; i++) { /* line 0 has the titles */
         cells_begin(&u->cells, 0, a->width, u->ascii);
         cells_blank(&u->cells, 1);
         draw_columns(u, &v->list->shown, i > 0 ? v->row[top + i - 1] : NULL);
@@ -161,7 +163,7 @@ int list_view_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-/* A click on the selected row opens it. */
+/* A click selects a row; a click on the selected row opens it. */
 int list_view_mouse(struct ui *u, const struct press *p)
 {
     struct list_view *v = stack_top(u)->list_view;
@@ -197,7 +199,7 @@ void list_view_search(struct ui *u, bool forward)
     v->at = found > 0 ? found - 1 : v->at;
 }
 
-/* The session or call that a row names. */
+/* Opens the session or call of the selected row. */
 static int list_view_key(struct ui *u, enum action x)
 {
     const struct show_list *l = &stack_top(u)->list_view->list->shown;

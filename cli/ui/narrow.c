@@ -1,4 +1,5 @@
-/* narrow.c - which messages match the filter, and which sessions it leaves in the list: those that have one. */
+/* narrow.c - finds which messages match the filter, and which sessions have such a message and so
+ * stay in the list. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -7,8 +8,8 @@
 
 #include <stdlib.h>
 
-#define PART 5000     /* messages of a session that are looked at together */
-#define TEXT_PART 200 /* the same, if their bodies are read */
+#define PART 5000     /* messages of a session that are searched in one step */
+#define TEXT_PART 200 /* messages of a step, if their bodies are read */
 
 void narrow_close(struct ui *u)
 {
@@ -37,7 +38,7 @@ void narrow_again(struct ui *u)
 
 /* ---- one message ---- */
 
-/* 0, or the error of session_body(). */
+/* Does the message contain the search terms? Returns 0, or the error of session_body(). */
 static int has_text(struct ui *u, struct slice uid, const struct query_message *m, bool *ret)
 {
     const char *error;
@@ -62,12 +63,13 @@ int narrow_matches(struct ui *u, const struct query_session *s, const struct que
 struct looking {
     struct ui *u;
     const struct query_session *s;
-    int64_t until_us, seq; /* seq: of the message that was looked at last */
+    int64_t until_us, seq; /* seq: last message that was searched */
     bool found;
     int status;
 };
 
-/* A message that matches is in the list of calls, too, if it begins or ends one. */
+/* Can a matching message put the session into the list? Among calls, only messages that begin or
+ * end a call count. */
 static bool in_list(const struct ui *u, const struct query_message *m)
 {
     return u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_is_answer(m);
@@ -103,7 +105,8 @@ static int look_at_fields(struct looking *l, int64_t from, int64_t to)
     return st;
 }
 
-/* Looks at a part of the session. *ret_done: it needs not be looked at again. *ret_end: it has no other messages yet. */
+/* Searches a part of the session. *ret_done: the session need not be searched again; *ret_end: all
+ * its messages so far were searched. */
 static int look_at(struct ui *u, struct narrow_session *x, const struct query_session *s,
                    bool *ret_done, bool *ret_end)
 {

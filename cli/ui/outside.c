@@ -21,7 +21,7 @@
 /* ---- a process ---- */
 
 struct streams {
-    int in, out, err; /* -1: as in this process */
+    int in, out, err; /* -1: inherits the descriptor of this process */
 };
 
 static int outside_redirect(const void *ctx)
@@ -37,8 +37,8 @@ static int outside_redirect(const void *ctx)
     return 0;
 }
 
-/* The exit status; -1: a signal ended it. A SIGTERM for ui is one for it, too: it is blocked, so that none comes between the look
- * and the wait. */
+/* Waits for the process. Returns its exit status; -1 if a signal ended it. A SIGTERM for ui is
+ * passed on: SIGTERM is blocked, so that none is lost between waitpid() and sigwaitinfo(). */
 static int wait_for(pid_t pid)
 {
     sigset_t wakes, before;
@@ -60,7 +60,7 @@ static int wait_for(pid_t pid)
     return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Returns also at the end of the input, and when a signal ends ui. */
+/* Waits for Enter. Also returns at the end of the input, and when a signal ends ui. */
 static void wait_for_enter(void)
 {
     char c = 0;
@@ -71,7 +71,8 @@ static void wait_for_enter(void)
         n = read(STDIN_FILENO, &c, 1);
 }
 
-/* Control-C and Control-\ are for a command in the terminal. Control-Z stops it and ui. */
+/* Signals while a command runs in the terminal: Control-C and Control-\ are only for the command;
+ * Control-Z stops the command and ui. */
 static const struct {
     int number;
     void (*handler)(int);
@@ -79,7 +80,8 @@ static const struct {
 
 #define WORDS_MAX 16
 
-/* Fills in argv: this program, and the words, which end with NULL. false: out of memory. argv[0] is to be freed. */
+/* Fills in argv: this program, the words, and NULL. Returns false if memory is short. The caller
+ * frees argv[0]. */
 static bool command_of(const char *const *words, char *argv[WORDS_MAX])
 {
     size_t n = 0;
@@ -93,7 +95,8 @@ static bool command_of(const char *const *words, char *argv[WORDS_MAX])
 
 enum after { AFTER_ENTER, AFTER_FAILURE };
 
-/* Runs a command in the terminal, with this input, -1: the terminal. Waits for Enter after it, or only if it failed. */
+/* Runs a command in the terminal, with `in` as its stdin (-1: the terminal). Then waits for Enter:
+ * always, or only if it failed. */
 static void run_in_terminal(char *const *argv, int in, enum after after)
 {
     struct streams same = {in, -1, -1};
@@ -117,7 +120,8 @@ static void run_in_terminal(char *const *argv, int in, enum after after)
     screen_return();
 }
 
-/* Runs a command without the terminal, with this input, -1: none. Its stderr, and its stdout unless that is a file, are added to b. */
+/* Runs a command without the terminal, with `in` as its stdin (-1: /dev/null). Appends its stderr
+ * to b, and its stdout if `out` is -1. */
 static int run_quietly(char *const *argv, int in, int out, struct buf *b)
 {
     int end[2];
@@ -141,7 +145,8 @@ static int run_quietly(char *const *argv, int in, int out, struct buf *b)
     return st == 0 ? wait_for(pid) : -1;
 }
 
-/* The first line of what a command has written, without the name of the program and the kind of message. */
+/* Returns the first line of a command's output, without the leading program name and kind of
+ * message. */
 static struct slice first_line(const struct buf *b)
 {
     static const char *const leads[] = {"mcp-interposer: ", "error: ", "note: "};
@@ -176,7 +181,7 @@ int outside_run(const char *const *words, struct buf *ret_said)
 
 /* ---- export ---- */
 
-/* The options that name what is read; returns how many words they are. */
+/* Adds the options that name the vault or store. Returns the number of words. */
 static size_t add_origin(const struct ui *u, const char **words)
 {
     static const char *const filters[][2] = {{"host", "--host"}, {"user", "--user"}};
@@ -193,7 +198,7 @@ static size_t add_origin(const struct ui *u, const char **words)
     return n;
 }
 
-/* To a file beside it, which takes its place when it is complete. */
+/* Writes the call to FILE.part, and renames that to FILE when it is complete. */
 static int export_call(struct ui *u, const char *file, const char *session, int64_t seq,
                        struct buf *said)
 {
@@ -268,7 +273,8 @@ int outside_send(struct ui *u, int64_t seq, bool edit)
 
 /* ---- a text for another program ---- */
 
-/* A file with the text, open for reading; path is its name. -1: it cannot be written, as the message says. */
+/* Writes the text to a temporary file. Returns a descriptor at its beginning and sets `path`; -1 on
+ * an error, which is shown. */
 static int text_file(struct ui *u, struct slice text, struct buf *path)
 {
     const char *dir = getenv("TMPDIR");

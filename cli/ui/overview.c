@@ -1,4 +1,4 @@
-/* overview.c - the lines of the overview of a session. */
+/* overview.c - the lines of a session's overview. */
 #include "cli/ui/page.h"
 
 #include "base/clock.h"
@@ -41,7 +41,7 @@ static const struct show_column tool_columns[] = {
 /* clang-format on */
 static const struct show_list tool_list = {SHOW_LIST(NULL, tool_columns)};
 
-/* t NULL: the titles. */
+/* Draws a tool's line. If t is NULL, draws the titles. */
 static void tool_line(struct page *p, struct slice name, const struct tool_figures *t)
 {
     struct tool_line line;

@@ -1,9 +1,10 @@
-/* overview_view.c - the overview as a view: with a cursor in the table of the tools, which leads to their calls. */
+/* overview_view.c - the overview as a view: its cursor is in the table of tools, and Enter shows
+ * the calls of a tool. */
 #include "cli/ui/page.h"
 
 #include "vault/query/filter.h"
 
-/* Looks at all lines, and returns how many are above the first tool. */
+/* Searches all lines. Returns the number of lines above the first tool. */
 static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[FIGURES_TOOLS],
                             size_t *ret_tools)
 {
@@ -14,7 +15,7 @@ static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[
     return p.line - *ret_tools;
 }
 
-/* The place of the selected tool: calls that come change the order. */
+/* Returns the row of the selected tool. New calls may change the order. */
 static size_t selected_place(struct ui *u, const uint32_t *tool, size_t n)
 {
     size_t at = 0, selected = stack_top(u)->at;
@@ -55,7 +56,7 @@ static int overview_move(struct ui *u, enum motion m, int by)
     size_t at = selected_place(u, tool, n);
     l->found = 0;
     l->moved = m != MOVE_FIRST && (at > 0 || by > 0);
-    l->top = l->moved ? l->top : 0; /* above the first tool is what else there is */
+    l->top = l->moved ? l->top : 0; /* shows what is above the first tool */
     move_top(&at, m, by, u->height > 6 ? u->height - 6 : 1);
     l->at = (size_t)tool[size_min(at, n - 1)] + 1;
     return 0;
@@ -71,7 +72,8 @@ static void overview_search(struct ui *u, bool forward)
         stack_top(u)->at = (size_t)tool[found - 1 - above] + 1;
 }
 
-/* The filter with the calls of this name only. NULL: none has them, as the message says. */
+/* Writes a filter for the calls of this name. Returns NULL if there can be no such filter; a
+ * message says why. */
 static const char *filter_of(struct ui *u, const char *field, struct slice name, struct buf *b)
 {
     bool words = memchr(name.p, ' ', name.n) != NULL, single = memchr(name.p, '\'', name.n) != NULL;
@@ -118,11 +120,11 @@ static int open_tool(struct ui *u)
     return st == MI_EINVAL ? 0 : st;
 }
 
-/* The overview of the session after or before it in the list. */
+/* Shows the overview of the next or the previous session of the list. */
 static int next_session(struct ui *u, bool next)
 {
     size_t at = sessions_place(&u->sessions, u->session_cursor.key), n = u->sessions.n;
-    size_t to = next ? at + 1 : at - 1; /* of the first one: SIZE_MAX */
+    size_t to = next ? at + 1 : at - 1; /* SIZE_MAX before the first session */
     if (at >= n || to >= n)
         return 0;
     stack_top(u)->at = stack_top(u)->top = 0;

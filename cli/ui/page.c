@@ -5,7 +5,7 @@
 void page_begin(struct page *p)
 {
     size_t width =
-        p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width; /* whole lines are searched */
+        p->seek != NULL ? LINE_SEEK_COLUMNS : p->area->width; /* a search covers the whole line */
     cells_begin(&p->u->cells, 0, width, p->u->ascii);
 }
 
@@ -52,7 +52,7 @@ void page_found(struct ui *u, size_t found)
     l->top = found - 1 - size_min(found - 1, BESIDE_ABOVE);
 }
 
-/* ---- a search among lines ---- */
+/* ---- searching in lines ---- */
 
 void line_seek_look(struct ui *u, struct line_seek *s, size_t line)
 {

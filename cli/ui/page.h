@@ -1,4 +1,5 @@
-/* page.h - a view that is a page of lines, which are drawn, or looked at for a text, one after the other.
+/* page.h - a view that is a page of lines. The same code draws the lines or searches them for a
+ * text.
  *
  * Owns      nothing.
  * Blocks    never. */
@@ -11,16 +12,17 @@ struct page {
     struct ui *u;
     const struct area *area;
     size_t *top;            /* the first line that is drawn */
-    size_t line;            /* the next one, from the first of the page */
+    size_t line;            /* index of the next line */
     size_t chosen;          /* 1 + the selected line; 0: none */
-    struct line_seek *seek; /* not NULL: lines are looked at, not drawn */
+    struct line_seek *seek; /* not NULL: lines are searched, not drawn */
 };
 
-void page_begin(struct page *p); /* a line, which is filled through u->cells */
+void page_begin(struct page *p); /* begins a line, which the caller fills through u->cells */
 void page_end(struct page *p);
-/* Whether the page has to be drawn again, because fewer lines than a screen followed *top. It is the last full screen then. */
+/* Must the page be drawn again, because it ended above the bottom of the screen? If so, sets *top
+ * to its last full screen. */
 bool page_ended_early(struct page *p);
-/* The overview of the chosen session. Its last lines are these tools. */
+/* Adds the overview of the chosen session. Its last lines are these n tools. */
 void page_overview(struct page *p, const uint32_t *tool, size_t n);
 
 #endif

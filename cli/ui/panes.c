@@ -1,4 +1,5 @@
-/* panes.c - the main view: sessions, the calls or messages of one, and one of them in detail. */
+/* panes.c - the main view: the sessions, the calls or messages of one session, and the detail of
+ * one of them. */
 #include "cli/ui/ui.h"
 
 #include <stdlib.h>
@@ -18,10 +19,11 @@ static int go_session(struct ui *u, size_t place)
     if (u->sessions.n == 0)
         return 0;
     int64_t id = u->sessions.id[size_min(place, u->sessions.n - 1)];
-    u->session_cursor.key = id; /* also if it was removed: the cursor can go on */
+    /* also if the session was removed, so that the cursor can move on */
+    u->session_cursor.key = id;
     if (u->sessions.store == NULL)
         return feed_choose(u, id);
-    u->store.chooses = true; /* late_choose() does it, when no key waits */
+    u->store.chooses = true; /* late_choose() loads the session when no key waits */
     return 0;
 }
 
@@ -103,7 +105,7 @@ static void open_selected(struct ui *u)
         u->focus++;
 }
 
-/* Ends one thing at a time. Esc ends the filter, too; q only goes back. */
+/* Undoes one thing at a time: search, zoom, filter (only Esc), focus. */
 static int back(struct ui *u, enum action x)
 {
     if (u->seek.on)
@@ -119,7 +121,8 @@ static int back(struct ui *u, enum action x)
     return 0;
 }
 
-/* A session by its number, UID or server; a message by its number. Of the detail, the number is a line. */
+/* Goes to a session by number, UID or server, or to a message by number. In the detail pane, the
+ * number is that of a line. */
 static int main_go(struct ui *u, const char *to)
 {
     struct query_session s;
@@ -148,7 +151,7 @@ static int main_go(struct ui *u, const char *to)
 
 /* ---- the mouse ---- */
 
-/* The first click selects, one on what is selected opens it. */
+/* The first click selects a row; a click on the selected row opens it. */
 static int click_session(struct ui *u, size_t line, bool again)
 {
     size_t at = session_place(u);
@@ -186,7 +189,7 @@ static int click_detail(struct ui *u, size_t line, bool again)
 static const struct {
     int (*move)(struct ui *u, enum motion m, int by);
     int (*click)(struct ui *u, size_t line, bool again);
-    size_t head; /* lines before the first one that can be clicked */
+    size_t head; /* lines above the first row that can be clicked */
 } panes[PANES] = {
     [PANE_SESSIONS] = {move_sessions, click_session, LIST_HEAD},
     [PANE_LIST] = {move_list, click_row, LIST_HEAD},
@@ -233,7 +236,7 @@ static void fold_all(struct ui *u, size_t depth)
     u->shown.at = u->shown.top = 0;
 }
 
-/* Only requests of the client can be sent. */
+/* Sends the selected request again. Only requests of the client can be sent. */
 static int send_again(struct ui *u, bool edit)
 {
     struct listed row;
@@ -252,7 +255,7 @@ static int send_again(struct ui *u, bool edit)
     return outside_send(u, answer ? m->request_seq : m->seq, edit);
 }
 
-/* What a key needs and is not there; NULL: nothing. */
+/* Returns what is missing for this key, as a message; NULL if nothing is. */
 static const char *main_lacks(const struct ui *u, enum action x)
 {
     struct listed row;
@@ -374,7 +377,7 @@ static int main_key(struct ui *u, enum action x)
 
 static int draw_main(struct ui *u, const struct area *all)
 {
-    (void)all; /* layout_panes() has divided it */
+    (void)all; /* layout_panes() has divided this area */
     int st = 0;
     const struct area *a = u->panes.pane;
     if (layout_shows(&u->panes, PANE_SESSIONS))

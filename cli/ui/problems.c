@@ -1,4 +1,4 @@
-/* problems.c - two views: the escalations of the vault as a list, and the text of one. */
+/* problems.c - two views: the list of the vault's escalations, and the text of one. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -14,15 +14,15 @@
 #define REFRESH_US 1000000
 
 struct problems {
-    struct buf text; /* owned; of the one that is shown */
+    struct buf text; /* owned; text of the escalation that is shown */
     char name[PROBLEM_FILE_NAME];
-    char asked[PROBLEM_FILE_NAME]; /* whether this one is solved */
+    char asked[PROBLEM_FILE_NAME]; /* the escalation of the yes/no question */
     struct view view;              /* of `text` */
 };
 
 static const struct view_ops problem_view;
 
-/* Reads the file into `text` or, if that is NULL, removes it. */
+/* Reads the file into `text`; if `text` is NULL, removes the file. */
 static int with_file(struct ui *u, const char *name, struct buf *text)
 {
     struct problem_files e;
@@ -46,14 +46,15 @@ static int remove_asked(struct ui *u)
     return st == MI_EIO ? 0 : st;
 }
 
-/* The list may change before the answer: it is about this file. */
+/* Asks whether the problem is solved. Copies the name, because the list may change before the
+ * answer. */
 static void ask_whether_done(struct ui *u, const char *name)
 {
     snprintf(u->problems->asked, sizeof u->problems->asked, "%s", name);
     ask_yes_no(u, "is it solved? its file will be removed (y/n) ", remove_asked);
 }
 
-/* ---- one ---- */
+/* ---- one escalation ---- */
 
 static int open_problem(struct ui *u)
 {
@@ -72,7 +73,7 @@ static int open_problem(struct ui *u)
     return 0;
 }
 
-/* Its call, or its session. */
+/* Opens the call of the escalation or, if it names none, the session. */
 static int open_session(struct ui *u)
 {
     struct buf texts = {0}, uid = {0};
@@ -167,7 +168,7 @@ int problems_count(struct ui *u)
     u->problems_n = e.n;
     u->problems_us = now_us;
     problem_files_close(&e);
-    return st == MI_EIO ? 0 : st; /* the view says why it cannot be read */
+    return st == MI_EIO ? 0 : st; /* if it fails, the view says why */
 }
 
 static void problems_close(struct ui *u)

@@ -110,7 +110,7 @@ enum prompt_result prompt_press(struct prompt *p, int key)
 
 void prompt_keep(struct prompt_history *h, const char *text)
 {
-    size_t at = 0; /* of the same line, or of the oldest one */
+    size_t at = 0; /* index of the same line, or of the oldest one */
     while (at + 1 < PROMPT_KEPT && at < h->n && strcmp(h->line[at], text) != 0)
         at++;
     char *line = text[0] != '\0' ? strdup(text) : NULL;
@@ -128,7 +128,7 @@ void prompt_recall(struct prompt *p, const struct prompt_history *h, bool older)
 {
     size_t back = older ? size_min(p->back + 1, h->n) : p->back - (p->back > 0);
     if (back == 1 && p->proposed && strcmp(h->line[0], p->text) == 0)
-        back = size_min(2, h->n); /* the last one is there already */
+        back = size_min(2, h->n); /* the newest line is shown already */
     if (p->back == 0)
         memcpy(p->typed, p->text, p->n + 1);
     prompt_set(p, back > 0 ? h->line[back - 1] : p->typed);

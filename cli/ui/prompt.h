@@ -1,6 +1,6 @@
-/* prompt.h - a line that is typed: its text, the keys that edit it, and the lines before it.
+/* prompt.h - an input line: its text, the keys that edit it, and its history.
  *
- * Limits    PROMPT_MAX bytes; more is not taken. PROMPT_KEPT lines.
+ * Limits    PROMPT_MAX bytes; further characters are ignored. A history has PROMPT_KEPT lines.
  * Owns      the lines of a history; prompt_forget() frees them.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_PROMPT_H
@@ -16,10 +16,10 @@ enum prompt_result { PROMPT_EDITED, PROMPT_DONE, PROMPT_CANCELLED };
 
 struct prompt {
     char text[PROMPT_MAX + 1]; /* UTF-8 */
-    size_t n, at;              /* at: the cursor */
-    bool proposed; /* it was not edited yet: the first character that is typed replaces it */
-    size_t back;   /* it is this line of the history, 1 the last one; 0: it is not */
-    char typed[PROMPT_MAX + 1]; /* what was there before; back > 0 */
+    size_t n, at;              /* at: offset of the cursor */
+    bool proposed;             /* not edited yet: the first typed character replaces the text */
+    size_t back; /* index in the history from 1, the newest; 0: not from the history */
+    char typed[PROMPT_MAX + 1]; /* if back > 0: the text before the history was used */
 };
 
 struct prompt_history {
@@ -27,13 +27,15 @@ struct prompt_history {
     size_t n;
 };
 
-void prompt_set(struct prompt *p, const char *text); /* proposes it; the cursor is at the end */
+/* proposes the text; the cursor is at its end */
+void prompt_set(struct prompt *p, const char *text);
 /* Esc, and Backspace in an empty line, cancel. */
 enum prompt_result prompt_press(struct prompt *p, int key);
 
-/* Adds a line, unless it is empty; without memory for it, it is not added. */
+/* Adds a line to the history, unless it is empty. If memory is short, does not add it. */
 void prompt_keep(struct prompt_history *h, const char *text);
-/* Replaces the text by the line before or after it in the history; after the last one by what was typed. */
+/* Replaces the text by the next older or newer line of the history. After the newest line comes the
+ * text that was typed. */
 void prompt_recall(struct prompt *p, const struct prompt_history *h, bool older);
 void prompt_forget(struct prompt_history *h);
 

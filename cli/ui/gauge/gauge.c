@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The place of a duration on the scale, in steps 1 to `steps`; 0: below 0. */
+/* Returns the length of a duration on the scale, 1 to `steps`; 0 if the duration is below 0. */
 static size_t steps_of(int64_t us, int64_t longest_us, size_t steps)
 {
     if (us < 0 || steps == 0)
@@ -33,9 +33,10 @@ void gauge_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bo
         if (ascii)
             buf_addc(b, '#');
         else
-            add_code(b, 0x2588); /* the full block */
+            add_code(b, 0x2588); /* full block */
     if (steps % parts != 0) {
-        add_code(b, 0x2590 - (uint32_t)(steps % parts)); /* 2589: seven eighths, … 258F: one */
+        /* 0x2589 is seven eighths wide, 0x258F one eighth */
+        add_code(b, 0x2590 - (uint32_t)(steps % parts));
         i++;
     }
     for (; i < columns; i++)
@@ -44,7 +45,7 @@ void gauge_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bo
 
 void gauge_spark(struct buf *b, const int64_t *us, size_t n, size_t columns, bool ascii)
 {
-    static const char levels[] = "_.-=+*%#"; /* by how much of the cell they fill */
+    static const char levels[] = "_.-=+*%#"; /* ordered by how much of the cell is filled */
     int64_t longest = 0;
     n = size_min(n, columns);
     for (size_t i = 0; i < n; i++)
@@ -58,6 +59,7 @@ void gauge_spark(struct buf *b, const int64_t *us, size_t n, size_t columns, boo
         else if (step == 0)
             add_code(b, 0xD7);
         else
-            add_code(b, 0x2580 + (uint32_t)step); /* 2581: one eighth of the height, … 2588 */
+            /* 0x2581 is one eighth high, 0x2588 the full height */
+            add_code(b, 0x2580 + (uint32_t)step);
     }
 }

@@ -1,6 +1,6 @@
 #include "cli/ui/layout/layout.h"
 
-/* Side by side, with a column for the line between two panes. */
+/* Places three panes side by side, with a column between them for the rule. */
 static void three(struct layout_panes *l, struct area all)
 {
     size_t sessions = all.width / 5;

@@ -14,10 +14,10 @@
 
 #define LAYOUT_MIN_WIDTH 24
 #define LAYOUT_MIN_HEIGHT 6
-#define LAYOUT_TWO_LINES 20  /* lines from which on the header has two */
-#define LAYOUT_TWO_HEIGHT 20 /* lines and columns from which on there are two panes */
+#define LAYOUT_TWO_LINES 20  /* screens with this many lines have a header of two lines */
+#define LAYOUT_TWO_HEIGHT 20 /* screens with this many lines and columns have two panes */
 #define LAYOUT_TWO_WIDTH 70
-#define LAYOUT_THREE_WIDTH 132 /* columns from which on there are three */
+#define LAYOUT_THREE_WIDTH 132 /* screens with this many columns have three panes */
 
 enum pane { PANE_SESSIONS, PANE_LIST, PANE_DETAIL, PANES };
 
@@ -27,7 +27,7 @@ struct area {
 
 struct layout_panes {
     struct area pane[PANES];
-    size_t header; /* lines */
+    size_t header; /* lines of the header */
     bool usable;   /* false: the screen is too small for anything */
 };
 
@@ -36,7 +36,7 @@ static inline bool layout_shows(const struct layout_panes *l, enum pane p)
 {
     return l->pane[p].width > 0;
 }
-/* The pane at a place. PANES: none. */
+/* Returns the pane at a position; PANES if there is none. */
 enum pane layout_at(const struct layout_panes *l, size_t x, size_t y);
 
 #endif

@@ -11,21 +11,24 @@
 
 struct cursor {
     int64_t key;   /* of the selected row; 0: none yet */
-    size_t line;   /* of the pane, from 0 */
-    bool follows;  /* it stays on the last row when rows are added */
-    size_t height; /* lines of the pane, as last drawn */
+    size_t line;   /* line of the pane, from 0 */
+    bool follows;  /* stays on the last row when rows are added */
+    size_t height; /* lines of the pane when it was last drawn */
 };
 
-/* The place of the first row on the screen, in a list of n rows with the selected one at `at`. Sets the line and the
- * height. */
+/* Returns the index of the first row on the screen, in a list of n rows whose selected row is at
+ * `at`. Sets line and height. */
 size_t cursor_top(struct cursor *c, size_t n, size_t at, size_t height);
-/* The place after moving by so many rows. The list scrolls when the cursor reaches its edge. */
+/* Returns the index after moving by this many rows. The list scrolls when the cursor is at an edge
+ * of the pane. */
 size_t cursor_move(struct cursor *c, size_t n, size_t at, int64_t rows);
-/* The same by a page; the cursor stays on its line. pages: -1 or 1. */
+/* Returns the index after moving by a page (pages: -1 or 1). The cursor stays on its line of the
+ * screen. */
 size_t cursor_page(struct cursor *c, size_t n, size_t at, int pages);
-/* Scrolls by so many rows; the cursor stays on its row as long as that is on the screen. */
+/* Returns the index after scrolling by this many rows. The cursor keeps its row as long as the row
+ * is on the screen. */
 size_t cursor_scroll(struct cursor *c, size_t n, size_t at, int64_t rows);
-/* The place of the row on this line; n: none. */
+/* Returns the index of the row on this line of the pane; n if there is none. */
 size_t cursor_on_line(const struct cursor *c, size_t n, size_t at, size_t line);
 
 #endif

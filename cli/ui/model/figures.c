@@ -11,7 +11,7 @@ void figures_close(struct figures *f)
     *f = (struct figures){0};
 }
 
-/* *ret NULL: there are too many names. */
+/* *ret is NULL if there are too many names. */
 static int figures_find(struct figures *f, struct slice method, struct slice target,
                         struct tool_figures **ret)
 {
@@ -19,7 +19,7 @@ static int figures_find(struct figures *f, struct slice method, struct slice tar
     struct slice name = tool ? target : method.p != NULL ? method : slice_of("");
     uint32_t i;
     *ret = NULL;
-    if (f->tools == FIGURES_TOOLS) { /* no further name is added */
+    if (f->tools == FIGURES_TOOLS) { /* the table is full: only finds names */
         for (i = 0; i < f->tools; i++)
             if (slice_eq(intern_text(&f->names, i), name))
                 *ret = &f->tool[i];

@@ -17,30 +17,33 @@
 #define FIGURES_RECENT 32
 
 struct tool_figures {
-    bool is_tool; /* else a method */
+    bool is_tool; /* false: a method */
     int64_t calls, failed, open;
     struct latency latency;
-    int64_t recent_us[FIGURES_RECENT]; /* of the last calls, newest first; failed: -1 - us */
+    /* durations of the last calls, newest first; failed calls: -1 - us */
+    int64_t recent_us[FIGURES_RECENT];
     size_t recent_n;
 };
 
 struct figures {
     struct tool_figures all;
-    int64_t others, others_failed; /* requests of the server, which are in the list, too */
+    int64_t others, others_failed; /* requests of the server, which are also in the list */
     struct intern names;           /* owned */
     struct tool_figures *tool;     /* owned; tool i has name i */
     size_t tools, cap;
 };
 
-enum figures_order { FIGURES_OLDER, FIGURES_NEWER }; /* whether calls are added backwards in time */
+/* are calls added from newest to oldest, or from oldest to newest? */
+enum figures_order { FIGURES_OLDER, FIGURES_NEWER };
 
 void figures_close(struct figures *f);
-/* A call that is open. method and target of its request. */
+/* Counts an open call, by method and target of its request. */
 MI_MUST int figures_asked(struct figures *f, struct slice method, struct slice target);
-/* An open call has ended; took_us below 0: unknown. */
+/* Counts the end of an open call. took_us below 0: unknown. */
 MI_MUST int figures_ended(struct figures *f, struct slice method, struct slice target,
                           enum call_status status, int64_t took_us, enum figures_order order);
-/* The numbers of the tools, those with most calls first; at most `max`. Returns how many. */
+/* Writes the indexes of at most `max` tools, ordered by number of calls, the highest first. Returns
+ * how many it wrote. */
 size_t figures_sorted(const struct figures *f, uint32_t *ret, size_t max);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/ui/model/latency.h"
 
-/* Below 16 a range has one value. Above, a range is the highest bit and the 4 bits after it. */
+/* Returns the bucket of a duration. Below 16 us each value has its own bucket; above, a bucket is
+ * given by the highest bit and the 4 bits after it. */
 static size_t bucket_of(int64_t us)
 {
     size_t shift = 0;

@@ -18,7 +18,7 @@ struct latency {
 };
 
 void latency_add(struct latency *l, int64_t us);
-/* The nearest rank; -1: there are none. */
+/* Returns the percentile by nearest rank; -1 if no durations were added. */
 int64_t latency_percentile(const struct latency *l, int percent);
 
 #endif

@@ -29,7 +29,8 @@ static int put_request(struct listing_requests *r, const struct listing_request 
         r->request[i] = *x;
         return 0;
     }
-    if (r->n == LISTING_OPEN_MAX) /* it stays open, or does not match */
+    /* the table is full: the request will count as still open, or as no match */
+    if (r->n == LISTING_OPEN_MAX)
         return 0;
     if (!GROW(r->request, r->n, r->cap))
         return MI_ENOMEM;
@@ -38,7 +39,7 @@ static int put_request(struct listing_requests *r, const struct listing_request 
     return 0;
 }
 
-/* false: it was not there. */
+/* Removes a request. Returns false if it is not there. */
 static bool take_request(struct listing_requests *r, int64_t seq, struct listing_request *ret)
 {
     size_t i = SEARCH_INT64(r->request, r->n, seq, seq);
@@ -67,7 +68,7 @@ static int add_old(struct listing *l, const struct listed *row)
     return 0;
 }
 
-/* Among those before the first young one. */
+/* Returns the index of the first old row with this seq or a higher one; old_n if there is none. */
 static size_t old_place(const struct listing *l, int64_t seq)
 {
     size_t from = 0, to = l->old_n;
@@ -101,7 +102,8 @@ size_t listing_place(const struct listing *l, int64_t seq)
     return at < l->old_n ? at : l->old_n + SEARCH_INT64(l->young, l->young_n, seq, seq);
 }
 
-/* A call that begins to match when it ends belongs before later ones. The oldest row makes room. */
+/* Adds a row in order of seq: a call may begin to match only when it ends, after later calls were
+ * added. If the list is full, drops the oldest row. */
 static int add_young(struct listing *l, const struct listed *row)
 {
     size_t at = listing_place(l, row->seq), n = l->old_n + l->young_n;
@@ -164,7 +166,8 @@ static int count_ended(struct listing *l, const struct query_call *c, enum listi
                          end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
 }
 
-/* One of its requests, or the notification that ended its task, matches. */
+/* Does one of the call's requests, or the notification that ended its task, match the filter?
+ * Forgets those matches. */
 static bool take_match(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;
@@ -202,7 +205,7 @@ int listing_changed(struct listing *l, const struct query_call *c)
     struct listing_request open;
     struct listed row = row_of(c);
     int st = 0;
-    if (c->request_seq < l->first) /* it is read later */
+    if (c->request_seq < l->first) /* the call will be read later */
         return 0;
     bool matches = take_match(l, c);
     if (c->status == CALL_OPEN)

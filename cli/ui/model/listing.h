@@ -17,22 +17,22 @@
 #include "cli/ui/model/figures.h"
 
 #define LISTING_MAX ((size_t)4 << 20)
-#define LISTING_OPEN_MAX                                                                           \
-    ((size_t)1 << 16) /* open calls, and requests that match and were not added yet */
+/* Most open calls, and most requests that match whose calls were not added yet. */
+#define LISTING_OPEN_MAX ((size_t)1 << 16)
 
 enum listing_mode { LISTING_CALLS, LISTING_MESSAGES };
 
 struct listed {
-    int64_t seq;     /* of the request or the message */
-    int64_t answer;  /* of the message that closed the call; 0: it is open, or this is a message */
+    int64_t seq;     /* seq of the request or the message */
+    int64_t answer;  /* seq of the message that closed the call; 0: an open call, or a message */
     int64_t took_us; /* -1: unknown */
     enum call_status status;
 };
 
-/* A request, by its seq. */
+/* A request that was seen, known by its seq. */
 struct listing_request {
     int64_t seq;
-    bool counted; /* of an open one: it is in the figures */
+    bool counted; /* of an open request: it is in the figures */
 };
 
 struct listing_requests {
@@ -42,44 +42,47 @@ struct listing_requests {
 
 struct listing {
     enum listing_mode mode;
-    bool every;                 /* no filter */
-    int64_t first, last;        /* the messages first..last were added; first 1: that is all */
-    struct listed *old, *young; /* owned; newest first, and in order */
+    bool every;                 /* there is no filter */
+    int64_t first, last;        /* messages that were added; first 1: all older ones were */
+    struct listed *old, *young; /* owned; old: newest first; young: oldest first */
     size_t old_n, old_cap, young_n, young_cap;
-    struct listing_requests open;    /* that were added, and have not ended */
-    struct listing_requests matched; /* by a message; they were not added yet */
+    struct listing_requests open;    /* calls that were added and are still open */
+    struct listing_requests matched; /* messages that match, whose calls were not added yet */
     struct figures figures;
 };
 
-/* last: the newest message now; 0: none. */
+/* last: seq of the newest message; 0: there is none. */
 void listing_open(struct listing *l, enum listing_mode mode, bool every, int64_t last);
 void listing_close(struct listing *l); /* safe to call twice */
 
-/* Which end of the list is read. */
+/* Which end of the list is extended. */
 enum listing_end { LISTING_OLDER, LISTING_NEWER };
 
-/* The message before the first, or after the last; numbers may be missing. `matches` counts for the call that it begins or
- * ends, too, which is added later. */
+/* Adds the message before the first, or after the last; seq may skip numbers. If it matches, the
+ * call that it begins or ends will match too, when that is added. */
 MI_MUST int listing_message(struct listing *l, const struct query_message *m, bool matches,
                             enum listing_end end);
-/* Whether it may end the task of a call: no other column names that call. */
+/* May this message end the task of a call? Such a notification does not name the call. */
 static inline bool listing_may_end_task(const struct query_message *m)
 {
     return m->kind == KIND_NOTIFICATION && m->request_seq == 0 &&
            slice_begins(m->method, "notifications/tasks");
 }
-/* The call before the first, or after the last; with a filter, if one of its messages that were added matches. */
+/* Adds the call before the first, or after the last. With a filter, only if one of its added
+ * messages matches. */
 MI_MUST int listing_call(struct listing *l, const struct query_call *c, enum listing_end end);
-/* Request `seq` continues call `first`: if it matches, so does the call. Before the call is added or changed. */
+/* Request `seq` continues the call of request `first`: if the request matches, the call does. Call
+ * it before the call is added or changed. */
 MI_MUST int listing_continued(struct listing *l, int64_t seq, int64_t first);
-/* A call that may have been added as open, or may match only now, as it is now. */
+/* Updates a call that may have been added as open, or that may match only now. */
 MI_MUST int listing_changed(struct listing *l, const struct query_call *c);
-/* All messages from this number on were added, or up to this one, if the vault does not have some of them. */
+/* Declares all messages first..last as added, in case some of them are not in the vault. */
 void listing_added(struct listing *l, int64_t first, int64_t last);
 
 size_t listing_n(const struct listing *l);
 struct listed listing_row(const struct listing *l, size_t at);
-/* The place of the first row with this number or a higher one; listing_n(): none. */
+/* Returns the index of the first row with this seq or a higher one; listing_n() if there is
+ * none. */
 size_t listing_place(const struct listing *l, int64_t seq);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define TEXTS 6
 #define STORE_BLOCK                                                                                \
-    64 /* messages that a store is asked for at once, because those beside it are shown, too */
+    64 /* messages that are read from a store at once, as the neighbours are shown too */
 
 void row_cache_close(struct row_cache *r)
 {
@@ -31,7 +31,7 @@ int row_cache_of(struct row_cache *r, int64_t session_id)
 struct copying {
     struct row_copy *to;
     int64_t seq;
-    int status; /* MI_ENOENT: it has not come yet */
+    int status; /* MI_ENOENT: not found yet */
 };
 
 static bool row_cache_on_message(void *ctx, const struct query_message *m)

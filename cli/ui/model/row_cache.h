@@ -22,10 +22,10 @@ struct row_copy {
 struct row_cache {
     int64_t session_id;
     struct row_copy
-        *row; /* owned; ROW_CACHE_MAX, or NULL. The place of a message follows from its number */
+        *row; /* owned; ROW_CACHE_MAX rows, or NULL. A message's row is seq % ROW_CACHE_MAX */
 };
 
-/* Forgets the rows of another session. MI_ENOMEM. */
+/* Selects a session; drops rows of another one. Returns 0 or MI_ENOMEM. */
 MI_MUST int row_cache_of(struct row_cache *r, int64_t session_id);
 void row_cache_close(struct row_cache *r);
 MI_MUST int row_cache_get(struct row_cache *r, struct query *q, int64_t seq,

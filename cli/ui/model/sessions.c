@@ -34,13 +34,13 @@ bool sessions_reach(const struct sessions *l, int64_t id)
     return l->oldest != INT64_MAX && !is_newer(l, l->oldest, id);
 }
 
-/* Where its row is, if it was read. */
+/* Returns the row in which a session is kept, if it was read. */
 static struct session_row *row_of(struct sessions *l, int64_t id)
 {
     return &l->row[(uint64_t)id % SESSIONS_KEPT];
 }
 
-/* Where a session is, or belongs. */
+/* Returns the index of a session or, if it is not in the list, where it would be inserted. */
 static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
 {
     size_t from = 0, to = l->n;
@@ -66,8 +66,8 @@ static int add_id(struct sessions *l, int64_t id)
     return 0;
 }
 
-/* Sessions without an end may be live: their rows are read at once, so that the live ones can be counted. Of a store, nobody
- * knows whether they are. */
+/* Reads the rows of sessions without an end at once, because they may be live and the header counts
+ * live sessions. Skips it in a store, where nobody knows whether sessions are live. */
 static int read_unended(struct sessions *l, struct query *q, const struct page_row *page)
 {
     const struct session_row *row;
@@ -99,13 +99,14 @@ int sessions_older(struct sessions *l, struct query *q)
 
 int sessions_add(struct sessions *l, struct query *q, int64_t id)
 {
-    const struct session_row *row; /* read at once, as it may be live */
+    const struct session_row *row; /* the session may be live: its row is read at once */
     int st = add_id(l, id);
     st = st == 0 ? sessions_get(l, q, id, &row) : st;
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Reads the rows of sessions that had not ended again. Those of a store are read when they are shown. */
+/* Reads the rows of sessions again that had not ended. In a store, rows are read only when they are
+ * shown. */
 static int refresh_rows(struct sessions *l, struct query *q)
 {
     int st = 0;
@@ -122,7 +123,8 @@ static int refresh_rows(struct sessions *l, struct query *q)
     return st;
 }
 
-/* Those that were recorded since; of a store the newest ones, whose rows are then read again unless they had ended. */
+/* Reads sessions that were recorded since the last call. In a store, reads the newest ones, so that
+ * rows that had not ended are read again. */
 static int read_newest(struct sessions *l, struct query *q, struct page_row **ret)
 {
     int64_t newest = 0;
@@ -134,7 +136,7 @@ static int read_newest(struct sessions *l, struct query *q, struct page_row **re
                : page_sessions(q, NULL, l->newest + 1, INT64_MAX, INT64_MAX, ret);
 }
 
-/* Sessions that were not read before have higher ids, of a store, too. */
+/* Sessions that were not read before have higher ids, in a store too. */
 int sessions_changed(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
@@ -210,7 +212,8 @@ size_t sessions_place(const struct sessions *l, int64_t id)
     return at < l->n && l->id[at] == id ? at : l->n;
 }
 
-/* What it has: of a store its summary, which is read together with those of other sessions. */
+/* Fills in the number of messages, the last time and, in a store, the failed calls. A store's
+ * summaries are read for several sessions at once. */
 static int count_messages(struct sessions *l, struct query *q, int64_t id, struct session_row *r)
 {
     struct query_summary s;
@@ -239,7 +242,8 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
         return st < 0 ? st : MI_ENOENT;
     struct session_row now = {
         .page = page, .state = session_state_of(q, &page->session), .failed = -1};
-    if (r->page != NULL && r->page->session.id == id) { /* until it is counted again */
+    /* keeps the earlier counts until they are counted again */
+    if (r->page != NULL && r->page->session.id == id) {
         now.failed = r->failed;
         now.counted_us = r->counted_us;
     }

@@ -17,55 +17,59 @@
 
 #define SESSIONS_KEPT 256
 #define SESSIONS_PAGE 64
-#define SESSIONS_COUNTED 20000      /* calls that one step counts */
-#define SESSIONS_RECOUNT_US 5000000 /* how old the count of a running session may be */
+#define SESSIONS_COUNTED 20000      /* messages whose calls one step counts */
+#define SESSIONS_RECOUNT_US 5000000 /* how old the failed count of a live session may be */
 
 struct session_row {
-    struct page_row *page; /* owned; NULL: free */
+    struct page_row *page; /* owned; NULL: the row is free */
     enum session_state state;
-    int64_t messages, last_t_us; /* the number of the last message, and its time */
-    int64_t failed;              /* calls; -1: they were not counted yet */
+    int64_t messages, last_t_us; /* seq and time of the last message */
+    int64_t failed;              /* failed calls; -1: not counted yet */
     int64_t counting,
-        counted; /* failed calls up to this message; counted > messages: that is all */
+        counted; /* counting: failed calls among messages 1..counted; done if counted >= messages */
     int64_t counted_us;
     bool stale;
 };
 
-/* Whether a session is in the list; asked once for each. A session that is not may be added later. */
+/* Should the list have this session? Called once for each; a rejected session may be added
+ * later. */
 typedef bool (*sessions_takes_fn)(void *ctx, const struct query_session *s);
 
 struct sessions {
     int64_t *id; /* owned; newest first */
     size_t n, cap;
-    const struct query *store; /* borrowed; NULL: it is a vault */
-    int64_t newest, oldest;    /* ids that were looked at; newest: the highest one */
-    bool complete;             /* there are no older ones */
-    bool requests;             /* set by the caller: failed calls are counted by requests */
-    sessions_takes_fn takes;   /* NULL: all */
+    const struct query *store; /* borrowed; NULL: a vault */
+    /* newest: highest id that was read; oldest: id that was read last in page order */
+    int64_t newest, oldest;
+    bool complete; /* all older sessions were read */
+    /* set by the caller: count each failed request, not each operation */
+    bool requests;
+    sessions_takes_fn takes; /* NULL: the list has all sessions */
     void *ctx;
-    struct session_row row[SESSIONS_KEPT]; /* the place follows from the id */
+    struct session_row row[SESSIONS_KEPT]; /* a session's row is id % SESSIONS_KEPT */
 };
 
 void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx);
 void sessions_close(struct sessions *l);
 /* Adds a page of older sessions. */
 MI_MUST int sessions_older(struct sessions *l, struct query *q);
-/* Adds the sessions that were recorded since, and reads the rows of sessions that had not ended again. */
+/* Adds sessions that were recorded since the last call, and reads the rows of sessions again that
+ * had not ended. */
 MI_MUST int sessions_changed(struct sessions *l, struct query *q);
-/* Whether the list goes back to this session. */
+/* Does the list go back to this session? */
 bool sessions_reach(const struct sessions *l, int64_t id);
-/* Adds a session that was not taken, unless it is in the list. */
+/* Adds a session that takes() rejected, unless it is in the list already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
-/* Counts failed calls of the rows that were read, a part at a time. *ret_more: call again. */
+/* Counts failed calls of the kept rows, in steps. *ret_more: call it again. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
-/* The place of a session; n: it is not in the list. */
+/* Returns the index of a session; n if it is not in the list. */
 size_t sessions_place(const struct sessions *l, int64_t id);
-/* *ret is valid until a session whose id differs by a multiple of SESSIONS_KEPT is asked for. */
+/* *ret is valid until another session with the same id % SESSIONS_KEPT is read. */
 MI_MUST int sessions_get(struct sessions *l, struct query *q, int64_t id,
                          const struct session_row **ret);
-/* The duration of a session until its end, or until now. */
+/* Returns how long a session lasted until its end, its last message or, if it is live, now. */
 int64_t sessions_lasted_us(const struct session_row *r, int64_t now_us);
-/* How many of the rows that were read are live. */
+/* Counts the live sessions among the kept rows. */
 size_t sessions_live(const struct sessions *l);
 
 #endif

@@ -3,11 +3,11 @@
 #include <curses.h>
 #include <stdlib.h>
 
-/* Colours below 8 exist on every terminal with colours; -1 is the terminal's own. */
+/* Colours below 8 exist on every terminal with colours; -1 is the terminal's default colour. */
 struct paint {
-    attr_t attribute;  /* with colours */
-    short few, many;   /* foreground with 8 or 16 colours, and with 256 */
-    attr_t colourless; /* attributes without colours */
+    attr_t attribute;  /* attributes on terminals with colours */
+    short few, many;   /* foreground with 8 or 16 colours; with 256 */
+    attr_t colourless; /* attributes on terminals without colours */
 };
 
 static const struct paint styles[CELLS_STYLES] = {
@@ -30,7 +30,7 @@ static const struct paint styles[CELLS_STYLES] = {
     [CELLS_CHANGED] = {A_NORMAL, COLOR_YELLOW, 221, A_BOLD},
 };
 
-/* Backgrounds: of normal lines, of the selected one, of the selected one of another pane, of the header. */
+/* Backgrounds of lines: normal, selected, selected in another pane, header, alarm. */
 enum ground { GROUND_NONE, GROUND_CHOSEN, GROUND_MARKED, GROUND_HEADER, GROUND_ALARM, GROUNDS };
 
 static enum ground grounds[] = {
@@ -68,7 +68,7 @@ void paint_open(void)
     }
 }
 
-/* With few colours, or none, whole lines are reversed. */
+/* Attribute of a whole line. With few colours or none, the line is reversed. */
 static attr_t line_attribute(enum screen_line kind)
 {
     switch (kind) {
@@ -98,7 +98,7 @@ void paint_of(enum screen_line kind, enum cells_style style, bool found, unsigne
     } else if (colours == 256) {
         a |= p->attribute & ~A_DIM;
         pair = pair_of(grounds[kind], style);
-    } else if ((a & A_REVERSE) == 0) { /* colours of text on a reversed line are hard to read */
+    } else if ((a & A_REVERSE) == 0) { /* coloured text on a reversed line is hard to read */
         a |= p->attribute;
         pair = pair_of(GROUND_NONE, style);
     } else {

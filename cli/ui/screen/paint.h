@@ -1,4 +1,5 @@
-/* paint.h - the attributes and colours of styles, for the colours that the terminal has.
+/* paint.h - converts styles to curses attributes and colours, for the number of colours of the
+ * terminal.
  *
  * Blocks    never. */
 #ifndef MI_CLI_UI_SCREEN_PAINT_H
@@ -6,8 +7,8 @@
 
 #include "cli/ui/screen/screen.h"
 
-void paint_open(void); /* after the screen is set up */
-/* attribute: curses' attr_t; pair: of colours. */
+void paint_open(void); /* call after the screen is set up */
+/* *ret_attribute is a curses attr_t, *ret_pair a colour pair. */
 void paint_of(enum screen_line kind, enum cells_style style, bool found, unsigned *ret_attribute,
               short *ret_pair);
 

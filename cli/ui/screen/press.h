@@ -13,7 +13,7 @@ enum press_key {
     PRESS_ENTER = '\r',
     PRESS_ESCAPE = 0x1B,
     PRESS_SPACE = ' ',
-    PRESS_UP = 0x110000, /* no code point */
+    PRESS_UP = 0x110000, /* above all code points */
     PRESS_DOWN,
     PRESS_LEFT,
     PRESS_RIGHT,
@@ -32,13 +32,13 @@ enum press_key {
     PRESS_CLICK,
     PRESS_WHEEL_UP,
     PRESS_WHEEL_DOWN,
-    PRESS_OTHER, /* a key that has no name here */
+    PRESS_OTHER, /* any key without a name here */
 };
 
 struct press {
     int key;
     size_t x, y; /* of a mouse event */
-    bool pasted; /* it is a character of a text that was pasted */
+    bool pasted; /* part of a pasted text */
 };
 
 static inline bool press_is_mouse(const struct press *p)

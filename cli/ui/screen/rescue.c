@@ -7,11 +7,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Prepared, because the handler may only call functions that are safe in one. */
+/* Prepared in advance, because a signal handler may only call async-signal-safe functions. */
 static struct {
     volatile sig_atomic_t armed;
     struct termios before;
-    char bytes[512]; /* what ends the modes of the terminal */
+    char bytes[512]; /* sequences that reset the terminal */
     size_t n;
 } rescue;
 
@@ -35,7 +35,7 @@ static void on_hangup(int number)
     raise(SIGTERM);
 }
 
-/* Without the delays, such as `$<5/>`, that old terminals need. */
+/* Adds a control sequence, without delays such as `$<5/>`, which only old terminals need. */
 static void rescue_add(const char *sequence)
 {
     if (sequence == NULL)
@@ -62,7 +62,7 @@ bool rescue_open(void)
     if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
         return false;
     rescue.n = 0;
-    rescue_add("\033[?1006l\033[?1000l\033[?2004l"); /* the mouse; pasted text is marked */
+    rescue_add("\033[?1006l\033[?1000l\033[?2004l"); /* ends mouse reports and bracketed paste */
     rescue_add(exit_attribute_mode);
     rescue_add(cursor_normal);
     rescue_add(keypad_local);

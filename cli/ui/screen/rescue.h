@@ -8,8 +8,9 @@
 
 #include "base/base.h"
 
-/* Before the terminal is changed. false: the machine has no description of it, or it cannot move its cursor. */
+/* Call it before the terminal is changed. Returns false if there is no description of the terminal,
+ * or it cannot move its cursor. */
 bool rescue_open(void);
-void rescue_close(void); /* the terminal has its former state */
+void rescue_close(void); /* the terminal was restored: signals need not do it */
 
 #endif
