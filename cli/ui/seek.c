@@ -1,4 +1,4 @@
-/* seek.c - looks for the next row of the list that contains a text, or that failed. */
+/* seek.c - searches for the next row that contains a text, or the next call that failed. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -6,9 +6,10 @@
 #include "cli/ui/text/find.h"
 
 #define PART 500         /* messages of one step */
-#define CALLS_PART 20000 /* the same, of calls that are asked for by their status */
+#define CALLS_PART 20000 /* messages of one step, if the vault is asked for failed calls */
 
-/* Calls are asked for, in all sessions; of messages, and with texts in the filter, the list of this session is searched. */
+/* Can the vault be asked for failed calls, in all sessions? Otherwise the messages of this session
+ * are searched: in the list of messages, or if the filter has texts or kinds. */
 static bool asks_for_calls(const struct ui *u)
 {
     return u->seek.what == SEEK_FAILED && u->mode == LISTING_CALLS && u->question.terms.n == 0 &&
@@ -33,7 +34,7 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
 {
     struct list_row row = {0};
     bool found = list_selected(u, &row);
-    if (row.event != NULL) /* from the next call on */
+    if (row.event != NULL) /* an event is selected: the search begins at the call after it */
         row.listed.seq = u->events.before[-1 - row.listed.seq] <= u->listing.last
                              ? u->events.before[-1 - row.listed.seq] - 1
                              : u->listing.last;
@@ -52,12 +53,13 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
                             .session = ui_session(u)->id,
                             .origin = ui_session(u)->id,
                             .last = u->listing.last};
-    /* The end of a call belongs to its row: backwards, it stands after later rows. */
+    /* A call ends after later calls began. So backwards, the search begins at the last message, as
+     * a call's end counts for its row. */
     if (!forward && u->mode == LISTING_CALLS && !asks_for_calls(u))
         u->seek.at = u->listing.last;
 }
 
-/* 0, or the error of session_body(). */
+/* Does the message contain the text? Returns 0, or the error of session_body(). */
 static int contains(struct ui *u, const struct query_message *m, bool *ret)
 {
     struct slice body, uid = ui_session(u)->uid, needle = slice_of(u->search);
@@ -76,12 +78,13 @@ static int contains(struct ui *u, const struct query_message *m, bool *ret)
 
 struct looking {
     struct ui *u;
-    int64_t until_us, seq; /* seq: of the message that was looked at last */
+    int64_t until_us, seq; /* seq: last message that was searched */
     int64_t found;         /* seq of the row; 0: none yet */
     int status;            /* an error that ends the reading */
 };
 
-/* Rows on the wrong side of the start are left for the end of the search. */
+/* Is the row in the list, and in the direction of the search? After the search has wrapped around,
+ * every row of the list is. */
 static bool is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
@@ -108,10 +111,10 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
         hit = m->finding.n > 0 || m->action == ROW_REFUSED || call_status_failed(session_status(m));
     if (!hit)
         return l->status == 0 && !late;
-    /* Backwards, the end of an earlier call may come before that of a later one. */
+    /* Backwards, the end of an earlier call may be found before the end of a later call. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
-    return true; /* a nearer one may follow in this part */
+    return true; /* goes on, because this step may have a nearer match */
 }
 
 static bool on_failed(void *ctx, const struct query_call *c)
@@ -120,7 +123,8 @@ static bool on_failed(void *ctx, const struct query_call *c)
     return false;
 }
 
-/* The first failed call from `at` on, in one part of a session. *ret 0: none. */
+/* Finds the first failed call from k->at on, in one step of a session. *ret is 0 if there is
+ * none. */
 static int failed_in_part(struct ui *u, int64_t *ret)
 {
     struct seek *k = &u->seek;
@@ -141,7 +145,8 @@ static int failed_in_part(struct ui *u, int64_t *ret)
     return to < 1 ? 0 : query_calls_of(u->q, &x, on_failed, ret);
 }
 
-/* The next session of the list, forward an older one; ends the search after all of them. */
+/* Continues in the next session of the list: an older one if forward. Ends the search after all
+ * sessions. */
 static int next_session(struct ui *u)
 {
     struct seek *k = &u->seek;
@@ -150,9 +155,10 @@ static int next_session(struct ui *u)
     int st = 0;
     if (k->forward && at + 1 >= n && !feed_knows_sessions(u)) {
         st = feed_more_sessions(u);
-        at = sessions_place(&u->sessions, k->session); /* it may have added newer ones, too */
+        /* newer sessions may have been added as well */
+        at = sessions_place(&u->sessions, k->session);
         n = u->sessions.n;
-        if (st < 0 || at + 1 >= n) /* continued in the next step */
+        if (st < 0 || at + 1 >= n) /* no older session yet: continues in the next step */
             return st;
     }
     bool ends = k->forward ? at + 1 >= n : at == 0;
@@ -178,7 +184,7 @@ static int failed_step(struct ui *u)
         int st = failed_in_part(u, &found);
         if (st < 0 || found == 0)
             return st;
-        st = feed_choose(u, k->session); /* which ends the search */
+        st = feed_choose(u, k->session); /* also ends the search */
         seek_finish(u, found);
         u->list_cursor.key = found;
         u->list_cursor.follows = false;
@@ -187,7 +193,7 @@ static int failed_step(struct ui *u)
     return next_session(u);
 }
 
-/* Looks at the texts of sessions that the list shows. */
+/* Searches the lines of the list of sessions. */
 static int session_step(struct ui *u)
 {
     struct seek *k = &u->seek;
@@ -201,14 +207,14 @@ static int session_step(struct ui *u)
             return st;
         st = sessions_get(&u->sessions, u->q, k->session, &r);
         if (st == MI_ENOENT)
-            st = 0; /* it was removed */
+            st = 0; /* the session was removed */
         else if (st == 0) {
             draw_session(u, LINE_SEEK_COLUMNS, r);
             if (find_next(buf_slice(&u->cells.text), 0, slice_of(u->search)) != FIND_NONE) {
                 int64_t found = k->session;
                 if (k->wrapped)
                     ui_say(u, "continued at the other end");
-                st = feed_choose(u, found); /* which ends the search */
+                st = feed_choose(u, found); /* also ends the search */
                 k->on = false;
                 u->dirty = true;
             }

@@ -1,4 +1,4 @@
-/* show.c - the detail pane: a call with all its messages, or one message. */
+/* show.c - the detail pane: a call with all its messages, or a single message. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"
@@ -6,10 +6,11 @@
 #include "cli/frame/session.h"
 #include "wire/json/text.h"
 
-#define SCAN_MAX 2000 /* messages after a request in which its answer and stderr are looked for */
-#define BEFORE 50     /* messages before it, for stderr */
-#define AFTER 20      /* messages after its answer, for stderr */
-/* Bytes of large bodies that are read for a call: no key takes more than 50 ms then, not even a search in them. */
+#define SCAN_MAX 2000 /* messages after a request that are searched for its answer and stderr */
+#define BEFORE 50     /* messages before a request that are searched for stderr */
+#define AFTER 20      /* messages after the answer that are searched for stderr */
+/* Bytes of large bodies that are read for a call, so that no key takes more than 50 ms, not even a
+ * search. */
 #define LARGE_MAX ((size_t)4 << 20)
 #define EVENT_PAGES 8
 
@@ -25,7 +26,7 @@ void show_close(struct ui *u)
     memset(s, 0, sizeof *s);
 }
 
-/* What belongs to a call, by number. */
+/* Seqs of the messages that belong to a call. */
 struct gathering {
     int64_t seq, answer;
     int64_t related[SHOWN_MESSAGES - 2]; /* progress, cancellation, late answers */
@@ -49,7 +50,7 @@ static bool on_near(void *ctx, const struct query_message *m)
     return true;
 }
 
-/* Adds the row to those of the detail. MI_ENOENT: it is not in the vault. */
+/* Reads a row and adds it to s->row. Returns MI_ENOENT if it is not in the vault. */
 static int keep_row(struct ui *u, int64_t seq, struct query_message **ret)
 {
     struct page_row *row = NULL;
@@ -120,7 +121,7 @@ static int add_lines(struct ui *u, const struct gathering *g)
 
 /* ---- what happened meanwhile ---- */
 
-/* Whether the event is about this request. */
+/* Is the event about this request? */
 static bool ui_show_names(const struct query_event *e, int64_t request)
 {
     struct json_scan scan;
@@ -132,8 +133,8 @@ static bool ui_show_names(const struct query_event *e, int64_t request)
     return json_int(json_get(detail, "seq"), &seq) && seq == request;
 }
 
-/* A title if the event tells why the call has failed: the server was silent, and was asked whether it lives, or killed; or
- * it ended before the call did. NULL: it does not. */
+/* If the event explains why the call failed, returns a title: the server did not answer (asked
+ * whether it is alive, or killed), or ended before the call. Otherwise NULL. */
 static const char *explains(const struct query_event *e, const struct listed *call,
                             int64_t asked_us)
 {
@@ -149,7 +150,7 @@ static const char *explains(const struct query_event *e, const struct listed *ca
     return NULL;
 }
 
-/* Takes the last row of the page that explains the call, and frees the others. */
+/* Keeps the last row of the page that explains the call; frees the others. */
 static void take_post_mortem(struct shown *s, struct page_row *page, const struct listed *call,
                              int64_t asked_us)
 {
@@ -171,7 +172,8 @@ static void take_post_mortem(struct shown *s, struct page_row *page, const struc
     page_free(page);
 }
 
-/* Of several events the last: a server is asked before it is killed, and a request may be sent to two processes. */
+/* Finds the event that explains a failed call. The last one counts: a server is asked before it is
+ * killed, and a request may be sent to two processes. */
 static int add_post_mortem(struct ui *u, const struct listed *call, int64_t asked_us)
 {
     int64_t after = INT64_MIN;
@@ -228,7 +230,8 @@ static bool on_one_call(void *ctx, const struct query_call *c)
     return false;
 }
 
-/* A call by its number. `operation`: with what became of its operation. seq 0: there is none. */
+/* Reads a call by its seq. If `operation`, the values are those of its whole operation. *ret has
+ * seq 0 if there is no such call. */
 static int read_call(struct ui *u, int64_t seq, bool operation, struct query_call *ret)
 {
     struct filter any = FILTER_ANY;
@@ -239,7 +242,7 @@ static int read_call(struct ui *u, int64_t seq, bool operation, struct query_cal
     return query_calls_of(u->q, &x, on_one_call, ret);
 }
 
-/* Whether the call was several requests, or is a part of one that was. */
+/* If the call was several requests, or one of several, writes a sentence about the operation. */
 static int ui_show_add_operation(struct ui *u, int64_t seq)
 {
     struct query_call part, whole;
@@ -266,7 +269,7 @@ static int ui_show_add_operation(struct ui *u, int64_t seq)
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* The tools of the session, read once. */
+/* Reads the tools of the session, unless they were read already. */
 static int read_tools(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
@@ -319,7 +322,7 @@ static int open_detail(struct ui *u, const struct list_row *row)
     return st;
 }
 
-/* An open call waits until now, or until the end of the recording. */
+/* Sets how long an open call has waited: until now, or until the end of the recording. */
 static int show_waited(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
@@ -352,7 +355,7 @@ int show_selected(struct ui *u, size_t columns)
         s->top = same ? top : 0;
         st = open_detail(u, &selected);
         if (st < 0)
-            show_close(u); /* the next picture reads it again */
+            show_close(u); /* the next drawing reads it again */
     }
     if (st == 0 && s->doc != NULL && s->columns != columns) {
         detail_layout(s->doc, columns, u->ascii);

@@ -1,4 +1,4 @@
-/* stack.c - the stack of views, and moving in them. */
+/* stack.c - the stack of views, and cursor motions. */
 #include "cli/ui/ui.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* state.c - parts of the state that several files need. */
+/* state.c - small functions that several files use. */
 #include "cli/ui/ui.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@ struct query_session *ui_session(const struct ui *u)
 
 static void MI_FORMAT(3, 0) say(struct ui *u, bool alarm, const char *fmt, va_list ap)
 {
-    char text[PROMPT_MAX + 600]; /* it may have a path that was typed */
+    char text[PROMPT_MAX + 600]; /* may contain a path that was typed */
     buf_clear(&u->message);
     if (vsnprintf(text, sizeof text, fmt, ap) > 0)
         buf_adds(&u->message, text);

@@ -1,4 +1,4 @@
-/* ui.c - `mcp-interposer ui`: recorded sessions on the screen, live. */
+/* ui.c - `mcp-interposer ui`: shows recorded sessions on the whole screen, live. */
 #include "cli/ui/ui.h"
 
 #include "cli/frame/filter.h"
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PICTURE_MS 50 /* between two pictures: at most 20 each second */
-#define STALE_MS 250  /* while older messages are read */
-#define TICK_MS 1000  /* with open calls, whose durations grow */
+#define PICTURE_MS 50 /* between two drawings: at most 20 a second */
+#define STALE_MS 250  /* between two drawings while older messages are read */
+#define TICK_MS 1000  /* between two drawings while durations of open calls grow */
 
 static const struct opt table_of_options[] = {
     OPT_REQUESTS,
@@ -48,7 +48,8 @@ static int read_keys(struct ui *u)
     return st == 0 ? late_choose(u, false) : st;
 }
 
-/* Draws if something has changed, and the last picture is old enough. *ret_ms: how long to wait at most. */
+/* Draws if something has changed and the last drawing is old enough. *ret_ms: the longest time to
+ * wait. */
 static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
 {
     int64_t since_ms = (clock_mono_us() - *drawn_us) / 1000;
@@ -73,7 +74,7 @@ static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
     return st;
 }
 
-/* The vault did not exist when the command started: it may by now. */
+/* Opens the vault if it did not exist when the command started, and exists now. */
 static int open_late(struct ui *u)
 {
     struct query *q = NULL;
@@ -92,7 +93,8 @@ static int open_late(struct ui *u)
     return 0;
 }
 
-/* What is done between two pictures. *more: there is more to read; *changes: of what was recorded since. */
+/* Works between two drawings. *more: older data remains to be read; *changes: new data remains to
+ * be read. */
 static int ui_work(struct ui *u, bool looks, bool *more, bool *changes)
 {
     int st = read_keys(u);
@@ -155,7 +157,7 @@ static int ui_open_vault(struct ui *u, const char *ref)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* Selects the session that was named, else the newest. */
+/* Chooses the named session, or the newest. */
 static int ui_choose(struct ui *u, const char *ref)
 {
     struct query_session s;
@@ -222,7 +224,8 @@ static int ui_run(const struct settings *s)
     if (u == NULL)
         return EXIT_TROUBLE;
     struct sigaction a = {.sa_handler = SIG_DFL};
-    sigaction(SIGCHLD, &a, NULL); /* if it is ignored, nothing tells the end of a command */
+    /* if SIGCHLD is ignored, waitpid() cannot tell how a command ended */
+    sigaction(SIGCHLD, &a, NULL);
     u->settings = s;
     u->requests = settings_on(s, "requests");
     stack_open(u, &main_view);

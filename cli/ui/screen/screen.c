@@ -17,32 +17,33 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define MARKS 4 /* a character and what is combined with it */
+#define MARKS 4 /* a character and its combining characters, at most */
 
 volatile sig_atomic_t screen_resized;
 
 static struct {
     SCREEN *terminal; /* owned; NULL: not open */
-    WINDOW *keys;     /* owned; a pad: reading a key from it draws nothing */
+    WINDOW *keys;     /* owned; a pad, because reading a key from a pad draws nothing */
     bool ascii;
     bool shows_cursor;
     size_t cursor_x, cursor_y;
     bool pasting;
-    int64_t pasted_us; /* when its last character was read */
+    int64_t pasted_us; /* when the last pasted character was read */
     struct sequence sequence;
 } screen;
 
 #define KEY_PASTE (KEY_MAX + 1)
 #define KEY_PASTE_END (KEY_MAX + 2)
-#define PASTE_PAUSE_US 1000000 /* the end of a pasted text may be lost */
+/* a paste ends after this pause, because its end sequence may be lost */
+#define PASTE_PAUSE_US 1000000
 
 /* ---- opening ---- */
 
-/* Terminals enclose pasted text in two sequences then. */
+/* Turns bracketed paste on or off: the terminal then marks both ends of pasted text. */
 static void mark_pasted(bool on)
 {
     int st = write_all(STDOUT_FILENO, slice_of(on ? "\033[?2004h" : "\033[?2004l"));
-    (void)st; /* without it, pasted text is read as keys */
+    (void)st; /* if this fails, pasted text is read as keys */
 }
 
 static void on_resize(int number)
@@ -57,7 +58,7 @@ static bool screen_has(const char *variable)
     return v != NULL && v[0] != '\0';
 }
 
-/* Whether the name of the locale says UTF-8, as in `de_DE.UTF-8`. */
+/* Does the locale's name end with UTF-8, as in `de_DE.UTF-8`? */
 static bool names_utf8(void)
 {
     const char *variable = screen_has("LC_ALL")     ? "LC_ALL"
@@ -192,11 +193,12 @@ static void put_char(int x, int y, const wchar_t *text, attr_t attribute, short 
         mvadd_wch(y, x, &c);
 }
 
-/* A character and those combined with it: the first bytes of the text. Returns their number. */
+/* Takes the first character of the text and its combining characters. Returns their number of
+ * bytes. */
 static size_t take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
 {
     size_t len = text_utf8_len(s.p, s.n), marks = 1;
-    if (len == 0) { /* never: the text is valid */
+    if (len == 0) { /* cannot happen: the text is valid UTF-8 */
         text[0] = L'?', text[1] = 0;
         *ret_columns = 1;
         return 1;
@@ -315,7 +317,8 @@ static void read_mouse(struct press *ret)
         ret->key = PRESS_CLICK;
 }
 
-/* After an Esc, which curses reports at once if what follows is no key that it knows. A person does not type so fast. false:
+/* Called after an Esc. Does the next character continue an escape sequence? curses reports an Esc
+ * at once if it knows no such key; a person does not type the next key that fast. Returns false if
  * it was the key Esc. */
 static bool begins_sequence(void)
 {
@@ -331,7 +334,7 @@ static bool begins_sequence(void)
     return false;
 }
 
-/* Whether the character belongs to a text that is pasted. */
+/* Does the character belong to pasted text? */
 static bool is_pasted(void)
 {
     int64_t now_us = clock_mono_us();
@@ -340,14 +343,15 @@ static bool is_pasted(void)
     return screen.pasting;
 }
 
-/* The input that curses reports although nobody pressed a key: the ends of a paste, a resize, an escape sequence. */
+/* Is this input no key, although curses reports it? The ends of a paste, a resize, or part of an
+ * escape sequence. */
 static bool is_no_key(int kind, wint_t c)
 {
     if (kind == OK && sequence_takes(&screen.sequence, c, clock_mono_us()))
         return true;
     if (kind == OK && c == PRESS_ESCAPE) {
         bool begun = begins_sequence();
-        screen.pasting &= begun; /* terminals paste no Esc: the end was lost */
+        screen.pasting &= begun; /* terminals do not paste Esc, so the end of the paste was lost */
         return begun;
     }
     if (kind == OK)

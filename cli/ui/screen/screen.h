@@ -17,43 +17,46 @@
 
 #include <signal.h>
 
-/* Of a whole line. */
+/* Kinds of whole lines. */
 enum screen_line {
     SCREEN_NORMAL,
     SCREEN_CHOSEN,  /* the selected line of the pane that has the focus */
-    SCREEN_MARKED,  /* of another pane */
-    SCREEN_HEADER,  /* of the screen */
-    SCREEN_CAPTION, /* of a pane */
-    SCREEN_ACTIVE,  /* of the pane that has the focus */
+    SCREEN_MARKED,  /* the selected line of another pane */
+    SCREEN_HEADER,  /* the header of the screen */
+    SCREEN_CAPTION, /* the title line of a pane */
+    SCREEN_ACTIVE,  /* the title line of the pane that has the focus */
     SCREEN_ALARM,   /* an error message */
 };
 
 MI_MUST int screen_open(struct buf *error);
 void screen_close(void); /* safe to call twice */
-/* Gives the terminal to another program, and takes it back. */
+/* screen_leave() gives the terminal to another program; screen_return() takes it back. */
 void screen_leave(void);
 void screen_return(void);
 
 bool screen_is_ascii(void);
-/* Takes a new size of the terminal into account. */
+/* Reads the size of the terminal, which may have changed. */
 void screen_size(size_t *ret_width, size_t *ret_height);
-/* Not 0: the size has changed since screen_size(). */
+/* Not 0 if the size has changed since the last screen_size(). */
 extern volatile sig_atomic_t screen_resized;
 
-void screen_clear(void); /* before the lines of the next picture */
+void screen_clear(void); /* call before the lines of the next picture */
 /* Draws a line at column x, padded with blanks to `width`. */
 void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c);
 void screen_rule(size_t x, size_t y, size_t height); /* a vertical line */
-void screen_cursor(size_t x, size_t y);              /* shows the cursor in the next picture */
+/* position of the cursor in the next picture */
+void screen_cursor(size_t x, size_t y);
 void screen_show(void);
-void screen_repaint(void); /* the terminal's content was damaged */
-/* Shows a text in the last line at once, until the next picture. It must be safe to show (base/text.h). */
+void screen_repaint(void); /* draws everything again, after the terminal's content was damaged */
+/* Shows a text in the last line at once, until the next screen_show(). The text must be safe to
+ * show (base/text.h). */
 void screen_notice(const char *text);
 
-/* The next key. false: none is waiting. */
+/* Reads the next key. Returns false if no key is waiting. */
 bool screen_read(struct press *ret);
-/* Gives the terminal a text for the clipboard (OSC 52). false: it is longer than terminals accept. */
+/* Copies a text to the terminal's clipboard (OSC 52). Returns false if the text is longer than
+ * terminals accept. */
 bool screen_copy(struct slice text);
-#define SCREEN_COPY_MAX ((size_t)74994) /* bytes: base64 of it has 100,000, the limit of xterm */
+#define SCREEN_COPY_MAX ((size_t)74994) /* bytes; base64 makes them 100,000, the limit of xterm */
 
 #endif

@@ -21,15 +21,15 @@ struct sequence {
         SEQUENCE_CONTROL,
         SEQUENCE_ONE,
         SEQUENCE_STRING,
-        SEQUENCE_ESC, /* an Esc has ended it; another one may begin */
+        SEQUENCE_ESC, /* an Esc has ended the string; it may begin another sequence */
     } part;
     size_t n;      /* bytes so far */
-    int64_t at_us; /* when the last one came */
+    int64_t at_us; /* when the last byte arrived */
 };
 
-/* Takes the character after an Esc. True: it begins a sequence. */
+/* Takes the character after an Esc. Returns true if it begins a sequence. */
 bool sequence_begin(struct sequence *s, uint32_t c, int64_t now_us);
-/* Takes any other character. True: it belongs to the sequence that has begun. */
+/* Takes any other character. Returns true if it belongs to the current sequence. */
 bool sequence_takes(struct sequence *s, uint32_t c, int64_t now_us);
 
 #endif

@@ -48,13 +48,13 @@ static bool cells_is_plain(char c)
     return c >= 0x20 && c < 0x7F;
 }
 
-/* The leading bytes, at most max, that are shown as they are and take one column each. */
+/* Returns how many leading bytes, at most max, are plain: shown as they are, one column each. */
 static size_t plain_run(struct slice s, size_t max)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t n = 0;
     max = size_min(max, s.n);
-    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* eight at a time */
+    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* eight bytes at a time */
         memcpy(&v, s.p + n, sizeof v);
         uint64_t low = v - ones * 0x20;  /* borrows where a byte is below 0x20 */
         uint64_t high = v + ones * 0x01; /* 0x7F becomes 0x80 */
@@ -67,13 +67,13 @@ static size_t plain_run(struct slice s, size_t max)
 }
 
 struct shown {
-    struct slice text; /* of the line, or escape_text */
+    struct slice text; /* bytes of the line, or escape_text */
     size_t columns;
     bool escape;
     char escape_text[TEXT_ESCAPE_MAX];
 };
 
-/* How the first character of s is shown. Returns its bytes. */
+/* Fills *ret with how the first character of s is shown. Returns its number of bytes. */
 static size_t cells_show(struct slice s, bool ascii, struct shown *ret)
 {
     size_t len = text_utf8_len(s.p, s.n);
@@ -111,7 +111,7 @@ static void cells_put(struct cells *c, enum cells_style style, struct slice text
     last->columns += columns;
 }
 
-/* Characters of one column and one byte each, as far as they are in the window. */
+/* Adds characters of one byte and one column each; cuts them to the window. */
 static void cells_add_plain(struct cells *c, enum cells_style style, struct slice text)
 {
     size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
@@ -134,7 +134,7 @@ void cells_blank(struct cells *c, size_t columns)
     }
 }
 
-/* A character of two columns that is at an end of the window is replaced by a blank. */
+/* Adds a character. A wide character that is only half in the window becomes a blank. */
 static void add_character(struct cells *c, enum cells_style style, const struct shown *s)
 {
     size_t after = c->column + s->columns;
@@ -153,7 +153,7 @@ static void add_character(struct cells *c, enum cells_style style, const struct 
     }
 }
 
-/* A combining character. false: it becomes an escape. */
+/* Adds a combining character to the last one. Returns false if it must become an escape. */
 static bool cells_join_last(struct cells *c, const struct shown *s)
 {
     if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX)
@@ -168,7 +168,7 @@ static bool cells_join_last(struct cells *c, const struct shown *s)
     return true;
 }
 
-/* Adds one character that is not plain. Returns its bytes. */
+/* Adds one character that is not plain. Returns its number of bytes. */
 static size_t add_other(struct cells *c, enum cells_style style, struct slice text)
 {
     struct shown s;
@@ -191,7 +191,7 @@ static size_t add_other(struct cells *c, enum cells_style style, struct slice te
     return len;
 }
 
-/* The first character of the text joins the last one of the window. */
+/* Does the first character of the text combine with the last one of the window? */
 static bool joins(const struct cells *c, struct slice text)
 {
     struct shown s;
@@ -234,9 +234,9 @@ void cells_addf(struct cells *c, enum cells_style style, const char *fmt, ...)
     cells_adds(c, style, text);
 }
 
-/* ---- what was searched for ------------------------------------------------------------------ */
+/* ---- highlighting ---------------------------------------------------------------------------- */
 
-/* Makes the byte `at` of the text the beginning of a span. */
+/* Splits the span at byte `at` of the text, so that a span begins there. */
 static bool cells_split(struct cells *c, size_t at)
 {
     size_t i = 0;
@@ -263,7 +263,7 @@ void cells_mark(struct cells *c, struct slice needle)
     size_t at = 0;
     while ((at = find_next(text, at, needle)) != FIND_NONE) {
         size_t end = at + needle.n;
-        while (at > 0 && text_utf8_cont(text.p + at)) /* whole characters */
+        while (at > 0 && text_utf8_cont(text.p + at)) /* extends the match to whole characters */
             at--;
         while (end < text.n && text_utf8_cont(text.p + end))
             end++;
@@ -283,7 +283,7 @@ void cells_ellipsis(struct cells *c)
     if (!c->more || last == NULL || last->columns == 0)
         return;
     size_t end = c->text.n, columns;
-    do { /* the last character, and those that are combined with it */
+    do { /* removes the last character and its combining characters */
         do
             end--;
         while (end > last->at && text_utf8_cont(c->text.p + end));
@@ -302,7 +302,8 @@ void cells_ellipsis(struct cells *c)
 
 size_t cells_columns(struct slice text, bool ascii, size_t max)
 {
-    struct cells c = {.from = max, .ascii = ascii}; /* all of it is on the left of the window */
+    /* the whole text is left of the window: only columns are counted */
+    struct cells c = {.from = max, .ascii = ascii};
     cells_add(&c, CELLS_PLAIN, text);
     return size_min(c.column, max);
 }
@@ -330,7 +331,7 @@ size_t cells_fit(struct slice text, bool ascii, size_t columns)
         }
         i += n;
         if (c.column > columns)
-            break; /* the first character alone is too wide */
+            break; /* even the first character is too wide */
     }
     return i;
 }
@@ -341,7 +342,7 @@ size_t cells_line(struct slice text, bool ascii, size_t columns, size_t *ret_nex
     *ret_next = n;
     if (n < text.n && (text.p[n] == '\n' || text.p[n] == ' ')) {
         *ret_next = n + 1;
-    } else if (n < text.n) { /* in a word: the line ends before it, unless it began the line */
+    } else if (n < text.n) { /* in a word: ends the line before it, unless it began the line */
         size_t blank = n;
         while (blank > 0 && text.p[blank - 1] != ' ')
             blank--;

@@ -18,7 +18,7 @@ static bool begins(const char *p, struct slice needle)
     return true;
 }
 
-/* The first place of the byte from p on; `end`: none. */
+/* Returns the first position of the byte at or after p; `end` if there is none. */
 static const char *place(const char *p, const char *end, char c)
 {
     const char *at = p < end ? memchr(p, c, (size_t)(end - p)) : NULL;
@@ -31,7 +31,7 @@ size_t find_next(struct slice text, size_t from, struct slice needle)
         return FIND_NONE;
     const char *end = text.p + (text.n - needle.n + 1);
     char low = find_lower(needle.p[0]), up = upper(needle.p[0]);
-    /* each byte is looked at once for each of the two letters */
+    /* next_low and next_up advance separately, so that each byte is searched at most twice */
     const char *next_low = place(text.p + from, end, low);
     const char *next_up = low == up ? end : place(text.p + from, end, up);
     while (next_low < end || next_up < end) {

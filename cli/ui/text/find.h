@@ -8,9 +8,10 @@
 
 #define FIND_NONE SIZE_MAX
 
-/* The first place from `from` on; FIND_NONE. An empty needle is found nowhere. */
+/* Returns the offset of the first match at or after `from`, or FIND_NONE. An empty needle has no
+ * match. */
 size_t find_next(struct slice text, size_t from, struct slice needle);
-/* The last place that begins before `before`; FIND_NONE. */
+/* Returns the offset of the last match that begins before `before`, or FIND_NONE. */
 size_t find_last(struct slice text, size_t before, struct slice needle);
 
 #endif
