@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define FIELD 10 /* columns of the name of a field */
+#define FIELD 10 /* columns of a field's name */
 
 static void session_header_field(struct out *o, const char *name)
 {
@@ -25,7 +25,8 @@ static void name_and_version(struct out *o, struct slice name, struct slice vers
     }
 }
 
-/* Bytes that are not shown as they are, such as control characters, need the form $'\033' (POSIX.1-2024). */
+/* Is the word shown without change? If not, as with control characters, it is printed in the form
+ * $'\033' (POSIX.1-2024). */
 static bool is_shown_unchanged(struct slice word)
 {
     struct buf visible = {0};
@@ -48,7 +49,7 @@ static void print_escaped(struct out *o, struct slice word)
     out_raw(o, "'");
 }
 
-/* `first`: an unquoted = would make the first word an assignment. */
+/* `first`: the word is the command itself, where an unquoted = would be an assignment. */
 static void print_word(struct out *o, struct slice word, bool first)
 {
     static const char plain[] =
@@ -76,7 +77,7 @@ static void print_word(struct out *o, struct slice word, bool first)
     out_raw(o, "'");
 }
 
-/* The words, quoted such that a shell reads the same words. */
+/* Prints the command, quoted so that a shell reads the same words. */
 static void command_line(struct out *o, struct slice command)
 {
     struct json_scan scan;
@@ -109,7 +110,7 @@ static void directory_line(struct out *o, const struct query_session *s)
     out_end_line(o);
 }
 
-/* The rule for the tools that the client saw. */
+/* Prints the rule that selected the tools for the client. */
 static void rule_line(struct out *o, const struct query_session *s)
 {
     if (s->tools_rule.p == NULL)

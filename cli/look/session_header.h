@@ -1,4 +1,4 @@
-/* session_header.h - what `show` prints above the messages of a session.
+/* session_header.h - prints what `show` prints above the messages of a session.
  *
  * Owns      nothing.
  * Errors    those of the output (cli/frame/out.h). */
@@ -8,10 +8,10 @@
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
 
-/* requests: each request of a call that was several is counted. */
+/* requests: count each request of a call, not each call. */
 void session_header(struct out *o, const struct query_session *s, const struct session_view *v,
                     bool requests);
-/* The session in one line. */
+/* Prints the session in one line. */
 void session_title(struct out *o, const struct query_session *s);
 
 #endif

@@ -40,9 +40,9 @@ struct listing {
     struct query *q;
     struct list_out o;
     struct filter filter;
-    int64_t left; /* sessions that may still be listed, if limited */
+    int64_t left; /* number of sessions that may still be listed */
     bool limited, failed, live;
-    bool older; /* there are sessions beyond the limit */
+    bool older; /* there are more sessions than the limit */
     int status;
 };
 
@@ -78,7 +78,7 @@ static int sessions_list(struct query *q, const struct settings *settings)
         .failed = settings_on(settings, "failed"),
         .live = settings_on(settings, "live"),
     };
-    bool several; /* vaults */
+    bool several; /* there are several vaults */
     filter_read(&l.filter, settings);
     int st = query_several(q, &several);
     struct show_list rows = session_list(st == 0 && several, settings_on(settings, "requests"));

@@ -44,10 +44,10 @@ struct showing {
     struct out out;
     struct timeline timeline;
     struct filter filter;
-    bool requests;    /* the option */
-    int64_t seq;      /* of the requested call; 0: all */
-    struct buf token; /* owned; its progress token as JSON text; empty: none */
-    int64_t closed;   /* seq of the message that closed the call; 0: none yet */
+    bool requests;    /* option --requests */
+    int64_t seq;      /* seq of the requested call; 0: all messages */
+    struct buf token; /* owned; the call's progress token as JSON text; empty: none */
+    int64_t closed;   /* seq of the message that closed the call; 0: none so far */
     int status;       /* an error that ends the reading */
 };
 
@@ -65,7 +65,7 @@ static bool show_command_on_event(void *ctx, const struct query_event *e)
     return !out_ended(&s->out);
 }
 
-#define MEASURED 500 /* messages that decide the width of the columns */
+#define MEASURED 500 /* messages that are measured for the column widths */
 
 static bool show_command_measure(void *ctx, const struct query_message *m)
 {
@@ -96,7 +96,7 @@ static int show_all(struct showing *s)
 
 /* ---- --seq ---- */
 
-/* The JSON text of params.NAME or params._meta.NAME; {NULL, 0}: none. */
+/* Returns the JSON text of params.NAME or params._meta.NAME; {NULL, 0} if there is none. */
 static struct slice param(struct slice body, bool in_meta, const char *name)
 {
     struct json_scan scan;
@@ -175,7 +175,7 @@ static int show_call(struct showing *s)
         return MI_ENOENT;
     }
     if (t.request_seq > 0)
-        s->seq = t.request_seq; /* an answer: start at its request */
+        s->seq = t.request_seq; /* an answer was named: shows the call from its request on */
     if (s->timeline.bodies != TIMELINE_JSON) {
         int64_t near = s->seq > last - MEASURED ? last : s->seq + MEASURED;
         st = query_timeline(s->q, s->session.id, s->seq, near, call_measure, NULL, s);

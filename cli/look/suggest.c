@@ -22,11 +22,11 @@ struct basis {
     struct query *q;
     const char *server;
     int64_t sessions, days, first_at_us;
-    char day[11]; /* of the last session counted; sessions come newest first */
+    char day[11]; /* of the last session counted; sessions are read newest first */
     int status;
 };
 
-/* Only sessions that a client had: neither imported nor made by `send`. */
+/* Counts sessions of real clients: neither imported ones nor those of `send`. */
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct basis *b = ctx;
@@ -54,17 +54,18 @@ static int by_name(const void *a, const void *b)
     return c != 0 ? c : ((*x)->name.n > (*y)->name.n) - ((*x)->name.n < (*y)->name.n);
 }
 
-/* Can a rule keep a tool with this name, and let clients call it? */
+/* Can a rule name this tool, so that clients can call it? */
 static bool has_pattern(struct slice name)
 {
     return name.n > 0 && name.n <= TOOL_RULE_NAME_MAX && memchr(name.p, '\0', name.n) == NULL &&
            memmem(name.p, name.n, "\xEF\xBF\xBD", 3) == NULL;
 }
 
-#define MARK "[redacted:" /* in place of a secret; a `]` ends it */
+#define MARK "[redacted:" /* replaces a secret; ends with `]` */
 
-/* Adds the name as an item of a list: what a list cannot have, or would take for a glob, becomes `?`, a part that was not recorded
- * `*`. What becomes too long for a glob is cut. So the pattern matches the name, and perhaps others. */
+/* Adds a pattern for the name to the list. Characters that a list cannot contain, or that are
+ * special in a glob, become `?`; redacted parts become `*`; a glob that is too long is cut. So the
+ * pattern matches the name, and perhaps other names. */
 static void add_pattern(struct buf *b, struct slice name)
 {
     struct buf p = {0};
@@ -91,16 +92,16 @@ static void add_pattern(struct buf *b, struct slice name)
 }
 
 struct used {
-    const struct tool **tool; /* owned; of the list, by name; those that hide-tools and read-only keep */
+    const struct tool **tool; /* owned; by name; called tools that hide-tools and read-only keep */
     size_t n;
     int64_t calls;
-    size_t called;        /* tools of the list, also hidden ones */
-    size_t gone;          /* called with success, and not in the list */
-    struct buf names;     /* owned; of those, and of tool[]: the value of `tools` */
-    struct buf hidden;    /* owned; names of tools that were called and stay hidden, for people */
-    struct slice without; /* the name of one for which there is no pattern; n == 0: none */
+    size_t called;             /* number of called tools, including hidden ones */
+    size_t gone;               /* called successfully, but not in the list */
+    struct buf names;          /* owned; value of `tools`: patterns for tool[] and `gone` */
+    struct buf hidden;         /* owned; for people: called tools that stay hidden */
+    struct slice without;      /* a name that no pattern can match; n == 0: none */
     struct tool_rule in_force; /* owned; hide-tools and read-only of the configuration */
-    struct tool_rule rule;     /* owned; of `names` */
+    struct tool_rule rule;     /* owned; rule made of `names` */
 };
 
 static void used_close(struct used *u)
@@ -112,7 +113,7 @@ static void used_close(struct used *u)
     tool_rule_close(&u->rule);
 }
 
-/* Do hide-tools and read-only of the configuration keep it? */
+/* Do hide-tools and read-only of the configuration keep this tool? */
 static bool stays(const struct used *u, const struct tool *t)
 {
     struct json_value hint = json_get((struct json_value){JSON_OBJECT, t->text}, "annotations");
@@ -142,7 +143,7 @@ static int64_t calls_of(const struct count *c, const char *server, struct slice 
     return 0;
 }
 
-/* Names that the server does not list count if they worked. */
+/* Adds names that the server does not list, if a call with that name succeeded. */
 static void find_gone(const struct count *c, const char *server, const struct tool_list *list,
                       struct used *u)
 {
@@ -161,8 +162,8 @@ static void find_gone(const struct count *c, const char *server, const struct to
     }
 }
 
-/* Calls that were refused count, too: somebody wanted the tool. 0, MI_ENOMEM, or MI_EINVAL with a clause in `why`: the names make no
- * rule. */
+/* Finds the tools that were called. Refused calls count too, because somebody wanted the tool.
+ * Returns 0; MI_ENOMEM; MI_EINVAL: the names make no valid rule, as `why` says. */
 static int find_used(const struct count *c, const char *server, const struct tool_list *list,
                      struct used *u, struct buf *why)
 {
@@ -205,10 +206,10 @@ static bool is_enough(const struct settings *s, const struct basis *b)
     return false;
 }
 
-/* What the rule changes for a client that has hide-tools and read-only of the configuration. */
+/* What the rule changes, on top of hide-tools and read-only of the configuration. */
 struct effect {
-    size_t hidden;      /* tools that it hides */
-    size_t more;        /* that nobody called and that it keeps */
+    size_t hidden;      /* tools that the rule hides */
+    size_t more;        /* tools that the rule keeps although nobody called them */
     int64_t tokens_all; /* of the definitions of all tools of the server */
     int64_t tokens_hidden;
 };
@@ -261,7 +262,7 @@ static int print_rule(const struct settings *s, const struct basis *b, const cha
     struct out o;
     out_open(&o);
     out_raw(&o, "tools = ");
-    out_raw(&o, names); /* it may be longer than out_printf() allows */
+    out_raw(&o, names); /* may be too long for out_printf() */
     out_end_line(&o);
     int status = out_close(&o);
     return status == EXIT_FINE && settings_on(s, "apply") ? suggest_apply(s, b->server, names)
@@ -315,9 +316,10 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     int64_t since_us = 0;
     const char *since = settings_text(s, "since");
     if (when_parse(since != NULL ? since : "30d", clock_wall_us(), &since_us) < 0)
-        return EXIT_USAGE; /* it was checked */
+        return EXIT_USAGE; /* was checked when the options were read */
     struct count c = {.by = COUNT_TOOL, .filter = FILTER_ANY, .requests = true};
-    c.filter.server = filter_is_glob(server) ? NULL : server; /* compared exactly below */
+    /* a name with glob characters is compared later */
+    c.filter.server = filter_is_glob(server) ? NULL : server;
     c.filter.since_us = since_us;
     int st = query_sessions_of(q, &c.filter, FILTER_BEGAN, 0, on_session, &b);
     if (st == 0)

@@ -27,7 +27,7 @@ static void print_lines(const char *mark, struct slice text)
     }
 }
 
-/* The file is missing. */
+/* Creates the file, which is missing, and its directory. */
 static int create(const char *path, struct slice text)
 {
     struct save out;

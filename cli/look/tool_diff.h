@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "wire/json/scan.h"
 
-/* Called for each difference with its JSON Pointer and both values; {NULL, 0}: the member is missing on that side. */
+/* Called for each difference with its JSON Pointer and both values. {NULL, 0}: that side does not
+ * have the member. */
 typedef void (*tool_diff_fn)(void *ctx, struct slice pointer, struct slice before,
                              struct slice now);
 void tool_differences(struct slice before, struct slice now, tool_diff_fn fn, void *ctx);

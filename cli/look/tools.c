@@ -14,7 +14,7 @@
 #include "wire/json/text.h"
 #include "wire/schema/tools_diff.h"
 
-#define VALUE_MAX 300 /* bytes shown of a value */
+#define VALUE_MAX 300 /* bytes of a value that are shown */
 
 static const struct opt table_of_options[] = {
     {0, "diff", NULL, NULL, "print the changes from the newest session with a different list"},
@@ -57,7 +57,7 @@ static void session_line(struct out *o, const char *mark, const struct tool_list
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-/* "path, lines?": the properties of the inputSchema; `?` marks optional ones. */
+/* Appends the properties of the inputSchema, such as "path, lines?"; `?` marks optional ones. */
 static void arguments_text(struct buf *b, struct json_value schema)
 {
     struct slice key;

@@ -16,7 +16,8 @@ void followed_close(struct followed *l)
     l->n = l->open_n = 0;
 }
 
-/* Copies the texts into one block, which must not move while slices point into it. */
+/* Copies a session's row; its texts go into one block, which must not move while slices point to
+ * it. */
 static bool copy_row(struct followed_session *to, const struct query_session *s)
 {
     if (!buf_reserve(&to->text, fields_text_bytes(&fields_of_session, s) + 1))

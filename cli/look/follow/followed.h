@@ -1,7 +1,8 @@
-/* followed.h - the sessions that `tail` follows, how far they have been read, and their open calls.
+/* followed.h - the sessions that `tail` follows, how far each has been read, and the open calls.
  *
  * Owns      copies of the rows of at most FOLLOWED_MAX sessions; followed_close() frees them.
- * Limits    the newest FOLLOWED_MAX sessions are followed; open calls beyond FOLLOWED_OPEN_MAX are ignored.
+ * Limits    the newest FOLLOWED_MAX sessions are followed; open calls beyond FOLLOWED_OPEN_MAX are
+ * ignored.
  * Blocks    never. */
 #ifndef MI_CLI_LOOK_FOLLOW_FOLLOWED_H
 #define MI_CLI_LOOK_FOLLOW_FOLLOWED_H
@@ -15,9 +16,9 @@
 struct followed_session {
     struct query_session s; /* its strings point into `text` */
     struct buf text;        /* owned */
-    int64_t seq, event;     /* the last ones read */
+    int64_t seq, event;     /* last seq and last event id that were read */
     bool ended;             /* its end is recorded */
-    bool unwanted;          /* --client does not match after all */
+    bool unwanted;          /* its client is known now, and --client does not match */
 };
 
 struct followed_call {
@@ -26,23 +27,26 @@ struct followed_call {
 };
 
 struct followed {
-    struct followed_session *session[FOLLOWED_MAX]; /* owned; by id */
+    struct followed_session *session[FOLLOWED_MAX]; /* owned; ordered by id */
     size_t n;
-    bool left_out;                                /* there were more */
+    /* some sessions are not followed, because the list is full */
+    bool left_out;
     struct followed_call open[FOLLOWED_OPEN_MAX]; /* oldest first */
     size_t open_n;
 };
 
 void followed_close(struct followed *l);
-/* If the list is full, the oldest is dropped, or this session is not added because it is older. *ret (or NULL) is borrowed
- * from the list, NULL: not added. 0 or MI_ENOMEM. */
+/* Adds a session. If the list is full, drops the oldest session; if s is older than all others,
+ * does not add it. *ret is borrowed from the list, NULL if s was not added; ret may be NULL.
+ * Returns 0 or MI_ENOMEM. */
 MI_MUST int followed_add(struct followed *l, const struct query_session *s,
                          struct followed_session **ret);
 MI_MUST int followed_update(struct followed_session *s,
-                            const struct query_session *now); /* a newer row */
-void followed_drop(struct followed *l, size_t i);             /* and its open calls */
+                            const struct query_session *now); /* replaces the row */
+/* removes a session and its open calls */
+void followed_drop(struct followed *l, size_t i);
 
-/* A request was made or closed. Closing an unknown request does nothing. */
+/* A request was made, or was closed. Closing an unknown request does nothing. */
 void followed_asked(struct followed *l, const struct query_session *s, int64_t seq, int64_t t_us,
                     struct slice method, struct slice target);
 void followed_closed(struct followed *l, int64_t session_id, int64_t seq);

@@ -7,7 +7,7 @@ struct gathering {
     int status;
 };
 
-/* false: this row is too old, and so are the others. */
+/* Returns false if a row of this time is too old; then all older rows are too. */
 static bool is_new_enough(const struct gathering *g, int64_t at_us)
 {
     return at_us >= g->filter->since_us && newest_wants(g->to, at_us);
@@ -44,8 +44,8 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
     struct gathering g = {.to = to, .filter = f, .session = s};
     if (to->max == 0 || (s->ended_at_us != 0 && !newest_wants(to, s->ended_at_us)))
         return 0;
-    struct filter any_age =
-        *f; /* history_on_message() stops at the first message that is too old */
+    /* No start time in the filter: history_on_message() stops at the first message that is too old. */
+    struct filter any_age = *f;
     struct message_question x = {&any_age, s->id, s->started_at_us, 1, seq};
     any_age.since_us = INT64_MIN;
     int st = query_facts(q, &x, QUERY_BACKWARD, history_on_message, &g);

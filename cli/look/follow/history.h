@@ -1,7 +1,7 @@
 /* history.h - gathers the newest rows of a vault that match a filter, for the beginning of `tail`.
  *
- * Sessions are added newest first. Each is read backwards, and only as long as it has rows that are newer than those
- * that were found, so that few rows are read of however many are recorded.
+ * Call history_add() for the newest session first. Each session is read backwards, and only while
+ * its rows are newer than those found so far. So only few rows of a large vault are read.
  *
  * Errors    those of vault/query/reader.h and MI_ENOMEM.
  * Blocks    on the vault. */
@@ -15,7 +15,8 @@
 MI_MUST int history_add(struct newest *to, struct query *q, const struct filter *f,
                         const struct query_session *s, int64_t seq, int64_t event);
 
-/* The end of a run of consecutive messages in sorted rows that begins with row i: at most `max` of them. */
+/* In sorted rows, returns the end of the run of consecutive messages that begins with row i and has
+ * at most `max` rows. */
 size_t history_run(const struct newest *l, size_t i, size_t max);
 
 #endif

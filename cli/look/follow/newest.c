@@ -15,7 +15,7 @@ void newest_close(struct newest *l)
     *l = (struct newest){0};
 }
 
-/* An event stands before a message of the same moment, as in `show`. */
+/* Orders by time. An event comes before a message of the same time, as in `show`. */
 static int newest_compare(const void *a, const void *b)
 {
     const struct newest_row *x = a, *y = b;

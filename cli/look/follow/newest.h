@@ -1,7 +1,7 @@
-/* newest.h - the newest rows of several sessions: the place of each, not its content.
+/* newest.h - keeps the newest rows of several sessions: the number of each row, not its content.
  *
  * Owns      the rows; newest_close() frees them.
- * Limits    `max` rows of 32 bytes; an older row makes room for a newer one.
+ * Limits    `max` rows of 32 bytes each; beyond them, a newer row replaces the oldest.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_LOOK_FOLLOW_NEWEST_H
@@ -16,15 +16,15 @@ struct newest_row {
 };
 
 struct newest {
-    struct newest_row *row; /* owned; a heap with the oldest row first, until newest_sort() */
+    struct newest_row *row; /* owned; a heap whose first row is the oldest, until newest_sort() */
     size_t n, cap, max;
 };
 
 void newest_open(struct newest *l, size_t max);
 void newest_close(struct newest *l);
-/* false: as many rows are newer than this time as are wanted. */
+/* Would a row of this time be kept? No, if `max` newer rows are there already. */
 bool newest_wants(const struct newest *l, int64_t at_us);
 MI_MUST int newest_add(struct newest *l, const struct newest_row *row);
-void newest_sort(struct newest *l); /* oldest first; no more rows can be added */
+void newest_sort(struct newest *l); /* sorts oldest first; then no more rows can be added */
 
 #endif

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ROUNDS_MAX 2    /* pages of each session before new sessions are looked for */
-#define REFRESH_MS 1000 /* of the line with the open calls */
-#define STORE_MS 2000   /* between two questions to a store, which tells no changes */
-#define STORE_NEW 64    /* the newest sessions of a store, among which new ones are looked for */
-#define RUN_MAX 64      /* past messages that are read together */
+#define ROUNDS_MAX 2    /* pages of each session that are read before new sessions are looked for */
+#define REFRESH_MS 1000 /* refresh of the line with the open calls */
+#define STORE_MS 2000   /* between two reads of a store, which does not report changes */
+#define STORE_NEW 64    /* newest sessions of a store that are checked for new ones */
+#define RUN_MAX 64      /* messages of the history that are read at once */
 #define PRINTED_MAX ((size_t)32 << 10)
 
 static const struct opt table_of_options[] = {
@@ -51,10 +51,10 @@ struct tail {
     struct tail_page page;
     struct newest history; /* the rows to begin with */
     struct followed live;
-    bool said_left_out;                /* that there are more running sessions */
-    const struct followed_session *of; /* the session that is being read */
-    int64_t newest;                    /* the highest session id that was announced */
-    int64_t seen;                      /* the highest session id */
+    bool said_left_out;                /* the warning about more running sessions was printed */
+    const struct followed_session *of; /* the session being read */
+    int64_t newest;                    /* highest session id that was announced */
+    int64_t seen;                      /* highest session id that was read */
     int64_t version;
     int status;
 };
@@ -106,16 +106,18 @@ static void set_session(struct tail *t, const struct followed_session *s)
     tail_page_of(&t->page, &s->s);
 }
 
-/* The session's row as it is now; valid until the next call. */
+/* Reads the current row of a session; *ret is valid until the next call. Returns false if it was
+ * removed, or on an error, which sets t->status. */
 static bool load_row(struct tail *t, int64_t id, struct query_session *ret)
 {
     int st = query_session_by_id(t->q, id, ret);
-    if (st < 0 && st != MI_ENOENT) /* it may have been removed */
+    if (st < 0 && st != MI_ENOENT) /* MI_ENOENT: the session was removed */
         t->status = st;
     return st == 0;
 }
 
-/* With --client, a session is read, from its start, once the name of its client is recorded. */
+/* Is the session's client known? With --client, a session is read, from its start, only after its
+ * client's name was recorded. */
 static bool knows_client(struct tail *t, size_t i)
 {
     struct query_session now;
@@ -132,7 +134,7 @@ static bool knows_client(struct tail *t, size_t i)
     return t->status == 0;
 }
 
-/* Reads one page of every session. false: there was nothing new. */
+/* Reads one page of each session. Returns false if nothing was new. */
 static bool read_round(struct tail *t)
 {
     bool some = false;
@@ -151,7 +153,7 @@ static bool read_round(struct tail *t)
     return some;
 }
 
-/* false: there is more to read, after a check for new sessions. */
+/* Returns false if more remains to be read, after a check for new sessions. */
 static bool tail_read_all(struct tail *t)
 {
     bool some = true;
@@ -163,7 +165,8 @@ static bool tail_read_all(struct tail *t)
     return !some;
 }
 
-/* A vault's newest sessions are followed, of a store those that were found first. *ret NULL: not this one. */
+/* Follows a session. In a vault, the newest sessions are followed; in a store, those that were
+ * found first. *ret stays NULL if s is not followed. */
 static int add_live(struct tail *t, const struct query_session *s, struct followed_session **ret)
 {
     if (!query_is_store(t->q) || t->live.n < FOLLOWED_MAX)
@@ -172,7 +175,8 @@ static int add_live(struct tail *t, const struct query_session *s, struct follow
     return 0;
 }
 
-/* In a store a session that has not been read yet gets a higher id, whichever place it has among the others. */
+/* Follows new sessions. In a store, a session gets a new highest id when it is first read, whatever
+ * its position in the list. */
 static bool on_new_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
@@ -223,7 +227,7 @@ static void drop_ended(struct tail *t)
     tail_print(t);
 }
 
-/* false: call again without waiting. */
+/* Returns false if it must be called again without waiting. */
 static bool poll_vault(struct tail *t)
 {
     int64_t version = t->version;
@@ -232,7 +236,7 @@ static bool poll_vault(struct tail *t)
     if (t->status < 0 || (version == t->version && !query_is_store(t->q)))
         return true;
     find_new(t);
-    /* Marks sessions whose end is recorded: a read after this returns all their rows. */
+    /* Marks sessions whose end is recorded. The read after this returns all their rows. */
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         int64_t at_us = 0;
         t->status = query_end(t->q, t->live.session[i]->s.id, &at_us);
@@ -245,17 +249,18 @@ static bool poll_vault(struct tail *t)
     return true;
 }
 
-/* ---- the last lines, then new ones ---- */
+/* ---- the past rows, then new ones ---- */
 
 static bool on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
-    if (c->request_seq <= t->of->seq) /* later ones are added when they are read */
+    if (c->request_seq <= t->of->seq) /* later calls are added when they are read */
         followed_asked(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
 }
 
-/* Follows the session from its present end, or from its start if --client is given and its client not known yet. */
+/* Follows the session from its current end. With --client, from its start if its client is not
+ * known yet. */
 static int follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
                            int64_t *ret_event)
 {
@@ -311,7 +316,7 @@ static bool on_old_event(void *ctx, const struct query_event *e)
     return false;
 }
 
-/* Prints the rows from..end: an event, or consecutive messages of a session. */
+/* Prints the rows from..end: either an event, or consecutive messages of one session. */
 static void print_run(struct tail *t, size_t from, size_t end)
 {
     const struct newest_row *r = &t->history.row[from];
@@ -328,7 +333,7 @@ static void print_run(struct tail *t, size_t from, size_t end)
         out_flush(&t->page.out);
 }
 
-/* The last `last` rows. */
+/* Prints the last `last` rows. */
 static int tail_begin(struct tail *t, int64_t last)
 {
     newest_open(&t->history, (size_t)last);
@@ -403,7 +408,8 @@ static int tail_vault(struct query *q, const struct settings *s)
 
 /* ---- a vault that does not exist yet ---- */
 
-/* Watches the vault or, until it exists, the nearest directory above it. false: it is watched already. */
+/* Watches the vault or, until it exists, its nearest existing parent directory. Returns false if
+ * that is watched already. */
 static bool watch_nearest(struct watch *w, char *watched, const char *vault)
 {
     char at[PATH_MAX];
@@ -418,7 +424,8 @@ static bool watch_nearest(struct watch *w, char *watched, const char *vault)
     return true;
 }
 
-/* Replaces *q when the first session is recorded. false: a signal arrived, or an error with *ret_status. */
+/* Waits until the first session is recorded, and replaces *q. Returns false if a signal arrived, or
+ * on an error, which sets *ret_status. */
 static bool wait_for_vault(const struct settings *s, struct query **q, int *ret_status)
 {
     struct watch w = {.fd = -1, .input = -1};

@@ -48,10 +48,10 @@ void tail_page_renew(struct tail_page *p, int64_t session_id)
         p->known[i].stale |= p->known[i].session_id == session_id;
 }
 
-/* Those of the session of the next line, for the timeline. */
+/* Gives the timeline the operations of the session of the next line. */
 static int know_operations(struct tail_page *p)
 {
-    static const struct operation_list none; /* a store has none for this program */
+    static const struct operation_list none; /* stays empty: operations of a store are not read */
     size_t i = 0;
     p->timeline.operations = &none;
     if (query_is_store(p->q))
@@ -123,7 +123,7 @@ int tail_page_session(struct tail_page *p, const struct query_session *now, bool
 
 void tail_page_titles(struct tail_page *p)
 {
-    p->timeline.out = &p->out; /* not part of the sorted lines */
+    p->timeline.out = &p->out; /* the titles are not among the sorted lines */
     timeline_columns(&p->timeline);
     p->timeline.out = &p->page;
 }
@@ -133,7 +133,7 @@ static int by_time(const void *a, const void *b)
     const struct tail_line *x = a, *y = b;
     if (x->at_us != y->at_us)
         return x->at_us < y->at_us ? -1 : 1;
-    /* qsort() is not stable */
+    /* makes the order stable, as qsort() is not */
     return x->from < y->from ? -1 : x->from > y->from;
 }
 

@@ -19,46 +19,46 @@
 /* A line that is not printed yet. */
 struct tail_line {
     int64_t at_us;
-    size_t from, to; /* in page.b */
+    size_t from, to; /* range in page.b */
 };
 
 struct tail_operations {
-    int64_t session_id; /* 0: none */
-    bool stale;         /* there may be new ones */
+    int64_t session_id;         /* 0: none */
+    bool stale;                 /* the session may have new operations */
     struct operation_list list; /* owned */
 };
 
 struct tail_page {
     struct query *q; /* borrowed */
     bool json;
-    bool shows_open; /* set by the caller; needs a terminal that can erase a line */
+    bool shows_open; /* set by the caller; the terminal must be able to erase a line */
     bool open_shown; /* the last line lists the open calls */
     struct out out;
-    struct out page;        /* only its buffer is used: lines that are not sorted yet */
+    struct out page;        /* only its buffer is used, for lines that are not sorted yet */
     struct tail_line *line; /* owned */
     size_t line_n, line_cap;
     struct timeline timeline;
-    struct session_view view;       /* all zero: lines do not use it */
-    struct buf text;                /* owned; a large body, the open calls */
+    struct session_view view; /* all zero; lines do not use it */
+    struct buf text;          /* owned; the line of open calls */
     struct tail_operations known[TAIL_KNOWN];
-    size_t next_known; /* the one that is replaced next */
+    size_t next_known;              /* index of the entry to replace next */
     const struct query_session *of; /* borrowed; the session of the next lines */
 };
 
 void tail_page_open(struct tail_page *p, struct query *q, bool json);
-/* EXIT_FINE, or EXIT_TROUBLE after a message on stderr. */
+/* Returns EXIT_FINE, or EXIT_TROUBLE after a message on stderr. */
 MI_MUST int tail_page_close(struct tail_page *p);
 
 /* Sets the session of the next lines, which is borrowed. */
 void tail_page_of(struct tail_page *p, const struct query_session *s);
-/* New messages of this session follow. */
+/* Call it before new messages of this session are added: its operations are read again. */
 void tail_page_renew(struct tail_page *p, int64_t session_id);
 MI_MUST int tail_page_message(struct tail_page *p, const struct query_message *m);
 MI_MUST int tail_page_event(struct tail_page *p, const struct query_event *e);
-/* A line for the start or the end of the session. */
+/* Adds a line for the start or the end of the session. */
 MI_MUST int tail_page_session(struct tail_page *p, const struct query_session *now, bool ended);
 
-/* The column titles, before all lines. */
+/* Prints the column titles; call it before all lines. */
 void tail_page_titles(struct tail_page *p);
 /* Prints the pending lines. */
 MI_MUST int tail_page_print(struct tail_page *p);

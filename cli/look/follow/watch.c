@@ -10,7 +10,8 @@
 
 static volatile sig_atomic_t stop_requested;
 
-/* The second signal has its default action: the process may be blocked in a write to stdout. */
+/* A second signal has its default action, because the process may be blocked in a write to
+ * stdout. */
 static void watch_on_signal(int number)
 {
     if (stop_requested) {
@@ -28,7 +29,7 @@ bool watch_is_stopped(void)
 void watch_open(struct watch *w, const char *vault)
 {
     struct sigaction a = {.sa_handler = watch_on_signal};
-    /* The folder, because the log may be deleted and created again. */
+    /* watches the folder, because the log may be deleted and created again */
     *w = (struct watch){.fd = changes_open(vault), .input = -1, .output = STDOUT_FILENO};
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
@@ -41,7 +42,8 @@ void watch_close(struct watch *w)
     w->fd = -1;
 }
 
-/* Waits for a write, for input, for `ms`, or for the end. written: NULL: writes do not count. */
+/* Waits for a write to the vault, for input, for a signal, or for `ms`. If `written` is NULL,
+ * writes are ignored. */
 static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *written)
 {
     struct pollfd p[] = {
@@ -51,7 +53,7 @@ static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *writt
     sigaddset(&all, SIGINT);
     sigaddset(&all, SIGTERM);
     sigaddset(&all, SIGWINCH);
-    /* Delivered only during the wait, so that none is missed just before it. */
+    /* The signals are delivered only during the wait, so that none is missed just before it. */
     sigprocmask(SIG_BLOCK, &all, &before);
     bool alarm = w->alarm != NULL && *w->alarm != 0;
     int n = stop_requested ? 0 : signals_poll(p, MI_COUNT(p), alarm ? 0 : ms, &before);
@@ -70,7 +72,7 @@ static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *writt
 
 static int64_t next_poll_ms(const struct watch *w)
 {
-    static const int64_t after_write_ms[] = {10, 30, 50}; /* 90 in all */
+    static const int64_t after_write_ms[] = {10, 30, 50}; /* 90 ms in all */
     if (w->fd < 0)
         return WATCH_BLIND_MS;
     return (size_t)w->looks < MI_COUNT(after_write_ms) ? after_write_ms[w->looks] : WATCH_IDLE_MS;
@@ -94,12 +96,13 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
         changes_forget(w->fd);
     if (written || max_ms == 0) {
         w->looks = 0;
-        /* The rest of the pause after a poll that began at last_us. */
+        /* Waits for the rest of the pause after the last poll, which began at last_us. */
         int64_t gap_us = 3 * took_us;
         gap_us = gap_us < WATCH_GAP_MS * 1000 ? WATCH_GAP_MS * 1000 : gap_us;
         gap_us = gap_us > WATCH_GAP_MOST_MS * 1000 ? WATCH_GAP_MOST_MS * 1000 : gap_us;
         ms = (gap_us - (clock_mono_us() - w->last_us)) / 1000;
-        if (r == WATCH_LOOK && ms > 0) /* the next poll also sees writes during the pause */
+        /* the next poll sees writes that happen during the pause as well */
+        if (r == WATCH_LOOK && ms > 0)
             r = wait_for(w, ms, NULL);
     } else if (!later && r != WATCH_INPUT) {
         w->looks++;

@@ -25,24 +25,25 @@ struct watch {
     int looks;       /* polls since the last write */
     int64_t last_us; /* when watch_wait() returned */
     /* Set by the caller after watch_open(): */
-    int input;  /* a descriptor whose input ends a wait; -1: none */
-    int output; /* a descriptor whose reader's end ends a wait: stdout, unless it is set; -1: none */
-    /* Not 0 ends a wait: the caller's handler of SIGWINCH sets it. NULL: none. */
+    int input;  /* descriptor whose input ends a wait; -1: none */
+    int output; /* descriptor; a wait ends if its reader has gone; default stdout; -1: none */
+    /* A wait ends if this is not 0; the caller's SIGWINCH handler sets it. NULL: none. */
     const volatile sig_atomic_t *alarm;
 };
 
 enum watch_result {
     WATCH_LOOK,  /* the vault may have changed, or max_ms have passed */
     WATCH_INPUT, /* there is input, or the alarm is set */
-    WATCH_END,   /* a signal arrived, or the output or the input was closed */
+    WATCH_END,   /* a signal arrived, or the reader of the output or writer of the input has gone */
 };
 
 void watch_open(struct watch *w, const char *vault);
 void watch_close(struct watch *w);
-bool watch_is_stopped(void); /* SIGINT or SIGTERM has arrived */
-/* Waits this long, or for the end: for what tells no changes. */
+bool watch_is_stopped(void); /* has SIGINT or SIGTERM arrived? */
+/* Waits for `ms`, input or the end, without watching the vault: for stores, which do not report
+ * changes. */
 enum watch_result watch_pause(const struct watch *w, int ms);
-/* max_ms 0: poll again after the pause. */
+/* Waits for a write, at most max_ms. max_ms 0: only pauses before the next poll. */
 enum watch_result watch_wait(struct watch *w, int max_ms);
 
 #endif

@@ -10,20 +10,21 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define QUIET_US 1000000    /* of indexing before its progress is shown */
-#define TRY_EACH_MAX 32     /* with more candidates in a session, one pass over it is cheaper */
-#define MATCHING 1024       /* messages with the fields that are looked up at once */
-#define SERVER_NAME_MAX 256 /* bytes that are kept */
+#define QUIET_US 1000000 /* time of indexing before progress is shown */
+/* most candidates of a session that are read one by one; one pass is cheaper for more */
+#define TRY_EACH_MAX 32
+#define MATCHING 1024       /* messages that match the fields and are read at once */
+#define SERVER_NAME_MAX 256 /* bytes of a server name that are kept */
 
 struct session_row {
     struct search_session id;
     bool wanted;
     int64_t number, started_at_us;
-    size_t uid_shown; /* characters of its uid that name it */
-    size_t name;      /* in names */
+    size_t uid_shown; /* characters of the UID that identify the session */
+    size_t name;      /* offset in finder.names */
 };
 
-/* Message numbers of one session. */
+/* Seqs of one session. */
 struct seq_list {
     int64_t *seq; /* owned */
     size_t n, cap;
@@ -32,22 +33,25 @@ struct seq_list {
 struct finder {
     struct query *q;
     struct question *question;
-    int64_t left; /* messages that may still be found; below 0: any number */
+    int64_t left; /* number of messages that may still be found; below 0: no limit */
     find_fn fn;
     void *ctx;
-    bool several; /* vaults */
-    bool ended;   /* the limit is reached, or the callback has ended the search */
+    bool several; /* there are several vaults */
+    bool ended;   /* the limit is reached, or the callback ended the search */
     int status;
 
-    struct search *index;    /* owned; NULL: the messages are read */
-    struct buf match;        /* owned; the query for the index */
-    struct session_row *row; /* owned; the sessions of one file of the index, newest first */
+    struct search *index;    /* owned; NULL: messages are read without an index */
+    struct buf match;        /* owned; query for the index */
+    struct session_row *row; /* owned; sessions of one index file, newest first */
     size_t rows_n, rows_cap;
-    struct buf names;                  /* owned; of their servers, NUL-terminated */
-    struct buf large, text;            /* owned; of the current message */
-    struct seq_list candidates;        /* seqs in one session, ascending: messages with the words */
-    const struct session_row *session; /* the session of the callbacks' messages */
-    int64_t index_began_us, shown_us, indexed; /* of the progress */
+    struct buf names; /* owned; NUL-terminated names of the servers */
+    /* owned; buffers for the body and text of the current message */
+    struct buf large, text;
+    /* ascending; messages of a session that may have the words */
+    struct seq_list candidates;
+    const struct session_row *session; /* session of the messages in callbacks */
+    /* for the progress: start, last display, number of messages */
+    int64_t index_began_us, shown_us, indexed;
 };
 
 static bool goes_on(const struct finder *f)
@@ -85,7 +89,7 @@ static void finder_add_session(struct finder *f, const struct query_session *x)
 
 /* ---- one message ---- */
 
-/* Empty if the file of the body cannot be read. */
+/* Returns the searched text of a message; empty if its body file cannot be read. */
 static struct slice finder_text_of(struct finder *f, const struct query_message *m)
 {
     struct slice body, uid = slice_of(f->session->id.uid);
@@ -144,7 +148,7 @@ static bool add_seq(struct finder *f, struct seq_list *l, int64_t seq)
     return true;
 }
 
-/* Tries the messages with the fields, newest first; of a list only those that are in it. */
+/* Tries the messages whose fields match, newest first. If `list` is given, only messages in it. */
 static void try_matching(struct finder *f, const struct session_row *r, const struct seq_list *list)
 {
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, 1, INT64_MAX};
@@ -166,8 +170,8 @@ static void try_matching(struct finder *f, const struct session_row *r, const st
     }
 }
 
-/* Tries the messages in f->candidates, newest first. If fields narrow the question, one pass over the session without its
- * bodies is cheaper than trying each of many. */
+/* Tries the messages in f->candidates, newest first. If the question has fields and the candidates
+ * are many, one pass over the session without bodies is cheaper than reading each. */
 static void try_candidates(struct finder *f, const struct session_row *r)
 {
     const struct seq_list *list = &f->candidates;
@@ -191,7 +195,7 @@ static bool finder_on_body(void *ctx, const struct query_message *m)
     return st == 0 && add_seq(f, &f->candidates, m->seq);
 }
 
-/* Without the index: reads all bodies. */
+/* Searches a session without the index: reads all bodies. */
 static void scan_session(struct finder *f, const struct session_row *r)
 {
     f->session = r;
@@ -225,10 +229,10 @@ struct group {
     struct finder *f;
     const struct session_row *row; /* newest first */
     size_t n;
-    size_t at; /* the session of f->candidates; n: none */
+    size_t at; /* index of the session of f->candidates; n: none */
 };
 
-/* The index lists messages in descending order. */
+/* The index returns messages in descending order; candidates must be ascending. */
 static void reverse(struct seq_list *l)
 {
     for (size_t i = 0; i < l->n / 2; i++) {
@@ -264,7 +268,8 @@ static bool on_indexed(void *ctx, int64_t session, int64_t seq)
         return goes_on(f);
     if (f->question->narrowed || f->question->all_exact)
         return add_seq(f, &f->candidates, seq);
-    try_message(f, &g->row[g->at], seq); /* not collected first: a few may reach the limit */
+    /* tried at once, because a few matches may reach the limit */
+    try_message(f, &g->row[g->at], seq);
     return goes_on(f);
 }
 
@@ -298,7 +303,7 @@ static void search_group(struct finder *f)
         return;
     int64_t left = f->left;
     int st = ask_index(f, row, n);
-    if (st != MI_EIO || f->left != left) { /* after a match, a scan would find it again */
+    if (st != MI_EIO || f->left != left) { /* after a match no scan, which would find it again */
         set_status(f, st);
         return;
     }
@@ -307,7 +312,8 @@ static void search_group(struct finder *f)
             scan_session(f, &row[i]);
 }
 
-/* The sessions of a file are searched before older ones are read: the first match does not wait for the whole list. */
+/* Searches the sessions of each index file before older sessions are read, so that the first match
+ * does not wait for the whole list. */
 static bool finder_on_session(void *ctx, const struct query_session *x)
 {
     struct finder *f = ctx;
@@ -326,7 +332,7 @@ static int open_index(struct finder *f)
 {
     int st = f->question->terms.n > 0 ? search_open(&f->index, f->q) : 0;
     if (st == 0 && f->index != NULL && !search_query(f->index, &f->question->terms, &f->match)) {
-        search_close(f->index); /* it cannot help */
+        search_close(f->index); /* the index cannot answer these terms */
         f->index = NULL;
     }
     return st == 0 && f->match.failed ? MI_ENOMEM : st;

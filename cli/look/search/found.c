@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#define BEFORE 48 /* columns before the match */
-#define PIPED 116 /* bytes of the context in a pipe */
+#define BEFORE 48 /* columns of text before the match */
+#define PIPED 116 /* bytes of context in a pipe */
 
 struct slice found_context(const struct found *f, size_t before, size_t after)
 {
@@ -42,7 +42,7 @@ void found_members(struct json_out *j, const struct found *f)
     json_out_text(j, "context", found_context(f, 100, 200));
 }
 
-/* Method and target, on a line of their own if `left` columns are not enough. */
+/* Prints method and target; on a new line if `left` columns are too few. */
 static void print_subject(struct out *o, struct slice method, struct slice target, size_t left)
 {
     size_t wanted = out_width(o, method) + 1 + out_width(o, target);
@@ -89,7 +89,7 @@ static void print_title(struct out *o, const struct found *f)
     out_end_line(o);
 }
 
-/* The match, with as much text around it as fits. */
+/* Prints the match with as much text around it as fits. */
 static void print_context(struct out *o, const struct found *f)
 {
     struct slice at = f->at;
@@ -109,7 +109,7 @@ static void print_context(struct out *o, const struct found *f)
     out_end_line(o);
 }
 
-/* Of a message that was found by its fields alone: what `show` has of it. */
+/* Prints the preview of a message that was found by its fields alone, as in `show`. */
 static void print_summary(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;

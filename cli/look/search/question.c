@@ -28,14 +28,15 @@ const char *question_field(size_t field, const char **ret_values)
 
 /* ---- words ---- */
 
-/* What the words are read for. */
+/* Context while words are read. */
 struct reading {
     struct question *x;
     bool exact;
     struct buf *error;
 };
 
-/* A name of letters before a word: `is:failed`, but not `http://x`, `localhost:80` or `std::string`. */
+/* Does the word begin with letters and a colon, like `is:failed`, but not `http://x`,
+ * `localhost:80` or `std::string`? */
 static bool looks_like_field(const char *word, size_t n)
 {
     size_t letters = 0;
@@ -44,7 +45,7 @@ static bool looks_like_field(const char *word, size_t n)
     return n > 0 && letters == n && isalpha((unsigned char)word[n + 1]);
 }
 
-/* `tools:x` is probably a misspelt field. With --exact it is text. */
+/* Rejects a word such as `tools:x`, which is probably a misspelt field. With --exact it is text. */
 static int check_misspelt(const struct reading *r, const char *word)
 {
     char name[NEAREST_MAX + 1];
@@ -65,7 +66,7 @@ static int check_misspelt(const struct reading *r, const char *word)
     return EXIT_USAGE;
 }
 
-/* `tool:x` is a field; anything else with a colon is text. */
+/* Reads a field such as `tool:x`. Any other word with a colon is text. */
 static int take_field(const struct reading *r, const char *word, bool *ret_taken)
 {
     struct question *x = r->x;
@@ -142,7 +143,7 @@ bool question_set(struct question *x, enum question_field field, const char *val
     case QUESTION_KIND:
         f->kinds = 1u << value_of(&row_kinds, slice_of(value));
         break;
-    case QUESTION_TOOK: /* `took:1s` needs no quotes */
+    case QUESTION_TOOK: /* accepts `took:1s` too, which needs no quotes */
         value += value[0] == '>';
         return units_duration(value, &f->slow_us) == 0 && f->slow_us > 0;
     case QUESTION_FIELDS:

@@ -1,10 +1,12 @@
-/* question.h - what `search` looks for: texts in messages, and fields of messages and their sessions.
+/* question.h - what `search` searches for: texts in messages, and fields of messages and their
+ * sessions.
  *
- * question_open() reads it from the operands and options of the command. Other callers use question_begin(), add texts
- * and fields, and then call question_ready().
+ * question_open() reads it from the operands and options of the command. Other callers use
+ * question_begin(), add texts and fields, and then call question_ready().
  *
- * Rules     the operand `FIELD:VALUE` is a field, each at most once; one that looks like an unknown or misspelt field is an
- *           error; every other operand is a text. A message must match all of them.
+ * Rules     the operand `FIELD:VALUE` is a field; each field may be given once. An operand that
+ * looks like an unknown or misspelt field is an error; every other operand is a text. A message
+ * must match all of them.
  * Owns      the terms and the query for the index; the values of fields are borrowed.
  * Errors    EXIT_USAGE or EXIT_TROUBLE; question_open() reports them on stderr.
  * Blocks    never. */
@@ -26,45 +28,48 @@ enum question_field {
 };
 
 struct question {
-    /* Of options; question_ready() adds `fields` to it, so that a question must not be moved then. */
+    /* Filter of the options. question_ready() makes it point to `fields`; a question must not be
+     * moved after that. */
     struct filter filter;
     struct filter fields;
     const char *field[QUESTION_FIELDS]; /* borrowed; NULL: any */
     struct search_terms terms;          /* owned */
-    bool narrowed;                      /* a field of messages is given, or there is no text */
+    bool narrowed;                      /* a field of messages is given, or no text */
     bool all_exact;                     /* every term is searched byte for byte */
-    /* The newest message to look at: 0: any. Of older sessions every message is looked at. */
+    /* The newest message to search; 0: no limit. Older sessions are searched completely. */
     int64_t newest_session, newest_seq;
 };
 
-/* The name of a field, and its values as `a|b`; NULL: any. */
+/* Returns the name of a field. *ret_values: its values as `a|b`; NULL: any value. */
 const char *question_field(size_t field, const char **ret_values);
 
-/* EXIT_FINE, or the status to exit with. question_close() in any case. */
+/* Returns EXIT_FINE, or the status to exit with. Call question_close() in any case. */
 MI_MUST int question_open(struct question *x, const struct settings *s);
 void question_close(struct question *x);
 
-/* A question that matches every message. 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. question_close() in any
- * case. */
+/* Begins a question that matches every message. Returns 0, MI_ENOMEM, or MI_ESTORE: this SQLite has
+ * no FTS5. Call question_close() in any case. */
 MI_MUST int question_begin(struct question *x);
-/* The field, which must have no value yet. false: the value is not one of question_field(). */
+/* Sets a field, which must not be set yet. Returns false if the value is not one of
+ * question_field(). */
 MI_MUST bool question_set(struct question *x, enum question_field field, const char *value);
-/* 0, MI_EFULL or MI_ENOMEM. */
+/* Adds a text. Returns 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int question_add(struct question *x, const char *text, bool exact);
 /* Call it after the last text and field, and after the filter was set. */
 void question_ready(struct question *x);
-/* Adds words, which end with NULL, to a question that has begun, and makes it ready: a field, or a text. EXIT_FINE, or
- * with a sentence in error EXIT_USAGE or EXIT_TROUBLE. */
+/* Adds words (fields or texts; the array ends with NULL) to a question that has begun, and makes it
+ * ready. Returns EXIT_FINE; else EXIT_USAGE or EXIT_TROUBLE, with a sentence in `error`. */
 MI_MUST int question_words(struct question *x, char *const *words, bool exact, struct buf *error);
 
-/* Makes the last word of each text a prefix, as with a `*` at its end. false: nothing changed. */
+/* Makes the last word of each text a prefix, as a `*` at its end does. Returns false if nothing
+ * changed. */
 bool question_as_prefixes(struct question *x);
 
-/* Whether the session may have matching messages. */
+/* May the session have matching messages? */
 bool question_matches_session(const struct question *x, const struct query_session *s);
-/* Whether the message is not newer than the newest one to look at. */
+/* Is the message not newer than the newest one to search? */
 bool question_reaches(const struct question *x, int64_t session_id, int64_t seq);
-/* Whether the fields match; the text is not checked. */
+/* Do the fields match? The text is not checked. */
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m);
 

@@ -1,7 +1,7 @@
 #include "cli/look/timeline/layout.h"
 
-#define WHAT 11       /* server-gone, the longest */
-#define WHAT_PACKED 7 /* request; a longer word takes more */
+#define WHAT 11       /* `server-gone` is the longest word */
+#define WHAT_PACKED 7 /* `request`; a longer word takes more */
 #define TOOK 7
 #define SIZE 7
 #define TIME_OF_DAY 12 /* 23:59:59.999 */
@@ -9,7 +9,7 @@
 #define SESSION 4
 #define SERVER 12
 #define SERVER_NARROW 8
-#define NARROW 80 /* fewer columns: SERVER_NARROW, no session */
+#define NARROW 80 /* with fewer columns: SERVER_NARROW, and no session */
 #define METHOD_MIN 12
 #define CONTENT_MIN 14
 
@@ -25,7 +25,7 @@ size_t layout_lead(const struct layout *l, const struct layout_widths *w)
     return n + l->gap + w->arrow + l->gap;
 }
 
-/* The columns and gaps between METHOD and the content. */
+/* Returns the columns and gaps between METHOD and the content. */
 static size_t columns_behind(const struct layout *l)
 {
     size_t n = 2 * l->gap + l->took;
@@ -33,7 +33,7 @@ static size_t columns_behind(const struct layout *l)
     return n + (l->size > 0 ? l->gap + l->size : 0);
 }
 
-/* Everything except METHOD and the content. */
+/* Returns all columns except METHOD and the content. */
 static size_t fixed_columns(const struct layout *l, const struct layout_widths *w)
 {
     return layout_lead(l, w) + l->what + 1 + columns_behind(l);
@@ -79,7 +79,7 @@ void layout_add_method(struct layout_widths *w, size_t method, size_t short_meth
     w->by_width[true][size_min(short_method, LAYOUT_METHOD_MAX)]++;
 }
 
-/* The width that two thirds of the METHODs do not exceed. */
+/* Returns the width that two thirds of the METHODs do not exceed. */
 static size_t usual_method(const struct layout_widths *w, bool is_short)
 {
     size_t width = 0, n = w->by_width[is_short][0];

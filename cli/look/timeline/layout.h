@@ -1,55 +1,62 @@
 /* layout.h - which columns the lines of a timeline have, and how wide they are.
  *
- * Rules     in a pipe a line has all columns and nothing is truncated. On a terminal no line wraps, and the content of
- *           a message gets LAYOUT_CONTENT columns: until it has them, the levels are applied one after the other. A
- *           METHOD that is longer than most does not count: it takes columns of the content of its own line.
+ * Rules     in a pipe a line has all columns and nothing is truncated. On a terminal no line wraps,
+ * and the content of a message should have LAYOUT_CONTENT columns: levels are tried in order until
+ * it has. An unusually long METHOD does not count; it takes columns from the content of its own
+ * line.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_LOOK_TIMELINE_LAYOUT_H
 #define MI_CLI_LOOK_TIMELINE_LAYOUT_H
 
 #include "cli/frame/out.h"
 
-#define LAYOUT_CONTENT 24    /* columns for the content, if they can be had */
-#define LAYOUT_METHOD_MAX 28 /* columns of METHOD; on a wide terminal, a quarter of it */
+#define LAYOUT_CONTENT 24 /* columns that the content should have */
+/* most columns of METHOD; on a wide terminal, a quarter of the width */
+#define LAYOUT_METHOD_MAX 28
 
 enum layout_level {
     LAYOUT_FULL,
-    LAYOUT_SHORT_NAMES, /* without `tools/call` and `notifications/`, which WHAT and the target imply */
+    /* without `tools/call` and `notifications/`, which WHAT and the target imply */
+    LAYOUT_SHORT_NAMES,
     LAYOUT_NO_SIZE,
-    LAYOUT_NO_ID, /* nor milliseconds in the time of day */
-    LAYOUT_PACKED, /* single gaps, no padding after WHAT; below 80 columns no session ID, and a shorter server */
+    LAYOUT_NO_ID, /* and no milliseconds in the time of day */
+    /* one-column gaps, no padding after WHAT; below 80 columns no session ID, and a shorter
+     * server */
+    LAYOUT_PACKED,
 };
 
 struct layout_widths {
-    size_t columns; /* of the terminal; OUT_UNLIMITED: none */
+    size_t columns; /* of the terminal; OUT_UNLIMITED: no limit */
     bool of_many;   /* lines begin with the time of day, a session's ID and its server */
     size_t seq, time, id, arrow;
-    size_t method,
-        short_method;  /* the widest METHOD, and without the words that LAYOUT_SHORT_NAMES drops */
-    unsigned measured; /* METHODs; 0: the widest counts */
+    size_t method, short_method; /* widest METHOD; the same with LAYOUT_SHORT_NAMES */
+    unsigned measured;           /* number of METHODs; 0: only the widest is known */
     unsigned by_width[2][LAYOUT_METHOD_MAX +
-                         1]; /* how many, without and with those words; last: all wider ones */
+                         /* number of METHODs by width; index 1: with LAYOUT_SHORT_NAMES; last:
+                          * all wider */
+                         1];
 };
 
 struct layout {
     enum layout_level level;
     size_t gap;    /* between columns */
     size_t time;   /* TIME */
-    size_t server; /* SERVER; 0: no such column, as with the next two */
+    size_t server; /* SERVER; 0: no such column, also for session and seq */
     size_t session, seq;
     size_t what, method, took; /* with LAYOUT_PACKED method and took are 0: not padded */
     size_t id, size;           /* 0: no such column */
 };
 
-/* One more METHOD. */
+/* Counts the widths of one METHOD. */
 void layout_add_method(struct layout_widths *w, size_t method, size_t short_method);
-/* The first level that leaves enough columns for the content. */
+/* Chooses the first level that leaves enough columns for the content. */
 void layout_choose(struct layout *l, const struct layout_widths *w);
-/* The columns of this level. METHOD is narrowed to leave columns for the content. */
+/* Sets the columns of this level. METHOD is narrowed to leave columns for the content. */
 void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level);
-/* The columns and gaps before WHAT. */
+/* Returns the columns and gaps before WHAT. */
 size_t layout_lead(const struct layout *l, const struct layout_widths *w);
-/* The most columns of METHOD in a line of which `left` columns are left; took: a time follows. */
+/* Returns the most columns that METHOD may have in a line with `left` columns left. took: TOOK
+ * follows METHOD. */
 size_t layout_method_max(const struct layout *l, size_t left, bool took);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "cli/frame/session.h"
 
-/* An answer that was dropped gave no status to its request. */
+/* Did the answer give its request a status? A dropped answer did not. */
 static bool has_status(const struct query_message *m)
 {
     return call_answer_ends(m->kind, m->action);
@@ -24,7 +24,7 @@ const char *message_word(const struct query_message *m, enum out_style *ret_styl
     return m->kind == KIND_NOTIFICATION ? "notify" : row_kind_name(m->kind);
 }
 
-/* The findings, except the one that WHAT shows. */
+/* Adds the findings, except the one that WHAT shows already. */
 static void message_notes_add_findings(struct buf *b, const struct query_message *m)
 {
     const char *shown = has_status(m) ? call_status_name(query_status(m)) : "";
@@ -50,7 +50,7 @@ static void add_note(struct buf *b, const char *what, int64_t seq)
         buf_int(b, seq);
 }
 
-/* WHAT already says that the interposer answered for the server. */
+/* Does WHAT already say that the interposer answered for the server? */
 static bool shows_origin(const struct query_message *m)
 {
     enum call_status status = session_status(m);

@@ -1,4 +1,5 @@
-/* message_notes.h - what a line of the timeline says about a message: a word, and notes in brackets.
+/* message_notes.h - what a line of the timeline says about a message: a word for WHAT, and notes in
+ * brackets.
  *
  * Blocks    never. Pure. */
 #ifndef MI_CLI_LOOK_TIMELINE_MESSAGE_NOTES_H
@@ -7,12 +8,14 @@
 #include "cli/frame/out.h"
 #include "vault/query/operation_list.h"
 
-/* The column WHAT: the status that an answer gave to its request, else the kind. */
+/* Returns the text of WHAT: the status that an answer gave to its request; for other messages the
+ * kind. */
 const char *message_word(const struct query_message *m, enum out_style *ret_style);
-/* "refused: not-json", "by interposer, to 7"; nothing for an ordinary message. unanswered: an open request. */
+/* Appends notes such as "refused: not-json" or "by interposer, to 7"; nothing for an ordinary
+ * message. unanswered: an open request. */
 void message_notes(struct buf *b, const struct query_message *m, bool unanswered);
-/* The same for what the message is to a call that was several requests: "continues 3", "for 3" of the other side, "ends 3: 2 requests in 20.1s, of which a
- * person took 20.0s". */
+/* Appends notes if the message belongs to a call of several requests: "continues 3"; "for 3" (a
+ * request of the other side); "ends 3: 2 requests in 20.1s, of which a person took 20.0s". */
 void operation_notes(struct buf *b, const struct query_message *m, const struct operation_list *l);
 
 #endif

@@ -11,13 +11,13 @@
 
 #define ID_MIN 2
 #define ID_MAX 8
-#define MANY_METHOD 25       /* expected width of METHOD: printed lines cannot be widened later */
-#define MANY_SHORT_METHOD 16 /* the same without `tools/call` */
-#define CONTENT_MIN 4        /* less content is useless */
-#define NOTES_MIN 8 /* in fewer columns, only NOTES_DOTS of dots say that there are notes */
+#define MANY_METHOD 25       /* assumed width of METHOD, as printed lines cannot be widened */
+#define MANY_SHORT_METHOD 16 /* assumed width of METHOD without `tools/call` */
+#define CONTENT_MIN 4        /* columns; less content is useless */
+#define NOTES_MIN 8          /* columns; with fewer, only NOTES_DOTS dots stand for the notes */
 #define NOTES_DOTS 3
-#define CONTENT_HEAD 12    /* columns of content that notes do not take */
-#define PREVIEW_BYTES 2048 /* more than a line of a terminal */
+#define CONTENT_HEAD 12    /* columns of content that notes must leave */
+#define PREVIEW_BYTES 2048 /* bytes of a preview; more than a line of a terminal */
 #define LARGE_HEAD 4096    /* bytes of a large body that are read for its preview on a terminal */
 
 void timeline_open(struct timeline *t, struct out *o, struct query *q,
@@ -30,7 +30,8 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
         .arrow = o->utf8 ? 1 : 2,
         .id = ID_MIN,
         .seq = 3,
-        .time = v->summary.last_t_us < 1000 * (int64_t)1000000 ? 7 : 12, /* 999.999, 12:34:56.789 */
+        /* 999.999 or 12:34:56.789 */
+        .time = v->summary.last_t_us < 1000 * (int64_t)1000000 ? 7 : 12,
     };
     for (int64_t n = v->summary.last_seq; n >= 1000; n /= 10)
         t->widths.seq++;
@@ -59,7 +60,7 @@ static bool is_piped(const struct timeline *t)
     return t->widths.columns == OUT_UNLIMITED;
 }
 
-/* Columns that are left of the line. */
+/* Returns the columns left in the line. */
 static size_t timeline_left(const struct timeline *t)
 {
     size_t columns = t->widths.columns;
@@ -81,7 +82,7 @@ static void add_cell(struct timeline *t, struct slice text, size_t width, bool r
     t->taken += width;
 }
 
-/* Text without padding, at most `max` columns of it on a terminal. */
+/* Adds text without padding; on a terminal at most `max` columns of it. */
 static void timeline_add_text(struct timeline *t, struct slice text, size_t max,
                               enum out_style style)
 {
@@ -98,7 +99,8 @@ static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
 
 /* ---- METHOD ---- */
 
-/* Lines that are not messages: they have text in place of the columns from METHOD on. */
+/* Is this a line of stderr or noise? Such a line has its text in place of METHOD and the later
+ * columns. */
 static bool is_text(const struct query_message *m)
 {
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
@@ -146,7 +148,8 @@ void timeline_measure(struct timeline *t, const struct query_message *m)
     if (m->rpc_id.p != NULL)
         timeline_widen(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
     if (w->of_many)
-        layout_set(&t->layout, w, t->layout.level); /* lines above have these columns */
+        /* keeps the level, because printed lines have its columns */
+        layout_set(&t->layout, w, t->layout.level);
     else
         layout_choose(&t->layout, w);
 }
@@ -161,7 +164,7 @@ static struct slice time_of_day(struct timeline *t, int64_t t_us)
     return (struct slice){buf_str(&t->text), size_min(t->text.n, t->layout.time)};
 }
 
-/* The columns up to and including the arrow, and the gap behind it. */
+/* Adds the columns up to the arrow, and the gap after it. */
 static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
                        enum out_style style)
 {
@@ -235,7 +238,8 @@ void timeline_columns(struct timeline *t)
 
 /* ---- a message ---- */
 
-/* The notes in brackets. They leave room for the head of the content, unless they tell of an operation: its content is a part. */
+/* Adds the notes in brackets. They leave room for the beginning of the content, unless they are
+ * about an operation, which matters more. */
 static void timeline_add_notes(struct timeline *t, const struct query_message *m, size_t gap)
 {
     buf_clear(&t->text);
@@ -257,7 +261,7 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
     out_style(t->out, OUT_PLAIN);
 }
 
-/* The notes, and as much of the content as fits. */
+/* Adds the notes, and as much of the content as fits. */
 static void add_detail(struct timeline *t, const struct query_message *m, struct slice body,
                        const char *error)
 {
@@ -297,7 +301,7 @@ static void add_took(struct timeline *t, const struct query_message *m)
         units_show_duration(&t->text, m->t_us - m->request_t_us);
 }
 
-/* METHOD and TOOK, only as wide as they are. */
+/* Adds METHOD and TOOK without padding. */
 static void packed_columns(struct timeline *t, const struct query_message *m)
 {
     bool answered = query_ended_call(m);
@@ -342,7 +346,7 @@ int timeline_message(struct timeline *t, const struct query_message *m)
     const char *error;
     struct slice body;
     enum out_style style;
-    /* The body. When only its preview is shown on a terminal, the head of a large one. */
+    /* Reads the body; for a preview on a terminal only the beginning of a large body. */
     bool head = t->bodies == BODIES_SHORT && !is_piped(t);
     int st = session_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body, &body,
                           &error);
@@ -388,7 +392,7 @@ void timeline_event(struct timeline *t, const struct query_event *e)
         return;
     }
     begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "*", OUT_YELLOW);
-    size_t width = out_width(o, e->kind); /* an event has no further columns */
+    size_t width = out_width(o, e->kind); /* an event has no columns after its kind */
     width = width > t->layout.what ? width : t->layout.what;
     add_cell(t, e->kind, width, false, OUT_YELLOW);
     add_gap(t, 1);

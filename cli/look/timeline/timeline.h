@@ -16,21 +16,21 @@
 #include "cli/frame/session.h"
 #include "cli/look/timeline/layout.h"
 
-/* TIMELINE_JSON: each line is an object of cli/frame/record_json.h, with the body. */
+/* TIMELINE_JSON: each line is an object as in cli/frame/record_json.h, with the body. */
 enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY, TIMELINE_JSON };
 
 struct timeline {
-    struct out *out; /* borrowed, as are the next three */
+    struct out *out; /* borrowed, as the next three are */
     struct query *q;
     const struct query_session *session;
     const struct session_view *view;
-    const struct operation_list *operations; /* borrowed; NULL: they are not known */
+    const struct operation_list *operations; /* borrowed; NULL: not known */
     enum timeline_bodies bodies;
     struct layout_widths widths; /* measured */
     struct layout layout;
-    size_t taken;       /* columns of the current line */
-    struct buf text;    /* owned; a cell */
-    struct buf content; /* owned; of the current line */
+    size_t taken;       /* columns used in the current line */
+    struct buf text;    /* owned; text of a cell */
+    struct buf content; /* owned; content of the current line */
     struct buf body;    /* owned; a large body */
 };
 
@@ -38,14 +38,16 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
                    const struct query_session *s, const struct session_view *v,
                    enum timeline_bodies bodies);
 void timeline_close(struct timeline *t);
-/* Lines of several sessions. They are printed before the widest is known. */
+/* Prepares lines of several sessions. Their widths are assumed, because lines are printed before
+ * all are measured. */
 void timeline_of_many(struct timeline *t);
 
-/* Widens the columns for a message; call it for some messages before the first line. */
+/* Measures a message to widen columns; call it for some messages before the first line. */
 void timeline_measure(struct timeline *t, const struct query_message *m);
 
-void timeline_columns(struct timeline *t); /* the line with the column titles */
-/* MI_ESTORE or MI_ENOMEM: the body cannot be read (session_body()), and nothing is printed. */
+void timeline_columns(struct timeline *t); /* prints the column titles */
+/* Prints a message. Returns 0; MI_ESTORE or MI_ENOMEM if the body cannot be read (session_body()):
+ * then nothing is printed. */
 MI_MUST int timeline_message(struct timeline *t, const struct query_message *m);
 void timeline_event(struct timeline *t, const struct query_event *e);
 
