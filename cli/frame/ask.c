@@ -28,7 +28,7 @@ bool ask_yes(const char *question)
     return yes;
 }
 
-static volatile sig_atomic_t arrived; /* a signal; 0: none */
+static volatile sig_atomic_t arrived; /* number of the signal that arrived; 0: none */
 
 static void ask_on_signal(int number)
 {
@@ -73,7 +73,7 @@ int ask_secret(const char *question, struct buf *ret)
     for (size_t i = 0; i < MI_COUNT(signals); i++)
         sigaction(signals[i], &before[i], NULL);
     if (arrived != 0) {
-        ret->n = from; /* what was typed is not an answer */
+        ret->n = from; /* a signal: drops what was typed */
         raise(arrived);
     }
     return ret->n == from ? MI_ENOENT : ret->n - from > ASK_SECRET_MAX ? MI_EFULL : 0;

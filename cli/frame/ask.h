@@ -1,4 +1,4 @@
-/* ask.h - asks the person at the terminal: before something is removed, and for a secret.
+/* ask.h - asks the person at the terminal: for confirmation, and for a secret.
  *
  * Blocks    until a line is entered. */
 #ifndef MI_CLI_FRAME_ASK_H
@@ -6,14 +6,17 @@
 
 #include "base/buf.h"
 
-/* Somebody can read the question and answer it: stdin and stderr are terminals. */
+/* Can somebody read the question and answer it? stdin and stderr must be terminals. */
 bool ask_possible(void);
-/* Writes the question and `[y/N]` to stderr, and reads a line of stdin. true: it is `y` or `yes`. */
+/* Writes the question and `[y/N]` to stderr, and reads a line from stdin. Returns true if the line
+ * is `y` or `yes`. */
 bool ask_yes(const char *question);
-/* Bytes. A terminal's line has at most 4095 (N_TTY): the kernel drops the rest, without a sign. */
+/* Bytes. A line of a terminal has at most 4095 bytes (N_TTY); the kernel silently drops the
+ * rest. */
 #define ASK_SECRET_MAX ((size_t)4094)
-/* Writes the question to stderr, and appends a line of the terminal, which it does not show, without its end. A signal has its
- * effect after the terminal is as it was. 0; MI_ENOENT: nothing was entered; MI_EFULL: more than ASK_SECRET_MAX. */
+/* Writes the question to stderr, reads a line without echo, and appends it without its newline. A
+ * signal takes effect after the terminal is restored. Returns 0; MI_ENOENT: nothing was entered;
+ * MI_EFULL: more than ASK_SECRET_MAX bytes. */
 MI_MUST int ask_secret(const char *question, struct buf *ret);
 
 #endif

@@ -4,10 +4,11 @@
 #include "wire/json/scan.h"
 #include "wire/json/text.h"
 
-/* The first row applies that has this kind, whose member has this value, and whose words insert only members that the
- * detail has. `{seq}` inserts a member; `{waited_ms}` as a duration, because of its unit. */
+/* Rows are tried in order. A row applies if its kind matches, its member (if not NULL) has its
+ * value, and the detail has all members that its words insert. `{seq}` inserts a member; a member
+ * that ends in _ms is inserted as a duration. */
 static const struct {
-    const char *kind, *member, *value; /* member NULL: always */
+    const char *kind, *member, *value; /* member NULL: the row has no condition */
     const char *words;
 } events[] = {
     {"spawn", NULL, NULL, "the server was started, process {pid}"},
@@ -79,7 +80,7 @@ static struct slice event_words_text_of(struct json_value v)
     return v.type == JSON_STRING ? json_string_raw(v) : v.text;
 }
 
-/* A list of objects as their values: "search new, fetch gone". */
+/* Appends a list. An object is written as its values: "search new, fetch gone". */
 static void event_words_add_list(struct buf *b, struct json_value list)
 {
     struct slice key;
@@ -101,7 +102,7 @@ static void event_words_add_list(struct buf *b, struct json_value list)
     }
 }
 
-/* Appends `words` with the members of the detail. false: it has not all of them. */
+/* Appends `words` with the members of the detail. Returns false if the detail lacks one of them. */
 static bool add_words(struct buf *b, const char *words, struct json_value detail)
 {
     for (const char *open; (open = strchr(words, '{')) != NULL;) {
@@ -125,7 +126,7 @@ static bool add_words(struct buf *b, const char *words, struct json_value detail
     return true;
 }
 
-/* {JSON_NONE} if it is not an object. */
+/* Returns the detail as an object; type JSON_NONE if it is not an object. */
 static struct json_value object_of(struct slice detail)
 {
     struct json_scan scan;

@@ -10,7 +10,8 @@ static const char *filter_options_text_of(const struct settings *s, const char *
     return settings_has(s, name) ? settings_text(s, name) : NULL;
 }
 
-/* The directory as a recorder stores it, without symbolic links, if it exists. */
+/* Returns the directory without symbolic links, as a recorder stores it, if it exists; else the
+ * text. */
 static const char *project_of(const char *text)
 {
     static char path[PATH_MAX];
@@ -50,7 +51,7 @@ int filter_find_session(struct filter *f, const struct settings *s, struct query
 
 struct picking {
     struct query *q;
-    int64_t newest, used; /* used: the newest with a message; 0: none */
+    int64_t newest, used; /* used: id of the newest session that has a message; 0: none */
     int status;
 };
 

@@ -1,9 +1,11 @@
 /* filter.h - the options of several commands that select sessions, messages and calls.
  *
- * They are read into a filter (vault/query/filter.h). --since and --until take a WHEN (base/when.h). In a list of sessions it
- * is compared with their start, elsewhere with the time of a message or call.
+ * The options are read into a filter (vault/query/filter.h). --since and --until take a WHEN
+ * (base/when.h), which lists of sessions compare with the start of a session, and other commands
+ * with the time of a message or call.
  *
- * Owns      the path of --project, until the options are read again; the names belong to the settings.
+ * Owns      the path of --project, until the options are read again; the names belong to the
+ * settings.
  * Blocks    filter_find_session() and filter_pick() on the vault; the others never. */
 #ifndef MI_CLI_FRAME_FILTER_H
 #define MI_CLI_FRAME_FILTER_H
@@ -37,18 +39,19 @@
         0, "slow", "DURATION", NULL, "only calls that took at least this long"                     \
     }
 
-/* For those that read several sessions. */
+/* For commands that read several sessions. */
 #define FILTER_SESSION_OPT                                                                         \
     {                                                                                              \
         0, "session", "SESSION", NULL, "only this session, named as for `show`"                    \
     }
 
-/* The options that the command has. */
+/* Reads the options that the command has into f. */
 void filter_read(struct filter *f, const struct settings *s);
-/* --session, which filter_read() does not look up. 0, or the error of query_session(). */
+/* Looks up --session, which filter_read() does not. Returns 0, or the error of query_session(). */
 MI_MUST int filter_find_session(struct filter *f, const struct settings *s, struct query *q);
-/* The session of a command that reads one: `ref`, else the newest that matches --server and --client. EXIT_FINE or,
- * after a message on stderr, the status to exit with. */
+/* Finds the session for a command that reads one: `ref`, else the newest that matches --server,
+ * --client and --project. Returns EXIT_FINE or, after a message on stderr, the status to exit
+ * with. */
 MI_MUST int filter_pick(const struct filter *f, const struct settings *s, struct query *q,
                         const char *ref, struct query_session *ret);
 #endif

@@ -36,7 +36,7 @@ static void day_text(struct buf *b, const void *row, struct cell at)
     buf_add(b, clock_local(at.number).s, 10);
 }
 
-/* One character per bucket; its height is relative to the largest bucket. */
+/* Draws one character for each bucket; its height is relative to the largest bucket. */
 static void histogram_text(struct buf *b, const void *row, struct cell first)
 {
     static const char *const blocks[] = {" ",
@@ -51,7 +51,7 @@ static void histogram_text(struct buf *b, const void *row, struct cell first)
     static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
     const struct group_line *l = row;
     int64_t most = 1;
-    size_t n = 0; /* without trailing empty buckets */
+    size_t n = 0; /* number of buckets without the empty ones at the end */
     (void)first;
     for (size_t i = 0; i < TALLY_BUCKETS; i++) {
         most = l->g.bucket[i] > most ? l->g.bucket[i] : most;
@@ -90,7 +90,8 @@ static void histogram_value(struct json_out *j, const char *name, const void *ro
 #define BY(what) .when = 1u << COUNT_##what
 /* clang-format off */
 static const struct show_column columns[] = {
-    /* --by tool has two key columns, the others have one. How calls ended is shown on any terminal. */
+    /* --by tool has two key columns, other groupings one. The columns about how calls ended are
+     * never hidden. */
     {SHOW(server, TEXT, NO_TEXT), BY(TOOL), .json = true, .table = {"SERVER", 24, -8}, .style = OUT_CYAN},
     {SHOW(tool, TEXT, NO_TEXT), BY(TOOL), .json = true, .table = {"TOOL", 32, -16}, .style = OUT_BOLD},
     {SHOW(server, TEXT, NO_TEXT), BY(SERVER), .json = true, .table = {"SERVER", 40, -16}, .style = OUT_CYAN},
@@ -165,7 +166,7 @@ static const struct tally_group *group_of(const struct count *c, struct slice ke
     return intern_find(&c->tally.keys, key, &i) ? &c->tally.group[i] : NULL;
 }
 
-/* Bytes and tokens are those of all requests. */
+/* Adds the figures of operations. Bytes and tokens are those of all requests. */
 static void add_operations(struct group_line *l, const struct count *calls,
                            const struct count *requests)
 {
@@ -198,7 +199,7 @@ int group_lines(struct count *c, const struct count *again, const char *sort,
         add_operations(&l[i], c->requests ? other : c, c->requests ? c : other);
     }
     while (strncmp(by->field.name, name, strlen(name)) != 0)
-        by++; /* the option has only words that a column begins with */
+        by++; /* the option allows only words that some column name begins with */
     sort_with(l, n, sizeof *l, compare_lines, (void *)(uintptr_t)&by->field);
     *ret = l;
     return 0;

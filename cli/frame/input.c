@@ -57,7 +57,7 @@ int input_key(const char *key, struct public_key *ret)
     if (key_read_public(slice_of(key), ret) == 0)
         return EXIT_FINE;
     if (access(key, F_OK) != 0 && (errno == ENOENT || errno == ENAMETOOLONG)) {
-        /* a key is not printed: it may be the private one */
+        /* the value is not printed, because it may be the private key */
         log_error("--key: %s is neither a file nor a verifier key (NAME+HASH+BASE64)",
                   strchr(key, '+') == NULL ? key : "its value");
         return EXIT_USAGE;

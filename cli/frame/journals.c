@@ -22,7 +22,7 @@ struct search {
     bool vault_exists, failed;
 };
 
-/* The name of a directory may be written in several ways. */
+/* Is this path the vault? Compares device and inode, because a directory has several paths. */
 static bool is_vault(const struct search *s, struct slice path)
 {
     char text[4200];
@@ -65,14 +65,15 @@ static struct journal_view *next_row(struct journals *l)
     return &l->row[l->n];
 }
 
-/* 0: the journal was opened. */
+/* Returns 0 if the journal was opened and its start was read. */
 static int open_ring(struct ring *r, const struct journal_file *f, struct session_start *start)
 {
     int st = ring_open(r, f->fd);
     return st == 0 ? form_read_start(ring_start(r), start) : st;
 }
 
-/* st: of open_ring(). The writer of a session that just begins holds its lock before it has written anything. */
+/* Is the journal damaged? st: result of open_ring(). A locked journal is not, because the writer of
+ * a new session locks it before it writes anything. */
 static bool is_unreadable(const struct journal_file *f, int st)
 {
     return st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER) &&
@@ -90,7 +91,7 @@ static bool is_writable(const char *vault)
            (S_ISREG(st.st_mode) && access(db, W_OK) == 0);
 }
 
-/* Counts the journal if nothing can store it now. */
+/* If nothing can store the journal now, counts it and returns true. */
 static bool is_stranded(struct stranded *x, const struct journal_file *f, const struct ring *r,
                         const struct session_start *start)
 {
@@ -158,7 +159,7 @@ static bool remove_useless(void *ctx, const struct journal_file *f)
     struct stranded stranded = x->stranded;
     struct ring r;
     struct session_start start;
-    struct journal_file own; /* locked: no process begins to read it meanwhile */
+    struct journal_file own; /* locked, so that no other process starts to read the journal */
     int st = open_ring(&r, f, &start);
     bool unreadable = is_unreadable(f, st);
     if ((unreadable || (st == 0 && is_stranded(&stranded, f, &r, &start))) &&
@@ -192,7 +193,7 @@ const struct journal_view *journals_find(const struct journals *j, const char *u
     return NULL;
 }
 
-/* ---- waiting for one ---- */
+/* ---- waiting for a recorder ---- */
 
 struct settling {
     struct journal_view *v;
@@ -222,7 +223,7 @@ bool journals_settle(struct journal_view *v, int64_t limit_ms)
     while (v->stored < w.wanted || !v->reader) {
         w.found = false;
         if (journal_file_each(refresh, &w) < 0 || !w.found)
-            return true; /* it was removed */
+            return true; /* the journal was removed */
         if (clock_mono_us() > end_us)
             return v->stored >= w.wanted && v->reader;
         nanosleep(&(struct timespec){0, SETTLE_STEP_MS * 1000000}, NULL);

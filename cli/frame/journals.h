@@ -1,7 +1,7 @@
-/* journals.h - the journals of a vault, and how their recorder processes are doing.
+/* journals.h - the journals of a vault, and the state of their recorder processes.
  *
- * A journal is listed if it has a name (journal/file.h); it disappears when its session has ended and is stored.
- * Only journals_remove() changes something. Numbers are those of one moment.
+ * A journal is listed if it has a name (journal/file.h); the name is removed when its session has
+ * ended and is stored. Only journals_remove() changes something. The figures are a snapshot.
  *
  * Owns      a list owns its rows; journals_close() frees them.
  * Blocks    journals_open() on the directory of the journals; journals_settle() as it says. */
@@ -16,46 +16,46 @@
 #define JOURNALS_MAX 4096
 
 struct journal_view {
-    char uid[UID_LEN + 1]; /* of the session */
-    char name[80];         /* of the server */
-    bool writer, reader;   /* whether the proxy, and a recorder process, has it open */
+    char uid[UID_LEN + 1]; /* UID of the session */
+    char name[80];         /* name of the server */
+    bool writer, reader;   /* does the proxy, does a recorder process have it open? */
     pid_t recorder;        /* 0: not started yet */
-    uint64_t stored;       /* position up to which everything is stored */
-    uint64_t unstored;     /* bytes after it */
+    uint64_t stored;       /* position up to which all rows are stored */
+    uint64_t unstored;     /* bytes after that position */
     enum ring_trouble trouble;
-    unsigned confined;            /* confine_self() of the recorder; 0: it is not confined */
-    bool filtered;                /* confine_calls() of the recorder has succeeded */
-    uint32_t denied, last_denied; /* system calls, as struct confine_denied */
+    unsigned confined;            /* result of the recorder's confine_self(); 0: not confined */
+    bool filtered;                /* the recorder's confine_calls() succeeded */
+    uint32_t denied, last_denied; /* system calls, as in struct confine_denied */
     int64_t started_wall_us;
 };
 
-/* Journals of no process whose vault is gone, is no directory, or cannot be written; of any vault. */
+/* Journals that no process has open and whose vault is missing, not a directory, or not writable;
+ * for all vaults. */
 struct stranded {
     size_t n;
-    uint64_t bytes;  /* of messages that are not stored */
-    char vault[256]; /* of the first one; "": none. Truncated */
+    uint64_t bytes;  /* bytes of messages that are not stored */
+    char vault[256]; /* vault of the first journal, truncated; "": there is none */
 };
 
 struct journals {
     struct journal_view *row; /* owned */
     size_t n;
-    size_t
-        unreadable; /* of any vault, and of no process: damaged, or of another version of the program */
-    struct stranded stranded; /* these are not among the rows */
+    size_t unreadable; /* damaged or of another version, and open in no process; for all vaults */
+    struct stranded stranded; /* not among the rows */
 };
 
-/* The journals of sessions in this vault, oldest first. A directory that does not exist has none. 0, MI_EIO (see errno)
- * or MI_ENOMEM. */
+/* Lists the journals of this vault's sessions, oldest first. A missing directory has no journals.
+ * Returns 0, MI_EIO (see errno) or MI_ENOMEM. */
 MI_MUST int journals_open(struct journals *ret, const char *vault);
 void journals_close(struct journals *j); /* safe to call twice */
-/* Removes those that journals_open() counts as unreadable or stranded, with what they hold, and counts them. 0 or MI_EIO
- * (see errno). */
+/* Removes the journals that journals_open() counts as unreadable or stranded, with their content,
+ * and counts them. Returns 0 or MI_EIO (see errno). */
 MI_MUST int journals_remove(size_t *ret_unreadable, struct stranded *ret_stranded);
-/* Of this session; NULL: none. */
+/* Returns the journal of this session; NULL if there is none. */
 const struct journal_view *journals_find(const struct journals *j, const char *uid);
 
-/* Whether a session's recorder makes progress: waits until what was unstored in *v is stored, or the journal is
- * removed, for at most `limit_ms`, and updates *v. false: that did not happen. */
+/* Does the recorder make progress? Waits, for at most `limit_ms`, until what was unstored in *v is
+ * stored or the journal is removed; updates *v. Returns false if neither happened. */
 bool journals_settle(struct journal_view *v, int64_t limit_ms);
 
 #endif

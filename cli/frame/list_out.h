@@ -10,7 +10,7 @@
 #include "cli/settings/config.h"
 #include "show/show.h"
 
-/* The options of a list; `what`: of a row. */
+/* The options of a list. `what` names a row. */
 #define LIST_OPTS(what)                                                                            \
     {0, "json", NULL, NULL, "print one JSON object per line for each " what},                      \
     {                                                                                              \
@@ -27,15 +27,15 @@ struct list_out {
     struct table table;
     struct table_column columns[TABLE_COLUMNS_MAX];
     struct buf text; /* scratch */
-    struct buf more; /* said below the table on a terminal: which rows are not shown */
+    struct buf more; /* what to print below the table on a terminal: which rows are not shown */
 };
 
-/* EXIT_FINE, or EXIT_USAGE: both options are given. */
+/* Returns EXIT_FINE, or EXIT_USAGE if both options are given. */
 MI_MUST int list_out_open(struct list_out *o, const struct settings *s,
                           const struct show_list *list);
-/* Adds a row of the list. false: no further output is wanted. */
+/* Adds a row. Returns false if no further output is needed. */
 bool list_out_row(void *list_out, const void *row);
-/* Prints the table. The exit status. */
+/* Prints the table, if it is one. Returns the exit status. */
 MI_MUST int list_out_close(struct list_out *o);
 
 #endif

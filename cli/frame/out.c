@@ -22,7 +22,8 @@ static bool out_has(const char *variable)
     return v != NULL && v[0] != '\0';
 }
 
-/* By its name, as in `de_DE.UTF-8`: the files of the locale need not be installed on this machine. */
+/* Does the locale's name end with UTF-8, as in `de_DE.UTF-8`? The locale itself need not be
+ * installed. */
 static bool locale_is_utf8(void)
 {
     const char *variable = out_has("LC_ALL") ? "LC_ALL" : out_has("LC_CTYPE") ? "LC_CTYPE" : "LANG";
@@ -133,7 +134,7 @@ void out_end_line(struct out *o)
         out_flush(o);
 }
 
-/* The bytes of visible text that fit into `max` columns; *ret_width: the columns they need. */
+/* Returns how many bytes of visible text fit into `max` columns. *ret_width: their columns. */
 static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
 {
     size_t i = 0, width = 0;
@@ -149,7 +150,7 @@ static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
     return i;
 }
 
-/* The text made visible, in o->text. */
+/* Makes the text visible, in o->text. */
 static struct slice visible(struct out *o, struct slice text)
 {
     buf_clear(&o->text);
@@ -164,7 +165,7 @@ static void out_fill(struct out *o, size_t n)
         buf_addc(&o->b, ' ');
 }
 
-/* The columns that were printed, without padding. */
+/* Prints a cell. Returns its columns without padding. */
 static size_t add_cell(struct out *o, enum out_style style, struct slice text, size_t width,
                        bool padded, bool right)
 {
@@ -175,7 +176,7 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     size_t max = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : width;
     struct slice head = text;
     if (text.p != NULL && max < SIZE_MAX / 16)
-        head = text_head(text, 8 * max + 64); /* longer text never fits */
+        head = text_head(text, 8 * max + 64); /* a longer text cannot fit */
     struct slice v = visible(o, head);
     size_t taken;
     size_t n = out_fit_text(v, max, &taken);

@@ -13,20 +13,22 @@
 #include "show/style.h"
 
 struct out {
-    struct buf b;    /* owned; not written yet */
+    struct buf b;    /* owned; output that is not written yet */
     struct buf text; /* owned; scratch of out_text() and out_cell() */
     bool is_terminal, coloured, utf8;
-    size_t columns;  /* of the terminal; otherwise OUT_UNLIMITED: nothing is truncated */
-    bool controlled; /* the terminal knows escape sequences: a line can be erased */
-    bool held;       /* nothing is written before out_flush() */
+    /* of the terminal; OUT_UNLIMITED if stdout is not a terminal: nothing is truncated */
+    size_t columns;
+    bool controlled; /* the terminal has escape sequences, such as to erase a line */
+    bool held;       /* output is written only by out_flush() */
     bool closed;     /* the reader has closed the pipe */
-    int error;       /* errno of a failed write; 0 */
+    int error;       /* errno of a failed write; 0: none */
 };
 
 #define OUT_UNLIMITED SIZE_MAX
 
 void out_open(struct out *o);
-/* Writes the rest and frees the buffers. EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
+/* Writes the rest and frees the buffers. Returns EXIT_FINE or, after a message on stderr,
+ * EXIT_TROUBLE. */
 int out_close(struct out *o);
 void out_flush(struct out *o);       /* writes the buffer */
 bool out_ended(const struct out *o); /* further output is dropped */
@@ -43,17 +45,18 @@ void out_end_line(struct out *o);
 /* An arrow to the server or to the client; one column, or two without UTF-8. */
 const char *out_arrow(const struct out *o, bool to_server);
 
-/* A cell of `width` columns: on a terminal longer text is truncated with an ellipsis; shorter text is padded on the
- * right or, with `right`, on the left. */
+/* Adds a cell of `width` columns. On a terminal longer text is truncated with an ellipsis. Shorter
+ * text is padded on the right; if `right`, on the left. */
 void out_cell(struct out *o, enum out_style style, struct slice text, size_t width, bool right);
-/* The same without padding. Returns the number of columns that were printed. */
+/* Adds text like out_cell(), but without padding. Returns the number of columns that were
+ * printed. */
 size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width);
-/* Ends a line of sentences. What was added since b.n was `from`, without styles, begins at column `indent`: on a
- * terminal it is broken between words, and further lines begin there as well. */
+/* Ends a line of sentences. The text added since b.n was `from`, without styles, begins at column
+ * `indent`. On a terminal it is wrapped between words, and further lines are indented too. */
 void out_fill_line(struct out *o, size_t from, size_t indent);
-/* Each line of the text as such a paragraph. */
+/* Prints each line of the text as such a paragraph. */
 void out_paragraphs(struct out *o, size_t indent, struct slice text);
-/* The width of the text in columns. */
+/* Returns the width of the text in columns. */
 size_t out_width(struct out *o, struct slice text);
 
 #endif

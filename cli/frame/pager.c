@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* NULL: no pager. */
+/* Returns the pager's command; NULL: no pager. */
 static const char *wanted(const struct out *o)
 {
     const char *pager = getenv("PAGER");
@@ -23,7 +23,7 @@ static const char *wanted(const struct out *o)
     return pager[0] == '\0' || strcmp(pager, "cat") == 0 ? NULL : pager;
 }
 
-/* Options of the user follow ours, so that they apply if both are given. */
+/* Sets $LESS. The user's options follow ours, so that they win if both are given. */
 static bool set_less(void)
 {
     const char *own = getenv("LESS");
@@ -51,7 +51,7 @@ void pager_open(struct pager *p, const struct out *o)
         _exit(127);
     }
     if (p->pid > 0) {
-        /* Ctrl-C is for the pager, which stops a search with it. */
+        /* Ctrl-C is left to the pager, in which it stops a search. */
         (void)signal(SIGINT, SIG_IGN);
         if (dup2(fd[1], STDOUT_FILENO) < 0) {
             kill(p->pid, SIGTERM);
@@ -69,7 +69,7 @@ void pager_close(struct pager *p)
 {
     if (p->terminal >= 0) {
         (void)dup2(p->terminal,
-                   STDOUT_FILENO); /* closes the last writing end: the pager sees EOF */
+                   STDOUT_FILENO); /* closes the last writing end, so that the pager reads EOF */
         close(p->terminal);
     }
     while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)

@@ -14,11 +14,11 @@
 
 struct pager {
     pid_t pid;    /* 0: no pager */
-    int terminal; /* owned; the original stdout; -1: not redirected */
+    int terminal; /* owned; the original stdout; -1: stdout is not redirected */
 };
 
-/* Call it between out_open() and the first line. Does nothing when stdout is not a terminal, or when there is no
- * pager. */
+/* Call it between out_open() and the first line. Does nothing if stdout is not a terminal, or there
+ * is no pager. */
 void pager_open(struct pager *p, const struct out *o);
 /* Call it after out_close(), which writes everything. */
 void pager_close(struct pager *p);

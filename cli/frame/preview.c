@@ -3,7 +3,8 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-#define INDENT_FACTOR 4 /* how much longer indented JSON is than the same without white space */
+/* how much longer indented JSON may be than the same JSON without white space */
+#define INDENT_FACTOR 4
 
 struct parts {
     struct json_value params, result, error;
@@ -27,7 +28,7 @@ static void add_head(struct buf *b, struct slice text, size_t max)
     buf_slice_add(b, text_head(text, max));
 }
 
-/* The head of a JSON string's text; characters and escapes are not split. */
+/* Returns the beginning of a JSON string's raw text, without split characters or escapes. */
 static struct slice string_head(struct slice raw, size_t max)
 {
     size_t i = 0;
@@ -42,7 +43,7 @@ static struct slice string_head(struct slice raw, size_t max)
     return text_head(raw, i);
 }
 
-/* A string without its quotes, anything else as it is. */
+/* Appends a string without its quotes, any other value as it is. */
 static void preview_add_plain(struct buf *b, struct json_value v, size_t max)
 {
     if (v.type == JSON_STRING)
@@ -81,7 +82,8 @@ static void preview_add_error(struct buf *b, struct json_value error, size_t max
     preview_add_plain(b, message, max);
 }
 
-/* `3 tools: echo, get-sum, …`, of a list. */
+/* Appends a summary of a list, such as `3 tools: echo, get-sum, …`. Returns false if the result is
+ * not a list. */
 static bool preview_add_list(struct buf *b, struct json_value result, size_t max)
 {
     static const char *const lists[] = {"tools", "resources", "resourceTemplates", "prompts"};
@@ -110,7 +112,7 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
     return true;
 }
 
-/* The text of a tool's result, a resource or a prompt, without the JSON around it. */
+/* Appends the text of a tool's result, a resource or a prompt, without the JSON around it. */
 static bool preview_add_content(struct buf *b, struct json_value result, size_t max)
 {
     struct json_value item = first_of(preview_get(result, "content"));
@@ -124,7 +126,7 @@ static bool preview_add_content(struct buf *b, struct json_value result, size_t 
     return text.type == JSON_STRING;
 }
 
-/* "files 1.2, 2025-11-25": who introduces itself in a handshake. */
+/* Appends who introduces itself in a handshake: "files 1.2, 2025-11-25". */
 static bool add_peer(struct buf *b, struct json_value peer, struct json_value revision, size_t max)
 {
     struct json_value name = preview_get(peer, "name"), version = preview_get(peer, "version");
@@ -150,7 +152,7 @@ static void preview_add_result(struct buf *b, struct json_value result, size_t m
         add_head(b, result.text, max);
 }
 
-/* `2 of 4: copying`. */
+/* Appends progress such as `2 of 4: copying`. */
 static bool add_progress(struct buf *b, struct json_value params, size_t max)
 {
     struct json_value done = preview_get(params, "progress");
@@ -190,8 +192,8 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
         add_head(b, params.text, max);
 }
 
-/* The text after the first key with this name in incomplete JSON; {NULL, 0}: none. A heuristic, for display only: the
- * key may be at another level than expected. */
+/* In incomplete JSON, returns the text after the first key with this name; {NULL, 0} if there is
+ * none. A heuristic, for display only: the key may be at another level than expected. */
 static struct slice after_key(struct slice text, const char *name)
 {
     const char *end = text.p + text.n;
@@ -209,7 +211,7 @@ static struct slice after_key(struct slice text, const char *name)
     return (struct slice){0};
 }
 
-/* The head of a large body. */
+/* Appends the preview of a body that is incomplete or not valid JSON. */
 static void add_partial(struct buf *b, const struct query_message *m, struct slice head, size_t max)
 {
     static const char *const keys[] = {"arguments", "text", "params", "result"};
@@ -234,10 +236,11 @@ static void preview_add_body(struct buf *b, const struct query_message *m, struc
     else if (p.params.type != JSON_NONE)
         add_params(b, m, p.params, max);
     else if (m->method.p == NULL)
-        add_head(b, body, max); /* not a known message: all of it */
+        add_head(b, body, max); /* not a known message: appends all of it */
 }
 
-/* Each run of white space becomes one blank, so that a line shows as much as it can of indented JSON. */
+/* Replaces each run of white space with one blank, so that a line shows as much as possible of
+ * indented JSON. */
 static void collapse(struct buf *b, size_t from)
 {
     size_t to = from;
@@ -256,7 +259,7 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
     size_t from = b->n;
     if (body.p == NULL)
         return;
-    if (m->kind == KIND_STDERR) { /* a line of a log, whatever its format */
+    if (m->kind == KIND_STDERR) { /* a line of stderr is shown as it is */
         add_head(b, body, max);
         return;
     }

@@ -1,10 +1,12 @@
 /* preview.h - the most useful part of a message, for one line of a list.
  *
- * For a request this is its arguments or params, for a tool's result its text, for an error its code and message, for
- * a log notification the logged data, for a handshake who it is, and otherwise the whole message. Each run of white space is
- * one blank. A line of stderr is shown as it is.
+ * This is the arguments or params of a request, the text of a tool's result, the code and message
+ * of an error, the data of a log notification, the name and version in a handshake; for other
+ * messages the whole message. Each run of white space becomes one blank. A line of stderr is shown
+ * as it is.
  *
- * Owns      nothing. The text is raw: print it with out_text() or out_fit(), or write it with text_visible().
+ * Owns      nothing. The text is raw: print it with out_text() or out_fit(), or write it with
+ * text_visible().
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_PREVIEW_H
 #define MI_CLI_FRAME_PREVIEW_H

@@ -9,22 +9,22 @@
 #include "base/buf.h"
 #include "model/fields.h"
 
-#define PROBLEM_FILE_NAME 256              /* bytes of a file's name, with the NUL */
-#define PROBLEM_FILE_MAX ((size_t)1 << 20) /* a larger file is not read */
+#define PROBLEM_FILE_NAME 256              /* bytes of a file name, with the NUL */
+#define PROBLEM_FILE_MAX ((size_t)1 << 20) /* larger files are not read */
 
 struct problem_file {
     char text[PROBLEM_FILE_NAME];
 };
 
 struct problem_files {
-    int fd;                    /* -1: there is no directory yet */
+    int fd;                    /* descriptor of the directory; -1: it does not exist yet */
     struct problem_file *name; /* owned; sorted by name, which begins with the time */
     size_t n, cap;
 };
 
 MI_MUST int problem_files_open(struct problem_files *e, const char *vault);
-void problem_files_close(struct problem_files *e); /* also after an error */
-/* A name without its suffix. */
+void problem_files_close(struct problem_files *e); /* call it also after an error */
+/* Returns a name without its suffix. */
 struct slice problem_files_title(const struct problem_files *e, size_t i);
 /* Appends the text of a file. */
 MI_MUST int problem_files_read(const struct problem_files *e, const char *name, struct buf *text);

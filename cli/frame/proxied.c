@@ -25,7 +25,8 @@ static bool add_option(struct proxied *p, const char *name, const char *value)
     return value == NULL || (proxied_add(p, name) && (value[0] == '\0' || proxied_add(p, value)));
 }
 
-/* An option whose value is a path: absolute, because the proxy may run in another directory. */
+/* Adds an option whose value is a path. Makes the path absolute, because the proxy may run in
+ * another directory. */
 static bool add_path(struct proxied *p, const char *name, const char *path)
 {
     char here[PATH_MAX], whole[2 * PATH_MAX];

@@ -1,5 +1,5 @@
-/* proxied.h - the command line that starts a server behind `mcp-interposer proxy`, so that what is sent to it is recorded as
- * a session like any other.
+/* proxied.h - makes the command line that starts a server behind `mcp-interposer proxy`, so that
+ * requests of this program to the server are recorded as a session.
  *
  * Owns      the words; proxied_close() frees them.
  * Blocks    never. */
@@ -9,16 +9,17 @@
 #include "cli/settings/config.h"
 
 struct proxied {
-    char **argv; /* ended by NULL */
+    char **argv; /* ends with NULL */
     size_t n, cap;
 };
 
-/* With the vault, the configuration file and, if the command has that option, the directory of journals of the settings.
- * options: further ones for proxy, in pairs of a name and a value, ended by NULL; a pair with the value NULL is left out, and one with "" is a flag.
- * EXIT_FINE, or EXIT_TROUBLE after a message on stderr. */
+/* Uses the vault, the configuration file and (if the command has that option) the journal directory
+ * of the settings. options: further options for `proxy`, as pairs of name and value, ended by NULL.
+ * A pair with the value NULL is left out; the value "" means a flag. Returns EXIT_FINE, or
+ * EXIT_TROUBLE after a message on stderr. */
 MI_MUST int proxied_open(struct proxied *p, const struct settings *s, const char *const options[],
                          char *const *server);
-/* Safe after a failed proxied_open(), and for a zeroed one. */
+/* Safe after a failed proxied_open(), and for a zeroed struct. */
 void proxied_close(struct proxied *p);
 
 #endif

@@ -62,7 +62,8 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     show_json(&j, &list, &line);
 }
 
-/* The request that the operation of a request, or of the one that was answered, began with. */
+/* Adds operation_seq: the seq of the request with which the operation of this request or answer
+ * began. */
 static void record_json_add_operation(struct json_out *j, const struct query_message *m,
                                       const struct operation_list *l)
 {

@@ -1,11 +1,12 @@
 /* record_json.h - rows of the vault as JSON objects, for `--json` and for the tools of `mcp`.
  *
- * Rules     a column is a member of the same name; NULL is null. `command`, `rpc_id`, `body` and `detail`
- *           hold JSON text: they become JSON values, or strings when they are not valid JSON, or deeper than JSON_TREE_DEPTH.
- *           Control characters and bidirectional overrides are escaped, also inside such values.
- *           If json_out.max_text is set (`mcp` sets it), long texts are cut, JSON values are written as strings, and members that
- *           would be null are left out.
- * Owns      nothing; everything is appended to a buffer of the caller, whose `failed` reports errors.
+ * Rules     a column is a member of the same name; NULL is null. `command`, `rpc_id`, `body` and
+ * `detail` contain JSON text: they become JSON values, or strings if they are not valid JSON or
+ * deeper than JSON_TREE_DEPTH. Control characters and bidirectional overrides are escaped, also
+ * inside such values. If json_out.max_text is set (`mcp` sets it), long texts are cut, JSON values
+ * are written as strings, and null members are left out.
+ * Owns      nothing; everything is appended to a buffer of the caller, whose `failed` reports
+ * errors.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_RECORD_JSON_H
 #define MI_CLI_FRAME_RECORD_JSON_H
@@ -13,19 +14,19 @@
 #include "base/json_out.h"
 #include "cli/frame/session_line.h"
 
-/* Each adds the members of an object. */
-/* All but the body. */
+/* The next three add the members of an object. */
+/* Adds all members except the body. */
 void members_of_message(struct json_out *j, const struct query_session *s,
                         const struct query_message *m);
 void members_of_event(struct json_out *j, const struct query_session *s,
                       const struct query_event *e);
 void members_of_call(struct json_out *j, const struct query_call *c);
 
-/* Each adds one object without a newline. */
+/* The next three add one object without a newline. */
 void record_json_session(struct buf *b, const struct query_session *s,
                          const struct session_view *v);
-/* operations: of its session; NULL: they are not known. body: that of the message, or the large body read from its file;
- * {NULL, 0} and body_error if reading failed. */
+/* operations: those of the session; NULL: not known. body: the message's body, or the large body
+ * read from its file; {NULL, 0} with body_error if that failed. */
 void record_json_message(struct buf *b, const struct query_session *s,
                          const struct query_message *m, const struct operation_list *operations,
                          struct slice body, const char *body_error);

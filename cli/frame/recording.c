@@ -11,7 +11,7 @@ bool recording_is_file(const char *operand)
 /* Opens the session and describes it. */
 static int take_session(struct recording *r, const struct query_session *session, struct buf *error)
 {
-    struct query_session s = *session; /* its text is invalid after the second call */
+    struct query_session s = *session; /* copied: its text is invalid after the second query */
     int st = session_describe(r->query, &s, &r->title);
     r->session_id = s.number;
     if (st == 0)
@@ -68,7 +68,7 @@ static int open_before(struct recording *r, const struct recording *of, struct b
     return st;
 }
 
-/* Reports a failure, and names the recording. */
+/* Reports a failure; without one, sets r->name. */
 static int recording_finish(struct recording *r, int st, struct buf *error)
 {
     if (st == 0 && r->title.failed)

@@ -62,7 +62,7 @@ void replace_close(struct replace *r)
     *r = (struct replace){0};
 }
 
-/* Writes and syncs a new file in the same directory, and renames it. */
+/* Writes and syncs a new file in the same directory, and renames it to the path. */
 static int wrap_replace_put(struct replace *r, struct slice text)
 {
     char *beside;

@@ -1,7 +1,8 @@
-/* replace.h - replaces a configuration file atomically, of this program or of another one.
+/* replace.h - replaces a configuration file of this or another program atomically.
  *
- * Rules     symbolic links are followed and kept; mode, owner and group are kept; readers see the old file or the new
- *           one. A file that is read-only, or has changed since it was read, is not replaced.
+ * Rules     symbolic links are followed and kept; mode, owner and group are kept; readers see the
+ * old file or the new one. A file that is read-only, or has changed since it was read, is not
+ * replaced.
  * Owns      the bytes that were read, and the path.
  * Errors    in `error`: the reason, and what to do.
  * Blocks    on the disk. */
@@ -16,17 +17,19 @@
 
 struct replace {
     char *path;      /* owned; absolute, links resolved */
-    struct stat was; /* when it was read */
-    struct buf text; /* owned; its old content */
+    struct stat was; /* state of the file when it was read */
+    struct buf text; /* owned; the old content */
     struct buf error;
 };
 
-MI_MUST int replace_open(struct replace *r, const char *path); /* 0, MI_EIO, MI_EINVAL, MI_ENOMEM */
-void replace_close(struct replace *r);                         /* safe to call twice */
+/* returns 0, MI_EIO, MI_EINVAL or MI_ENOMEM */
+MI_MUST int replace_open(struct replace *r, const char *path);
+void replace_close(struct replace *r); /* safe to call twice */
 
-/* Replaces the content of the file. 0, MI_EIO, MI_EINVAL (it must not be changed) or MI_ENOMEM. */
+/* Replaces the content of the file. Returns 0, MI_EIO, MI_EINVAL (the file must not be changed) or
+ * MI_ENOMEM. */
 MI_MUST int replace_write(struct replace *r, struct slice text);
-/* The checks of replace_write(), without writing; same results. */
+/* Makes the checks of replace_write(), without writing. Returns the same. */
 MI_MUST int replace_check(struct replace *r);
 
 #endif

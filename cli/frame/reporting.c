@@ -4,15 +4,15 @@
 #include "base/text.h"
 #include "cli/frame/save.h"
 
-#define SENTENCE_MIN 40   /* columns; a narrower sentence begins on the next line … */
-#define SENTENCE_INDENT 9 /* … here */
+#define SENTENCE_MIN 40   /* columns; with less room, the sentence begins on the next line */
+#define SENTENCE_INDENT 9 /* column where it begins there */
 
 static bool is_stdout(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* --format FORM with --output FILE is another way to ask for one form. */
+/* Reads --format and --output. `--format FORM --output FILE` is another way to ask for one form. */
 static int read_format(struct reporting *r, const struct settings *s)
 {
     const char *format = settings_text(s, "format");
@@ -139,7 +139,7 @@ void reporting_line(struct out *o, const struct reporting_cell *cells, size_t n,
     out_fill_line(o, from, indent);
 }
 
-/* Whether the line can be broken between its words. */
+/* Can the line be wrapped between its words? */
 static bool has_short_words(struct slice line, size_t max)
 {
     while (line.n > 0) {

@@ -1,12 +1,13 @@
-/* reporting.h - what a command that checks something prints and writes: text or JSON on stdout, and the forms of
- * report/report.h in files.
+/* reporting.h - the output of a command that checks something: text or JSON on stdout, and the
+ * forms of report/report.h in files.
  *
- * Forms     each that was asked for. At most one of them is stdout (`-` in place of a file); if none is, the text is.
- * Text      a case is a line: cells, a sentence that is broken between words at the width of the terminal, and lines with
- *           details below it.
+ * Forms     all forms that were asked for. At most one goes to stdout (`-` in place of a file); if
+ * none does, the text goes there.
+ * Text      a case is a line of cells and a sentence, which is wrapped between words at the width
+ * of the terminal, with lines of details below it.
  * Owns      the report and the output, until reporting_close() or reporting_drop().
  * Errors    reporting_open() and reporting_close() report them on stderr.
- * Blocks    on stdout; reporting_close() on the files, too. */
+ * Blocks    on stdout; reporting_close() also on the files. */
 #ifndef MI_CLI_FRAME_REPORTING_H
 #define MI_CLI_FRAME_REPORTING_H
 
@@ -15,7 +16,7 @@
 #include "cli/settings/config.h"
 #include "report/report.h"
 
-/* For the table of a command. With --format, it also has --json and --output. */
+/* For a command's table of options. A command with --format must also have --json and --output. */
 #define REPORTING_OPTS                                                                             \
     {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},  \
     {                                                                                              \
@@ -25,35 +26,41 @@
 struct reporting {
     struct report report;
     struct out out;
-    struct json_out row;       /* of the current JSON row */
-    bool text, json;           /* what stdout has; neither: a file's form */
-    const char *output;        /* the file that has it instead (--output); NULL: stdout */
+    struct json_out row; /* the current JSON row */
+    bool text, json;     /* form of stdout; if neither, a form with a file name */
+    /* file that gets the output instead of stdout (--output); NULL: stdout */
+    const char *output;
     const char *junit, *sarif; /* paths; NULL: not asked for */
 };
 
-/* Reads the options. json: stdout is to have JSON. EXIT_FINE, or EXIT_USAGE if two forms are to be stdout. */
+/* Reads the options. json: stdout gets JSON. Returns EXIT_FINE, or EXIT_USAGE if two forms go to
+ * stdout. */
 MI_MUST int reporting_open(struct reporting *r, const struct settings *s, bool json);
-/* Ends the output and writes the files. EXIT_FINE or EXIT_TROUBLE. */
+/* Ends the output and writes the files. Returns EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int reporting_close(struct reporting *r);
-/* After a failure, also of reporting_open(): ends the output, and writes no file. Does nothing after reporting_close(). */
+/* Call it after a failure, also of reporting_open(): ends the output without writing files. Does
+ * nothing after reporting_close(). */
 void reporting_drop(struct reporting *r);
 
-/* A JSON object on a line of its own, which the caller fills. */
+/* Begins a JSON object on its own line. The caller adds its members, then calls
+ * reporting_end_row(). */
 struct json_out *reporting_row(struct reporting *r);
 void reporting_end_row(struct reporting *r);
 
 /* ---- text ---- */
 
 struct reporting_cell {
-    const char *text; /* our own */
-    size_t width;     /* of the column, in which the text is padded with blanks */
+    const char *text; /* our own text */
+    size_t width;     /* width of the column; the text is padded with blanks */
     enum out_style style;
 };
 
-/* A line of cells and a sentence. Where the terminal has no room for a sentence behind the cells, it begins on the next line. */
+/* Prints a line of cells and a sentence. If the terminal has no room for a sentence after the
+ * cells, it begins on the next line. */
 void reporting_line(struct out *o, const struct reporting_cell *cells, size_t n,
                     struct slice sentence);
-/* Lines below it, which begin at column `indent`. One that begins with "- " or "+ " is what was removed or added. */
+/* Prints lines of details, indented to column `indent`. Lines that begin with "- " or "+ " are
+ * coloured as removed or added. */
 void reporting_details(struct out *o, struct slice lines, size_t indent);
 
 #endif

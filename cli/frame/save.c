@@ -17,7 +17,7 @@ static void save_failed(struct save *s)
         s->error = errno != 0 ? errno : EIO;
 }
 
-/* A file that is replaced keeps its mode. */
+/* Gives the new file the mode of the file that it replaces. */
 static bool keep_mode(int fd, const char *target)
 {
     struct stat old, now;
@@ -30,7 +30,7 @@ static bool keep_mode(int fd, const char *target)
 static void open_beside(struct save *s, enum save_access access)
 {
     char *beside = NULL;
-    /* Follows links; a path that does not exist stays as it is. */
+    /* follows links; a path that does not exist is used as it is */
     char *real = realpath(s->path, NULL);
     s->target = real != NULL ? real : strdup(s->path);
     if (s->target == NULL || asprintf(&beside, "%s.%ld.part", s->target, (long)getpid()) < 0) {
@@ -44,8 +44,8 @@ static void open_beside(struct save *s, enum save_access access)
         return;
     save_failed(s);
     if (s->fd >= 0)
-        return;      /* save_close() removes it */
-    free(s->beside); /* the file of that name may belong to another process */
+        return;      /* save_close() removes the file */
+    free(s->beside); /* a file with that name may belong to another process */
     s->beside = NULL;
 }
 

@@ -1,10 +1,9 @@
-/* save.h - writes a file that is replaced as a whole or not at all.
+/* save.h - writes a file so that it is replaced completely or not at all.
  *
- * Rules     "-" is stdout. A regular file is written under a temporary name in the same directory, and renamed at
- *           the end; a symbolic link is followed. An existing file that is not regular (a pipe, a terminal) is
- *           written directly.
- *           A file that is replaced keeps its mode. A new one may be read by others as far as the umask allows, unless
- *           it is SAVE_PRIVATE.
+ * Rules     "-" is stdout. A regular file is written under a temporary name in the same directory,
+ * and renamed at the end; a symbolic link is followed. An existing file that is not regular (a
+ * pipe, a terminal) is written directly. A file that is replaced keeps its mode. A new file is
+ * readable by others as far as the umask allows, unless it is SAVE_PRIVATE.
  * Owns      the descriptor and the name.
  * Errors    sticky; save_close() reports them on stderr, with the file, the reason and the remedy.
  * Blocks    on the file. */
@@ -14,23 +13,25 @@
 #include "base/buf.h"
 
 struct save {
-    int fd;         /* -1: failed */
-    char *path;     /* owned; as it was given */
-    char *target;   /* owned; the final name; NULL: written directly */
+    int fd;         /* descriptor; -1: opening failed */
+    char *path;     /* owned; the path as it was given */
+    char *target;   /* owned; the final path; NULL: written directly */
     char *beside;   /* owned; the temporary name */
-    uint64_t bytes; /* written */
-    int error;      /* errno of the first failure; 0 */
+    uint64_t bytes; /* number of bytes written */
+    int error;      /* errno of the first failure; 0: none */
 };
 
 /* Mode of a new file, before the umask. */
 enum save_access { SAVE_SHARED = 0666, SAVE_PRIVATE = 0600 };
 
 void save_open(struct save *s, const char *path, enum save_access access);
-bool save_write(struct save *s, struct slice bytes); /* false: failed */
-/* keep: replace the file; else it stays as it was. EXIT_FINE or EXIT_TROUBLE. */
+bool save_write(struct save *s, struct slice bytes); /* false: an error */
+/* keep: replaces the file; else leaves the old file as it was. Returns EXIT_FINE or
+ * EXIT_TROUBLE. */
 MI_MUST int save_close(struct save *s, bool keep);
 
-/* Writes a whole file, SAVE_SHARED. If the buffer has failed, the file stays as it was. EXIT_FINE or EXIT_TROUBLE. */
+/* Writes a whole file with SAVE_SHARED. If the buffer has failed, leaves the old file as it was.
+ * Returns EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int save_buf(const char *path, const struct buf *b);
 
 #endif

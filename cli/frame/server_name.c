@@ -2,14 +2,15 @@
 
 #include "base/text.h"
 
-/* Programs that run another one. RUNNERS do so with `run`, `exec` or `dlx`; some are in both lists. */
+/* Programs that run another program. RUNNERS do so with `run`, `exec` or `dlx`; some programs are
+ * in both lists. */
 #define LAUNCHERS " npx bunx uvx node bun deno ruby perl php dotnet java env sh bash "
 #define RUNNERS " npm pnpm yarn pipx uv docker podman bun deno dotnet "
-/* Their options that take the next word. */
+/* Options of these programs that take the next word. */
 #define WITH_VALUE                                                                                 \
     " -e --env -v --volume --mount -p --package --name --network -w -u --from --with --cwd "
 #define ENDINGS " .py .js .mjs .cjs .ts .jar .rb .sh .php "
-/* Names that every project has: the parent folder gives the name. */
+/* Names that are common in projects: the parent directory gives the name instead. */
 #define COMMON " index main __main__ dist build src lib bin out . opt usr local home root tmp "
 #define COMMON_FILES " server app run mcp mcp_server mcp-server "
 
@@ -22,8 +23,8 @@ static bool is_in(const char *words, struct slice word)
     return found;
 }
 
-/* The last part of a path; with `climb`, the last part that is not such a common name, if there is one. name@1.2,
- * name:tag and name.py become `name`; a leading @ belongs to a scope. */
+/* Returns the last part of a path; with `climb`, the last part that is not a common name, if there
+ * is one. Of name@1.2, name:tag and name.py returns `name`; a leading @ belongs to a scope. */
 static struct slice part_of(struct slice path, bool climb)
 {
     struct slice last = {0};
@@ -47,8 +48,8 @@ static struct slice part_of(struct slice path, bool climb)
     return last;
 }
 
-/* The word of the command line that names the program that a launcher runs. NULL: argv[0] is the server, or there is
- * only code (`python3 -c 'import …'`). */
+/* Returns the word that names the program that a launcher runs. NULL: argv[0] is the server itself,
+ * or the launcher runs code (`python3 -c 'import …'`). */
 static const char *launched(char *const *argv)
 {
     const char *slash = strrchr(argv[0], '/');
@@ -79,7 +80,8 @@ void server_name(const char *given, char *const *argv, char *ret)
     if (given != NULL && given[0] != '\0') {
         name = slice_of(given);
     } else if (word != NULL) {
-        word += strspn(word, " \t\n"); /* of `sh -c 'server --flag x/y'` the first word */
+        /* for `sh -c 'server --flag x/y'`, the first word of the code */
+        word += strspn(word, " \t\n");
         name = part_of((struct slice){word, strcspn(word, " \t\n")}, true);
     } else {
         name = part_of(slice_of(argv[0]), false);

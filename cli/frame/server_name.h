@@ -11,7 +11,7 @@
 
 #define SERVER_NAME_MAX 65
 
-/* given: the name from the options; NULL: none. ret has SERVER_NAME_MAX bytes. */
+/* given: the name from the options; NULL: none. ret must have SERVER_NAME_MAX bytes. */
 void server_name(const char *given, char *const *argv, char *ret);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "redact/sanitizer.h"
 
-#define URL_MAX 512 /* bytes that are shown */
+#define URL_MAX 512 /* most bytes that are shown */
 
 void server_url(char *const *argv, struct buf *b)
 {

@@ -1,6 +1,6 @@
 /* server_url.h - the URL that a server's command connects to, for error messages.
  *
- * Which one that is, base/server_url.h says.
+ * base/server_url.h finds the URL.
  * Secrets   user, password, query and fragment are left out; the rest is sanitized.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_SERVER_URL_H
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* Appends the URL; nothing if there is none. b->failed: out of memory. */
+/* Appends the URL, if there is one. Sets b->failed if memory is short. */
 void server_url(char *const *argv, struct buf *b);
 
 #endif

@@ -46,17 +46,18 @@ bool session_runs(struct query *q, const struct query_session *s)
 /* How a command reads a vault. */
 struct reading {
     int (*query)(struct query **ret, const char *vault, struct buf *error);
-    bool closes; /* the sessions of killed proxies, before it is read */
+    bool closes; /* closes the sessions of killed proxies before the vault is read */
 };
 static const struct reading normally = {query_open, true};
 
 static int read_with(const struct reading *how, const struct settings *s, const char *path,
                      struct query **ret, struct buf *error)
 {
-    orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
+    orphans_store(path, NULL, NULL); /* stores what killed sessions left in memory */
     int st = how->query(ret, path, error);
     if (st == 0 && how->closes && query_has_running(*ret))
-        (void)running_close_dead_sessions(path); /* the vault may not be writable */
+        /* fails if the vault is not writable, which is no error here */
+        (void)running_close_dead_sessions(path);
     bool named = opt_source(&s->set, "vault") == OPT_FLAG;
     if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
         st = query_open_empty(ret, path);
@@ -84,7 +85,8 @@ const char *session_from(const struct settings *s)
     return settings_text(s, "from");
 }
 
-/* --host or --user, without a store. If --vault precedes a store, those of the environment are meant for the store. */
+/* Is --host or --user given without a store? If the flag --vault overrides a URL of the
+ * environment, --host and --user of the environment belong to that URL and are ignored. */
 static bool narrows_vault(const struct settings *s, const char *name)
 {
     return settings_text(s, name) != NULL && (settings_text(s, "from") == NULL || is_flag(s, name));

@@ -21,48 +21,56 @@
         0, "user", "NAME", NULL, "with --from: only sessions of this user; may be a glob"          \
     }
 
-/* The URL of --from; NULL: the command reads a vault. The flag --vault precedes a URL of the environment or of the
- * configuration file. */
+/* Returns the URL of --from; NULL: the command reads a vault. The flag --vault has precedence over
+ * a URL of the environment or of the configuration file. */
 const char *session_from(const struct settings *s);
-/* How this program opens the store that --from names; it returns what session_vault_open() returns. Only
- * mcp-interposer-ship can, so mcp-interposer runs it for such a command (cli/ship/commands.h). */
+/* Opens the store that --from names; returns the same as session_vault_open(). Only
+ * mcp-interposer-ship can open stores, so mcp-interposer runs it for such a command
+ * (cli/ship/commands.h). */
 typedef int (*session_store_fn)(const struct settings *s, struct query **ret);
 void session_set_store(session_store_fn open);
-/* For a command that must not wait for a store in any case: each is asked whether to give up, which is an error of the reading;
- * `before` before each question to the store, `during` several times a second until it answers. NULL: never. Set it before the
- * store is opened. */
+/* Callbacks for a command that must never wait for a store without end. Each returns true to give
+ * up, which makes the reading fail. `before` is called before each question to the store, `during`
+ * several times a second until the store answers. NULL: never give up. Set them before the store is
+ * opened. */
 struct session_wait {
     bool (*before)(void), (*during)(void);
 };
 void session_set_wait(struct session_wait w);
 struct session_wait session_wait(void);
 
-/* Opens the vault of a command for reading, after it has stored the journals of killed sessions and closed these, or the
- * store that --from names. A vault that does not exist yet reads as empty (query_open_empty()), but a directory named with --vault
- * must exist. EXIT_FINE or, after a message on stderr, the status to exit with. */
+/* Opens what a command reads. With --from: the store. Otherwise the vault, after storing the
+ * journals of killed sessions and closing these sessions. A vault that does not exist yet reads as
+ * empty (query_open_empty()), but a directory named with --vault must exist. Returns EXIT_FINE or,
+ * after a message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
-/* The same for the vault at `path`, without a message: MI_EIO, with the reason in `error`, or MI_ENOMEM. */
+/* Opens the vault at `path` in the same way, without a message. Returns 0, MI_EIO with the reason
+ * in `error`, or MI_ENOMEM. */
 MI_MUST int session_vault_read(const struct settings *s, const char *path, struct query **ret,
                                struct buf *error);
-/* The vault of --vault; killed sessions without a journal are left open: for `reap`, which says what it closes. */
+/* Opens the vault of --vault without closing killed sessions that have no journal: for `reap`,
+ * which reports what it closes. */
 MI_MUST int session_vault_unclosed(const struct settings *s, struct query **ret);
-/* The vault of --vault, also if its database is not one of this program: `audit verify` says what is wrong with it. */
+/* Opens the vault of --vault even if its database was not made by this program: for `audit verify`,
+ * which reports what is wrong. */
 MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_command(const struct settings *s, session_work_fn work);
-bool session_nothing_recorded(struct query *q); /* the vault has no session */
-/* Says on stderr why a list is empty: `what`, such as "no matching call", or that nothing is recorded and how to
- * begin. */
+bool session_nothing_recorded(struct query *q); /* does the vault have no session? */
+/* Says on stderr why a list is empty: `what`, such as "no matching call"; or that nothing is
+ * recorded yet, and how to begin. */
 void session_none(struct query *q, const char *what);
-/* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. EXIT_TROUBLE. */
+/* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. Returns
+ * EXIT_TROUBLE. */
 int session_fail(struct query *q, int status);
 
 /* ---- a session ---- */
 
-/* Characters of a UID that name a session where several vaults are read: its time in milliseconds. */
+/* Characters of a UID that identify a session among several vaults: its time in milliseconds. */
 #define SESSION_UID_SHOWN 10
-/* The beginning of its UID that names a session: `min` characters, or as many as no other session has. */
+/* Returns the beginning of the UID that identifies a session: `min` characters, or more if needed
+ * to be unique. */
 struct slice session_uid_head(const struct query_session *s, size_t min);
 
 struct session_view {
@@ -70,45 +78,50 @@ struct session_view {
     int64_t lasted_us; /* until its end, until now, or until its last message */
     bool sent;         /* made by `send`, although its client may have another name */
     struct query_summary summary;
-    struct operation_list operations; /* with `lines` */
+    struct operation_list operations; /* if `lines` was set */
 };
 
-/* Counts the calls of a session and determines its state. `lines`: for lines of its messages, with the requests that are open
- * (query_summary_waits()) and the calls that were several requests. */
+/* Counts the calls of a session and determines its state. lines: also reads what lines of messages
+ * need: open requests (query_summary_waits()) and calls of several requests. */
 MI_MUST int session_look(struct query *q, const struct query_session *s, bool lines,
                          struct session_view *ret);
 void session_close(struct session_view *v);
 
 bool session_is_of_this_host(const struct query_session *s);
-/* Whether it runs; what cannot be read of that is taken as not recorded. */
+/* Determines the state of a session. What cannot be read about its process counts as not
+ * recorded. */
 enum session_state session_state_of(struct query *q, const struct query_session *s);
-bool session_runs(struct query *q, const struct query_session *s); /* SESSION_LIVE */
+bool session_runs(struct query *q, const struct query_session *s); /* is its state SESSION_LIVE? */
 const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
-/* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without
- * an end, the state. */
+/* Appends the reason of the end, with an exit status other than 0 ("client-closed", "server-exited
+ * 1"); without an end, the state ("live", "died"). */
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
 const char *
 session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "sealed" */
-/* Appends "session 7 of NAME (2026-01-31 23:59:59, 12 messages)". 0, or the error of the query. */
+/* Appends "session 7 of NAME (2026-01-31 23:59:59, 12 messages)". Returns 0, or the error of the
+ * query. */
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
-/* The number of those that failed: call_status_failed(). */
+/* Returns the number of failed calls (call_status_failed()). */
 int64_t session_errors(const int64_t by_status[CALL_UNKNOWN]);
-/* Whether it has a failed call or a bad end: it died, or its server's exit status is not 0. */
+/* Does the session have a failed call or a bad end? A bad end: it died, or the server's exit status
+ * is not 0. */
 bool session_has_failed(const struct query_session *s, const struct session_view *v);
 
 /* ---- a message ---- */
 
-/* The body; of a large one at most `max` bytes, read into b. If its file cannot be read, which is a property of the
- * recording, *ret is {NULL, 0} and *ret_error the reason; else *ret_error is NULL. 0, or MI_ESTORE or MI_ENOMEM: the
- * command must end with this error, as its output would be incomplete. */
+/* Returns the body in *ret; of a large body at most `max` bytes, read into b. If its file cannot be
+ * read, which is a property of the recording, *ret is {NULL, 0} and *ret_error the reason; else
+ * *ret_error is NULL. Returns 0, MI_ESTORE or MI_ENOMEM; after an error the command must end,
+ * because its output would be incomplete. */
 MI_MUST int session_body(struct query *q, struct slice uid, const struct query_message *m,
                          size_t max, struct buf *b, struct slice *ret, const char **ret_error);
 bool session_is_answer(const struct query_message *m); /* a result or an error */
-/* query_status() of an answer, CALL_REFUSED of a refused message, CALL_UNKNOWN of any other. */
+/* Returns query_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN for any
+ * other. */
 enum call_status session_status(const struct query_message *m);
-/* Green: ok; red: it failed; yellow: neither. */
+/* Returns green for ok, red for failed, yellow for others. */
 enum out_style session_status_style(enum call_status status);
-/* The method and target of a message or, for an answer, of its request. */
+/* Return the method and target of a message; for an answer, those of its request. */
 struct slice session_method(const struct query_message *m);
 struct slice session_target(const struct query_message *m);
 

@@ -45,9 +45,9 @@ static enum out_style end_style(const void *row)
 }
 
 #define RECORD struct session_line
-#define ONE 1u /* vault */
+#define ONE 1u /* rows of one vault */
 #define SEVERAL 2u
-#define OPERATIONS 4u /* a call that was several requests is one */
+#define OPERATIONS 4u /* a call of several requests counts once */
 #define REQUESTS 8u
 /* clang-format off */
 static const struct show_column columns[] = {
@@ -73,7 +73,7 @@ static const struct show_column columns[] = {
     {SHOW_AS("unfinished", v.summary.unfinished, FLAG, NOT_NULL), .json = true},
     {SHOW_AS("operations", v.summary.operations, NUMBER, NOT_NULL), .json = true},
     {SHOW_AS("person_us", v.summary.person_us, TOOK, NOT_NULL), .json = true},
-    /* What people see: */
+    /* For people: */
     {SHOW(s.number, NUMBER, NOT_NULL), .table = {"ID", 20, 0}, .when = ONE, .style = OUT_BOLD},
     {SHOW(uid_head, TEXT, NOT_NULL), .table = {"UID", 26, 5}, .when = ONE, .style = OUT_DIM},
     {SHOW(uid_shown, TEXT, NOT_NULL), .table = {"UID", 26, 0}, .when = SEVERAL, .style = OUT_BOLD},
@@ -88,9 +88,11 @@ static const struct show_column columns[] = {
     {SHOW(failed_requests, NUMBER, NOT_NULL), .table = {"ERRORS", 12, 0}, .when = REQUESTS, .style = OUT_RED},
     {SHOW(v.lasted_us, TOOK, NOT_NULL), .table = {"LASTED", 10, 2}},
     {SHOW(s.cwd, TEXT, NO_TEXT), .table = {"DIRECTORY", 48, 6}},
-    {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -32}, /* client-closed 143, tools changed */
+    /* room for `client-closed 143, tools changed` */
+    {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -32},
      .when = ONE, .text = end_text, .style_of = end_style},
-    {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -17}, /* client-closed 143 */
+    /* room for `client-closed 143` */
+    {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -17},
      .when = SEVERAL, .text = end_text, .style_of = end_style},
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* session_line.h - a session as a row of a list: its columns, for all forms.
+/* session_line.h - a session as a row of a list, with columns for all forms.
  *
  * Owns      nothing: texts are borrowed from the session.
  * Blocks    never. Pure. */
@@ -12,14 +12,14 @@ struct session_line {
     struct query_session s;
     struct session_view v;
     struct slice uid_head,
-        uid_shown; /* the beginning of its UID, in a vault and in a store of several */
+        uid_shown; /* beginnings of the UID: for one vault, and for a store of several */
     struct slice evidence, state;
-    int64_t errors, failed_requests; /* errors: of operations */
+    int64_t errors, failed_requests; /* errors: failed operations */
     bool imported;
 };
 
-/* The list. `several`: of several vaults, in which several sessions may have the same number. `requests`: people see each request
- * of a call that was several. */
+/* Returns the columns. several: rows come from several vaults, so that session numbers are not
+ * unique. requests: people see the number of requests, not of operations. */
 struct show_list session_list(bool several, bool requests);
 
 struct session_line session_line(const struct query_session *s, const struct session_view *v);

@@ -64,7 +64,7 @@ static void table_measure(const struct table *t, struct out *o, size_t *width)
     }
 }
 
-/* Gives the width that is left to the columns that were narrowed. */
+/* Gives columns that were narrowed the columns that are left. */
 static void table_widen(const struct table *t, size_t left, size_t *width, const size_t *wanted)
 {
     for (size_t i = 0; i < t->columns_n; i++) {
@@ -74,7 +74,8 @@ static void table_widen(const struct table *t, size_t left, size_t *width, const
     }
 }
 
-/* The widest column of text; columns_n: all are narrow. narrowed: of those with a negative `spare`. */
+/* Returns the widest text column that can be narrowed; columns_n if there is none. narrowed: only
+ * columns with a negative `spare`, or only others. */
 static size_t widest_text(const struct table *t, const size_t *width, bool narrowed)
 {
     size_t widest = t->columns_n;
@@ -85,7 +86,7 @@ static size_t widest_text(const struct table *t, const size_t *width, bool narro
     return widest;
 }
 
-/* Narrows the widest columns of text until the row has at most `columns`. */
+/* Narrows the widest text columns until the row has at most `columns` columns. */
 static void squeeze(const struct table *t, size_t sum, size_t columns, size_t *width)
 {
     for (; sum > columns; sum--) {
@@ -106,7 +107,8 @@ static bool has_value(const struct table *t, size_t column)
     return false;
 }
 
-/* The column that is hidden first: the highest `spare`, or no value. columns_n: none may be hidden. */
+/* Returns the column to hide first: one without values, else the one with the highest `spare`;
+ * columns_n if none may be hidden. */
 static size_t least_column(const struct table *t, const size_t *width)
 {
     size_t least = t->columns_n;
@@ -124,7 +126,7 @@ static size_t least_column(const struct table *t, const size_t *width)
     return least;
 }
 
-/* Columns with a negative `spare` are narrowed; if that is not enough, others are hidden: width 0. */
+/* Narrows columns with a negative `spare`; if the row is still too wide, hides others (width 0). */
 static void spare_columns(const struct table *t, size_t columns, size_t *width)
 {
     size_t wanted[TABLE_COLUMNS_MAX];
@@ -145,11 +147,11 @@ static void spare_columns(const struct table *t, size_t columns, size_t *width)
         }
         width[least] = 0;
         if (t->columns[least].spare == TABLE_ABOVE)
-            columns = columns > GAP ? columns - GAP : 0; /* its rows are indented */
+            columns = columns > GAP ? columns - GAP : 0; /* the rows below the line are indented */
     }
 }
 
-/* The column that is printed above its rows; columns_n: none. */
+/* Returns the column that is printed above its rows; columns_n if there is none. */
 static size_t column_above(const struct table *t, const size_t *width)
 {
     size_t i = 0;

@@ -1,4 +1,5 @@
-/* table.h - aligned columns: cells are collected, and the widest of a column determines its width.
+/* table.h - a table with aligned columns. Cells are collected, and the widest cell of a column
+ * determines its width.
  *
  * Owns      its cells; table_close() frees them.
  * Errors    sticky: after out of memory table_print() returns false.
@@ -14,10 +15,12 @@ struct table_column {
     const char *title;
     bool right;
     size_t max; /* longer cells are truncated on a terminal */
-    /* 0: always shown. Above 0: on a narrow terminal it is hidden, columns without a value ("-" in each row) first, then
-     * the highest number; instead of a hidden column with TABLE_ABOVE, a line with its text is printed above the rows
-     * that have it. Below 0: before a column is hidden, cells are truncated to -spare columns. If the row is still too
-     * wide, the widest columns of text are truncated, those below 0 last. In a pipe all columns are shown in full. */
+    /* What happens on a narrow terminal; in a pipe all columns are shown in full. 0: the column is
+     * always shown. Above 0: the column may be hidden: first columns without a value ("-" in each
+     * row), then those with the highest number. A hidden column with TABLE_ABOVE is printed as a
+     * line above its rows. Below 0: before a column is hidden, cells are truncated to -spare
+     * columns. If the row is still too wide, the widest text columns are truncated, those below 0
+     * last. */
     int spare;
 };
 
@@ -26,7 +29,7 @@ struct table_column {
     INT_MAX /* for one column of a table; rows with the same text follow each other */
 
 struct table_cell {
-    size_t at, n; /* in text */
+    size_t at, n; /* offset and length in table.text */
     enum out_style style;
 };
 
@@ -34,7 +37,7 @@ struct table {
     const struct table_column *columns; /* borrowed */
     size_t columns_n;
     struct buf text;          /* owned */
-    struct table_cell *cells; /* owned; row after row */
+    struct table_cell *cells; /* owned; row by row */
     size_t cells_n, cells_cap;
     bool failed;
 };
@@ -42,7 +45,7 @@ struct table {
 void table_open(struct table *t, const struct table_column *columns, size_t n);
 void table_close(struct table *t);
 void table_add(struct table *t, struct slice text, enum out_style style); /* the next cell */
-/* The same from a buffer, which is cleared. */
+/* Adds the text of a buffer as the next cell, and clears the buffer. */
 void table_add_buf(struct table *t, struct buf *text, enum out_style style);
 void table_add_int(struct table *t, int64_t n, enum out_style style);
 bool table_print(struct table *t, struct out *o);

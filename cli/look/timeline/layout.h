@@ -31,10 +31,8 @@ struct layout_widths {
     size_t seq, time, id, arrow;
     size_t method, short_method; /* widest METHOD; the same with LAYOUT_SHORT_NAMES */
     unsigned measured;           /* number of METHODs; 0: only the widest is known */
-    unsigned by_width[2][LAYOUT_METHOD_MAX +
-                         /* number of METHODs by width; index 1: with LAYOUT_SHORT_NAMES; last:
-                          * all wider */
-                         1];
+    /* METHODs by width; [1]: with LAYOUT_SHORT_NAMES. The last element counts all wider ones. */
+    unsigned by_width[2][LAYOUT_METHOD_MAX + 1];
 };
 
 struct layout {
