@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PART_MAX                                                                                   \
-    64 /* bytes of the name of an unfinished backup; it has no %, so it is not a path */
+/* Bytes of the temporary name of a backup. It has no %, so that it is not taken for a path. */
+#define PART_MAX 64
 
-/* The name of the backup of this file. */
+/* Appends the name of the file's backup. */
 static void backup_name_of(const char *path, struct buf *b)
 {
     for (const char *p = path; *p != '\0'; p++) {
@@ -31,7 +31,8 @@ static int backup_hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The file of a backup with this name, ended by NUL; nothing if it is the name of something else. */
+/* Appends the path of the file whose backup has this name, with its NUL; appends nothing if the
+ * name is not that of a backup. */
 static void path_of(const char *name, struct buf *b)
 {
     size_t before = b->n;
@@ -56,7 +57,7 @@ static void backup_beside(const char *path, struct buf *b)
     buf_adds(b, ".mcp-interposer.bak");
 }
 
-/* A descriptor of the directory, or -1. */
+/* Returns a descriptor of the directory; -1 on an error. */
 static int open_directory(const char *path, bool create, struct buf *error)
 {
     struct stat st;

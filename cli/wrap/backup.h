@@ -1,9 +1,11 @@
-/* backup.h - the original text of a configuration file, kept until nothing in the file is wrapped.
+/* backup.h - backups: the original text of a configuration file, kept while any server of the file
+ * is wrapped.
  *
- * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with %2F for each slash (and
- *           %XX for %, control characters and bytes over 126): two files never share a backup. WHERE is private and not
- *           in a vault: configuration files contain secrets, vaults do not. It is made if it is missing.
- *           Older versions kept a backup beside the file, as FILE.mcp-interposer.bak: it is recognized and removed, too.
+ * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with
+ * %2F for each slash (and %XX for %, control characters and bytes above 126), so that two files
+ * never share a backup. WHERE is private and not in a vault: configuration files contain secrets,
+ * vaults do not. It is created if it is missing. Older versions kept a backup beside the file, as
+ * FILE.mcp-interposer.bak: it is recognized and removed too.
  * Errors    in `error`: one sentence.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_BACKUP_H
@@ -11,13 +13,14 @@
 
 #include "base/buf.h"
 
-/* Writes the backup, replacing an older one. 0, MI_EIO or MI_ENOMEM. */
+/* Writes the backup, replacing an older one. Returns 0, MI_EIO or MI_ENOMEM. */
 MI_MUST int backup_make(const char *where, const char *path, struct slice text, struct buf *error);
-/* Whether the file has a backup. */
+/* Does the file have a backup? */
 bool backup_exists(const char *where, const char *path);
-/* Appends the path of each file that has one in WHERE, ended by NUL. 0 or MI_ENOMEM. */
+/* Appends the path of each file with a backup in WHERE, each with its NUL. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int backup_list(const char *where, struct buf *paths);
-/* Removes each backup of the file whose content is `text`. Adds the path of one that differs to `kept`. */
+/* Removes the file's backups whose content is `text`. If one differs, sets `kept` to its path. */
 void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept);
 
 #endif

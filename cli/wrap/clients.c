@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The names of --client, and whether a client is started from a desktop or as a service, with a short PATH. */
+/* The clients that --client accepts. desktop: started from a desktop or as a service, with a short
+ * PATH. */
 static const struct client {
     const char *name;
     bool desktop;
@@ -51,7 +52,7 @@ enum base {
     HOME,
     CONFIG,      /* $XDG_CONFIG_HOME, else ~/.config */
     DIRECTORY,   /* the value of the environment variable `variable` */
-    FILE_ITSELF, /* the same; it is the file, and `below` is NULL */
+    FILE_ITSELF, /* the same, but the value is the file itself; `below` is NULL */
     HERE,        /* the working directory */
 };
 
@@ -61,12 +62,14 @@ enum base {
 #define PLUGINS "plugins/cache/*/*/*/" /* MARKETPLACE/PLUGIN/VERSION */
 
 static const struct place {
-    const char *client; /* "-": none is known to read it */
+    const char *client; /* "-": no known client reads it */
     enum base base;
-    const char *below, *variable; /* below: `*` stands for any name without a dot before it */
-    enum client_file_kind kind;   /* UNUSED: if .mcp.json exists */
+    /* below: `*` stands for any name that does not begin with a dot */
+    const char *below, *variable;
+    enum client_file_kind kind; /* CLIENT_FILE_UNUSED applies only if .mcp.json exists */
 } places[] = {
-    /* The first place that leads to a file counts: that of a plugin, also if it is the working directory. */
+    /* The first row that leads to a file applies. So a plugin's file counts as such even in the
+     * working directory. */
     {"claude-code", ROOT, "etc/claude-code/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", ROOT, MAC "ClaudeCode/managed-mcp.json", NULL, CLIENT_FILE_MANAGED},
     {"claude-code", HOME, ".claude/" PLUGINS ".mcp.json", NULL, CLIENT_FILE_PLUGIN},
@@ -108,7 +111,7 @@ static const struct place {
     {"vscode", HERE, ".devcontainer/*/devcontainer.json", NULL, CLIENT_FILE_CONTAINER},
     {"vscode", HERE, ".devcontainer.json", NULL, CLIENT_FILE_CONTAINER},
     {"windsurf", HOME, ".codeium/windsurf/mcp_config.json"},
-    {"windsurf", HOME, ".codeium/mcp_config.json"}, /* of JetBrains IDEs */
+    {"windsurf", HOME, ".codeium/mcp_config.json"}, /* for JetBrains IDEs */
     {"gemini", HOME, ".gemini/settings.json"},
     {"gemini", HERE, ".gemini/settings.json"},
     {"codex", HOME, ".codex/config.toml"},
@@ -215,7 +218,7 @@ static bool is_desktop(const char *client)
     return false;
 }
 
-/* NULL: there is no such directory, or no memory (*failed). */
+/* Returns NULL if there is no such directory; also if memory is short, which sets *failed. */
 static char *path_of(const struct place *p, bool *failed)
 {
     char *dir = NULL;
@@ -253,7 +256,7 @@ bool client_files_contain(const struct client_files *l, const char *path)
     return false;
 }
 
-/* Takes ownership of `path`; NULL: out of memory. */
+/* Takes ownership of `path`; NULL means out of memory. */
 static int clients_append(struct client_files *l, const char *client, enum client_file_kind kind,
                           char *path)
 {
@@ -271,8 +274,8 @@ static enum client_file_kind kind_of(const struct place *p)
     return edited ? CLIENT_FILE_EDITED : p->kind;
 }
 
-/* False for a version of a plugin that is no longer used: Claude Code leaves it in the cache, and has a list of the
- * directories that it reads. Other clients have no such list. */
+/* Is this version of a plugin in use? Claude Code leaves old versions in its cache, and lists the
+ * directories that it reads. For other clients, which have no such list, returns true. */
 static bool is_installed(const char *path)
 {
     struct buf list = {0}, name = {0};
@@ -280,7 +283,7 @@ static bool is_installed(const char *path)
     const char *cache = strstr(path, "/plugins/cache/");
     if (cache == NULL)
         return true;
-    for (int i = 0; version != NULL && i < 3; i++) /* behind MARKETPLACE/PLUGIN/VERSION */
+    for (int i = 0; version != NULL && i < 3; i++) /* skips MARKETPLACE/PLUGIN/VERSION */
         version = strchr(i == 0 ? cache + strlen("/plugins/cache/") : version + 1, '/');
     if (version == NULL)
         return true;
@@ -294,7 +297,7 @@ static bool is_installed(const char *path)
     return found;
 }
 
-/* Takes ownership of `path`. A file that does not exist, or is in the list, is not added. */
+/* Takes ownership of `path`. Adds the file, unless it does not exist or is in the list already. */
 static int append_found(struct client_files *l, const struct place *p, char *path)
 {
     struct stat st;
@@ -305,7 +308,7 @@ static int append_found(struct client_files *l, const struct place *p, char *pat
     return 0;
 }
 
-/* `path` ends with a pattern of `n` bytes; what is before it is meant as it stands. */
+/* The last `n` bytes of `path` are a pattern; the bytes before are taken literally. */
 static int append_matching(struct client_files *l, const struct place *p, const char *path,
                            size_t n)
 {
@@ -342,7 +345,7 @@ int client_files_find(struct client_files *l)
     return failed ? MI_ENOMEM : 0;
 }
 
-/* Whether the path ends with names that fit the pattern. */
+/* Does the end of the path match the pattern? */
 static bool ends_with(const char *path, const char *pattern)
 {
     for (; path != NULL; path = strchr(path, '/')) {
@@ -356,7 +359,8 @@ static bool ends_with(const char *path, const char *pattern)
 int client_files_add(struct client_files *l, const char *path)
 {
     const struct place *best = NULL;
-    char *real = realpath(path, NULL); /* a relative path may lack the names of directories */
+    /* a relative path may lack the directory names of the pattern */
+    char *real = realpath(path, NULL);
     for (size_t i = 0; i < MI_COUNT(places); i++)
         if (places[i].variable == NULL &&
             (ends_with(path, places[i].below) || ends_with(real, places[i].below)) &&

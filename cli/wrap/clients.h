@@ -1,7 +1,7 @@
 /* clients.h - the configuration files of MCP clients.
  *
- * Rules     paths as the clients document them, for Linux and macOS: those of the user, and those of a project in the
- *           working directory (.mcp.json and others).
+ * Rules     paths as the clients document them, for Linux and macOS: files of the user, and files
+ * of a project in the working directory (.mcp.json and others).
  * Owns      the list owns its paths.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_CLIENTS_H
@@ -12,22 +12,25 @@
 /* What `wrap` and `unwrap` may do with a file. */
 enum client_file_kind {
     CLIENT_FILE_EDITED, /* change it */
-    CLIENT_FILE_CONTAINER, /* change it; its servers are started in a container, where no path of this system counts */
-    CLIENT_FILE_UNUSED,    /* its client reads another file instead: only unwrap */
-    CLIENT_FILE_ELSEWHERE, /* found by elsewhere_find(): list it, and unwrap with --all */
-    CLIENT_FILE_PLUGIN,    /* of a plugin or an extension, replaced at each update: list it */
-    CLIENT_FILE_MANAGED,   /* of the administrator: list it */
-    CLIENT_FILE_SCRIPT,    /* a program: say what to do by hand */
+    /* change it; its servers run in a container, where paths of this system are not valid */
+    CLIENT_FILE_CONTAINER,
+    CLIENT_FILE_UNUSED,    /* only unwrap it; its client reads another file instead */
+    CLIENT_FILE_ELSEWHERE, /* list it, and unwrap it with --all; found by elsewhere_find() */
+    /* list it; it belongs to a plugin or an extension and is replaced at each update */
+    CLIENT_FILE_PLUGIN,
+    CLIENT_FILE_MANAGED, /* list it; it belongs to the administrator */
+    CLIENT_FILE_SCRIPT,  /* tell people what to do by hand; it is a program */
 };
 
-/* Files that `wrap` does not change, by their kind: the state of their servers, and the reason. NULL: of other kinds. */
+/* For kinds of files that `wrap` does not change: the state of their servers, and the reason. NULL
+ * for other kinds. */
 extern const struct client_file_fixed {
     const char *state, *why;
 } client_file_fixed[];
 
 struct client_file {
-    const char *client; /* "claude-code" and the like; "-": not known */
-    bool desktop;       /* started from a desktop, with a short PATH */
+    const char *client; /* such as "claude-code"; "-": not known */
+    bool desktop;       /* the client is started from a desktop, with a short PATH */
     enum client_file_kind kind;
     char *path; /* owned; absolute */
 };
@@ -37,14 +40,14 @@ struct client_files {
     size_t n, cap;
 };
 
-/* Every file that exists, once. 0 or MI_ENOMEM. */
+/* Adds each file that exists, once. Returns 0 or MI_ENOMEM. */
 MI_MUST int client_files_find(struct client_files *l);
-/* A file given by name. 0 or MI_ENOMEM. */
+/* Adds a file that the user named. Returns 0 or MI_ENOMEM. */
 MI_MUST int client_files_add(struct client_files *l, const char *path);
-/* Whether this file is in the list, by this or another path. False also for a file that does not exist. */
+/* Is this file in the list, under this or another path? false if the file does not exist. */
 bool client_files_contain(const struct client_files *l, const char *path);
 void client_files_close(struct client_files *l);
 
-const char *client_name(size_t i); /* "claude-code" and the like; NULL: past the last one */
+const char *client_name(size_t i); /* such as "claude-code"; NULL after the last one */
 
 #endif

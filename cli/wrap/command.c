@@ -1,4 +1,5 @@
-/* command.c - `wrap` and `unwrap`: the interposer in the configuration files of MCP clients. */
+/* command.c - `wrap` and `unwrap`: put the interposer into the configuration files of MCP clients,
+ * and remove it. */
 #include "cli/wrap/commands.h"
 
 #include "base/log.h"
@@ -151,7 +152,7 @@ static int check_options(const struct settings *s, bool all)
     return EXIT_FINE;
 }
 
-/* Takes ownership of `path`; NULL: a message was shown. */
+/* Takes ownership of `path`; NULL means that a message was shown. */
 static int make_absolute(char *path, char **ret)
 {
     *ret = path != NULL ? which_absolute(path) : NULL;
@@ -161,7 +162,8 @@ static int make_absolute(char *path, char **ret)
     return *ret != NULL ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-/* The proxy will not run in our environment: directories given by an option or a variable go into its arguments. */
+/* Finds the directories for the arguments of `proxy`: those that an option or a variable gives,
+ * because the proxy will not run in our environment. */
 static int find_directories(struct wrapping *w)
 {
     const struct opt_set *set = &w->settings->set;
@@ -177,7 +179,8 @@ static int find_directories(struct wrapping *w)
     return status;
 }
 
-/* Checks --timeout, and notes its values for the arguments of `proxy`, which reads the configuration file itself. */
+/* Checks --timeout, and collects its values for the arguments of `proxy`. Values of the
+ * configuration file are left out, because `proxy` reads that file itself. */
 static int find_deadlines(struct wrapping *w)
 {
     const struct opt_set *set = &w->settings->set;
@@ -201,7 +204,8 @@ static int find_deadlines(struct wrapping *w)
     return status;
 }
 
-/* Needed to wrap; other commands only name it. */
+/* Finds how to start this program. Only `wrap` needs it; for the other commands an error is
+ * ignored. */
 static int find_this_program(struct wrapping *w)
 {
     struct buf error = {0};
@@ -256,7 +260,8 @@ static int run_unwrap(const struct settings *s)
     return wrap_run(WRAP_VERB_UNWRAP, s);
 }
 
-/* Servers that are wrapped now would not start; to list and to unwrap them must be possible. */
+/* Called if the configuration is invalid. `wrap` refuses, because wrapped servers would not start;
+ * --list and `unwrap` go on. */
 static int run_misconfigured(const struct settings *s, const char *error)
 {
     if (s->command == &command_wrap && !settings_on(s, "list"))

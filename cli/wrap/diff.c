@@ -4,7 +4,7 @@
 #include "cli/wrap/mcpfile/string.h"
 #include "redact/sanitizer.h"
 
-#define CONTEXT 3 /* lines around a change */
+#define CONTEXT 3 /* lines before and after a change */
 
 static size_t line_begin(struct slice text, size_t at)
 {
@@ -13,7 +13,7 @@ static size_t line_begin(struct slice text, size_t at)
     return at;
 }
 
-/* The start of the next line. */
+/* Returns the offset of the next line. */
 static size_t wrap_diff_line_end(struct slice text, size_t at)
 {
     const char *nl = at < text.n ? memchr(text.p + at, '\n', text.n - at) : NULL;
@@ -33,7 +33,7 @@ static struct slice wrap_diff_part(struct slice text, size_t from, size_t to)
     return (struct slice){text.p + from, to - from};
 }
 
-/* The arguments of all servers, as one JSON array. */
+/* Appends the arguments of all servers as one JSON array. */
 static void add_args(const struct mcpfile *f, struct buf *b)
 {
     struct buf word = {0};
@@ -48,7 +48,7 @@ static void add_args(const struct mcpfile *f, struct buf *b)
     buf_close(&word);
 }
 
-/* Moves past the next string of a JSON array, and returns it with its quotes. */
+/* Returns the next string of a JSON array, with its quotes, and advances *array. */
 static struct slice next_string(struct slice *array)
 {
     const char *from = array->p, *end = array->p + array->n;
@@ -62,7 +62,8 @@ static struct slice next_string(struct slice *array)
     return (struct slice){from, (size_t)(p - from)};
 }
 
-/* Appends the text with the arguments as the sanitizer has them, in the lines of the original. */
+/* Appends the text with its arguments replaced by the sanitized ones. Line breaks of the original
+ * are kept. */
 static void replace_args(const struct mcpfile *f, struct slice args, struct slice clean,
                          struct buf *b)
 {
@@ -81,8 +82,9 @@ static void replace_args(const struct mcpfile *f, struct slice args, struct slic
     buf_slice_add(b, wrap_diff_part(f->text, at, f->text.n));
 }
 
-/* Appends the text without the secrets in arguments. In a JSON array the sanitizer knows that the value of an option
- * follows its name; it does not know the lists and quotes of TOML, YAML and JSON5. */
+/* Appends the text without the secrets in its arguments. The arguments are sanitized as a JSON
+ * array, where the sanitizer knows that an option's value follows its name; it cannot read the
+ * lists and quotes of TOML, YAML and JSON5. */
 static int clean_args(struct slice text, enum mcpfile_format format, struct buf *b)
 {
     struct mcpfile f = {0};
@@ -102,13 +104,14 @@ static int clean_args(struct slice text, enum mcpfile_format format, struct buf 
     return st == MI_ENOMEM || b->failed ? MI_ENOMEM : 0;
 }
 
-/* A text without secrets. The sanitizer sees it as a whole: in a list of arguments the name of a secret is on one line,
- * and the secret on the next. Its lines are read in order. */
+/* A text without secrets, whose lines are read in order. It is sanitized as a whole, because in a
+ * list of arguments the name of a secret is on one line and the secret on the next. */
 struct clean {
     struct buf text;
-    size_t line, at; /* the next line: its number, and where it begins */
-    bool
-        whole; /* it is sanitized, and has the lines of the original; else each line is sanitized alone */
+    size_t line, at; /* number and offset of the next line */
+    /* text is sanitized and has as many lines as the original; else each line is sanitized when
+     * read */
+    bool whole;
     bool failed; /* out of memory */
 };
 
@@ -127,7 +130,7 @@ static void clean_open(struct clean *c, struct slice text, enum mcpfile_format f
     buf_close(&args);
 }
 
-/* Appends a line without its end. */
+/* Appends a line without its newline. */
 static int clean_line(struct clean *c, size_t number, struct buf *b)
 {
     struct slice text = buf_slice(&c->text);
@@ -145,7 +148,7 @@ static int clean_line(struct clean *c, size_t number, struct buf *b)
     return b->failed ? MI_ENOMEM : 0;
 }
 
-/* On a terminal control characters other than tabs are escaped. */
+/* Prints a line. On a terminal escapes control characters other than tabs. */
 static void wrap_diff_print_text(struct out *o, struct slice line)
 {
     if (!o->is_terminal) {
@@ -165,7 +168,7 @@ static void wrap_diff_print_text(struct out *o, struct slice line)
     }
 }
 
-/* The text begins with this line of c. Returns the number of its lines. */
+/* Prints the lines of `text`, which begins with line `number` of c. Returns how many there are. */
 static size_t print_lines(struct out *o, char sign, enum out_style style, struct clean *c,
                           size_t number, struct slice text)
 {
@@ -196,7 +199,7 @@ static size_t print_lines(struct out *o, char sign, enum out_style style, struct
 /* The lines of edits that are near each other, with context. */
 struct hunk {
     size_t from, to;      /* bytes of the old text, with context */
-    size_t first, beyond; /* the edits first..beyond-1 */
+    size_t first, beyond; /* the hunk has the edits first..beyond-1 */
     size_t change_end;    /* end of the last changed line */
 };
 
@@ -230,7 +233,7 @@ static struct hunk hunk_at(struct slice old, const struct edits *e, size_t first
     }
 }
 
-/* Both texts without secrets, and the numbers of the lines that are printed next. */
+/* Both texts without secrets, and the number of the next line to print of each. */
 struct sides {
     struct clean old_text, new_text;
     size_t old_line, new_line;
@@ -250,7 +253,7 @@ static void print_changes(struct out *o, struct sides *s, struct slice old, cons
     for (size_t i = h->first; i < h->beyond;) {
         size_t from = line_begin(old, e->edit[i].at);
         size_t to = from;
-        /* edits of the same or adjacent lines are one change */
+        /* edits on the same line or adjacent lines are one change */
         for (; i < h->beyond && line_begin(old, e->edit[i].at) <= to; i++)
             to = wrap_diff_line_end(old, e->edit[i].at + e->edit[i].del);
         struct buf new = {0};

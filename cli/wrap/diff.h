@@ -1,5 +1,5 @@
-/* diff.h - prints edits of a text as a unified diff, with `[redacted:RULE]` in place of secrets: it is for people, not for
- * patch(1).
+/* diff.h - prints edits of a text as a unified diff, with `[redacted:RULE]` in place of secrets.
+ * The diff is for people, not for patch(1).
  *
  * Blocks    never, apart from printing. */
 #ifndef MI_CLI_WRAP_DIFF_H
@@ -8,7 +8,7 @@
 #include "cli/frame/out.h"
 #include "cli/wrap/edits.h"
 
-/* The edits are in order (edits_apply() has been called). */
+/* The edits must be in order: call edits_apply() before. */
 void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <ctype.h>
 
-/* What separates strings: a comma, or in a YAML list with dashes what is before the string at `at`. */
+/* Appends what separates strings: a comma; in a YAML list with dashes, what stands before the
+ * string at `at`. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {
@@ -34,7 +35,7 @@ bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfil
     return true;
 }
 
-/* The end of our words; from the third on, if the server has `args`. */
+/* The last words of our arguments. If the server has `args`, only those from the third on. */
 static const char *const end_words[] = {"--original", MEMBER_NO_ARGS, "--", NULL};
 
 /* Adds a member `args` after `command`. */
@@ -49,7 +50,7 @@ static void add_member(struct edits *e, const struct mcpfile *f, const struct mc
     buf_addc(&e->text, ']');
 }
 
-/* ["npx", "-y"] becomes ["mcp-interposer", "proxy", "--", "npx", "-y"]. */
+/* Changes ["npx", "-y"] to ["mcp-interposer", "proxy", "--", "npx", "-y"]. */
 static bool add_to_array(struct edits *e, const struct mcpfile_server *s,
                          const struct wrap_with *with)
 {
@@ -62,7 +63,7 @@ static bool add_to_array(struct edits *e, const struct mcpfile_server *s,
     return true;
 }
 
-/* Before the first string of args. */
+/* Inserts our words before the first string of args. */
 static void add_before_args(struct edits *e, const struct mcpfile *f,
                             const struct mcpfile_server *s, const struct wrap_with *with, size_t at)
 {
@@ -95,7 +96,7 @@ bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_ser
     return true;
 }
 
-/* The end of the last arg, including a trailing comma. */
+/* Returns the end of the last arg, including a trailing comma. */
 static size_t words_end(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     struct span last = f->arg[s->first_arg + s->args_n - 1];

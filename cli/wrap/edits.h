@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 
-#define EDITS_MAX 2048 /* per file; a server needs three at most */
+#define EDITS_MAX 2048 /* per file; a server needs at most three */
 
-/* One replacement. They do not overlap. */
+/* One replacement. Replacements do not overlap. */
 struct edit {
-    size_t at, del; /* bytes of the old text */
-    size_t put, n;  /* bytes of edits.text */
+    size_t at, del; /* offset and number of deleted bytes in the old text */
+    size_t put, n;  /* offset and number of inserted bytes in edits.text */
 };
 
 struct edits {
@@ -23,14 +23,15 @@ struct edits {
 };
 
 void edits_close(struct edits *e);
-/* Begins a replacement: what is appended to e->text until edits_end() is inserted. Without edits_end(): the bytes are
- * deleted. false: no room for more edits. */
+/* Begins a replacement. Text appended to e->text before edits_end() is inserted; without
+ * edits_end(), the bytes are only deleted. Returns false if there is no room for more edits. */
 MI_MUST bool edits_begin(struct edits *e, size_t at, size_t del);
 void edits_end(struct edits *e);
 
 /* Sorts the edits, and appends the edited text to b. */
 void edits_apply(struct edits *e, struct slice old, struct buf *b);
-/* Appends the edited form of the bytes from..to. The edits must be sorted, and none may cross these limits. */
+/* Appends the edited form of the bytes from..to. The edits must be sorted, and none may cross
+ * `from` or `to`. */
 void edits_apply_part(const struct edits *e, struct slice old, size_t from, size_t to,
                       struct buf *b);
 

@@ -18,19 +18,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One file. */
+/* Work on one file. */
 struct work {
     struct wrapping *w;
     const struct client_file *where;
-    enum wrap_verb verb; /* what is done with this file */
+    enum wrap_verb verb; /* what to do with this file */
     struct replace file;
     struct mcpfile conf;
     struct edits edits;
-    bool *touched;         /* owned; of each server */
-    size_t wrapped_before; /* servers */
+    bool *touched;         /* owned; for each server: was it, or would it be, changed? */
+    size_t wrapped_before; /* number of servers that were wrapped before */
     bool redirected;
-    bool left_wrapped; /* it is elsewhere, and remains wrapped */
-    bool portable;     /* it counts on other systems, too: in git, or in a container */
+    bool left_wrapped; /* the file is in another directory, and some servers stay wrapped */
+    /* the file must also work on other systems: it is in git, or for a container */
+    bool portable;
 };
 
 /* ---- one server ---- */
@@ -86,8 +87,8 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
         log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
 }
 
-/* Programs started from a desktop have a short PATH. --path tells the proxy the directory in which a terminal finds
- * the command; it is searched last. */
+/* Returns the directory for --path, which the proxy searches last: where a terminal finds the
+ * command. Only for clients that are started from a desktop, with a short PATH. */
 static char *far_directory(const struct work *k, const char *command)
 {
     bool named = k->where->desktop && !k->portable && strchr(command, '/') == NULL;
@@ -102,14 +103,15 @@ static const char *const *command(const struct work *k)
     return container || (k->portable && l->in_path) ? plain : l->words;
 }
 
-/* The value of --vault or --journal-dir in the arguments; NULL: none. */
+/* Returns the value of --vault or --journal-dir for the arguments; NULL if the option is left
+ * out. */
 static const char *wrap_file_directory(const struct work *k, const char *option, const char *path)
 {
     bool asked = opt_source(&k->w->settings->set, option) == OPT_FLAG;
     return !k->portable || asked ? path : NULL;
 }
 
-/* An empty value, or none, is left out. */
+/* Adds an option, unless its value is empty or NULL. Returns the new number of words. */
 static size_t add_option(const char **options, size_t n, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')
@@ -150,7 +152,8 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     return added;
 }
 
-/* Sets *wrap if a server with a URL shall be wrapped; if not, people are told why, or how. 0 or MI_ENOMEM. */
+/* Sets *wrap if a server with a URL is to be wrapped; otherwise tells people why not, or how.
+ * Returns 0 or MI_ENOMEM. */
 static int consider_remote(struct work *k, const struct mcpfile_server *s, bool *wrap)
 {
     const char *why;
@@ -164,7 +167,8 @@ static int consider_remote(struct work *k, const struct mcpfile_server *s, bool 
     return st;
 }
 
-/* Whether a wrapped server names another version of the package that this program is started from. */
+/* Does a wrapped server name another version of the package than the one that this program was
+ * started from? */
 static bool has_other_version(const struct work *k, const struct mcpfile_server *s,
                               struct wrap_view *v)
 {
@@ -178,7 +182,7 @@ static bool has_other_version(const struct work *k, const struct mcpfile_server 
     return other;
 }
 
-/* Whether a wrapped server needs another command that starts the interposer. */
+/* Must the command that starts a wrapped server's interposer be replaced? */
 static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
                            struct wrap_view *v)
 {
@@ -187,7 +191,7 @@ static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
     return (here && path[0] == '/' && access(path, X_OK) != 0) || has_other_version(k, s, v);
 }
 
-/* 0, MI_EFULL or MI_ENOMEM. */
+/* Returns 0, MI_EFULL or MI_ENOMEM. */
 static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
 {
     const struct mcpfile_server *s = &k->conf.server[i];
@@ -246,7 +250,8 @@ static void fail_file(struct work *k, const char *why)
     k->w->failed = true;
 }
 
-/* The file cannot be read. That is an error only if it would be changed, or was named. */
+/* Reports that the file cannot be read: an error if the file was named or would be changed, else a
+ * warning. */
 static void fail_reading(struct work *k, const char *why, bool named)
 {
     if (!named && k->verb == WRAP_VERB_LIST && client_file_fixed[k->where->kind].state != NULL)
@@ -255,14 +260,14 @@ static void fail_reading(struct work *k, const char *why, bool named)
         fail_file(k, why);
 }
 
-/* Whether the new text has the same servers. Close `conf` in any case. */
+/* Does the new text have as many servers as the old one? Close `conf` in any case. */
 static bool has_same_servers(const struct work *k, struct slice new, struct mcpfile *conf)
 {
     return mcpfile_read(conf, new, mcpfile_format_of(k->where->path)) == 0 &&
            conf->servers == k->conf.servers;
 }
 
-/* Whether unwrap would restore the original bytes. */
+/* Would unwrap restore the original bytes? */
 static bool can_be_undone(struct work *k, struct slice new)
 {
     struct mcpfile conf;
@@ -363,7 +368,7 @@ static bool finish_file(struct work *k)
     return good;
 }
 
-/* Lists the servers as they were read: positions refer to the old text. */
+/* Lists the servers as they were read, because positions refer to the old text. */
 static void list_servers(struct work *k)
 {
     bool fixed = client_file_fixed[k->where->kind].state != NULL;
@@ -388,7 +393,7 @@ static void list_servers(struct work *k)
     }
 }
 
-/* A file that is not changed, although it was named; false: it has been reported. */
+/* Returns false, after a message, if the file was named but must not be changed. */
 static bool may_change(struct work *k, bool named)
 {
     const char *why = client_file_fixed[k->where->kind].why;
@@ -428,7 +433,7 @@ static void read_servers(struct work *k, bool named)
     }
 }
 
-/* Whether a line of the script adds a server that is not wrapped by hand. */
+/* Does a line of the script add a server without the interposer? */
 static bool adds_plain_server(const char *script)
 {
     for (const char *next; *script != '\0'; script = next) {
@@ -444,7 +449,7 @@ static bool adds_plain_server(const char *script)
     return false;
 }
 
-/* Crush's crushrc is run by a shell: what its lines `mcp add` do is known only then. */
+/* Reports Crush's crushrc: a shell runs it, so only the shell knows what its `mcp add` lines do. */
 static void report_script(struct work *k, bool named)
 {
     static const char why[] = "it is a shell script, which is not read or changed: put "
@@ -462,7 +467,7 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
         return MI_ENOMEM;
     k->w = w;
     k->where = where;
-    /* What is done with a file of this kind. */
+    /* what to do with a file of this kind */
     bool changed = where->kind == CLIENT_FILE_EDITED || where->kind == CLIENT_FILE_CONTAINER ||
                    (where->kind == CLIENT_FILE_UNUSED && w->verb == WRAP_VERB_UNWRAP) ||
                    (where->kind == CLIENT_FILE_ELSEWHERE && w->all);

@@ -1,13 +1,13 @@
 /* file.h - lists, wraps or unwraps the servers of one configuration file.
  *
- * Rules     before a file is written, unwrapping is tried in memory and must restore the original bytes. A backup is
- *           made when the first server of a file is wrapped, and removed when the last one is unwrapped.
- *           A file in the work tree of a git repository gets no path of this machine that was not asked for: the
- *           command is the plain name if PATH leads to this program, and --path and variables are left out. The same
- *           holds for a devcontainer.json, except that the plain name is written without a look at PATH, because the
- *           container has another.
- *           A wrapped server gets another command when its interposer no longer exists, or when it names another
- *           version of the package that this program is started from.
+ * Rules     before a file is written, unwrapping is tried in memory and must restore the original
+ * bytes. A backup is made when the first server of a file is wrapped, and removed when the last one
+ * is unwrapped. A file in a git work tree gets no path of this machine that the user did not ask
+ * for: the command is the plain name if PATH leads to this program, and --path and variables are
+ * left out. This also holds for a devcontainer.json, where the plain name is always written,
+ * because the container has another PATH. The command of a wrapped server is replaced if its
+ * interposer no longer exists, or if it names another version of the package than the one that this
+ * program was started from.
  * Errors    are logged, and set wrapping.failed.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_FILE_H
@@ -27,18 +27,19 @@ struct wrapping {
     enum wrap_verb verb;
     bool dry, json, all;
     struct launch launch;                    /* how clients start this program */
-    char *backups;                           /* owned; directory of backups */
+    char *backups;                           /* owned; path of the directory of backups */
     char *vault, *journal_dir;               /* owned; absolute paths; NULL: the default */
-    const char *deadlines[OPT_MANY_MAX + 1]; /* values of --timeout; ended by NULL */
+    const char *deadlines[OPT_MANY_MAX + 1]; /* values of --timeout, ended by NULL */
     struct advice advice;
     struct wanted wanted;
     struct out out;
     struct table table;
-    bool changes; /* something was, or would be, changed */
+    bool changes; /* something was changed, or would be with --dry-run */
     bool failed;
 };
 
-/* `named`: a file without servers is an error. 0 or MI_ENOMEM. */
+/* named: the user named the file, so that a file without servers is an error. Returns 0 or
+ * MI_ENOMEM. */
 MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where, bool named);
 
 #endif

@@ -1,4 +1,4 @@
-/* git.h - whether a file belongs to the work tree of a git repository, which other people check out elsewhere.
+/* git.h - is a file in the work tree of a git repository, which other people check out elsewhere?
  *
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_GIT_H
@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-/* A directory or file `.git` is in a directory above the file (gitrepository-layout(5)). path: absolute, links
- * resolved. False if out of memory. */
+/* Is there a directory or file `.git` in a directory above the file (gitrepository-layout(5))?
+ * path: absolute, links resolved. Returns false if memory is short. */
 bool git_contains(const char *path);
 
 #endif

@@ -8,9 +8,10 @@
 
 #include <stdlib.h>
 
-#define WORDS_MAX 4096 /* args of a server */
+#define WORDS_MAX 4096 /* most args of a server */
 
-/* A command with its arguments: some clients split it like a shell; the proxy does not. */
+/* Does the command include arguments? Some clients split a command like a shell; the proxy does
+ * not. */
 static bool has_arguments(const char *command)
 {
     if (command[0] == '/' || strpbrk(command, " \t\r\n") == NULL)
@@ -42,7 +43,7 @@ char **wrap_argv(const struct mcpfile *f, const struct mcpfile_server *s)
     return good ? argv : NULL;
 }
 
-/* Parses the args of the interposer (argv[0] is not used), with the option table of `proxy`. */
+/* Parses the args of the interposer with the option table of `proxy`. argv[0] is not used. */
 static void inspect_args(struct wrap_view *v, char **argv, int argc)
 {
     struct opt_set set;

@@ -19,15 +19,15 @@ static bool is_program(const char *command)
     return strcmp(base_name(command), name) == 0;
 }
 
-/* mcp-interposer, with or without @VERSION. */
+/* Is the word mcp-interposer, with or without @VERSION? */
 static bool is_package(const char *word)
 {
     size_t n = sizeof name - 1;
     return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '@');
 }
 
-/* The args that a package runner has in front of the package: `verb`, if it has one, and options. SIZE_MAX: `command` is
- * not a package runner. */
+/* Returns how many args a package runner has before the package: `verb`, if it has one, and
+ * options. SIZE_MAX: `command` is not a package runner. */
 static size_t runner_args(const char *command, const char *const *args)
 {
     static const struct {
@@ -63,7 +63,7 @@ bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
     return true;
 }
 
-/* Splits a copy of the variable. false: too many words, or none. */
+/* Splits l->text into words. Returns false if there are too many words, or none. */
 static bool launch_split(struct launch *l)
 {
     size_t n = 0;

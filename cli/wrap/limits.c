@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_TIMEOUT_US INT64_C(600000000) /* the default of --max-timeout */
-#define LONGEST_US INT64_C(2592000000000) /* 30 days: a longer one means never */
+#define MAX_TIMEOUT_US INT64_C(600000000) /* default of --max-timeout */
+/* 30 days; longer limits are cut to this, as they mean never */
+#define LONGEST_US INT64_C(2592000000000)
 
 enum meaning { CALLS = 1, START = 2 };
 
-/* NULL: any client; the name of the key says the unit. */
+/* client NULL: any client, as the key's name says the unit. */
 static const struct {
     const char *client;
     enum mcpfile_limit limit;
@@ -39,7 +40,7 @@ static const struct {
     {"kilo", MCPFILE_TIMEOUT, 1000, CALLS | START},
 };
 
-/* 0: not a positive number. */
+/* Returns the limit in microseconds; 0 if it is not a positive number. */
 static int64_t limit_us(const struct mcpfile *f, struct span value, int unit_us)
 {
     char text[32];
@@ -47,7 +48,7 @@ static int64_t limit_us(const struct mcpfile *f, struct span value, int unit_us)
     if (value.n >= sizeof text)
         return 0;
     for (size_t i = 0; i < value.n; i++)
-        if (f->text.p[value.at + i] != '_') /* TOML: 1_000 */
+        if (f->text.p[value.at + i] != '_') /* TOML allows 1_000 */
             text[n++] = f->text.p[value.at + i];
     text[n] = '\0';
     char *end;

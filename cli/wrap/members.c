@@ -12,7 +12,7 @@ void member_add_span(struct edits *e, const struct mcpfile *f, struct span s)
 void member_add_words(struct edits *e, const char *const *words, struct slice sep)
 {
     for (; *words != NULL; words++) {
-        text_json(&e->text, slice_of(*words)); /* valid in TOML and YAML, too */
+        text_json(&e->text, slice_of(*words)); /* also valid in TOML and YAML */
         buf_slice_add(&e->text, sep);
     }
 }
@@ -82,12 +82,12 @@ void member_add_separator(struct edits *e, const struct mcpfile *f,
     if (!before->on_line)
         buf_addc(&e->text, ',');
     if (!before->on_line && (from == key || from == 0)) {
-        buf_addc(&e->text, ' '); /* the key does not start its line */
+        buf_addc(&e->text, ' '); /* the key is not the first token of its line */
         return;
     }
     buf_adds(&e->text, members_line_end(f, key));
-    for (; from < key;
-         from++) /* a dash begins an element of a list: the new member belongs to the same one */
+    /* The dash of a list element becomes a blank, as the new member belongs to the same element. */
+    for (; from < key; from++)
         buf_addc(&e->text, f->text.p[from] == '-' ? ' ' : f->text.p[from]);
 }
 

@@ -1,4 +1,5 @@
-/* members.h - writes members of a server in the language of its file, in the layout of those beside them.
+/* members.h - writes members of a server in the language of its file, with the layout of the
+ * members beside them.
  *
  * Errors    edits.text.failed: out of memory.
  * Blocks    never. Pure. */
@@ -9,34 +10,36 @@
 #include "cli/wrap/mcpfile/servers.h"
 
 struct wrap_with {
-    const char *const *command; /* starts the interposer; NULL-terminated (launch.h) */
-    const char *const *options; /* of `proxy`; NULL-terminated */
+    const char *const *command; /* starts the interposer (launch.h); ended by NULL */
+    const char *const *options; /* options of `proxy`; ended by NULL */
 };
 
-/* Bytes of the file. */
+/* Appends bytes of the file. */
 void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
-/* The words (NULL-terminated) as strings, with `sep` after each. */
+/* Appends the words (ended by NULL) as strings, with `sep` after each. */
 void member_add_words(struct edits *e, const char *const *words, struct slice sep);
-/* The words of the command but the first, "proxy", the options and the words of `end` (NULL-terminated), with `sep` after
- * each. */
+/* Appends the words of the command except the first, then "proxy", the options and the words of
+ * `end` (ended by NULL), with `sep` after each. */
 void member_add_args(struct edits *e, const struct wrap_with *with, const char *const *end,
                      struct slice sep);
-/* --original of a server that had no `args`, so that `unwrap` removes them. */
+/* Value of --original for a server that had no `args`, so that `unwrap` removes `args`. */
 #define MEMBER_NO_ARGS "no args"
-/* A key and what separates it from its value. `beside`: a member of the same server. */
+/* Appends a key and what separates it from its value. `beside`: another member of the same
+ * server. */
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
                     const char *name);
-/* What separates a new member from the one before it: a comma or a new line. */
+/* Appends what separates a new member from the member before it: a comma, or a line end and
+ * indentation. */
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before);
-/* Whether only such a separator is between the two. */
+/* Is only such a separator between the two members? */
 bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
                     const struct mcpfile_member *second);
-/* The start of the line that contains `at`, if only blanks and dashes are before it there; otherwise `at`. */
+/* Returns the start of the line if only blanks and dashes precede `at` on it; otherwise `at`. */
 size_t member_line_start(const struct mcpfile *f, size_t at);
-/* A line end as in the line before, and what member_line_start() skips in front of `at`. */
+/* Appends a line end like that of the line before, and the blanks and dashes that precede `at`. */
 void member_add_line(struct buf *b, const struct mcpfile *f, size_t at);
-/* Replaces the value with a string. false: no room for more edits. */
+/* Replaces the member's value with a string. Returns false if there is no room for more edits. */
 MI_MUST bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text);
 
 #endif

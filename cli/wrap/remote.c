@@ -10,7 +10,8 @@ static size_t value_end(const struct mcpfile_member *m)
 
 /* ---- wrapping ---- */
 
-/* mcp-remote connects to http:// only on these hosts, or with --allow-http. */
+/* Is this a URL that mcp-remote connects to without --allow-http? It allows http:// only for these
+ * hosts. */
 static bool is_local(const char *url)
 {
     static const char *const hosts[] = {"http://localhost", "http://127.0.0.1"};
@@ -22,7 +23,7 @@ static bool is_local(const char *url)
     return false;
 }
 
-/* Whether --original can have the bytes of the member. */
+/* Are the bytes of the member valid UTF-8, so that --original can contain them? */
 static bool is_utf8(const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p + m->key.at;
@@ -85,7 +86,7 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
     }
 }
 
-/* Whether this string of the file has this text. */
+/* Does this string of the file have this text? */
 static bool is_text(struct edits *e, const struct mcpfile *f, struct span token, const char *text)
 {
     struct buf b = {0};
@@ -97,7 +98,7 @@ static bool is_text(struct edits *e, const struct mcpfile *f, struct span token,
     return is;
 }
 
-/* From the word `proxy` on. */
+/* Adds the args, from the word `proxy` on. */
 static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                      const struct wrap_with *with)
 {
@@ -165,7 +166,7 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
                 const struct wrap_with *with)
 {
     if (is_text(e, f, s->type.value,
-                "remote")) /* opencode; it becomes "local", and the command is an array */
+                "remote")) /* opencode: the type becomes "local", and the command is an array */
         return add_array(e, f, s, with);
     if (!begin_member(e, &s->url))
         return false;
@@ -197,7 +198,8 @@ static bool put_back(struct edits *e, size_t at, size_t end, const struct buf *o
     return true;
 }
 
-/* The original of a member: its key, which may have quotes, is `key`. NULL: it had none. */
+/* Returns the original of the member whose key, which may have quotes, begins with `key`; NULL if
+ * there is none. */
 static const struct buf *original_of(const struct wrap_view *v, const char *key)
 {
     for (size_t i = 1; i < v->originals; i++) {
@@ -210,7 +212,7 @@ static const struct buf *original_of(const struct wrap_view *v, const char *key)
     return NULL;
 }
 
-/* Deletes a member with the comma before or after it; on a line of its own, with the line. */
+/* Deletes a member and the comma before or after it; if it has its own line, deletes the line. */
 static bool delete_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *m)
 {
     const char *p = f->text.p;
@@ -237,7 +239,7 @@ bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfil
                    const struct wrap_view *v)
 {
     const struct buf *headers = original_of(v, "headers");
-    const struct buf *type = original_of(v, "t"); /* type, transport, transportType */
+    const struct buf *type = original_of(v, "t"); /* the key is type, transport or transportType */
     const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
     size_t end = s->one_array ? s->command.end : value_end(&s->command);
     bool follows = !s->one_array && headers == NULL && member_follows(f, &s->command, &s->args);

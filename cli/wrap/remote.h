@@ -16,7 +16,8 @@
 
 #define REMOTE_PACKAGE "mcp-remote@0.15.1" /* the version of tests/sdk/package.json */
 
-/* Sets *why to the reason if a server with a URL cannot be wrapped, otherwise to NULL. 0 or MI_ENOMEM. */
+/* Sets *why to the reason why a server with a URL cannot be wrapped; to NULL if it can. Returns 0
+ * or MI_ENOMEM. */
 MI_MUST int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const char **why);
 MI_MUST bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                         const struct wrap_with *with);

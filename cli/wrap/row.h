@@ -1,4 +1,5 @@
-/* row.h - one server in the list that `wrap` and `unwrap` print: a row of the table, or a JSON object.
+/* row.h - one server in the list that `wrap` and `unwrap` print, as a row of a table or a JSON
+ * object.
  *
  * Blocks    never, apart from printing. */
 #ifndef MI_CLI_WRAP_ROW_H
@@ -9,16 +10,16 @@
 
 struct server_row {
     const char *server, *client;
-    const char *state;             /* what the user reads */
-    enum wrap_state what;          /* when the file was read */
-    bool touched;                  /* it was changed since, or would be */
+    const char *state;             /* state in words for people */
+    enum wrap_state what;          /* state when the file was read */
+    bool touched;                  /* the server was changed since, or would be */
     const char *command;           /* NULL: none */
     const char *wraps;             /* the server's own command; NULL: it is not wrapped */
     const char *why, *project;     /* NULL: none */
-    const char *path, *named_path; /* of the file: links resolved, and as it was found */
+    const char *path, *named_path; /* paths of the file: with links resolved, and as it was found */
 };
 
-void server_row_open(struct table *t); /* a table of such rows */
+void server_row_open(struct table *t); /* prepares a table of such rows */
 void server_row_add(struct table *t, const struct server_row *r);
 void server_row_json(struct out *o, const struct server_row *r);
 /* Appends the path, with ~ for the home directory. */

@@ -1,16 +1,16 @@
-/* wanted.h - which servers the user has named: the SERVER arguments and --client.
+/* wanted.h - which servers and clients the user has named: the SERVER arguments and --client.
  *
- * Owns      the names of the servers that were looked at.
- * Errors    out of memory: no name is suggested for a misspelt one.
+ * Owns      the names of the servers that were found.
+ * Errors    out of memory: no correction is suggested for a misspelt name.
  * Blocks    never. Pure, apart from messages. */
 #ifndef MI_CLI_WRAP_WANTED_H
 #define MI_CLI_WRAP_WANTED_H
 
 #include "cli/settings/config.h"
 
-#define WANTED_MAX 256 /* SERVER arguments */
+#define WANTED_MAX 256 /* most SERVER arguments */
 
-/* Where a server was found; of several, the last of these counts. */
+/* Where a server was found. If it was found in several places, the last of these values counts. */
 enum wanted_where {
     WANTED_NOWHERE,
     WANTED_FIXED,     /* in a file that is not changed */
@@ -20,18 +20,19 @@ enum wanted_where {
 
 struct wanted {
     const struct settings *settings;    /* borrowed */
-    enum wanted_where seen[WANTED_MAX]; /* of each SERVER */
-    struct buf names; /* owned; of the servers that were found, each ended by NUL */
+    enum wanted_where seen[WANTED_MAX]; /* for each SERVER */
+    struct buf names; /* owned; NUL-terminated names of all servers that were found */
 };
 
 void wanted_close(struct wanted *w);
-/* Whether all clients, or this one, are to be processed. */
+/* Is this client to be processed? Without --client, all are. */
 bool wanted_client(const struct wanted *w, const char *client);
-/* Whether all servers, or this one, are to be processed. */
+/* Is this server to be processed? Without SERVER arguments, all are. */
 bool wanted_server(const struct wanted *w, const char *name);
-/* A server of this name was found. */
+/* Notes that a server of this name was found. */
 void wanted_found(struct wanted *w, const char *name, enum wanted_where where);
-/* Reports each SERVER that was not found here, with the name that may have been meant. False: there is one. */
+/* Reports each SERVER that was not found here, with a suggestion. Returns false if there was
+ * one. */
 bool wanted_report(const struct wanted *w);
 
 #endif

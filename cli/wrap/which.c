@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The PATH of programs that a desktop or a service manager starts. */
+/* The PATH that a desktop or a service manager gives to programs. */
 static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 static const char name[] = "mcp-interposer";
 
-/* DIR/mcp-interposer if it is the program `own`; NULL. */
+/* Returns DIR/mcp-interposer if that is the program `own`; else NULL. */
 static char *same_program(const char *dir, const struct stat *own)
 {
     struct stat other;

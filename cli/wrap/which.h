@@ -8,14 +8,15 @@
 
 #include "base/base.h"
 
-/* The absolute path of this program: preferably a path in PATH that leads to it, because that stays valid after an
- * update. NULL: see errno. */
+/* Returns the absolute path of this program, if possible a path in PATH that leads to it, because
+ * such a path stays valid after an update. Returns NULL with errno set on an error. */
 char *which_this_program(void);
-/* Whether PATH leads to this program by its plain name, mcp-interposer. */
+/* Does PATH lead to this program by its plain name, mcp-interposer? */
 bool which_is_in_path(void);
-/* The directory of PATH that contains this command. NULL: none, or a standard system directory. */
+/* Returns the directory of PATH that contains this command; NULL if there is none, or if it is a
+ * standard system directory. */
 char *which_far_directory(const char *command);
-/* Makes a path absolute; it need not exist. NULL: out of memory. */
+/* Makes a path absolute; the file need not exist. Returns NULL if memory is short. */
 char *which_absolute(const char *path);
 
 #endif

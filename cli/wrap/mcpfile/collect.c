@@ -7,7 +7,8 @@
 
 #define PATH_MAX_KEYS 4
 
-/* Where servers are: NAME follows, or an element of a list, which has a member `name`. "*": any key. */
+/* Where servers are: after the path comes NAME, or a list whose elements have a member `name`. "*"
+ * is any key. */
 static const struct place {
     enum mcpfile_format format;
     const char *path[PATH_MAX_KEYS + 1];
@@ -20,18 +21,18 @@ static const struct place {
     {MCPFILE_JSON, {"context_servers"}},                            /* Zed */
     {MCPFILE_JSON, {"amp.mcpServers"}},                             /* Amp: one key, with a dot */
     {MCPFILE_JSON, {"customizations", "vscode", "mcp", "servers"}}, /* devcontainer.json */
-    {MCPFILE_TOML, {"mcp_servers"}},                                /* Codex; Vibe: a list */
+    {MCPFILE_TOML, {"mcp_servers"}},                                /* Codex; in Vibe a list */
     {MCPFILE_YAML, {"extensions"}},                                 /* Goose */
-    {MCPFILE_YAML, {"mcpServers"}},                                 /* Continue: a list */
+    {MCPFILE_YAML, {"mcpServers"}},                                 /* Continue, a list */
     {MCPFILE_YAML, {"mcp_servers"}},                                /* Hermes */
 };
 
 #define NO_LEVEL SIZE_MAX
-#define SERVERS_MAX 10000 /* each is looked for among all others */
+#define SERVERS_MAX 10000 /* a limit, because each server is compared with all others */
 
 enum role {
     ROLE_NONE,
-    ROLE_NAME, /* of an element of a list */
+    ROLE_NAME, /* name of an element of a list */
     ROLE_COMMAND,
     ROLE_ARGS,
     ROLE_URL,
@@ -45,7 +46,8 @@ enum role {
 #define J (1u << MCPFILE_JSON)
 #define T (1u << MCPFILE_TOML)
 #define Y (1u << MCPFILE_YAML)
-/* The members of a server. ROLE_LOGIN: how the client signs in to a URL, which a command cannot do in the same way. */
+/* The members of a server. ROLE_LOGIN: how the client signs in to a URL; a command cannot sign in
+ * the same way. */
 static const struct {
     const char *name;
     unsigned formats;
@@ -108,7 +110,8 @@ static bool level_is(struct mcpfile_scan *s, size_t level, const char *text)
     return equal;
 }
 
-/* The level of the server, its name or an element, if the path leads to a value `below` levels below it. */
+/* If the current path leads to a value `below` levels below a server, returns the level of the
+ * server (its name, or its list element); else NO_LEVEL. */
 static size_t server_level(struct mcpfile_scan *s, size_t below)
 {
     if (s->depth < 1 + below || s->depth > MCPFILE_LEVELS)
@@ -180,7 +183,8 @@ static char *level_text(struct mcpfile_scan *s, size_t level)
     return text;
 }
 
-/* An element of a list is known by its object, others also by their names: the tables of a TOML file have no object. */
+/* Returns the server at this level, adding it if it is new. List elements are found by the offset
+ * of their object; other servers also by name, because TOML tables have no object. */
 static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t level)
 {
     struct mcpfile *f = s->f;
@@ -214,7 +218,8 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     return new;
 }
 
-/* The last key of the path is that of a member of an object `timeout`. MCPFILE_NLIMITS: it is not a known one. */
+/* Returns the limit that the path's last key means in an object `timeout`; MCPFILE_NLIMITS if the
+ * key is unknown. */
 static enum mcpfile_limit timeout_member(struct mcpfile_scan *s)
 {
     for (size_t i = 0; i < MI_COUNT(timeouts); i++)
@@ -223,7 +228,8 @@ static enum mcpfile_limit timeout_member(struct mcpfile_scan *s)
     return MCPFILE_NLIMITS;
 }
 
-/* A limit of all servers (opencode): `experimental.mcp_timeout`, `mcp.timeout`, a number or an object. */
+/* Notes a limit of all servers (opencode): `experimental.mcp_timeout`, or `mcp.timeout` as a number
+ * or object. */
 static void note_common_limit(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
     enum mcpfile_limit limit = MCPFILE_NLIMITS;
@@ -238,7 +244,7 @@ static void note_common_limit(struct mcpfile_scan *s, const struct mcpfile_value
         s->f->limit[limit] = v->token;
 }
 
-/* Notes a member; false: there are two of them. */
+/* Notes a member. Returns false if the server has it already. */
 static bool collect_note(struct mcpfile_member *m, const struct mcpfile_value *v)
 {
     bool first = m->key.n == 0;
@@ -251,7 +257,7 @@ static void note_name(struct mcpfile_scan *s, struct mcpfile_server *server,
 {
     struct buf b = {0};
     if (!server->unnamed || v->type != MCPFILE_STRING)
-        return; /* the name is the key */
+        return; /* the key is the name already */
     mcpfile_string(s->f, v->token, &b);
     char *name = b.failed ? NULL : strdup(buf_str(&b));
     s->no_memory |= name == NULL;
@@ -366,7 +372,8 @@ static void note_member(struct mcpfile_scan *s, size_t level, int role,
     }
 }
 
-/* [mcp_servers.headers] behind [[mcp_servers]], and `headers.NAME =`: they are not in one place that could be replaced. */
+/* Notes headers as a TOML table ([mcp_servers.headers] after [[mcp_servers]]) or as `headers.NAME
+ * =`: they are not in one place, so that they cannot be replaced. */
 static void note_headers_table(struct mcpfile_scan *s, size_t level)
 {
     struct mcpfile_server *server = find_or_add_server(s, level);
@@ -390,7 +397,7 @@ void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
         s->limit[timeout_member(s)] = v->token;
     level = server_level(s, 1);
     role = level != NO_LEVEL ? role_of(s, s->depth - 1) : ROLE_NONE;
-    /* `mcp.servers.command` may be a server with this name: see places */
+    /* `mcp.servers.command` may be a server named `command` (see places) */
     bool server = v->type == MCPFILE_TABLE && level_is(s, 0, "mcp") && level_is(s, 1, "servers") &&
                   level == 1;
     if (role != ROLE_NONE && !server)

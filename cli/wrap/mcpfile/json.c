@@ -1,11 +1,13 @@
-/* json.c - JSON as clients write it: with comments, and commas before a closing bracket; and JSON5 (spec.json5.org), of
- * which that is a part. A client that does not accept all of JSON5 says so itself. */
+/* json.c - JSON as clients write it, with comments, and commas before a closing bracket; also JSON5
+ * (spec.json5.org), which includes these extensions. A client that does not accept all of JSON5
+ * reports that itself. */
 #include "cli/wrap/mcpfile/collect.h"
 #include "cli/wrap/mcpfile/languages.h"
 
 #include <ctype.h>
 
-/* The bytes of a white space character: those of JSON5, in UTF-8. */
+/* Returns the length of the white space character here; 0 if it is none. JSON5 has more of them
+ * than JSON. */
 static size_t space_len(const struct mcpfile_scan *s)
 {
     static const char *const wide[] = {
@@ -24,7 +26,7 @@ static size_t space_len(const struct mcpfile_scan *s)
     return 0;
 }
 
-/* White space and comments. */
+/* Skips white space and comments. */
 static bool mcpfile_json_skip(struct mcpfile_scan *s)
 {
     for (;;) {
@@ -47,7 +49,7 @@ static bool mcpfile_json_skip(struct mcpfile_scan *s)
     }
 }
 
-/* JSON5: any character may follow the backslash, also the end of a line. */
+/* Skips an escape. In JSON5 any character may follow the backslash, even a line end. */
 static bool mcpfile_json_escape(struct mcpfile_scan *s)
 {
     const char *from = s->p++;
@@ -83,7 +85,7 @@ static bool mcpfile_json_string(struct mcpfile_scan *s, struct span *ret)
     return true;
 }
 
-/* A name without quotes. Escapes in it are not understood. */
+/* Scans a name without quotes. Escapes in it are not supported. */
 static bool bare_name(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p;
@@ -149,7 +151,7 @@ bool mcpfile_scan_json(struct mcpfile_scan *s)
     if (!mcpfile_json_skip(s))
         return false;
     if (s->p == s->end)
-        return true; /* an empty file: no servers */
+        return true; /* an empty file has no servers */
     if (*s->p != '{')
         return mcpfile_fail(s, s->p, "expected { at the beginning");
     if (!mcpfile_value(s, &v) || !mcpfile_json_skip(s))

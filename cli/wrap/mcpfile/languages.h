@@ -1,4 +1,5 @@
-/* languages.h - the languages of configuration files. false: mcpfile_fail() was called. */
+/* languages.h - scanners for the languages of configuration files. They return false after
+ * mcpfile_fail(). */
 #ifndef MI_CLI_WRAP_MCPFILE_LANGUAGES_H
 #define MI_CLI_WRAP_MCPFILE_LANGUAGES_H
 

@@ -1,6 +1,7 @@
-/* scan.h - a scan in progress over a client's configuration file: position, path of keys, first error.
+/* scan.h - the state of a scan of a client's configuration file: position, path of keys, first
+ * error.
  *
- * Errors    false everywhere: mcpfile_fail() was called, and the scan is over. */
+ * Errors    functions return false after mcpfile_fail(), which ends the scan. */
 #ifndef MI_CLI_WRAP_MCPFILE_SCAN_H
 #define MI_CLI_WRAP_MCPFILE_SCAN_H
 
@@ -10,23 +11,23 @@
 
 struct mcpfile_language;
 
-/* A level of the path is a key as written; n == 0: an element of an array. */
+/* A level of the path is a key as it is written, or an element of an array (n == 0). */
 struct mcpfile_scan {
     struct mcpfile *f;
     const struct mcpfile_language *language;
     const char *p, *end;
     struct span level[MCPFILE_LEVELS];
-    size_t depth;   /* of the path, including levels that are not stored */
+    size_t depth;   /* levels of the path, including those that are not stored */
     size_t nesting; /* open brackets */
     size_t object;  /* offset of the innermost object, or [[table]] of servers */
-    struct span
-        list[MCPFILE_LEVELS]; /* TOML: the path of the last such table; no levels: there is none */
+    /* TOML: path of the last [[table]] of servers; empty if there was none */
+    struct span list[MCPFILE_LEVELS];
     size_t list_depth, list_object;
-    struct span limit[MCPFILE_NLIMITS]; /* of the object `timeout` that is being read */
-    const char *why;                    /* the first error; NULL: none */
-    const char *at;                     /* its position */
+    struct span limit[MCPFILE_NLIMITS]; /* limits of the object `timeout` that is being read */
+    const char *why;                    /* the first error; NULL: no error */
+    const char *at;                     /* position of the first error */
     bool bare;                          /* the servers are at the top level */
-    bool has_list;                      /* JSON: there is a member `mcpServers` at the top level */
+    bool has_list;                      /* JSON: the top level has a member `mcpServers` */
     bool no_memory;
 };
 
@@ -45,7 +46,7 @@ static inline bool mcpfile_sees(const struct mcpfile_scan *s, char c)
     return s->p < s->end && *s->p == c;
 }
 
-bool mcpfile_fail(struct mcpfile_scan *s, const char *at, const char *why); /* false */
+bool mcpfile_fail(struct mcpfile_scan *s, const char *at, const char *why); /* returns false */
 void mcpfile_push(struct mcpfile_scan *s, struct span key);
 void mcpfile_pop(struct mcpfile_scan *s, size_t depth);
 

@@ -30,7 +30,8 @@ static void free_server(struct mcpfile_server *server)
     free(server->project);
 }
 
-/* A table that has neither command nor URL, such as the settings of an extension, is not a server. */
+/* Drops tables that are not servers, because they have neither command nor URL: for example the
+ * settings of an extension. */
 static void drop_others(struct mcpfile *f)
 {
     size_t n = 0;

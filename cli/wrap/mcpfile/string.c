@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <yaml.h>
 
-/* The first scalar of the text; false: out of memory. */
+/* Appends the first scalar of the text. Returns false if memory is short. */
 static bool read_scalar(struct slice text, struct buf *b)
 {
     yaml_parser_t parser;
@@ -26,7 +26,8 @@ static bool read_scalar(struct slice text, struct buf *b)
     return done;
 }
 
-/* Appends the text of a scalar on one line, which was scanned before. b->failed: out of memory. */
+/* Appends the text of a one-line scalar, which the scan has accepted. Sets b->failed if memory is
+ * short. */
 static void mcpfile_yaml_string(struct slice token, struct buf *b)
 {
     if (token.p[0] == '"' || token.p[0] == '\'')
@@ -35,7 +36,8 @@ static void mcpfile_yaml_string(struct slice token, struct buf *b)
         buf_slice_add(b, token); /* a plain scalar on one line has no escapes */
 }
 
-/* p is after the backslash; returns the position after the escape. */
+/* Appends the escaped character. p is after the backslash; returns the position after the
+ * escape. */
 static const char *mcpfile_string_unescape(struct buf *b, const char *p, const char *end)
 {
     static const char plain[256] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r',
@@ -54,24 +56,24 @@ static const char *mcpfile_string_unescape(struct buf *b, const char *p, const c
     p++;
     for (size_t i = 0; i < hex; i++, p++)
         c = c << 4 | (uint32_t)(isdigit((unsigned char)*p) ? *p - '0' : (*p | 0x20) - 'a' + 10);
-    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) /* not a character: as in JSON */
+    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) /* not a character: replaced as in JSON */
         c = 0xFFFD;
     char utf8[4];
     buf_add(b, utf8, text_utf8_put(c, utf8));
     return p;
 }
 
-/* The escapes of JSON5 that JSON does not have; the others as they stand, for json_unescape(). */
+/* Resolves escapes that only JSON5 has. Copies other escapes for json_unescape(). */
 static void json5_escape(struct buf *b, const char **p, const char *end)
 {
-    const char *c = *p + 1; /* behind the backslash */
+    const char *c = *p + 1; /* after the backslash */
     if (strchr("\"\\/bfnrtu", *c) != NULL) {
         buf_add(b, *p, 2);
     } else if (*c == 'x') { /* a character below 256 */
         buf_adds(b, "\\u00");
         buf_add(b, c + 1, 2);
         c += 2;
-    } else if (*c == '\r' || *c == '\n') { /* the string goes on in the next line */
+    } else if (*c == '\r' || *c == '\n') { /* the string continues in the next line */
         c += c[0] == '\r' && end - c > 1 && c[1] == '\n';
     } else if (slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA8") ||
                slice_begins((struct slice){c, (size_t)(end - c)}, "\xE2\x80\xA9")) {

@@ -1,4 +1,5 @@
-/* toml.c - TOML 1.0 with the escapes of 1.1 (toml.io). Literals are skipped, not interpreted. */
+/* toml.c - TOML 1.0 with the escapes of 1.1 (toml.io). Literals are skipped without being
+ * interpreted. */
 #include "cli/wrap/mcpfile/collect.h"
 #include "cli/wrap/mcpfile/languages.h"
 #include "cli/wrap/mcpfile/string.h"
@@ -19,7 +20,7 @@ static bool at_line_end(const struct mcpfile_scan *s)
            (*s->p == '\r' && s->p + 1 < s->end && s->p[1] == '\n');
 }
 
-/* Skips blanks, and a comment. */
+/* Skips blanks and a comment. */
 static void rest_of_line(struct mcpfile_scan *s)
 {
     blanks(s);
@@ -105,7 +106,7 @@ static bool key_part(struct mcpfile_scan *s)
     return true;
 }
 
-/* a.b."c d": each part is a level of the path. */
+/* Scans a key such as a.b."c d". Each part becomes a level of the path. */
 static bool key(struct mcpfile_scan *s, struct span *ret)
 {
     const char *from = s->p;
@@ -137,7 +138,7 @@ static bool inline_table(struct mcpfile_scan *s)
     return good;
 }
 
-/* A number, a boolean, or a date, which may contain a blank. */
+/* Scans a number, a boolean, or a date, which may contain a blank. */
 static bool mcpfile_toml_literal(struct mcpfile_scan *s)
 {
     const char *from = s->p;
@@ -182,7 +183,8 @@ static bool same_key(struct mcpfile_scan *s, struct span a, struct span b)
     return same;
 }
 
-/* [a.b] behind [[a]] belongs to the last element of `a`: inserts the elements into the path. */
+/* After [[a]], a table [a.b] belongs to the last element of `a`: inserts that element into the
+ * path. */
 static void enter_list(struct mcpfile_scan *s)
 {
     struct span path[MCPFILE_LEVELS];
@@ -203,7 +205,7 @@ static void enter_list(struct mcpfile_scan *s)
     s->object = s->list_object;
 }
 
-/* [a.b] or [[a.b]]: sets the table of the pairs that follow. */
+/* Scans [a.b] or [[a.b]], which sets the table for the pairs that follow. */
 static bool mcpfile_toml_header(struct mcpfile_scan *s)
 {
     struct span whole;

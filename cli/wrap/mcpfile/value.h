@@ -6,30 +6,32 @@
 
 enum mcpfile_type { MCPFILE_STRING, MCPFILE_ARRAY, MCPFILE_TABLE, MCPFILE_OTHER };
 
-/* A complete value; its path is the path of the scan. */
+/* A complete value. Its path is the current path of the scan. */
 struct mcpfile_value {
     enum mcpfile_type type;
     struct span token, key;
-    size_t end; /* see mcpfile_member */
+    size_t end; /* as in struct mcpfile_member */
     bool on_line;
-    size_t first_arg, args_n;       /* of the args of a server: mcpfile.arg[first_arg…] */
-    size_t first_header, headers_n; /* of the headers of a server: mcpfile.header[first_header…] */
-    bool mixed;                     /* the array has elements that are not strings */
-    bool dashes, uneven; /* a YAML list without brackets; its first string does not follow a dash */
+    size_t first_arg, args_n;       /* if args of a server: mcpfile.arg[first_arg…] */
+    size_t first_header, headers_n; /* if headers of a server: mcpfile.header[first_header…] */
+    bool mixed;                     /* some elements of the array are not strings */
+    /* dashes: a YAML list without brackets; uneven: its first string is not after a dash */
+    bool dashes, uneven;
 };
 
-/* The differences between JSON and TOML. Each function but `skip` starts at the first character of its token. */
+/* What differs between JSON and TOML. Each function except `skip` starts at the first character of
+ * its token. */
 struct mcpfile_language {
-    const char *quotes;                   /* characters that start a string */
-    bool (*skip)(struct mcpfile_scan *s); /* white space and comments between elements */
+    const char *quotes;                   /* characters that begin a string */
+    bool (*skip)(struct mcpfile_scan *s); /* skips white space and comments between elements */
     bool (*string)(struct mcpfile_scan *s, struct span *ret);
-    bool (*table)(struct mcpfile_scan *s); /* in braces */
+    bool (*table)(struct mcpfile_scan *s); /* scans a table in braces */
     bool (*literal)(struct mcpfile_scan *s);
 };
 
-/* Reads the value at the current position. */
+/* Scans the value at the current position. */
 bool mcpfile_value(struct mcpfile_scan *s, struct mcpfile_value *v);
-/* After an element of a list that ends with `close`: moves past the comma, or to `close`. */
+/* Called after an element of a list that ends with `close`. Moves past the comma, or to `close`. */
 bool mcpfile_next(struct mcpfile_scan *s, char close);
 
 #endif

@@ -1,4 +1,4 @@
-/* yaml.c - YAML 1.1 by libyaml, whose events have the positions of their tokens. */
+/* yaml.c - YAML 1.1, parsed by libyaml, whose events have the positions of their tokens. */
 #include "cli/wrap/mcpfile/collect.h"
 #include "cli/wrap/mcpfile/languages.h"
 
@@ -7,15 +7,16 @@
 struct yaml {
     struct mcpfile_scan *s;
     yaml_parser_t parser;
-    yaml_event_t event; /* the current one */
-    size_t index, at;   /* a character of the file, and its offset */
-    size_t end;         /* offset of the end of the last scalar or bracket */
-    bool flow;          /* within brackets */
+    yaml_event_t event; /* the current event */
+    size_t index, at;   /* a known character index of the file, and its byte offset */
+    size_t end;         /* offset after the last scalar or bracket */
+    bool flow;          /* the current value is within brackets */
 };
 
 static bool node(struct yaml *y, struct mcpfile_value *v);
 
-/* libyaml counts characters, not bytes. Marks nearly always increase. */
+/* Converts a character index of libyaml to a byte offset. Continues from the last index, because
+ * indexes nearly always increase. */
 static size_t mcpfile_yaml_offset(struct yaml *y, size_t index)
 {
     const struct slice text = y->s->f->text;
@@ -47,7 +48,8 @@ static bool mcpfile_yaml_next(struct yaml *y)
                         y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
 }
 
-/* A string is a scalar on one line, without anchor or tag: its text can be moved. */
+/* Notes a scalar. It counts as a string only if it is on one line, without anchor or tag, so that
+ * its text can be moved. */
 static void scalar(struct yaml *y, struct mcpfile_value *v)
 {
     v->token = token(y);
@@ -60,7 +62,7 @@ static void scalar(struct yaml *y, struct mcpfile_value *v)
     v->type = simple ? MCPFILE_STRING : MCPFILE_OTHER;
 }
 
-/* Whether only blanks and one dash are before the token on its line. */
+/* Are only blanks and one dash before the token on its line? */
 static bool follows_dash(const struct mcpfile *f, struct span token)
 {
     const char *p = f->text.p + token.at;
@@ -103,7 +105,7 @@ static bool sequence(struct yaml *y, struct mcpfile_value *v)
     return true;
 }
 
-/* The end of the line: a new member is inserted there. */
+/* Returns the end of the line, where a new member is inserted. */
 static size_t mcpfile_yaml_line_end(const struct mcpfile *f, size_t at)
 {
     while (at < f->text.n && f->text.p[at] != '\n')
@@ -111,7 +113,7 @@ static size_t mcpfile_yaml_line_end(const struct mcpfile *f, size_t at)
     return at > 0 && at < f->text.n && f->text.p[at - 1] == '\r' ? at - 1 : at;
 }
 
-/* Moves to the last event of the value that the current event starts. */
+/* Moves to the last event of the value that begins at the current event. */
 static bool mcpfile_yaml_skip(struct yaml *y)
 {
     for (size_t open = 0;;) {
@@ -128,7 +130,8 @@ static bool mcpfile_yaml_skip(struct yaml *y)
     }
 }
 
-/* The current event starts the key. A key that is empty or not a scalar is none of a server. */
+/* Scans a member whose key begins at the current event. If the key is empty or not a scalar, skips
+ * the member. */
 static bool mcpfile_yaml_member(struct yaml *y)
 {
     struct mcpfile_scan *s = y->s;
@@ -172,7 +175,7 @@ static bool mapping(struct yaml *y, struct mcpfile_value *v)
     return true;
 }
 
-/* Reads the value that the current event starts. */
+/* Scans the value that begins at the current event. */
 static bool node(struct yaml *y, struct mcpfile_value *v)
 {
     bool good = true;
@@ -198,10 +201,10 @@ static bool document(struct yaml *y)
 {
     struct mcpfile_value v = {0};
     if (!mcpfile_yaml_next(y) ||
-        !mcpfile_yaml_next(y)) /* the start of the stream, then of a document */
+        !mcpfile_yaml_next(y)) /* skips the start of the stream, then the start of the document */
         return false;
     if (y->event.type == YAML_STREAM_END_EVENT)
-        return true; /* an empty file: no servers */
+        return true; /* an empty file has no servers */
     if (!mcpfile_yaml_next(y) || !node(y, &v) || !mcpfile_yaml_next(y) || !mcpfile_yaml_next(y))
         return false;
     return y->event.type == YAML_STREAM_END_EVENT ||
