@@ -32,7 +32,7 @@ bool anchor_check(const char *where, struct buf *error)
     return false;
 }
 
-/* Everything that the note says, so that it can be put together again. */
+/* Writes all that the note says to syslog, so that the note can be restored from the line. */
 static int to_syslog(const struct anchoring *a)
 {
     static const char format[] = "checkpoint origin=%.*s size=%" PRIu64 " root=%s signature=%.*s";

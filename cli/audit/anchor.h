@@ -1,44 +1,47 @@
-/* anchor.h - copies of a checkpoint outside of the vault (docs/evidence.md, "Anchors").
+/* anchor.h - copies checkpoints to places outside of the vault (docs/evidence.md, "Anchors").
  *
  *     FILE       the note is appended to the file
- *     git:DIR    the same, to a file in a git work tree, which is committed
+ *     git:DIR    the note is appended to a file in a git work tree, and committed
  *     syslog     one line
  *
- * A file gets no note that does not continue its last one of the same vault: not of a shorter log, and not of another
- * one. A note that it ends with already is not added again.
+ * A note is appended to a file only if it continues the file's last note of this vault: not if its
+ * log is shorter, or another log. A note that the file ends with already is not appended again.
  *
  * Owns      nothing.
- * Errors    MI_EINVAL (it must not be written there), MI_EIO, MI_ENOMEM; with one sentence in `error`.
- * Blocks    on the disk, and up to ANCHOR_WAIT_US while another process holds the file's lock; git as long as it takes. */
+ * Errors    MI_EINVAL (the note must not be written there), MI_EIO, MI_ENOMEM; with one sentence in
+ * `error`.
+ * Blocks    on the disk, and up to ANCHOR_WAIT_US while another process holds the file's lock; git
+ * as long as it takes. */
 #ifndef MI_CLI_AUDIT_ANCHOR_H
 #define MI_CLI_AUDIT_ANCHOR_H
 
 #include "vault/store/signing.h"
 
 #define ANCHOR_WAIT_US 10000000
-#define ANCHOR_FILE_MAX ((size_t)64 << 20) /* bytes of a file of notes */
+#define ANCHOR_FILE_MAX ((size_t)64 << 20) /* most bytes of a file of notes */
 
 struct anchoring {
-    struct signing *log; /* to compare earlier notes with */
+    struct signing *log; /* log to compare earlier notes with */
     struct slice note;
-    struct checkpoint c; /* what it says */
+    struct checkpoint c; /* checkpoint in the note */
     struct buf *error;
 };
 
-/* Whether this names a place. false: the reason is appended to `error`. */
+/* Does this name a place? If not, appends the reason to `error`. */
 MI_MUST bool anchor_check(const char *where, struct buf *error);
-/* where: as anchor_check() accepts it. */
+/* where: must be accepted by anchor_check(). */
 MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
-/* The size of the last checkpoint of a vault there. MI_ENOENT: there is none, or it cannot be read back (syslog). */
+/* Reads the size of the last checkpoint of a vault at this place. Returns MI_ENOENT if there is
+ * none, or it cannot be read back (syslog). */
 MI_MUST int anchor_last(const char *where, struct slice origin, uint64_t *ret_size,
                         struct buf *error);
 
-/* For anchor.c. path, dir: not resolved further. */
+/* The next functions are for anchor.c. path and dir are used as they are, without expanding ~. */
 MI_MUST int anchor_file(const struct anchoring *a, const char *path);
 MI_MUST int anchor_file_last(const char *path, struct slice origin, uint64_t *ret_size,
                              struct buf *error);
-/* Appends the name of the file for this origin. */
+/* Appends the file name for this origin. */
 void anchor_git_name(struct buf *b, struct slice origin);
 MI_MUST int anchor_git(const struct anchoring *a, const char *dir);
 

@@ -1,4 +1,4 @@
-/* anchor_file.c - a file of notes: locked, compared with the vault's log, and appended to. */
+/* anchor_file.c - locks a file of notes, compares it with the vault's log, and appends a note. */
 #include "cli/audit/anchor.h"
 
 #include "base/clock.h"
@@ -35,14 +35,15 @@ static int anchor_file_lock(int fd)
     return 0;
 }
 
-/* 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 static int read_whole(int fd, struct buf *b)
 {
     errno = input_read_fd(fd, ANCHOR_FILE_MAX, b);
     return errno == 0 ? 0 : -1;
 }
 
-/* The last note of this vault in a file. 0, MI_ENOENT: none, MI_EINVAL: the file is not one of notes. */
+/* Finds the last note of this vault in a file. Returns 0; MI_ENOENT: there is none; MI_EINVAL: it
+ * is not a file of notes. */
 static int last_of(struct slice origin, const char *path, struct slice text, struct checkpoint *ret,
                    struct buf *error)
 {
@@ -71,12 +72,13 @@ static int last_of(struct slice origin, const char *path, struct slice text, str
     return st;
 }
 
-/* Whether the log continues what the file has of it. *ret_new: there is something to add. */
+/* Does the log continue the last checkpoint of this vault in the file? *ret_new: must the note be
+ * appended? */
 static int anchor_file_compare(const struct anchoring *a, const char *path, struct slice text,
                                bool *ret_new)
 {
     struct checkpoint last;
-    struct log_head now; /* another process may have signed and anchored more meanwhile */
+    struct log_head now; /* another process may have signed and anchored more in the meantime */
     struct digest root;
     int st = last_of(a->c.origin, path, text, &last, a->error);
     *ret_new = true;
@@ -113,7 +115,8 @@ static int anchor_file_append(const struct anchoring *a, const char *path, int f
     int st = b.failed ? MI_ENOMEM : 0;
     if (st == 0 && (write_all(fd, buf_slice(&b)) < 0 || fsync(fd) < 0)) {
         st = anchor_file_fail(a, path);
-        if (ftruncate(fd, (off_t)before) != 0) /* a part of a note would prevent the next one */
+        /* an incomplete note would make the file invalid for the next one */
+        if (ftruncate(fd, (off_t)before) != 0)
             buf_printf(a->error, "; it may now end with a part of a note");
     }
     buf_close(&b);
@@ -140,7 +143,7 @@ int anchor_file(const struct anchoring *a, const char *path)
     if (st == 0 && is_new)
         st = anchor_file_append(a, path, fd, text.n);
     buf_close(&text);
-    close(fd); /* and the lock */
+    close(fd); /* also releases the lock */
     return st;
 }
 

@@ -1,4 +1,4 @@
-/* anchor_git.c - a file of notes in a git work tree, which git commits. */
+/* anchor_git.c - appends notes to a file in a git work tree, and commits it with git. */
 #include "cli/audit/anchor.h"
 
 #include "base/os/spawn.h"
@@ -12,12 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OUTPUT_MAX 4096 /* bytes of git's output that are read */
+#define OUTPUT_MAX 4096 /* bytes of git's output that are kept */
 #define ARGS_MAX 24
 
 extern char **environ;
 
-/* git is often an ancestor of this process, as in a hook: its variables would lead to another repository. */
+/* Removes GIT_* from the environment. This process may be a descendant of git, for example in a
+ * hook; these variables would lead to another repository. */
 static void forget_git(void)
 {
     for (char **e = environ; *e != NULL;) {
@@ -64,7 +65,7 @@ static bool ended_well(pid_t pid)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* The lines of a text as one, with "; " between them. */
+/* Appends the lines of a text as one line, separated by "; ". */
 static void add_lines(struct buf *b, struct slice text)
 {
     const char *before = "";
@@ -78,7 +79,8 @@ static void add_lines(struct buf *b, struct slice text)
     }
 }
 
-/* Runs git in `dir`; no shell and no hooks, and it asks nothing. out: its output. 0, MI_EIO or MI_ENOMEM. */
+/* Runs git in `dir` without shell, hooks and questions. out: git's output. Returns 0, MI_EIO or
+ * MI_ENOMEM. */
 static int anchor_git_run(const struct anchoring *a, const char *dir, const char *const *args,
                           struct buf *out)
 {
@@ -94,7 +96,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     union {
         const char *in;
         char *out;
-    } word; /* spawn() does not change them */
+    } word; /* spawn() does not change the words */
     size_t n = 0;
     for (size_t i = 0; i < MI_COUNT(before); i++)
         argv[n++] = (word.in = before[i], word.out);
@@ -132,7 +134,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     return out->failed ? MI_ENOMEM : st;
 }
 
-/* The name of the file: that of the origin, without slashes. */
+/* Appends the name of the file: the origin, with - for each slash. */
 void anchor_git_name(struct buf *b, struct slice origin)
 {
     for (size_t i = 0; i < origin.n; i++)
@@ -152,7 +154,7 @@ static int commit(const struct anchoring *a, const char *dir, const char *file)
     int st = anchor_git_run(a, dir, add, &out);
     if (st == 0)
         st = anchor_git_run(a, dir, look, &out);
-    if (st == 0 && out.n > 0) /* it is not committed yet */
+    if (st == 0 && out.n > 0) /* the file has changes to commit */
         st = anchor_git_run(a, dir, make, &out);
     if (message.failed)
         st = MI_ENOMEM;

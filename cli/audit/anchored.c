@@ -10,8 +10,8 @@
 struct reading {
     struct audit *a;
     const char *path;
-    bool anchor;         /* notes of other vaults are left out */
-    struct slice origin; /* of this vault */
+    bool anchor;         /* ignores notes of other vaults */
+    struct slice origin; /* origin of this vault */
     int notes, own;
 };
 
@@ -38,7 +38,7 @@ static int anchored_add_notes(struct reading *r, struct slice text)
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
-    bool torn = text.n > 0 && r->notes > 0; /* by a power failure, while the last one was written */
+    bool torn = text.n > 0 && r->notes > 0; /* by a power failure while the last note was written */
     bool none = r->notes == 0 && (text.n > 0 || !r->anchor);
     if (st < 0)
         log_error("%s: note %d is not a signed checkpoint", r->path, r->notes);
@@ -71,7 +71,7 @@ static int add_file(struct reading *r)
 static int add_anchor(struct reading *r, const char *where)
 {
     struct buf path = {0};
-    if (strcmp(where, "syslog") == 0) /* cannot be read again */
+    if (strcmp(where, "syslog") == 0) /* syslog cannot be read back */
         return EXIT_FINE;
     if (strncmp(where, "git:", 4) == 0) {
         buf_printf(&path, "%s/", where + 4);

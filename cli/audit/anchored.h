@@ -1,4 +1,5 @@
-/* anchored.h - notes to compare a vault with: from a file of --against, and from the anchors of the configuration.
+/* anchored.h - reads notes to compare a vault with: from files of --against, and from the anchors
+ * of the configuration.
  *
  * Owns      nothing.
  * Blocks    on the file system only. */
@@ -8,9 +9,10 @@
 #include "cli/settings/config.h"
 #include "vault/audit/audit.h"
 
-/* Adds the notes of all --against and --anchor. An anchor may also have notes of other vaults, and may be missing until
- * something is anchored. A part of a note at the end is left out, with a warning. EXIT_FINE or, after a message on
- * stderr, EXIT_USAGE (a file that is not one of notes) or EXIT_TROUBLE. */
+/* Adds the notes of all --against and --anchor. An anchor may have notes of other vaults, and may
+ * not exist before the first checkpoint was copied there. An incomplete note at the end is left
+ * out, with a warning. Returns EXIT_FINE or, after a message on stderr, EXIT_USAGE (a file that
+ * does not have notes) or EXIT_TROUBLE. */
 MI_MUST int anchored_add(const struct settings *s, struct audit *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* check.c - `mcp-interposer audit check FILE --key KEY`: verifies a bundle. It needs no vault. */
+/* check.c - `mcp-interposer audit check FILE --key KEY`: verifies a bundle without a vault. */
 #include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
 #include "cli/audit/verdict.h"
@@ -23,7 +23,7 @@ static const char about[] =
     "proven, and 1 if not; then the step that failed is printed.\n";
 /* clang-format on */
 
-/* Whether one of the notes states the same log as the bundle. */
+/* Does one of the notes state the same checkpoint as the bundle? */
 static bool has_checkpoint(struct slice notes, const struct checkpoint *c)
 {
     struct slice text;
@@ -37,7 +37,8 @@ static bool has_checkpoint(struct slice notes, const struct checkpoint *c)
     return false;
 }
 
-/* EXIT_FINE: it is, or --checkpoint was not given. */
+/* Is the bundle's checkpoint in the file of --checkpoint? Returns EXIT_FINE if it is, or
+ * --checkpoint was not given. */
 static int check_anchor(const struct settings *s, const struct bundle *b, struct buf *why)
 {
     const char *path = settings_text(s, "checkpoint");

@@ -1,4 +1,5 @@
-/* checkpoint.c - `mcp-interposer audit checkpoint`: signs the vault's log, prints the note, and copies it to anchors. */
+/* checkpoint.c - `mcp-interposer audit checkpoint`: signs the vault's log, prints the note, and
+ * copies it to anchors. */
 #include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
 #include "cli/audit/kept.h"
@@ -19,8 +20,9 @@
 
 #define SUFFIX "-evidence.md"
 
-/* Writes a file to Escalations/ of the vault, unless one with this cause was written within the last hour. Nothing is written
- * to the database, which may be forged (docs/vault.md, "Escalations"). The caller has reported the problem on stderr. */
+/* Writes an escalation to Escalations/ of the vault, unless there was one with this cause in the
+ * last hour. Writes nothing to the database, which may be forged (docs/vault.md, "Escalations").
+ * The caller has reported the problem on stderr. */
 static void escalate_evidence(const char *vault, const char *why)
 {
     struct buf happened = {0};
@@ -56,7 +58,7 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
-/* Goes on with the others when one fails. */
+/* Copies the note to all anchors. If one fails, goes on with the others. */
 static int anchor_all(const struct settings *s, struct signing *log, struct slice note)
 {
     struct buf error = {0};
@@ -64,7 +66,7 @@ static int anchor_all(const struct settings *s, struct signing *log, struct slic
     struct note n;
     int status = EXIT_FINE;
     if (note_read(note, &n) < 0 || checkpoint_read(n.text, &a.c) < 0)
-        return EXIT_TROUBLE; /* our own note */
+        return EXIT_TROUBLE; /* cannot happen: the note is our own */
     size_t at = 0;
     for (const char *where; (where = settings_each(s, "anchor", &at)) != NULL;) {
         buf_clear(&error);
@@ -113,7 +115,8 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     return status;
 }
 
-/* With the vault open for reading, which stores what killed sessions have left. */
+/* Signs while the vault is open for reading, because opening it stores what killed sessions
+ * left. */
 static int sign_vault(const struct settings *s, char *key_path, const struct secret_key *key)
 {
     struct query *q;

@@ -1,7 +1,8 @@
-/* command.c - `mcp-interposer audit`: evidence that recordings were not changed. Each verb is in a file of its own. */
+/* command.c - `mcp-interposer audit`: evidence that recordings were not changed. Each verb has its
+ * own file. */
 #include "cli/audit/commands.h"
 
-/* In the order of the help. */
+/* Verbs in the order of the help. */
 /* clang-format off */
 static const struct command *const verbs[] = {
     &audit_key,

@@ -25,7 +25,8 @@ static void file_name(const char *vault, char ret[NAME_N])
     snprintf(ret, NAME_N, "%.32s.note", hex);
 }
 
-/* i: 0, the folder beside the key, or 1. NULL: there is none, or no memory. */
+/* Returns folder i: 0 is the one beside the key, 1 the one in the state directory. NULL: there is
+ * none, or memory is short. */
 static char *folder_of(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
@@ -105,7 +106,7 @@ void kept_close(struct kept *k)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* 0, or -1 with errno: nothing was changed. */
+/* Returns 0; or -1 with errno, and nothing was changed. */
 static int kept_replace(int dir, const char *name, struct slice note)
 {
     char wip[NAME_N + 32];
@@ -132,7 +133,7 @@ static int put_aside(int dir, const char *name)
     return renameat(dir, name, dir, old) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* Another process may have kept a longer log meanwhile. */
+/* Is this log kept already with at least this size? Another process may have kept a longer log. */
 static bool is_kept(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};
@@ -148,7 +149,7 @@ static bool is_kept(int dir, const char *name, struct slice note)
     return kept;
 }
 
-/* 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 static int write_in(const char *folder, const char *vault, struct slice note, bool anew)
 {
     char name[NAME_N];
@@ -178,7 +179,7 @@ int kept_write(const char *key_path, const char *vault, struct slice note, bool 
         if (folder == NULL && i == 0)
             return MI_ENOMEM;
         struct stat s;
-        /* Anew, the second one is only changed if it is there. */
+        /* with `anew`, the second folder is changed only if it exists */
         if (folder != NULL && (written < 0 || stat(folder, &s) == 0)) {
             tried = write_in(folder, vault, note, anew);
             if (tried < 0 && written < 0)

@@ -1,14 +1,17 @@
-/* kept.h - the last checkpoint that was signed for a vault, kept outside of it (docs/evidence.md, "What is kept beside the
- * key").
+/* kept.h - the last checkpoint that was signed for a vault, kept outside of the vault
+ * (docs/evidence.md, "What is kept beside the key").
  *
- * Why       whoever can write to a vault can write its whole log again, with the genuine leaves `key`, and remove its
- *           checkpoints. What is kept here says then that the log is not the one that was signed, before it is signed.
- * Files     KEY's directory/signed/HASH.note, or $XDG_STATE_HOME/mcp-interposer-audit/HASH.note if the first one cannot be
- *           written; HASH is of the path of the vault. A file has one signed note, is replaced as a whole, and never by
- *           one of a shorter log. Both are read.
+ * Why       whoever can write to a vault can write its whole log again, with the genuine leaves
+ * `key`, and remove its checkpoints. The kept checkpoint then shows, before the log is signed, that
+ * it is not the log that was signed earlier.
+ * Files     KEY's directory/signed/HASH.note; if that cannot be written,
+ * $XDG_STATE_HOME/mcp-interposer-audit/HASH.note. HASH is the hash of the vault's path. A file has
+ * one signed note. It is replaced atomically, and never by a note of a shorter log. Both files are
+ * read.
  * Owns      copies of the notes; kept_close() frees them.
- * Errors    MI_EIO, MI_EINVAL (a file is not a note) or MI_ENOMEM; with one sentence in `error`, except for MI_ENOMEM.
- * Blocks    on the file system only, and on another process that writes the same file. */
+ * Errors    MI_EIO, MI_EINVAL (a file is not a note) or MI_ENOMEM; with one sentence in `error`,
+ * except for MI_ENOMEM.
+ * Blocks    on the file system, and on another process that writes the same file. */
 #ifndef MI_CLI_AUDIT_KEPT_H
 #define MI_CLI_AUDIT_KEPT_H
 
@@ -20,10 +23,11 @@ struct kept {
     size_t n;
 };
 
-/* vault: its directory, without symbolic links. No file is not an error: n is 0. */
+/* vault: its directory, without symbolic links. A missing file is not an error; n is then 0. */
 MI_MUST int kept_read(struct kept *k, const char *key_path, const char *vault, struct buf *error);
-void kept_close(struct kept *k); /* {0} is fine, and twice */
-/* anew: instead of what is kept of another log, which gets the name HASH.note.until-TIME. */
+void kept_close(struct kept *k); /* accepts {0}; may be called twice */
+/* Keeps the note. anew: replaces the note of another log, which is renamed to
+ * HASH.note.until-TIME. */
 MI_MUST int kept_write(const char *key_path, const char *vault, struct slice note, bool anew,
                        struct buf *error);
 

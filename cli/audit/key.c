@@ -43,10 +43,11 @@ static int audit_key_print(const char *path, const struct public_key *k, const c
 
 /* ---- the vault ------------------------------------------------------------------------------ */
 
-/* What is done with the log of the vault. */
+/* A function that works on the vault's log. */
 typedef int (*log_fn)(struct signing *log, void *ctx);
 
-/* Does nothing if nothing is recorded yet. EXIT_FINE, or EXIT_TROUBLE after a message. */
+/* Opens the vault's log and calls fn. Does nothing if nothing is recorded yet. Returns EXIT_FINE,
+ * or EXIT_TROUBLE after a message. */
 static int with_log(const struct settings *s, log_fn fn, void *ctx)
 {
     struct query *q;
@@ -130,8 +131,9 @@ static int audit_key_show(const struct settings *s, char *path)
     return status;
 }
 
-/* The key before it stays in a file of its own until each vault has gone over to the new one, which any later
- * checkpoint does: so a rotation that is interrupted needs no repair. */
+/* Replaces the key. The old key stays in its own file until each vault's log states that the new
+ * key follows. Any later checkpoint writes that statement, so that an interrupted rotation needs no
+ * repair. */
 static int rotate(const struct settings *s, char *path)
 {
     struct buf error = {0}, old_path = {0};

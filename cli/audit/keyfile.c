@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEYFILE_MAX 512 /* bytes; a key has at most 12 + KEY_NAME_MAX + 55 */
+#define KEYFILE_MAX 512 /* bytes; a key needs at most 12 + KEY_NAME_MAX + 55 */
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -82,10 +82,10 @@ int keyfile_read(const char *path, struct secret_key *ret, struct buf *error)
 
 struct folder {
     int fd;
-    const char *file; /* the name in it */
+    const char *file; /* file name in the directory */
 };
 
-/* Opens the directory of a path, which is made if it is missing. */
+/* Opens the directory of a path, and creates it if it is missing. */
 static int open_folder(const char *path, struct folder *ret, struct buf *error)
 {
     const char *slash = strrchr(path, '/');
@@ -116,7 +116,7 @@ static int open_folder(const char *path, struct folder *ret, struct buf *error)
     return status;
 }
 
-/* An existing file is replaced, or it is EEXIST. 0 or an errno. */
+/* Renames a file. If `to` exists, replaces it or returns EEXIST. Returns 0 or an errno. */
 static int keyfile_move(int dir, const char *from, const char *to, bool replace)
 {
     struct stat st;
@@ -129,27 +129,28 @@ static int keyfile_move(int dir, const char *from, const char *to, bool replace)
     return renameat(dir, from, dir, to) == 0 ? 0 : errno;
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int keyfile_put(const struct folder *f, const char *name, const struct secret_key *k,
                        bool replace)
 {
     struct buf text = {0}, beside = {0};
     int e = ENOMEM;
     buf_printf(&beside, ".%s.%ld", f->file, (long)getpid());
-    /* reserved: a buffer that grows leaves copies of the key behind */
+    /* reserves memory, because a growing buffer would leave copies of the key behind */
     if (buf_reserve(&text, KEYFILE_MAX)) {
         key_write_secret(&text, k);
         buf_addc(&text, '\n');
     }
     if (!text.failed && !beside.failed) {
         const char *new = buf_str(&beside);
-        (void)unlinkat(f->fd, new, 0); /* of a killed process with this pid */
+        (void)unlinkat(f->fd, new, 0); /* left by a killed process with this pid */
         int fd = openat(f->fd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         e = fd < 0 || write_and_close(fd, buf_slice(&text), true) < 0 ? errno : 0;
         e = e == 0 ? keyfile_move(f->fd, new, name, replace) : e;
         if (e != 0 && fd >= 0)
             (void)unlinkat(f->fd, new, 0);
-        if (e == 0 && fsync(f->fd) < 0 && errno != EINVAL) /* not every file system can */
+        /* some file systems cannot sync directories */
+        if (e == 0 && fsync(f->fd) < 0 && errno != EINVAL)
             e = errno;
     }
     if (text.p != NULL)

@@ -12,7 +12,8 @@
         0, "audit-key", "FILE", NULL, "file of the private key (see: mcp-interposer help)"         \
     }
 
-/* The path of the key file. NULL, after a message on stderr: out of memory, or no home directory. */
+/* Returns the path of the key file; NULL, after a message on stderr, if memory is short or there is
+ * no home directory. */
 char *keypath(const struct settings *s);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define DETAILS_MAX 50 /* changes that the text describes */
+#define DETAILS_MAX 50 /* most changes that the text describes */
 
 static const struct table_column columns[] = {
     {"ID", true, 20, 0},      {"STARTED", false, 19, 1},  {"SERVER", false, 24, -8},
@@ -33,11 +33,11 @@ void outcome_close(struct outcome *r)
 {
     table_close(&r->table);
     buf_close(&r->details);
-    buf_clear(&r->reporting.out.b); /* after a failure */
+    buf_clear(&r->reporting.out.b); /* drops the output after a failure */
     reporting_drop(&r->reporting);
 }
 
-/* "message 12: it does not agree with its commitment" */
+/* Appends a clause such as "message 12: it does not agree with its commitment". */
 static void add_clause(struct buf *b, const struct audit_wrong *w)
 {
     if (w->record[0] != '\0')
@@ -152,7 +152,7 @@ static struct report_case *new_log_case(struct report *r, const char *record)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* A paragraph of the details: what is wrong, and what it implies. */
+/* Adds a paragraph to the details: what is wrong, and what it implies. */
 static void add_details(struct outcome *r, const char *where, const struct audit_wrong *w)
 {
     if (r->shown++ >= DETAILS_MAX)
@@ -249,14 +249,14 @@ static uint64_t unfinished(const struct outcome *r)
     return r->n[AUDIT_INCOMPLETE] + r->n[AUDIT_REMOVING];
 }
 
-/* Names of the verdict, in --json as well. */
+/* Returns the name of the verdict, also for --json. */
 static const char *outcome_verdict(const struct outcome *r)
 {
     bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
     return tampered ? "TAMPERED" : unfinished(r) > 0 ? "incomplete" : "valid";
 }
 
-/* What the verdict rests on, and what it says nothing about. */
+/* Prints what was compared for the verdict, and what was not. */
 static void print_compared(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
@@ -287,7 +287,7 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
     out_fill_line(o, from, 2);
 }
 
-/* The last line: what the exit status means. */
+/* Prints the last line: the verdict, which the exit status stands for. */
 static void print_verdict(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;

@@ -1,5 +1,5 @@
-/* outcome.h - what `audit verify` prints: a table with details and a summary, or JSON lines; and a case for each session and
- * for the log.
+/* outcome.h - the output of `audit verify`: a table with details and a summary, or JSON lines; and
+ * a report case for each session and for the log.
  *
  * Owns      its table, its lists and buffers; outcome_close() frees them.
  * Errors    sticky: outcome_print() returns EXIT_TROUBLE after a message on stderr.
@@ -15,15 +15,17 @@ struct outcome {
     struct reporting reporting;
     struct table table;
     struct buf details; /* owned */
-    size_t shown;       /* details so far */
+    size_t shown;       /* number of details so far */
     uint64_t n[AUDIT_STATUSES], wrong, tests;
 };
 
-MI_MUST int outcome_open(struct outcome *r, const struct settings *s); /* as reporting_open() */
+/* returns the same as reporting_open() */
+MI_MUST int outcome_open(struct outcome *r, const struct settings *s);
 void outcome_close(struct outcome *r);
 void outcome_session(struct outcome *r, const struct audit_session *s);
-void outcome_wrong(struct outcome *r, const struct audit_wrong *w); /* of the vault */
-/* EXIT_FINE, EXIT_FOUND or EXIT_TROUBLE. */
+/* something is wrong with the vault's log */
+void outcome_wrong(struct outcome *r, const struct audit_wrong *w);
+/* Returns EXIT_FINE, EXIT_FOUND or EXIT_TROUBLE. */
 MI_MUST int outcome_print(struct outcome *r, const struct audit_vault *v);
 
 #endif

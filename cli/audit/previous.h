@@ -1,4 +1,4 @@
-/* previous.h - finds the private keys of earlier keys, for signing_checkpoint() (vault/store/signing.h).
+/* previous.h - finds private keys that were replaced, for signing_checkpoint() (vault/store/signing.h).
  *
  * Owns      nothing.
  * Blocks    on the file system only. */
@@ -7,7 +7,7 @@
 
 #include "evidence/key.h"
 
-/* A signing_previous_fn; ctx: the path of the key file. */
+/* Is a signing_previous_fn; ctx is the path of the key file. */
 MI_MUST int previous_key(void *ctx, const struct public_key *k, struct secret_key *ret,
                          struct buf *error);
 

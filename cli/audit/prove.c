@@ -32,7 +32,7 @@ static const char about[] =
     "must have ended, and a checkpoint must cover it.\n";
 /* clang-format on */
 
-/* The last note of the file. */
+/* Reads the last note of the file. */
 static int read_note(const char *path, struct buf *b, struct slice *ret)
 {
     int status = input_read(path, ANCHOR_FILE_MAX, b);
@@ -47,7 +47,8 @@ static int read_note(const char *path, struct buf *b, struct slice *ret)
     return EXIT_TROUBLE;
 }
 
-/* Only digits: a size. */
+/* If --checkpoint is all digits, it is the size of a checkpoint; otherwise it is a file with a
+ * note. */
 static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
                                        struct prove_what *w)
 {

@@ -1,4 +1,4 @@
-/* verdict.c - the verdict for people. */
+/* verdict.c - prints the verdict for people. */
 #include "cli/audit/verdict.h"
 
 #include "base/clock.h"
@@ -12,22 +12,22 @@
 
 #include <stdio.h>
 
-#define INDENT 12 /* columns of a label */
+#define INDENT 12 /* columns of labels */
 
 struct page {
     struct out o;
-    size_t from; /* where the text after a label begins */
+    size_t from; /* offset in o.b at which the text after a label begins */
     const struct bundle *b;
     bool bodies;
     struct query_session session;
-    struct bundle_walk first, last, at; /* session and end borrow from the first two */
+    struct bundle_walk first, last, at; /* session and end borrow from `first` and `last` */
     struct bundle_record start, end;
-    /* The requests that were printed; texts are gone. */
+    /* The requests that were printed, without their texts. */
     struct query_message request[VERDICT_MESSAGES];
     size_t requests;
 };
 
-/* Times in a bundle may be any numbers. */
+/* Adds without overflow, because times in a bundle may be any numbers. */
 static int64_t sum(int64_t a, int64_t b)
 {
     int64_t v;
@@ -70,7 +70,7 @@ static void redacted(struct page *p, const char *what, int64_t at_us)
     end_line(p);
 }
 
-/* "NAME VERSION", or what is known of it. */
+/* Prints "NAME VERSION", or NAME if the version is unknown. */
 static void named(struct page *p, const char *what, struct slice name, struct slice version)
 {
     if (name.p == NULL)
@@ -125,7 +125,7 @@ static void print_body(struct page *p, struct slice body)
     out_end_line(&p->o);
 }
 
-/* The status and the duration of the call that it answers or cancels. */
+/* Prints the status and duration of the call that the message answers or cancels. */
 static void print_status(struct page *p, struct query_message *m)
 {
     for (size_t i = 0; i < p->requests; i++) {

@@ -1,4 +1,4 @@
-/* verdict.h - what `audit check` prints.
+/* verdict.h - prints the result of `audit check`.
  *
  * Owns      nothing.
  * Errors    EXIT_TROUBLE, after a message on stderr.
@@ -8,15 +8,16 @@
 
 #include "evidence/bundle.h"
 
-#define VERDICT_MESSAGES 64 /* the text lists the messages of a bundle that has no more records */
+/* the text lists the messages of bundles with at most this many records */
+#define VERDICT_MESSAGES 64
 
 struct verdict {
     const struct bundle *b; /* borrowed */
     const struct public_key *key;
-    const char *why; /* not proven: a clause */
+    const char *why; /* if not proven: the reason, a clause */
     bool proven;
-    bool bodies;        /* the text has the bodies of the messages, too */
-    const char *anchor; /* the file that has its checkpoint, too; NULL: not compared */
+    bool bodies;        /* the text includes the bodies of messages */
+    const char *anchor; /* the file that contains the checkpoint too; NULL: not compared */
 };
 
 MI_MUST int verdict_text(const struct verdict *v);

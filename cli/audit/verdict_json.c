@@ -1,4 +1,4 @@
-/* verdict_json.c - the verdict as a JSON object. */
+/* verdict_json.c - prints the verdict as a JSON object. */
 #include "cli/audit/verdict.h"
 
 #include "base/base64.h"
@@ -84,7 +84,7 @@ static void verdict_json_add_message(struct json_out *j, const struct bundle_rec
     verdict_json_add_time(j, "request_seq", m.request_seq);
     json_out_text(j, "finding", m.finding);
     verdict_json_add_time(j, "redacted_at_us", r->redacted_at_us);
-    /* JSON as it is; text, and JSON that is too deep for other parsers, as a string. */
+    /* The body: JSON is written as JSON; text, and JSON too deep for other parsers, as a string. */
     struct json_scan scan;
     if (m.body.p != NULL && json_scan(m.body, NULL, NULL, &scan) == 0 && !scan.deep)
         json_out_visible(j, "body", scan.root);

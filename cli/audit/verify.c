@@ -57,7 +57,7 @@ static const char about[] =
 
 struct job {
     struct outcome outcome;
-    bool bar; /* progress is shown */
+    bool bar; /* show progress */
     bool drawn;
     int64_t began_us, shown_us;
 };
@@ -95,7 +95,7 @@ static int audit_verify_fail(const char *why)
     return EXIT_TROUBLE;
 }
 
-/* The sessions that were named; each once is enough. */
+/* Verifies the named sessions. */
 static int verify_named(const struct settings *s, struct query *q, struct audit *a)
 {
     int st = 0;
@@ -115,7 +115,7 @@ static int verify_named(const struct settings *s, struct query *q, struct audit 
                   : EXIT_FINE;
 }
 
-/* What is kept beside the key of this machine, if there is one. */
+/* Adds the checkpoints that are kept beside the key of this machine, if there is a key. */
 static int add_kept(const struct settings *s, struct audit *a, const char *vault)
 {
     struct buf error = {0};

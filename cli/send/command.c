@@ -1,4 +1,4 @@
-/* command.c - `mcp-interposer send`: one request to a server, recorded or typed. */
+/* command.c - `mcp-interposer send`: sends one request, recorded or typed, to a server. */
 #include "cli/send/commands.h"
 
 #include "base/log.h"
@@ -45,13 +45,13 @@ static const char about[] =
     "3 failure.\n";
 /* clang-format on */
 
-#define RECORDED_SHOWN 300 /* bytes of a recorded value in a question */
+#define RECORDED_SHOWN 300 /* bytes of a recorded value that a question shows */
 
 struct sending {
     const struct settings *s;
-    int words_n;            /* operands before `--` */
+    int words_n;            /* number of operands before `--` */
     bool has_server;        /* SERVER is given */
-    struct given_list sets; /* owned, like the rest */
+    struct given_list sets; /* owned, like the rest; values of --set */
     struct outgoing request;
     struct origin origin;
     struct peer peer;
@@ -129,11 +129,12 @@ static int send_fail(struct sending *x)
 
 struct asking {
     struct given_list *sets;
-    bool refused; /* an answer cannot be sent: nothing more is asked */
+    bool refused; /* an answer cannot be sent: asks nothing more */
     int status;   /* 0 or MI_ENOMEM */
 };
 
-/* Skips a mark in the name of a member, which --set cannot replace, and truncated texts, which are too long to type. */
+/* Asks for one secret. Skips redaction marks in member names, which --set cannot replace, and
+ * truncated texts, which are too long to type. */
 static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
 {
     struct asking *a = ctx;
@@ -159,7 +160,7 @@ static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct 
     buf_close(&reason);
 }
 
-/* Asks at the terminal for each secret that neither the recording nor --set has. */
+/* Asks at the terminal for each secret that neither the recording nor --set contains. */
 static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
 {
     struct asking a = {.sets = &x->sets};
@@ -173,7 +174,7 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
     return st;
 }
 
-/* A recorded request: copies it, and names what it lacks before anything is started. */
+/* Copies the recorded request, and reports missing secrets before anything is started. */
 static int take_recorded(struct sending *x)
 {
     struct buf params = {0}, error = {0};

@@ -1,4 +1,4 @@
-/* difference.h - prints how a live answer differs from the recorded one.
+/* difference.h - prints how a live answer differs from the recorded answer.
  *
  * Rules     those of replay/compare/compare.h.
  * Errors    as in replay/live/talk.h.
@@ -9,7 +9,7 @@
 #include "cli/frame/out.h"
 #include "replay/live/talk.h"
 
-/* item: of the recorded request. */
+/* item: index of the recorded request. */
 MI_MUST int difference_print(struct out *o, struct talk *t, uint32_t item, const struct rpc *live);
 
 #endif

@@ -56,7 +56,7 @@ static bool write_text(const struct place *p, struct slice text)
     return fd >= 0 && write_and_close(fd, text, false) == 0;
 }
 
-/* Some editors write a new file and rename it: the file is opened again. */
+/* Reads the file. Opens it again, because some editors write a new file and rename it. */
 static bool send_edit_read_text(const struct place *p, struct buf *b)
 {
     int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -97,7 +97,7 @@ static const char *editor(void)
     return "vi";
 }
 
-/* A shell splits $EDITOR, which may have options, as git does. */
+/* Runs the editor. A shell splits $EDITOR, which may have options, as git does. */
 static bool run_editor(const char *path)
 {
     char sh[] = "sh", c[] = "-c", *script = NULL, *file = strdup(path);
@@ -107,7 +107,7 @@ static bool run_editor(const char *path)
         script = NULL;
     char *argv[] = {sh, c, script, sh, file, NULL};
     if (script != NULL && file != NULL) {
-        /* Control-C is for the editor */
+        /* Control-C is only for the editor */
         void (*interrupt)(int) = signal(SIGINT, SIG_IGN);
         void (*quit)(int) = signal(SIGQUIT, SIG_IGN);
         if (spawn(argv, NULL, no_preparation, NULL, &pid) == 0)
@@ -148,7 +148,7 @@ static bool send_edit_is_empty(const struct buf *b)
     return true;
 }
 
-/* Reports what is wrong, with its line. */
+/* Is the text a JSON object? If not, reports the error and its line. */
 static bool is_object(const struct buf *b)
 {
     struct json_scan scan;

@@ -19,7 +19,7 @@
 #include "wire/mcp/method.h"
 #include "wire/mcp/own.h"
 
-#define SHOWN_MAX 300 /* bytes of the arguments in a question */
+#define SHOWN_MAX 300 /* bytes of the arguments that a question shows */
 
 static int no_memory(void)
 {
@@ -27,7 +27,7 @@ static int no_memory(void)
     return EXIT_TROUBLE;
 }
 
-/* An error of the conversation. */
+/* Reports an error of the conversation. */
 static int exchange_fail(const struct exchange *x)
 {
     log_error("%s", buf_str(&x->peer->error));
@@ -66,7 +66,8 @@ static int unknown_tool(const struct exchange *x)
     return EXIT_USAGE;
 }
 
-/* A method that is not one of MCP: a tool of the server, or a method of an extension. */
+/* The method is not one of MCP: finds out whether it is a tool of the server, or a method of an
+ * extension. */
 static int settle_method(const struct exchange *x)
 {
     struct outgoing *r = x->request;
@@ -99,7 +100,7 @@ static int unknown_argument(struct json_value schema, struct slice name)
         if (n.best != before) {
             buf_clear(&near);
             text_visible(&near, buf_slice(&key));
-            n.best = ""; /* the key is overwritten; the distance stays */
+            n.best = ""; /* the key will be overwritten; only the distance counts */
         }
     }
     log_error("the tool has no argument '%s'; %s%s%s--unchecked sends it anyway", buf_str(&shown),
@@ -158,7 +159,8 @@ static int edit(const struct exchange *x)
     return EXIT_TROUBLE;
 }
 
-/* Of a request that was typed: a recorded one may be sent because it is wrong. */
+/* Checks the arguments of a typed request. A recorded request is not checked, because it may be
+ * sent for its errors. */
 static int check_arguments(const struct exchange *x, struct tool *t)
 {
     struct schema_fault fault = {0};
@@ -176,7 +178,7 @@ static int check_arguments(const struct exchange *x, struct tool *t)
     return status;
 }
 
-/* The tool that params name; NULL: none, or an unknown one. */
+/* Returns the tool that params name; NULL if there is none, or the tool is unknown. */
 static struct tool *called_tool(const struct exchange *x)
 {
     struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)};
@@ -205,7 +207,7 @@ static int make_request(const struct exchange *x)
         status = edit(x);
     if (status == EXIT_FINE && !typed)
         status = outgoing_refuse_secrets(buf_slice(&x->request->params), x->sets);
-    t = called_tool(x); /* --set and --edit can change the name */
+    t = called_tool(x); /* --set and --edit may have changed the name */
     if (status == EXIT_FINE && typed && !unchecked && t != NULL)
         status = check_arguments(x, t);
     return status;
@@ -213,7 +215,7 @@ static int make_request(const struct exchange *x)
 
 /* ---- asking ---- */
 
-/* "tools/call NAME" */
+/* Appends a name such as "tools/call NAME". */
 static void exchange_add_name(struct buf *b, const struct rpc *m)
 {
     struct buf plain = {0};
@@ -226,7 +228,7 @@ static void exchange_add_name(struct buf *b, const struct rpc *m)
     buf_close(&plain);
 }
 
-/* Whether a value was typed that the terminal did not show. */
+/* Was a secret typed, which the terminal did not show? */
 static bool has_typed_secret(const struct exchange *x)
 {
     size_t i = 0;
@@ -269,14 +271,15 @@ static int confirm(const struct exchange *x, const struct rpc *m)
 
 /* ---- sending ---- */
 
-/* The server, or the proxy for it, has not answered a request: EXIT_TROUBLE if that was a part of the handshake. */
+/* Returns the status if the server, or the proxy for it, did not answer a request: EXIT_TROUBLE for
+ * a part of the handshake. */
 static int status_without_answer(const char *method)
 {
     return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
 }
 
-/* Reports that there was no answer to the last request, not even one of the proxy. method: of a request that is not the
- * user's; NULL: it is the user's. */
+/* Reports that the last request got no answer, not even one of the proxy. method: NULL for the
+ * user's request; else the method of a request that `send` itself made. */
 static int no_answer(const struct exchange *x, const char *method)
 {
     struct peer *p = x->peer;
@@ -298,7 +301,7 @@ static int no_answer(const struct exchange *x, const char *method)
     return status;
 }
 
-/* The answer to a request that is not the user's is an error. */
+/* Reports the error that answered a request of `send` itself. */
 static int report_error(const char *method, const struct rpc *answer)
 {
     struct buf message = {0};
@@ -337,8 +340,8 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
                                       : EXIT_FINE;
 }
 
-/* Sends the message and, while the server asks for input that was recorded, the message with it. message: the one
- * that was sent last. */
+/* Sends the message. While the server asks for input that was recorded, sends the next message with
+ * that input. `message` is the message that was sent last. */
 static int exchange_ask(const struct exchange *x, struct buf *message, uint32_t *item,
                         struct rpc *ret, bool *ret_answered)
 {
@@ -402,7 +405,7 @@ static int send_request(struct exchange *x)
         int st = exchange_ask(x, &message, &item, &answer, &answered);
         interrupt_hold(false);
         if (x->item == TALK_NONE)
-            item = TALK_NONE; /* its answer was not recorded */
+            item = TALK_NONE; /* the answer to a typed request was not recorded */
         status = st < 0     ? exchange_fail(x)
                  : answered ? exchange_finish(x, item, &answer)
                             : no_answer(x, NULL);
@@ -411,7 +414,7 @@ static int send_request(struct exchange *x)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole exchange ---- */
 
 static int exchange_greet(const struct exchange *x)
 {
@@ -427,7 +430,8 @@ static int exchange_greet(const struct exchange *x)
     return greeting == PEER_READY ? EXIT_FINE : report_error("initialize", &answer);
 }
 
-/* A server may reject tools/list, or be slow to answer it: only one that has ended is not asked further. */
+/* Asks for the tools. A server may reject tools/list or answer it late, so only the end of the
+ * server is an error. */
 static int ask_tools(const struct exchange *x)
 {
     struct rpc last = {0};

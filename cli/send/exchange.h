@@ -1,7 +1,7 @@
 /* exchange.h - sends one request to a server and prints the answer.
  *
  * Owns      nothing: the request and the recording belong to the caller.
- * Errors    are reported on stderr: the exit status.
+ * Errors    are reported on stderr; the functions return the exit status.
  * Blocks    on the server, and on the user: a question, an editor. */
 #ifndef MI_CLI_SEND_EXCHANGE_H
 #define MI_CLI_SEND_EXCHANGE_H
@@ -12,15 +12,15 @@
 
 struct exchange {
     const struct settings *s;
-    struct peer *peer;        /* the recording is loaded */
-    struct outgoing *request; /* NULL: the tools are listed */
+    struct peer *peer;        /* its recording must be loaded */
+    struct outgoing *request; /* NULL: lists the tools */
     const struct given_list *sets;
-    uint32_t item;          /* of the recorded request; TALK_NONE: none */
-    char *const *argv;      /* of the server */
-    const char *dir;        /* its working directory; NULL: that of this process */
-    const char *name;       /* of its sessions; NULL: derived from the command */
+    uint32_t item;          /* index of the recorded request; TALK_NONE: none */
+    char *const *argv;      /* command of the server */
+    const char *dir;        /* working directory of the server; NULL: that of this process */
+    const char *name;       /* name of the recorded session; NULL: derived from the command */
     const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: none */
-    enum revision revision; /* REV_COUNT: not chosen */
+    enum revision revision; /* REV_COUNT: no revision was chosen */
     bool refused;           /* set by exchange_run(): the request was not sent */
 };
 

@@ -1,21 +1,23 @@
 /* given.h - values that the user gives on the command line: `NAME=VALUE`, `NAME:=JSON`.
  *
- * VALUE     is text. `@FILE` stands for the content of a file, without one newline at its end, `@-` for that of stdin,
- *           `env:NAME` for a variable of the environment. After `:=` it is JSON, so `:="@x"` is the text @x.
+ * VALUE     is text. `@FILE` means the content of a file, without one newline at its end, `@-` that
+ * of stdin, `env:NAME` an environment variable. After `:=` the value is JSON, so `:="@x"` is the
+ * text @x.
  * Owns      the values; given_close() frees them. Names are borrowed from the arguments.
- * Errors    MI_EINVAL with a sentence in `error`, which names the argument but never the content of a file or variable.
+ * Errors    MI_EINVAL with a sentence in `error`, which names the argument but never the content of
+ * a file or variable.
  * Blocks    on files. */
 #ifndef MI_CLI_SEND_GIVEN_H
 #define MI_CLI_SEND_GIVEN_H
 
 #include "base/buf.h"
 
-#define GIVEN_MAX ((size_t)16 << 20) /* bytes of a value */
+#define GIVEN_MAX ((size_t)16 << 20) /* most bytes of a value */
 
 struct given {
-    struct slice name; /* borrowed, also from `place`; of an argument, or a JSON Pointer */
-    struct buf place;  /* owned; the pointer of a value that was asked for */
-    bool is_json;      /* the value is JSON; else UTF-8 text */
+    struct slice name; /* borrowed, possibly from `place`; name of an argument, or a JSON Pointer */
+    struct buf place;  /* owned; JSON Pointer of a value that was asked for */
+    bool is_json;      /* false: the value is UTF-8 text */
     struct buf value;  /* owned */
 };
 
@@ -24,12 +26,13 @@ struct given_list {
     size_t n, cap;
 };
 
-/* Whether the word has the form NAME=VALUE or NAME:=JSON, and NAME is not empty. A NAME that is not a pointer contains
- * none of `/`, `:` and `?`, so the URI `x://y?a=b` is not such a word. */
+/* Does the word have the form NAME=VALUE or NAME:=JSON, with a NAME that is not empty and contains
+ * none of `/`, `:` and `?`? So the URI `x://y?a=b` is not such a word. */
 bool given_is_pair(const char *word);
-/* Reads a word; with `pointers` NAME must be a JSON Pointer. 0, MI_EINVAL or MI_ENOMEM. */
+/* Reads a word. If `pointers`, NAME must be a JSON Pointer. Returns 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add(struct given_list *l, const char *word, bool pointers, struct buf *error);
-/* Adds text for the place `pointer`, which is copied; the list owns `value` in any case. 0, MI_EINVAL or MI_ENOMEM. */
+/* Adds a text for `pointer`, which is copied. The list takes `value` in any case. Returns 0,
+ * MI_EINVAL or MI_ENOMEM. */
 MI_MUST int given_add_text(struct given_list *l, struct slice pointer, struct buf *value,
                            struct buf *error);
 void given_close(struct given_list *l);

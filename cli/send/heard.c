@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-#define HEARD_MAX 500 /* bytes of a text */
+#define HEARD_MAX 500 /* most bytes of a text that are reported */
 
 static void heard_add_plain(struct buf *b, struct json_value v)
 {

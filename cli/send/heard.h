@@ -7,7 +7,7 @@
 
 #include "replay/live/talk.h"
 
-/* From now on. */
+/* Reports from now on. */
 void heard_open(struct talk *t);
 
 #endif

@@ -28,7 +28,7 @@ void input_questions(struct buf *b, const struct rpc *answer)
     buf_close(&method);
 }
 
-/* Whether the responses have an answer to each question. */
+/* Do the responses answer all questions? */
 static bool answers_all(struct json_value responses, struct json_value questions)
 {
     struct slice key;
@@ -41,7 +41,8 @@ static bool answers_all(struct json_value responses, struct json_value questions
     return true;
 }
 
-/* The next recorded request after *item that has these answers, in t->request. */
+/* Finds the next recorded request after *item that answers these questions; reads it into
+ * t->request. *ret has type JSON_NONE if there is none. */
 static int find_answers(struct talk *t, const struct rpc *sent, struct json_value questions,
                         uint32_t *item, struct json_value *ret)
 {
@@ -65,7 +66,7 @@ static int find_answers(struct talk *t, const struct rpc *sent, struct json_valu
     return 0;
 }
 
-/* Sets a member of params, in place. {NULL, 0}: leaves it out. */
+/* Sets a member of params. If value is {NULL, 0}, does nothing. */
 static int send_input_set(struct buf *params, const char *pointer, struct slice value)
 {
     struct buf changed = {0}, error = {0};

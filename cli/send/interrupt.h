@@ -1,7 +1,8 @@
-/* interrupt.h - SIGINT, SIGTERM and SIGHUP while a server works: the request is cancelled, the server is ended, and then
- * this program ends by the signal.
+/* interrupt.h - SIGINT, SIGTERM and SIGHUP while a server works. The request is cancelled, the
+ * server is ended, and then the signal ends this program.
  *
- * The first signal ends a wait for the server (LIVE_INTERRUPTED, peer/live.h); a second one ends the program at once.
+ * The first signal ends a wait for the server (LIVE_INTERRUPTED, peer/live.h); a second signal ends
+ * the program at once.
  * Owns      the handlers of these signals.
  * Blocks    never. */
 #ifndef MI_CLI_SEND_INTERRUPT_H
@@ -10,11 +11,11 @@
 #include "base/base.h"
 
 void interrupt_catch(void);
-/* Between true and false signals arrive only while a line of the server is awaited, so that none is missed. The server is
- * started before. */
+/* After interrupt_hold(true), signals arrive only while the program waits for a line of the server,
+ * so that none is missed. Start the server before. */
 void interrupt_hold(bool hold);
 bool interrupt_came(void);
-/* Ends the program by the signal that came; returns if there was none. */
+/* Ends the program by the signal that came. Returns if none came. */
 void interrupt_die(void);
 
 #endif

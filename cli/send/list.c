@@ -5,9 +5,9 @@
 #include "cli/settings/command.h"
 #include "wire/json/text.h"
 
-#define TYPE_MAX 60 /* bytes of the type of an argument */
+#define TYPE_MAX 60 /* bytes of an argument's type that are shown */
 
-/* The first line of a description. */
+/* Adds the first line of a description. */
 static void add_first_line(struct out *o, struct json_value text, size_t from, size_t indent)
 {
     struct buf b = {0};
@@ -24,7 +24,8 @@ static void add_first_line(struct out *o, struct json_value text, size_t from, s
     buf_close(&b);
 }
 
-/* "string", "integer|null", `"a"|"b"`, "array of string"; "any": the schema does not say. */
+/* Appends the type of an argument: "string", "integer|null", `"a"|"b"`, "array of string"; "any" if
+ * the schema does not say. */
 static void add_type(struct buf *b, struct json_value property)
 {
     static const char *const unions[] = {"anyOf", "oneOf"};

@@ -7,8 +7,8 @@
 #include "cli/frame/out.h"
 #include "wire/schema/tools.h"
 
-/* json: one definition per line, as the server wrote it. EXIT_FINE; EXIT_FOUND, after a message on stderr, if the server has not
- * listed its tools; or EXIT_TROUBLE. */
+/* json: prints each definition on one line, as the server wrote it. Returns EXIT_FINE,
+ * EXIT_TROUBLE, or EXIT_FOUND (after a message on stderr) if the server did not list its tools. */
 MI_MUST int list_tools(const struct tools *t, bool json);
 
 #endif

@@ -7,11 +7,11 @@
 
 #include <time.h>
 
-#define NEWEST 50 /* sessions among which that of our proxy is looked for */
+#define NEWEST 50 /* newest sessions that are searched for the session of our proxy */
 
 struct search {
     struct query *q;
-    int64_t found; /* session id; 0: none yet */
+    int64_t found; /* session id; 0: not found */
     int status;
     pid_t pid;
     int64_t began_us;
@@ -49,7 +49,8 @@ static bool on_ours(void *ctx, const struct query_session *s)
     return f->found == 0;
 }
 
-/* Opens the vault, and finds the session of this proxy. f->found is 0: there is none. */
+/* Opens the vault and finds the session that this proxy recorded. f->found is 0 if there is
+ * none. */
 static void find_ours(struct search *f, const struct settings *s)
 {
     if (session_vault_open(s, &f->q) != EXIT_FINE)
@@ -67,7 +68,7 @@ void made_note(const struct settings *s, pid_t proxy, int64_t began_wall_us)
     query_close(f.q);
 }
 
-/* MI_EBUSY: its recorder has not ended it yet. */
+/* Removes the session. Returns MI_EBUSY if its recorder has not ended it yet. */
 static int remove_session(const char *vault, int64_t id)
 {
     struct retention rule = {.session = id};

@@ -1,4 +1,4 @@
-/* made.h - the sessions that `send` has recorded itself: they have the event `sent`.
+/* made.h - the sessions that `send` itself recorded, which have the event `sent`.
  *
  * Errors    those of vault/query/reader.h; made_note() and made_remove() report none.
  * Blocks    on the vault. */
@@ -10,12 +10,14 @@
 
 #include <sys/types.h>
 
-/* The newest session with a message that `send` did not record, so that the same command can be repeated. *ret_id: 0: there
- * is none. */
+/* Finds the newest session that has a message and was not recorded by `send`, so that the same
+ * command can be repeated. *ret_id is 0 if there is none. */
 MI_MUST int made_skip(struct query *q, int64_t *ret_id);
-/* A note on stderr with the number of the session that this proxy has recorded, if it is found. */
+/* Prints a note on stderr with the number of the session that this proxy recorded, if it is
+ * found. */
 void made_note(const struct settings *s, pid_t proxy, int64_t began_wall_us);
-/* Removes this session, in which nothing of the user was sent. It stays if its recorder needs longer than MADE_WAIT_US. */
+/* Removes the session of this proxy, because the user's request was not sent. The session stays if
+ * its recorder needs longer than MADE_WAIT_US. */
 #define MADE_WAIT_US 2000000
 void made_remove(const struct settings *s, pid_t proxy, int64_t began_wall_us);
 

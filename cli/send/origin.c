@@ -15,7 +15,8 @@
 
 /* ---- the session ---- */
 
-/* The session that `ref` names; NULL: the newest one that `send` did not record, if there is one. */
+/* Finds the session that `ref` names; if NULL, the newest one that `send` did not record, if there
+ * is one. */
 static int origin_choose(struct query *q, const char *ref, struct query_session *ret)
 {
     int64_t id = 0;
@@ -25,7 +26,7 @@ static int origin_choose(struct query *q, const char *ref, struct query_session 
     return id != 0 ? query_session_by_id(q, id, ret) : query_session(q, ref, ret);
 }
 
-/* The uid of that session. */
+/* Appends the UID of that session. */
 static int find_session(struct query *q, const char *ref, struct buf *uid)
 {
     struct query_session session;
@@ -80,7 +81,7 @@ static bool add_word(struct origin *o, struct slice raw)
     }
     good = good && !b.failed;
     if (good)
-        o->command[o->command_n++] = b.p; /* NULL at the end */
+        o->command[o->command_n++] = b.p; /* b.p is NULL for the end of the list */
     else
         buf_close(&b);
     return good;

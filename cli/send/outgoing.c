@@ -21,10 +21,12 @@ void outgoing_close(struct outgoing *r)
 
 /* ---- from words ---- */
 
-/* Methods whose target may stand without its name, and the member of params that it is. */
+/* Methods whose target may be given without a member name; `member` is the member of params that
+ * gets it. */
 static const struct {
     const char *method, *member;
-    bool needed, arguments; /* the other words are members of `arguments` */
+    /* needed: the target must be given; arguments: the other words are members of `arguments` */
+    bool needed, arguments;
 } targets[] = {
     {"tools/call", "name", true, true},
     {"prompts/get", "name", true, true},
@@ -37,7 +39,7 @@ static const struct {
     {"logging/setLevel", "level", false, false},
 };
 
-/* The row of this method; MI_COUNT(targets): none. */
+/* Returns the row of this method; MI_COUNT(targets) if there is none. */
 static size_t find_target(const struct outgoing *r)
 {
     size_t i = 0;
@@ -100,7 +102,7 @@ int outgoing_is_tool(struct outgoing *r)
     return r->method.failed || r->target.failed ? MI_ENOMEM : 0;
 }
 
-/* Sets a member of params. value: JSON. false: out of memory. */
+/* Sets a member of params. value: JSON. Returns false if memory is short. */
 static bool set_member(struct outgoing *r, struct slice name, const struct buf *value)
 {
     struct buf pointer = {0}, changed = {0}, error = {0};
@@ -163,7 +165,8 @@ int outgoing_copy(struct outgoing *r, const struct rpc *recorded)
 
 /* ---- changes ---- */
 
-/* The name of the argument, if the pointer is /arguments/NAME. It replaces the content of b. */
+/* If the pointer is /arguments/NAME, replaces the content of b with NAME. Otherwise returns
+ * false. */
 static bool argument_name(struct slice pointer, struct buf *b)
 {
     static const char above[] = "/arguments/";
@@ -173,7 +176,7 @@ static bool argument_name(struct slice pointer, struct buf *b)
            pointer_unescape(b, (struct slice){pointer.p + n, pointer.n - n});
 }
 
-/* The value of a change as JSON, in b. */
+/* Writes the value of a change to b, as JSON. */
 static void type_change(struct buf *b, struct slice params, const struct given *g,
                         struct json_value input_schema)
 {
@@ -240,7 +243,7 @@ struct remaining {
     void *ctx;
 };
 
-/* Is the place `pointer` the place `outer`, or inside of it? */
+/* Is `pointer` equal to `outer`, or inside of it? */
 static bool is_inside(struct slice pointer, struct slice outer)
 {
     return pointer.n >= outer.n && memcmp(pointer.p, outer.p, outer.n) == 0 &&
@@ -252,7 +255,7 @@ static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct 
     const struct remaining *r = ctx;
     for (size_t i = 0; i < r->sets->n; i++)
         if (is_inside(pointer, r->sets->list[i].name))
-            return; /* the user wrote it */
+            return; /* the user has given this value */
     r->fn(r->ctx, pointer, marks, raw);
 }
 

@@ -1,4 +1,5 @@
-/* outgoing.h - the request that is sent: a recorded one, perhaps changed, or one from words of the command line.
+/* outgoing.h - the request that is sent: a recorded request, possibly changed, or one made from
+ * words of the command line.
  *
  * Owns      its texts; outgoing_close() frees them.
  * Errors    MI_EINVAL with a sentence in `error`; MI_ENOMEM.
@@ -11,24 +12,26 @@
 #include "wire/rpc.h"
 
 struct outgoing {
-    struct buf method; /* owned; plain text */
-    struct buf target; /* owned; plain text: the name of a tool or prompt, a URI, …; empty: none */
+    struct buf method;       /* owned; plain text */
+    struct buf target;       /* owned; plain text: a tool or prompt name, a URI, …; empty: none */
     struct buf params;       /* owned; a JSON object; empty: none */
     struct given_list words; /* owned; values for `arguments`, or for other members of params */
-    bool
-        maybe_tool; /* the method is not one of MCP: it can also be the name of a tool, see outgoing_is_tool() */
+    /* the method is not one of MCP, and may be a tool name: see outgoing_is_tool() */
+    bool maybe_tool;
 };
 
 void outgoing_close(struct outgoing *r);
 
 /* ---- from words ---- */
 
-/* Reads METHOD [TARGET] [NAME=VALUE]… or TOOL [NAME=VALUE]…; n > 0. Values are read from files, too. */
+/* Reads METHOD [TARGET] [NAME=VALUE]… or TOOL [NAME=VALUE]…; n > 0. A value may be read from a
+ * file. */
 MI_MUST int outgoing_read(struct outgoing *r, char *const *words, int n, struct buf *error);
-/* The first word is the name of a tool: the request becomes a tools/call of it. */
+/* Call it if the first word is the name of a tool: makes the request a tools/call of that tool. */
 MI_MUST int outgoing_is_tool(struct outgoing *r);
 bool outgoing_calls_tool(const struct outgoing *r);
-/* Makes the params, or adds to what they are. input_schema: of the tool; type JSON_NONE: none. meta: the member `_meta`, JSON; n == 0: none. */
+/* Makes the params, or adds members to them. input_schema: that of the tool; type JSON_NONE: none.
+ * meta: JSON of the member `_meta`; n == 0: none. */
 MI_MUST int outgoing_make(struct outgoing *r, struct json_value input_schema, struct slice meta);
 
 /* ---- from a recording ---- */
@@ -37,16 +40,17 @@ MI_MUST int outgoing_copy(struct outgoing *r, const struct rpc *recorded);
 
 /* ---- both ---- */
 
-/* Changes params. sets: their names are JSON Pointers into params. A value that was given as text gets the type that the
- * schema of an argument wants, or else the type of the value that it replaces. Params may be `text` of another request. */
+/* Changes params. The names in `sets` are JSON Pointers into params. A value given as text gets the
+ * type that the argument's schema requires, or else the type of the value that it replaces.
+ * `params` may be a buffer outside of the request. */
 MI_MUST int outgoing_set(struct buf *params, const struct given_list *sets,
                          struct json_value input_schema, struct buf *error);
-/* Reports the marks of the sanitizer in params, except in values that `sets` gives. */
+/* Calls fn for each mark of the sanitizer in params, except in values that `sets` gives. */
 MI_MUST int outgoing_secrets(struct slice params, const struct given_list *sets, secrets_fn fn,
                              void *ctx);
-/* The same, with a line on stderr for each. EXIT_FINE: there is none. */
+/* Reports such marks on stderr, one line each. Returns EXIT_FINE if there is none. */
 MI_MUST int outgoing_refuse_secrets(struct slice params, const struct given_list *sets);
-/* The whole message, with the id 0. */
+/* Writes the complete message, with the id 0. */
 void outgoing_message(const struct outgoing *r, struct buf *b);
 
 #endif

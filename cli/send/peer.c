@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define GRACE_US (INT64_C(20) * 1000000) /* more than the proxy gives its server */
+#define GRACE_US (INT64_C(20) * 1000000) /* longer than the proxy waits for its server to exit */
 
 /* ---- starting ---- */
 
@@ -36,11 +36,12 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
         "--restarts",
         "0",
         "--check-arguments",
-        "off", /* we check them, unless --unchecked */
+        "off", /* `send` checks the arguments itself, unless --unchecked */
         NULL,
     };
     struct proxied proxied;
-    if (settings_text(s, "timeout") != NULL) /* the proxy's deadline passes first */
+    /* two seconds more, so that the proxy's deadline passes first */
+    if (settings_text(s, "timeout") != NULL)
         p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
     int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
                  ? live_open(&p->live, proxied.argv, dir, &p->error)
@@ -71,7 +72,8 @@ static int send_peer_ask(struct peer *p, const char *method, struct slice params
     return st;
 }
 
-/* The newest recorded message of this method and kind that precedes `before`, in t->request. *ret_found: whether it exists. */
+/* Finds the newest recorded message of this method before item `before`; reads it into t->request.
+ * *ret_found: is there one? */
 static int find_recorded(struct talk *t, uint32_t before, const char *method, struct rpc *ret,
                          bool *ret_found)
 {
@@ -91,7 +93,7 @@ static int find_recorded(struct talk *t, uint32_t before, const char *method, st
     return 0;
 }
 
-/* The params of the initialize to send, in b. */
+/* Writes the params of the initialize request to b. */
 static int choose_initialize(struct peer *p, uint32_t before, enum revision revision, struct buf *b)
 {
     struct rpc m;
@@ -125,7 +127,8 @@ static int say_initialized(struct peer *p, uint32_t before)
     return sent ? 0 : talk_no_memory(&p->talk);
 }
 
-/* Whether the server, which has rejected initialize, speaks 2026-07-28: then p->meta is set. */
+/* The server has rejected initialize: asks whether it speaks 2026-07-28. If it does, p->meta is
+ * set. */
 static int try_modern(struct peer *p)
 {
     struct buf params = {0};
@@ -172,7 +175,7 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
     int st = send_peer_initialize(p, before, revision, ret, ret_answer);
     if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || rpc_is_ours(ret_answer))
         return st;
-    buf_slice_add(&refusal, ret_answer->text); /* the next answer takes its place */
+    buf_slice_add(&refusal, ret_answer->text); /* copied, because the next answer replaces it */
     st = try_modern(p);
     if (st == 0 && p->meta.n > 0) {
         *ret = PEER_READY;
@@ -190,7 +193,8 @@ bool peer_server_ended(const struct rpc *answer)
 {
     int64_t code;
     return rpc_is_ours(answer) && json_int(answer->error_code, &code) &&
-           (code == RPC_SERVER_GONE || code == -31000); /* the same in 2026-07-28 */
+           /* the code of the same error in 2026-07-28 */
+           (code == RPC_SERVER_GONE || code == -31000);
 }
 
 int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
@@ -209,7 +213,8 @@ void peer_cancel(struct peer *p)
     int n = snprintf(id, sizeof id, "%" PRId64, p->talk.next_id);
     own_cancelled(&b, (struct slice){id, (size_t)n}, NULL);
     if (!b.failed && live_send(p->live, buf_slice(&b)) == 0)
-        p->talk.ended = live_recv(p->live, clock_mono_us(), &line) == LIVE_ENDED; /* writes it */
+        /* live_recv() writes the pending message */
+        p->talk.ended = live_recv(p->live, clock_mono_us(), &line) == LIVE_ENDED;
     buf_close(&b);
 }
 

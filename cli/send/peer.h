@@ -1,13 +1,14 @@
-/* peer.h - the server to which a request is sent: it runs behind `mcp-interposer proxy`, so that what is sent is recorded
- * as a session like any other.
+/* peer.h - the server to which a request is sent. It runs behind `mcp-interposer proxy`, so that
+ * the exchange is recorded as a session.
  *
- * Handshake the recorded `initialize` and `notifications/initialized`, if there is a recording; else an initialize of
- *           our own. A server that rejects that is asked with server/discover whether it speaks 2026-07-28; in that
- *           revision each request has `_meta` instead.
+ * Handshake the recorded `initialize` and `notifications/initialized`, if there is a recording;
+ * else our own initialize. If the server rejects our own, server/discover asks whether it speaks
+ * 2026-07-28, where each request has `_meta` instead of a handshake.
  * Owns      the process, the conversation, and the tools; peer_close() frees them.
- * Errors    MI_EIO (it cannot be started) and those of replay/live/talk.h, with a sentence in peer.error.
- * Blocks    until the server answers or the deadline passes; peer_end() until the proxy has exited. SIGPIPE must be
- *           ignored. */
+ * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
+ * in peer.error.
+ * Blocks    until the server answers or the deadline passes; peer_end() until the proxy has exited.
+ * SIGPIPE must be ignored. */
 #ifndef MI_CLI_SEND_PEER_H
 #define MI_CLI_SEND_PEER_H
 
@@ -18,10 +19,10 @@
 struct peer {
     struct live *live;  /* owned */
     struct talk talk;   /* owned */
-    struct tools tools; /* owned; after peer_ask_tools() */
-    struct buf
-        meta; /* owned; `_meta` of requests of 2026-07-28, JSON; empty: older revisions. The caller may
-                          set that of a recorded request before peer_greet() */
+    struct tools tools; /* owned; filled by peer_ask_tools() */
+    /* owned; JSON of `_meta` in requests of 2026-07-28; empty: an older revision. The caller may
+     * set it from a recorded request before peer_greet() */
+    struct buf meta;
     struct buf error; /* owned */
 };
 
@@ -31,23 +32,25 @@ enum peer_greeting {
     PEER_SILENT,  /* no answer */
 };
 
-/* Reads the recording. source: borrowed; NULL: none. */
+/* Loads the recording. source: borrowed; NULL: there is none. */
 MI_MUST int peer_load(struct peer *p, struct source *source);
-/* Starts the server. dir: its working directory; NULL: that of this process. name: of the session that is recorded; NULL:
- * derived from the command. from: the request that is sent again, for the record; NULL: a new one. MI_EINVAL: a setting is invalid, and the error was logged. */
+/* Starts the server. dir: its working directory; NULL: that of this process. name: of the recorded
+ * session; NULL: derived from the command. from: the request that is sent again, for the record;
+ * NULL: a new request. Returns MI_EINVAL if a setting is invalid, after logging the error. */
 MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *dir,
                        const char *name, const char *from);
-/* before: the recorded request to be sent, TALK_NONE: the end of the recording; what precedes it is the handshake.
- * revision: to begin with; REV_COUNT: not chosen. *ret_answer: of PEER_REFUSED. */
+/* Makes the handshake. before: the recorded request to be sent, which the recorded handshake
+ * precedes; TALK_NONE: the end of the recording. revision: to begin with; REV_COUNT: not chosen.
+ * *ret_answer is set with PEER_REFUSED. */
 MI_MUST int peer_greet(struct peer *p, uint32_t before, enum revision revision,
                        enum peer_greeting *ret, struct rpc *ret_answer);
-/* *ret_last, *ret_answered: the last answer, as in talk_ask_tools(). */
+/* Reads the tools. *ret_last, *ret_answered: the last answer, as in talk_ask_tools(). */
 MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
-/* Tells the server that the answer to the last request is no longer wanted. */
+/* Tells the server that the answer to the last request is no longer needed. */
 void peer_cancel(struct peer *p);
-/* Whether this answer is an error of the proxy, because the server has ended. */
+/* Is this answer an error of the proxy, because the server has ended? */
 bool peer_server_ended(const struct rpc *answer);
-/* Ends the server. Returns the exit status of the proxy, which is that of the server. */
+/* Ends the server. Returns the exit status of the proxy, which equals that of the server. */
 int peer_end(struct peer *p);
 void peer_close(struct peer *p); /* safe to call twice */
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FILES_MAX 100000 /* names that are tried */
+#define FILES_MAX 100000 /* file names that are tried */
 
 bool print_is_failure(const struct rpc *answer)
 {
@@ -22,7 +22,7 @@ bool print_is_failure(const struct rpc *answer)
 
 /* ---- text and JSON ---- */
 
-/* Lines and tabs stay; the rest that controls a terminal is made visible. */
+/* Prints a text with its lines and tabs; other control characters are made visible. */
 static void send_print_text(struct out *o, struct json_value text)
 {
     struct buf b = {0};
@@ -62,7 +62,7 @@ static void print_raw(struct out *o, struct json_value string)
     buf_close(&b);
 }
 
-/* "WHAT: STRING", dim; nothing if it is missing. */
+/* Prints "WHAT: STRING", dimmed; nothing if the string is missing. */
 static void print_label(struct out *o, const char *what, struct json_value string)
 {
     if (string.type != JSON_STRING)
@@ -109,7 +109,8 @@ static const char *send_print_directory(struct print_files *f)
     return f->made;
 }
 
-/* A new file KIND-N.EXT, with the first N that is free. -1: see errno; else *ret_path is allocated. */
+/* Creates a file KIND-N.EXT with the first free N. Returns its descriptor and allocates *ret_path;
+ * returns -1 with errno on an error. */
 static int open_new(struct print_files *f, const char *kind, const char *ext, char **ret_path)
 {
     const char *dir = send_print_directory(f);
@@ -150,7 +151,7 @@ static bool send_print_write_file(struct print_files *f, const char *kind, struc
     return false;
 }
 
-/* "image/png, 1234 bytes: PATH" */
+/* Writes the data to a file and prints "image/png, 1234 bytes: PATH". */
 static void print_blob(struct out *o, struct print_files *f, const char *kind,
                        struct json_value mime, struct json_value data)
 {
@@ -208,7 +209,8 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
         send_print_json(o, item);
 }
 
-/* Whether a text is the JSON of the structured content, as the protocol recommends for old clients. */
+/* Is the text the JSON of the structured content? The protocol recommends such a copy for old
+ * clients. */
 static bool is_structured(struct json_value item, struct json_value structured)
 {
     struct json_scan scan;

@@ -19,7 +19,8 @@ static struct json_value property_of(struct json_value input_schema, struct slic
     return found;
 }
 
-/* The schema of one argument, with the definitions that it may refer to. NULL: none, or an invalid one. */
+/* Opens the schema of one argument, with the definitions that it may refer to. Returns NULL if
+ * there is none, or it is invalid. */
 static struct schema *open_schema(struct json_value input_schema, struct slice name)
 {
     static const char *const shared[] = {"$schema", "$defs", "definitions"};
@@ -85,7 +86,7 @@ static bool is_json(const struct given *g)
     return json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
 }
 
-/* The value as a string, or as JSON. */
+/* Appends the value as a string, or as JSON. */
 static void add_form(struct buf *b, const struct given *g, bool as_json)
 {
     if (as_json)
@@ -123,7 +124,8 @@ static void add_one(struct buf *out, struct schema *s, struct json_value propert
     buf_close(&b);
 }
 
-/* All values for a name as one array: of strings if that fits, else each one that can be read as JSON is. */
+/* Appends all values for a name as one array: of strings if that fits the schema, else with each
+ * value as JSON that can be read as JSON. */
 static void add_array(struct buf *out, struct schema *s, struct slice name,
                       const struct given_list *l)
 {

@@ -1,9 +1,10 @@
-/* typing.h - the type of a value that was given as text: what the tool's inputSchema wants.
+/* typing.h - finds the type of a value that was given as text, from the tool's inputSchema.
  *
- * Rules     a text stays a string if the schema of the argument allows that, or if there is none. Otherwise these forms are
- *           tried, and the first one that fits is taken: the text as JSON, an array of one string, an array with the
- *           JSON. Several values for one argument are an array. A value that was given as JSON stays as it is. If no
- *           form fits, one is taken whose type was likely meant; the check of all arguments then says what is wrong.
+ * Rules     a text stays a string if the argument's schema allows a string, or if there is no
+ * schema. Otherwise these forms are tried in order, and the first that fits is used: the text as
+ * JSON, an array of one string, an array with the JSON. Several values for one argument become an
+ * array. A value that was given as JSON stays as it is. If no form fits, the form with the most
+ * likely type is used; the check of all arguments then reports the error.
  * Owns      nothing.
  * Errors    in the buffer.
  * Blocks    never. Pure. */
@@ -13,16 +14,18 @@
 #include "cli/send/given.h"
 #include "wire/json/scan.h"
 
-/* Appends the values that the list has for this name, as JSON. input_schema: of the tool; type JSON_NONE: none. */
+/* Appends the list's values for this name, as JSON. input_schema: that of the tool; type JSON_NONE:
+ * none. */
 void typing_add(struct buf *out, struct json_value input_schema, struct slice name,
                 const struct given_list *l);
-/* Appends the object with all names of the list. */
+/* Appends an object with all names of the list. */
 void typing_arguments(struct buf *out, struct json_value input_schema, const struct given_list *l);
-/* Appends a value for this member of params: a string, unless the protocol wants another type for this method. */
+/* Appends a value for this member of params: a string, unless the protocol requires another type
+ * for this method. */
 void typing_param(struct buf *out, const char *method, const struct given *g);
 
-/* Whether the schema lists its properties, and this name is not one of them, although it does not speak of others, or does not
- * allow them. The name is then most likely misspelt. */
+/* Is the name unknown to the schema, and so probably misspelt? True if the schema lists its
+ * properties without this name, and does not define or allow others. */
 bool typing_is_unknown(struct json_value input_schema, struct slice name);
 
 #endif
