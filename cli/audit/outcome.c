@@ -135,7 +135,7 @@ static void add_session_case(struct report *r, const struct audit_session *s)
     c->outcome = audit_status_fails(s->status) ? REPORT_FAILED
                  : skipped                     ? REPORT_SKIPPED
                                                : REPORT_PASSED;
-    c->rule = (struct report_rule){status, "The session is not whole.",
+    c->rule = (struct report_rule){status, "The session is incomplete.",
                                    "The message says what is missing. A session stays incomplete "
                                    "if its proxy and its recorder were killed.",
                                    REPORT_WARNING};

@@ -13,7 +13,7 @@
 static const struct opt table_of_options[] = {
     {0, "by", "tool|server|client|day|method", "tool", "what to group by"},
     {0, "sort", "calls|errors|timeouts|p50|p95|p99|max|bytes|last", NULL,
-     "what the first lines have most of; calls, or with --by day the newest days, by default"},
+     "sort by this column, largest first; default: calls, or with --by day the newest day"},
     {'n', "limit", "N", "40", "number of lines; 0: all"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
