@@ -7,26 +7,27 @@
 #include "vault/cassette/file.h"
 #include "wire/json/text.h"
 
-#define BODY_MAX ((size_t)16 << 20) /* larger bodies are not checked again */
-#define TEXT_SHOWN 80               /* bytes of an invalid line */
+#define BODY_MAX ((size_t)16 << 20) /* bytes; a larger body is not checked again */
+#define TEXT_SHOWN 80               /* at most so many bytes of an invalid line are shown */
 
 /* The recording being checked. */
 struct checking {
     struct check_report *report;
-    struct query *q;  /* NULL: a file */
-    struct slice uid; /* of the session */
+    struct query *q;  /* NULL: the recording is a file */
+    struct slice uid; /* the uid of the session */
     const struct filter *filter;
-    const struct checking_limit *limit; /* NULL: none */
-    int64_t started_at_us;              /* of the session; 0: a file */
+    const struct checking_limit *limit; /* NULL: the whole recording is checked */
+    int64_t started_at_us;              /* when the session began; 0 for a file */
     struct recheck recheck;
-    struct buf body;                     /* owned; a large one */
-    const struct query_message *message; /* the current one, … */
-    struct slice text;                   /* … its body … */
-    breaches broken;                     /* … and the rules that it breaks */
-    int status;                          /* an error that ends the reading */
+    struct buf body;                     /* owned; holds the body if the message is large */
+    const struct query_message *message; /* the message being checked */
+    struct slice text;                   /* the body of `message` */
+    breaches broken;                     /* the rules that `message` breaks */
+    int status;                          /* the error that ended the reading; 0: none */
 };
 
-/* The invalid member, the text of an invalid line, or the error that the interposer sent instead of the server. */
+/* Appends the invalid member, the text of an invalid line, or the error that the interposer sent
+ * instead of the server. */
 static void add_detail(void *ctx, const struct finding_info *info, struct buf *b)
 {
     struct checking *c = ctx;
@@ -58,11 +59,11 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
         return false;
     if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
         c->status = session_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
-    if (c->status < 0) /* the body may have a finding */
+    if (c->status < 0) /* an unread body may have a finding, so do not go on */
         return false;
     c->message = m;
     c->text = body;
-    /* -1: it is not an answer that a model reads. */
+    /* The count of tokens is -1 if the message is not an answer that a model reads. */
     struct rpc rpc;
     bool counts =
         query_is_answer(m) && m->direction == ROW_S2C && context_counts_results(m->request_method);

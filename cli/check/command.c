@@ -61,7 +61,7 @@ static int check_one_file(struct check_report *report, const struct filter *filt
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* Opens the vault for the first session. */
+/* Opens the vault, unless it is open already. */
 static int check_open_vault(const struct settings *s, struct check_report *report, struct query **q)
 {
     int status = *q == NULL ? session_vault_open(s, q) : EXIT_FINE;
@@ -86,10 +86,10 @@ static int check_one(const struct settings *s, struct check_report *report,
     return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
 
-/* The sessions that match the filter options. */
+/* The sessions that match the options. */
 struct selection {
     struct filter filter;
-    int64_t *id; /* owned; newest first */
+    int64_t *id; /* owned; the ids of the sessions, newest first */
     size_t n, cap;
     int status;
 };
@@ -109,7 +109,7 @@ static bool check_on_session(void *ctx, const struct query_session *s)
     return w->status == 0;
 }
 
-/* Oldest first. It is an error if no session matches. */
+/* Checks all sessions that match, oldest first. If no session matches, that is an error. */
 static int check_all(const struct settings *s, struct check_report *report, struct selection *w,
                      struct query **q)
 {

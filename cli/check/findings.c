@@ -28,7 +28,8 @@ static bool check_findings_is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The next word of a list, trimmed. false: end of the list. */
+/* Takes the next word from the list, without the blanks around it. Returns false at the end of the
+ * list. */
 static bool next_word(struct slice *list, struct slice *ret)
 {
     while (list->n > 0 && (*list->p == ',' || check_findings_is_blank(*list->p)))
@@ -67,7 +68,7 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
     while (next_word(&rest, &word)) {
         int s = severity_of(word);
         if (s >= 0) {
-            for (; s <= SEVERITY_ERROR; s++) /* and all higher ones */
+            for (; s <= SEVERITY_ERROR; s++) /* and all higher severities */
                 r->fail_severity[s] = true;
         } else if (finding_by_name(word, &info)) {
             r->fail_findings |= info.finding;
@@ -119,7 +120,7 @@ void check_set_server(struct check_report *r, struct slice name)
         r->recordings[r->n - 1].server = check_findings_store(r, name);
 }
 
-/* A message, and the caller's source of details. */
+/* A message, and the caller's function that adds details. */
 struct subject {
     const struct query_message *m;
     check_detail_fn detail;
@@ -156,14 +157,15 @@ static bool check_findings_list(struct check_report *r, struct check_recording *
     return !r->text.failed;
 }
 
-/* also: findings of the message that are not listed beside this one; --fail-on may name them. */
+/* also: other findings of this message, which are not listed because this one covers them. If
+ * --fail-on names one of them, this finding fails, too. */
 static bool check_findings_add(struct check_report *r, const struct subject *s, struct slice name,
                                findings also)
 {
     struct check_recording *x = &r->recordings[r->n - 1];
     struct finding_info info;
     if (!finding_by_name(name, &info))
-        return true; /* recorded by a newer version */
+        return true; /* a newer version recorded it */
     if ((r->ignored_findings & info.finding) != 0 || (r->ignored_rules & info.rule) != 0)
         return true;
     bool fails = (r->fail_findings & (info.finding | also)) != 0 ||
@@ -193,7 +195,8 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     r->recordings[r->n - 1].messages++;
     if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
         return true;
-    /* These findings describe one fault: only the most specific one that is not ignored is listed. */
+    /* These findings describe the same fault, so only the most specific one that is not ignored is
+     * listed. */
     bool cut =
         check_findings_has(names, "cut-json") && !(r->ignored_findings & FINDING(FIND_CUT_JSON));
     bool not_json = cut || (check_findings_has(names, "not-json") &&

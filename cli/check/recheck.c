@@ -34,7 +34,7 @@ static struct recheck_request *recheck_find(struct recheck *r, int64_t seq)
     return at < r->n && r->request[at].seq == seq ? &r->request[at] : NULL;
 }
 
-/* The newest request of this side with the token. */
+/* Returns the newest request of this side that has the token. NULL: none. */
 static struct recheck_request *find_token(struct recheck *r, bool from_client, uint64_t token)
 {
     for (size_t i = r->n; token != 0 && i > 0; i--)
@@ -43,7 +43,7 @@ static struct recheck_request *find_token(struct recheck *r, bool from_client, u
     return NULL;
 }
 
-/* The newest request that is not abandoned, by its id. */
+/* Returns the newest request of this side that has the id and is not abandoned. NULL: none. */
 static struct recheck_request *find_id(struct recheck *r, bool from_client, uint64_t id)
 {
     for (size_t i = r->n; id != 0 && i > 0; i--)
@@ -93,7 +93,7 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
         .seq = seq, .from_client = from_client, .id = rpc_id_hash_of(m->id)};
     q.token = rpc_id_hash_of(json_get(m->meta, "progressToken"));
     if (find_id(r, from_client, q.id) != NULL)
-        m->findings |= FINDING(FIND_REUSED_ID); /* a finding, not a rule */
+        m->findings |= FINDING(FIND_REUSED_ID); /* a reused id is a finding, not a rule */
     *ret = protocol_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q.asked);
     const struct recheck_request *same = find_token(r, from_client, q.token);
     if (same != NULL && !same->abandoned)
@@ -106,11 +106,12 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
     return st;
 }
 
-/* The server has not received it, so it does not change the state of the connection. */
+/* The message was not passed on to the server, so it does not change the state of the
+ * connection. */
 static breaches rejected(struct recheck *r, const struct rpc *m)
 {
     struct tool *tool;
-    if (m->kind == RPC_REQUEST) /* its cancellation may follow */
+    if (m->kind == RPC_REQUEST) /* the client may cancel this request later */
         (void)id_set_add(&r->protocol.modern_ids, m->id);
     bool calls = m->kind == RPC_REQUEST && rpc_method_is(m, "tools/call");
     return calls ? tools_call(&r->tools, m, &tool, &r->fault) : 0;
@@ -178,7 +179,8 @@ static int any_message(struct recheck *r, struct rpc *m, const struct query_mess
     }
 }
 
-/* As the recorder does (record/process/entries.c), from what is stored. */
+/* Looks for calls without progress, like the recorder (record/process/entries.c), but reads the
+ * stored messages. */
 static breaches look_for_progress(struct recheck *r, const struct query_message *m,
                                   const struct rpc *rpc)
 {
@@ -204,8 +206,8 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     buf_clear(&r->fault.reason);
     bool from_client = m->direction == ROW_C2S;
     if (m->origin == ROW_INTERPOSER) {
-        /* A request that the interposer has answered is abandoned; a process that it has started may have other
-         * tools. */
+        /* If the interposer has answered a request, the request is abandoned. If the interposer has
+         * started a new process of the server, that process may have other tools. */
         struct recheck_request *q = m->request_seq > 0 ? recheck_find(r, m->request_seq) : NULL;
         if (q != NULL && m->kind == KIND_ERROR)
             q->abandoned = true;

@@ -31,7 +31,8 @@ void candidates_add_words(struct candidates *c, const char *words)
     }
 }
 
-/* Only characters that no shell interprets. A leading colon marks requests to the script. */
+/* Whether the text has only characters that no shell interprets. It must not begin with a colon,
+ * because the scripts read such a line as a request to the shell. */
 static bool is_safe(struct slice text)
 {
     for (size_t i = 0; i < text.n; i++)

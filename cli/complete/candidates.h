@@ -1,32 +1,34 @@
-/* candidates.h - words that a shell offers for the last word of a command line.
+/* candidates.h - the words that a shell offers for the last word of a command line.
  *
- * Rules     a candidate is a line: the whole word and, after a tab, an optional description. Words that do not begin
- *           with the typed text are left out. So are words from recordings with a character that a shell interprets,
- *           because the scripts put candidates onto a command line.
- * Owns      a buffer of lines.
- * Errors    sticky in the buffer.
- * Blocks    never. Pure. */
+ * Rules  a candidate is a line: the whole word, then optionally a tab and a description. A word
+ * that does not begin with the typed text is left out. A word from a recording is also left out if
+ * a shell would interpret one of its characters, because the scripts put candidates onto a command
+ * line.
+ * Owns   a buffer of lines.
+ * Errors are kept in the buffer.
+ * Blocks never. Pure. */
 #ifndef MI_CLI_COMPLETE_CANDIDATES_H
 #define MI_CLI_COMPLETE_CANDIDATES_H
 
 #include "base/buf.h"
 
-#define CANDIDATES_MAX 50 /* from recordings */
+#define CANDIDATES_MAX 50 /* at most so many candidates come from recordings */
 
 struct candidates {
     struct buf lines;    /* owned */
-    struct slice before; /* borrowed; a prefix of each candidate */
-    const char *word;    /* borrowed; the typed text after the prefix */
-    size_t recorded;     /* candidates from recordings */
+    struct slice before; /* borrowed; each candidate begins with this prefix */
+    const char *word;    /* borrowed; the typed text after `before` */
+    size_t recorded;     /* the number of candidates from recordings */
 };
 
-/* about: its description; NULL: none. */
+/* about: a description of the candidate; NULL if there is none. */
 void candidates_add(struct candidates *c, const char *text, const char *about);
-/* The words of `a|b` or "a, b". */
+/* Adds the words of a list such as `a|b` or "a, b". */
 void candidates_add_words(struct candidates *c, const char *words);
-/* A word from a recording. Duplicates are left out, and all words after the first CANDIDATES_MAX. */
+/* Adds a word from a recording, unless it was added before, or CANDIDATES_MAX such words were
+ * added. */
 void candidates_add_recorded(struct candidates *c, struct slice text, const char *about);
-/* A request to the shell's script, such as `:files`. */
+/* Adds a request to the script of the shell, such as `:files`. */
 void candidates_ask_shell(struct candidates *c, const char *what);
 
 #endif

@@ -14,7 +14,7 @@ bool cmdline_takes(const struct command *c, const char *operand)
     const char *at = c->usage;
     while ((at = strstr(at, operand)) != NULL && at - c->usage >= 3 &&
            memcmp(at - 3, "-o ", 3) == 0)
-        at++; /* the value of an option */
+        at++; /* this one is the value of an option */
     return at != NULL;
 }
 
@@ -43,7 +43,7 @@ static void keep_value(struct cmdline *l, const struct opt *o, const char *value
         l->config = value;
 }
 
-/* The option whose value is the next word; NULL: none. */
+/* Reads an option. Returns it if the next word is its value, otherwise NULL. */
 static const struct opt *pass_option(struct cmdline *l, const char *word)
 {
     if (word[1] == '-') {
@@ -82,8 +82,8 @@ static void last_word(struct cmdline *l, bool dashes, bool more_operands)
     }
 }
 
-/* Sets the command and returns the index of the first word behind its name; -1: the last word is a part of the name, or
- * of a command that does not exist. */
+/* Sets the command, and returns the index of the first word after its name. Returns -1 if the last
+ * word is a part of the name, or if no such command exists. */
 static int read_command(struct cmdline *l, const struct command *const *commands, int n,
                         char *const *words)
 {
@@ -99,7 +99,7 @@ static int read_command(struct cmdline *l, const struct command *const *commands
         l->want = CMDLINE_HELP_TOPIC;
         return -1;
     }
-    bool short_form = words[0][0] == '-'; /* of proxy */
+    bool short_form = words[0][0] == '-'; /* a command line of proxy without its name */
     int first = short_form ? 0 : 1;
     l->command = command_find(commands, short_form ? "proxy" : words[help]);
     if (l->command != NULL && l->command->verbs != NULL) {

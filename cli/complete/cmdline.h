@@ -1,7 +1,7 @@
-/* cmdline.h - determines what a partly typed command line expects next.
+/* cmdline.h - determines what may follow in a partly typed command line.
  *
- * Owns      nothing: everything is borrowed from the words and the tables.
- * Blocks    never. Pure. */
+ * Owns   nothing: everything is borrowed from the words and the tables.
+ * Blocks never. Pure. */
 #ifndef MI_CLI_COMPLETE_CMDLINE_H
 #define MI_CLI_COMPLETE_CMDLINE_H
 
@@ -9,30 +9,31 @@
 
 enum cmdline_want {
     CMDLINE_NOTHING,
-    CMDLINE_COMMAND,    /* the name of a command, or an option in front of it */
+    CMDLINE_COMMAND,    /* the name of a command, or an option before it */
     CMDLINE_VERB,       /* a verb of `command` */
     CMDLINE_HELP_TOPIC, /* the name of a command, after `help` */
     CMDLINE_OPTION,
-    CMDLINE_VALUE, /* of `option` */
+    CMDLINE_VALUE, /* the value of `option` */
     CMDLINE_OPERAND,
-    CMDLINE_SERVER, /* the words from server_at on are a command line of their own */
+    CMDLINE_SERVER, /* a server's command line, which begins with the word server_at */
 };
 
 struct cmdline {
     enum cmdline_want want;
-    const struct command *command; /* NULL: none is typed yet, or it is unknown */
+    const struct command *command; /* NULL: no command is typed yet, or the command is unknown */
     const struct opt *option;
-    struct slice before; /* the start of the last word that is kept, such as `--format=` */
-    const char *word;    /* the rest of the last word: the part to complete */
+    struct slice before; /* the start of the last word, which stays as it is, such as `--format=` */
+    const char *word;    /* the rest of the last word, which is to be completed */
     int server_at;
-    int operands;               /* before the word, if want is CMDLINE_OPERAND */
-    const char *vault, *config; /* values of these options; NULL: not given */
+    /* the number of operands before the word, if want is CMDLINE_OPERAND */
+    int operands;
+    const char *vault, *config; /* the values of these options; NULL: not given */
 };
 
-/* words: those after the name of the program; the last one is the word to complete. */
+/* words: the words after the name of the program. The last one is to be completed. */
 void cmdline_read(struct cmdline *l, const struct command *const *commands, int n,
                   char *const *words);
-/* Whether the command's usage has this operand, such as "SESSION" or "FILE". */
+/* Whether the usage text of the command has this operand, such as "SESSION" or "FILE". */
 bool cmdline_takes(const struct command *c, const char *operand);
 
 #endif

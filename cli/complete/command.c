@@ -1,4 +1,5 @@
-/* command.c - `mcp-interposer completion SHELL`: what `make install` gives the shells. */
+/* command.c - `mcp-interposer completion SHELL`: prints the script that `make install` installs for
+ * a shell. */
 #include "cli/complete/commands.h"
 
 #include "cli/complete/scripts.h"
@@ -41,7 +42,8 @@ static int completion_run(const struct settings *s)
     return settings_usage(s, "unknown shell '%s': use bash, zsh or fish", s->operands[0]);
 }
 
-/* A shell that starts needs nothing of the configuration file. */
+/* The script does not depend on the configuration file, so an error in that file must not stop a
+ * shell that starts. */
 static int run_misconfigured(const struct settings *s, const char *error)
 {
     (void)error;

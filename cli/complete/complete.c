@@ -17,7 +17,8 @@ struct completing {
     struct candidates found;
 };
 
-/* Candidates from the vault that the typed command would read. Of its options only --vault and --config are used. */
+/* Adds candidates from the vault that the typed command would read. Of the typed options, only
+ * --vault and --config are used. */
 static void add_recorded(struct completing *x, enum recorded what)
 {
     struct buf vault = {0}, config = {0}, error = {0};
@@ -79,14 +80,14 @@ static void add_options(struct completing *x)
     }
 }
 
-/* In a list with commas only the last element is completed. */
+/* In a list with commas, only the last element is completed. */
 static void begin_last_element(struct candidates *c)
 {
     const char *comma = strrchr(c->word, ',');
     if (comma == NULL)
         return;
     size_t n = (size_t)(comma + 1 - c->word);
-    c->before.n += n; /* `before` ends where the word starts */
+    c->before.n += n; /* `before` always ends where the word begins */
     c->word += n;
 }
 
@@ -114,7 +115,8 @@ static void add_names(struct completing *x, const char *option)
         add_recorded(x, RECORDED_METHOD);
 }
 
-/* Compares the name of the option's argument, without the dots that mark a repeatable option. */
+/* Compares the name of the option's argument, but ignores the dots that mark a repeatable
+ * option. */
 static bool is_arg(const struct opt *o, const char *name)
 {
     size_t n = strlen(name);
@@ -146,7 +148,7 @@ static void add_values(struct completing *x)
     }
 }
 
-/* `FIELD:` or, after it, the value. */
+/* Adds `FIELD:`. If the field is typed already, adds its values. */
 static void add_fields(struct completing *x)
 {
     struct candidates *c = &x->found;
@@ -171,7 +173,8 @@ static void add_fields(struct completing *x)
     }
 }
 
-/* A method that a client requests, or the name of a tool; after it only names. */
+/* The first operand is a method that a client may request, or the name of a tool. The second is the
+ * name of a tool. */
 static void add_requests(struct completing *x)
 {
     const struct method *m;
@@ -194,7 +197,7 @@ static void add_operands(struct completing *x)
         add_recorded(x, RECORDED_SERVER);
     if (cmdline_takes(c, "FIELD:"))
         add_fields(x);
-    else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* bash|zsh|fish */
+    else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* such as bash|zsh|fish */
         candidates_add_words(&x->found, last + 1);
     if (cmdline_takes(c, "FILE"))
         candidates_ask_shell(&x->found, "files");

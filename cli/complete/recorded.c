@@ -6,15 +6,15 @@
 
 #include <stdio.h>
 
-#define SESSIONS_MAX 300  /* newest */
-#define REQUESTS_MAX 1000 /* of each of them */
+#define SESSIONS_MAX 300  /* only the newest sessions are read */
+#define REQUESTS_MAX 1000 /* only so many requests of each session are read */
 
 struct reading {
     struct candidates *c;
     struct query *q;
     enum recorded what;
-    int64_t end_us;   /* clock_mono_us() */
-    int64_t requests; /* of this session, so far */
+    int64_t end_us;   /* in clock_mono_us(): the reading ends then */
+    int64_t requests; /* the requests of the current session that have been read */
 };
 
 static bool goes_on(const struct reading *r)
@@ -77,7 +77,7 @@ void recorded_add(struct candidates *c, enum recorded what, const char *vault)
     struct reading r = {.c = c, .what = what, .end_us = clock_mono_us() + RECORDED_US};
     if (query_open(&r.q, vault, &error) == 0) {
         if (query_sessions(r.q, SESSIONS_MAX, recorded_on_session, &r) < 0)
-            c->recorded = CANDIDATES_MAX; /* add no more from recordings */
+            c->recorded = CANDIDATES_MAX; /* this ends all candidates from recordings */
         query_close(r.q);
     }
     buf_close(&error);

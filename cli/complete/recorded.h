@@ -1,8 +1,10 @@
-/* recorded.h - candidates from the vault: sessions, and names of servers, clients, tools and methods.
+/* recorded.h - adds candidates from the vault: sessions, and names of servers, clients, tools and
+ * methods.
  *
- * Limits    the newest sessions, the first requests of each, at most RECORDED_US in total.
- * Errors    are not reported: a vault that cannot be read has no candidates.
- * Blocks    on the vault, read-only. */
+ * Limits only the newest sessions are read, and only the first requests of each, for at most
+ * RECORDED_US in total.
+ * Errors are not reported: a vault that cannot be read has no candidates.
+ * Blocks on the vault, which it only reads. */
 #ifndef MI_CLI_COMPLETE_RECORDED_H
 #define MI_CLI_COMPLETE_RECORDED_H
 
@@ -18,7 +20,7 @@ enum recorded {
     RECORDED_METHOD
 };
 
-/* vault: its directory. */
+/* vault: the path of its directory. */
 void recorded_add(struct candidates *c, enum recorded what, const char *vault);
 
 #endif

@@ -1,5 +1,5 @@
-/* scripts.h - the scripts that `mcp-interposer completion SHELL` prints: cli/complete/{bash,zsh,fish}.sh, embedded by
- * the Makefile. They are not NUL-terminated. */
+/* scripts.h - the scripts that `mcp-interposer completion SHELL` prints. The Makefile embeds them
+ * from cli/complete/{bash,zsh,fish}.sh. They do not end in a NUL. */
 #ifndef MI_CLI_COMPLETE_SCRIPTS_H
 #define MI_CLI_COMPLETE_SCRIPTS_H
 

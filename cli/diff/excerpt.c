@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 
-#define SHORT 40  /* a difference before this place is seen without a cut */
-#define BEFORE 20 /* bytes shown before the difference */
+#define SHORT 40  /* if the values differ before this byte, their beginnings are shown */
+#define BEFORE 20 /* so many bytes before the difference are shown */
 
 static size_t common_prefix(struct slice a, struct slice b)
 {
@@ -13,7 +13,8 @@ static size_t common_prefix(struct slice a, struct slice b)
     return i;
 }
 
-/* The escape that contains byte `at`, or `at`. */
+/* Returns the start of the escape that contains byte `at`. If no escape contains it, returns
+ * `at`. */
 static size_t before_escape(struct slice s, size_t at)
 {
     for (size_t i = at; i > 0 && at - i < 6; i--) {
@@ -28,7 +29,7 @@ static size_t before_escape(struct slice s, size_t at)
     return at;
 }
 
-/* Where the excerpt begins. The values are equal before `differs`. */
+/* Returns where the excerpt begins. The values are equal before `differs`. */
 static size_t excerpt_begin(struct slice a, size_t differs)
 {
     if (differs <= SHORT)

@@ -7,15 +7,17 @@
 
 #include "base/base.h"
 
-#define EXCERPT_MAX 200 /* bytes kept of each value */
+#define EXCERPT_MAX 200 /* at most so many bytes of each value are shown */
 
 struct excerpt {
-    struct slice text[2]; /* at most EXCERPT_MAX bytes; {NULL, 0}: missing */
-    size_t at;   /* bytes left out before both; neither a character nor an escape is split */
-    bool cut[2]; /* something is left out after it */
+    struct slice text[2]; /* at most EXCERPT_MAX bytes; {NULL, 0} if the value is missing */
+    /* the number of bytes that are left out before both texts; neither a character nor an escape
+     * is split */
+    size_t at;
+    bool cut[2]; /* whether the end of the value is left out */
 };
 
-/* The values are JSON text; {NULL, 0}: missing. */
+/* The values are JSON text; {NULL, 0} if a value is missing. */
 struct excerpt excerpt_of(struct slice a, struct slice b);
 
 #endif
