@@ -25,7 +25,7 @@ static int usage(const char *error)
     return EXIT_USAGE;
 }
 
-/* Also tells a client, which may have been configured to start this. */
+/* Reports the error, also to a client: it may have been configured to start this command. */
 static int usage_for_client(const char *error)
 {
     int status = usage(error);
@@ -82,14 +82,15 @@ static int run_here(const struct settings *s, char **argv)
     return elsewhere ? ship_command(argv) : s->command->run(s);
 }
 
-/* argv[0]: the command, or its verb; argv[-1] is before it. */
+/* argv[0]: the name of the command, or the second word of its name; argv[-1]: the word before
+ * it. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
     int status = c == &command_proxy ? bypass(argc, argv) : EXIT_FINE;
     return status != EXIT_FINE ? status : run_command(c, run_here, argc, argv);
 }
 
-/* argv[0]: the command; argv[1]: the verb. */
+/* argv[0]: the first word of the command; argv[1]: its second word. */
 static int run_verb(const struct command *c, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
@@ -99,8 +100,8 @@ static int run_verb(const struct command *c, int argc, char **argv)
     return v != NULL ? command_run(v, argc - 1, argv + 1) : run_unknown_verb(c, verb);
 }
 
-/* `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required: `mcp-interposer --vault v sessions` must not start a
- * server named sessions. */
+/* Reads `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required, because `mcp-interposer
+ * --vault v sessions` must not start a server named sessions. */
 static int short_form(int argc, char **argv)
 {
     struct opt_set s;
@@ -114,7 +115,7 @@ static int short_form(int argc, char **argv)
     if (st == 0 && s.operands_before_dashes < 0)
         return usage_for_client(
             "missing '--': put options after the command, or a server's command after '--'");
-    return command_run(&command_proxy, argc, argv); /* also reports an invalid option */
+    return command_run(&command_proxy, argc, argv); /* this also reports an invalid option */
 }
 
 int main(int argc, char **argv)
@@ -122,7 +123,8 @@ int main(int argc, char **argv)
     argv = title_open(argc, argv);
     command_prepare();
     log_set_filter(redact_log_filter, NULL);
-    memory_return_large_blocks(); /* a large message must not enlarge the proxy for good */
+    /* otherwise a large message would make the proxy larger for as long as it runs */
+    memory_return_large_blocks();
 
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL)

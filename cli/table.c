@@ -19,7 +19,7 @@
 #include "cli/upkeep/commands.h"
 #include "cli/wrap/commands.h"
 
-/* In the order of the help. */
+/* The commands have the order of the help. */
 /* clang-format off */
 const struct command *const table_of_commands[] = {
     &command_proxy,

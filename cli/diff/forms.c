@@ -121,7 +121,8 @@ static void diff_forms_add_value(struct buf *b, const struct out *o, const struc
     buf_addc(b, '\n');
 }
 
-/* "changed tool echo /description", or "result /content/0/text". */
+/* Appends the place of the difference, such as "changed tool echo /description" or "result
+ * /content/0/text". */
 static void add_place(struct buf *b, const struct result *r, const struct result_difference *d)
 {
     if (d->entry.exists) {
@@ -217,7 +218,7 @@ void diff_case_of_sessions(struct report *report, const struct diff *d,
     report_add(report);
 }
 
-/* "#12/- tools/call read". */
+/* Appends the name of the row, such as "#12/- tools/call read". */
 static void diff_forms_add_name(struct buf *b, const struct result *r)
 {
     static const char *const ends[DIFF_SIDES] = {"/", " "};

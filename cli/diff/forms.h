@@ -1,7 +1,8 @@
-/* forms.h - a comparison as JSON lines (docs/diff.md), and as cases of a report: one for the sessions, one for each row.
+/* forms.h - writes a comparison as JSON lines (docs/diff.md), and as cases of a report: one case
+ * for the sessions, and one for each row.
  *
- * Errors    sticky in the buffers.
- * Blocks    never. Pure. */
+ * Errors are kept in the buffers.
+ * Blocks never. Pure. */
 #ifndef MI_CLI_DIFF_FORMS_H
 #define MI_CLI_DIFF_FORMS_H
 
@@ -10,22 +11,24 @@
 #include "cli/frame/out.h"
 #include "report/report.h"
 
-/* The session's uid or the file, and the session's number; 0: a file. */
+/* The uid of a session and its number; or the path of a file and 0. */
 struct diff_name {
     struct slice text;
     int64_t session_id;
 };
-/* Each adds members of an object. Of the differences of a row those that begin within max_bytes are listed. */
+/* Each function adds members to a JSON object. Of the differences of a row, those that begin within
+ * max_bytes are listed. */
 void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes);
 void diff_json_sides(struct json_out *j, const struct diff *d,
                      const struct diff_name name[DIFF_SIDES]);
 void diff_json_counts(struct json_out *j, const struct result_counts *c);
 
-/* place: of the recordings, without a message. */
+/* place: the recordings; the places do not name a message. */
 void diff_case_of_sessions(struct report *report, const struct diff *d,
                            const struct report_place place[DIFF_SIDES]);
-/* Makes the case, which report_add() then adds. Its detail is what differs, as visible text: lines, in which "- " and "+ "
- * precede a value of the first and of the second recording (cli/frame/reporting.h). o says which characters can be shown. */
+/* Fills the case, which the caller then adds with report_add(). Its detail lists the differences as
+ * lines of printable text. "- " precedes a value of the first recording, "+ " one of the second
+ * (cli/frame/reporting.h). o says which characters can be shown. */
 struct report_case *diff_case_of_row(struct report *report, const struct out *o,
                                      const struct result *r,
                                      const struct report_place place[DIFF_SIDES]);

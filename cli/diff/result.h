@@ -1,9 +1,10 @@
 /* result.h - what the comparison of one row found, kept for text, JSON and JUnit.
  *
- * Rules     values are cut (excerpt.h); the first RESULT_LISTED differences are kept, and all are counted.
- * Owns      the texts; result_close() frees them.
- * Errors    as diff_look().
- * Blocks    as diff_look(). */
+ * Rules  values are cut (excerpt.h). All differences are counted, but only the first RESULT_LISTED
+ * are kept.
+ * Owns   the texts; result_close() frees them.
+ * Errors as diff_look().
+ * Blocks as diff_look(). */
 #ifndef MI_CLI_DIFF_RESULT_H
 #define MI_CLI_DIFF_RESULT_H
 
@@ -11,18 +12,18 @@
 #include "replay/compare/diff.h"
 
 #define RESULT_LISTED 100
-#define RESULT_POINTER_MAX 1000 /* bytes kept of a pointer or a name */
+#define RESULT_POINTER_MAX 1000 /* at most so many bytes of a pointer or a name are kept */
 
 enum result_change {
     RESULT_SAME,
-    RESULT_CHANGED, /* params, answer or status differ, or it was slower */
-    RESULT_MOVED,   /* the same call, elsewhere */
-    RESULT_MISSING, /* only in the first recording */
-    RESULT_ADDED,   /* only in the second one */
+    RESULT_CHANGED, /* the params, the answer or the status differ, or the call was slower */
+    RESULT_MOVED,   /* the same call is at another place */
+    RESULT_MISSING, /* the call is only in the first recording */
+    RESULT_ADDED,   /* the call is only in the second recording */
     RESULT_CHANGES
 };
 
-/* A text in result.text. */
+/* A part of result.text. */
 struct result_span {
     size_t at, n;
     bool exists;
@@ -32,8 +33,8 @@ struct result_difference {
     enum diff_part part;
     bool is_entry;
     struct result_span pointer, entry, below, value[DIFF_SIDES];
-    size_t at;               /* bytes left out before both values */
-    bool cut[DIFF_SIDES];    /* something is left out after it */
+    size_t at;               /* the number of bytes that are left out before both values */
+    bool cut[DIFF_SIDES];    /* whether the end of the value is left out */
     size_t size[DIFF_SIDES]; /* bytes of the whole value */
 };
 
@@ -42,34 +43,36 @@ struct result {
     struct diff_call call[DIFF_SIDES]; /* borrowed from the diff */
     bool has[DIFF_SIDES];
     struct diff_look look;
-    struct slice params; /* of a call that only one side has, sanitized; borrowed from the diff */
+    /* borrowed from the diff; the sanitized params of a call that only one side has */
+    struct slice params;
     struct result_difference difference[RESULT_LISTED];
     size_t listed;
     struct buf text; /* owned */
 };
 
-/* Looks at a row. What `r` held before is lost, except for its memory. */
+/* Looks at a row. `r` is reset first, but its memory is used again. */
 MI_MUST int result_look(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
 struct slice result_text(const struct result *r, struct result_span s);
-/* The method and target of the row. */
+/* Returns the call whose method and target name the row. */
 const struct diff_call *result_call(const struct result *r);
-bool result_failed(const struct result *r); /* a call of the row failed */
-/* Whether a call of the row took at least this long. */
+bool result_failed(const struct result *r); /* whether a call of the row failed */
+/* Whether a call of the row took at least us microseconds. */
 bool result_took(const struct result *r, int64_t us);
 
-const char *result_change_name(enum result_change c); /* "same", "changed", … */
-const char *result_part_name(enum diff_part p);       /* "request", "result", "error", "answer" */
-/* Of an entry in a list: "tool", "prompt", "resource" or "template". */
+const char *result_change_name(enum result_change c); /* returns "same", "changed", … */
+/* returns "request", "result", "error", or "answer" */
+const char *result_part_name(enum diff_part p);
+/* Returns the kind of an entry in a list: "tool", "prompt", "resource" or "template". */
 const char *result_entry_kind(const struct result *r, const struct result_difference *d);
 
 /* ---- all rows ---- */
 
 struct result_counts {
     uint64_t rows[RESULT_CHANGES];
-    uint64_t tools[DIFF_ENTRIES]; /* in lists of tools */
-    uint64_t unread;              /* rows whose answers were not compared */
-    uint64_t facts;               /* of the sessions, that count */
+    uint64_t tools[DIFF_ENTRIES]; /* differences in lists of tools */
+    uint64_t unread;              /* the number of rows whose answers were not compared */
+    uint64_t facts;               /* differences of the sessions themselves, as far as they count */
 };
 
 void result_count(struct result_counts *c, const struct result *r);

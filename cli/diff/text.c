@@ -5,12 +5,12 @@
 #include "wire/json/text.h"
 
 #define SEQ_COLUMNS 6
-#define NAME_COLUMNS 32 /* in a narrower column `tools/call` is left out */
-#define NAME_MIN 20     /* durations are left out first */
+#define NAME_COLUMNS 32 /* if the column is narrower, `tools/call` is left out */
+#define NAME_MIN 20     /* if the column would be narrower, the durations are left out instead */
 
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 
-/* Columns that are left in the line, of which `used` are taken. */
+/* Returns how many columns of the line are left after `used` columns. */
 static size_t diff_text_left(const struct out *o, size_t used)
 {
     return o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : o->columns > used ? o->columns - used : 0;
@@ -67,7 +67,7 @@ static void print_seq(struct out *o, const struct result *r, enum diff_side side
         out_printf(o, "%*s ", SEQ_COLUMNS, "-");
 }
 
-/* "3.1ms", or "3.1ms -> 340ms" of a pair. */
+/* Appends the duration, such as "3.1ms", or both durations of a pair, such as "3.1ms -> 340ms". */
 static void add_durations(const struct out *o, struct buf *b, const struct result *r)
 {
     for (int i = 0; i < DIFF_SIDES; i++) {
@@ -82,7 +82,7 @@ static void add_durations(const struct out *o, struct buf *b, const struct resul
     }
 }
 
-/* The method, the target and, of a call that only one side has, its arguments. */
+/* Appends the method and the target. If only one side has the call, appends its arguments, too. */
 static void diff_text_add_name(struct buf *b, const struct result *r, bool narrow)
 {
     const struct diff_call *c = result_call(r);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #define TEXT_MAX 8192
-#define INDENT 21 /* columns before the text */
+#define INDENT 21 /* columns before the text of a result */
 
 static void put_json(struct doctor *d, const char *check, const char *remedy, const char *text)
 {

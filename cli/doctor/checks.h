@@ -1,29 +1,34 @@
-/* checks.h - the results of `doctor`: each check calls doctor_fine(), doctor_note(), or doctor_found() with the remedy.
+/* checks.h - the results of `doctor`. Each check calls doctor_fine(), doctor_note(), or
+ * doctor_found(), which also takes the remedy.
  *
- * Text      problems and notes at once; what is fine is counted and, if asked for, listed at the end.
- * Owns      the list of what is fine; cli/doctor/command.c opens and closes the output.
- * Errors    a file or database that cannot be read is a finding.
- * Blocks    on output. */
+ * Text   problems and notes are printed at once. What is fine is counted and, with --verbose,
+ * listed at the end.
+ * Owns   the list of what is fine; cli/doctor/command.c opens and closes the output.
+ * Errors if a file or a database cannot be read, that is a finding.
+ * Blocks on output. */
 #ifndef MI_CLI_DOCTOR_CHECKS_H
 #define MI_CLI_DOCTOR_CHECKS_H
 
 #include "cli/frame/reporting.h"
 
 struct doctor {
-    const char *vault; /* absolute if it exists */
+    const char *vault; /* an absolute path if the vault exists */
     bool verbose;      /* list what is fine, too */
     struct reporting reporting;
-    struct buf fine; /* owned; check and text of each, both with a NUL behind them */
+    /* owned; for each result that is fine, the name of its check and its text, both ended by a
+     * NUL */
+    struct buf fine;
     int64_t found, fine_n;
 };
 
-/* check: a word such as "permissions". The text is a sentence. */
+/* Reports that a check found no problem. check: a word such as "permissions". The text is a
+ * sentence. */
 void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
-/* Fine, and worth reading all the same. */
+/* Reports that a check found no problem, but something that the user should read. */
 void doctor_note(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
 void doctor_found(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
     MI_FORMAT(4, 5);
-/* Prints the checks that are ok, or how many there are. */
+/* Prints the results that are fine, or only their number. */
 void doctor_end(struct doctor *d);
 
 #endif

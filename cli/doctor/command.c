@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Four times the size at which a proxy checkpoints during a burst. */
+/* Bytes: four times the size at which a proxy checkpoints during a burst. */
 #define WAL_MAX ((int64_t)256 << 20)
 #define GROUP_MAX 256
 
@@ -106,7 +106,7 @@ static void check_integrity(struct doctor *d)
     buf_close(&error);
 }
 
-/* The recorder of a proxy adds them. */
+/* If calls lack values, the recorder of a proxy adds these. */
 static void check_calls(struct doctor *d)
 {
     int64_t n = health_unfilled(d->vault);
@@ -152,7 +152,7 @@ static void check_proxies(struct doctor *d)
     struct running_list l;
     struct buf error = {0};
     int64_t live = 0, dead = 0, left = 0;
-    if (running_open(&l, d->vault, &error) < 0) { /* check_database() has reported it */
+    if (running_open(&l, d->vault, &error) < 0) { /* check_database() has reported the error */
         buf_close(&error);
         return;
     }
@@ -210,7 +210,8 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
     free(path);
 }
 
-/* Nothing removes recordings by itself, which a user should know before the disk is full. */
+/* Without a rule, nothing removes recordings, and the disk may become full. The user should know
+ * this before. */
 static void check_retention(struct doctor *d, const struct settings *s)
 {
     static const char *const names[RETAIN_RULES] = {
@@ -253,7 +254,7 @@ static void check_servers(struct doctor *d, const struct settings *s, bool calls
     rules_close(&rules);
 }
 
-/* fault: what is wrong with the configuration file; NULL: nothing. */
+/* fault: what is wrong with the configuration file; NULL if nothing is. */
 static int check_all(const struct settings *s, const char *fault)
 {
     struct doctor d = {.verbose = settings_on(s, "verbose")};

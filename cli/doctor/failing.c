@@ -11,29 +11,29 @@
 
 #include <stdlib.h>
 
-#define NAMED_MAX 8    /* servers that are reported one by one */
-#define NAME_SHOWN 128 /* bytes of a name */
+#define NAMED_MAX 8    /* at most so many servers are reported by name */
+#define NAME_SHOWN 128 /* at most so many bytes of a name are shown */
 #define WHAT_MAX 96
-#define ERROR_MAX 600     /* bytes of the last error */
-#define ERROR_MESSAGES 64 /* it is among the last messages of the session */
+#define ERROR_MAX 600     /* at most so many bytes of the last error are shown */
+#define ERROR_MESSAGES 64 /* the last error is looked for in so many last messages of a session */
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct failing_server {
-    bool done;      /* a session that did not fail was found: older ones do not count */
-    int64_t failed; /* newer ones */
-    int64_t id, last_seq, at_us; /* of the newest of these */
-    char what[WHAT_MAX];         /* what happened in it */
+    bool done;      /* a session that did not fail was found, so older sessions do not count */
+    int64_t failed; /* the number of newer sessions, which failed */
+    int64_t id, last_seq, at_us; /* of the newest session that failed */
+    char what[WHAT_MAX];         /* what happened in that session */
 };
 
 struct failing {
     struct query *q;
     struct intern names;           /* owned */
-    struct failing_server *server; /* owned; server i has name i */
+    struct failing_server *server; /* owned; server[i] has the name i */
     size_t n, cap;
     int status;
 };
 
-/* NULL: out of memory. */
+/* Returns the server of this name, and adds it if it is new. Returns NULL if memory runs out. */
 static struct failing_server *find_server(struct failing *f, struct slice name)
 {
     uint32_t i;
@@ -68,7 +68,7 @@ static bool has_answered_nothing(const struct session_view *v)
            v->lasted_us >= FAILING_WAIT_US;
 }
 
-/* Appends what the server did; nothing: the session did not fail. */
+/* Appends how the session failed. Appends nothing if it did not fail. */
 static void failing_judge(struct buf *b, const struct query_session *s,
                           const struct session_view *v)
 {
@@ -120,8 +120,8 @@ static bool failing_on_session(void *ctx, const struct query_session *s)
 /* ---- the last error ---- */
 
 struct last_error {
-    struct buf answer;           /* owned: the message of an error to the client */
-    struct stderr_reason reason; /* from stderr */
+    struct buf answer;           /* owned: the message of an error that the client received */
+    struct stderr_reason reason; /* what the server wrote to stderr */
 };
 
 static bool failing_on_message(void *ctx, const struct query_message *m)
@@ -138,7 +138,7 @@ static bool failing_on_message(void *ctx, const struct query_message *m)
     return true;
 }
 
-/* Appends it after `; the last error was: `; nothing if none is recorded. */
+/* Appends `; the last error was: ` and the error. Appends nothing if no error was recorded. */
 static int failing_add_error(struct buf *b, struct query *q, const struct failing_server *server)
 {
     struct last_error e = {.answer = {0}};
@@ -210,7 +210,7 @@ void doctor_failing(struct doctor *d)
         st = query_sessions_of(f.q, &recent, FILTER_BEGAN, 0, failing_on_session, &f);
     if (st == 0 && f.status == 0)
         st = failing_report(d, &f);
-    query_close(f.q); /* an error was reported by the check of the database */
+    query_close(f.q); /* the check of the database reports errors */
     intern_close(&f.names);
     free(f.server);
     buf_close(&error);

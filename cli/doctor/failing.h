@@ -1,12 +1,13 @@
 /* failing.h - checks of `doctor`: servers whose newest sessions failed.
  *
- * A session failed if the server could not be started, answered none of the client's requests, or ended the session: it
- * crashed more often than it is restarted, hung, or closed its output. Sessions without a request do not count, nor do
- * those in which the client left within FAILING_WAIT_US.
- * All sessions of the last FAILING_DAYS days are looked at, except imported ones; of a server those after the last one that
- * did not fail.
+ * A session failed if the server could not be started, answered none of the client's requests, or
+ * ended the session: it crashed more often than it is restarted, it hung, or it closed its output.
+ * A session without a request does not count, nor does a session that the client left within
+ * FAILING_WAIT_US.
+ * The check reads the sessions of the last FAILING_DAYS days, except imported ones. Of each server,
+ * it counts the sessions after the last one that did not fail.
  *
- * Blocks    on the vault. */
+ * Blocks on the vault. */
 #ifndef MI_CLI_DOCTOR_FAILING_H
 #define MI_CLI_DOCTOR_FAILING_H
 

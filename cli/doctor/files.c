@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 4
-#define NAMED_MAX 8 /* files that are reported one by one */
+#define NAMED_MAX 8 /* at most so many files are reported by name */
 #define SPACE_MIN ((int64_t)512 << 20)
-#define FRESH_US (INT64_C(86400) * 1000000) /* a newer escalation is a finding */
-#define SPACE_SHARE 20                      /* and 1/20 of the disk */
+#define FRESH_US (INT64_C(86400) * 1000000) /* an escalation that is newer than this is a finding */
+#define SPACE_SHARE 20                      /* the divisor of the disk's size: 1/20 of the disk */
 
 struct walk {
     struct doctor *d;
@@ -116,7 +116,7 @@ static void check_put_aside(struct doctor *d)
                  n == 1 ? " was" : "s were", newest);
 }
 
-/* The files in Escalations: their number, and the newest. */
+/* The number of files in Escalations, and the newest of them. */
 struct escalations {
     int64_t n, newest_us;
     char newest[256];

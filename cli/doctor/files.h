@@ -1,14 +1,15 @@
-/* files.h - checks of `doctor`: permissions of the vault, whether it can be written, disk space, databases that
- * were put aside, recent escalations.
+/* files.h - checks of `doctor`: the permissions of the vault, whether it can be written, the space
+ * on the disk, databases that were put aside, and recent escalations.
  *
- * Blocks    on the disk. */
+ * Blocks on the disk. */
 #ifndef MI_CLI_DOCTOR_FILES_H
 #define MI_CLI_DOCTOR_FILES_H
 
 #include "cli/doctor/checks.h"
 
 void doctor_files(
-    struct doctor *d); /* owner and mode of each file; writing; disk space; damaged databases */
-void doctor_escalations(struct doctor *d); /* those written within a day */
+    /* the owner and mode of each file, writing, the space on the disk, damaged databases */
+    struct doctor *d);
+void doctor_escalations(struct doctor *d); /* escalations written within the last day */
 
 #endif

@@ -4,13 +4,13 @@
 #include "base/text.h"
 #include "vault/query/reader.h"
 
-#define NAME_SHOWN 128 /* bytes of a name, and of a rule */
-#define NAMED_MAX 8    /* tools that are reported one by one */
+#define NAME_SHOWN 128 /* at most so many bytes of a name or a rule are shown */
+#define NAMED_MAX 8    /* at most so many tools are reported by name */
 #define DAY_US (INT64_C(86400) * 1000000)
 
 struct hidden {
     struct doctor *d;
-    size_t found; /* tools */
+    size_t found; /* the number of tools */
 };
 
 static struct buf shown(struct slice text)
@@ -48,7 +48,7 @@ static bool on_tool(void *ctx, const struct cell *row, size_t n)
 
 void doctor_hidden(struct doctor *d)
 {
-    /* of several rules the newest */
+    /* if several rules hid the tool, the newest rule is named */
     static const char sql[] =
         "SELECT server, target, n, (SELECT tools_rule FROM sessions WHERE id = newest)"
         " FROM (SELECT server, target, count(*) AS n, max(session_id) AS newest FROM @calls x"
@@ -70,6 +70,6 @@ void doctor_hidden(struct doctor *d)
                      "%zu more tools that clients called are hidden by a rule", h.found - NAMED_MAX);
     if (st == 0 && h.found == 0)
         doctor_fine(d, "tools", "no client called a hidden tool in the last %d days", HIDDEN_DAYS);
-    query_close(q); /* an error was reported by the check of the database */
+    query_close(q); /* the check of the database reports errors */
     buf_close(&error);
 }

@@ -1,7 +1,8 @@
-/* hidden.h - checks of `doctor`: tools that a client called and that a rule hides from it (docs/context.md).
+/* hidden.h - checks of `doctor`: tools that a client called although a rule hides them from it
+ * (docs/context.md).
  *
- * All calls of the last HIDDEN_DAYS days count, except those of imported sessions.
- * Blocks    on the vault. */
+ * The check counts all calls of the last HIDDEN_DAYS days, except those of imported sessions.
+ * Blocks on the vault. */
 #ifndef MI_CLI_DOCTOR_HIDDEN_H
 #define MI_CLI_DOCTOR_HIDDEN_H
 

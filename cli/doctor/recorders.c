@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define START_US 10000000 /* a recorder opens the vault before it confines itself */
+/* a recorder may need so long to start; it confines itself only after it has opened the vault */
+#define START_US 10000000
 
 /* ---- one session ---- */
 
@@ -117,7 +118,8 @@ static void check_directory(struct doctor *d)
     buf_close(&problem);
 }
 
-/* A recorder that does what no recorder does: a message has made it misbehave, or this program does not know its libc. */
+/* Reports that a recorder made a system call that no recorder should make. Either a message has
+ * made it misbehave, or its libc makes a call that this program does not know. */
 static void found_denied(struct doctor *d, const struct journal_view *v)
 {
     struct buf name = {0};

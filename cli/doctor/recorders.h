@@ -1,7 +1,7 @@
-/* recorders.h - checks of `doctor`: the directory of the journals, the recorder process of each running session, and
- * what confines it.
+/* recorders.h - checks of `doctor`: the directory of the journals, the recorder process of each
+ * running session, and whether the recorder is confined.
  *
- * Blocks    up to RECORDER_SETTLE_MS for each recorder that has something to store. */
+ * Blocks up to RECORDER_SETTLE_MS for each recorder that has something to store. */
 #ifndef MI_CLI_DOCTOR_RECORDERS_H
 #define MI_CLI_DOCTOR_RECORDERS_H
 
@@ -10,7 +10,8 @@
 #define RECORDER_SETTLE_MS 1000
 
 void doctor_recorders(struct doctor *d);
-/* Only the journals that killed sessions left: for a vault that does not exist. */
+/* Checks only the journals that killed sessions have left. This is for a vault that does not
+ * exist. */
 void doctor_journals(struct doctor *d);
 
 #endif

@@ -18,29 +18,34 @@
 #include <unistd.h>
 
 #define BODY_MAX ((size_t)1 << 30)
-#define GUESS_MAX (INT64_C(1) << 20) /* messages of a session whose number cannot be read */
-#define SPAN 512                     /* messages: a power of 8 */
-#define HEADER 100   /* bytes of the header of a database; sqlite.org/fileformat2.html */
-#define VALID_FOR 92 /* where the header says for which version its size is valid */
-#define FREE_LIST 32 /* where it names the unused pages */
+/* the highest message number that is tried if the last number of a session cannot be read */
+#define GUESS_MAX (INT64_C(1) << 20)
+/* the number of messages that are read at once: a power of 8 */
+#define SPAN 512
+#define HEADER 100   /* bytes of the header of a database; see sqlite.org/fileformat2.html */
+/* offset in the header: the version for which the size in the header is valid */
+#define VALID_FOR 92
+#define FREE_LIST 32 /* offset in the header: the list of unused pages */
 
-/* One database. */
+/* A database that is repaired. */
 struct repair {
     struct doctor *d;
     const char *name;
-    int dir;         /* of the vault */
+    int dir;         /* the directory of the vault */
     int own;         /* the directory with the links */
-    char path[4200]; /* of it */
+    char path[4200]; /* the path of `own` */
     struct query *q;
-    int64_t *id; /* owned; of the sessions */
+    int64_t *id; /* owned; the ids of the sessions */
     size_t n, cap;
-    int64_t sessions, messages, before; /* brought in; before: sessions that were there already */
-    int64_t lost;                       /* sessions, messages and parts that cannot be read */
-    struct buf why;                     /* of the first one */
-    /* one session */
+    /* what was brought in; before: the number of sessions that were brought in earlier */
+    int64_t sessions, messages, before;
+    /* the number of sessions, messages and parts that cannot be read */
+    int64_t lost;
+    struct buf why;                     /* why the first of these cannot be read */
+    /* about the current session */
     struct import *import;
     char uid[UID_LEN + 1];
-    int64_t last; /* number of the last message */
+    int64_t last; /* the number of the last message */
     int64_t got;
     struct buf large;
     int status; /* of the import */
@@ -55,7 +60,7 @@ static void repair_lost(struct repair *p, const char *why)
 
 /* ---- the links ---- */
 
-/* Holes stay holes. */
+/* Copies a file. Its holes stay holes. */
 static bool repair_copy(int from, int to)
 {
     char part[65536];
@@ -79,7 +84,8 @@ static void repair_unlink_database(const struct repair *p)
         (void)!unlinkat(p->own, files[i], 0);
 }
 
-/* The header of an empty database that is made for it: that of the vault's database may be in its write-ahead log only. */
+/* Reads the header of an empty database that is made for this purpose. The header of the vault's
+ * own database may still be in the write-ahead log. */
 static bool repair_make_header(const struct repair *p, char *ret)
 {
     struct vault_dir dir = {.fd = -1};
@@ -87,7 +93,7 @@ static bool repair_make_header(const struct repair *p, char *ret)
     struct buf error = {0};
     bool done = vault_dir_open(&dir, p->path, false, &error) == 0 &&
                 writer_open(&w, &dir, false, &error) == 0;
-    writer_close(w); /* moves the log into the file */
+    writer_close(w); /* this moves the log into the file */
     int fd = done ? vault_dir_file(p->own, VAULT_DB, O_RDONLY) : -1;
     done = fd >= 0 && pread(fd, ret, HEADER, 0) == HEADER;
     if (fd >= 0)
@@ -96,11 +102,13 @@ static bool repair_make_header(const struct repair *p, char *ret)
     vault_dir_close(&dir);
     buf_close(&error);
     memset(ret + FREE_LIST, 0, 8);
-    memset(ret + VALID_FOR, 0xff, 4); /* so that the size of the file counts */
+    /* so SQLite uses the size of the file, not the size in the header */
+    memset(ret + VALID_FOR, 0xff, 4);
     return done;
 }
 
-/* A copy with another header, if that of the damaged database is destroyed. */
+/* Copies the damaged database, but with another header. This is needed if its own header is
+ * destroyed. */
 static bool repair_copy_with_header(const struct repair *p, const char *header)
 {
     int from = vault_dir_file(p->dir, p->name, O_RDONLY);
@@ -156,7 +164,7 @@ static bool repair_link(struct repair *p)
         return false;
     if (!has_header && !repair_make_header(p, header))
         return false;
-    (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0); /* there may be none */
+    (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0); /* there may be no log */
     repair_each_body(p, true);
     return has_header ? linkat(p->dir, p->name, p->own, VAULT_DB, 0) == 0
                       : repair_copy_with_header(p, header);
@@ -206,9 +214,10 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
     return p->status == 0;
 }
 
-/* A part that cannot be read is read in smaller ones, and then in larger ones again: there may be 2^36 numbers without a
- * message before the next part that cannot be read. After a single message that cannot be read, the next one is looked
- * for at growing distances. */
+/* Reads the messages of a session in parts. If a part cannot be read, smaller parts are read, and
+ * then larger ones again, because 2^36 numbers without a message may follow before the next part
+ * that cannot be read. After a single message that cannot be read, the next message is looked for
+ * at growing distances. */
 static void repair_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;

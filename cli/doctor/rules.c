@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* 0, MI_ENOMEM or MI_EINVAL. */
+/* Returns 0, MI_ENOMEM or MI_EINVAL. */
 static int doctor_rules_read(const struct settings *s, struct rules_server *ret, struct buf *error)
 {
     *ret = (struct rules_server){.max_us = settings_duration_us(s, "max-timeout")};
@@ -18,7 +18,8 @@ static int doctor_rules_read(const struct settings *s, struct rules_server *ret,
     return st == MI_EFULL ? MI_EINVAL : st;
 }
 
-/* The rules of a proxy with these arguments; MI_ENOENT: an invalid configuration file, which is reported elsewhere. */
+/* Reads the rules of a proxy with these arguments. Returns MI_ENOENT if the configuration file is
+ * invalid; another check reports that. */
 static int read_server(const struct rules *r, int argc, char **argv, struct rules_server *ret,
                        struct buf *error)
 {

@@ -4,13 +4,13 @@
 #include "base/units.h"
 #include "vault/unsent/cursors.h"
 
-/* A laptop may be offline over a weekend. */
+/* A laptop may be offline over a weekend, so only three days without sending are reported. */
 #define LATE_US (INT64_C(3) * 86400 * 1000000)
 
 struct check {
     struct doctor *d;
-    const char *url; /* of the configuration; NULL: none */
-    bool seen;       /* the vault knows this target */
+    const char *url; /* the target in the configuration; NULL: none */
+    bool seen;       /* whether the vault was ever sent to this target */
 };
 
 static int shipping_on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
@@ -38,7 +38,7 @@ void doctor_shipping(struct doctor *d, const char *url)
     struct check c = {d, url, false};
     struct buf error = {0};
     int st = cursors_read(d->vault, shipping_on_target, &c,
-                          &error); /* the check of the database reports an error */
+                          &error); /* the check of the database reports errors */
     buf_close(&error);
     if (st == 0 && url != NULL && !c.seen)
         doctor_found(

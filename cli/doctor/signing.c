@@ -10,7 +10,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define LATE_US ((int64_t)600 * 1000000) /* a session that ended longer ago should be signed */
+/* if a session ended longer ago than this, it should be signed */
+#define LATE_US ((int64_t)600 * 1000000)
 #define REMEDY "mcp-interposer audit checkpoint, which says why it fails"
 
 static void check_anchors(struct doctor *d, const struct settings *own,
@@ -37,7 +38,7 @@ static void check_anchors(struct doctor *d, const struct settings *own,
     buf_close(&error);
 }
 
-/* What is kept beside the key must be a part of the log. */
+/* Checks that the checkpoint that is kept beside the key belongs to the log. */
 static void check_kept(struct doctor *d, const char *key_path)
 {
     struct buf error = {0};
@@ -112,7 +113,8 @@ static void check_key(struct doctor *d, const struct settings *own, bool has_vau
     free(path);
 }
 
-/* With the settings that `audit checkpoint` would have. An invalid file was reported by another check. */
+/* Uses the settings that `audit checkpoint` would have. If the configuration file is invalid,
+ * another check has reported it. */
 void doctor_signing(struct doctor *d, const struct settings *s, bool has_vault)
 {
     const struct command *audit = command_find(s->commands, "audit");

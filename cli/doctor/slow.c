@@ -4,18 +4,18 @@
 #include "base/units.h"
 #include "vault/query/reader.h"
 
-#define NAME_SHOWN 128 /* bytes of a name */
-#define NAMED_MAX 8    /* tools that are reported one by one */
+#define NAME_SHOWN 128 /* at most so many bytes of a name are shown */
+#define NAMED_MAX 8    /* at most so many tools are reported by name */
 #define DAY_US (INT64_C(86400) * 1000000)
 
-/* The calls of one tool after the other. */
+/* The calls are read tool by tool; this is the current tool. */
 struct slow {
     struct doctor *d;
     const struct rules *rules;
     struct buf server, tool; /* owned */
     int64_t deadline_us, longest_us;
-    int64_t ended; /* calls that the deadline has ended */
-    size_t found;  /* tools */
+    int64_t ended; /* the number of calls that the deadline ended */
+    size_t found;  /* the number of tools */
 };
 
 static void report_tool(struct slow *s)
@@ -94,7 +94,7 @@ void doctor_slow(struct doctor *d, const struct rules *rules)
             doctor_fine(d, "deadlines", "no call of the last %d days came close to its deadline",
                         SLOW_DAYS);
     }
-    query_close(q); /* an error was reported by the check of the database */
+    query_close(q); /* the check of the database reports errors */
     buf_close(&s.server);
     buf_close(&s.tool);
     buf_close(&error);

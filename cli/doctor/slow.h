@@ -1,9 +1,11 @@
-/* slow.h - checks of `doctor`: tools whose calls took more than two thirds of their deadline, or reached it.
+/* slow.h - checks of `doctor`: tools whose calls took more than two thirds of their deadline, or
+ * reached it.
  *
- * All calls of the last SLOW_DAYS days count, except those of imported sessions. A call that took longer than its deadline
- * and was answered reported progress, or had another deadline: it does not count.
+ * The check reads all calls of the last SLOW_DAYS days, except those of imported sessions. If a
+ * call took longer than its deadline and was answered all the same, it does not count: it reported
+ * progress, or had another deadline.
  *
- * Blocks    on the vault. */
+ * Blocks on the vault. */
 #ifndef MI_CLI_DOCTOR_SLOW_H
 #define MI_CLI_DOCTOR_SLOW_H
 

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Also true for a relative path, because the client's working directory is unknown. */
+/* Whether the program exists. A relative path is assumed to exist, because the working directory of
+ * the client is unknown. */
 static bool wrapped_exists(const char *program)
 {
     if (program[0] == '/')
@@ -18,7 +19,8 @@ static bool wrapped_exists(const char *program)
     return strchr(program, '/') != NULL || path_has_program(program);
 }
 
-/* Whether the programs are those of a container; also for a file of another directory. */
+/* Whether the file configures a container, so that its programs are those of the container. The
+ * directory of the file does not matter. */
 static bool is_in_container(const char *path)
 {
     static const char name[] = "devcontainer.json";
@@ -26,8 +28,8 @@ static bool is_in_container(const char *path)
     return n >= sizeof name && strcmp(path + n - (sizeof name - 1), name) == 0;
 }
 
-/* A server that starts the interposer, by its args after the first `launch`: its options are those of `proxy`, unless it
- * runs another command. */
+/* Checks the options of a server that starts the interposer. The options are its args after number
+ * `launch`. They are options of `proxy`, unless the args name another command. */
 static void check_options(struct doctor *d, const char *path, const struct mcpfile *f,
                           const struct mcpfile_server *s, size_t launch, struct rules *rules)
 {
@@ -38,7 +40,8 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
         wrap_argv_close(words);
         return;
     }
-    bool named = strcmp(argv[1], "proxy") == 0; /* else `mcp-interposer [OPTIONS] -- SERVER` */
+    /* if false, the form is `mcp-interposer [OPTIONS] -- SERVER` */
+    bool named = strcmp(argv[1], "proxy") == 0;
     if ((named || argv[1][0] == '-') &&
         rules_add(rules, (int)(s->args_n - launch) + !named, argv + named, &error) == MI_EINVAL)
         doctor_found(d, "clients", "correct the options of this server in that file",
@@ -47,11 +50,11 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
     buf_close(&error);
 }
 
-/* The servers of all files. */
+/* What was found about the servers of all files. */
 struct servers {
     int64_t wrapped;
-    struct buf
-        fixed; /* owned; those of plugins and of the administrator that are not wrapped, with their files */
+    /* owned; the unwrapped servers of plugins and of the administrator, with their files */
+    struct buf fixed;
 };
 
 static void note_fixed(struct servers *all, const struct client_file *where, const char *name)

@@ -1,4 +1,4 @@
-/* asked.c - the list of what servers asked users for. */
+/* asked.c - the list of what servers have asked users for. */
 #include "cli/lists/list.h"
 
 #include "cli/frame/filter.h"
@@ -16,7 +16,7 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
-/* A form, a URL, sampling, or roots. */
+/* Appends what the server asks for: a form, a URL, sampling, or roots. */
 static void kind_text(struct buf *b, const void *row, struct cell what)
 {
     const struct asked *a = row;
@@ -25,7 +25,7 @@ static void kind_text(struct buf *b, const void *row, struct cell what)
     buf_slice_add(b, a->mode.p != NULL ? a->mode : (struct slice){what.text.p, n});
 }
 
-/* What is called, or the method. */
+/* Appends the called tool. If there is none, appends the method. */
 static void call_text(struct buf *b, const void *row, struct cell target)
 {
     const struct asked *a = row;
@@ -56,7 +56,7 @@ static const struct show_column columns[] = {
 
 struct passing {
     struct list_reading *r;
-    int64_t n; /* rows that were passed on */
+    int64_t n; /* the number of rows that were passed on */
 };
 
 static bool on_asked(void *ctx, const struct asked *a)

@@ -1,4 +1,5 @@
-/* cost.c - what tools cost the context of a client's model: `mcp-interposer cost [SERVER]`, and a view of `ui`. */
+/* cost.c - how much of the context of a client's model the tools take: `mcp-interposer cost
+ * [SERVER]`, and a view of `ui`. */
 #include "cli/lists/list.h"
 
 #include "base/log.h"
@@ -88,7 +89,7 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
     return EXIT_TROUBLE;
 }
 
-/* What the numbers leave out. */
+/* Warns about what the numbers do not include. */
 static void cost_warn(struct query *q, const struct cost *c)
 {
     int64_t uncounted = 0, calls = 0, unknown = 0;
@@ -144,7 +145,7 @@ static int cost_run(const struct settings *s)
     return session_command(s, cost);
 }
 
-/* For `ui`. */
+/* Reads the rows for `ui`. */
 static int read_servers(struct list_reading *r)
 {
     struct cost c = {.filter = FILTER_ANY};

@@ -1,4 +1,5 @@
-/* escalations.c - the list of the problems that need a person: the files in VAULT/Escalations. */
+/* escalations.c - the list of the problems that a person must solve: the files in
+ * VAULT/Escalations. */
 #include "cli/lists/list.h"
 
 #include "base/text.h"
@@ -9,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The date and time without the fraction of the second. */
+/* Appends the date and time without the fraction of the second. */
 static void last_text(struct buf *b, const void *row, struct cell v)
 {
     (void)row;
@@ -30,7 +31,8 @@ static const struct show_column columns[] = {
 };
 /* clang-format on */
 
-/* A file that cannot be read has only its name; a file that was removed meanwhile is left out. */
+/* Adds the row of a file. If the file cannot be read, the row has only its name. If the file was
+ * removed meanwhile, no row is added. */
 static int add_row(struct list_reading *r, const struct problem_files *f, size_t i, bool *ret_more)
 {
     struct buf file = {0}, texts = {0};
@@ -67,7 +69,7 @@ static int read_escalations(struct list_reading *r)
     return st;
 }
 
-/* The database is not needed, which may be the problem. */
+/* The database is not opened, because the database may be the problem. */
 static int run(const struct settings *s)
 {
     char *vault = settings_vault(s);

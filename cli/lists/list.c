@@ -65,7 +65,8 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
 static int with_query(struct query *q, const struct settings *s)
 {
     struct list_reading r = {.q = q, .vault = query_vault(q)};
-    return list_print((const struct list *)s->command, s, &r); /* its first member */
+    /* the list is the first member of the command */
+    return list_print((const struct list *)s->command, s, &r);
 }
 
 int list_run(const struct settings *s)

@@ -1,4 +1,5 @@
-/* running.c - the list of the running servers: `mcp-interposer ps`, and in `ui` what each of them is doing now. */
+/* running.c - the list of the running servers: `mcp-interposer ps`. In `ui` it also shows what each
+ * server does now. */
 #include "cli/lists/list.h"
 
 #include "base/clock.h"
@@ -6,7 +7,7 @@
 #include "vault/query/page.h"
 #include "vault/store/running.h"
 
-#define GROUP_MAX 256 /* processes of one server that are counted */
+#define GROUP_MAX 256 /* at most so many processes of a server are counted */
 #define RECENT_MINUTES "5"
 #define RECENT_US (5 * 60 * INT64_C(1000000))
 
@@ -23,15 +24,19 @@ static const char about[] =
 struct server {
     int64_t session_id, client_pid, pid, server_pid, server_group, recorder_pid, server_processes;
     struct slice uid, name;
-    struct slice client; /* its name in initialize, else its process name */
+    /* the client's name in initialize; if there is none, the name of its process */
+    struct slice client;
     int64_t started_at_us, last_at_us, age_us;
-    int64_t open, open_us; /* pending calls of the client; since when the oldest is, -1: none */
+    /* open: the number of pending calls of the client; open_us: the time of the oldest, -1 if
+     * there is none */
+    int64_t open, open_us;
     int64_t unstored_bytes, rss_bytes, recorder_rss_bytes, both_rss_bytes, server_rss_bytes;
-    /* Read only for `ui`, what has happened since the reading before: */
-    struct slice state;      /* by the last event that says one */
-    int64_t event, restarts; /* the last event that was read */
+    /* For `ui` only: the members below are updated with what has happened since the previous
+     * reading. */
+    struct slice state;      /* the state after the last event that tells one */
+    int64_t event, restarts; /* event: the last event that was read */
     int64_t open_from;       /* all calls before this one have ended */
-    int64_t calls, failed;   /* of the last minutes */
+    int64_t calls, failed;   /* calls of the last RECENT_MINUTES minutes */
 };
 
 static enum out_style style_of_state(const void *row)
@@ -78,7 +83,7 @@ static bool on_recent(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (c->started_at_us < clock_wall_us() - RECENT_US)
-        return false; /* as all that follow */
+        return false; /* all further calls are older, too */
     s->calls++;
     s->failed += call_status_failed(c->status);
     return true;
@@ -154,7 +159,7 @@ static int read_processes(const struct list_reading *r, const struct journals *j
     struct process self, recorder, group[GROUP_MAX];
     struct query_summary summary = {0};
     if (!running_is_here(&row->r) || process_read(row->r.pid, &self) < 0)
-        return MI_ENOENT; /* it is in another container, or has exited meanwhile */
+        return MI_ENOENT; /* the process is in another container, or has exited meanwhile */
     if (row->client[0] == '\0')
         s->client = slice_of(process_read(row->r.client_pid, starter) == 0 ? starter->name : "-");
     s->server_processes = (int64_t)running_group(&row->r, group, GROUP_MAX);
@@ -203,11 +208,11 @@ static int read_running(struct list_reading *r)
     struct running_list rows;
     struct journals journals = {0};
     struct process any;
-    size_t left = 0; /* killed proxies whose servers still run */
+    size_t left = 0; /* the number of killed proxies whose servers still run */
     bool more = true;
     int st = running_open(&rows, r->vault, &r->error);
     if (st == 0 && !r->watched && journals_open(&journals, r->vault) < 0)
-        journals.n = 0; /* shown as not known */
+        journals.n = 0; /* the journals are shown as unknown */
     for (size_t i = 0; st == 0 && i < rows.n; i++) {
         const struct running_row *row =
             &rows.row[r->watched ? rows.n - 1 - i : i]; /* newest first */

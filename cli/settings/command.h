@@ -1,25 +1,26 @@
 /* command.h - a command of the program: its name, options, help and function.
  *
- * main() reads the settings of the command (cli/settings/config.h) and passes them to run(), which returns the exit
- * status. Each folder of cli/ declares its commands in its commands.h; only cli/main.c has the table of all of them,
- * and passes it down.
+ * main() reads the settings of the command (cli/settings/config.h) and passes them to run(), which
+ * returns the exit status. Each folder of cli/ declares its commands in its commands.h. Only
+ * cli/main.c has the table of all commands, and passes it down.
  *
- * Owns      nothing: commands and their tables are static.
- * Errors    run() reports them on stderr; the exit status gives their kind. */
+ * Owns   nothing: commands and their tables are static.
+ * Errors run() reports them on stderr; the exit status tells their kind. */
 #ifndef MI_CLI_SETTINGS_COMMAND_H
 #define MI_CLI_SETTINGS_COMMAND_H
 
 #include "base/opt.h"
 
-/* Exit status of all commands; `proxy` otherwise ends with the server's own. */
+/* The exit status of all commands. `proxy` returns the status of the server, unless it fails
+ * itself. */
 enum {
     EXIT_FINE = 0,
     EXIT_FOUND = 1,   /* a finding or a mismatch */
-    EXIT_USAGE = 2,   /* wrong options, arguments or configuration */
-    EXIT_TROUBLE = 3, /* our own failure */
+    EXIT_USAGE = 2,   /* options, arguments or configuration are wrong */
+    EXIT_TROUBLE = 3, /* the program itself failed */
 };
 
-/* Every command's table ends with these; commands without a vault omit the first. */
+/* The table of every command ends with these. A command without a vault omits the first. */
 #define COMMAND_OPT_VAULT                                                                          \
     {'V', "vault", "DIR", NULL, "directory of the vault (see: mcp-interposer help)"},              \
     {                                                                                              \
@@ -32,7 +33,8 @@ enum {
         0                                                                                          \
     }
 
-/* For the help of commands with a SESSION; query_session() (vault/query/reader.h) has these rules. */
+/* For the help of commands that take a SESSION. query_session() (vault/query/reader.h) follows
+ * these rules. */
 #define COMMAND_SESSION_HELP                                                                       \
     "SESSION is an ID or the beginning of a UID, as `sessions` prints them; the name\n"            \
     "of a server, for its newest session; or `last`.\n"
@@ -41,45 +43,54 @@ struct settings; /* cli/settings/config.h */
 
 struct command {
     const char *name;
-    const char *aliases;                  /* other names, separated by blanks; NULL: none */
-    const char *summary;                  /* its line in the list of commands */
-    const char *usage;                    /* after the name: "[OPTIONS] [SESSION]" */
-    const char *about;                    /* more for its help, whole lines; NULL: nothing */
-    const struct opt *table;              /* ends with COMMAND_OPTS */
-    int operands_max;                     /* ignored with server_command */
-    bool server_command;                  /* a server's command line follows the options */
-    int (*run)(const struct settings *s); /* the exit status; NULL: mcp-interposer-ship runs it */
-    /* Runs with an invalid configuration file, of which `error` says what is wrong. NULL: that is a usage error. */
+    const char *aliases;     /* other names, separated by blanks; NULL: none */
+    const char *summary;     /* the text in the list of commands */
+    const char *usage;       /* what follows the name, such as "[OPTIONS] [SESSION]" */
+    const char *about;       /* more text for the help, in whole lines; NULL: none */
+    const struct opt *table; /* ends with COMMAND_OPTS */
+    int operands_max;        /* not used if server_command is true */
+    bool server_command;     /* the command line of a server follows the options */
+    /* returns the exit status; NULL: mcp-interposer-ship runs the command */
+    int (*run)(const struct settings *s);
+    /* Runs the command although the configuration file is invalid; `error` says why it is. NULL: an
+     * invalid file is a usage error. */
     int (*run_misconfigured)(const struct settings *s, const char *error);
-    /* The verbs of a command such as `audit key`, ended by NULL. Each is a command named "COMMAND VERB", with options,
-     * operands and help of its own; a command with verbs has only name and summary. NULL: it has no verbs. */
+    /* The second words of a command such as `audit key`, ended by NULL. Each is a command named
+     * "COMMAND VERB" with its own options, operands and help; the first word then has only a name
+     * and a summary. NULL: the command has one word. */
     const struct command *const *verbs;
-    /* Reports a usage error, which is on stderr already, to the client of this command. NULL: it has no client. */
+    /* Reports a usage error to the client of this command; it is on stderr already. NULL: the
+     * command has no client. */
     void (*refuse)(const char *error);
 };
 
-/* `commands` is the table of a program, ended by NULL. */
+/* Finds a command by name. `commands`: the table of the program, ended by NULL. */
 const struct command *command_find(const struct command *const *commands,
-                                   const char *name); /* NULL: there is none */
-/* The verb of a command that has verbs, by its second word. */
+                                   const char *name); /* returns NULL if there is none */
+/* Finds a command of two words by its second word. */
 const struct command *command_verb(const struct command *c,
-                                   const char *verb); /* NULL: there is none */
-/* Iterates over the commands, and over its verbs instead of a command that has verbs. *at starts at {0}. NULL: no more. */
+                                   const char *verb); /* returns NULL if there is none */
+/* Returns the next command; of a command with verbs, returns the verbs instead. Set *at to {0}
+ * first. Returns NULL after the last command. */
 struct command_place {
     size_t command, verb;
 };
 const struct command *command_next(const struct command *const *commands, struct command_place *at);
-/* Compares the first word of the command's name, which is the name of its section in the configuration. */
+/* Compares the first word of the command's name. It is also the name of the command's section in
+ * the configuration file. */
 bool command_is(const struct command *c, const char *first_word);
-/* The help of one command, and of the program. */
+/* Append the help of one command, and of the program. */
 void command_help(struct buf *b, const struct command *c);
 void command_help_all(struct buf *b, const struct command *const *commands);
-/* Reports a usage error on stderr, with a hint, and to a waiting client. EXIT_USAGE. */
+/* Reports a usage error on stderr, with a hint, and also to a client that waits. Returns
+ * EXIT_USAGE. */
 int command_usage(const struct command *c, const char *error);
-/* Opens /dev/null for a closed stdin, stdout or stderr, so that no other file gets its descriptor. A limit on the size of files
- * (RLIMIT_FSIZE) becomes an error of write(), not a signal that ends the program. Call it first. */
+/* Call this first. If stdin, stdout or stderr is closed, opens /dev/null for it, so that no other
+ * file gets this descriptor. Also makes write() return an error when a file reaches its size limit
+ * (RLIMIT_FSIZE); otherwise a signal would end the program. */
 void command_prepare(void);
-/* Reports a failed call: its error, or "out of memory" for MI_ENOMEM or without one. Returns EXIT_TROUBLE. */
+/* Reports the error of a failed call. If status is MI_ENOMEM or there is no error, reports "out of
+ * memory". Returns EXIT_TROUBLE. */
 int command_fail(int status, const struct buf *error);
 
 #endif
