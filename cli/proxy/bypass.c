@@ -26,7 +26,8 @@ static bool bypass_is_wanted(void)
     return false;
 }
 
-/* The index of the server's command; argc: there is none. An invalid option is skipped, with what may be its value. */
+/* Returns the index of the server's command; argc if there is none. If an option is invalid, skips
+ * it and the word that may be its value. */
 static int skip_options(struct opt_set *s, int argc, char **argv)
 {
     int at = 1;
@@ -64,7 +65,7 @@ int bypass(int argc, char **argv)
     int server = skip_options(&s, argc, argv);
     if (!opt_on(&s, "help")) {
         if (opt_env(&s) < 0)
-            log_warn("%s", buf_str(&s.error)); /* of another option than --path */
+            log_warn("%s", buf_str(&s.error)); /* about another option than --path */
         int st = server_path_extend(&s, &error);
         if (st < 0)
             log_warn("%s", st == MI_ENOMEM ? "out of memory, --path is ignored" : buf_str(&error));

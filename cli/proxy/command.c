@@ -49,16 +49,16 @@ static const struct opt proxy_opts[] = {
      "memory of all sessions for messages, while the vault cannot be written; 0: no limit"},
     {0, "grace", "DURATION", "1.5s",
      "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
-    /* Written by `wrap --remote` for `unwrap`: what it has replaced. */
+    /* `wrap --remote` writes this for `unwrap`: the text that it has replaced. */
     {0, "original", "TEXT...", NULL, NULL},
-    /* Written by `send`: the recorded request that it sends again. Recorded as an event. */
+    /* `send` writes this: the recorded request that it sends again. It is recorded as an event. */
     {0, "sent", "REQUEST", NULL, NULL},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
 
-/* All rules, those of the configuration file first. EXIT_USAGE: one is invalid. */
+/* Reads all rules, those of the configuration file first. Returns EXIT_USAGE if one is invalid. */
 static int read_deadlines(const struct settings *s, struct deadlines *d)
 {
     struct buf error = {0};
@@ -79,7 +79,7 @@ static enum record_level record_level(const struct settings *s)
 {
     enum record_level level = RECORD_FULL;
     while (!settings_is(s, "record", record_level_name(level)))
-        level++; /* settings are checked: it is one of the three */
+        level++; /* settings are checked, so it is one of the three */
     return level;
 }
 

@@ -9,9 +9,11 @@
 
 #define ARGS_MAX 8
 #define RECORDER_WAIT_US ((int64_t)60 * 1000000)
-#define FIRST_WAIT_US ((int64_t)2 * 1000000) /* as process 1 of a container, whose end kills the process that signs */
+/* the wait as process 1 of a container, because the end of process 1 kills the process that
+ * signs */
+#define FIRST_WAIT_US ((int64_t)2 * 1000000)
 
-/* Whether the command would find a key: with its own settings, which are not those of `proxy`. */
+/* Whether the command would find a key. The command has its own settings, not those of `proxy`. */
 static bool has_key(const struct settings *s, const struct command *checkpoint, int argc,
                     char **argv)
 {
@@ -61,7 +63,7 @@ void sign_session(const struct settings *s, const char *vault, pid_t recorder)
         buf_addc(&config_option, '\0');
         argv[argc++] = config_option.p;
     }
-    /* settings_read() begins with the verb */
+    /* settings_read() takes an argv that begins with the verb */
     if (!vault_option.failed && !config_option.failed && has_key(s, checkpoint, argc - 2, argv + 2))
         sign_start(argv, recorder);
     buf_close(&vault_option);

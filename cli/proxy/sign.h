@@ -1,11 +1,13 @@
-/* sign.h - starts `audit checkpoint` at the end of a session, if there is a key to sign with (docs/evidence.md).
+/* sign.h - starts `audit checkpoint` at the end of a session, if there is a key to sign with
+ * (docs/evidence.md).
  *
- * The process runs in its own session, with /dev/null as stdin, stdout and stderr, and without any other descriptor:
- * it does not keep the client's pipes open.
+ * The process runs in its own session. Its stdin, stdout and stderr are /dev/null, and it has no
+ * other descriptor, so it does not keep the client's pipes open.
  *
- * Owns      nothing. Nobody waits for the process, except process 1 of a container: its end would kill it.
- * Errors    none: a session that is not signed now is signed with the next one.
- * Blocks    on the configuration file; as process 1 at most two seconds on the process. */
+ * Owns   nothing. Only process 1 of a container waits for the process, because its own end would
+ * kill the process.
+ * Errors none: if a session is not signed now, it is signed with the next one.
+ * Blocks on the configuration file; process 1 also waits at most two seconds for the process. */
 #ifndef MI_CLI_PROXY_SIGN_H
 #define MI_CLI_PROXY_SIGN_H
 
@@ -13,8 +15,8 @@
 
 #include <sys/types.h>
 
-/* s: the settings of `proxy`; vault: of the session; recorder: its process, if it still stores the end, which is signed
- * after that. 0: there is none. */
+/* s: the settings of `proxy`. vault: the vault of the session. recorder: the recorder if it still
+ * stores the end of the session, 0 if not. The session is signed after the recorder has ended. */
 void sign_session(const struct settings *s, const char *vault, pid_t recorder);
 
 #endif

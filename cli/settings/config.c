@@ -25,7 +25,7 @@ static int check_values(struct settings *s, struct buf *error)
         struct buf why = {0};
         if (value == NULL || value_check(o, value, &why))
             continue;
-        assert(s->set.from[i] != OPT_DEFAULT); /* a wrong default in the command's table */
+        assert(s->set.from[i] != OPT_DEFAULT); /* the command's table has a wrong default */
         if (s->set.from[i] == OPT_ENVIRONMENT) {
             buf_adds(error, "MCP_INTERPOSER_");
             for (const char *p = o->name; *p != '\0'; p++)
@@ -40,13 +40,14 @@ static int check_values(struct settings *s, struct buf *error)
     return 0;
 }
 
-/* Only the flag counts: MCP_INTERPOSER_HELP in the environment must not disable a command. */
+/* Only the option counts. MCP_INTERPOSER_HELP in the environment must not disable a command. */
 static bool help_wanted(const struct settings *s)
 {
     return opt_on(&s->set, "help") && opt_source(&s->set, "help") == OPT_FLAG;
 }
 
-/* Flags first: --config is one of them. A weaker source never replaces a stronger one. */
+/* Reads the command line first, because --config may be there. A weaker source never replaces a
+ * value of a stronger one. */
 static int read_arguments(struct settings *s, int argc, char **argv, struct buf *error)
 {
     const struct command *c = s->command;
@@ -136,7 +137,8 @@ bool settings_on(const struct settings *s, const char *name)
     return opt_on(&s->set, name);
 }
 
-/* Values were checked when they were read, so only a wrong table can make this fail. */
+/* The values were checked when they were read, so this can fail only if the command's table is
+ * wrong. */
 size_t settings_size(const struct settings *s, const char *name)
 {
     size_t v = 0;

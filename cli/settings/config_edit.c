@@ -11,7 +11,7 @@ static struct slice trim(struct slice s)
     return s;
 }
 
-/* The part of a line in front of its comment. */
+/* Returns the part of a line before its comment. */
 static struct slice without_comment(struct slice line)
 {
     for (size_t i = 0; i < line.n; i++)
@@ -20,7 +20,7 @@ static struct slice without_comment(struct slice line)
     return line;
 }
 
-/* Can a section have this name, so that it is read as the same? */
+/* Whether a section can have this name, so that the name is read as it was written. */
 static bool name_is_possible(const char *server)
 {
     struct slice s = slice_of(server);
@@ -28,7 +28,8 @@ static bool name_is_possible(const char *server)
            without_comment(s).n == s.n;
 }
 
-/* Is this line the head of a section? *ret: the server; n == 0: of another one. */
+/* Whether this line begins a section. Sets *ret to the name of its server; if the section is not
+ * one of a server, ret->n is 0. */
 static bool is_section(struct slice line, struct slice *ret)
 {
     struct slice s = trim(without_comment(line)), word = slice_of("server");
@@ -54,9 +55,11 @@ static bool is_key(struct slice line, const char *key)
 }
 
 struct places {
-    struct slice key; /* the last line with the key, without its newline; p NULL: none */
+    /* the last line with the key, without its newline; p is NULL if there is none */
+    struct slice key;
     size_t key_line;
-    const char *end; /* behind the last line of the section that has text; NULL: there is no such section */
+    /* after the last line of the section that has text; NULL: there is no such section */
+    const char *end;
     size_t end_line;
 };
 

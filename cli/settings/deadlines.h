@@ -1,15 +1,15 @@
-/* deadlines.h - the deadlines that the settings of `proxy` have.
+/* deadlines.h - the deadlines that the settings of `proxy` ask for.
  *
- * Owns      nothing; deadlines_close() frees the result, also after an error.
- * Blocks    never. */
+ * Owns   nothing; deadlines_close() frees the result, even after an error.
+ * Blocks never. */
 #ifndef MI_CLI_SETTINGS_DEADLINES_H
 #define MI_CLI_SETTINGS_DEADLINES_H
 
 #include "cli/settings/config.h"
 #include "proxy/session/deadline.h"
 
-/* All rules of --timeout, those of the configuration file first. 0, MI_ENOMEM, or MI_EINVAL or MI_EFULL with a sentence
- * in `error`. */
+/* Reads all rules of --timeout, those of the configuration file first. Returns 0 or MI_ENOMEM; or
+ * MI_EINVAL or MI_EFULL, then `error` holds a sentence. */
 MI_MUST int settings_deadlines(const struct settings *s, struct deadlines *ret, struct buf *error);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- keys: 0, MI_ENOMEM, or another error with a sentence in `why` ---- */
+/* ---- keys: functions return 0, MI_ENOMEM, or another error; then `why` holds a sentence ---- */
 
 static int unknown(struct buf *why, const char *what, const char *word, const char *near)
 {
@@ -24,7 +24,8 @@ static int unknown(struct buf *why, const char *what, const char *word, const ch
     return MI_EINVAL;
 }
 
-/* NULL: the command has no such option, or allows it only on the command line. */
+/* Finds an option. Returns NULL if the command has no such option, or allows it only on the command
+ * line. */
 static const struct opt *find_opt(const struct command *c, const char *name)
 {
     if (strcmp(name, "config") == 0 || strcmp(name, "help") == 0)
@@ -45,7 +46,7 @@ static int check(const struct opt *o, const char *value, struct buf *why)
     return st;
 }
 
-/* A key of another command is checked but not used. */
+/* Sets an option. If the key belongs to another command, its value is checked but not used. */
 static int set_option(struct settings *s, const struct command *c, const struct opt *o,
                       const char *value, struct buf *why)
 {
@@ -62,12 +63,13 @@ static int set_option(struct settings *s, const struct command *c, const struct 
     return st;
 }
 
-#define SERVER_SECTION "server" /* NAME follows */
+#define SERVER_SECTION "server" /* a NAME follows */
 
-/* Sections that are not those of a command. */
+/* Sections that do not belong to a command. */
 static const char *const sections[] = {"timeout", "retention", "redact", SERVER_SECTION};
 
-/* A section of a command, or "": every command that has such an option. */
+/* Takes a key of a command's section. If section is "", the key is for every command that has this
+ * option. */
 static int take_option(struct settings *s, const char *section, const char *key, const char *value,
                        struct buf *why)
 {
@@ -101,11 +103,12 @@ static const struct opt *option_of(const struct settings *s, const char *command
 {
     const struct command *c = command_find(s->commands, command);
     const struct opt *o = c != NULL ? find_opt(c, name) : NULL;
-    assert(o != NULL); /* our own tables */
+    assert(o != NULL); /* because it is in our own tables */
     return o;
 }
 
-/* `[timeout]`: key and value are the two halves of a --timeout rule, which are joined in place. */
+/* Takes a line of `[timeout]`. Key and value are the two halves of a --timeout rule; they are
+ * joined in place. */
 static int take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
 {
     struct deadlines scratch;
@@ -124,7 +127,7 @@ static int take_timeout(struct settings *s, char *key, const char *value, struct
                                option_of(s, "proxy", "timeout"), key, why);
 }
 
-/* `[retention]`: kept as text for every command. */
+/* Takes a line of `[retention]`. The values stay text. They are kept whatever the command is. */
 static int take_retention(struct settings *s, const char *key, const char *value, struct buf *why)
 {
     static const char *const keys[RETAIN_RULES] = {"older-than", "keep-last", "max-size"};
@@ -139,7 +142,7 @@ static int take_retention(struct settings *s, const char *key, const char *value
     return unknown(why, "unknown key", key, near.best);
 }
 
-/* `[ship]`: options of `ship to`, two of which other commands know, too. */
+/* Takes a line of `[ship]`: options of `ship to`. Other commands use two of them, too. */
 static int take_ship(struct settings *s, const char *key, const char *value, struct buf *why)
 {
     int st = take_option(s, "ship", key, value, why);
@@ -150,7 +153,8 @@ static int take_ship(struct settings *s, const char *key, const char *value, str
     return st;
 }
 
-/* The NAME of `[server NAME]`, trimmed; "": it is missing. NULL: another section. */
+/* Returns the trimmed NAME of `[server NAME]`; "" if the name is missing. Returns NULL for another
+ * section. */
 static const char *server_of(const char *section)
 {
     size_t n = strlen(SERVER_SECTION);
@@ -162,7 +166,7 @@ static const char *server_of(const char *section)
     return section;
 }
 
-/* `[server NAME]`: kept as text. */
+/* Takes a line of `[server NAME]`. The values stay text. */
 static int take_server(struct settings *s, const char *server, const char *key, const char *value,
                        struct buf *why)
 {
@@ -184,7 +188,7 @@ static int take_server(struct settings *s, const char *server, const char *key, 
     if (st < 0)
         return st;
     opt_open(&scratch, proxy->table);
-    st = opt_config(&scratch, key, value); /* flags are checked there */
+    st = opt_config(&scratch, key, value); /* opt_config() checks flags */
     if (st < 0)
         buf_adds(why, buf_str(&scratch.error));
     else if (!GROW(s->servers, s->servers_n, s->servers_cap))
@@ -196,7 +200,7 @@ static int take_server(struct settings *s, const char *server, const char *key, 
     return st;
 }
 
-/* `[redact]`: the user's rules of the sanitizer. */
+/* Takes a line of `[redact]`: a rule of the user for the sanitizer. */
 static int take_redact(struct settings *s, const char *key, const char *value, struct buf *why)
 {
     int st = s->rules == NULL ? redact_open(&s->rules, why) : 0;
@@ -226,7 +230,8 @@ static void cut_comment(char *line)
     }
 }
 
-/* Keys of [timeout] have colons: `tool:NAME = 5m`. */
+/* Finds the character that separates key and value. Keys of [timeout] may contain colons:
+ * `tool:NAME = 5m`. */
 static char *separator(const char *section, char *line)
 {
     char *eq = strcmp(section, "timeout") == 0 ? strrchr(line, '=') : NULL;
@@ -290,7 +295,7 @@ static int take_text(struct settings *s, const char *path, char *text, struct bu
 
 /* ---- the file ---- */
 
-/* Reads the whole file into `b`. 0, MI_ENOENT or MI_EIO. */
+/* Reads the whole file into `b`. Returns 0, MI_ENOENT or MI_EIO. */
 static int read_whole(const char *path, struct buf *b)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -319,7 +324,9 @@ int settings_read_file(struct settings *s, struct buf *error)
     char *path = path_config(named);
     if (path == NULL)
         return named == NULL && errno == ENOENT ? 0
-                                                : MI_ENOMEM; /* no default file without a home */
+                                                /* without a home directory there is no default
+                                                 * file */
+                                                : MI_ENOMEM;
     int st = read_whole(path, &s->file);
     if (st == MI_EIO || (st == MI_ENOENT && named != NULL)) {
         buf_printf(error, "cannot read configuration %s: %s", path, strerror(errno));

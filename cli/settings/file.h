@@ -1,4 +1,4 @@
-/* file.h - the configuration file, as settings_read() reads it (cli/settings/config.h).
+/* file.h - reads the configuration file for settings_read() (cli/settings/config.h).
  *
  * Only cli/settings includes this. */
 #ifndef MI_CLI_SETTINGS_FILE_H
@@ -6,7 +6,8 @@
 
 #include "cli/settings/config.h"
 
-/* Reads the configuration file, if it exists. 0, or an error with a sentence in `error`. */
+/* Reads the configuration file if it exists. Returns 0, or an error; then `error` holds a
+ * sentence. */
 MI_MUST int settings_read_file(struct settings *s, struct buf *error);
 
 #endif

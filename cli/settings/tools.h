@@ -1,19 +1,19 @@
-/* tools.h - the rule for the tools of a server that the settings of `proxy` have.
+/* tools.h - the rule for the tools of a server, from the settings of `proxy`.
  *
- * Owns      nothing; tool_rule_close() frees the result, also after an error.
- * Blocks    settings_hidden_tools() on the configuration file; the other never. */
+ * Owns   nothing; tool_rule_close() frees the result, even after an error.
+ * Blocks settings_hidden_tools() on the configuration file; settings_tools() never. */
 #ifndef MI_CLI_SETTINGS_TOOLS_H
 #define MI_CLI_SETTINGS_TOOLS_H
 
 #include "cli/settings/config.h"
 #include "wire/mcp/tool_rule.h"
 
-/* Of --tools, --hide-tools and --read-only, for the server with this name in records. 0, MI_ENOMEM, or MI_EINVAL with a sentence
- * in `error`. */
+/* Makes the rule from --tools, --hide-tools and --read-only, for the server that has this name in
+ * recordings. Returns 0 or MI_ENOMEM; or MI_EINVAL, then `error` holds a sentence. */
 MI_MUST int settings_tools(const struct settings *s, const char *server, struct tool_rule *ret,
                            struct buf *error);
-/* What is left of it without --tools, for a proxy that reads the configuration file of `s`, which may be those of any command. Same
- * results. */
+/* Makes the same rule, but without --tools, for a proxy that reads the configuration file of `s`.
+ * `s` may be the settings of any command. Returns the same values. */
 MI_MUST int settings_hidden_tools(const struct settings *s, const char *server,
                                   struct tool_rule *ret, struct buf *error);
 

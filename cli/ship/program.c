@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The program beside this one, allocated; NULL: there is none. */
+/* Returns the path of the program in the directory of this one, allocated. NULL: it is not
+ * there. */
 static char *program_beside(void)
 {
     char *self = process_program();
