@@ -20,7 +20,7 @@ bool import_is_bundle(const char *path)
     return slice_begins((struct slice){head, k}, "{\"format\":\"" BUNDLE_FORMAT "\"");
 }
 
-/* Where the session was recorded, for the event `imported`. */
+/* Describes where the session was recorded, for the event `imported`. */
 static int say_origin(struct import *d, const struct bundle *b)
 {
     char root[DIGEST_HEX + 1];
@@ -37,7 +37,7 @@ static int say_origin(struct import *d, const struct bundle *b)
     return good ? 0 : MI_ENOMEM;
 }
 
-/* The status is that of the import. */
+/* Sets *ret_status to the status of the import. */
 static int import_bundle_add_session(struct import *d, const struct bundle *b, const char *name,
                                      int *ret_status)
 {

@@ -24,7 +24,8 @@ int64_t calls_took_us(const struct exported_call *c)
     return c->end_us >= 0 ? c->end_us - c->t_us : -1;
 }
 
-/* What ends operations behind the last message is left out. */
+/* If an operation is ended by a message after last_seq, which is not exported, the operation is
+ * open here. */
 static void reopen_operations(struct operation_list *l, int64_t last_seq)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -38,7 +39,7 @@ static void reopen_operations(struct operation_list *l, int64_t last_seq)
     }
 }
 
-/* A request that continues an operation is no call of its own. */
+/* Counts a call. If the request continues an operation, it is not counted as a call. */
 static void count_call(struct exported_calls *c, const struct exported_call *x)
 {
     bool failed = call_status_failed(calls_status(x));

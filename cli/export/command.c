@@ -1,4 +1,5 @@
-/* command.c - `mcp-interposer export SESSION -o FILE`: a session as a file to keep. */
+/* command.c - `mcp-interposer export SESSION -o FILE`: writes a session to a file that the user
+ * keeps. */
 #include "cli/export/commands.h"
 
 #include "base/log.h"
@@ -77,7 +78,8 @@ static const struct {
     {"markdown", export_markdown}, {"html", export_html},
 };
 
-/* The suffixes of file names that say which format is meant. Not .json: no format is one JSON document. */
+/* The suffixes of file names that determine the format. `.json` is missing, because no format is a
+ * single JSON document. */
 static const struct {
     const char *suffix, *format;
 } suffixes[] = {
@@ -85,14 +87,15 @@ static const struct {
     {".markdown", "markdown"}, {".html", "html"},      {".htm", "html"},
 };
 
-/* NULL: the name does not say it. */
+/* Returns the format. NULL: the name of the file does not determine it. */
 static const char *format_of(const struct settings *s)
 {
     if (!settings_is(s, "format", "auto"))
         return settings_text(s, "format");
     const char *path = settings_text(s, "output"), *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
-    const char *dot = name[0] != '\0' ? strrchr(name + 1, '.') : NULL; /* .name has no suffix */
+    /* a name like .name has no suffix */
+    const char *dot = name[0] != '\0' ? strrchr(name + 1, '.') : NULL;
     for (size_t i = 0; i < MI_COUNT(suffixes); i++)
         if (strcasecmp(dot != NULL ? dot : "", suffixes[i].suffix) == 0)
             return suffixes[i].format;
@@ -104,7 +107,7 @@ static bool is_cassette(const struct settings *s)
     return strcmp(format_of(s), "cassette") == 0;
 }
 
-/* *ret_calls: the number of calls that the filter selects. */
+/* Sets *ret_calls to the number of calls that the filter selects. */
 static int write_other(const struct settings *settings, struct query *q,
                        const struct query_session *s, const struct filter *f, struct save *file,
                        size_t *ret_calls)
@@ -125,7 +128,7 @@ static int write_other(const struct settings *settings, struct query *q,
     return st;
 }
 
-/* Nothing if the caller has named the session and reads stdout. */
+/* Says what was written. Says nothing if the caller has named the session and reads stdout. */
 static void say_what(const struct settings *settings, const char *title, bool selected,
                      size_t calls, uint64_t bytes)
 {
@@ -175,8 +178,9 @@ static int export(struct query *q, const struct settings *settings)
     return status == EXIT_FINE ? export_session(settings, q, &s, &f) : status;
 }
 
-/* An existing file is replaced with --force, or after asking. A device or a pipe is written, not replaced. EXIT_FINE, or
- * the status to exit with. */
+/* Checks whether the file may be written. An existing file is replaced with --force, or if the user
+ * agrees. A device or a pipe is written to, not replaced. Returns EXIT_FINE, or the status to exit
+ * with. */
 static int export_check_file(const struct settings *s)
 {
     const char *path = settings_text(s, "output");

@@ -1,5 +1,5 @@
-/* csv.c - a line for each request of the client, with the columns of the view `invocations`, and those of
- * operations (docs/vault.md): RFC 4180. */
+/* csv.c - writes a line for each request of the client, with the columns of the view `invocations`
+ * and of operations (docs/vault.md), as in RFC 4180. */
 #include "cli/export/formats.h"
 
 #include "base/clock.h"

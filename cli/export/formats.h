@@ -1,7 +1,8 @@
-/* formats.h - writers of a session in the formats of other programs (docs/export.md). Each has its own file.
+/* formats.h - functions that write a session in the formats of other programs (docs/export.md).
+ * Each has its own file.
  *
- * Each function writes the whole session. 0 or a negative status, as in export.h.
- * Blocks    on the vault and on the file. */
+ * Each function writes the whole session. It returns 0 or a negative status, as in export.h.
+ * Blocks on the vault and on the file. */
 #ifndef MI_CLI_EXPORT_FORMATS_H
 #define MI_CLI_EXPORT_FORMATS_H
 
@@ -12,7 +13,8 @@ MI_MUST int export_csv(struct export *x);
 MI_MUST int export_otlp(struct export *x);
 MI_MUST int export_markdown(struct export *x);
 MI_MUST int export_html(struct export *x);
-/* Appends the part of the page about estimated tokens to x->b; nothing if no tool is known. */
+/* Appends the part of the page about estimated tokens to x->b. If no tool is known, appends
+ * nothing. */
 MI_MUST int export_html_cost(struct export *x);
 
 #endif

@@ -1,7 +1,8 @@
-/* html.c - a session as one self-contained page: cli/export/report.html with its data.
+/* html.c - writes a session as one page that needs no other file: cli/export/report.html with the
+ * data of the session.
  *
- * The data is JSON in a <script> of a type that no browser runs. Characters that could end that element, or
- * begin another, are escaped, and the page creates only text nodes from it. */
+ * The data is JSON in a <script> whose type no browser runs. Characters that could end this element
+ * or begin another one are escaped, and the page makes only text nodes from the data. */
 #include "cli/export/formats.h"
 
 #include "base/json_out.h"
@@ -13,7 +14,7 @@
 
 #include <assert.h>
 
-#define BODY_MAX ((size_t)64 << 10) /* bytes of a body that are shown */
+#define BODY_MAX ((size_t)64 << 10) /* at most so many bytes of a body are shown */
 #define PREVIEW_MAX ((size_t)240)   /* bytes of a preview: more than a row of the page shows */
 
 struct page {
@@ -39,7 +40,8 @@ static void add_string(struct page *p, const char *name, struct slice text)
     buf_close(&json);
 }
 
-/* Text for people: characters that a browser acts on, such as changes of direction, are made visible. */
+/* Adds text for people. Characters on which a browser acts, such as changes of direction, are made
+ * visible. */
 static void add_text(struct page *p, const char *name, struct slice text)
 {
     if (text.p == NULL)
@@ -51,7 +53,7 @@ static void add_text(struct page *p, const char *name, struct slice text)
     buf_close(&visible);
 }
 
-/* What the row shows in one line, from x->text. */
+/* Adds the text of x->text that the row shows in one line. */
 static void add_preview(struct page *p)
 {
     struct buf *text = &p->x->text;
@@ -63,7 +65,7 @@ static void add_preview(struct page *p)
         add_text(p, "preview", buf_slice(text));
 }
 
-/* Text that a click shows; JSON as it is. */
+/* Adds the text that a click shows. JSON stays as it is. */
 static void add_content(struct page *p, struct slice content)
 {
     struct buf *text = &p->x->text;
@@ -91,7 +93,7 @@ static void add_body(struct page *p, const struct query_message *m)
         return;
     }
     buf_clear(&x->text);
-    /* 4: a longer text exceeds PREVIEW_MAX by one character or more */
+    /* with 4 more bytes, a longer text exceeds PREVIEW_MAX by at least one character */
     preview_add(&x->text, m, body, PREVIEW_MAX + 4);
     add_preview(p);
     add_content(p, body);
@@ -178,7 +180,7 @@ static bool on_event(void *ctx, const struct query_event *e)
     return end_row(p);
 }
 
-/* What a reader needs to find the session's seal. */
+/* Adds what a reader needs to find the seal of the session. */
 static int add_evidence(struct page *p)
 {
     struct query_seal seal;
@@ -238,7 +240,7 @@ static void add_title(struct export *x)
     buf_adds(&x->b, ": MCP session");
 }
 
-/* Adds the page up to a mark; *rest is then what follows it. */
+/* Adds the part of the page before a mark. *rest is then the part after the mark. */
 static void add_page(struct export *x, const char *mark, struct slice *rest)
 {
     const char *at = memmem(rest->p, rest->n, mark, strlen(mark));

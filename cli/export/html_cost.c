@@ -1,5 +1,5 @@
-/* html_cost.c - what the tools of a session cost the model's context, as a table with bars: markup and CSS alone, so that it is
- * also there without a script. */
+/* html_cost.c - how much of the model's context the tools of a session take, as a table with bars.
+ * It uses only markup and CSS, so it is shown even without scripts. */
 #include "cli/export/formats.h"
 
 #include "base/text.h"
@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-#define COST_ROWS 30 /* tools that are shown */
+#define COST_ROWS 30 /* at most so many tools are shown */
 
-/* Recorded text: nothing of it is markup. */
+/* Adds recorded text, escaped so that nothing of it is markup. */
 static void add_escaped(struct buf *b, struct slice text)
 {
     struct buf visible = {0};
@@ -25,7 +25,7 @@ static void add_escaped(struct buf *b, struct slice text)
     buf_close(&visible);
 }
 
-/* A number and its bar. */
+/* Adds a number and its bar. */
 static void add_bar(struct buf *b, int64_t tokens, int64_t most, const char *style)
 {
     if (tokens < 0) {

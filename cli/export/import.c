@@ -33,7 +33,7 @@ static const char about[] =
 struct import_run {
     struct import *import;
     const char *name;
-    int status; /* 1: it was imported before */
+    int status; /* 1: the recording was imported before */
 };
 
 static bool import_command_on_session(void *ctx, const struct query_session *s)
@@ -76,7 +76,7 @@ static int print_result(const struct settings *settings, const struct import *d,
     return out_close(&o);
 }
 
-/* bundle: {NULL, 0}: the file is a cassette or another recording. */
+/* bundle: the text of a bundle; {NULL, 0} if the file is a cassette or another recording. */
 static int import_file(const struct settings *settings, const char *vault, struct slice bundle,
                        const struct public_key *key)
 {

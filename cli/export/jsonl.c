@@ -1,4 +1,4 @@
-/* jsonl.c - JSON lines, as `show --json` prints them. */
+/* jsonl.c - writes JSON lines, like `show --json`. */
 #include "cli/export/formats.h"
 
 #include "cli/frame/record_json.h"

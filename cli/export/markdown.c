@@ -1,4 +1,5 @@
-/* markdown.c - a session as a note: flat YAML front matter, a table of calls, and the bodies of each call. */
+/* markdown.c - writes a session as a note: flat YAML front matter, a table of calls, and the bodies
+ * of each call. */
 #include "cli/export/formats.h"
 
 #include "base/clock.h"
@@ -8,18 +9,20 @@
 #include "cli/frame/pretty.h"
 #include "wire/json/scan.h"
 
-#define BODY_CHARS 4000               /* shown of a request or an answer */
-#define BODY_READ ((size_t)256 << 10) /* longer bodies are not indented */
+/* at most so many characters of a request or an answer are shown */
+#define BODY_CHARS 4000
+#define BODY_READ ((size_t)256 << 10) /* bytes; a longer body is not indented */
 
 struct note {
     struct export *x;
-    struct out out; /* for indenting bodies; never written */
+    struct out out; /* used to indent bodies; it is never written */
     bool has_events;
 };
 
 /* ---- text ---- */
 
-/* Plain text: no character is interpreted as Markdown, HTML or a link of Obsidian. */
+/* Adds plain text: no character of it is interpreted as Markdown, as HTML, or as a link of
+ * Obsidian. */
 static void markdown_add_plain(struct export *x, struct slice text)
 {
     struct buf visible = {0};
@@ -44,7 +47,8 @@ static size_t longest_ticks(struct slice s)
     return most;
 }
 
-/* The fence is longer than any in the text, so the text cannot end the block. */
+/* Adds a block of code. Its fence is longer than any fence in the text, so the text cannot end the
+ * block. */
 static void add_block(struct export *x, const char *language, struct slice text)
 {
     size_t ticks = longest_ticks(text);
@@ -100,7 +104,7 @@ static void markdown_add_body(struct note *n, const struct query_message *m)
     }
 }
 
-/* "tools/call echo" */
+/* Adds the method and the target, such as "tools/call echo". */
 static void add_method(struct export *x, const struct query_message *m)
 {
     markdown_add_plain(x, m->method.p != NULL ? m->method : slice_of("request"));
@@ -118,7 +122,7 @@ static void add_took(struct export *x, const struct exported_call *c)
         buf_addc(&x->b, '-');
 }
 
-/* Of a call that was several requests. */
+/* Adds the number of requests, if the call begins an operation. */
 static void add_requests(struct export *x, const struct exported_call *c)
 {
     const struct listed_operation *o = c->operation;
@@ -132,7 +136,7 @@ static void add_requests(struct export *x, const struct exported_call *c)
     buf_addc(&x->b, ')');
 }
 
-/* Whether it is listed below the call that it continues. */
+/* Whether the request is listed below the call that it continues. */
 static bool is_hop(const struct export *x, const struct exported_call *c)
 {
     const struct exported_call *first = calls_find(&x->calls, c->operation_seq);
@@ -152,7 +156,7 @@ static void each_hop(struct export *x, const struct exported_call *c, query_mess
 
 /* ---- front matter ---- */
 
-/* A JSON string is a string of YAML as well. */
+/* Adds a string. A JSON string is also a valid YAML string. */
 static void markdown_add_string(struct export *x, const char *key, struct slice text)
 {
     if (text.p == NULL)
@@ -172,7 +176,7 @@ static void markdown_add_time(struct export *x, const char *key, int64_t at_us)
     buf_printf(&x->b, "%s: %s\n", key, clock_utc(at_us).s);
 }
 
-/* `seal` NULL: the log has none. */
+/* seal: NULL if the log has no seal of the session. */
 static void add_front_matter(struct export *x, const struct query_seal *seal)
 {
     const struct query_session *s = x->s;

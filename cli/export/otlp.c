@@ -1,17 +1,17 @@
-/* otlp.c - a span for each request, as OTLP/JSON: a line is one request to a collector. */
+/* otlp.c - writes a span for each request as OTLP/JSON. Each line is one request to a collector. */
 #include "cli/export/formats.h"
 
 #include "vault/otlp/otlp.h"
 
-#define SPANS_A_LINE 1000 /* a collector limits the size of a request */
+#define SPANS_A_LINE 1000 /* spans in a line, because a collector limits the size of a request */
 
 struct spans {
     struct export *x;
     struct otlp_session session;
     struct otlp_request r;
-    struct buf answer;               /* owned; of the call, with --content */
-    struct otlp_operation operation; /* that the call belongs to */
-    size_t n;                        /* in this line */
+    struct buf answer;               /* owned; the answer of the call, for --content */
+    struct otlp_operation operation; /* the operation to which the call belongs */
+    size_t n;                        /* the number of spans in this line */
 };
 
 static void begin_line(struct spans *p)
@@ -48,7 +48,7 @@ static int read_answer(struct spans *p, const struct exported_call *c)
     return st == 0 && p->answer.failed ? MI_ENOMEM : st;
 }
 
-/* The request for one more span. */
+/* Returns the request to which the next span is added. */
 static struct otlp_request *next_span(struct spans *p)
 {
     if (p->n == SPANS_A_LINE) {
@@ -59,7 +59,7 @@ static struct otlp_request *next_span(struct spans *p)
     return &p->r;
 }
 
-/* Sets the operation that is looked for. */
+/* Sets p->operation from the first message of the operation. */
 static bool otlp_on_first(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
@@ -68,7 +68,8 @@ static bool otlp_on_first(void *ctx, const struct query_message *m)
     return false;
 }
 
-/* The operation that a request belongs to, if the span of that is exported. */
+/* Finds the operation to which a request belongs, if the span of the operation's first call is
+ * exported. */
 static void find_operation(struct spans *p, const struct exported_call *c)
 {
     int64_t seq = c->operation != NULL ? c->seq : c->operation_seq;

@@ -1,6 +1,8 @@
-/* report.h - the page that `export --format html` fills: cli/export/report.html, embedded by the Makefile.
+/* report.h - the page that `export --format html` fills. The Makefile embeds it from
+ * cli/export/report.html.
  *
- * It contains three marks, @TITLE@, @COST@ and @DATA@, in this order. It is not NUL-terminated. */
+ * The page contains three marks, @TITLE@, @COST@ and @DATA@, in this order. It does not end in a
+ * NUL. */
 #ifndef MI_CLI_EXPORT_REPORT_H
 #define MI_CLI_EXPORT_REPORT_H
 

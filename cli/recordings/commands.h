@@ -1,4 +1,4 @@
-/* commands.h - the commands that replace a server with a recording, or compare the two. */
+/* commands.h - the commands that let a recording replace a server, or that compare the two. */
 #ifndef MI_CLI_RECORDINGS_COMMANDS_H
 #define MI_CLI_RECORDINGS_COMMANDS_H
 

@@ -122,8 +122,8 @@ static const char *rule_list(const struct tool_rule *r, bool hides, struct buf *
     return b->n > 0 ? buf_str(b) : NULL;
 }
 
-/* The server is behind the rule of the recording: its client gets what the recorded one would have got. A rule that cannot be read
- * is reported by the replay. */
+/* The live server stands behind the tool rule of the recording, so its client gets what the
+ * recorded client would have got. If the rule cannot be read, the replay reports that. */
 static int open_proxied(struct live_choice *l, const struct settings *s,
                         const struct source_info *info)
 {

@@ -1,4 +1,4 @@
-/* replay.c - `mcp-interposer replay`: act as a mock server, from a recording. */
+/* replay.c - `mcp-interposer replay`: acts as a mock server that answers from a recording. */
 #include "cli/recordings/commands.h"
 
 #include "base/log.h"

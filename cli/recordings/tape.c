@@ -9,11 +9,11 @@
 
 #include <stdlib.h>
 
-#define GAP_US 1000 /* between the last message of the file and the first new one */
+#define GAP_US 1000 /* microseconds between the last message of the file and the first new one */
 
 struct message {
     int64_t at_us;
-    size_t at, n; /* in text */
+    size_t at, n; /* a part of `text` */
     bool from_client;
 };
 
@@ -26,9 +26,9 @@ struct tape {
 
     struct cassette_writer *w;
     struct buf all;    /* owned; the lines of the cassette so far */
-    int64_t last_t_us; /* of its last message */
-    int64_t count;     /* its messages */
-    int status;        /* of a callback that failed */
+    int64_t last_t_us; /* the time of the last message of the cassette */
+    int64_t count;     /* the number of messages of the cassette */
+    int status;        /* the error of a callback; 0: none */
 };
 
 int tape_open(struct tape **ret, const char *from, const struct query_session *header,
@@ -54,7 +54,8 @@ void tape_close(struct tape *t)
     free(t);
 }
 
-/* A cassette without rules, such as one written by hand, is sanitized by ours. */
+/* If the cassette names no rules, for example because a person wrote it, the present rules sanitize
+ * the message. */
 int tape_keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
     struct tape *t = ctx;
@@ -99,7 +100,7 @@ static bool into_all(void *ctx, struct slice lines)
     return !t->all.failed;
 }
 
-/* The header and the messages of the file, or the header alone. */
+/* Writes the header and the messages of the file; if there is no file, only the header. */
 static int tape_begin(struct tape *t, struct buf *error)
 {
     int st = cassette_write_open(&t->w, into_all, t);
@@ -110,7 +111,8 @@ static int tape_begin(struct tape *t, struct buf *error)
     return st == 0 ? t->status : st;
 }
 
-/* Writes the buffered lines of the cassette writer to t->all, without the line that ends a cassette. */
+/* Moves the buffered lines of the cassette writer to t->all, but not the line that ends a
+ * cassette. */
 static int strip_end(struct tape *t)
 {
     int st = cassette_write_end(t->w);
@@ -153,7 +155,7 @@ static bool into_file(void *ctx, struct slice lines)
     return save_write(ctx, lines);
 }
 
-/* The session lasts until its last message. */
+/* Writes the session so that it does not end before its last message. */
 static bool on_final_session(void *ctx, const struct query_session *s)
 {
     struct tape *t = ctx;
@@ -163,7 +165,8 @@ static bool on_final_session(void *ctx, const struct query_session *s)
     return tape_on_session(t, &longer);
 }
 
-/* Reading the lines finds what belongs together, and writing leaves out what follows from the messages. */
+/* Writes the cassette again. Reading the lines finds which messages belong together; writing leaves
+ * out what follows from the messages. */
 static int rewrite_all(struct tape *t, struct save *file, struct buf *error)
 {
     int st = cassette_write_open(&t->w, into_file, file);

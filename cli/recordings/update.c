@@ -12,16 +12,16 @@
 
 struct answer {
     int64_t seq;
-    size_t at, n; /* in text */
+    size_t at, n; /* a part of `text` */
 };
 
 struct update {
-    struct answer *answers; /* owned; seq ascending */
+    struct answer *answers; /* owned; sorted by seq, ascending */
     size_t n, cap;
-    size_t next;     /* the first one not written yet */
+    size_t next;     /* the first answer that is not written yet */
     struct buf text; /* owned */
     struct cassette_writer *w;
-    int status; /* of a callback that failed */
+    int status; /* the error of a callback; 0: none */
 };
 
 int update_open(struct update **ret)
@@ -42,7 +42,7 @@ void update_close(struct update *u)
     free(u);
 }
 
-/* Cassettes are sanitized like the vault. */
+/* Sanitizes an answer for the cassette, as for the vault. */
 static int verify_update_sanitize(struct slice message, struct buf *out)
 {
     size_t n;
@@ -81,7 +81,7 @@ static bool verify_update_on_session(void *ctx, const struct query_session *s)
     return u->status == 0;
 }
 
-/* Replaces the body, and the columns that are derived from it. */
+/* Replaces the body, and the columns that are derived from the body. */
 static void verify_update_replace(struct query_message *m, struct slice message)
 {
     struct rpc r;

@@ -1,9 +1,11 @@
-/* update.h - new answers for a cassette: collected during a verification, written at its end.
+/* update.h - new answers for a cassette. They are collected during a verification and written at
+ * its end.
  *
- * Rules     messages that were not verified, or matched, are unchanged; the file is written whole or not at all.
- * Owns      the answers.
- * Errors    update_write() logs them.
- * Blocks    update_write() on the file. */
+ * Rules  if a message was not verified, or matched, it does not change. The file is written
+ * completely or not at all.
+ * Owns   the answers.
+ * Errors update_write() logs them.
+ * Blocks update_write() on the file. */
 #ifndef MI_CLI_RECORDINGS_UPDATE_H
 #define MI_CLI_RECORDINGS_UPDATE_H
 
@@ -11,11 +13,12 @@
 
 struct update;
 
-MI_MUST int update_open(struct update **ret); /* 0 or MI_ENOMEM */
-void update_close(struct update *u);          /* NULL is allowed */
-/* Replaces the recorded answer `seq` with this message. 0 or MI_ENOMEM. */
+MI_MUST int update_open(struct update **ret); /* returns 0 or MI_ENOMEM */
+void update_close(struct update *u);          /* u may be NULL */
+/* Replaces the recorded answer `seq` with this message. Returns 0 or MI_ENOMEM. */
 MI_MUST int update_keep(struct update *u, int64_t seq, struct slice message);
-/* EXIT_FINE or EXIT_TROUBLE. Without an answer the file is not touched. */
+/* Writes the file. If there is no new answer, the file is not touched. Returns EXIT_FINE or
+ * EXIT_TROUBLE. */
 MI_MUST int update_write(struct update *u, const char *path);
 
 #endif

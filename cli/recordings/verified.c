@@ -23,7 +23,8 @@ bool verified_differs(const struct verified *v)
            0;
 }
 
-/* Resolves the escapes of the text between the quotes of a JSON string. {NULL, 0} gives {NULL, 0}. */
+/* Resolves the escapes in the text between the quotes of a JSON string. Returns {NULL, 0} for
+ * {NULL, 0}. */
 static struct slice verified_unescape(struct buf *plain, struct slice raw)
 {
     buf_clear(plain);
@@ -134,7 +135,7 @@ static void verified_add_value(struct buf *b, struct slice value)
     buf_adds(b, head.n < value.n ? "..." : "");
 }
 
-/* "/content/0/text: recorded "a", live "b"", a line each. */
+/* Appends a line for each difference, such as "/content/0/text: recorded "a", live "b"". */
 static void add_details(struct buf *b, const struct verify_result *one)
 {
     for (size_t i = 0; i < listed(one); i++) {
@@ -150,7 +151,7 @@ static void add_details(struct buf *b, const struct verify_result *one)
         buf_printf(b, "and %zu more\n", one->differences - listed(one));
 }
 
-/* The verdict, "12 tools/call read: reason; remedy", and the differences. */
+/* Prints the verdict, "12 tools/call read: reason; remedy", and the differences. */
 static void print_case(struct out *o, const struct verify_result *one, const struct report_case *c)
 {
     static const enum out_style styles[VERIFY_VERDICTS] = {OUT_GREEN, OUT_RED, OUT_RED,

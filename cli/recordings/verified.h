@@ -1,10 +1,11 @@
-/* verified.h - the results of a verification: counts, text, the JSON report, and a case for each recorded request.
+/* verified.h - the results of a verification: counts, text, the JSON report, and a case for each
+ * recorded request.
  *
- * Rules     values are truncated to VERIFIED_VALUE_MAX bytes. A match passes, a skipped request is skipped, every other verdict
- *           is a failure.
- * Owns      the JSON of the results.
- * Errors    sticky in the buffers and the report.
- * Blocks    verified_add() and verified_summary() as stdout does. */
+ * Rules  values are cut after VERIFIED_VALUE_MAX bytes. The case of a match passes, the case of a
+ * skipped request is skipped, and every other verdict is a failure.
+ * Owns   the JSON of the results.
+ * Errors are kept in the buffers and the report.
+ * Blocks verified_add() and verified_summary() as stdout does. */
 #ifndef MI_CLI_RECORDINGS_VERIFIED_H
 #define MI_CLI_RECORDINGS_VERIFIED_H
 
@@ -18,15 +19,16 @@ struct verified {
     struct report_place place; /* the recording */
     bool verbose;              /* matches are printed, too */
     uint64_t counts[VERIFY_VERDICTS];
-    struct buf json; /* owned; the results so far, joined by commas */
+    struct buf json; /* owned; the results so far, separated by commas */
 };
 
 void verified_close(struct verified *v);
 void verified_add(struct verified *v, const struct verify_result *one);
 void verified_summary(struct verified *v);
-/* Did an answer differ, or was one missing? */
+/* Whether an answer differed or was missing. */
 bool verified_differs(const struct verified *v);
-/* The whole JSON report. recording: the session's uid, or the file as named by the user. */
+/* Appends the whole JSON report. recording: the uid of the session, or the file as the user named
+ * it. */
 void verified_json(const struct verified *v, struct slice recording, int64_t lasted_us,
                    struct buf *b);
 

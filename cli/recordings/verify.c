@@ -1,4 +1,5 @@
-/* verify.c - `mcp-interposer verify SESSION|FILE -- SERVER…`: compares a live server with a recording. */
+/* verify.c - `mcp-interposer verify SESSION|FILE -- SERVER…`: compares a live server with a
+ * recording. */
 #include "cli/recordings/commands.h"
 
 #include "base/clock.h"
@@ -55,7 +56,7 @@ static void on_result(void *ctx, const struct verify_result *r)
         v->status = update_keep(v->update, r->answer_seq, r->live);
 }
 
-/* EXIT_FINE: the recording was verified, whatever the verdicts. */
+/* Returns EXIT_FINE if the recording was verified, whatever the verdicts are. */
 static int verify_recording(const struct settings *s, struct recording *r,
                             const struct pointers *ignore, char *const *argv, struct verifying *v)
 {
@@ -81,7 +82,7 @@ static int verify_recording(const struct settings *s, struct recording *r,
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* The summary or the JSON on stdout, and the files. */
+/* Writes the summary or the JSON to stdout, and writes the files. */
 static int verify_command_finish(const struct settings *s, struct verifying *v,
                                  struct slice recording, int64_t lasted_us)
 {

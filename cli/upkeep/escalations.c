@@ -1,4 +1,5 @@
-/* escalations.c - `mcp-interposer escalations list|show|done`: the problems that need a person. */
+/* escalations.c - `mcp-interposer escalations list|show|done`: the problems that a person must
+ * solve. */
 #include "cli/upkeep/commands.h"
 
 #include "base/log.h"
@@ -36,7 +37,8 @@ static int open_folder(struct problem_files *e, const struct settings *s)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-/* The file that begins so; `last`: the newest one. f->n: none, after a message on stderr. */
+/* Returns the index of the file whose name begins like this; for `last`, of the newest file. If
+ * there is none, writes a message to stderr and returns f->n. */
 static size_t find_name(const struct problem_files *f, const char *begin)
 {
     size_t found = f->n, n = strlen(begin), matches = 0;

@@ -1,4 +1,4 @@
-/* prune.c - `mcp-interposer prune`: remove old sessions, logs and escalations. */
+/* prune.c - `mcp-interposer prune`: removes old sessions, logs and escalations. */
 #include "cli/upkeep/commands.h"
 
 #include "base/clock.h"
@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PAUSE_FACTOR 3         /* pause after a step while proxies run, as a multiple of its time */
-#define LOCKED_MAX_US 10000000 /* how long to wait while another process has locked the database */
-#define ASKED_MAX 20           /* sessions listed before the question */
+/* while proxies run, the pause after a step is so many times as long as the step */
+#define PAUSE_FACTOR 3
+/* microseconds to wait while another process has locked the database */
+#define LOCKED_MAX_US 10000000
+#define ASKED_MAX 20 /* at most so many sessions are listed before the question */
 
 static const struct opt table_of_options[] = {
     {0, "older-than", "AGE", NULL, "remove sessions that ended longer ago, such as 30d, 2w or 1mo"},
@@ -71,7 +73,7 @@ static bool is_some(const struct prune_report *r)
     return r->sessions > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
 }
 
-/* removed: these are the sums of what was removed, not of a plan. */
+/* removed: the numbers are those of what was removed, not of a plan. */
 static void print_report(struct out *o, bool removed, const struct prune_report *r)
 {
     size_t from = o->b.n;
@@ -83,7 +85,7 @@ static void print_report(struct out *o, bool removed, const struct prune_report 
     print_count(o, r->logs, "log file");
     print_count(o, r->escalations, "escalation");
     out_printf(o, "; %s in files", units_bytes(r->file_bytes).s);
-    if (r->bytes_after > 0) /* 0: the removal failed */
+    if (r->bytes_after > 0) /* if it is 0, the removal failed */
         out_printf(o, "; the vault %s %s", removed ? "has" : "would have",
                    units_bytes(r->bytes_after).s);
     if (!removed)
@@ -105,7 +107,7 @@ static void print_result(const struct prune *p, struct out *o, bool removed,
 
 /* ---- --json ---- */
 
-/* A line for each session of the plan, oldest first. */
+/* Appends a line for each session of the plan, oldest first. */
 static int json_sessions(struct query *q, const struct prune *p, bool removed, struct buf *b)
 {
     const int64_t *ids;
@@ -161,7 +163,7 @@ static void json_sums(struct out *o, const struct prune_report *plan, const stru
 
 /* ---- for people ---- */
 
-/* The sessions of the plan, at most `max`, and what else it would remove. */
+/* Prints at most `max` sessions of the plan, and what else the plan would remove. */
 static int print_plan(struct query *q, struct prune *p, struct out *o, size_t max,
                       struct buf *error)
 {
@@ -186,7 +188,8 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     return st;
 }
 
-/* Pauses between steps while proxies run, so that they can write. */
+/* Removes what the plan says. While proxies run, it pauses between the steps so that they can
+ * write. */
 static int remove_all(struct prune *p, const char *vault, struct buf *error)
 {
     bool done = false, running = running_any(vault);
@@ -220,7 +223,8 @@ static int remove_planned(struct prune *p, const char *vault, struct out *o, str
     return st;
 }
 
-/* Sessions are removed in the order of the plan: if the removal fails, only the lines of removed ones are printed. */
+/* Sessions are removed in the order of the plan. So if the removal fails, only the first lines are
+ * printed: those of the removed sessions. */
 static int remove_as_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
 {
     struct buf lines = {0};
@@ -239,7 +243,7 @@ static int remove_as_json(struct query *q, struct prune *p, struct out *o, struc
     return st;
 }
 
-/* --json with --dry-run or --yes. */
+/* Handles --json with --dry-run or --yes. */
 static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o, struct buf *error)
 {
     if (!dry)
@@ -252,7 +256,8 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
     return st;
 }
 
-/* DRY prints what would be removed, ASK does so and asks, REMOVE asks nothing. */
+/* REMOVE removes without a question. ASK prints what would be removed, and asks. DRY only prints
+ * it. */
 enum mode { REMOVE, ASK, DRY };
 
 static enum mode mode_of(const struct settings *s)
@@ -260,7 +265,8 @@ static enum mode mode_of(const struct settings *s)
     return settings_on(s, "dry-run") ? DRY : settings_on(s, "yes") ? REMOVE : ASK;
 }
 
-/* Nothing is removed without --yes or an answer. EXIT_FINE, or a usage error. */
+/* Without --yes, only an answer of the user allows a removal. Returns EXIT_FINE, or the status of a
+ * usage error. */
 static int check_asking(const struct settings *s)
 {
     if (mode_of(s) != ASK)
@@ -273,7 +279,7 @@ static int check_asking(const struct settings *s)
     return EXIT_FINE;
 }
 
-/* *ret_kept: there is something to remove, and it was not removed. */
+/* Sets *ret_kept if there is something to remove, but it was not removed. */
 static int prune_text(struct query *q, struct prune *p, enum mode mode, bool some, struct out *o,
                       bool *ret_kept, struct buf *error)
 {
@@ -315,7 +321,7 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
                  (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
                  rule->target);
     if (st == 0 && rule->max_bytes > 0) {
-        /* What is kept in any case may be larger than --max-size. */
+        /* What is always kept may be larger than --max-size. */
         const struct prune_report *plan = prune_plan(p);
         if (plan->bytes_after > rule->max_bytes)
             log_warn(
@@ -335,7 +341,7 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
     return status == EXIT_FINE && kept ? EXIT_FOUND : status;
 }
 
-/* A vault in which nothing is recorded. */
+/* Reports that a vault has no recordings. */
 static int prune_nothing(struct query *q, const struct settings *s)
 {
     struct out o;
@@ -354,7 +360,8 @@ static bool has_rule(const struct retention *r)
     return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
 }
 
-/* The rules of the command line or of the configuration; with a session, none of them. */
+/* Chooses the rules of the command line or of the configuration. If a session is named, chooses
+ * none. */
 static int choose_rules(const struct settings *s, struct retention *rule)
 {
     retain_options(s, rule);
@@ -371,7 +378,7 @@ static int choose_rules(const struct settings *s, struct retention *rule)
     return EXIT_FINE;
 }
 
-/* The session that is named. One that may run is refused. */
+/* Chooses the session that is named. If it may be running, it is refused. */
 static int choose_session(struct query *q, const char *ref, struct retention *rule)
 {
     struct query_session session;

@@ -1,4 +1,5 @@
-/* reap.c - `mcp-interposer reap`: stop servers of killed proxies, and idle proxies whose client has exited. */
+/* reap.c - `mcp-interposer reap`: stops servers of killed proxies, and idle proxies whose client
+ * has exited. */
 #include "cli/upkeep/commands.h"
 
 #include "base/clock.h"
@@ -16,10 +17,11 @@
 #include <time.h>
 
 #define GROUP_MAX 256
-#define NAMES_MAX 8           /* processes listed in a line of the report */
-#define TERM_US 1000000       /* from SIGTERM to SIGKILL */
-#define KILL_US 1000000       /* from SIGKILL to giving up */
-#define PROXY_TERM_US 5000000 /* from SIGTERM to SIGKILL for a proxy; more than its grace period */
+#define NAMES_MAX 8     /* at most so many processes are named in a line of the report */
+#define TERM_US 1000000 /* microseconds from SIGTERM to SIGKILL */
+#define KILL_US 1000000 /* microseconds from SIGKILL to giving up */
+/* microseconds from SIGTERM to SIGKILL for a proxy: more than its grace period */
+#define PROXY_TERM_US 5000000
 
 static const struct opt table_of_options[] = {
     {.letter = 'd', .name = "dry-run", .help = "print what would be ended; end nothing"},
@@ -82,7 +84,8 @@ static bool proxy_has_exited(const struct running *r)
     return process_start(r->pid) != r->pid_start;
 }
 
-/* running_group() verifies before SIGTERM and SIGKILL that the group is still the recorded one. */
+/* Before SIGTERM and before SIGKILL, running_group() verifies that the group is still the recorded
+ * one. */
 static bool stop_group(const struct running *r)
 {
     if (group_has_exited(r))
@@ -110,9 +113,10 @@ static bool stop_proxy(const struct running *r)
 /* What was done, or would be done, about one session. */
 struct reaped {
     const struct running_row *row;
-    struct process group[GROUP_MAX]; /* of the server, before it was stopped */
+    struct process group[GROUP_MAX]; /* the processes of the server before it was stopped */
     size_t n;
-    int64_t idle_us; /* of a proxy whose client has exited; -1: the proxy has exited */
+    /* how long a proxy whose client has exited is idle; -1: the proxy has exited */
+    int64_t idle_us;
     bool ended;
 };
 
@@ -188,7 +192,7 @@ static void reap_print_json(struct out *o, const struct reaped *d, bool dry)
 
 /* ---- one session ---- */
 
-/* idle_us: -1: the proxy has exited. */
+/* idle_us: -1 if the proxy has exited. */
 static void reap_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
     struct reaped d = {.row = row, .idle_us = idle_us};
@@ -202,7 +206,7 @@ static void reap_row(struct reaper *p, const struct running_row *row, int64_t id
     p->found = true;
     p->failed |= !d.ended;
     if (d.ended && !p->dry) {
-        /* Does nothing if the proxy has closed the session. */
+        /* This does nothing if the proxy has closed the session. */
         struct buf error = {0};
         int st = running_end(p->vault, row->session_id, true, &error);
         if (st < 0) {
@@ -319,7 +323,8 @@ static int reap_run(const struct settings *s)
     struct query *q;
     int status = session_vault_unclosed(s, &q);
     if (status == EXIT_TROUBLE && settings_on(s, "journals")) {
-        /* The vault may be the reason why journals are left. */
+        /* Journals may be left because something is wrong with the vault, so this does not need the
+         * vault. */
         struct reaper p = {
             .vault = "", .dry = settings_on(s, "dry-run"), .json = settings_on(s, "json")};
         out_open(&p.out);

@@ -1,4 +1,5 @@
-/* redact.c - `mcp-interposer redact`: finds or removes secrets in recordings, with the rules in force. */
+/* redact.c - `mcp-interposer redact`: finds or removes secrets in recordings, with the present
+ * rules. */
 #include "cli/upkeep/commands.h"
 
 #include "base/grow.h"
@@ -154,7 +155,7 @@ static int process_session(struct job *j, struct scrub *s, const struct target *
     return scrub_session(s, t->id, t->uid) < 0 ? redact_command_fail(scrub_error(s)) : EXIT_FINE;
 }
 
-/* only: this session; NULL: all sessions and all files. */
+/* only: the session to process; NULL: all sessions and all files. */
 static int process_targets(struct job *j, struct scrub *s, const struct targets *t,
                            const struct target *only)
 {

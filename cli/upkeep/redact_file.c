@@ -9,14 +9,15 @@
 enum { TEXT_NAME, TEXT_CLIENT, TEXT_CLIENT_VERSION, TEXT_SERVER, TEXT_SERVER_VERSION, TEXTS };
 
 struct work {
-    struct redact *rules;      /* the rules in force */
+    struct redact *rules;      /* the present rules */
     struct cassette_writer *w; /* NULL: only search */
     scrub_fn fn;               /* called for each hit of a search */
     void *ctx;
-    struct redact_lines lines[2];                                  /* [0] of noise, [1] of stderr */
+    /* lines[0] is for noise, lines[1] for stderr */
+    struct redact_lines lines[2];
     struct buf body, second, method, target, header, names, error; /* owned */
     size_t found;
-    int status; /* MI_ENOMEM, MI_EIO of the writer */
+    int status; /* MI_ENOMEM, or MI_EIO of the writer */
 };
 
 static void redact_file_report(struct work *k, const char *where, int64_t seq, struct slice before,
@@ -34,7 +35,7 @@ static void redact_file_report(struct work *k, const char *where, int64_t seq, s
         k->fn(k->ctx, &hit);
 }
 
-/* Returns the text, or its replacement in `place`. */
+/* Returns the text; or, if something was replaced, the new text in `place`. */
 static struct slice sanitize_text(struct work *k, const char *where, int64_t seq, struct slice text,
                                   struct buf *place)
 {
@@ -90,7 +91,8 @@ static bool redact_file_on_message(void *ctx, const struct query_message *m)
     return k->status == 0;
 }
 
-/* The rules recorded in the file and the rules in force: the new file was sanitized with both. */
+/* Joins the rules that are recorded in the file and the present rules, because the new file was
+ * sanitized with both. */
 static int join_rules(struct work *k, struct slice recorded, struct buf *out)
 {
     struct redact *both = NULL;
@@ -134,7 +136,7 @@ static bool redact_file_on_lines(void *ctx, struct slice lines)
     return save_write(ctx, lines);
 }
 
-/* Reads the file; searches it, or writes the new one. 0, or an error, which was logged. */
+/* Reads the file. Searches it, or writes the new one. Returns 0, or an error that was logged. */
 static int process_file(struct work *k, const char *path)
 {
     k->found = 0;

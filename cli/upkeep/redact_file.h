@@ -1,14 +1,15 @@
-/* redact_file.h - finds secrets in a cassette with the rules in force, and removes them.
+/* redact_file.h - finds secrets in a cassette with the present rules, and removes them.
  *
- * Rules     the file is replaced as a whole or stays unchanged; without a hit it is not written.
- * Errors    are logged.
- * Blocks    on the file. */
+ * Rules  the file is replaced completely or stays unchanged. If nothing is found, it is not
+ * written.
+ * Errors are logged.
+ * Blocks on the file. */
 #ifndef MI_CLI_UPKEEP_REDACT_FILE_H
 #define MI_CLI_UPKEEP_REDACT_FILE_H
 
 #include "vault/upkeep/scrub/run.h"
 
-/* `seq` of a hit is the number of the message in the file. EXIT_FINE or EXIT_TROUBLE. */
+/* `seq` of a hit is the number of the message in the file. Returns EXIT_FINE or EXIT_TROUBLE. */
 MI_MUST int redact_file(const char *path, bool apply, scrub_fn fn, void *ctx);
 
 #endif
