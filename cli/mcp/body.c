@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/pointer.h"
 
-#define MEMBERS_NAMED 20 /* in an error */
+#define MEMBERS_NAMED 20 /* at most so many members are named in an error */
 
 /* ---- the value ---- */
 
@@ -65,7 +65,7 @@ static struct json_value mcp_body_step(struct json_value v, struct slice token, 
     return v.type == JSON_ARRAY ? mcp_body_element(v, buf_slice(name)) : (struct json_value){0};
 }
 
-/* The value that the pointer names. MI_EINVAL, MI_ENOMEM. */
+/* Finds the value that the pointer names. Returns 0, MI_EINVAL or MI_ENOMEM. */
 static int find_value(struct tool_call *c, const char *pointer, struct json_value *v)
 {
     struct slice rest = slice_of(pointer), token;
@@ -92,9 +92,10 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
 
 /* ---- images, audio and blobs ---- */
 
-#define BASE64_MIN 100 /* shorter texts are shown */
+#define BASE64_MIN 100 /* characters; a shorter text is shown */
 
-/* The bytes that it stands for; 0: it is another text, or a short one. An escaped slash counts as one character. */
+/* Returns the number of bytes that the base64 stands for. Returns 0 if the text is not base64, or
+ * is short. An escaped slash counts as one character. */
 static size_t base64_size(struct slice text)
 {
     size_t n = 0;
@@ -108,7 +109,7 @@ static size_t base64_size(struct slice text)
     return n >= BASE64_MIN ? n * 3 / 4 : 0;
 }
 
-/* Appends valid JSON text, without the base64 of its members `data` and `blob`. */
+/* Appends valid JSON text, but leaves out base64 in its members `data` and `blob`. */
 static void add_without_blobs(struct buf *b, struct slice json)
 {
     struct slice name = {0};
@@ -127,14 +128,14 @@ static void add_without_blobs(struct buf *b, struct slice json)
             buf_printf(b, "[base64 of %zu bytes: a pointer to it returns it]", size);
             done = i;
         }
-        name = text; /* of a member, if a value follows */
+        name = text; /* it is the name of a member if a value follows */
     }
     buf_slice_add(b, (struct slice){json.p + done, json.n - done});
 }
 
 /* ---- the part of it ---- */
 
-/* The whole value: borrowed, or in `own`. */
+/* Sets *ret to the whole value. It is borrowed, or is in `own`. */
 static int content_of(struct tool_call *c, const struct body_view *v, struct slice body,
                       struct buf *own, struct slice *ret, const char **ret_type)
 {
@@ -160,7 +161,8 @@ static int content_of(struct tool_call *c, const struct body_view *v, struct sli
     return own->failed ? MI_ENOMEM : 0;
 }
 
-/* At most max bytes. A character is not split; bytes that are no characters are. */
+/* Returns at most max bytes. A character is not split. Bytes that are no characters may be cut
+ * anywhere. */
 static struct slice head_of(struct slice s, size_t max)
 {
     struct slice head = text_head(s, max);
@@ -168,7 +170,8 @@ static struct slice head_of(struct slice s, size_t max)
     return is_text ? head : (struct slice){s.p, max};
 }
 
-/* The part from `offset` on that is shown, and its text with `prefix` before each line. */
+/* Returns the part that begins at `offset`. Sets ret_text to its text, with `prefix` before each
+ * line. */
 static struct slice part_of(const struct body_view *v, struct slice whole, const char *prefix,
                             struct buf *ret_text)
 {
@@ -197,7 +200,7 @@ static int add_part(struct tool_call *c, const struct body_view *v, struct slice
     json_out_str(&c->j, "type", type);
     json_out_int(&c->j, "offset", v->offset);
     json_out_uint(&c->j, "length", whole.n);
-    c->j.max_text = 0; /* it is cut and visible */
+    c->j.max_text = 0; /* the text is already cut and escaped */
     json_out_text(&c->j, "text", buf_slice(&plain));
     c->j.max_text = SHOWN_MAX;
     buf_slice_add(&c->text, buf_slice(&lines));

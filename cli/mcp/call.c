@@ -9,11 +9,12 @@
 #include "cli/frame/record_json.h"
 #include "cli/mcp/findings.h"
 
-#define BODY_MAX ((size_t)16 << 20) /* bytes of a large body that can be shown */
+#define BODY_MAX ((size_t)16 << 20) /* bytes; of a larger body nothing is shown */
 #define SHOWN_BYTES 4000
 #define RELATED_MAX 20
-#define LOOK_UP 1000 /* messages, after which the client is asked whether it still waits */
-#define CHECK_US ((int64_t)500000) /* that messages are checked to say why there is a finding */
+#define LOOK_UP 1000 /* after so many messages, asks whether the client still waits */
+/* microseconds in which messages are checked to explain the findings */
+#define CHECK_US ((int64_t)500000)
 
 enum { PART_REQUEST = 1, PART_ANSWER = 2, PART_BOTH = PART_REQUEST | PART_ANSWER };
 
@@ -21,21 +22,23 @@ struct reading {
     struct tool_call *c;
     struct query_session session;
     struct body_view view;
-    int parts;           /* that are shown */
-    int64_t seq;         /* of the request, or of the only message */
-    int64_t closing_seq; /* 0: the call is open, or the message belongs to no call */
+    int parts;   /* which parts are shown */
+    int64_t seq; /* the request, or the only message */
+    /* the message that closes the call; 0: the call is open, or the message belongs to no call */
+    int64_t closing_seq;
     bool is_call;
-    int64_t operation_seq; /* that the call continues; 0: none */
-    int64_t read;          /* messages */
+    int64_t operation_seq; /* the operation that the call continues; 0: none */
+    int64_t read;          /* the number of messages that were read */
     struct buf json, text; /* owned; related messages and events */
     struct json_out related;
     int64_t related_n, left_out;
-    struct check_report report; /* owned; the findings of request and answer */
-    int64_t first_us, last_us;  /* wall clock; of request and answer */
+    struct check_report report; /* owned; the findings of the request and the answer */
+    int64_t first_us, last_us;  /* wall clock; the times of the request and the answer */
     int64_t check_until_us;     /* monotonic clock */
     bool late;                  /* not all messages were checked */
     struct buf large, brief;    /* owned; scratch */
-    struct buf token; /* owned; the progress token of the request, JSON text; empty: none */
+    /* owned; the progress token of the request as JSON text; empty if there is none */
+    struct buf token;
     int error;
 };
 
@@ -90,7 +93,7 @@ static bool has_room(struct reading *r)
     return true;
 }
 
-/* The line of a message or an event. */
+/* Adds the line of a message or an event. */
 static void mcp_call_add_line(struct reading *r, int64_t t_us, struct slice kind,
                               struct slice method, struct slice text)
 {
@@ -112,7 +115,8 @@ static struct slice params_member(struct slice body, bool in_meta, const char *n
     return in.type == JSON_OBJECT ? json_get(in, name).text : (struct slice){0};
 }
 
-/* Progress of other calls, and everything else that belongs to other requests, is not listed. */
+/* Whether the message is listed with the call. Messages that belong to other requests, such as
+ * their progress, are not. */
 static bool is_related(struct reading *r, const struct query_message *m)
 {
     if (m->request_seq == r->seq || m->batch_seq == r->seq || m->kind == KIND_STDERR ||
@@ -145,7 +149,7 @@ static void add_related(struct reading *r, const struct query_message *m)
 static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
-    if (r->read == 0 || !r->is_call || !has_room(r)) /* before the request */
+    if (r->read == 0 || !r->is_call || !has_room(r)) /* the event is before the request */
         return true;
     json_out_object(&r->related, NULL);
     members_of_event(&r->related, &r->session, e);
@@ -170,7 +174,7 @@ static bool has_time(void *ctx)
     return !r->late;
 }
 
-/* The details of a finding follow from all messages before, which are checked again. */
+/* Checks all messages up to the call again, because the details of a finding follow from them. */
 static int check_messages(struct reading *r)
 {
     struct filter f = FILTER_ANY;
@@ -269,7 +273,7 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     return false;
 }
 
-/* What the call belongs to, if that was several requests. */
+/* Adds what the call belongs to, if it consisted of several requests. */
 static bool mcp_call_on_operation(void *ctx, const struct query_call *x)
 {
     struct reading *r = ctx;
@@ -309,7 +313,7 @@ static int mcp_call_add_operation(struct reading *r)
     return query_is_store(r->c->q) ? 0 : query_calls_of(r->c->q, &x, mcp_call_on_operation, r);
 }
 
-/* Finds the call that the message belongs to, and begins the result. */
+/* Finds the call to which the message belongs, and begins the result. */
 static int mcp_call_begin(struct reading *r)
 {
     struct tool_call *c = r->c;

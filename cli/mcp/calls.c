@@ -9,18 +9,20 @@
 
 #include <stdlib.h>
 
-#define LARGE_HEAD ((size_t)16 << 10) /* bytes of a large body that are read for its beginning */
-#define KEPT (SHOWN_MAX + 4)          /* bytes of a text: so many that it is shown as cut */
+/* at most so many bytes of a large body are read to show its beginning */
+#define LARGE_HEAD ((size_t)16 << 10)
+/* bytes of a text that are kept: so many that a longer text is shown as cut */
+#define KEPT (SHOWN_MAX + 4)
 
 struct kept {
     struct query_call call;
-    char server[KEPT], method[KEPT], target[KEPT]; /* its texts */
+    char server[KEPT], method[KEPT], target[KEPT]; /* the texts of `call` */
 };
 
 struct listing {
     struct rows rows;
-    struct query_session session; /* of the row */
-    struct kept *kept;            /* owned; one more than a page has */
+    struct query_session session; /* the session of the row */
+    struct kept *kept;            /* owned; has room for one row more than a page */
     size_t n;
     struct buf large, brief; /* owned; scratch */
     int error;
@@ -111,7 +113,7 @@ static int add_calls(struct listing *l)
     return st;
 }
 
-/* "newest", "slowest", "largest" */
+/* name: "newest", "slowest" or "largest". */
 static enum call_sort sort_of(const char *name)
 {
     return name == NULL || name[0] == 'n' ? CALLS_UNSORTED

@@ -1,4 +1,4 @@
-/* command.c - `mcp-interposer mcp`: an MCP server over the vault, on stdin and stdout. */
+/* command.c - `mcp-interposer mcp`: an MCP server that reads the vault, on stdin and stdout. */
 #include "cli/mcp/commands.h"
 
 #include "base/log.h"
@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LEAVE_MS                                                                                   \
-    5000 /* that an answer waits for a client that has closed its side and does not read */
-#define WRITE_MAX 4096 /* bytes that a pipe takes at once when it is writable (PIPE_BUF) */
+/* Milliseconds that an answer waits for a client that has closed its end of stdin and does not
+ * read. */
+#define LEAVE_MS 5000
+#define WRITE_MAX 4096 /* bytes that a writable pipe takes at once (PIPE_BUF) */
 
 static const struct opt table_of_options[] = {
     COMMAND_OPT_VAULT,
@@ -38,13 +39,13 @@ static const char about[] =
 
 struct serving {
     const struct settings *settings;
-    char *vault; /* owned; its path */
+    char *vault; /* owned; the path of the vault */
     struct inbox inbox;
     struct mcp_server server;
     struct buf answer; /* owned */
 };
 
-/* A vault that is created later, or restored, is found by the next call. */
+/* Opens the vault for each call, so a vault that is created or restored later is found. */
 static int mcp_open_vault(void *ctx, struct query **ret, struct buf *error)
 {
     const struct serving *s = ctx;
@@ -57,8 +58,8 @@ static bool is_cancelled(void *ctx, struct json_value id)
     return inbox_is_cancelled(&s->inbox, id);
 }
 
-/* Whether stdout takes more. false: the client reads no more: it has closed its end, or it has left and let LEAVE_MS
- * pass. */
+/* Waits until stdout takes more. Returns false if the client does not read any more: it has closed
+ * its end of stdout, or it has closed its end of stdin and then did not read for LEAVE_MS. */
 static bool wait_for_reader(void)
 {
     int left_ms = LEAVE_MS;
@@ -72,7 +73,7 @@ static bool wait_for_reader(void)
             return true;
         if (n > 0 && p[0].revents != 0)
             return false;
-        if (n > 0 && p[1].revents != 0) { /* POLLHUP is reported at once, again and again */
+        if (n > 0 && p[1].revents != 0) { /* poll() reports POLLHUP at once, every time */
             (void)poll(NULL, 0, 100);
             left_ms -= 100;
         }
@@ -81,7 +82,7 @@ static bool wait_for_reader(void)
     }
 }
 
-/* false: the client reads no more. */
+/* Returns false if the client does not read any more. */
 static bool send_line(struct slice line)
 {
     while (line.n > 0) {
@@ -110,7 +111,7 @@ static int mcp_answer(struct serving *s, const struct inbox_line *l)
     return send_line(buf_slice(&s->answer)) ? 0 : MI_ENOENT;
 }
 
-/* Until the client leaves: MI_ENOENT. Or MI_ENOMEM. */
+/* Serves the client. Returns MI_ENOENT when the client leaves, or MI_ENOMEM. */
 static int serve(struct serving *s)
 {
     int st = mcp_server_open(&s->server);

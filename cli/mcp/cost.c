@@ -14,7 +14,8 @@ static int cost_add_tools(struct rows *r, const struct cost_server *s)
         return st;
     bool more = true;
     for (size_t i = (size_t)r->first.n; more && i < s->tool_n; i++)
-        more = rows_add(r, 1, (int64_t)i, &cost_tools, &l[i]); /* not of one session */
+        /* the row belongs to no single session */
+        more = rows_add(r, 1, (int64_t)i, &cost_tools, &l[i]);
     free(l);
     return 0;
 }
@@ -25,7 +26,7 @@ int tool_context_cost(struct tool_call *c)
     struct cost x = {.server = tool_text(c, "server"),
                      .imported = tool_flag(c, "imported"),
                      .filter = c->filter};
-    x.filter.server = NULL; /* a name, not a glob */
+    x.filter.server = NULL; /* the argument is a name, not a glob */
     int st = rows_open(&r, c, "costs", ROWS_LIMIT);
     if (st < 0)
         return st;

@@ -9,15 +9,15 @@
 
 #include <stdlib.h>
 
-#define ROW_BYTES                                                                                  \
-    ((size_t)2 << 10) /* of each form of a row, after which no further difference is listed */
+/* Bytes of each form of a row. If it has more, no further difference is listed. */
+#define ROW_BYTES ((size_t)2 << 10)
 
-static const char *const names[DIFF_SIDES] = {"base", "session"}; /* in texts */
+static const char *const names[DIFF_SIDES] = {"base", "session"}; /* the names in texts */
 
 struct comparing {
     struct rows rows;
     struct source *source[DIFF_SIDES]; /* owned */
-    int64_t id[DIFF_SIDES];            /* of the sessions */
+    int64_t id[DIFF_SIDES];            /* the ids of the sessions */
     struct diff_rules rules;
     struct diff *diff;     /* owned */
     struct result *result; /* owned */
@@ -32,7 +32,7 @@ static int open_side(struct comparing *x, enum diff_side side, const struct quer
     return source_open_session(&x->source[side], c->q, s, &c->error);
 }
 
-/* The newest finished session of the server before this one. */
+/* Finds the newest finished session of the same server that is older than this session. */
 static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
 {
     struct query_session s;
@@ -51,7 +51,8 @@ static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
     return st;
 }
 
-/* The texts of a session are lost with the next look-up, so each is opened at once. */
+/* The texts of a session become invalid with the next look-up, so each session is opened at
+ * once. */
 static int open_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
@@ -120,8 +121,8 @@ static void add_difference(struct buf *b, const struct result *r, const struct r
     }
 }
 
-/* changed "tools/call" "read", in the base seq 3 ok in 1.00ms, in the session seq 3 ok in 2.00ms, and the differences, one a
- * line. */
+/* Appends a row such as: changed "tools/call" "read", in the base seq 3 ok in 1.00ms, in the
+ * session seq 3 ok in 2.00ms. The differences follow, each on a line. */
 static void mcp_diff_add_text(struct buf *b, const struct result *r)
 {
     const struct diff_call *call = result_call(r);
@@ -164,7 +165,7 @@ static int compare_rows(struct comparing *x)
             (c->filter.failed && !result_failed(x->result)) ||
             (c->filter.slow_us > 0 && !result_took(x->result, c->filter.slow_us)))
             continue;
-        if (rows_begin(&x->rows, 1, i)) /* not a place in a session */
+        if (rows_begin(&x->rows, 1, i)) /* i is not a place in a session */
             mcp_diff_add_row(c, x->result);
         if (!rows_end(&x->rows))
             break;
@@ -172,7 +173,8 @@ static int compare_rows(struct comparing *x)
     return 0;
 }
 
-/* Of both sessions, what they are and what they themselves differ in, such as the version of the server. */
+/* Adds what both sessions are, and how they themselves differ, for example in the version of the
+ * server. */
 static void add_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;

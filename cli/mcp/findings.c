@@ -7,13 +7,14 @@
 
 struct listing {
     struct rows rows;
-    struct check_report options; /* of_client and of_server */
+    struct check_report options; /* only of_client and of_server are used */
     enum severity lowest;
-    int64_t checked; /* sessions */
+    int64_t checked; /* the number of sessions */
     int status;
 };
 
-/* error: invalid-params of seq 7 from the client, "tools/call" "read_file". What it means. "Why" */
+/* Adds a text such as: error: invalid-params of seq 7 from the client, "tools/call" "read_file".
+ * What it means. "Why" */
 void findings_add(struct tool_call *c, const struct check_report *report,
                   const struct check_finding *f)
 {
@@ -45,7 +46,7 @@ static void mcp_findings_add_row(struct tool_call *c, const struct check_report 
     findings_add(c, report, f);
 }
 
-/* false: no further row is wanted. */
+/* Returns false if no further row is wanted. */
 static bool mcp_findings_add_session(struct listing *l, const struct check_report *report,
                                      int64_t id)
 {

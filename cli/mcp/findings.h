@@ -1,14 +1,14 @@
-/* findings.h - a finding in a result of our tools.
+/* findings.h - adds a finding to a result of our tools.
  *
- * Owns      nothing.
- * Blocks    never. Pure. */
+ * Owns   nothing.
+ * Blocks never. Pure. */
 #ifndef MI_CLI_MCP_FINDINGS_H
 #define MI_CLI_MCP_FINDINGS_H
 
 #include "cli/check/findings.h"
 #include "cli/mcp/tool.h"
 
-/* Adds its members to the object, and its text without a newline. */
+/* Adds the members of the finding to the object, and adds its text without a newline. */
 void findings_add(struct tool_call *c, const struct check_report *report,
                   const struct check_finding *f);
 

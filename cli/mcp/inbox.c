@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define HEAD_MAX ((size_t)64 << 10) /* bytes that are kept of a line that is too long */
+#define HEAD_MAX ((size_t)64 << 10) /* at most so many bytes of a line that is too long are kept */
 
 void inbox_open(struct inbox *b, int fd, size_t max_line)
 {
@@ -57,7 +57,7 @@ static bool is_full(const struct inbox *b)
     return b->lines >= INBOX_LINES || b->bytes >= INBOX_BYTES || b->failed;
 }
 
-/* Moves complete lines from the reader to the list, as far as there is room. */
+/* Moves complete lines from the reader to the list, as long as there is room. */
 static void inbox_cut(struct inbox *b)
 {
     struct line line;

@@ -1,9 +1,10 @@
-/* inbox.h - the lines of the client, and whether it has cancelled a request meanwhile.
+/* inbox.h - the lines of the client. It also tells whether the client has cancelled a request
+ * meanwhile.
  *
- * Owns      the lines that were read but not taken: at most INBOX_LINES lines and INBOX_BYTES bytes. When it is full,
- *           nothing more is read.
- * Errors    a failed read is the end of the stream. MI_ENOMEM.
- * Blocks    inbox_next(), until there is a line. */
+ * Owns   the lines that were read but not taken: at most INBOX_LINES lines and INBOX_BYTES bytes.
+ * When it is full, it reads no more.
+ * Errors MI_ENOMEM. If a read fails, the stream has ended.
+ * Blocks inbox_next() until there is a line. */
 #ifndef MI_CLI_MCP_INBOX_H
 #define MI_CLI_MCP_INBOX_H
 
@@ -16,7 +17,7 @@
 
 struct inbox_line {
     struct inbox_line *next;
-    bool too_long; /* only its first bytes are here */
+    bool too_long; /* only the first bytes of the line are here */
     size_t n;
     char text[];
 };
@@ -26,15 +27,17 @@ struct inbox {
     struct line_reader reader;
     struct inbox_line *first, **last; /* owned */
     size_t lines, bytes;
-    bool ended;  /* the stream */
-    bool failed; /* out of memory */
+    bool ended;  /* the stream has ended */
+    bool failed; /* memory has run out */
 };
 
 void inbox_open(struct inbox *b, int fd, size_t max_line);
 void inbox_close(struct inbox *b);
-/* The next line, which the caller frees. 0; MI_ENOENT: the stream has ended; MI_ENOMEM. */
+/* Takes the next line; the caller frees it. Returns 0; MI_ENOENT if the stream has ended; or
+ * MI_ENOMEM. */
 MI_MUST int inbox_next(struct inbox *b, struct inbox_line **ret);
-/* Reads what has arrived, without waiting, and looks for notifications/cancelled with this request id. */
+/* Reads what has arrived, without waiting. Returns whether a notifications/cancelled names this
+ * request id. */
 bool inbox_is_cancelled(struct inbox *b, struct json_value id);
 
 #endif

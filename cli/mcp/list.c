@@ -1,4 +1,4 @@
-/* list.c - the tools of lists (cli/lists/list.h). */
+/* list.c - the tools that show lists (cli/lists/list.h). */
 #include "cli/mcp/rows.h"
 
 #include "base/text.h"
@@ -6,7 +6,7 @@
 
 struct paging {
     struct rows rows;
-    int64_t i; /* of the next row */
+    int64_t i; /* the number of the next row */
 };
 
 static bool mcp_list_on_row(void *ctx, const void *row)

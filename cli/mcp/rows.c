@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* SESSION.N.BEFORE */
+/* text: SESSION.N.BEFORE. */
 static bool read_cursor(const char *text, struct rows *r)
 {
     int end = 0;
@@ -49,7 +49,7 @@ bool rows_begin(struct rows *r, int64_t session, int64_t n)
     return true;
 }
 
-/* The row belongs to the next page. */
+/* Counts a row that belongs to the next page. Returns whether to go on. */
 static bool count_on(struct rows *r)
 {
     int64_t now_us = clock_mono_us();
@@ -78,7 +78,8 @@ bool rows_end(struct rows *r)
     return tool_goes_on(c);
 }
 
-/* SERVER "files", TOOL "read_file", CALLS 12, P50 1.00ms. A time is in UTC, as in `since`. */
+/* Adds a line such as: SERVER "files", TOOL "read_file", CALLS 12, P50 1.00ms. Times are in UTC, as
+ * in `since`. */
 static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const void *row)
 {
     struct buf cell = {0};

@@ -6,11 +6,12 @@
 #include "cli/look/search/find.h"
 #include "cli/look/search/found.h"
 
-#define MATCHES 10 /* rows of a page, without the argument `limit` */
-#define BEFORE 100 /* bytes of context; of the match as many as behind it */
+#define MATCHES 10 /* rows of a page if the argument `limit` is missing */
+#define BEFORE 100 /* bytes of context before the match; AFTER: after the match */
 #define AFTER 200
 
-/* session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call" "read_file", ok: "… not found …" */
+/* Adds a line such as: session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call"
+ * "read_file", ok: "… not found …" */
 static void mcp_search_add_text(struct tool_call *c, const struct found *f)
 {
     const struct query_message *m = f->message;
@@ -40,7 +41,7 @@ static bool mcp_search_on_found(void *ctx, const struct found *f)
     return rows_end(r);
 }
 
-/* Sets the texts and fields. MI_EINVAL: nothing to search for. */
+/* Sets the texts and fields. Returns MI_EINVAL if there is nothing to search for. */
 static int read_question(struct tool_call *c, struct question *x)
 {
     const char *text = tool_text(c, "text"), *status = tool_text(c, "status"),
@@ -53,7 +54,7 @@ static int read_question(struct tool_call *c, struct question *x)
     x->filter = c->filter;
     bool ok = (status == NULL || question_set(x, QUESTION_STATUS, status)) &&
               (kind == NULL || question_set(x, QUESTION_KIND, kind));
-    if (!ok) { /* the inputSchema has the same words */
+    if (!ok) { /* the inputSchema allows only the same words */
         buf_adds(&c->error, "invalid status or kind");
         return MI_EINVAL;
     }

@@ -5,7 +5,7 @@
 #include "wire/meta.h"
 #include "wire/rpc_out.h"
 
-#define CACHED_MS 3600000 /* the tools change only with the program */
+#define CACHED_MS 3600000 /* milliseconds; the tools change only with the program */
 
 /* clang-format off */
 static const char instructions[] =
@@ -19,11 +19,11 @@ static const char instructions[] =
     "lines that begin with \"| \". [redacted:...] stands for a secret that was not recorded.";
 /* clang-format on */
 
-/* The answer to one request. */
+/* The answer to one request, and that request. */
 struct reply {
     struct json_out j;
     const struct rpc *m;
-    enum revision revision; /* of the request */
+    enum revision revision; /* the revision of the request */
 };
 
 /* ---- answers ---- */
@@ -66,7 +66,7 @@ static void capabilities(struct reply *r)
     json_out_end(&r->j);
 }
 
-/* An error. {NULL, 0}: the id is unknown. */
+/* Writes an error. id: {NULL, 0} if it is unknown. */
 static void error(struct json_out *j, struct slice id, int code, const char *message,
                   const char *cause)
 {
@@ -79,7 +79,7 @@ static void mcp_server_refuse(struct reply *r, int code, const char *message, co
     error(&r->j, r->m->id.text, code, message, cause);
 }
 
-/* Names what is not found: a method or a tool. */
+/* Reports a method or a tool that does not exist. */
 static void not_found(struct reply *r, int code, const char *what, struct slice raw)
 {
     struct buf text = {0}, name = {0};
@@ -240,7 +240,7 @@ static const struct {
 
 /* ---- requests ---- */
 
-/* Reads the _meta of a request that belongs to 2026-07-28. false: it was refused. */
+/* Reads the _meta of a request of revision 2026-07-28. Returns false if the request was refused. */
 static bool accept_meta(struct reply *r)
 {
     const struct rpc *m = r->m;
@@ -316,7 +316,7 @@ static void answer_message(struct mcp_server *s, const struct rpc *m, struct buf
         mcp_server_invalid(answer, id, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
 }
 
-/* The answers to a batch: one array. */
+/* Writes the answers to a batch as one array. */
 static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct buf *answer)
 {
     struct slice key;
@@ -336,14 +336,14 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         size_t before = answer->n;
         buf_addc(answer, before == from ? '[' : ',');
         if (rpc_read(v.text, &m) < 0)
-            return MI_ENOMEM; /* a part of valid JSON is valid */
+            return MI_ENOMEM; /* each part of valid JSON is valid */
         if (rpc_method_is(&m, "initialize"))
             mcp_server_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
                                "initialize must not be in a batch");
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
-            answer->n = before; /* no answer */
+            answer->n = before; /* there is no answer */
     }
     if (answer->n > from)
         buf_addc(answer, ']');
@@ -356,7 +356,7 @@ int mcp_server_line(struct mcp_server *s, struct slice line, struct buf *answer)
     int st = 0;
     bool is_json = rpc_read(line, &m) == 0;
     if (!is_json && m.fault.kind == JSON_EMPTY)
-        return 0; /* a blank line */
+        return 0; /* the line is blank */
     if (!is_json)
         mcp_server_invalid(answer, (struct slice){0}, RPC_PARSE_ERROR,
                            json_fault_text(m.fault.kind));

@@ -28,7 +28,7 @@ int tool_stats(struct tool_call *c)
     struct show_list list = group_list(&x);
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)
-        more = rows_add(&r, 1, (int64_t)i, &list, &l[i]); /* not of one session */
+        more = rows_add(&r, 1, (int64_t)i, &list, &l[i]); /* the row belongs to no single session */
     free(l);
     rows_close(&r, x.left_out
                        ? "No matching call, except in imported sessions (use imported), or in "

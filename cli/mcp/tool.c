@@ -10,7 +10,7 @@ struct json_value tool_argument(const struct tool_call *c, const char *name)
     return c->arguments.type == JSON_OBJECT ? json_get(c->arguments, name) : (struct json_value){0};
 }
 
-/* c->values has room for all arguments, so that texts never move. */
+/* tool_open() has reserved room for all arguments in c->values, so the texts never move. */
 const char *tool_text(struct tool_call *c, const char *name)
 {
     struct json_value v = tool_argument(c, name);
@@ -33,7 +33,7 @@ bool tool_flag(const struct tool_call *c, const char *name)
     return tool_argument(c, name).type == JSON_TRUE;
 }
 
-/* At least this long, such as "1s". */
+/* Reads the shortest duration, such as "1s". */
 static int read_slow(struct tool_call *c, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "DURATION"};

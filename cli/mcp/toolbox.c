@@ -21,7 +21,7 @@ static const struct {
     {"diff", tool_diff},
 };
 
-/* Members of a definition that not every revision has. */
+/* Members of a definition that not every revision knows. */
 static const struct {
     const char *name;
     uint8_t revisions;
@@ -31,7 +31,7 @@ static const struct {
     {"outputSchema", REVS_2025_06_18 | REVS_2025_11_25 | REVS_2026_07_28},
 };
 
-/* Appends JSON text without the white space between tokens. */
+/* Appends JSON text without the white space between its tokens. */
 static void add_compact(struct buf *b, struct slice valid)
 {
     bool in_string = false;
@@ -47,7 +47,7 @@ static void add_compact(struct buf *b, struct slice valid)
     }
 }
 
-/* The definition of the tool of a list. */
+/* Appends the definition of the tool that shows a list. */
 static void toolbox_add_list(struct buf *b, const struct list *l)
 {
     const char *summary = l->command.summary;
@@ -79,7 +79,7 @@ int toolbox_open(struct toolbox *t)
     if (t->text.failed)
         return MI_ENOMEM;
     int st = rpc_read(buf_slice(&t->text), &m);
-    assert(st == 0 && m.kind == RPC_RESULT); /* a test reads tools.json, too */
+    assert(st == 0 && m.kind == RPC_RESULT); /* a test also reads tools.json */
     t->list = json_get(m.result, "tools");
     tools_page(&t->tools, &m, 0);
     return tools_whole(&t->tools) ? 0 : MI_ENOMEM;

@@ -1,8 +1,8 @@
-/* toolbox.h - the definitions of our tools: the list for a client, and the check of a call.
+/* toolbox.h - the definitions of our tools: lists them for a client, and checks a call.
  *
- * Owns      a copy of cli/mcp/tools.json without white space, and the compiled schemas.
- * Errors    MI_ENOMEM.
- * Blocks    never. Pure. */
+ * Owns   a copy of cli/mcp/tools.json without white space, and the compiled schemas.
+ * Errors MI_ENOMEM.
+ * Blocks never. Pure. */
 #ifndef MI_CLI_MCP_TOOLBOX_H
 #define MI_CLI_MCP_TOOLBOX_H
 
@@ -18,7 +18,7 @@ struct toolbox {
 };
 
 MI_MUST int toolbox_open(struct toolbox *t);
-void toolbox_close(struct toolbox *t); /* safe after a failed toolbox_open() */
+void toolbox_close(struct toolbox *t); /* may be called after toolbox_open() has failed */
 /* Adds the member `tools`, with what the revision knows. */
 void toolbox_list(const struct toolbox *t, enum revision revision, struct json_out *j);
 
@@ -27,7 +27,8 @@ enum toolbox_result {
     TOOLBOX_UNKNOWN,      /* there is no such tool */
     TOOLBOX_BAD_ARGUMENTS /* `why` says what is wrong */
 };
-/* The tool that a tools/call names, if its arguments fit. *ret_list: of tool_list(). */
+/* Finds the tool that a tools/call names, and checks whether its arguments fit. *ret_list: the list
+ * for tool_list(). */
 enum toolbox_result toolbox_find(struct toolbox *t, const struct rpc *call, tool_fn *ret,
                                  const struct list **ret_list, struct buf *why);
 
