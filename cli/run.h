@@ -1,8 +1,8 @@
 /* run.h - runs the words of a command line and returns an exit status. The main() of each program
  * uses it.
  *
- * Errors are reported on stderr; the function returns the exit status.
- * Blocks as the command does. */
+ * Errors    are reported on stderr; the function returns the exit status.
+ * Blocks    as the command does. */
 #ifndef MI_CLI_RUN_H
 #define MI_CLI_RUN_H
 

@@ -1,6 +1,6 @@
 /* table.h - the table of all commands, for the main() of this program and of mcp-interposer-ship.
  *
- * Owns   nothing: commands are static. */
+ * Owns      nothing: commands are static. */
 #ifndef MI_CLI_TABLE_H
 #define MI_CLI_TABLE_H
 

@@ -9,9 +9,9 @@
  *
  * Owns      nothing.
  * Errors    MI_EINVAL (the note must not be written there), MI_EIO, MI_ENOMEM; with one sentence in
- * `error`.
+ *           `error`.
  * Blocks    on the disk, and up to ANCHOR_WAIT_US while another process holds the file's lock; git
- * as long as it takes. */
+ *           as long as it takes. */
 #ifndef MI_CLI_AUDIT_ANCHOR_H
 #define MI_CLI_AUDIT_ANCHOR_H
 

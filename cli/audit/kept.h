@@ -2,15 +2,15 @@
  * (docs/evidence.md, "What is kept beside the key").
  *
  * Why       whoever can write to a vault can write its whole log again, with the genuine leaves
- * `key`, and remove its checkpoints. The kept checkpoint then shows, before the log is signed, that
- * it is not the log that was signed earlier.
+ *           `key`, and remove its checkpoints. The kept checkpoint then shows, before the log is
+ *           signed, that it is not the log that was signed earlier.
  * Files     KEY's directory/signed/HASH.note; if that cannot be written,
- * $XDG_STATE_HOME/mcp-interposer-audit/HASH.note. HASH is the hash of the vault's path. A file has
- * one signed note. It is replaced atomically, and never by a note of a shorter log. Both files are
- * read.
+ *           $XDG_STATE_HOME/mcp-interposer-audit/HASH.note. HASH is the hash of the vault's path. A
+ *           file has one signed note. It is replaced atomically, and never by a note of a shorter
+ *           log. Both files are read.
  * Owns      copies of the notes; kept_close() frees them.
  * Errors    MI_EIO, MI_EINVAL (a file is not a note) or MI_ENOMEM; with one sentence in `error`,
- * except for MI_ENOMEM.
+ *           except for MI_ENOMEM.
  * Blocks    on the file system, and on another process that writes the same file. */
 #ifndef MI_CLI_AUDIT_KEPT_H
 #define MI_CLI_AUDIT_KEPT_H

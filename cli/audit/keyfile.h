@@ -1,12 +1,12 @@
 /* keyfile.h - the file of the private key that signs checkpoints (docs/evidence.md, "Keys").
  *
  * Files     PATH: one line, mode 0600. PATH.HASH: an earlier key with this key hash, left by a
- * rotation. Together with the new key it signs that the new key follows.
+ *           rotation. Together with the new key it signs that the new key follows.
  * Rules     a file is written completely or not at all, synced, and never overwritten by a new key.
- * A file that others can read, or in a directory where others can write, is rejected.
+ *           A file that others can read, or in a directory where others can write, is rejected.
  * Owns      nothing; keys belong to the caller, who erases them.
  * Errors    MI_ENOENT (only reading), MI_EBUSY (only keyfile_create(): the file exists), MI_EIO,
- * MI_EINVAL (not a key file, or rejected), MI_ENOMEM; with one sentence in `error`.
+ *           MI_EINVAL (not a key file, or rejected), MI_ENOMEM; with one sentence in `error`.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_AUDIT_KEYFILE_H
 #define MI_CLI_AUDIT_KEYFILE_H

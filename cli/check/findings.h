@@ -1,9 +1,9 @@
 /* findings.h - the findings of recordings, collected for one report.
  *
- * Owns   all recordings and findings; check_close() frees them. All findings are counted, but only
- * the first CHECK_MAX of a recording are listed.
- * Errors if memory runs out, `failed` or `text.failed` is true. check_failed() tests both.
- * Blocks never. Pure. */
+ * Owns      all recordings and findings; check_close() frees them. All findings are counted, but
+ *           only the first CHECK_MAX of a recording are listed.
+ * Errors    if memory runs out, `failed` or `text.failed` is true. check_failed() tests both.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_CHECK_FINDINGS_H
 #define MI_CLI_CHECK_FINDINGS_H
 

@@ -1,7 +1,7 @@
 /* forms.h - writes the findings of recordings as text, as JSON, and as cases of a report.
  *
- * Errors are kept in the output and in the report.
- * Blocks check_text() and check_json() as stdout does. */
+ * Errors    are kept in the output and in the report.
+ * Blocks    check_text() and check_json() as stdout does. */
 #ifndef MI_CLI_CHECK_FORMS_H
 #define MI_CLI_CHECK_FORMS_H
 

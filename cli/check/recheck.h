@@ -5,9 +5,9 @@
  * in order. Messages of the interposer and messages without a body are skipped. Of a refused
  * message, only the arguments of a tool call are checked.
  *
- * Owns   the state of the newest RECHECK_PENDING_MAX pending requests, and the list of tools.
- * Errors MI_ENOMEM: the message was skipped.
- * Blocks never. Pure. */
+ * Owns      the state of the newest RECHECK_PENDING_MAX pending requests, and the list of tools.
+ * Errors    MI_ENOMEM: the message was skipped.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_CHECK_RECHECK_H
 #define MI_CLI_CHECK_RECHECK_H
 

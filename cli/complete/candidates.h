@@ -1,12 +1,12 @@
 /* candidates.h - the words that a shell offers for the last word of a command line.
  *
- * Rules  a candidate is a line: the whole word, then optionally a tab and a description. A word
- * that does not begin with the typed text is left out. A word from a recording is also left out if
- * a shell would interpret one of its characters, because the scripts put candidates onto a command
- * line.
- * Owns   a buffer of lines.
- * Errors are kept in the buffer.
- * Blocks never. Pure. */
+ * Rules     a candidate is a line: the whole word, then optionally a tab and a description. A word
+ *           that does not begin with the typed text is left out. A word from a recording is also
+ *           left out if a shell would interpret one of its characters, because the scripts put
+ *           candidates onto a command line.
+ * Owns      a buffer of lines.
+ * Errors    are kept in the buffer.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_COMPLETE_CANDIDATES_H
 #define MI_CLI_COMPLETE_CANDIDATES_H
 

@@ -1,7 +1,7 @@
 /* cmdline.h - determines what may follow in a partly typed command line.
  *
- * Owns   nothing: everything is borrowed from the words and the tables.
- * Blocks never. Pure. */
+ * Owns      nothing: everything is borrowed from the words and the tables.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_COMPLETE_CMDLINE_H
 #define MI_CLI_COMPLETE_CMDLINE_H
 

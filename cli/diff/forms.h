@@ -1,8 +1,8 @@
 /* forms.h - writes a comparison as JSON lines (docs/diff.md), and as cases of a report: one case
  * for the sessions, and one for each row.
  *
- * Errors are kept in the buffers.
- * Blocks never. Pure. */
+ * Errors    are kept in the buffers.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_DIFF_FORMS_H
 #define MI_CLI_DIFF_FORMS_H
 

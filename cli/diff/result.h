@@ -1,10 +1,10 @@
 /* result.h - what the comparison of one row found, kept for text, JSON and JUnit.
  *
- * Rules  values are cut (excerpt.h). All differences are counted, but only the first RESULT_LISTED
- * are kept.
- * Owns   the texts; result_close() frees them.
- * Errors as diff_look().
- * Blocks as diff_look(). */
+ * Rules     values are cut (excerpt.h). All differences are counted, but only the first
+ *           RESULT_LISTED are kept.
+ * Owns      the texts; result_close() frees them.
+ * Errors    as diff_look().
+ * Blocks    as diff_look(). */
 #ifndef MI_CLI_DIFF_RESULT_H
 #define MI_CLI_DIFF_RESULT_H
 

@@ -1,8 +1,8 @@
 /* text.h - prints a comparison as text for people: a line for each row, and below it the row's
  * differences.
  *
- * Rules  on a terminal, a line is wider than the terminal only if a single word is.
- * Blocks as stdout does. */
+ * Rules     on a terminal, a line is wider than the terminal only if a single word is.
+ * Blocks    as stdout does. */
 #ifndef MI_CLI_DIFF_TEXT_H
 #define MI_CLI_DIFF_TEXT_H
 

@@ -1,11 +1,11 @@
 /* checks.h - the results of `doctor`. Each check calls doctor_fine(), doctor_note(), or
  * doctor_found(), which also takes the remedy.
  *
- * Text   problems and notes are printed at once. What is fine is counted and, with --verbose,
- * listed at the end.
- * Owns   the list of what is fine; cli/doctor/command.c opens and closes the output.
- * Errors if a file or a database cannot be read, that is a finding.
- * Blocks on output. */
+ * Text      problems and notes are printed at once. What is fine is counted and, with --verbose,
+ *           listed at the end.
+ * Owns      the list of what is fine; cli/doctor/command.c opens and closes the output.
+ * Errors    if a file or a database cannot be read, that is a finding.
+ * Blocks    on output. */
 #ifndef MI_CLI_DOCTOR_CHECKS_H
 #define MI_CLI_DOCTOR_CHECKS_H
 

@@ -7,7 +7,7 @@
  * The check reads the sessions of the last FAILING_DAYS days, except imported ones. Of each server,
  * it counts the sessions after the last one that did not fail.
  *
- * Blocks on the vault. */
+ * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_FAILING_H
 #define MI_CLI_DOCTOR_FAILING_H
 

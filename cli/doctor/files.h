@@ -1,7 +1,7 @@
 /* files.h - checks of `doctor`: the permissions of the vault, whether it can be written, the space
  * on the disk, databases that were put aside, and recent escalations.
  *
- * Blocks on the disk. */
+ * Blocks    on the disk. */
 #ifndef MI_CLI_DOCTOR_FILES_H
 #define MI_CLI_DOCTOR_FILES_H
 

@@ -2,7 +2,7 @@
  * (docs/context.md).
  *
  * The check counts all calls of the last HIDDEN_DAYS days, except those of imported sessions.
- * Blocks on the vault. */
+ * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_HIDDEN_H
 #define MI_CLI_DOCTOR_HIDDEN_H
 

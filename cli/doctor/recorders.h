@@ -1,7 +1,7 @@
 /* recorders.h - checks of `doctor`: the directory of the journals, the recorder process of each
  * running session, and whether the recorder is confined.
  *
- * Blocks up to RECORDER_SETTLE_MS for each recorder that has something to store. */
+ * Blocks    up to RECORDER_SETTLE_MS for each recorder that has something to store. */
 #ifndef MI_CLI_DOCTOR_RECORDERS_H
 #define MI_CLI_DOCTOR_RECORDERS_H
 

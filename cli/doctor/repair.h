@@ -6,7 +6,7 @@
  * files are not changed: the database is read through a hard link in a directory `.repair-PID` of
  * the vault or, if its header is destroyed, from a copy.
  *
- * Blocks on the disk until everything is read. */
+ * Blocks    on the disk until everything is read. */
 #ifndef MI_CLI_DOCTOR_REPAIR_H
 #define MI_CLI_DOCTOR_REPAIR_H
 

@@ -3,8 +3,8 @@
  * The file of a client holds the options of each wrapped server; the configuration file adds its
  * own options. A server that is in no client's file has the deadlines of the configuration file.
  *
- * Owns   the rules; rules_close() frees them.
- * Blocks on the configuration file. */
+ * Owns      the rules; rules_close() frees them.
+ * Blocks    on the configuration file. */
 #ifndef MI_CLI_DOCTOR_RULES_H
 #define MI_CLI_DOCTOR_RULES_H
 

@@ -6,7 +6,7 @@
  * and whose journal is gone; and a session that has an end but no seal, which means that the vault
  * was changed. For killed proxies of this machine, see the check of the proxies.
  *
- * Blocks on the vault. */
+ * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_SEALS_H
 #define MI_CLI_DOCTOR_SEALS_H
 

@@ -1,6 +1,6 @@
 /* shipping.h - a check of `doctor`: whether the vault was sent to its central stores.
  *
- * Blocks on the vault. */
+ * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_SHIPPING_H
 #define MI_CLI_DOCTOR_SHIPPING_H
 

@@ -1,7 +1,7 @@
 /* signing.h - checks of `doctor`: the key that signs checkpoints, and whether everything that has
  * ended is signed and anchored.
  *
- * Blocks on the vault, and on the files of anchors. */
+ * Blocks    on the vault, and on the files of anchors. */
 #ifndef MI_CLI_DOCTOR_SIGNING_H
 #define MI_CLI_DOCTOR_SIGNING_H
 

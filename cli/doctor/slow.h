@@ -5,7 +5,7 @@
  * call took longer than its deadline and was answered all the same, it does not count: it reported
  * progress, or had another deadline.
  *
- * Blocks on the vault. */
+ * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_SLOW_H
 #define MI_CLI_DOCTOR_SLOW_H
 

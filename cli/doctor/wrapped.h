@@ -1,6 +1,6 @@
 /* wrapped.h - checks of `doctor`: the configuration files of MCP clients.
  *
- * Blocks on the disk. */
+ * Blocks    on the disk. */
 #ifndef MI_CLI_DOCTOR_WRAPPED_H
 #define MI_CLI_DOCTOR_WRAPPED_H
 

@@ -1,7 +1,7 @@
 /* bundle.h - imports a bundle of a whole session (docs/evidence.md, "Bundle").
  *
- * Owns   nothing.
- * Blocks on the file, and on the vault. */
+ * Owns      nothing.
+ * Blocks    on the file, and on the vault. */
 #ifndef MI_CLI_EXPORT_BUNDLE_H
 #define MI_CLI_EXPORT_BUNDLE_H
 

@@ -1,12 +1,13 @@
 /* calls.h - the requests of a session, in both directions, each with its outcome.
  *
- * Rules  the statuses are those of the view `invocations` (docs/vault.md), also for requests of the
- * server. Requests of the interposer are left out. A call is selected if it matches the filter; the
- * time of a call is the time of its request. If a call consisted of several requests, people see
- * one call (model/operations.h): `calls_n` and the numbers of failures count it once, with the
- * outcome of its operation. `selected` is about each request.
- * Owns   the lists, in the order of the requests.
- * Blocks on the vault. */
+ * Rules     the statuses are those of the view `invocations` (docs/vault.md), also for requests of
+ *           the server. Requests of the interposer are left out. A call is selected if it matches
+ *           the filter; the time of a call is the time of its request. If a call consisted of
+ *           several requests, people see one call (model/operations.h): `calls_n` and the numbers
+ *           of failures count it once, with the outcome of its operation. `selected` is about each
+ *           request.
+ * Owns      the lists, in the order of the requests.
+ * Blocks    on the vault. */
 #ifndef MI_CLI_EXPORT_CALLS_H
 #define MI_CLI_EXPORT_CALLS_H
 

@@ -1,13 +1,14 @@
 /* export.h - exports one session to a file. This is the part that all formats share.
  *
- * Rules  recorded text must not control the program that shows it. So it is quoted as the format
- * requires, and control characters are made visible. Messages that a proxy records during the
- * export are left out. A format that lists calls lists the calls that the filter selects, with all
- * their messages. If a message belongs to no call, the filter must match the message itself.
- * Owns   the list of calls and the buffers; export_close() frees them.
- * Errors a negative status. MI_EIO: the file could not be written (see cli/frame/save.h). For
- * others see query_error().
- * Blocks on the vault and on the file. */
+ * Rules     recorded text must not control the program that shows it. So it is quoted as the format
+ *           requires, and control characters are made visible. Messages that a proxy records during
+ *           the export are left out. A format that lists calls lists the calls that the filter
+ *           selects, with all their messages. If a message belongs to no call, the filter must
+ *           match the message itself.
+ * Owns      the list of calls and the buffers; export_close() frees them.
+ * Errors    a negative status. MI_EIO: the file could not be written (see cli/frame/save.h). For
+ *           others see query_error().
+ * Blocks    on the vault and on the file. */
 #ifndef MI_CLI_EXPORT_EXPORT_H
 #define MI_CLI_EXPORT_EXPORT_H
 

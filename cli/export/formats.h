@@ -2,7 +2,7 @@
  * Each has its own file.
  *
  * Each function writes the whole session. It returns 0 or a negative status, as in export.h.
- * Blocks on the vault and on the file. */
+ * Blocks    on the vault and on the file. */
 #ifndef MI_CLI_EXPORT_FORMATS_H
 #define MI_CLI_EXPORT_FORMATS_H
 

@@ -5,7 +5,7 @@
  * with the time of a message or call.
  *
  * Owns      the path of --project, until the options are read again; the names belong to the
- * settings.
+ *           settings.
  * Blocks    filter_find_session() and filter_pick() on the vault; the others never. */
 #ifndef MI_CLI_FRAME_FILTER_H
 #define MI_CLI_FRAME_FILTER_H

@@ -2,7 +2,7 @@
  * columns for all forms.
  *
  * Owns      nothing: texts are borrowed from the count; the array of group_lines() belongs to the
- * caller.
+ *           caller.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_GROUP_LINE_H
 #define MI_CLI_FRAME_GROUP_LINE_H

@@ -6,7 +6,7 @@
  * as it is.
  *
  * Owns      nothing. The text is raw: print it with out_text() or out_fit(), or write it with
- * text_visible().
+ *           text_visible().
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_PREVIEW_H
 #define MI_CLI_FRAME_PREVIEW_H

@@ -1,12 +1,12 @@
 /* record_json.h - rows of the vault as JSON objects, for `--json` and for the tools of `mcp`.
  *
  * Rules     a column is a member of the same name; NULL is null. `command`, `rpc_id`, `body` and
- * `detail` contain JSON text: they become JSON values, or strings if they are not valid JSON or
- * deeper than JSON_TREE_DEPTH. Control characters and bidirectional overrides are escaped, also
- * inside such values. If json_out.max_text is set (`mcp` sets it), long texts are cut, JSON values
- * are written as strings, and null members are left out.
+ *           `detail` contain JSON text: they become JSON values, or strings if they are not valid
+ *           JSON or deeper than JSON_TREE_DEPTH. Control characters and bidirectional overrides are
+ *           escaped, also inside such values. If json_out.max_text is set (`mcp` sets it), long
+ *           texts are cut, JSON values are written as strings, and null members are left out.
  * Owns      nothing; everything is appended to a buffer of the caller, whose `failed` reports
- * errors.
+ *           errors.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_FRAME_RECORD_JSON_H
 #define MI_CLI_FRAME_RECORD_JSON_H

@@ -2,8 +2,8 @@
  * cassette.
  *
  * Rules     an operand that contains `/` or `.` is a file. Without an operand, with `last` or with
- * the name of a server, the newest finished session is used that is more than a probe and was not
- * made by `send` (replay/source/recording.h); a note on stderr says which one.
+ *           the name of a server, the newest finished session is used that is more than a probe and
+ *           was not made by `send` (replay/source/recording.h); a note on stderr says which one.
  * Owns      the source, and the query from which it reads; recording_close() frees both.
  * Errors    are reported on stderr: EXIT_TROUBLE.
  * Blocks    on the vault or the file. */

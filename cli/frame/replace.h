@@ -1,8 +1,8 @@
 /* replace.h - replaces a configuration file of this or another program atomically.
  *
  * Rules     symbolic links are followed and kept; mode, owner and group are kept; readers see the
- * old file or the new one. A file that is read-only, or has changed since it was read, is not
- * replaced.
+ *           old file or the new one. A file that is read-only, or has changed since it was read, is
+ *           not replaced.
  * Owns      the bytes that were read, and the path.
  * Errors    in `error`: the reason, and what to do.
  * Blocks    on the disk. */

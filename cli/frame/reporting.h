@@ -2,9 +2,9 @@
  * forms of report/report.h in files.
  *
  * Forms     all forms that were asked for. At most one goes to stdout (`-` in place of a file); if
- * none does, the text goes there.
+ *           none does, the text goes there.
  * Text      a case is a line of cells and a sentence, which is wrapped between words at the width
- * of the terminal, with lines of details below it.
+ *           of the terminal, with lines of details below it.
  * Owns      the report and the output, until reporting_close() or reporting_drop().
  * Errors    reporting_open() and reporting_close() report them on stderr.
  * Blocks    on stdout; reporting_close() also on the files. */

@@ -1,9 +1,10 @@
 /* save.h - writes a file so that it is replaced completely or not at all.
  *
  * Rules     "-" is stdout. A regular file is written under a temporary name in the same directory,
- * and renamed at the end; a symbolic link is followed. An existing file that is not regular (a
- * pipe, a terminal) is written directly. A file that is replaced keeps its mode. A new file is
- * readable by others as far as the umask allows, unless it is SAVE_PRIVATE.
+ *           and renamed at the end; a symbolic link is followed. An existing file that is not
+ *           regular (a pipe, a terminal) is written directly. A file that is replaced keeps its
+ *           mode. A new file is readable by others as far as the umask allows, unless it is
+ *           SAVE_PRIVATE.
  * Owns      the descriptor and the name.
  * Errors    sticky; save_close() reports them on stderr, with the file, the reason and the remedy.
  * Blocks    on the file. */

@@ -1,10 +1,10 @@
 /* list.h - a list is described once, and becomes a command with a table, --json and --csv, a tool
  * of `mcp`, and a view of `ui`.
  *
- * Owns   nothing: lists are static. Rows are valid only during the call.
- * Errors a reading returns 0, MI_ENOMEM, or another error; then `error` or query_error() holds a
- * sentence.
- * Blocks on the vault. */
+ * Owns      nothing: lists are static. Rows are valid only during the call.
+ * Errors    a reading returns 0, MI_ENOMEM, or another error; then `error` or query_error() holds a
+ *           sentence.
+ * Blocks    on the vault. */
 #ifndef MI_CLI_LISTS_LIST_H
 #define MI_CLI_LISTS_LIST_H
 

@@ -1,7 +1,7 @@
 /* suggest_apply.h - `tools --suggest --apply`: writes the rule into the configuration file.
  *
  * Rules     docs/context.md. An existing file is replaced, and keeps its mode, owner and link
- * (cli/frame/replace.h).
+ *           (cli/frame/replace.h).
  * Blocks    on the file. */
 #ifndef MI_CLI_LOOK_SUGGEST_APPLY_H
 #define MI_CLI_LOOK_SUGGEST_APPLY_H

@@ -1,13 +1,14 @@
 /* body.h - a part of a message's body: the value that a JSON Pointer names, cut to a size.
  *
- * Rules  of a string, its content is shown; of any other value, its JSON text; of a body that is
- * not JSON, its bytes. Offsets count the bytes of that before anything is escaped. A part has at
- * most max_bytes bytes; fewer, if escapes would make it more than twice as long. In JSON text,
- * base64 in `data` or `blob` is replaced by its size. A pointer that names it returns it.
- * Owns   nothing; scratch memory is freed at the end of the call.
- * Errors MI_ENOMEM; or MI_EINVAL, then c->error holds a sentence: there is no such value, or the
- * offset is beyond its end.
- * Blocks never. Pure. */
+ * Rules     of a string, its content is shown; of any other value, its JSON text; of a body that is
+ *           not JSON, its bytes. Offsets count the bytes of that before anything is escaped. A part
+ *           has at most max_bytes bytes; fewer, if escapes would make it more than twice as long.
+ *           In JSON text, base64 in `data` or `blob` is replaced by its size. A pointer that names
+ *           it returns it.
+ * Owns      nothing; scratch memory is freed at the end of the call.
+ * Errors    MI_ENOMEM; or MI_EINVAL, then c->error holds a sentence: there is no such value, or the
+ *           offset is beyond its end.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_MCP_BODY_H
 #define MI_CLI_MCP_BODY_H
 

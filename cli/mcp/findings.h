@@ -1,7 +1,7 @@
 /* findings.h - adds a finding to a result of our tools.
  *
- * Owns   nothing.
- * Blocks never. Pure. */
+ * Owns      nothing.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_MCP_FINDINGS_H
 #define MI_CLI_MCP_FINDINGS_H
 

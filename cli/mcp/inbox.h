@@ -1,10 +1,10 @@
 /* inbox.h - the lines of the client. It also tells whether the client has cancelled a request
  * meanwhile.
  *
- * Owns   the lines that were read but not taken: at most INBOX_LINES lines and INBOX_BYTES bytes.
- * When it is full, it reads no more.
- * Errors MI_ENOMEM. If a read fails, the stream has ended.
- * Blocks inbox_next() until there is a line. */
+ * Owns      the lines that were read but not taken: at most INBOX_LINES lines and INBOX_BYTES
+ *           bytes. When it is full, it reads no more.
+ * Errors    MI_ENOMEM. If a read fails, the stream has ended.
+ * Blocks    inbox_next() until there is a line. */
 #ifndef MI_CLI_MCP_INBOX_H
 #define MI_CLI_MCP_INBOX_H
 

@@ -1,13 +1,13 @@
 /* server.h - our MCP server: reads a line of the client, and writes the answer.
  *
  * Revisions `initialize` selects one of 2024-11-05 to 2025-11-25 for the connection. A request
- * whose _meta has the protocol version belongs to 2026-07-28 without that. Both kinds of requests
- * may come on one connection (mcp-wire.md 3).
- * Errors for the client: if a line, method, params, cursor or tool is invalid, it gets a JSON-RPC
- * error. If a call fails, it gets a result with isError. From 2025-11-25 on it also gets such a
- * result if arguments do not fit (mcp-wire.md 4.1).
- * Owns   the definitions of the tools. From one request to the next, only the revision is kept.
- * Blocks on the vault, during tools/call. */
+ *           whose _meta has the protocol version belongs to 2026-07-28 without that. Both kinds of
+ *           requests may come on one connection (mcp-wire.md 3).
+ * Errors    for the client: if a line, method, params, cursor or tool is invalid, it gets a
+ *           JSON-RPC error. If a call fails, it gets a result with isError. From 2025-11-25 on it
+ *           also gets such a result if arguments do not fit (mcp-wire.md 4.1).
+ * Owns      the definitions of the tools. From one request to the next, only the revision is kept.
+ * Blocks    on the vault, during tools/call. */
 #ifndef MI_CLI_MCP_SERVER_H
 #define MI_CLI_MCP_SERVER_H
 

@@ -1,16 +1,16 @@
 /* tool.h - one call of one of our tools: its arguments, and its result in two forms,
  * structuredContent and text.
  *
- * Rules  the arguments fit the inputSchema of the tool (cli/mcp/tools.json), and the result fits
- * its outputSchema. A tool only reads. The rows in structuredContent are those that the command
- * prints with --json; the same function makes both. c->j cuts and escapes the texts in
- * structuredContent (json_out.max_text), cli/mcp/shown.h those in the text.
- * Owns   the values of arguments, and both forms; tool_close() frees them. The query and the
- * arguments are borrowed.
- * Errors a tool returns 0; MI_EINVAL, then `error` holds a sentence; MI_ESTORE, see query_error();
- * or MI_ENOMEM.
- * Blocks on the vault. Between sessions and rows a tool calls tool_goes_on(). If it returns false,
- * the tool ends early. */
+ * Rules     the arguments fit the inputSchema of the tool (cli/mcp/tools.json), and the result fits
+ *           its outputSchema. A tool only reads. The rows in structuredContent are those that the
+ *           command prints with --json; the same function makes both. c->j cuts and escapes the
+ *           texts in structuredContent (json_out.max_text), cli/mcp/shown.h those in the text.
+ * Owns      the values of arguments, and both forms; tool_close() frees them. The query and the
+ *           arguments are borrowed.
+ * Errors    a tool returns 0; MI_EINVAL, then `error` holds a sentence; MI_ESTORE, see
+ *           query_error(); or MI_ENOMEM.
+ * Blocks    on the vault. Between sessions and rows a tool calls tool_goes_on(). If it returns
+ *           false, the tool ends early. */
 #ifndef MI_CLI_MCP_TOOL_H
 #define MI_CLI_MCP_TOOL_H
 

@@ -1,8 +1,8 @@
 /* toolbox.h - the definitions of our tools: lists them for a client, and checks a call.
  *
- * Owns   a copy of cli/mcp/tools.json without white space, and the compiled schemas.
- * Errors MI_ENOMEM.
- * Blocks never. Pure. */
+ * Owns      a copy of cli/mcp/tools.json without white space, and the compiled schemas.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_MCP_TOOLBOX_H
 #define MI_CLI_MCP_TOOLBOX_H
 

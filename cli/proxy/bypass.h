@@ -6,9 +6,10 @@
  * has an effect. Invalid options are ignored, with a warning on stderr, because one of them may be
  * the problem.
  *
- * Rules  the variable is read like a flag (base/opt.h): `off` and the other words for no bypass the
- * interposer, the words for yes do not. Any other value has no effect, and a warning says so.
- * Blocks never. */
+ * Rules     the variable is read like a flag (base/opt.h): `off` and the other words for no bypass
+ *           the interposer, the words for yes do not. Any other value has no effect, and a warning
+ *           says so.
+ * Blocks    never. */
 #ifndef MI_CLI_PROXY_BYPASS_H
 #define MI_CLI_PROXY_BYPASS_H
 

@@ -1,6 +1,6 @@
 /* server_path.h - where the command of the server is searched: --path.
  *
- * Blocks never. */
+ * Blocks    never. */
 #ifndef MI_CLI_PROXY_SERVER_PATH_H
 #define MI_CLI_PROXY_SERVER_PATH_H
 

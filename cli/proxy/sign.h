@@ -4,10 +4,10 @@
  * The process runs in its own session. Its stdin, stdout and stderr are /dev/null, and it has no
  * other descriptor, so it does not keep the client's pipes open.
  *
- * Owns   nothing. Only process 1 of a container waits for the process, because its own end would
- * kill the process.
- * Errors none: if a session is not signed now, it is signed with the next one.
- * Blocks on the configuration file; process 1 also waits at most two seconds for the process. */
+ * Owns      nothing. Only process 1 of a container waits for the process, because its own end would
+ *           kill the process.
+ * Errors    none: if a session is not signed now, it is signed with the next one.
+ * Blocks    on the configuration file; process 1 also waits at most two seconds for the process. */
 #ifndef MI_CLI_PROXY_SIGN_H
 #define MI_CLI_PROXY_SIGN_H
 

@@ -1,9 +1,9 @@
 /* live.h - the options of `replay` for a live server, which answers what was not recorded, and for
  * the file to which its answers are added.
  *
- * Owns   the tape, the server's command line and the header of a new cassette; live_choice_close()
- * frees them.
- * Errors are reported on stderr; the status says which. */
+ * Owns      the tape, the server's command line and the header of a new cassette;
+ *           live_choice_close() frees them.
+ * Errors    are reported on stderr; the status says which. */
 #ifndef MI_CLI_RECORDINGS_LIVE_H
 #define MI_CLI_RECORDINGS_LIVE_H
 

@@ -1,12 +1,12 @@
 /* tape.h - messages to be added to a cassette. They are collected during a replay and written at
  * its end.
  *
- * Rules  the new messages follow those of the file, or the file has only the new ones. The file is
- * written completely or not at all; it is read strictly before it replaces another file. Messages
- * are sanitized.
- * Owns   the messages.
- * Errors tape_write() logs them.
- * Blocks tape_write() on the files. */
+ * Rules     the new messages follow those of the file, or the file has only the new ones. The file
+ *           is written completely or not at all; it is read strictly before it replaces another
+ *           file. Messages are sanitized.
+ * Owns      the messages.
+ * Errors    tape_write() logs them.
+ * Blocks    tape_write() on the files. */
 #ifndef MI_CLI_RECORDINGS_TAPE_H
 #define MI_CLI_RECORDINGS_TAPE_H
 

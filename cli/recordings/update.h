@@ -1,11 +1,11 @@
 /* update.h - new answers for a cassette. They are collected during a verification and written at
  * its end.
  *
- * Rules  if a message was not verified, or matched, it does not change. The file is written
- * completely or not at all.
- * Owns   the answers.
- * Errors update_write() logs them.
- * Blocks update_write() on the file. */
+ * Rules     if a message was not verified, or matched, it does not change. The file is written
+ *           completely or not at all.
+ * Owns      the answers.
+ * Errors    update_write() logs them.
+ * Blocks    update_write() on the file. */
 #ifndef MI_CLI_RECORDINGS_UPDATE_H
 #define MI_CLI_RECORDINGS_UPDATE_H
 

@@ -1,11 +1,11 @@
 /* verified.h - the results of a verification: counts, text, the JSON report, and a case for each
  * recorded request.
  *
- * Rules  values are cut after VERIFIED_VALUE_MAX bytes. The case of a match passes, the case of a
- * skipped request is skipped, and every other verdict is a failure.
- * Owns   the JSON of the results.
- * Errors are kept in the buffers and the report.
- * Blocks verified_add() and verified_summary() as stdout does. */
+ * Rules     values are cut after VERIFIED_VALUE_MAX bytes. The case of a match passes, the case of
+ *           a skipped request is skipped, and every other verdict is a failure.
+ * Owns      the JSON of the results.
+ * Errors    are kept in the buffers and the report.
+ * Blocks    verified_add() and verified_summary() as stdout does. */
 #ifndef MI_CLI_RECORDINGS_VERIFIED_H
 #define MI_CLI_RECORDINGS_VERIFIED_H
 

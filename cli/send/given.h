@@ -1,11 +1,11 @@
 /* given.h - values that the user gives on the command line: `NAME=VALUE`, `NAME:=JSON`.
  *
  * VALUE     is text. `@FILE` means the content of a file, without one newline at its end, `@-` that
- * of stdin, `env:NAME` an environment variable. After `:=` the value is JSON, so `:="@x"` is the
- * text @x.
+ *           of stdin, `env:NAME` an environment variable. After `:=` the value is JSON, so `:="@x"`
+ *           is the text @x.
  * Owns      the values; given_close() frees them. Names are borrowed from the arguments.
  * Errors    MI_EINVAL with a sentence in `error`, which names the argument but never the content of
- * a file or variable.
+ *           a file or variable.
  * Blocks    on files. */
 #ifndef MI_CLI_SEND_GIVEN_H
 #define MI_CLI_SEND_GIVEN_H

@@ -2,13 +2,13 @@
  * the exchange is recorded as a session.
  *
  * Handshake the recorded `initialize` and `notifications/initialized`, if there is a recording;
- * else our own initialize. If the server rejects our own, server/discover asks whether it speaks
- * 2026-07-28, where each request has `_meta` instead of a handshake.
+ *           else our own initialize. If the server rejects our own, server/discover asks whether it
+ *           speaks 2026-07-28, where each request has `_meta` instead of a handshake.
  * Owns      the process, the conversation, and the tools; peer_close() frees them.
  * Errors    MI_EIO (the server cannot be started) and those of replay/live/talk.h, with a sentence
- * in peer.error.
+ *           in peer.error.
  * Blocks    until the server answers or the deadline passes; peer_end() until the proxy has exited.
- * SIGPIPE must be ignored. */
+ *           SIGPIPE must be ignored. */
 #ifndef MI_CLI_SEND_PEER_H
 #define MI_CLI_SEND_PEER_H
 

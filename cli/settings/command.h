@@ -4,8 +4,8 @@
  * returns the exit status. Each folder of cli/ declares its commands in its commands.h. Only
  * cli/main.c has the table of all commands, and passes it down.
  *
- * Owns   nothing: commands and their tables are static.
- * Errors run() reports them on stderr; the exit status tells their kind. */
+ * Owns      nothing: commands and their tables are static.
+ * Errors    run() reports them on stderr; the exit status tells their kind. */
 #ifndef MI_CLI_SETTINGS_COMMAND_H
 #define MI_CLI_SETTINGS_COMMAND_H
 

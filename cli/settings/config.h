@@ -1,25 +1,24 @@
 /* config.h - the settings of a command: its options from the command line, the environment and the
  * configuration file.
  *
- * Order  option > environment (MCP_INTERPOSER_VAULT, …) > configuration file > default of the
- * table.
- * File   the file of `--config FILE`. Without it, the file at the default path
- * (cli/settings/paths.h), which may be missing. The format is INI: a section is named after a
- * command (after its first word: `[audit]` is for all its verbs), and a key is the long name of an
- * option. A key before any section applies to every command that has this option; a key in a
- * section overrides it. A line that begins with `#` or `;` is a comment. So is the rest of a line
- * after ` ;`.
- * Section `[retention]` has rules of `prune` that also apply to every proxy
- * (cli/settings/retain.h).
- * Section `[timeout]` has rules of `proxy --timeout`: a key is WHAT, or `default`.
- * Section `[server NAME]` has options of `proxy` for the server that has this name in recordings:
- * tools, hide-tools, read-only. They override those of `[proxy]`.
- * Section `[redact]` has rules of the sanitizer, for every command. They take effect when the whole
- * file has been read without an error (redact/sanitizer.h).
- * Values are checked when they are read (cli/settings/value.h), whatever their source. So the
- * functions that return a value cannot fail.
- * Owns   all values; settings_close() frees them.
- * Blocks on the file system only. */
+ * Order     option > environment (MCP_INTERPOSER_VAULT, …) > configuration file > default of the
+ *           table.
+ * File      the file of `--config FILE`. Without it, the file at the default path
+ *           (cli/settings/paths.h), which may be missing. The format is INI: a section is named
+ *           after a command (after its first word: `[audit]` is for all its verbs), and a key is
+ *           the long name of an option. A key before any section applies to every command that has
+ *           this option; a key in a section overrides it. A line that begins with `#` or `;` is a
+ *           comment. So is the rest of a line after ` ;`. Section `[retention]` has rules of
+ *           `prune` that also apply to every proxy (cli/settings/retain.h). Section `[timeout]` has
+ *           rules of `proxy --timeout`: a key is WHAT, or `default`. Section `[server NAME]` has
+ *           options of `proxy` for the server that has this name in recordings: tools, hide-tools,
+ *           read-only. They override those of `[proxy]`. Section `[redact]` has rules of the
+ *           sanitizer, for every command. They take effect when the whole file has been read
+ *           without an error (redact/sanitizer.h).
+ * Values    are checked when they are read (cli/settings/value.h), whatever their source. So the
+ *           functions that return a value cannot fail.
+ * Owns      all values; settings_close() frees them.
+ * Blocks    on the file system only. */
 #ifndef MI_CLI_SETTINGS_CONFIG_H
 #define MI_CLI_SETTINGS_CONFIG_H
 

@@ -1,13 +1,13 @@
 /* config_edit.h - writes one key of a section `[server NAME]` into the text of a configuration
  * file.
  *
- * Rules  the file is read as cli/settings/file.c reads it. Only the line of the key changes, and
- * the comment after its value is kept. If the key is missing, it is added at the end of the last
- * section of this name. If that section is missing, it is added at the end of the file. New lines
- * end with CR LF if the first line of the file does.
- * Errors MI_ENOMEM; MI_EINVAL: a section cannot have this name.
- * Owns   nothing.
- * Blocks never. Pure. */
+ * Rules     the file is read as cli/settings/file.c reads it. Only the line of the key changes, and
+ *           the comment after its value is kept. If the key is missing, it is added at the end of
+ *           the last section of this name. If that section is missing, it is added at the end of
+ *           the file. New lines end with CR LF if the first line of the file does.
+ * Errors    MI_ENOMEM; MI_EINVAL: a section cannot have this name.
+ * Owns      nothing.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_SETTINGS_CONFIG_EDIT_H
 #define MI_CLI_SETTINGS_CONFIG_EDIT_H
 

@@ -1,7 +1,7 @@
 /* deadlines.h - the deadlines that the settings of `proxy` ask for.
  *
- * Owns   nothing; deadlines_close() frees the result, even after an error.
- * Blocks never. */
+ * Owns      nothing; deadlines_close() frees the result, even after an error.
+ * Blocks    never. */
 #ifndef MI_CLI_SETTINGS_DEADLINES_H
 #define MI_CLI_SETTINGS_DEADLINES_H
 

@@ -1,7 +1,7 @@
 /* guess.h - words that users try as a command or an option, and the command or option that they
  * need instead.
  *
- * Blocks never. Pure; the table is static. */
+ * Blocks    never. Pure; the table is static. */
 #ifndef MI_CLI_SETTINGS_GUESS_H
 #define MI_CLI_SETTINGS_GUESS_H
 

@@ -1,10 +1,11 @@
 /* paths.h - the default paths of the vault and the configuration, and the search in PATH.
  *
- * Rules  as in the XDG Base Directory Specification: a variable that is empty or not an absolute
- * path is ignored. Without HOME, the home directory is process_home().
- * Owns   nothing; every returned path is allocated and belongs to the caller. If memory runs out or
- * there is no home directory, NULL is returned; without a home directory errno is ENOENT.
- * Blocks process_home() only. */
+ * Rules     as in the XDG Base Directory Specification: a variable that is empty or not an absolute
+ *           path is ignored. Without HOME, the home directory is process_home().
+ * Owns      nothing; every returned path is allocated and belongs to the caller. If memory runs out
+ *           or there is no home directory, NULL is returned; without a home directory errno is
+ *           ENOENT.
+ * Blocks    process_home() only. */
 #ifndef MI_CLI_SETTINGS_PATHS_H
 #define MI_CLI_SETTINGS_PATHS_H
 

@@ -1,8 +1,8 @@
 /* retain.h - how long sessions are kept: the rules of `prune`, and those of `[retention]` in the
  * configuration. The latter apply to every proxy, and to `prune` if its command line has no rule.
  *
- * Owns   nothing. The values were checked when the settings were read, so nothing can fail here.
- * Blocks never. */
+ * Owns      nothing. The values were checked when the settings were read, so nothing can fail here.
+ * Blocks    never. */
 #ifndef MI_CLI_SETTINGS_RETAIN_H
 #define MI_CLI_SETTINGS_RETAIN_H
 

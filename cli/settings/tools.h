@@ -1,7 +1,7 @@
 /* tools.h - the rule for the tools of a server, from the settings of `proxy`.
  *
- * Owns   nothing; tool_rule_close() frees the result, even after an error.
- * Blocks settings_hidden_tools() on the configuration file; settings_tools() never. */
+ * Owns      nothing; tool_rule_close() frees the result, even after an error.
+ * Blocks    settings_hidden_tools() on the configuration file; settings_tools() never. */
 #ifndef MI_CLI_SETTINGS_TOOLS_H
 #define MI_CLI_SETTINGS_TOOLS_H
 

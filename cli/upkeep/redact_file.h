@@ -1,9 +1,9 @@
 /* redact_file.h - finds secrets in a cassette with the present rules, and removes them.
  *
- * Rules  the file is replaced completely or stays unchanged. If nothing is found, it is not
- * written.
- * Errors are logged.
- * Blocks on the file. */
+ * Rules     the file is replaced completely or stays unchanged. If nothing is found, it is not
+ *           written.
+ * Errors    are logged.
+ * Blocks    on the file. */
 #ifndef MI_CLI_UPKEEP_REDACT_FILE_H
 #define MI_CLI_UPKEEP_REDACT_FILE_H
 

@@ -2,10 +2,10 @@
  * is wrapped.
  *
  * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with
- * %2F for each slash (and %XX for %, control characters and bytes above 126), so that two files
- * never share a backup. WHERE is private and not in a vault: configuration files contain secrets,
- * vaults do not. It is created if it is missing. Older versions kept a backup beside the file, as
- * FILE.mcp-interposer.bak: it is recognized and removed too.
+ *           %2F for each slash (and %XX for %, control characters and bytes above 126), so that two
+ *           files never share a backup. WHERE is private and not in a vault: configuration files
+ *           contain secrets, vaults do not. It is created if it is missing. Older versions kept a
+ *           backup beside the file, as FILE.mcp-interposer.bak: it is recognized and removed too.
  * Errors    in `error`: one sentence.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_BACKUP_H

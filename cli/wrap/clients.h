@@ -1,7 +1,7 @@
 /* clients.h - the configuration files of MCP clients.
  *
  * Rules     paths as the clients document them, for Linux and macOS: files of the user, and files
- * of a project in the working directory (.mcp.json and others).
+ *           of a project in the working directory (.mcp.json and others).
  * Owns      the list owns its paths.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_CLIENTS_H

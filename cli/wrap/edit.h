@@ -1,13 +1,11 @@
 /* edit.h - the changes that `wrap` and `unwrap` make in a client's configuration file.
  *
- * Wrapped   `"command": "npx", "args": ["-y", "x"]` becomes
- *           `"command": "/usr/bin/mcp-interposer",
- *           "args": ["proxy", "--name", "files", "--", "npx", "-y", "x"]`.
- *           If the interposer's command is `npx -y mcp-interposer@1.2.3` (launch.h), `-y` and the
- *           package come before "proxy". The server's own strings do not change, so that removing
- *           ours restores the original bytes. A server without `args` also gets `--original`, so
- * that
- *           unwrapping removes `args` again. remote.h describes servers with a URL.
+ * Wrapped   `"command": "npx", "args": ["-y", "x"]` becomes `"command": "/usr/bin/mcp-interposer",
+ *           "args": ["proxy", "--name", "files", "--", "npx", "-y", "x"]`. If the interposer's
+ *           command is `npx -y mcp-interposer@1.2.3` (launch.h), `-y` and the package come before
+ *           "proxy". The server's own strings do not change, so that removing ours restores the
+ *           original bytes. A server without `args` also gets `--original`, so that unwrapping
+ *           removes `args` again. remote.h describes servers with a URL.
  * Errors    edits.text.failed: out of memory. false: no room for more edits.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_WRAP_EDIT_H

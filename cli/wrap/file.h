@@ -1,13 +1,13 @@
 /* file.h - lists, wraps or unwraps the servers of one configuration file.
  *
  * Rules     before a file is written, unwrapping is tried in memory and must restore the original
- * bytes. A backup is made when the first server of a file is wrapped, and removed when the last one
- * is unwrapped. A file in a git work tree gets no path of this machine that the user did not ask
- * for: the command is the plain name if PATH leads to this program, and --path and variables are
- * left out. This also holds for a devcontainer.json, where the plain name is always written,
- * because the container has another PATH. The command of a wrapped server is replaced if its
- * interposer no longer exists, or if it names another version of the package than the one that this
- * program was started from.
+ *           bytes. A backup is made when the first server of a file is wrapped, and removed when
+ *           the last one is unwrapped. A file in a git work tree gets no path of this machine that
+ *           the user did not ask for: the command is the plain name if PATH leads to this program,
+ *           and --path and variables are left out. This also holds for a devcontainer.json, where
+ *           the plain name is always written, because the container has another PATH. The command
+ *           of a wrapped server is replaced if its interposer no longer exists, or if it names
+ *           another version of the package than the one that this program was started from.
  * Errors    are logged, and set wrapping.failed.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_FILE_H

@@ -2,7 +2,7 @@
  * to be edited.
  *
  * Rules     a command with blanks counts as a program if an executable file has this name; a
- * relative path is looked up in the working directory.
+ *           relative path is looked up in the working directory.
  * Blocks    on the file system, only for a command with blanks. */
 #ifndef MI_CLI_WRAP_INSPECT_H
 #define MI_CLI_WRAP_INSPECT_H

@@ -2,9 +2,10 @@
  * as `npx -y mcp-interposer@1.2.3`.
  *
  * Rules     package launchers set MCP_INTERPOSER_COMMAND to the command that starts the program
- * again, as words separated by blanks. `mcp-interposer` means that the package is installed and
- * PATH leads to its launcher. With `npx -y mcp-interposer@1.2.3`, npx may remove the directory of
- * this program, so that its path must not be written into a configuration file.
+ *           again, as words separated by blanks. `mcp-interposer` means that the package is
+ *           installed and PATH leads to its launcher. With `npx -y mcp-interposer@1.2.3`, npx may
+ *           remove the directory of this program, so that its path must not be written into a
+ *           configuration file.
  * Owns      the words.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WRAP_LAUNCH_H

@@ -2,10 +2,11 @@
  * `proxy`.
  *
  * Rules     each client has its own keys, units and meanings: limits.c has the table,
- * docs/clients.md describes them. A limit of calls becomes a rule for tools/call, a limit of the
- * start a rule for initialize. Both are LIMITS_BEFORE_US shorter, so that the client gets our error
- * before it gives up. A limit that would shorten the default deadline is left out. A limit beyond
- * the default of --max-timeout raises --max-timeout too.
+ *           docs/clients.md describes them. A limit of calls becomes a rule for tools/call, a limit
+ *           of the start a rule for initialize. Both are LIMITS_BEFORE_US shorter, so that the
+ *           client gets our error before it gives up. A limit that would shorten the default
+ *           deadline is left out. A limit beyond the default of --max-timeout raises --max-timeout
+ *           too.
  * Errors    values that are not positive numbers are left out.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_WRAP_LIMITS_H

@@ -2,7 +2,7 @@
  *
  * Owns      copies of the rows of at most FOLLOWED_MAX sessions; followed_close() frees them.
  * Limits    the newest FOLLOWED_MAX sessions are followed; open calls beyond FOLLOWED_OPEN_MAX are
- * ignored.
+ *           ignored.
  * Blocks    never. */
 #ifndef MI_CLI_LOOK_FOLLOW_FOLLOWED_H
 #define MI_CLI_LOOK_FOLLOW_FOLLOWED_H

@@ -2,9 +2,9 @@
  * messages.
  *
  * Errors    MI_ENOMEM, and those of vault/query/reader.h. An index that cannot be used is not an
- * error: then the messages are read instead.
+ *           error: then the messages are read instead.
  * Blocks    on the vault and its index. Building the index shows its progress on stderr if it is a
- * terminal. */
+ *           terminal. */
 #ifndef MI_CLI_LOOK_SEARCH_FIND_H
 #define MI_CLI_LOOK_SEARCH_FIND_H
 

@@ -5,8 +5,8 @@
  * question_begin(), add texts and fields, and then call question_ready().
  *
  * Rules     the operand `FIELD:VALUE` is a field; each field may be given once. An operand that
- * looks like an unknown or misspelt field is an error; every other operand is a text. A message
- * must match all of them.
+ *           looks like an unknown or misspelt field is an error; every other operand is a text. A
+ *           message must match all of them.
  * Owns      the terms and the query for the index; the values of fields are borrowed.
  * Errors    EXIT_USAGE or EXIT_TROUBLE; question_open() reports them on stderr.
  * Blocks    never. */

@@ -2,11 +2,11 @@
  * members.
  *
  * Files     JSON with the extensions that clients accept (comments, trailing commas, a byte order
- * mark), JSON5, TOML or YAML. collect.c has the places of servers in each language. A server has a
- * command and args, or both in one array (opencode), or a URL with headers.
+ *           mark), JSON5, TOML or YAML. collect.c has the places of servers in each language. A
+ *           server has a command and args, or both in one array (opencode), or a URL with headers.
  * Form      a list of positions: an editor replaces these bytes and leaves the rest of the file
- * unchanged. (A plain JSON tokenizer such as jsmn stops at the first comment, and does not read
- * TOML.)
+ *           unchanged. (A plain JSON tokenizer such as jsmn stops at the first comment, and does
+ *           not read TOML.)
  * Owns      the list; the text is borrowed.
  * Errors    MI_EINVAL with one sentence in `error`: the line and the reason.
  * Blocks    never. Pure. */
