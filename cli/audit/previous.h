@@ -1,4 +1,5 @@
-/* previous.h - finds private keys that were replaced, for signing_checkpoint() (vault/store/signing.h).
+/* previous.h - finds private keys that were replaced, for signing_checkpoint()
+ * (vault/store/signing.h).
  *
  * Owns      nothing.
  * Blocks    on the file system only. */

@@ -1,4 +1,5 @@
-/* list_out.h - a list as the output of a command: a table, or with --json or --csv lines for programs.
+/* list_out.h - a list as the output of a command: a table, or with --json or --csv lines for
+ * programs.
  *
  * Owns      the output and the cells; list_out_close() frees them.
  * Errors    those of the output (cli/frame/out.h).

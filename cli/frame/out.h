@@ -1,11 +1,12 @@
 /* out.h - output of commands to stdout, without control characters from recordings.
  *
- * Rules     recorded text is added with out_text(), out_cell() or out_fit(), which make control characters
- *           visible. Colour is used only on a terminal, without NO_COLOR and with a TERM other than `dumb`.
- *           Arrows and ellipses are ASCII unless the locale (LC_ALL, LC_CTYPE, LANG) is UTF-8.
+ * Rules     recorded text is added with out_text(), out_cell() or out_fit(). They make control
+ *           characters visible. Colour is used only on a terminal, if NO_COLOR is not set and
+ *           TERM is not `dumb`. Arrows and ellipses are ASCII unless the locale (LC_ALL,
+ *           LC_CTYPE, LANG) is UTF-8.
  * Owns      a buffer, written to stdout in blocks.
- * Errors    sticky: after a failed write everything is dropped. A closed pipe is not an error.
- * Blocks    as long as stdout does. SIGPIPE is ignored from out_open() on. */
+ * Errors    after a failed write everything is dropped. A closed pipe is not an error.
+ * Blocks    as long as stdout does. From out_open() on, SIGPIPE is ignored. */
 #ifndef MI_CLI_FRAME_OUT_H
 #define MI_CLI_FRAME_OUT_H
 

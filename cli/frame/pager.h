@@ -1,10 +1,11 @@
 /* pager.h - sends output on a terminal through the user's pager.
  *
- * $PAGER is run by a shell; without it `less`, if it is installed. $LESS defaults to FRX: colours, and no paging of
- * output that fits on the screen. If it is set, -R (colours) is put in front of it; $LV defaults to -c, which means the
- * same to lv. PAGER=cat and an empty PAGER mean no pager.
+ * A shell runs $PAGER. Without it, `less` is used if it is installed. If $LESS is not set, it
+ * becomes FRX: colours, and no paging of output that fits on the screen. If it is set, -R
+ * (colours) is put before its value. If $LV is not set, it becomes -c, which means the same to
+ * lv. PAGER=cat and an empty PAGER mean no pager.
  * Owns      the pager's process, and stdout while it runs.
- * Blocks    pager_close(): until the user quits the pager. */
+ * Blocks    pager_close() until the user quits the pager. */
 #ifndef MI_CLI_FRAME_PAGER_H
 #define MI_CLI_FRAME_PAGER_H
 

@@ -1,4 +1,5 @@
-/* session.h - for commands that read the vault: opens it, and derives the state of sessions and messages from rows.
+/* session.h - for commands that read the vault: opens it, and derives the state of sessions and
+ * messages from rows.
  *
  * Owns      a view owns its summary; session_close() frees it.
  * Errors    those of vault/query/reader.h.

@@ -1,9 +1,9 @@
 /* rows.h - one page of a list: an array in structuredContent, and lines of text.
  *
- * A page ends after `limit` rows, or before both forms together would have more than ROWS_BYTES. The
- * rows after the page are only counted, for at most ROWS_COUNT_US, so that the page can say how much
- * it shows of how much. The cursor of the next page names its first row: a session, and a number
- * within it. The tool that reads the cursor continues there.
+ * A page ends after `limit` rows, or before both forms together would have more than ROWS_BYTES.
+ * The rows after the page are only counted, for at most ROWS_COUNT_US, so that the page can say how
+ * much it shows of how much. The cursor of the next page names its first row: a session, and a
+ * number within it. The tool that reads the cursor continues there.
  *
  *     rows_open(&r, c, "calls", ROWS_LIMIT);
  *     for (each row; rows_begin(&r, session, seq) …)

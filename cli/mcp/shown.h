@@ -1,9 +1,12 @@
-/* shown.h - recorded text in the text of results: cut, and without characters that a reader cannot see.
+/* shown.h - recorded text in the text of results: cut, and without characters that a reader
+ * cannot see.
  *
- * Control characters, bidirectional overrides, invisible characters and invalid bytes become \n, \x1b or \u{202e}, as
- * text_visible() writes them. For structuredContent see json_out.max_text (base/json_out.h).
+ * Control characters, bidirectional overrides, invisible characters and invalid bytes become \n,
+ * \x1b or \u{202e}, as in text_visible(). For structuredContent see json_out.max_text
+ * (base/json_out.h).
  *
- * Owns      nothing; everything is appended to buffers of the caller, whose `failed` reports errors.
+ * Owns      nothing. Everything is appended to buffers of the caller; their `failed` reports
+ *           errors.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_MCP_SHOWN_H
 #define MI_CLI_MCP_SHOWN_H

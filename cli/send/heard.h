@@ -1,5 +1,5 @@
-/* heard.h - reports on stderr what a server says while it works on a request: log messages, progress, and its own
- * requests.
+/* heard.h - reports on stderr what a server says while it works on a request: log messages,
+ * progress, and its own requests.
  *
  * Blocks    as stderr does. */
 #ifndef MI_CLI_SEND_HEARD_H

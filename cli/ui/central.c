@@ -1,9 +1,12 @@
-/* central.c - `ui --from`: what a store cannot answer, and what happens while it has not answered.
+/* central.c - `ui --from`: what a store cannot answer, and what happens while it has not
+ * answered.
  *
- * A question to a store takes as long as the network and the server take. Meanwhile keys are kept, except for Q and control-C,
- * which end ui at once; after WAIT_SHOWN_US the last line says what is waited for. A picture, and what a list shows of the
- * session that the cursor passes, are given up when a key comes: the next question is not asked.
- * An error of the store is shown in the last lines. It is asked again every STORE_MS, and what was chosen is read again. */
+ * A question to a store takes as long as the network and the server take. Meanwhile keys are
+ * kept; only Q and control-C end ui at once. After WAIT_SHOWN_US, the last line says what is
+ * waited for. If a key comes, two things are given up: the picture, and what a list shows of the
+ * session that the cursor passes. The next question for them is not asked.
+ * If the store reports an error, the last lines show it. The store is asked again every
+ * STORE_MS, and what the user chose is read again. */
 #include "cli/ui/ui.h"
 
 #include "base/clock.h"

@@ -1,11 +1,14 @@
 /* ui.h - the state of `mcp-interposer ui`, shared by the files of this folder.
  *
- * A picture is drawn from the state; a key changes the state; the vault is read in small parts between the two.
+ * A picture is drawn from the state; a key changes the state. Between the two, the vault is read
+ * in small parts.
  *
- * Views     the screen shows one view, the top of a stack, which gets the keys. A view is on the stack once, or twice if it is
- *           the bottom. The others keep their state until they are on top again.
+ * Views     the screen shows one view, the top of a stack; it gets the keys. A view is on the
+ *           stack once, or twice if it is the bottom. The other views keep their state until
+ *           they are on top again.
  * Owns      everything in it; ui_close() frees it.
- * Errors    a negative status ends the program; what a person should know but can go on with is a message in the footer. */
+ * Errors    a negative status ends the program. If the program can go on, a message in the
+ *           footer tells the person. */
 #ifndef MI_CLI_UI_UI_H
 #define MI_CLI_UI_UI_H
 

@@ -1,6 +1,7 @@
 /* words.h - cuts a line into words, for the filter.
  *
- * Rules     blanks separate words. A word that begins with ' or " ends with the next one, and may contain blanks.
+ * Rules     blanks separate words. A word that begins with ' or " ends with the next such
+ *           character, and may contain blanks.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_WORDS_H
 #define MI_CLI_UI_WORDS_H

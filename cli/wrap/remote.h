@@ -1,12 +1,16 @@
-/* remote.h - wraps a server that has a URL: the interposer starts mcp-remote, which connects to the URL.
+/* remote.h - wraps a server that has a URL: the interposer starts mcp-remote, which connects to
+ * the URL.
  *
- * Wrapped   `"type": "http", "url": "https://x/mcp"` becomes `"type": "stdio", "command": "mcp-interposer", "args":
- *           ["proxy", "--name", "files", "--original", "\"url\": …", "--original", "\"type\": …", "--", "npx", "-y",
- *           "mcp-remote@VERSION", "https://x/mcp"]`. Each --original has the bytes of a member that was replaced, so
+ * Wrapped   `"type": "http", "url": "https://x/mcp"` becomes `"type": "stdio", "command":
+ *           "mcp-interposer", "args": ["proxy", "--name", "files", "--original", "\"url\": …",
+ *           "--original", "\"type\": …", "--", "npx", "-y", "mcp-remote@VERSION",
+ *           "https://x/mcp"]`. Each --original has the bytes of a member that was replaced, so
  *           that unwrapping restores them. Headers become `--header "NAME: VALUE"`.
- * Place     `command` replaces the URL, and `args` the headers; without headers `args` follows `command`. In opencode
- *           the array `command` replaces the URL, and an empty `environment` the headers.
- * Errors    edits.text.failed: out of memory. false: no room for more edits.
+ * Place     `command` replaces the URL, and `args` replaces the headers. Without headers, `args`
+ *           follows `command`. In opencode, the array `command` replaces the URL, and an empty
+ *           `environment` replaces the headers.
+ * Errors    if memory runs out, edits.text.failed is set. Functions return false if there is no
+ *           room for more edits.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_WRAP_REMOTE_H
 #define MI_CLI_WRAP_REMOTE_H

@@ -44,7 +44,8 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
     struct gathering g = {.to = to, .filter = f, .session = s};
     if (to->max == 0 || (s->ended_at_us != 0 && !newest_wants(to, s->ended_at_us)))
         return 0;
-    /* No start time in the filter: history_on_message() stops at the first message that is too old. */
+    /* The filter has no start time: history_on_message() stops at the first message that is too
+     * old. */
     struct filter any_age = *f;
     struct message_question x = {&any_age, s->id, s->started_at_us, 1, seq};
     any_age.since_us = INT64_MIN;

@@ -1,12 +1,15 @@
 /* tail_page.h - the output of `tail`: lines of several sessions, sorted by time.
  *
- * Rules     lines say which call a message continues or ends (vault/query/operation_list.h), except of a store. What is known
- *           of a session is read with the first line of it, and what is new after tail_page_renew().
- *              lines are kept until tail_page_print(). On a terminal the last line lists the open calls; it is erased
+ * Rules     a line says which call its message continues or ends (vault/query/operation_list.h),
+ *           but not if the vault is a store. What is known of a session is read before its first
+ *           line; what is new is read after tail_page_renew(). Lines are kept until
+ *           tail_page_print(). On a terminal, the last line lists the open calls. It is erased
  *           before other lines are printed.
- * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, scratch buffers; tail_page_close() frees them.
+ * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, and
+ *           scratch buffers; tail_page_close() frees them.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
- * Blocks    on standard output, in tail_page_print(), tail_page_show_open() and tail_page_close(). */
+ * Blocks    on standard output, in tail_page_print(), tail_page_show_open() and
+ *           tail_page_close(). */
 #ifndef MI_CLI_LOOK_FOLLOW_TAIL_PAGE_H
 #define MI_CLI_LOOK_FOLLOW_TAIL_PAGE_H
 

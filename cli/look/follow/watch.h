@@ -1,12 +1,14 @@
 /* watch.h - waits for writes to the vault without busy polling.
  *
- * A commit writes to the write-ahead log, which base/os/changes.h reports. The commit becomes visible a moment later, when the
- * writer has updated the shared memory, which is not reported. So after the last write the caller polls at once
- * and three times more within 90 ms. Under load it polls at most every WATCH_GAP_MS, and pauses for twice as long as a
- * poll took, to leave the processor to the proxies. When idle it polls every WATCH_IDLE_MS, or every WATCH_BLIND_MS on
- * a file system that reports nothing.
+ * A commit writes to the write-ahead log, and base/os/changes.h reports this. The commit becomes
+ * visible a moment later, when the writer has updated the shared memory; nothing reports that.
+ * So after the last write the caller polls at once, and three times more within 90 ms. Under
+ * load it polls at most every WATCH_GAP_MS, and pauses for twice as long as a poll took, to
+ * leave the processor to the proxies. When idle, it polls every WATCH_IDLE_MS, or every
+ * WATCH_BLIND_MS on a file system that reports nothing.
  *
- * Owns      a descriptor; after watch_open() SIGINT and SIGTERM end the current or next wait.
+ * Owns      a descriptor. After watch_open(), SIGINT and SIGTERM end the current or the next
+ *           wait.
  * Blocks    watch_wait(). */
 #ifndef MI_CLI_LOOK_FOLLOW_WATCH_H
 #define MI_CLI_LOOK_FOLLOW_WATCH_H

@@ -1,13 +1,14 @@
 /* timeline.h - messages and events as lines for people, or as JSON lines.
  *
- * Columns   SEQ, TIME since the start, an arrow to the server or to the client, WHAT, METHOD and target, ID, TOOK
- *           (only for an answer), SIZE, findings and other notes in brackets, and the content.
- *           After timeline_of_many(), a line begins with the time of day, the session's id and its server; the caller
- *           sets `session` before each line.
- *           On a terminal a line is truncated to its width, and a narrow one has fewer columns
- *           (cli/look/timeline/layout.h). In a pipe nothing is truncated.
+ * Columns   SEQ, TIME since the start, an arrow to the server or to the client, WHAT, METHOD and
+ *           target, ID, TOOK (only for an answer), SIZE, findings and other notes in brackets,
+ *           and the content. After timeline_of_many(), a line begins with the time of day, the
+ *           id of the session and its server; the caller sets `session` before each line. On a
+ *           terminal, a line is cut at the width of the terminal, and a narrow terminal has
+ *           fewer columns (cli/look/timeline/layout.h). In a pipe nothing is cut.
  * Owns      scratch buffers; timeline_close() frees them.
- * Errors    those of the output. If the file of a large body cannot be read, its line gives the reason.
+ * Errors    those of the output. If the file of a large body cannot be read, its line gives the
+ *           reason.
  * Blocks    as the output does, and on the vault for a large body. */
 #ifndef MI_CLI_LOOK_TIMELINE_TIMELINE_H
 #define MI_CLI_LOOK_TIMELINE_TIMELINE_H

@@ -1,21 +1,26 @@
-/* detail.h - one call, or one message, as a document of lines: what the detail pane of `ui` shows.
+/* detail.h - one call, or one message, as a document of lines: what the detail pane of `ui`
+ * shows.
  *
- * Parts     of a call first what matters: its status, the error if it failed, its arguments, the contents of its result,
- *           findings with their meaning, the post-mortem of a hang or crash, and lines of stderr. Below these, folded: times,
- *           and each message as indented JSON (or as text, if it is not JSON). Of a message: its times and findings, and the
- *           message. Each part begins with a title line.
- * Folding   each object and array can be folded; a string that has lines, is JSON or is long can be unfolded, and is
- *           shown as lines, or as JSON, then. Texts in the content of a tool's result are unfolded at first. A title
- *           folds its part.
- * Lines     are numbered from 0, the folded ones not counted. A number is valid until something is folded or unfolded.
- *           Lines are found when they are needed: at first only the beginning of a long message is read, so
- *           detail_lines() is an estimate until detail_end() was called, or a line near the end was asked for.
- * Cost      opening does not depend on the size of the messages, except for unfolded texts (DETAIL_TEXT_MAX). Going to
- *           a line reads the messages up to there once. Memory: about 1 KiB for each MiB of a message, and the text of
- *           unfolded strings.
- * Text      nothing of a message is trusted: invalid JSON is shown as far as it goes, and cells.h makes characters safe.
- * Owns      what it has computed. The subject and everything that it points to is borrowed until detail_close().
- * Errors    MI_ENOMEM; MI_ENOENT: there is no such line or nothing was found.
+ * Parts     each part begins with a title line. A call begins with what matters: its status, its
+ *           error if it failed, its arguments, the contents of its result, its findings with
+ *           their meaning, the post-mortem of a hang or crash, and lines of stderr. Below, times
+ *           and messages are folded; a message is indented JSON, or text if it is not JSON. A
+ *           single message has its times, its findings, and the message itself.
+ * Folding   each object and array can be folded. A string that has lines, is JSON, or is long
+ *           can be unfolded; it is then shown as lines or as JSON. Texts in the content of a
+ *           tool's result are unfolded at first. The title line of a part folds the part.
+ * Lines     are numbered from 0; folded lines are not counted. A number is valid until something
+ *           is folded or unfolded. Lines are found when they are needed, and at first only the
+ *           beginning of a long message is read. So detail_lines() is an estimate until
+ *           detail_end() was called, or a line near the end was asked for.
+ * Cost      the time to open does not depend on the size of the messages, except for unfolded
+ *           texts (DETAIL_TEXT_MAX). Going to a line reads the messages up to that line once.
+ *           Memory: about 1 KiB for each MiB of a message, and the text of unfolded strings.
+ * Text      nothing in a message is trusted. Invalid JSON is shown up to the error, and cells.h
+ *           makes characters safe.
+ * Owns      what it has computed. The subject, and everything to which it points, is borrowed
+ *           until detail_close().
+ * Errors    MI_ENOMEM; MI_ENOENT: there is no such line, or nothing was found.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_DETAIL_DETAIL_H
 #define MI_CLI_UI_DETAIL_DETAIL_H
@@ -86,8 +91,8 @@ struct detail; /* opaque */
 
 MI_MUST int detail_open(struct detail **ret, const struct detail_subject *subject);
 void detail_close(struct detail *d); /* NULL is fine */
-/* Sets the width, to which texts are wrapped (0: not wrapped), and the mode. Call it after opening and on a resize;
- * line numbers change. */
+/* Sets the mode, and the width to which texts are wrapped; 0: they are not wrapped. Call it after
+ * opening and after a resize. Line numbers change. */
 void detail_layout(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
 void detail_waited(struct detail *d, int64_t waited_us, bool ended);
@@ -137,7 +142,8 @@ enum detail_copy {
     DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
     DETAIL_COPY_BODY,    /* the message that the line belongs to */
 };
-/* Appends text as it was recorded: not safe for a terminal. MI_ENOENT: the line has no such text. */
+/* Appends text as it was recorded, so it is not safe for a terminal. Returns MI_ENOENT if the line
+ * has no such text. */
 MI_MUST int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b);
 /* The `seq` of the message that the line belongs to; 0: none. */
 int64_t detail_seq(struct detail *d, size_t line);

@@ -1,12 +1,16 @@
-/* pair.h - two values, such as the results of two calls, side by side: line by line, aligned by their members.
+/* pair.h - two values, such as the results of two calls, side by side and line by line. Their
+ * members are aligned.
  *
- * Rules     members with the same name, and elements with the same index, stand beside each other; those that only one
- *           side has stand alone. The order of members, white space and the spelling of strings and numbers make no
- *           difference.
- * Sections  a pair has one for each pair_add(), such as the params and the results. A section begins with a title.
- * Limits    PAIR_TEXT_MAX bytes and those of wire/json/tree.h for each value, and PAIR_ROWS_MAX rows. What exceeds them is not
- *           compared, and its section says so: at most some 10 ms and 10 MB are used for one.
- * Owns      the rows, 12 bytes each, and the index of both texts. The texts are borrowed until pair_close().
+ * Rules     members with the same name, and elements with the same index, stand beside each
+ *           other. A member or element that only one side has stands alone. The order of
+ *           members, white space, and the spelling of strings and numbers make no difference.
+ * Sections  each pair_add() adds a section, such as the params or the results. A section begins
+ *           with a title.
+ * Limits    each value has at most PAIR_TEXT_MAX bytes, and the limits of wire/json/tree.h. A
+ *           pair has at most PAIR_ROWS_MAX rows. If a value exceeds a limit, it is not compared,
+ *           and its section says so. So a section takes at most some 10 ms and 10 MB.
+ * Owns      the rows, 12 bytes each, and the index of both texts. The texts are borrowed until
+ *           pair_close().
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_DETAIL_PAIR_H
 #define MI_CLI_UI_DETAIL_PAIR_H

@@ -1,4 +1,4 @@
-/* parts.h - struct detail: the parts of a document. Internal to cli/ui/detail/. Nothing here blocks. */
+/* parts.h - struct detail: the parts of a document. Internal to cli/ui/detail/. Nothing blocks. */
 #ifndef MI_CLI_UI_DETAIL_PARTS_H
 #define MI_CLI_UI_DETAIL_PARTS_H
 

@@ -1,11 +1,13 @@
 /* view.h - lines of one text: JSON, indented and foldable, or plain text, wrapped to a width.
  *
- * A line of JSON begins where its key, value or closing bracket does, a line of text after a newline or where the line
- * before was wrapped. A place is such a line. Below it may follow lines that belong to it: its notes and, if it is an
- * unfolded string, the lines of that string, which are a view of their own (struct inner).
+ * A line of JSON begins where its key, value or closing bracket begins. A line of text begins
+ * after a newline, or where the previous line was wrapped. Such a line is a place. Lines that
+ * belong to a place may follow it: its notes and, if it is an unfolded string, the lines of that
+ * string. These lines are another view (struct inner).
  *
- * Index     the place of about every 32nd KiB that was passed is remembered. Lines are found from there, step by step.
- * Folding   by a depth, from which on objects and arrays are folded, and a list of exceptions.
+ * Index     the view remembers about one place in 32 KiB that it has passed. Other lines are
+ *           found step by step from there.
+ * Folding   objects and arrays are folded from a depth on. A list has the exceptions.
  * Owns      the index, the exceptions, and the texts of unfolded strings. The text is borrowed.
  * Errors    MI_ENOMEM. If the index cannot grow, lines are found more slowly.
  * Blocks    never. Pure. */

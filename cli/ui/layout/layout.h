@@ -1,10 +1,12 @@
-/* layout.h - where the panes are on the screen, by its size and the pane that has the focus.
+/* layout.h - where the panes are on the screen. It depends on the size of the screen and on the
+ * pane that has the focus.
  *
- * Panes     sessions, list (calls or messages of one session), detail (one of them).
- *           Wide screens have all three side by side. Medium ones have two, one above the other: sessions and list,
- *           or list and detail. Small ones, and a zoomed pane, have one.
- * Lines     the first line, on screens with LAYOUT_TWO_LINES or more the first two, are the header; the last line is the
- *           footer. The first line of a pane is its title.
+ * Panes     sessions, list (the calls or messages of one session), detail (one call or message).
+ *           Wide screens show all three side by side. Medium screens show two, one above the
+ *           other: sessions and list, or list and detail. Small screens show one, and so does a
+ *           zoomed pane.
+ * Lines     the header is the first line; on screens with LAYOUT_TWO_LINES or more it is the
+ *           first two lines. The footer is the last line. The first line of a pane is its title.
  * Units     columns and lines, from 0.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_LAYOUT_LAYOUT_H

@@ -1,7 +1,9 @@
-/* figures.h - how many calls a session has, how they ended and how long they took: in all and for each tool.
+/* figures.h - how many calls a session has, how they ended, and how long they took: of all
+ * calls, and of each tool.
  *
- * Rules     a tool's name stands for its calls; other methods stand for themselves. After FIGURES_TOOLS different names,
- *           calls of further ones are only counted in all.
+ * Rules     calls of a tool are counted under the name of the tool, other requests under their
+ *           method. After FIGURES_TOOLS different names, calls with further names are counted
+ *           only among all calls.
  * Owns      names and figures; figures_close() frees them.
  * Limits    about 3 KB for each name.
  * Errors    MI_ENOMEM.

@@ -1,15 +1,19 @@
-/* listing.h - the calls, or the messages, of one session that match a filter, and the figures of all its calls.
+/* listing.h - the calls, or the messages, of one session that match a filter, and the figures of
+ * all its calls.
  *
- * A session may have millions of messages. The caller reads them backwards from the newest in parts: the messages, if it has
- * a filter or lists them, then the calls that began among them; so the end of the list is complete at once. What is recorded
- * meanwhile is added at the other end. A message in the list is represented by its number; the screen reads the rows that it
- * shows (row_cache.h).
+ * A session may have millions of messages. So the caller reads them in parts, from the newest
+ * backwards: first the messages, if the list has a filter or shows messages, then the calls that
+ * began among them. This way the end of the list is complete at once. What is recorded meanwhile
+ * is added at the other end. The list holds only the numbers of messages; the screen reads the
+ * rows that it shows (row_cache.h).
  *
- * Calls     requests of both sides, as vault/query/reader.h gives them. A call matches if its request or the message that
- *           ended it does; one that was several requests, if one of them does. Figures are those of the client's calls, whether they match or not.
+ * Calls     requests of both sides, as vault/query/reader.h gives them. A call matches if its
+ *           request, or the message that ended it, matches. If a call consisted of several
+ *           requests, it matches if one of them does. The figures count all calls of the client,
+ *           whether they match or not.
  * Messages  without a filter the list needs no memory: its rows are all numbers up to the last.
  * Owns      its rows: 32 bytes each, at most LISTING_MAX; listing_close() frees them.
- * Errors    MI_ENOMEM; MI_EFULL: the list is full, older messages cannot be added.
+ * Errors    MI_ENOMEM; MI_EFULL: the list is full, so older messages cannot be added.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_MODEL_LISTING_H
 #define MI_CLI_UI_MODEL_LISTING_H

@@ -1,8 +1,9 @@
-/* row_cache.h - the messages that the list shows, read when they are first needed.
+/* row_cache.h - the messages that the list shows. Each is read when it is first needed.
  *
- * Owns      copies of the last rows, at most ROW_CACHE_MAX, without their bodies but with a preview of each (cli/frame/preview.h);
- *           row_cache_close() frees them.
- * Lifetime  a row is valid until another one takes its place, at the earliest after ROW_CACHE_MAX - 1 messages in sequence.
+ * Owns      copies of the last rows, at most ROW_CACHE_MAX. A copy has no body, but a preview of
+ *           it (cli/frame/preview.h). row_cache_close() frees them.
+ * Lifetime  a row is valid until another row takes its place. This happens after ROW_CACHE_MAX -
+ *           1 messages in sequence at the earliest.
  * Errors    those of vault/query/reader.h. MI_ENOENT: there is no such message.
  * Blocks    on the vault, if the row was not read before. */
 #ifndef MI_CLI_UI_MODEL_ROW_CACHE_H

@@ -1,10 +1,11 @@
 /* sessions.h - the sessions of a vault, newest first, as a list of their ids.
  *
- * The list grows at its end while older sessions are read, a page at a time, and at its beginning when new ones are
- * recorded. What the screen shows of a session is read when it is needed and kept: for ended sessions once, for others
- * until sessions_changed().
- * Of a store, the list has the order of time, which ids do not tell, and sessions_changed() looks at the newest SESSIONS_PAGE
- * sessions only: each question takes time.
+ * The list grows at its end while older sessions are read, a page at a time. It grows at its
+ * beginning when new sessions are recorded. What the screen shows of a session is read when it
+ * is needed, and kept: of an ended session for good, of others until sessions_changed().
+ * If the vault is a store, the list is in the order of time, which the ids do not tell.
+ * sessions_changed() then looks only at the newest SESSIONS_PAGE sessions, because each question
+ * takes time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
  * Errors    those of vault/query/reader.h; MI_ENOENT: the session was removed.

@@ -1,7 +1,7 @@
-/* rescue.h - gives the terminal back in its former state when a signal ends the program.
+/* rescue.h - restores the terminal when a signal ends the program.
  *
- * Rules     after that the signal has its usual effect. A signal that was ignored stays so. SIGHUP becomes SIGTERM, which
- *           ends the program in order.
+ * Rules     then the signal has its usual effect. If a signal was ignored, it stays ignored.
+ *           SIGHUP becomes SIGTERM, which ends the program in order.
  * Blocks    never. */
 #ifndef MI_CLI_UI_SCREEN_RESCUE_H
 #define MI_CLI_UI_SCREEN_RESCUE_H

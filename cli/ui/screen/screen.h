@@ -1,13 +1,17 @@
-/* screen.h - the terminal: its size, its keys, lines of text in styles. The only user of ncurses.
+/* screen.h - the terminal: its size, its keys, lines of text in styles. Only this module uses
+ * ncurses.
  *
- * Text      only lines that cells.h has made safe are shown. A character whose width the C library does not know, or
- *           knows differently, is shown as `?`.
- * Colours   as many as the terminal has, 256 or 8; none with NO_COLOR: bold, dim, underlined and reversed text then.
- * Unicode   if the locale is UTF-8. The files of the locale may be missing on this machine: then C.UTF-8 is used if it
- *           exists, else ASCII.
- * Owns      the terminal between screen_open() and screen_close(). It is restored by a fatal signal as well.
- * Errors    screen_open(): MI_ENOENT with a sentence in error.
- * Keys      escape sequences that are no keys are skipped. Pasted text is told from keys, if the terminal does.
+ * Text      only lines that cells.h has made safe are shown. If the C library does not know the
+ *           width of a character, or has another width for it, the character is shown as `?`.
+ * Colours   as many as the terminal has: 256 or 8. With NO_COLOR there are none; text is then
+ *           bold, dim, underlined or reversed.
+ * Unicode   if the locale is UTF-8. If this machine does not have the files of the locale,
+ *           C.UTF-8 is used. If that does not exist either, ASCII is used.
+ * Owns      the terminal between screen_open() and screen_close(). A fatal signal restores it,
+ *           too.
+ * Errors    screen_open(): MI_ENOENT, then error holds a sentence.
+ * Keys      escape sequences that are not keys are skipped. Pasted text is told from keys, if
+ *           the terminal does so.
  * Blocks    screen_show() while the terminal does not read. */
 #ifndef MI_CLI_UI_SCREEN_SCREEN_H
 #define MI_CLI_UI_SCREEN_SCREEN_H

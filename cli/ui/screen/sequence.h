@@ -1,10 +1,10 @@
-/* sequence.h - skips escape sequences that are not keys, such as a terminal's answer to a question of another program, to their
- * end, even if they arrive in parts.
+/* sequence.h - skips escape sequences that are not keys, such as a terminal's answer to a
+ * question of another program. A sequence is skipped up to its end, even if it arrives in parts.
  *
- * Rules     ECMA-48, 5.4 and 5.6: `ESC [` up to a final byte from @ to ~; `ESC O` and one byte; `ESC ]`, `P`, `_`, `^` or `X`
- *           up to `ESC \`. Terminals also end these with BEL.
- * Limits    a sequence ends after SEQUENCE_MAX bytes, or when no byte comes for SEQUENCE_PAUSE_US: then it may have been the key
- *           Esc and another key.
+ * Rules     ECMA-48, 5.4 and 5.6: `ESC [` up to a final byte from @ to ~; `ESC O` and one byte;
+ *           `ESC ]`, `P`, `_`, `^` or `X` up to `ESC \`. Terminals also end the latter with BEL.
+ * Limits    a sequence ends after SEQUENCE_MAX bytes. It also ends if no byte comes for
+ *           SEQUENCE_PAUSE_US, because it may have been the key Esc and another key.
  * Owns      nothing. A zeroed struct has no sequence.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_SCREEN_SEQUENCE_H

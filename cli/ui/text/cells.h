@@ -1,13 +1,17 @@
 /* cells.h - one line of the screen: pieces of text in styles, cut to a window of columns.
  *
- * Text      recorded text is hostile: only characters that are visible and have a known width are shown as they are
- *           (width_printable()). All others, and invalid bytes, become escapes such as \n, \x1b or \u{202e} in the style
- *           CELLS_ESCAPE. A combining character joins the character before it; at the beginning of a text, and after
- *           CELLS_MARKS_MAX others, it becomes an escape. In ASCII mode every other character than ASCII does.
- * Window    columns [from, from + width) of the line. Blanks replace the half of a wide character at its ends.
- *           Adding a text costs time for its columns up to the end of the window, not for its length.
+ * Text      recorded text is hostile. So only characters that are visible and have a known width
+ *           are shown as they are (width_printable()). All other characters, and invalid bytes,
+ *           become escapes such as \n, \x1b or \u{202e} in the style CELLS_ESCAPE. A combining
+ *           character joins the character before it. At the beginning of a text, and after
+ *           CELLS_MARKS_MAX others, it becomes an escape. In ASCII mode, every character outside
+ *           ASCII becomes an escape.
+ * Window    columns [from, from + width) of the line. If an end of the window cuts a wide
+ *           character in half, a blank replaces the half. The time to add a text depends on its
+ *           columns up to the end of the window, not on its length.
  * Owns      the text in the window; cells_close() frees it.
- * Errors    sticky, also over cells_begin(): `failed` is set when memory runs out; the line is incomplete then.
+ * Errors    if memory runs out, `failed` is set and the line is incomplete. cells_begin() does
+ *           not reset `failed`.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_UI_TEXT_CELLS_H
 #define MI_CLI_UI_TEXT_CELLS_H
