@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "vault/unsent/cursors.h"
 
-/* A laptop may be offline over a weekend, so only three days without sending are reported. */
+/* Three days, because a laptop may be offline over a weekend. */
 #define LATE_US (INT64_C(3) * 86400 * 1000000)
 
 struct check {
