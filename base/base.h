@@ -79,7 +79,7 @@ static inline size_t size_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* As strcmp(): by bytes, and a beginning comes before what it begins. */
+/* Compares by bytes, like strcmp(). A text sorts before a longer text that begins with it. */
 static inline int slice_cmp(struct slice a, struct slice b)
 {
     size_t n = size_min(a.n, b.n);

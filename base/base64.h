@@ -10,8 +10,9 @@
  * `_`, are accepted. 0, MI_EINVAL (not base64; some bytes may have been appended) or MI_ENOMEM. */
 MI_MUST int base64_decode(struct buf *b, struct slice text);
 
-/* Strict: the text is what base64_encode() writes for some bytes. base64_bytes() returns their number, -1: it is not.
- * base64_read() writes exactly n bytes; false: it is not the text of n bytes. */
+/* Strict: accepts only a text that base64_encode() would write. base64_bytes() returns the number
+ * of bytes, or -1 for any other text. base64_read() writes exactly n bytes, and returns false if
+ * the text does not have n bytes. */
 ptrdiff_t base64_bytes(struct slice text);
 MI_MUST bool base64_read(struct slice text, void *ret, size_t n);
 

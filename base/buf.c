@@ -17,7 +17,7 @@ void buf_clear(struct buf *b)
     b->failed = false;
 }
 
-/* One byte more than n: the NUL of buf_str() and vsnprintf(). */
+/* Reserves one byte more than n, for the NUL of buf_str() and vsnprintf(). */
 bool buf_reserve(struct buf *b, size_t n)
 {
     size_t limit = b->max != 0 ? b->max : SIZE_MAX / 4;

@@ -27,7 +27,7 @@ static inline bool char_is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
-/* The value of a hexadecimal digit; -1: it is none. */
+/* Returns the value of a hexadecimal digit, or -1 for any other character. */
 static inline int char_hex(char c)
 {
     if (char_is_digit(c))
@@ -35,7 +35,7 @@ static inline int char_hex(char c)
     c = (char)(c | 0x20);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
-/* The same for text in which only lower-case digits are valid. */
+/* Returns the value of a lower-case hexadecimal digit, or -1. */
 static inline int char_hex_lower(char c)
 {
     return char_is_upper(c) ? -1 : char_hex(c);

@@ -3,12 +3,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define CHUNK_SPARE_MIN ((size_t)128 << 10) /* for fewer bytes the large chunk is not used */
-#define CHUNK_SPARE_RATIO 32                /* nor for less than 1/32 of its size */
+#define CHUNK_SPARE_MIN ((size_t)128 << 10) /* the spare chunk is not used for fewer bytes than
+                                             * this */
+#define CHUNK_SPARE_RATIO 32                /* the spare chunk is not used for less than 1/32 of its
+                                             * size */
 
 static struct chunk *spare; /* owned; NULL: none */
 
-/* NULL: none, or it is too small, or too large for so few bytes. */
+/* Returns the spare chunk, or NULL if there is none or it is too small or too large for `cap`. */
 static struct chunk *take_spare(size_t cap)
 {
     struct chunk *c = spare;

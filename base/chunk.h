@@ -15,7 +15,7 @@ struct chunk {
     char data[];
 };
 
-struct chunk *chunk_new(size_t cap); /* of at least cap bytes; NULL: out of memory */
+struct chunk *chunk_new(size_t cap); /* makes a chunk of at least cap bytes; NULL: out of memory */
 /* Grows *c to at least cap bytes; it must have one reference and may move. 0, or MI_ENOMEM with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_hold(struct chunk *c);

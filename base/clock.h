@@ -11,7 +11,7 @@
 #define CLOCK_TEXT_MAX 32
 /* 9999-12-31T23:59:59.999999Z: what is read from a file is not later, so that the sum of a time and a duration is an int64_t. */
 #define CLOCK_MAX_US INT64_C(253402300799999999)
-/* At most CLOCK_MAX_US and at least -CLOCK_MAX_US: a number that others wrote may be any. */
+/* Limits us to -CLOCK_MAX_US … CLOCK_MAX_US: a number from a file or a peer can be any. */
 static inline int64_t clock_bounded(int64_t us)
 {
     return us > CLOCK_MAX_US ? CLOCK_MAX_US : us < -CLOCK_MAX_US ? -CLOCK_MAX_US : us;
@@ -28,7 +28,7 @@ void clock_utc_day(int64_t wall_us, char *ret);
 /* "2026-01-31 23:59:59" in local time (TZ). ret has CLOCK_TEXT_MAX bytes. */
 void clock_local_text(int64_t wall_us, char *ret);
 
-/* The same as a value, for one expression. */
+/* The text as a value, for use in one expression. */
 struct clock_text {
     char s[CLOCK_TEXT_MAX];
 };

@@ -48,8 +48,8 @@ static const struct {
     {"punct", "P"},
 };
 
-/* What ECMA-262 adds to the six characters of \s in PCRE2. That is the last, and Z the first, because of a hyphen beside it: no
- * range begins or ends there. */
+/* Contents of a class for the white space of ECMA-262. \s must be last and \p{Z} first, because a
+ * hyphen may stand beside the class: these two cannot begin or end a range. */
 #define SPACES "\\p{Z}\\ufeff\\s"
 
 /* Translates the escape that begins at p[i]; returns its length, 0 if it is to be copied. */

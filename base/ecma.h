@@ -1,7 +1,8 @@
 /* ecma.h - writes a regular expression of ECMA-262, as JSON Schema uses it, in the syntax of PCRE2.
  *
- * \p{Letter}, \p{gc=Lu} and the like become \p{L}, \p{Lu}; \s and \S are the white space of ECMA-262. (\S inside of brackets is that
- * of ASCII: \s and \S together are still everything.) The rest is copied: pattern.c has options for it.
+ * \p{Letter}, \p{gc=Lu} and the like become \p{L}, \p{Lu}; \s and \S are the white space of
+ * ECMA-262. (Inside brackets \S is the ASCII one, but \s and \S together still match everything.)
+ * The rest is copied; pattern.c sets options for it.
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_ECMA_H

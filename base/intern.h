@@ -19,7 +19,7 @@ struct intern {
 
 /* *ret is the number of the text, which is added if it is new. 0 or MI_ENOMEM. */
 MI_MUST int intern_add(struct intern *t, struct slice text, uint32_t *ret);
-/* The number of a text that was added. false: it was not. */
+/* Finds the number of a text. Returns false if the text was not added. */
 MI_MUST bool intern_find(const struct intern *t, struct slice text, uint32_t *ret);
 struct slice intern_text(const struct intern *t, uint32_t number);
 void intern_close(struct intern *t); /* leaves it empty */

@@ -8,10 +8,12 @@
  *     json_out_int(&j, "seq", 7);
  *     json_out_end(&j);                      {"seq":7}
  *
- * Readers   that are models get the same values with `max_text`: texts are cut, and have no character that cannot be seen.
+ * Models    get the same values with `max_text`: texts are truncated, and invisible characters are
+ *           escaped.
  * Owns      nothing: the text is appended to a buffer of the caller.
- * Nesting   at most JSON_OUT_MAX_DEPTH levels. Values at the top level are separated by commas, too, unless
- *           json_out_line() is called between them: so parts of an array can be written to a separate buffer.
+ * Nesting   at most JSON_OUT_MAX_DEPTH levels. Values at the top level are also separated by
+ *           commas, unless json_out_line() is called between them; so parts of an array can be
+ *           written to a separate buffer.
  * Errors    sticky, in the buffer (base/buf.h).
  * Blocks    never. Pure; allocates only when the buffer grows. */
 #ifndef MI_BASE_JSON_OUT_H
@@ -23,12 +25,13 @@
 
 struct json_out {
     struct buf *b;   /* borrowed */
-    uint64_t arrays; /* one bit for each open level, 1: it is an array; bit 0 is the innermost */
+    uint64_t arrays; /* one bit for each open level, 1 if the level is an array; bit 0 is the
+                      * innermost */
     unsigned depth;
-    bool comma; /* a value precedes: the next one needs a comma */
-    /* 0: texts are written whole. Else at most this many bytes of each, with "…" if there are more, as text_visible() writes
-     * them: a reader would undo JSON's own escapes. json_out_visible() writes JSON as such a text; a member that is null is
-     * left out. */
+    bool comma; /* a value was written, so the next one needs a comma */
+    /* 0: texts are written in full. Otherwise at most this many bytes of each text, with "…" if it
+     * is longer, escaped like text_visible(), because a reader would undo JSON's own escapes.
+     * json_out_visible() writes JSON as such a text. Members that are null are omitted. */
     size_t max_text;
 };
 

@@ -19,9 +19,9 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_NOTE, LOG_INFO, LOG_DEBUG };
 typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n' */
 
 void log_set_level(enum log_level most); /* drops lines of higher levels; the default is LOG_NOTE */
-void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: back to stderr */
-/* For a sink that writes to stderr: if that is a terminal, a line that is too long for it becomes several lines in `place`,
- * since a terminal would break it anywhere. Otherwise the line is returned. */
+void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: log to stderr again */
+/* For a sink that writes to stderr: if stderr is a terminal, a line that is too long for it is
+ * broken between words into several lines in `place`. Otherwise the line itself is returned. */
 struct slice log_fill(struct slice line, char place[LOG_FILLED_MAX]);
 /* Filters the text of each line; the result is valid until the next call. */
 typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);

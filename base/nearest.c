@@ -31,7 +31,7 @@ void nearest_try(struct nearest *n, const char *candidate)
     size_t bn = strlen(candidate);
     if (an == 0 || an > NEAREST_MAX || bn > NEAREST_MAX)
         return;
-    /* A prefix is close, too: `sess` for `sessions`. */
+    /* A prefix is also close: `sess` for `sessions`. */
     size_t d = an >= 3 && an < bn && memcmp(n->word, candidate, an) == 0
                    ? 1
                    : nearest_distance(n->word, an, candidate, bn);

@@ -11,7 +11,7 @@
 struct nearest {
     const char *word; /* as written by the user */
     const char *best; /* NULL: none */
-    size_t distance;  /* of best */
+    size_t distance;  /* distance between word and best */
 };
 
 struct nearest nearest_to(const char *word);

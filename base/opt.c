@@ -236,7 +236,7 @@ enum opt_from opt_source(const struct opt_set *s, const char *name)
 }
 
 #define HELP_COLUMNS 80
-#define HELP_LEFT_MAX 30 /* the text about a longer option begins on a line of its own */
+#define HELP_LEFT_MAX 30 /* if an option is longer, its help text begins on a new line */
 
 static void help_left(struct buf *b, const struct opt *o)
 {

@@ -21,7 +21,7 @@ struct opt {
     const char *arg;  /* the name of its value in the help; NULL: a flag. If it ends with "...", the
                          option may be repeated in each source, and all values are used */
     const char *def;  /* default, shown by the help; NULL: none */
-    const char *help; /* NULL: not for people: neither the help nor completion shows it */
+    const char *help; /* NULL: hidden; neither the help nor completion shows it */
 };
 
 enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
@@ -29,10 +29,11 @@ enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
 struct opt_set {
     const struct opt *table; /* borrowed */
     size_t n;
-    const char *value[OPT_MAX]; /* borrowed; NULL: not given and no default; flags: "yes" or "no" */
+    const char *value[OPT_MAX]; /* borrowed; NULL: not given, and there is no default; for a flag
+                                 * "yes" or "no" */
     enum opt_from from[OPT_MAX];
     struct opt_many {
-        size_t i; /* in the table */
+        size_t i; /* index of the option in the table */
         const char *value;
         enum opt_from from;
     } many[OPT_MANY_MAX]; /* values of options that may be repeated, in the order of calls */
@@ -54,17 +55,19 @@ MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char *
                       int *ret_next);
 /* Reads the environment. 0, or MI_EINVAL if a flag is neither yes nor no. */
 MI_MUST int opt_env(struct opt_set *s);
-/* One `name = value` of the configuration file. 0, MI_ENOENT (no such option) or MI_EINVAL. */
+/* Applies one `name = value` of the configuration file. Returns 0, MI_ENOENT (no such option) or
+ * MI_EINVAL. */
 MI_MUST int opt_config(struct opt_set *s, const char *name, const char *value);
 
 const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not given, no default */
 /* Iterates over the values of an option that may be repeated, without the default, in increasing priority of their
  * sources. *at starts at 0. NULL: no more values. */
 const char *opt_each(const struct opt_set *s, const char *name, size_t *at);
-bool opt_on(const struct opt_set *s, const char *name); /* is the flag `yes`? */
+bool opt_on(const struct opt_set *s, const char *name); /* whether the flag is `yes` */
 enum opt_from opt_source(const struct opt_set *s, const char *name);
 
-/* The words of a flag: yes, true, on, 1; no, false, off, 0. False: it is none of them. */
+/* Reads the value of a flag: yes, true, on, 1; no, false, off, 0. Returns false for any other
+ * text. */
 bool opt_yes_or_no(const char *value, bool *ret);
 
 /* The table as lines of help of at most 80 columns, aligned, with the defaults. */

@@ -24,9 +24,9 @@ struct pattern {
 
 /* ---- memory that is counted ------------------------------------------------------------------- */
 
-/* In front of each allocation. Its size keeps the alignment. */
+/* A header in front of each allocation. Its size keeps the alignment. */
 union block {
-    size_t n; /* with this header */
+    size_t n; /* size of the allocation, including this header */
     max_align_t align;
 };
 
@@ -81,7 +81,8 @@ static int compile(struct pattern *p, const struct pattern_rules *rules, struct 
     if (cc == NULL)
         return no_memory(rules);
     if (regex.n > PATTERN_MAX || !rules->ecma) {
-        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* has its own error */
+        (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 reports this with an error of
+                                                              * its own */
     } else {
         (void)pcre2_set_compile_extra_options(cc, PCRE2_EXTRA_ALT_BSUX);
         ecma_translate(&text, regex);
@@ -97,7 +98,8 @@ static int compile(struct pattern *p, const struct pattern_rules *rules, struct 
         return MI_ENOMEM;
     if (p->code == NULL)
         return pattern_refuse(rules, code, at, error);
-    if (rules->jit) /* may be forbidden: the limits are the same without it, the search slower */
+    if (rules->jit) /* if the system forbids JIT, the limits are the same and the search is
+                     * slower */
         (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
     return pcre2_pattern_info(p->code, PCRE2_INFO_BACKREFMAX, &p->backreferences) == 0 ? 0
                                                                                        : MI_EINVAL;

@@ -2,11 +2,13 @@
  *
  * Syntax    PCRE2, or ECMA-262 as in JSON Schema as far as PCRE2 supports it: `$` matches only at the end of the text,
  *           \u0041 is a character, \d \w are ASCII; see ecma.h. Not anchored; `.` and classes match characters, not bytes.
- * Limits    PATTERN_MAX bytes of expression; steps, depth and memory of one search as in struct pattern_rules. Where the
- *           expression comes from a peer (`ecma`): the memory of all patterns with the same quota, and the work of a
- *           whole search, wherever in the text it starts.
+ * Limits    PATTERN_MAX bytes of expression; struct pattern_rules limits steps, depth and memory of
+ *           one search. If the expression comes from a peer (`ecma`), a quota limits the memory of
+ *           all patterns that share it, and the work of a search over all starting points is
+ *           limited.
  * Errors    PATTERN_GAVE_UP: a search exceeded a limit, so it is unknown whether there is a match.
- * Owns      the compiled code and its match data. One search at a time. The quota is borrowed, and outlives the pattern.
+ * Owns      the compiled code and its match data. One search at a time. The quota is borrowed and
+ *           must outlive the pattern.
  * Blocks    never. */
 #ifndef MI_BASE_PATTERN_H
 #define MI_BASE_PATTERN_H
@@ -37,16 +39,16 @@ struct pattern_piece {
     bool more_front, more_end; /* the text continues there: ^ or $ does not match */
 };
 
-/* 0; MI_ENOMEM; MI_EFULL: the quota does not suffice; or MI_EINVAL: invalid or too long; the reason is added to `error`,
- * unless that is NULL. */
+/* Returns 0, MI_ENOMEM, MI_EFULL (the quota is too small) or MI_EINVAL (the expression is invalid
+ * or too long). The reason is added to `error` unless `error` is NULL. */
 MI_MUST int pattern_open(struct pattern **ret, const struct pattern_rules *rules,
                          struct slice regex, struct buf *error);
 void pattern_close(struct pattern *p); /* NULL is allowed */
-/* Is there a match in the text? For rules with `ecma`. The work is counted in *w, a step for each item of the expression
- * that is tried, and one for each eight characters that an item takes. */
+/* Whether the text has a match. Only for rules with `ecma`. Counts work in *w: one step for each
+ * item of the expression that is tried, and one for each eight characters that an item consumes. */
 enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w);
-/* Finds the first match that is not empty. On PATTERN_YES, *ret is group 1 if that is not empty, else the match.
- * For rules without `ecma`. */
+/* Finds the first match that is not empty. On PATTERN_YES, *ret is group 1, or the whole match if
+ * group 1 is empty. Only for rules without `ecma`. */
 enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
                                  struct slice *ret);
 /* The version of the library in use: "10.42". */

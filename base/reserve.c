@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Before each block. */
+/* A header before each block. */
 union head {
     size_t n;
     max_align_t align;

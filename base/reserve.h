@@ -14,7 +14,7 @@
 
 #define RESERVE_SIZE ((size_t)64 << 10)
 
-/* As realloc(3); n = 0 frees. For ev_set_allocator(). */
+/* Like realloc(3); n = 0 frees the block. For ev_set_allocator(). */
 void *reserve_realloc(void *p, long n);
 
 #endif

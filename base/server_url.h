@@ -1,7 +1,8 @@
 /* server_url.h - the URL that a server's command connects to, found in its words.
  *
- * `npx -y mcp-remote https://me@example.com/mcp?key=x` has https://, example.com, /mcp. The first argument that is a URL
- * with http or https counts, unless it may be the value of an option, the word before it. That it is an MCP server's is assumed.
+ * `npx -y mcp-remote https://me@example.com/mcp?key=x` has https://, example.com, /mcp. The first
+ * argument that is a URL with http or https is used, unless it may be the value of an option, that
+ * is, of the word before it. It is assumed to be the URL of an MCP server.
  *
  * Owns      nothing; the parts are in the word.
  * Errors    none: other words are ignored.
@@ -12,7 +13,7 @@
 #include "base/base.h"
 
 struct server_url {
-    struct slice scheme; /* with "://" */
+    struct slice scheme; /* including "://" */
     struct slice host;   /* with the port, without the user */
     struct slice path;   /* without query and fragment */
 };
@@ -22,7 +23,7 @@ struct server_url_search {
     bool began, after_option;
 };
 
-/* Takes the next word of a command. true: it is the URL. */
+/* Takes the next word of a command. Returns true if the word is the URL. */
 bool server_url_take(struct server_url_search *s, struct slice word, struct server_url *ret);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "base/base.h"
 
-/* Columns of the terminal fd: as the terminal says, else COLUMNS in the environment, else 80. 0: fd is not a terminal. */
+/* Returns the number of columns of the terminal fd; if the terminal does not report it, COLUMNS of
+ * the environment or 80. Returns 0 if fd is not a terminal. */
 size_t terminal_columns(int fd);
 
 #endif

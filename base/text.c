@@ -49,7 +49,7 @@ static bool controls_terminal(uint32_t c)
            (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-/* In hexadecimal digits, at least two. */
+/* Writes c in hexadecimal, with at least two digits. */
 static size_t add_hex(uint32_t c, char *ret)
 {
     size_t n = 2;
@@ -197,7 +197,7 @@ void text_json_visible(struct buf *b, struct slice valid)
             break;
         unsigned char c = (unsigned char)valid.p[i];
         size_t len = c < 0x20 ? 1 : text_utf8_len(valid.p + i, valid.n - i);
-        bool space = c < 0x20; /* in valid JSON only outside strings */
+        bool space = c < 0x20; /* valid JSON has these characters only outside strings */
         if (space || (len > 0 && controls_terminal(text_utf8_code(valid.p + i, len)))) {
             buf_add(b, valid.p + from, i - from);
             if (space)

@@ -65,7 +65,7 @@ static inline size_t text_utf8_put(uint32_t c, char *ret)
 /* The columns of a terminal that a printable character takes: 0 (combining), 1 or 2 (wide). len is the result of
  * text_utf8_len(). */
 size_t text_char_columns(const char *p, size_t len);
-/* Those of visible text, as text_visible() makes it. */
+/* Columns of text that text_visible() has written. */
 size_t text_columns(struct slice s);
 
 /* The code point of a character; len is the result of text_utf8_len(). */
@@ -87,22 +87,25 @@ void text_utf8(struct buf *b, struct slice s);
  * length. */
 #define TEXT_ESCAPE_MAX 10
 size_t text_escape(uint32_t code, char ret[TEXT_ESCAPE_MAX]);
-/* The same for a byte that is not part of a character: \xHH. */
+/* Writes the escape \xHH of a byte that is not part of a character. */
 size_t text_escape_byte(char byte, char ret[TEXT_ESCAPE_MAX]);
-/* One line that cannot control a terminal: control characters (C0, DEL, C1), line and paragraph
- * separators, bidirectional overrides and invalid bytes become \n, \t, \xHH or \u{HHHH}. */
+/* Writes text as one line that cannot control a terminal: control characters (C0, DEL, C1), line
+ * and paragraph separators, bidirectional overrides and invalid bytes become \n, \t, \xHH or
+ * \u{HHHH}. */
 void text_visible(struct buf *b, struct slice s);
-/* A JSON string with its quotes. Invalid bytes become U+FFFD; the characters that text_visible()
- * replaces become escapes. */
+/* Writes a JSON string with its quotes. Invalid bytes become U+FFFD; the characters that
+ * text_visible() replaces become escapes. */
 void text_json(struct buf *b, struct slice s);
-/* The same, truncated to max_chars characters, with "… [+N chars]" at the end if longer. */
+/* Writes a JSON string truncated to max_chars characters; if the text is longer, "… [+N chars]"
+ * follows. */
 void text_json_truncated(struct buf *b, struct slice s, size_t max_chars);
-/* The first max_chars characters, and "…" if there are more; does not read beyond them. */
+/* Writes the first max_chars characters, and "…" if there are more; does not read the rest. */
 void text_json_head(struct buf *b, struct slice s, size_t max_chars);
-/* Valid JSON text on one line: the same characters become escapes, and white space becomes blanks, since a raw
- * CR ends a line for some readers. */
+/* Writes valid JSON text on one line. The characters that text_visible() escapes become JSON
+ * escapes; white space becomes blanks, because a raw CR ends a line for some readers. */
 void text_json_visible(struct buf *b, struct slice valid);
-/* Text of an XML attribute or element. Characters that XML forbids are made visible, as by text_visible(). */
+/* Writes the text of an XML attribute or element. Characters that XML forbids are made visible, as
+ * by text_visible(). */
 void text_xml(struct buf *b, struct slice text);
 /* Appends words, visible text, in lines of at most `columns` that begin at column `indent`, where the first one begins. Words are
  * separated by single blanks; a longer word is not broken. */

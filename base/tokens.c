@@ -88,7 +88,7 @@ static void tokens_end_run(struct tokens *t, enum kind next)
     }
 }
 
-/* Of ASCII characters; of other bytes START. */
+/* The kinds of ASCII characters; any other byte is START. */
 #define O OTHER
 #define P PUNCTUATION
 #define D DIGIT

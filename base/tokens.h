@@ -33,14 +33,15 @@ enum tokens_class {
     TOKENS_SPACE,       /* a space before something other than a letter */
     TOKENS_BLANK,       /* a longer run of spaces */
     TOKENS_NEWLINE,     /* a run of white space that begins with an end of line */
-    TOKENS_WIDTH,       /* of these two, each 128 of their width: spaces, or fewer of other characters */
+    TOKENS_WIDTH,       /* one for each 128 spaces (or fewer other characters) of the two kinds
+                         * above */
     TOKENS_LATIN,       /* each letter of these scripts */
     TOKENS_GREEK_CYRILLIC,
     TOKENS_NEAR_EAST,
-    TOKENS_INDIC, /* and others up to U+1FFF */
+    TOKENS_INDIC, /* Indic and other scripts up to U+1FFF */
     TOKENS_SYMBOL, /* U+2000 to U+2FFF */
     TOKENS_KANA,
-    TOKENS_HAN, /* and the punctuation of East Asia */
+    TOKENS_HAN, /* Han and the punctuation of East Asia */
     TOKENS_HANGUL,
     TOKENS_OTHER, /* each other character, such as emoji */
     TOKENS_CONTROL,
@@ -49,17 +50,18 @@ enum tokens_class {
 
 struct tokens {
     int64_t n[TOKENS_CLASSES]; /* pieces or characters */
-    uint8_t kind, before;      /* of the current run, and of the one before */
-    uint8_t last, same;        /* its last byte; how many last bytes are equal, at most 3 */
-    size_t run;                /* its length */
-    uint64_t width;            /* likewise, if it is white space */
-    uint32_t code;             /* of an incomplete character */
+    uint8_t kind, before;      /* kind of the current run, and kind of the run before it */
+    uint8_t last, same;        /* last byte of the run; how many bytes at its end are equal, at most
+                                * 3 */
+    size_t run;                /* length of the run in bytes */
+    uint64_t width;            /* width of the run if it is white space */
+    uint32_t code;             /* code point of an incomplete character */
     uint8_t want, low;         /* bytes that it still needs; the lowest value of the next one */
     uint8_t high;              /* the highest one */
 };
 
 void tokens_add(struct tokens *t, const char *p, size_t n);
-/* Of all text so far. More may be added afterwards. */
+/* Returns the count for all text so far. More text may be added afterwards. */
 int64_t tokens_count(const struct tokens *t);
 int64_t tokens_estimate(const char *p, size_t n);
 

@@ -70,7 +70,7 @@ static bool read_clock(const char **at, struct tm *tm, int64_t *ret_us)
 static int read_date(const char *text, int64_t *ret_us)
 {
     const char *at = text;
-    int64_t us = 0; /* of the second */
+    int64_t us = 0; /* microseconds within the second */
     struct tm tm = {.tm_isdst = -1};
     int year = digits(&at, 4);
     bool ok = year >= 1970 && when_skip(&at, '-');

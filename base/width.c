@@ -267,7 +267,7 @@ static bool covers(const struct range *r, size_t n, uint32_t code)
     return false;
 }
 
-/* Han and Hangul, of which whole books are written. */
+/* Han and Hangul: most wide text consists of them, so they are tested first. */
 static bool is_common_wide(uint32_t code)
 {
     return (code >= 0x4E00 && code <= 0x9FFF) || (code >= 0xAC00 && code <= 0xD7A3);

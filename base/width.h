@@ -8,10 +8,11 @@
 
 #include "base/base.h"
 
-/* 0 (combining), 1 or 2 (wide), for a character that is printed. */
+/* Returns the columns of a printed character: 0 (combining), 1 or 2 (wide). */
 size_t width_of(uint32_t code);
-/* Whether it is visible and its width is known: not a control or format character, one that is ignored by default (such as
- * variation selectors), private, or not assigned in this version of Unicode. */
+/* Whether the character is visible and its width is known: not a control or format character, one
+ * that is ignored by default (such as variation selectors), private, or not assigned in this
+ * version of Unicode. */
 bool width_printable(uint32_t code);
 
 #endif

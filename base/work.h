@@ -1,8 +1,9 @@
 /* work.h - a limit for work on data that others chose: a number of steps, and the CPU time of this thread.
  *
  * Steps     the same data take the same number of steps on every machine. A step is some nanoseconds of work.
- * CPU time  a second limit, for steps that turn out to be expensive. It is looked at every WORK_LOOK steps.
- * Errors    work_do() returns false when a limit is exceeded, and from then on always.
+ * CPU time  a second limit, for steps that turn out to be expensive. It is checked every WORK_LOOK
+ *           steps.
+ * Errors    work_do() returns false when a limit is exceeded, and always after that.
  * Owns      nothing.
  * Blocks    never. */
 #ifndef MI_BASE_WORK_H
@@ -13,9 +14,9 @@
 #define WORK_LOOK 256
 
 struct work {
-    int64_t steps;      /* that are left; negative: exceeded */
+    int64_t steps;      /* steps left; negative: the limit was exceeded */
     int64_t look;       /* look at the clock when fewer steps than this are left */
-    int64_t cpu_end_us; /* of clock_thread_us(); 0: no limit */
+    int64_t cpu_end_us; /* when to stop, by clock_thread_us(); 0: no limit */
 };
 
 /* cpu_us: 0 is no limit of CPU time. */

@@ -1,6 +1,7 @@
-/* write_all.h - writes a whole text to a file, after interruptions and short writes, too.
+/* write_all.h - writes a whole text to a file, despite interruptions and short writes.
  *
- * A descriptor that does not block, as the pipes of Node, is waited for.
+ * If the descriptor is non-blocking, like the pipes of Node, it waits until the descriptor is
+ * writable.
  *
  * Errors    MI_EIO, with errno.
  * Blocks    until the whole text is written. */
@@ -10,7 +11,8 @@
 #include "base/base.h"
 
 MI_MUST int write_all(int fd, struct slice text);
-/* Then, with `sync`, calls fsync(2), and in any case closes the descriptor. errno is that of the first failure. */
+/* Writes the text, calls fsync(2) if `sync` is set, and always closes the descriptor. errno is set
+ * by the first failure. */
 MI_MUST int write_and_close(int fd, struct slice text, bool sync);
 
 #endif

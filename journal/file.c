@@ -68,7 +68,7 @@ static bool dir_is_safe(int fd, const char *path, struct buf *why)
     return false;
 }
 
-/* -1: there is none; the reason is appended. */
+/* Returns the descriptor of the directory, or -1 with the reason appended to `why`. */
 static int dir_open(bool make, struct buf *why)
 {
     const char *path = dir_name();
@@ -171,8 +171,8 @@ static int journal_file_give_up(struct journal_file *f, int st)
     return st;
 }
 
-/* A file with a name, locked for the writer. Between openat() and journal_file_lock() others see an empty file: they leave it alone
- * (visit()). */
+/* Makes a file with a name and locks it for the writer. Other processes that see the file between
+ * openat() and journal_file_lock() find it empty and ignore it (visit()). */
 static int create_named(struct journal_file *f, struct buf *why)
 {
     int dir = dir_open(true, why);

@@ -23,7 +23,7 @@
 
 struct journal_file {
     int fd;                /* -1: closed */
-    char uid[UID_LEN + 1]; /* of the session */
+    char uid[UID_LEN + 1]; /* uid of the session */
     bool has_name;         /* false: memory_file() */
 };
 
@@ -34,25 +34,28 @@ enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
 void journal_file_dir(const char *path);
 /* Appends the directory's path, whether it can be used or not. */
 void journal_file_where(struct buf *b);
-/* The directory, opened by file_open_dir(). -1: it is missing, or cannot be used. */
+/* Opens the directory with file_open_dir(). Returns -1 if it is missing or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
 /* Why journals of this process have no name: appends the reason, such as "/mnt/x is not on tmpfs", or nothing if they
  * have one. Makes and removes a file. For doctor. */
 void journal_file_problem(struct buf *b);
 
-/* Makes an empty file and locks it for the writer. *why (may be NULL): gets the reason if it has no name. 0 or MI_EIO. */
+/* Makes an empty file and locks it for the writer. *why (may be NULL) gets the reason if the file
+ * has no name. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_create(struct journal_file *f, const char *uid, struct buf *why);
-/* The same without a name: for a file system that turns out to be full. */
+/* Makes a file without a name, for a file system that turns out to be full. */
 MI_MUST int journal_file_create_unnamed(struct journal_file *f, const char *uid);
-/* The reader's own description of a journal with a name, locked for the reader. 0, MI_ENOENT (it is not there, or was
- * removed meanwhile), MI_EFULL (another description holds the lock) or MI_EIO. */
+/* Opens a journal with a name for the reader, as an open file description of its own, and locks it
+ * for the reader. Returns 0, MI_ENOENT (the file is missing or was just removed), MI_EFULL (another
+ * description holds the lock) or MI_EIO. */
 MI_MUST int journal_file_open(struct journal_file *f, const char *uid);
-/* The same for the file of `of`, which may have lost its name, or never had one. With of->fd -1: by name. `of` stays
- * open: a process that inherited it must close it, or the writer's lock outlives the writer. */
+/* Opens the file of `of` again for the reader, even if the file has no name any more. If of->fd is
+ * -1, opens it by its name. `of` stays open: a process that inherited it must close it, or the
+ * writer's lock outlives the writer. */
 MI_MUST int journal_file_reopen(struct journal_file *f, const struct journal_file *of);
-/* Whether another open file description than that of `f` holds this side's lock. */
+/* Whether an open file description other than the one of `f` holds this side's lock. */
 bool journal_file_is_held(const struct journal_file *f, enum journal_side side);
-/* Removes the name, if it is still that of this file. */
+/* Removes the file's name if the name still belongs to this file. */
 void journal_file_remove(const struct journal_file *f);
 void journal_file_close(struct journal_file *f); /* safe to call twice */
 
@@ -60,8 +63,8 @@ void journal_file_close(struct journal_file *f); /* safe to call twice */
 uint64_t journal_file_bytes(const char *except_uid);
 
 /* Calls for each journal with a name, oldest first, until the function returns false. The file is open, not locked,
- * and closed after the call. Files that a dead process has left empty are removed. No directory: no calls. 0 or
- * MI_EIO. */
+ * and closed after the call. Files that a dead process has left empty are removed. If there is no
+ * directory, it calls nothing. Returns 0 or MI_EIO. */
 MI_MUST int journal_file_each(bool (*call)(void *ctx, const struct journal_file *f), void *ctx);
 
 #endif

@@ -10,7 +10,7 @@
 #define MISSING UINT64_MAX /* the length of a missing text */
 
 struct out {
-    char *p; /* NULL: only count */
+    char *p; /* where to write next; NULL: only count bytes */
     size_t n;
 };
 
@@ -37,7 +37,7 @@ static void put_text(struct out *o, struct slice s)
     journal_form_put(o, s.p, s.n);
 }
 
-/* With its NUL. */
+/* Writes the string with its NUL. */
 static void put_string(struct out *o, const char *s)
 {
     put_text(o, s != NULL ? (struct slice){s, strlen(s) + 1} : (struct slice){0});

@@ -20,18 +20,18 @@ enum entry_kind {
     ENTRY_INVOCATION,   /* invocation */
     ENTRY_ESCALATION,   /* escalation; at_us is set, and t_us is the time in the session */
     ENTRY_TOOLS_WANTED, /* nothing: journal_want_previous_tools() */
-    ENTRY_LOST,         /* lost: messages that did not fit into the journal */
-    ENTRY_RULES,        /* added: rules that a recorded message violates, too */
+    ENTRY_LOST,         /* member `lost`: messages that did not fit into the journal */
+    ENTRY_RULES,        /* member `added`: further rules that a recorded message violates */
 };
 
-/* What the recorder has to know about a session: ring_start(). */
+/* What the recorder must know about a session; written by ring_start(). */
 struct session_start {
     struct slice uid;     /* uid_make() */
     struct slice vault;   /* absolute path */
-    struct slice name;    /* of the server */
+    struct slice name;    /* name of the server */
     struct slice command; /* JSON array of its argv */
     struct slice host;
-    struct slice redact_rules; /* of the session, JSON; {NULL, 0}: unknown */
+    struct slice redact_rules; /* the session's rules, JSON; {NULL, 0}: unknown */
     struct slice
         cwd; /* working directory of the server, as the system says it; {NULL, 0}: unknown */
     struct slice tools_rule; /* wire/mcp/tool_rule.h; {NULL, 0}: none */
@@ -46,7 +46,7 @@ struct lost_messages {
 };
 
 struct added_rules {
-    uint64_t seq; /* of the message */
+    uint64_t seq; /* seq of the message */
     breaches rules;
 };
 
@@ -62,7 +62,8 @@ struct entry {
         struct {
             struct escalation escalation; /* server, session and command are not stored */
             int64_t t_us;
-            struct slice lines[ESCALATION_LINES_MAX]; /* its stderr_lines, after form_read() */
+            struct slice lines[ESCALATION_LINES_MAX]; /* after form_read(): what
+                                                       * escalation.stderr_lines points to */
         };
         struct lost_messages lost;
         struct added_rules added;
@@ -72,8 +73,9 @@ struct entry {
 /* The bytes that form_write() writes. Of an escalation's stderr_lines the last ones are. */
 size_t form_size(const struct entry *e);
 void form_write(const struct entry *e, char *to);
-/* `kind` is that of the record. C strings of an entry (event, action) point into the bytes, too, where they end with a
- * NUL. escalation.stderr_lines points to ret->lines: *ret must not be copied. That a body is JSON is not checked. */
+/* Reads an entry. `kind` is the kind of the record. C strings of an entry (event, action) point
+ * into the bytes as well; each ends with a NUL there. escalation.stderr_lines points to ret->lines:
+ * *ret must not be copied. Whether a body is JSON is not checked. */
 MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
 
 /* Appends it; b->failed after a lack of memory. */

@@ -16,13 +16,14 @@
 
 struct journal {
     void *owner;
-    const char *uid; /* of the session; included in errors that the interposer sends */
+    const char *uid; /* uid of the session; it is included in errors that the interposer sends */
 
     /* Microseconds since the session's start. */
     int64_t (*now_us)(void *owner);
     /* Records a message. Its t_us is now, unless it is given. Returns its seq: 1, 2, … in the order of the calls. */
     uint64_t (*append)(void *owner, const struct row *row);
-    /* The same for an answer, and logs the invocation that it ends. Texts of x that lie in row->body are not copied. */
+    /* Appends an answer, and logs the invocation that it ends. Texts of x that lie in row->body are
+     * not copied. */
     uint64_t (*answer)(void *owner, const struct row *row, const struct invocation *x);
     /* Records an event. kind: static. detail: JSON or NULL; copied. */
     void (*event)(void *owner, const char *kind, const char *detail);

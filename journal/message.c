@@ -2,7 +2,7 @@
 
 /* Numbers that follow the fixed part, in this order, if they are not 0. */
 enum {
-    N_SIZE, /* minus the body's bytes */
+    N_SIZE, /* row.size minus the bytes of its body */
     N_REDACTIONS,
     N_REQUEST_SEQ,
     N_ERROR_CODE,
@@ -12,10 +12,10 @@ enum {
     ROW_NUMBERS,
     N_WALL_US = ROW_NUMBERS,
     N_DURATION_US,
-    N_SEQ, /* minus the row's request_seq */
+    N_SEQ, /* the invocation's seq minus the row's request_seq */
     N_ARGUMENTS_N,
     N_REQUEST_BYTES,
-    N_RESPONSE_BYTES, /* minus the row's size */
+    N_RESPONSE_BYTES, /* the invocation's response_bytes minus the row's size */
     NUMBERS
 };
 
@@ -34,7 +34,7 @@ enum {
     TEXTS
 };
 
-/* Which numbers and texts there are, and more. */
+/* Flags of a message: which numbers and texts follow, and other facts. */
 #define HAS_NUMBER(i) (1u << (i))
 #define HAS_TEXT(i) (1u << (NUMBERS + (i)))
 #define HAS_BODY (1u << (NUMBERS + TEXTS))
@@ -58,7 +58,8 @@ _Static_assert(sizeof(struct fixed) == 32, "no padding");
 _Static_assert(NUMBERS + TEXTS + 6 <= 32, "the flags are 32 bits");
 
 struct place {
-    uint32_t at; /* in the body; OUTSIDE: after the body and the texts before it */
+    uint32_t at; /* offset in the body; OUTSIDE: the text stands after the body and the texts before
+                  * it */
     uint32_t n;
 };
 #define OUTSIDE UINT32_MAX
@@ -68,7 +69,8 @@ struct place {
 struct parts {
     uint64_t number[NUMBERS];
     struct slice text[TEXTS];
-    size_t numbers, texts; /* of the row, or of both */
+    size_t numbers, texts; /* how many of them are used: those of the row, or of the row and the
+                            * invocation */
 };
 
 static void take_apart(const struct row *r, const struct invocation *x, struct parts *p)

@@ -10,7 +10,7 @@
 /* More than a machine has, and small enough for sums without overflow. */
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define POSITION_LIMIT ((uint64_t)1 << 62)
-#define LONG_STEPS 16 /* of a long record */
+#define LONG_STEPS 16 /* a record with at least this many steps is long */
 
 _Static_assert(sizeof(struct ring_shared) <= 4096, "the shared part is one page");
 _Static_assert(sizeof(struct ring_head) == 8, "records are aligned to 8 bytes");
@@ -152,7 +152,8 @@ int ring_open(struct ring *r, int fd)
     size_t start_n;
     *r = (struct ring){.fd = -1};
     int st = read_shape(fd, &size, &start_n);
-    if (st == 0) /* no effect on a journal; the start of another file may be missing */
+    if (st == 0) /* has no effect on a journal; in a file of another kind the start may be
+                  * missing */
         st = memory_allocate(fd, 0, layout_of(size, start_n).data);
     if (st == 0)
         st = map(r, fd, size, start_n);
@@ -294,7 +295,7 @@ void ring_return(struct ring *w, size_t most)
     steps_return(&w->steps, RING_KEPT, most);
 }
 
-/* After something was made visible: whether the reader sleeps and may have missed it. */
+/* Whether the reader sleeps and may have missed what was just published. */
 static bool must_wake_reader(struct ring *w)
 {
     return atomic_load_explicit(&w->shared->reader_sleeps, memory_order_seq_cst) != 0 &&

@@ -10,12 +10,13 @@
  * Steps     positions and memory are divided into steps of RING_STEP bytes; in a ring of less than 16 of them, a step
  *           is a page. The table says which step of memory a step of positions is in, so memory is used again in any
  *           order. A record is contiguous: if it does not fit into the rest of its step, and the next step of memory
- *           is not free, it begins in another one, and a record RING_SKIPPED fills the rest; also after a long record.
+ *           is not free, the record begins in another step, and a record RING_SKIPPED fills the
+ *           rest. A long record is followed by RING_SKIPPED as well.
  * Memory    the writer allocates it before it writes there, and uses it again when its records are released (steps.h).
  *           It keeps the memory of a burst until ring_return().
- * Limit     the writer keeps at most `limit` bytes unreleased, and less than a step more where it skips the rest of one;
- *           a single record that is longer is accepted while the ring is empty, if it is not longer than
- *           ring_record_max().
+ * Limit     the writer keeps at most `limit` bytes unreleased, plus less than a step where it skips
+ *           the rest of a step; a single record that is longer is accepted while the ring is empty,
+ *           if it is not longer than ring_record_max().
  * Wake-ups  the ring only says who must be woken; the owner wakes it. Each side sets its flag before it reads the
  *           other's position for the last time, and moves its own position before it reads the other's
  *           flag. These four accesses are sequentially consistent, so that at least one side sees the other's.
@@ -34,7 +35,7 @@
 #define RING_VERSION 4
 #define RING_STEP ((size_t)64 << 10) /* larger steps are not faster, and the writer pauses longer */
 #define RING_START_MAX ((size_t)4 << 20)
-#define RING_NONE UINT64_MAX          /* no position */
+#define RING_NONE UINT64_MAX          /* means "no position" */
 #define RING_SKIPPED UINT32_MAX       /* kind of a record that only fills the rest of a step */
 #define RING_KEPT ((size_t)256 << 10) /* ring_return() leaves so much memory allocated */
 
@@ -59,11 +60,13 @@ struct ring_shared {
     _Atomic uint32_t ended;             /* the session has ended; no more records follow */
 
     /* the reader's */
-    _Alignas(64) _Atomic uint64_t tail; /* everything before it is stored */
-    _Atomic uint32_t reader_sleeps;     /* wake it after publishing; cleared by the writer, too */
+    _Alignas(64) _Atomic uint64_t tail; /* all records before this position are stored */
+    _Atomic uint32_t reader_sleeps;     /* the writer must wake the reader after publishing; either
+                                         * side clears it */
     _Atomic uint32_t trouble;           /* enum ring_trouble */
     _Atomic int32_t reader_pid;
-    _Atomic uint32_t confined; /* confine_self() of the reader; 0: it is not confined */
+    _Atomic uint32_t confined; /* result of the reader's confine_self(); 0: the reader is not
+                                * confined */
     /* A record that kills its reader. Positions; RING_NONE: none. */
     _Atomic uint64_t trying;    /* the record being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
@@ -75,23 +78,24 @@ struct ring_shared {
 struct ring {
     struct ring_shared *shared;
     struct slice start; /* ring_start() */
-    /* For each step of positions, modulo their number: its step of memory. Written before `head`. */
+    /* Maps each step of positions, modulo the number of steps, to its step of memory. Written
+     * before `head`. */
     volatile uint32_t *table;
     char *data;
-    uint64_t size; /* of `data`; checked, as shared->size may change */
+    uint64_t size; /* bytes of `data`; a checked copy, because shared->size may change */
     uint64_t step; /* bytes of a step */
     size_t mapped; /* bytes of the whole mapping */
     int fd;        /* borrowed */
 
     /* the writer's */
     uint64_t limit;
-    uint64_t end; /* of the last record, published or not */
+    uint64_t end; /* end of the last record, whether published or not */
     char *to;     /* where `end` is in `data` */
     /* Bytes after `to` that belong to the positions after `end`; to the end of a step. */
     uint64_t left;
     uint64_t freed; /* the memory of positions before it is free; whole steps */
     struct steps steps;
-    /* By ring_place(), for the record that does not fit into `left`; n 0: it fits. */
+    /* Set by ring_place() for a record that does not fit into `left`; n is 0 if it fits. */
     struct step_run found;
 
     /* the reader's */
@@ -123,16 +127,18 @@ bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
 
-/* A place for n bytes of a record, 8-byte aligned. Write them, then call ring_add() with the same n, or forget the
- * place. NULL, and errno: ENOBUFS (no room until the reader releases), EMSGSIZE (longer than ring_record_max()), or
- * the reason why no memory was allocated, such as ENOSPC; then more can be available after the next release. */
+/* A place for n bytes of a record, 8-byte aligned. Write the bytes, then call ring_add() with the
+ * same n, or drop the place. Returns NULL with errno: ENOBUFS (no room until the reader releases),
+ * EMSGSIZE (longer than ring_record_max()), or the reason why no memory was allocated, such as
+ * ENOSPC; then more can be available after the next release. */
 char *ring_place(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
 /* Makes the added records visible. true: the reader sleeps and must be woken (once for each true). */
 MI_MUST bool ring_publish(struct ring *w);
-/* Ends the session: no more records follow. Publishes what was added. true: as ring_publish(). */
+/* Ends the session: no more records follow. Publishes what was added. Returns what ring_publish()
+ * returns. */
 MI_MUST bool ring_end(struct ring *w);
-/* Everything added is stored. */
+/* Whether everything that was added is stored. */
 bool ring_is_stored(const struct ring *w);
 /* Requests a wake-up each time when `tail` or `trouble` changes, until it is called with false. Publish first; check
  * again after this call, before waiting. Also check when a reader was replaced: the dead one may have moved `tail`
@@ -140,8 +146,8 @@ bool ring_is_stored(const struct ring *w);
 void ring_writer_waits(struct ring *w, bool waits);
 /* Bytes of memory that are allocated for records. */
 size_t ring_memory(const struct ring *w);
-/* Returns memory to the system that no record uses, until RING_KEPT bytes are left; at most `most` bytes at once, so
- * that it does not take long. */
+/* Returns memory that no record uses to the system, until RING_KEPT bytes are left; at most `most`
+ * bytes per call, to keep the call short. */
 void ring_return(struct ring *w, size_t most);
 
 /* ---- the reader ---- */
@@ -149,11 +155,13 @@ void ring_return(struct ring *w, size_t most);
 /* The next published record; *ret_at: its position. 0, MI_ENOENT (none now) or MI_EPROTO (the journal is damaged from
  * here on). The bytes are valid until they are released. */
 MI_MUST int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at);
-void ring_rewind(struct ring *r); /* the next record is again the first that is not released */
-/* Everything returned so far is stored. true: the writer waits and must be woken. A new reader calls it once before
- * its first ring_next(): a killed reader may not have woken the writer. */
+void ring_rewind(struct ring *r); /* makes the first unreleased record the next one again */
+/* Releases all records that ring_next() has returned: they are stored. Returns true if the writer
+ * waits and must be woken. A new reader calls ring_release() once before its first ring_next(): a
+ * killed reader may not have woken the writer. */
 MI_MUST bool ring_release(struct ring *r);
-/* The reader wants to sleep. false: do not sleep, because there are records or the session has ended. */
+/* Call it before the reader sleeps. If it returns false, do not sleep: there are records, or the
+ * session has ended. */
 MI_MUST bool ring_sleep(struct ring *r);
 /* Call it after each true of ring_sleep(). Whatever wakes the reader must be received before the next ring_sleep(). */
 void ring_awake(struct ring *r);

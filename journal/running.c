@@ -17,7 +17,7 @@ void running_self(struct running *r)
 void running_server(struct running *r, pid_t pid, pid_t group)
 {
     struct process p;
-    r->server_pid = 0; /* keep the group: it may still have members */
+    r->server_pid = 0; /* server_group stays set: the group may still have members */
     if (pid <= 0 || process_read(pid, &p) < 0)
         return;
     r->server_pid = pid;

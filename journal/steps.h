@@ -17,9 +17,9 @@
 struct steps {
     uint8_t *state;  /* owned; for each step: STEP_HAS_MEMORY, STEP_IS_USED */
     size_t n;        /* steps */
-    size_t low;      /* the steps before it are in use */
-    size_t high;     /* no step from it on has memory */
-    size_t memory_n; /* of these have memory */
+    size_t low;      /* all steps before this one are in use */
+    size_t high;     /* no step from this one on has memory */
+    size_t memory_n; /* number of steps that have memory */
     size_t step;     /* bytes of a step; whole pages */
     char *data;      /* borrowed: where the first step is mapped */
     uint64_t at;     /* where it is in the file */
@@ -31,7 +31,7 @@ struct step_run {
     size_t first, n;
 };
 
-/* No step has memory. data and fd: see struct steps. 0 or MI_ENOMEM. */
+/* At the start no step has memory. data and fd: see struct steps. Returns 0 or MI_ENOMEM. */
 MI_MUST int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at);
 void steps_close(struct steps *s); /* safe to call twice */
 /* Finds free steps and gives them memory: `more` steps from `next`, or n steps anywhere; those that have memory

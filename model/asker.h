@@ -1,14 +1,16 @@
 /* asker.h - what a server asks a client for, and for which call of the client in revisions before 2026-07-28.
  *
- * Rules     Only an elicitation is for a person. A model writes what is sampled, and roots are settings of the client; whether a
- *           person looks at these, no message says.
- *           Before 2026-07-28 they are requests of the server, and nothing says for which call. They are for the only call of
- *           the client that is open then; if there are none or several, for none. `ping` and requests about tasks do not count.
- *           (With a task in `_meta` they belong to its operation: model/operations.h.)
- *           A person's share of a call is the time in which an elicitation was open, at most to the end of the call; of several
- *           at once, once.
+ * Rules     Only an elicitation is for a person. The answer to a sampling request is written by a
+ *           model, and roots are settings of the client; no message tells whether a person looks at
+ *           these. Before 2026-07-28 the server asks with requests that do not name a call. Such a
+ *           request is taken to be for the only open call of the client; if no call or several
+ *           calls are open, for none. `ping` and requests about tasks do not count. (With a task in
+ *           `_meta` they belong to its operation: model/operations.h.) A person's share of a call
+ *           is the time in which an elicitation was open, at most to the end of the call. Time in
+ *           which several are open counts once.
  * Use       asker_call() for each request of the client and asker_find() for each of the server, in the order of seq.
- * Owns      nothing: at most ASKER_OPEN_MAX calls are kept. While more are open, none is the only one.
+ * Owns      nothing: at most ASKER_OPEN_MAX calls are kept. While more are open, requests of the
+ *           server belong to no call.
  * Blocks    never. Pure. */
 #ifndef MI_MODEL_ASKER_H
 #define MI_MODEL_ASKER_H
@@ -19,15 +21,16 @@
 
 enum asks { ASKS_NOTHING, ASKS_PERSON, ASKS_MODEL, ASKS_ROOTS, ASKS_N };
 
-/* What a request with this method asks for; between the quotes of JSON. */
+/* Returns what a request with this method asks for. method: as it stands between the quotes in
+ * JSON. */
 enum asks asker_asks(struct slice method);
-const char *asker_method(enum asks what); /* NULL: ASKS_NOTHING */
-/* For a condition of SQL. */
+const char *asker_method(enum asks what); /* NULL for ASKS_NOTHING */
+/* A list for IN in SQL. */
 #define ASKER_METHODS "('elicitation/create', 'sampling/createMessage', 'roots/list')"
 
 struct asker_call {
-    int64_t seq, closing_seq; /* closing_seq 0: it is open */
-    int64_t end_us;           /* INT64_MAX: it is open */
+    int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
+    int64_t end_us;           /* INT64_MAX while the call is open */
     int64_t covered_us;       /* the end of the last request that was counted */
     int64_t operation_seq;    /* the caller's own, as are these: */
     uint32_t method, target;
@@ -39,13 +42,14 @@ struct asker {
     int64_t crowded_to; /* up to this seq, calls that are not kept may be open */
 };
 
-/* Whether a call with this method is one for which a server may ask. */
+/* Whether a server may ask the client for something during a call with this method. */
 bool asker_counts(struct slice method);
 void asker_call(struct asker *a, const struct asker_call *c);
-/* The call for which request `seq` of the server is; NULL: not known. Valid until the next asker_call(). */
+/* Returns the call to which request `seq` of the server belongs, or NULL if unknown. Valid until
+ * the next asker_call(). */
 struct asker_call *asker_find(struct asker *a, int64_t seq);
-/* How much a request from..to adds to the person's share of the call. to_us INT64_MAX: it is not answered. 0 as long as both are
- * open. */
+/* Returns how much a request that was open from from_us to to_us adds to the person's share of the
+ * call. to_us INT64_MAX: the request is not answered. Returns 0 while both are open. */
 int64_t asker_share(struct asker_call *c, int64_t from_us, int64_t to_us);
 
 #endif

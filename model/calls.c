@@ -78,7 +78,7 @@ void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direc
     *o = (struct own_request){.seq = seq, .direction = direction, .answered = closing_seq != 0};
     if (closing_seq > c->own_last)
         c->own_last = closing_seq;
-    if (rpc_id.n > sizeof o->id) /* not one of ours */
+    if (rpc_id.n > sizeof o->id) /* the proxy never makes such a long id */
         rpc_id.n = 0;
     if (rpc_id.n > 0)
         memcpy(o->id, rpc_id.p, rpc_id.n);

@@ -1,23 +1,24 @@
-/* calls.h - which message ends which request: messages of a session go in, in the order of seq, and calls come out.
+/* calls.h - determines which message of a session ends which request.
  *
  * A call is a request of either side, or of the proxy itself: a row of the table `calls` (docs/vault.md).
  *
  * Rules     A call is ended by the first later message with its seq as request_seq that is
  *             - an answer in the other direction that was forwarded, whoever sent it, or
  *             - a notification of the peer in its own direction that was forwarded: its cancellation.
- *           Whatever comes later, such as a late answer, changes nothing. An answer that was rejected or dropped ends
- *           nothing: what the proxy sent in its place does.
- *           A request of the proxy is not forwarded to anybody, and neither is its answer: any answer ends it. The
- *           answer has no request_seq: it belongs to the oldest open request with its id among the last CALLS_OWN
- *           requests of the proxy.
- *           The status is that of model/status.h.
- * Use       call_set_add() for each message. Whoever reads a whole session takes the calls with call_set_take(). Whoever
- *           writes them in parts finds in `call` those that were opened since call_set_clear(), and is told if a message
- *           may end an earlier one: call_ends(), call_end().
- * Owns      an array of calls: those that were not taken or cleared; copies of their texts, each distinct text once.
- *           With `borrows` texts are not copied: they must live until call_set_clear().
- *           Memory: about 130 bytes for each call, and the distinct texts. call_set_take() frees those of taken calls as the
- *           array needs their place.
+ *           Later messages, such as a late answer, change nothing. An answer that was rejected or
+ *           dropped ends nothing; the answer that the proxy sent in its place ends the call. A
+ *           request of the proxy is not forwarded to anybody, and neither is its answer: any answer
+ *           ends it. The answer has no request_seq: it belongs to the oldest open request with its
+ *           id among the last CALLS_OWN requests of the proxy. model/status.h determines the
+ *           status.
+ * Use       call_set_add() for each message. A caller that reads a whole session takes the calls
+ *           with call_set_take(). A caller that writes them in parts finds the calls opened since
+ *           call_set_clear() in `call`, and is told if a message may end an earlier call:
+ *           call_ends(), call_end().
+ * Owns      an array of the calls that were not taken or cleared, and copies of their texts, each
+ *           distinct text once. With `borrows` texts are not copied: they must live until
+ *           call_set_clear(). Memory: about 130 bytes for each call, and the distinct texts.
+ *           call_set_take() frees those of taken calls as the array needs their place.
  * Errors    MI_ENOMEM: the message was not added.
  * Lifetime  a pointer to a call is valid until the next call_set_add(); its texts until call_set_clear().
  * Blocks    never. Pure. */
@@ -32,7 +33,7 @@
 #define CALLS_OWN 64    /* requests of the proxy that an answer without request_seq may belong to */
 #define CALLS_OWN_ID 40 /* longest id of such a request */
 
-/* What is read of a message. */
+/* The facts that are read from a message. */
 struct call_message {
     int64_t seq, t_us, size;
     int64_t request_seq; /* 0: NULL */
@@ -51,15 +52,17 @@ struct call_message {
     struct link link;
 };
 
-/* The fields are those of its row. closing_seq: of the message that ended it. duration_us: 0 for a rejected request that is
- * not ended. error_code and response_size: of the answer. */
+/* The fields of a row of `calls`. closing_seq: seq of the message that ended the call. duration_us:
+ * 0 for a rejected request that is not ended. error_code and response_size belong to the answer. */
 struct call {
     struct {
         CALL_FIELDS(FIELD_MEMBER)
     };
-    int64_t seq; /* of the request */
-    int64_t result_tokens; /* of the answer to a client whose method context_counts_results(); -1: NULL */
-    int64_t operation_seq; /* of the first request of its operation; 0: it is that one */
+    int64_t seq; /* seq of the request */
+    int64_t result_tokens; /* tokens of the answer, if context_counts_results() is true for the
+                            * method; -1: NULL */
+    int64_t operation_seq; /* seq of the first request of the operation; 0: this request is the
+                            * first */
 };
 
 /* ---- one call ---- */
@@ -68,8 +71,9 @@ struct call {
 bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool call_ends(const struct call *c, const struct call_message *m);
-void call_end(struct call *c, const struct call_message *m); /* if call_ends() */
-/* The tokens of an answer, if its call is one whose results are counted: context_result_tokens() of its body. -1: not known. */
+void call_end(struct call *c, const struct call_message *m); /* call it only if call_ends() */
+/* Returns the tokens of an answer, context_result_tokens() of its body, if results of this call are
+ * counted; -1: unknown. */
 int64_t call_message_tokens(const struct call_message *m);
 
 /* ---- the calls of a session ---- */
@@ -112,8 +116,9 @@ const struct call *call_set_take(struct call_set *c, bool all);
 void call_set_clear(struct call_set *c);
 /* Makes a text one that lives as long as those of the calls, for the caller's own use. 0 or MI_ENOMEM. */
 MI_MUST int call_set_keep_text(struct call_set *c, struct slice *text);
-/* A request of the proxy from before the first message, in the order of seq. closing_seq: its answer; 0: none. An answer up
- * to the last of these that comes again changes nothing. */
+/* Adds a request of the proxy from before the first message; call it in the order of seq.
+ * closing_seq: seq of its answer; 0: none. Answers up to the last of these seqs are known, so one
+ * that comes again changes nothing. */
 void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direction,
                        struct slice rpc_id, int64_t closing_seq);
 

@@ -21,7 +21,7 @@
 
 /* The tokens of one member of tools/list, prompts/list, resources/list or resources/templates/list. */
 int64_t context_definition_tokens(struct slice object);
-/* The same for all members of an array. */
+/* Counts the tokens of all members of an array of definitions. */
 int64_t context_definitions_tokens(struct json_value array);
 /* A JSON string without its quotes: of its text. */
 int64_t context_text_tokens(struct slice raw);

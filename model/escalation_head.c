@@ -66,7 +66,7 @@ static size_t field_of_line(struct slice line, struct slice *ret_value)
     return FIELDS_OF_ESCALATION_HEAD;
 }
 
-/* The lines between the two `---`; {NULL, 0}: it has none. */
+/* Returns the lines between the two `---` lines, or {NULL, 0} if the file has no head. */
 static struct slice lines_of_head(struct slice file)
 {
     const size_t n = sizeof LIMIT - 1;
@@ -83,7 +83,8 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
     bool seen[FIELDS_OF_ESCALATION_HEAD + 1] = {false};
     *ret = (struct escalation_head){.cause = ESCALATION_CAUSE_UNKNOWN};
     buf_clear(texts);
-    if (!buf_reserve(texts, rest.n)) /* no value is longer than its line: texts do not move */
+    if (!buf_reserve(texts, rest.n)) /* a value is at most as long as its line, so the buffer does
+                                      * not grow and texts do not move */
         return;
     while (rest.n > 0) {
         struct slice value, line = slice_line(&rest);

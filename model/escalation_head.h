@@ -19,7 +19,8 @@
 void escalation_head_add(struct buf *b, const struct escalation_head *h);
 /* Reads that of a file. What the file does not have is NULL. `texts` is cleared first. */
 void escalation_head_read(struct slice file, struct buf *texts, struct escalation_head *ret);
-/* Replaces the value of one field (ESCALATION_HEAD_AT_count and others) in a file. false: it has no such line. */
+/* Replaces the value of one field (ESCALATION_HEAD_AT_count and others) in a file. Returns false if
+ * the file has no such line. */
 MI_MUST bool escalation_head_set(struct buf *file, size_t field, const struct escalation_head *h);
 
 #endif

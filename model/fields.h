@@ -1,4 +1,4 @@
-/* fields.h - the fields of a record (model/records.h) at run time: reading and setting them without naming them.
+/* fields.h - accesses the fields of a record (model/records.h) by index, at run time.
  *
  *     for (size_t i = 0; i < fields_of_session.n; i++)
  *         show(fields_of_session.list[i].name, field_get(&fields_of_session.list[i], &session));
@@ -74,7 +74,7 @@ enum value_type {
     VALUE_SIZE,
     VALUE_TEXT,
     VALUE_JSON,
-    VALUE_FLAG, /* of a row that is shown; no record has one */
+    VALUE_FLAG, /* only in rows that are shown; no record has such a field */
     VALUE_WORD,
 };
 enum value_null { VALUE_NOT_NULL, VALUE_NO_TEXT, VALUE_ZERO, VALUE_MINUS_ONE, VALUE_UNLESS };
@@ -88,8 +88,8 @@ struct record_field {
     size_t at, flag;                 /* offsets in the record; flag: VALUE_UNLESS */
     int since;                       /* version of the schema */
     enum field_cover evidence;
-    int cassette; /* the first version whose header has it; 0: none */
-    bool needed;  /* there */
+    int cassette; /* first cassette version whose header has the field; 0: no version */
+    bool needed;  /* always in that header */
     bool stored;  /* in stores */
     bool json;
 };
@@ -119,9 +119,9 @@ struct record_fields {
 };
 extern const struct record_fields fields_of_session, fields_of_message, fields_of_event,
     fields_of_call, fields_of_operation, fields_of_problem, fields_of_escalation_head;
-extern const struct record_fields fields_of_update; /* of struct update_record */
+extern const struct record_fields fields_of_update; /* the fields of struct update_record */
 
-/* Their places in these lists. */
+/* Indexes of the fields in these lists. */
 /* clang-format off */
 #define FIELD_AT_MESSAGE(name, ...) MESSAGE_AT_##name,
 #define FIELD_AT_ESCALATION_HEAD(name, ...) ESCALATION_HEAD_AT_##name,
@@ -151,7 +151,8 @@ static inline unsigned *field_word(const struct record_field *f, void *record)
 {
     return (unsigned *)((char *)record + f->at);
 }
-static inline bool *field_flag(const struct record_field *f, void *record) /* of VALUE_UNLESS */
+static inline bool *field_flag(const struct record_field *f, void *record) /* for fields of
+                                                                            * VALUE_UNLESS */
 {
     return (bool *)((char *)record + f->flag);
 }
@@ -180,8 +181,8 @@ static inline struct cell field_get(const struct record_field *f, const void *re
     return (struct cell){null ? CELL_NULL : CELL_INT, null ? 0 : n, {NULL, 0}};
 }
 
-/* CELL_BLOB is a text; any other cell of another type is NULL. NULL is stored as a missing text, 0 or -1, or UNKNOWN, as
- * is a word that is not in the table. */
+/* CELL_BLOB is taken as a text; any other cell of the wrong type as NULL. NULL is stored as a
+ * missing text, 0, -1, or UNKNOWN. A word that is not in the table is stored as UNKNOWN. */
 void field_set(const struct record_field *f, void *record, struct cell v);
 
 /* The bytes that fields_keep_texts() writes. */

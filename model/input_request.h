@@ -11,15 +11,15 @@
 
 struct input_request {
     struct slice what;    /* the method */
-    struct slice mode;    /* of an elicitation: form or url */
-    struct slice url;     /* of mode url */
-    struct slice message; /* of an elicitation, for the user */
+    struct slice mode;    /* mode of an elicitation: form or url */
+    struct slice url;     /* the URL, if the mode is url */
+    struct slice message; /* text of an elicitation for the user */
 };
 
-/* false: it is not such a request. */
+/* Returns false if the request is not a request for input. */
 bool input_request_read(struct json_value request, struct input_request *ret);
-/* The host of a URL without escapes: between "//", or what precedes an "@", and the port, path, query or fragment. {NULL, 0}:
- * it has none. */
+/* The host of a URL without escapes: what follows "//" and an optional "user@", up to the port,
+ * path, query or fragment. {NULL, 0}: it has none. */
 struct slice input_request_host(struct slice url);
 /* accepted, declined, cancelled, or failed for an error. Never the value. */
 const char *input_answer_word(struct json_value result, bool is_error);

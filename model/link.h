@@ -22,11 +22,12 @@ enum link_kind {
 
 struct link {
     enum link_kind kind;
-    uint64_t key;      /* hash of the requestState, or of the task's id; 0: it has none */
+    uint64_t key;      /* hash of the requestState or of the task's id; 0: there is neither */
     bool brings_input; /* inputResponses */
-    uint32_t asks;     /* requests for input; 1 if this is one */
-    bool asks_person;  /* one of them is for a person: model/asker.h */
-    enum call_status status; /* of a task: CALL_OPEN while it goes on */
+    uint32_t asks;     /* number of requests for input in the message; 1 if the message is one
+                        * itself */
+    bool asks_person;  /* one of these requests is for a person (model/asker.h) */
+    enum call_status status; /* status of the task; CALL_OPEN while it runs */
 };
 
 /* Whether link_read() may find something: only types of members that rpc_read() has noted are looked at. */

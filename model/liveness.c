@@ -9,7 +9,8 @@ enum session_state liveness_of(const struct liveness *f)
     /* Another machine may have the file as well, without this one's locks. */
     if (f->lock == LIVENESS_UNLOCKED && f->boot == LIVENESS_HERE)
         return SESSION_DIED;
-    if (f->boot == LIVENESS_NOT_HERE) /* with the same name: this machine was booted again */
+    if (f->boot == LIVENESS_NOT_HERE) /* a machine of this name with another boot: this machine was
+                                       * rebooted */
         return f->host ? SESSION_DIED : SESSION_ELSEWHERE;
     if (f->boot == LIVENESS_HERE ? f->pids != LIVENESS_HERE
                                  : !f->host || f->pids == LIVENESS_NOT_HERE)

@@ -61,7 +61,7 @@ static uint64_t no_progress_result(const struct no_progress *p, const struct rpc
     return hash != 0 ? keyed_pair(&p->key, error, hash) : 0;
 }
 
-/* Returns how often the answer has been the same; 0: it does not count. */
+/* Returns how many answers in a row were the same; 0: this call does not count. */
 static unsigned no_progress_same(struct no_progress *p, const struct no_progress_message *m,
                                  uint64_t call, const struct rpc *answer)
 {
@@ -76,7 +76,7 @@ static unsigned no_progress_same(struct no_progress *p, const struct no_progress
     return p->same;
 }
 
-/* Returns how often the call has failed since it last succeeded; 0: it does not count. */
+/* Returns how often the call has failed since it last succeeded; 0: this call does not count. */
 static unsigned no_progress_failed(struct no_progress *p, const struct no_progress_message *m,
                                    uint64_t call, bool failed)
 {

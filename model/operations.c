@@ -44,7 +44,8 @@ static bool continues(const struct operation *op, const struct link *l, uint64_t
 static struct operation *match(struct operations *o, const struct link *l,
                                enum row_direction direction, uint64_t target)
 {
-    struct operation *found[2] = {NULL, NULL}; /* that go on, and that have ended */
+    struct operation *found[2] = {NULL, NULL}; /* [0]: an operation that has not ended; [1]: one
+                                                * that has ended */
     size_t n[2] = {0, 0};
     for (size_t i = 0; i < operations_count(o); i++) {
         struct operation *op = &o->kept[i];
@@ -64,7 +65,8 @@ static int64_t operations_between(int64_t from, int64_t to)
     return to > from ? to - from : 0;
 }
 
-/* What has waited since op->since_us does so no longer. */
+/* Enters a state. The time since op->since_us is added to the party that the operation has waited
+ * for. */
 static void operations_enter(struct operation *op, enum operation_state state, int64_t t_us)
 {
     int64_t waited = operations_between(op->since_us, t_us);
@@ -102,7 +104,7 @@ static void operations_finish(struct operation *op, enum call_status status, int
     op->duration_us = operations_between(op->t_us, t_us);
 }
 
-/* With the answer to one of its requests. */
+/* Ends the operation with the answer to one of its requests. */
 static void end_with(struct operations *o, struct operation *op, const struct call *c, int64_t t_us)
 {
     operations_finish(op, c->status, c->closing_seq, t_us);

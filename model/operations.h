@@ -1,19 +1,21 @@
-/* operations.h - which requests are one operation: what a person takes for one call.
+/* operations.h - groups requests into operations; a person sees an operation as one call.
  *
  * A call of revision 2026-07-28 may be several requests: the call, an answer that asks for input, and the call again with the
  * input; or a call that starts a task, and requests about the task. Their rows in `calls` have the seq of the first request as
- * operation_seq, and `operations` has a row for it (docs/vault.md). A call that is one request has neither.
+ * operation_seq, and `operations` has a row for it (docs/vault.md). A call that is a single request
+ * has no operation_seq and no row in `operations`.
  *
  * Rules     A request continues an operation if it
  *             - has the requestState, the method and the target of an operation that waits for input, or without a
  *               requestState brings input to one that has asked without it; or
  *             - names the id of its task.
  *           If two operations match, the request belongs to none.
- *           It ends with the answer that neither asks for input nor starts a task; with a task, when the client learns that
- *           the task has ended, or receives its result.
- *           server_us: the time of its requests, and of the task while it did not ask for input. person_us: from an
- *           answer that asks a person for something to the request that brings the input. What is left of the duration was
- *           the client's: pauses between an answer and the next request.
+ *           An operation ends with the answer that neither asks for input nor starts a task. With a
+ *           task, it ends when the client learns that the task has ended, or receives the task's
+ *           result. server_us: the time of its requests, and of the task while it did not ask for
+ *           input. person_us: from an answer that asks a person for something to the request that
+ *           brings the input. The rest of the duration is the client's: pauses between an answer
+ *           and the next request.
  * Owns      nothing: the last OPERATIONS_MAX ones of a session are kept. A request that continues an older one counts as
  *           a call of its own.
  * Use       operations_begin() for each request, operations_end() for each call that has ended, operations_note() for
@@ -34,12 +36,12 @@ struct operation {
     int64_t seq, t_us; /* of the first request */
     enum row_direction direction;
     uint64_t target; /* hash of its method and target */
-    bool is_new;     /* its row is not written yet, or not as it is now */
+    bool is_new;     /* the row was not written, or is out of date */
 };
 
 struct operations {
     struct operation kept[OPERATIONS_MAX];
-    size_t n; /* so far; the oldest is overwritten */
+    size_t n; /* operations added so far; a new one overwrites the oldest */
     bool changed;
 };
 
@@ -56,7 +58,8 @@ void operations_end(struct operations *o, const struct call *c, const struct lin
 /* A notification with the state of a task. */
 void operations_note(struct operations *o, enum row_direction direction, int64_t seq, int64_t t_us,
                      const struct link *l);
-/* One that its row describes, as it was when it was written. `method`, `target`: of its first request. */
+/* Adds an operation as its row describes it. `method`, `target`: of the operation's first
+ * request. */
 void operations_know(struct operations *o, const struct operation *op, struct slice method,
                      struct slice target);
 

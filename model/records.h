@@ -1,9 +1,10 @@
 /* records.h - what is recorded: sessions, their messages, events, calls and processes, log lines, escalations. This is the
  * data model.
  *
- * Each record is described once, by the table of its fields below. Whatever treats fields alike is made from it: the
- * struct, reading rows, `--json`, the header of a cassette, the rows of a store, the proof of a bundle. Where only some
- * fields take part, a column of the table says which. docs/vault.md says what the fields mean.
+ * Each record is described once, by the table of its fields below. The following are generated from
+ * this table: the struct, reading rows, `--json`, the header of a cassette, the rows of a store,
+ * the proof of a bundle. If only some fields take part in one of these, a column of the table says
+ * which. docs/vault.md says what the fields mean.
  *
  * A new field is one line here, a line in docs/vault.md, and its test. docs/architecture.md ("The records") says what is made of
  * it, and what remains by hand.
@@ -52,8 +53,8 @@
     FIELD(cwd,                TEXT,   NO_TEXT,                 4,    TAIL,    NO,      LATER,   YES, START)     \
     FIELD(tools_rule,         TEXT,   NO_TEXT,                 4,    TAIL,    V2,      LATER,   YES, START)
 
-/* usual: what the column has in most rows (vault/store/row_batch.h). OWN: a value of its own; SAME: the same value in all of
- * them; RARE: NULL. */
+/* usual: the column's value in most rows (vault/store/row_batch.h). OWN: a different value in each
+ * row; SAME: the same value in all rows; RARE: NULL. */
 #define MESSAGE_FIELDS(FIELD)                                                                                                            \
     /*    name         type                                 NULL                    since evidence cassette store  json journal usual */ \
     FIELD(seq,         NUMBER,                              NOT_NULL,               1,    OPEN,    NO,      KEY,   YES, YES,    OWN)     \
@@ -83,8 +84,9 @@
     FIELD(kind,   TEXT,   NOT_NULL, 1,    OPEN,    NO,      YES,  YES, YES)       \
     FIELD(detail, JSON,   NO_TEXT,  1,    OPEN,    NO,      YES,  YES, YES)
 
-/* A request with what became of it (model/calls.h). It follows from messages, so evidence, cassettes and the journal have none
- * of it, and a store derives it again. `mcp` shows it (docs/mcp-server.md), without what its messages say as well. */
+/* A request with what became of it (model/calls.h). Calls are derived from messages, so evidence,
+ * cassettes and the journal do not contain them, and a store derives them again. `mcp` shows calls
+ * (docs/mcp-server.md) without the fields that their messages also have. */
 #define CALL_FIELDS(FIELD)                                                                                                           \
     /*    name           type                                 NULL                    since evidence cassette store json journal */ \
     FIELD(closing_seq,   NUMBER,                              ZERO,                   4,    NO,      NO,      YES,  YES, NO)         \
@@ -140,9 +142,10 @@
     FIELD(server_group,   PID,    ZERO)     \
     FIELD(server_session, PID,    ZERO)
 
-/* What the proxy reports in its journal, beside messages. Types: TIME: wall clock; COUNT: a number that is never negative;
- * STRING: ends with a NUL; FLAG: true or false. Texts that were received are between the quotes of a JSON string, escapes as
- * written, unless their type is JSON. */
+/* Other entries that the proxy adds to its journal besides messages. Types: TIME: wall clock;
+ * COUNT: a number that is never negative; STRING: ends with a NUL; FLAG: true or false. Texts that
+ * were received are between the quotes of a JSON string, escapes as written, unless their type is
+ * JSON. */
 
 /* A finished request of the client, for the log directory. record/process/log_directory.c alone writes its lines, and nothing in
  * the program reads them: so docs/vault.md describes their members, and a test compares the two. */
@@ -217,13 +220,14 @@
 #define FIELD_IF_(choice) FIELD_IF_##choice
 #define FIELD_IF_0(...)
 #define FIELD_IF_1(...) __VA_ARGS__
-/* The same with a text for any other: FIELD_EITHER(FIELD_NUMBER_##type, of a number, of a text). */
+/* Expands to `yes` or `no`: FIELD_EITHER(FIELD_NUMBER_##type, text for a number, text for any other
+ * type). */
 #define FIELD_EITHER(choice, yes, no) FIELD_EITHER_(choice, yes, no)
 #define FIELD_EITHER_(choice, yes, no) FIELD_EITHER_##choice(yes, no)
 #define FIELD_EITHER_0(yes, no) no
 #define FIELD_EITHER_1(yes, no) yes
 #define FIELD_NAME(name, ...) ", " #name /* for a list of columns */
-#define FIELD_NUMBER_NUMBER 1            /* of the type: is it a number? */
+#define FIELD_NUMBER_NUMBER 1            /* whether the type is a number */
 #define FIELD_NUMBER_TIME 1
 #define FIELD_NUMBER_SINCE 1
 #define FIELD_NUMBER_TOOK 1
@@ -252,7 +256,8 @@
 #define FIELD_END_BODY 0
 #define FIELD_END_END 1
 #define FIELD_END_NO 0
-/* Of the store: before the columns of evidence, but not the key; and behind them. */
+/* Columns of a store: those before the columns of evidence, without the key, and those after
+ * them. */
 #define FIELD_FIRST_KEY 0
 #define FIELD_FIRST_YES 1
 #define FIELD_FIRST_FULL 1

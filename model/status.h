@@ -11,8 +11,9 @@ enum call_status call_status_before(enum row_action request_action);
 /* The status that a message gives to the request which it ends (model/calls.h). finding: names, as messages.finding. */
 enum call_status call_status_after(enum row_action request_action, enum row_kind kind,
                                    enum row_origin origin, struct slice finding);
-/* The status of a message by itself: of an answer the one that it gives to its request, though it may be late and end nothing;
- * of any other that was rejected CALL_REFUSED; else CALL_UNKNOWN. */
+/* Returns the status of a single message. For an answer this is the status that it gives to its
+ * request, even if it is late and ends nothing. For any other message it is CALL_REFUSED if the
+ * message was rejected, else CALL_UNKNOWN. */
 enum call_status message_status(enum row_kind kind, enum row_action action, enum row_origin origin,
                                 struct slice finding, enum row_action request_action);
 /* Whether a call with this status failed. A call that was cancelled or interrupted, or is open, did not. */

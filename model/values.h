@@ -36,17 +36,17 @@ enum call_status {
     CALL_INTERRUPTED, /* the session ended first, not because of the server */
     CALL_TIMEOUT,
     CALL_OPEN,
-    CALL_UNKNOWN /* also: none, because the message is not an answer */
+    CALL_UNKNOWN /* or no status, because the message is not an answer */
 };
 
 /* operations.state: what the operation waits for */
 enum operation_state {
     OPERATION_RUNS,         /* the answer to one of its requests */
-    OPERATION_ASKED,        /* its request, again */
-    OPERATION_ASKED_PERSON, /* likewise, with what a person enters */
+    OPERATION_ASKED,        /* the client's request again, with input */
+    OPERATION_ASKED_PERSON, /* the client's request again, with input of a person */
     OPERATION_TASK,         /* its task */
     OPERATION_TASK_ASKED,   /* input for its task */
-    OPERATION_TASK_PERSON,  /* likewise, of a person */
+    OPERATION_TASK_PERSON,  /* input of a person for its task */
     OPERATION_ENDED,
     OPERATION_STATE_UNKNOWN
 };
@@ -54,7 +54,7 @@ enum operation_state {
 /* sessions.record_level: how much is stored */
 enum record_level {
     RECORD_FULL,     /* everything except secrets */
-    RECORD_STANDARD, /* as full, but long content in a call's arguments is truncated */
+    RECORD_STANDARD, /* like full, but long content in a call's arguments is truncated */
     RECORD_MINIMAL,  /* no bodies */
     RECORD_LEVEL_UNKNOWN
 };
@@ -87,7 +87,7 @@ extern const struct value_words operation_states, record_levels, escalation_caus
 /* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
 unsigned value_of(const struct value_words *w, struct slice word);
 const char *value_word(const struct value_words *w, unsigned value);  /* "unknown" for UNKNOWN */
-struct slice value_text(const struct value_words *w, unsigned value); /* the same */
+struct slice value_text(const struct value_words *w, unsigned value); /* the word as a slice */
 
 /* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
 enum row_kind row_kind_of(enum rpc_kind kind);

@@ -49,7 +49,8 @@ static void drop_moved(struct recorder *r)
     r->moved_n = 0;
 }
 
-/* All messages after the first waiting one wait, too: their seqs are the last ones. */
+/* Drops the waiting messages and counts them as lost. After the first waiting message all others
+ * wait as well, so their seqs are the last ones. */
 void append_lose_waiting(struct recorder *r)
 {
     struct buf kept = {0};
@@ -82,7 +83,7 @@ void append_lose_waiting(struct recorder *r)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* false: it is lost. */
+/* Returns false if the entry does not fit and is lost. */
 static bool add_waiting(struct recorder *r, const struct entry *e, size_t n)
 {
     struct ring_head h = {(uint32_t)n, e->kind};
@@ -146,7 +147,8 @@ static bool put_waiting(struct recorder *r, struct ring_head h, const char *byte
                                    : !is_metadata(h.kind);
 }
 
-/* After losses, messages are recorded again when there is room for many: not a few at a time, each with a gap. */
+/* Reports the losses, and ends them only when there is room for many messages, so that not every
+ * few messages are followed by a gap. */
 static bool report_lost(struct recorder *r)
 {
     if (r->losing && ring_behind(&r->ring) > r->full_at / 2)
@@ -190,7 +192,7 @@ void append_entry(struct recorder *r, const struct entry *e)
 {
     size_t n = form_size(e);
     if (r->losing)
-        (void)append_waiting(r); /* there may be room again */
+        (void)append_waiting(r); /* if there is room again */
     bool in_order = r->has_ring && r->waiting.n == 0 && r->lost.n == 0 && !r->losing;
     if (in_order && put(r, e, n))
         return;

@@ -6,7 +6,8 @@
 
 #define LOOK_US 1000000
 #define LOOK_BYTES ((uint64_t)256 << 10)
-#define NOTE_ROOM ((uint64_t)64 << 10) /* what says that messages were lost is beyond the bound */
+#define NOTE_ROOM ((uint64_t)64 << 10) /* the reports of lost messages may exceed the limit by this
+                                        * many bytes */
 
 void bound_look(struct recorder *r)
 {

@@ -89,17 +89,17 @@ int notifier_check(const char *command, struct buf *error)
 
 /* A started command, until its process group is empty. */
 struct job {
-    pid_t group; /* 0: free */
-    bool reaped; /* its first process has exited */
+    pid_t group; /* process group of the command; 0: the slot is free */
+    bool reaped; /* the group's first process has exited */
     int64_t until_us;
     int signal; /* sent last; 0: none */
 };
 
 struct dispatcher {
-    char *words[NOTIFIER_WORDS + 2]; /* plus the path and NULL */
+    char *words[NOTIFIER_WORDS + 2]; /* the command's words, the path of the file, NULL */
     int words_n;
     int64_t limit_us;
-    sigset_t blocked;      /* while it waits; SIGCHLD is blocked except then */
+    sigset_t blocked;      /* the signal mask while waiting; at other times SIGCHLD is blocked */
     int output, output_in; /* the pipe for output of commands */
     bool ended;
     size_t passed; /* bytes of output since a command was last started */
@@ -209,7 +209,8 @@ static void enforce(struct dispatcher *c, int64_t now)
         struct job *j = &c->job[i];
         if (j->group == 0 || now < j->until_us)
             continue;
-        if (j->signal == SIGKILL) { /* in an uninterruptible wait; left to init */
+        if (j->signal == SIGKILL) { /* the process is in an uninterruptible wait: init will reap
+                                     * it */
             *j = (struct job){0};
             continue;
         }
@@ -263,7 +264,8 @@ static void take_output(struct dispatcher *c)
         send_output(text, (size_t)n);
 }
 
-/* Kills processes that left their command's process group: they are our children, since we are a subreaper. */
+/* Kills processes that left the process group of their command. They are our children, because this
+ * process is a subreaper. */
 static void kill_strays(void)
 {
     pid_t pid[64];
@@ -313,7 +315,7 @@ static void run_dispatcher(struct dispatcher *c)
         struct pollfd p[] = {{c->output, POLLIN, 0}, {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
         if (signals_poll(p, MI_COUNT(p), wait_ms(c), &c->blocked) < 0 && errno != EINTR)
             break;
-        take_output(c); /* before the exit of its writer is reported */
+        take_output(c); /* read the output before the exit of the command is reported */
         if (p[1].revents != 0)
             take_order(c);
         reap(c);

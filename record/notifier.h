@@ -9,8 +9,8 @@
  * absolute path of each file, one datagram each. Each command may run for NOTIFIER_LIMIT_US; then all its processes get
  * SIGTERM, and SIGKILL after NOTIFIER_GRACE_US. At most NOTIFIER_AT_ONCE commands run at a time and NOTIFIER_QUEUE wait;
  * further ones are dropped with a warning. When proxy and recorder process have exited, waiting commands start at once,
- * and the notifier process exits after the last one. It is not a child of the proxy (child_sweep() does not see it), and
- * has no descriptors of the client.
+ * and the notifier process exits after the last one. The notifier process is not a child of the
+ * proxy (child_sweep() does not see it), and has no descriptors of the client.
  *
  * Owns      our end of a socket pair and its watcher.
  * Lifetime  call notifier_open() before the process becomes a subreaper, and before it opens descriptors that the
@@ -30,7 +30,7 @@
 #define NOTIFIER_WORDS 64
 
 struct notifier {
-    int fd; /* to the notifier process; -1: none */
+    int fd; /* socket to the notifier process; -1: there is none */
     struct ev_loop *loop;
     ev_io watch;
     void (*on_output)(void *data,
@@ -40,13 +40,15 @@ struct notifier {
 
 /* Checks the syntax of a command. 0, or MI_EINVAL with a sentence in error. */
 MI_MUST int notifier_check(const char *command, struct buf *error);
-/* Starts the notifier process. command: as notifier_check() accepts it; NULL or "": no process is started, and
- * fd stays -1. server: its name, for ps(1). limit_us: NOTIFIER_LIMIT_US, except in tests. */
+/* Starts the notifier process. command: accepted by notifier_check(); if it is NULL or "", no
+ * process is started and fd stays -1. server: the server's name, shown by ps(1). limit_us:
+ * NOTIFIER_LIMIT_US, except in tests. */
 void notifier_open(struct notifier *n, const char *command, const char *server, int64_t limit_us);
 /* From now on output of commands is passed to on_output. */
 void notifier_watch(struct notifier *n, struct ev_loop *loop,
                     void (*on_output)(void *, struct slice), void *data);
-/* The notifier process finishes its commands and exits, when the recorder has closed its end, too. Safe to call twice. */
+/* Closes our end. The notifier process finishes its commands and exits when the recorder process
+ * has closed its end as well. Safe to call twice. */
 void notifier_close(struct notifier *n);
 
 #endif

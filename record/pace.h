@@ -1,12 +1,14 @@
-/* pace.h - how long the client is not read while much is not stored.
+/* pace.h - how long the proxy stops reading the client while the journal is filling up.
  *
- * A client can send faster than the recorder stores. When the journal is full, everything waits until the recorder has
- * stored a batch: mostly for some 20 ms, and much longer while it checkpoints. So from half of the journal on, the
- * client is read only at intervals, and the other half takes in what comes until the recorder continues. The
- * intervals grow as the journal fills up, so that many small waits come in place of a long one. The recorder always has
- * enough to do meanwhile: it stores no less.
+ * A client can send faster than the recorder stores. When the journal is full, all messages wait
+ * until the recorder has stored a batch: mostly about 20 ms, and much longer during a checkpoint.
+ * So when the journal is half full, the client is read only at intervals, and the other half takes
+ * the messages until the recorder continues. The intervals grow as the journal fills up, so that
+ * there are many short waits instead of a long one. The recorder always has entries to store
+ * meanwhile, so it does not store less.
  *
- * Only the client waits: its requests have no deadlines yet. The server is always read, and so no deadline is affected.
+ * Only the client waits, because requests that were not read have no deadlines yet. The server is
+ * always read, so no deadline is affected.
  *
  * Units     bytes and microseconds.
  * Blocks    never. Pure: no loop, no clock. */

@@ -131,7 +131,7 @@ static int make_ring(struct recorder *r, struct slice start)
     return st;
 }
 
-/* In a file without a name if the file system has no space. */
+/* Makes the journal; if the file system has no space, in a file without a name. */
 static int make_journal(struct recorder *r)
 {
     struct buf start = {0};
@@ -213,8 +213,8 @@ static int cannot_start(struct recorder *r, int st, const char *what)
     return 0;
 }
 
-/* The process starts later, in the loop: a fork takes a third of a millisecond, and messages wait for it. Not under
- * stop_on_error: there they wait for the vault, too. */
+/* The recorder process starts later, in the loop: messages must not wait for a fork, which takes a
+ * third of a millisecond. With stop_on_error they wait for the vault anyway, so it starts now. */
 static int start_recording(struct recorder *r)
 {
     int st = make_journal(r);
@@ -346,8 +346,8 @@ bool recorder_has_everything(const struct recorder *r)
 
 /* ---- the end of the session ----------------------------------------------------------------- */
 
-/* The previous tools were requested and may still come: in a short session, at its end. The process sends them before it
- * has stored the request. */
+/* Whether the requested previous tools may still arrive: in a short session they come at its end.
+ * The recorder process sends them before it has stored the request. */
 static bool waits_for_tools(struct recorder *r)
 {
     if (!r->tools_wanted || !ring_is_stored(&r->ring))

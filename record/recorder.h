@@ -1,34 +1,36 @@
 /* recorder.h - the proxy's side of recording: appends to the journal, and starts and watches the recorder process.
  *
- * `struct recorder` is this side; the process is always called the recorder process.
+ * `struct recorder` is in the proxy; the process that stores is always called "the recorder
+ * process".
  *
  * Messages, events and metadata are appended to the journal in memory (journal/ring.h) during a loop turn.
  * recorder_publish() makes them visible to the recorder process at the end of the turn; only then may the turn's bytes
  * be sent. The recorder process stores them (record/process/). If it dies, another one is started, which continues
- * where the last one had stored.
+ * after the last stored entry.
  *
- * From half of the journal on, the client is read at intervals (recorder_paces()), so that it seldom becomes full. If the
- * journal has no room, nothing is sent and nothing is read until there is room (RECORDER_HOLD). If the recorder
- * cannot store (RING_FAILING, or WORKER_UNABLE processes could not open the journal or their store), or there is no room
- * for RECORDER_PAUSE_US:
+ * When the journal is half full, the client is read at intervals (recorder_paces()), so that the
+ * journal seldom becomes full. If the journal has no room, nothing is sent and nothing is read
+ * until there is room (RECORDER_HOLD). If the recorder cannot store (RING_FAILING, or WORKER_UNABLE
+ * processes could not open the journal or their store), or there is no room for RECORDER_PAUSE_US:
  *
  *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and counted: an event
  *                     `gap` says how many and which.
  *                     While the recorder cannot store, the journals of all sessions of the user together have the
- *                     bound max_waiting: about, because others are looked at only now and then.
- *   on_error = stop   RECORDER_FAILED with the client's next request: the session must end. What was forwarded is in
- *                     the journal.
+ *                     limit max_waiting. The limit is approximate, because the other journals are
+ *                     measured only from time to time.
+ *   on_error = stop   RECORDER_FAILED with the client's next request: the session must end. All
+ *                     forwarded messages are in the journal.
  *
  * sync_full: RECORDER_HOLD until everything appended is committed and synced.
  *
- * Entries that do not fit wait in memory until the end of the turn, and during RECORDER_HOLD. That is bounded, because
- * nothing is read meanwhile.
+ * Entries that do not fit wait in memory until the end of the turn, and during RECORDER_HOLD. This
+ * memory is bounded, because nothing is read meanwhile.
  *
  * Owns      the journal, the recorder process, the notifier process, their descriptors and watchers.
  * Lifetime  all texts are copied during the call.
  * Blocks    recorder_open() with stop_on_error: until the recorder has opened the vault, at most RECORDER_OPEN_US.
- *           recorder_close(): until everything is stored, at most RECORDER_END_US, as process 1 RECORDER_END_FIRST_US. Else
- *           never. */
+ *           recorder_close(): until everything is stored, at most RECORDER_END_US, or
+ *           RECORDER_END_FIRST_US as process 1. Otherwise never. */
 #ifndef MI_RECORD_RECORDER_H
 #define MI_RECORD_RECORDER_H
 
@@ -42,13 +44,16 @@
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
 #define RECORDER_LAG_MAX ((size_t)24 << 20)     /* unstored bytes and a long line together */
 #define RECORDER_LAG_US 1000000                 /* longest time that a long line waits */
-#define RECORDER_LAG_FULL_US 5000000            /* the same, while the journal has no room for it */
+#define RECORDER_LAG_FULL_US 5000000            /* longest time that it waits while the journal has
+                                                 * no room for it */
 #define RECORDER_LONG ((size_t)1 << 20)         /* bytes of a long line */
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
-#define RECORDER_END_FIRST_US 4000000 /* of process 1 of a container, whose end kills the recorder */
-#define RECORDER_EXIT_US 50000        /* after it has stored everything */
+#define RECORDER_END_FIRST_US 4000000 /* used instead by process 1 of a container, because its exit
+                                       * kills the recorder process */
+#define RECORDER_EXIT_US 50000        /* how long to wait for the process's exit after it has stored
+                                       * everything */
 
 enum recorder_result {
     RECORDER_PUBLISHED, /* send the turn's bytes */
@@ -69,7 +74,8 @@ struct recorder_config {
     size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
     /* Bytes of all journals of the user while the vault cannot be written; 0: no bound. */
     uint64_t max_waiting;
-    /* recorder_close() writes: the recorder process that goes on storing; 0: none. NULL: not wanted. */
+    /* recorder_close() writes the pid of the recorder process that is still storing, or 0 if there
+     * is none. NULL: not wanted. */
     pid_t *ret_left;
 };
 
@@ -97,7 +103,7 @@ void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recor
 void recorder_close(struct recorder *r);
 
 const struct journal *recorder_journal(const struct recorder *r);
-int64_t recorder_now_us(const struct recorder *r); /* since the session's start */
+int64_t recorder_now_us(const struct recorder *r); /* microseconds since the session's start */
 enum record_level recorder_level(const struct recorder *r);
 /* The recorder process; 0: none now. child_sweep() must spare it. */
 pid_t recorder_pid(const struct recorder *r);

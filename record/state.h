@@ -19,8 +19,9 @@ struct recorder {
     struct session_start start; /* texts borrowed from here */
     char uid[UID_LEN + 1];
     char host[256];
-    char cwd[PATH_MAX]; /* of the proxy, in which it starts the server; empty: unknown */
-    struct buf rules;   /* of the sanitizer, JSON */
+    char cwd[PATH_MAX]; /* the proxy's working directory, in which it starts the server; empty:
+                         * unknown */
+    struct buf rules;   /* the sanitizer's rules as JSON */
     int64_t started_mono_us;
     uint64_t seq;      /* of the last message */
     bool tools_wanted; /* the previous tools were requested, and have not come */
@@ -32,18 +33,22 @@ struct recorder {
     struct ring ring;
     bool has_ring;      /* false: there is no journal, and nothing is recorded (pass) */
     struct buf waiting; /* records that did not fit: a struct ring_head and the bytes, each */
-    size_t moved_n;     /* bytes of `waiting` that are in the ring by now */
-    struct lost_messages lost; /* not reported in the journal yet; n 0: none */
+    size_t moved_n;     /* bytes of `waiting` that were moved to the ring */
+    struct lost_messages lost; /* lost messages that the journal does not report yet; n is 0 if
+                                * there are none */
     bool losing;               /* messages are lost until there is room for many */
     uint64_t limit;            /* of the ring, while the recorder can store */
     int64_t bound_due_us;      /* when bound_look() looks again; 0: at once */
     uint64_t bound_from;       /* end of the last entry when it looked */
-    uint64_t full_at;          /* losing: bytes in the journal when it had no more room */
-    bool asked;                /* in this turn the client sent a request */
+    uint64_t full_at;          /* while `losing`: number of bytes that were in the journal when it
+                                * became full */
+    bool asked;                /* the client sent a request in this turn */
     bool took;                 /* a message of the client was appended: recorder_paces() */
     bool failed;               /* RECORDER_FAILED was returned */
-    bool body_lost; /* a message was recorded without its body (logged once), or must be (stop) */
-    /* Since when there is no room, or (sync_full) something is not stored; 0: not. */
+    bool body_lost; /* a message was recorded without its body (logged once); with "stop": could
+                     * only be recorded so */
+    /* Time since which the journal has had no room or, with sync_full, something is not stored; 0:
+     * neither. */
     int64_t waits_since_us;
 
     struct worker worker;
@@ -53,7 +58,8 @@ struct recorder {
     struct recorder_calls calls;
     void *data;
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
-    int64_t paced_until_us; /* until when the client is not read, if much is not stored */
+    int64_t paced_until_us; /* the client is not read before this time, because the journal is
+                             * filling up */
     bool gave_up_lag;       /* a line has waited too long: others do not, until one need not */
     ev_timer rest_timer;    /* active while the journal has more memory than light traffic needs */
     uint64_t rest_end;      /* end of the last entry when rest_timer was started */
@@ -80,7 +86,7 @@ void append_learnt(struct recorder *r);
 void append_last_lost(struct recorder *r);
 /* Moves waiting entries to the ring. false: there is no room for all. */
 bool append_waiting(struct recorder *r);
-/* There was no room for too long: waiting messages are lost. */
+/* Drops the waiting messages: there was no room for too long. */
 void append_lose_waiting(struct recorder *r);
 
 /* ---- bound.c ---- */
@@ -88,7 +94,7 @@ void append_lose_waiting(struct recorder *r);
 /* While the recorder process cannot store: sets the limit of the ring to what --max-waiting leaves. Looks at the other
  * journals once a second, and after each 256 KiB. */
 void bound_look(struct recorder *r);
-/* The limit is lower than without --max-waiting. */
+/* Whether --max-waiting makes the ring's limit lower. */
 bool bound_reached(const struct recorder *r);
 /* Adds a short entry beyond the limit. false: there is no memory. */
 bool bound_note(struct recorder *r, const struct entry *e);
@@ -99,9 +105,9 @@ void bound_escalate(struct recorder *r);
 
 void waits_open(struct recorder *r);
 void waits_stop(struct recorder *r);
-/* `changed` is called at this time (clock_mono_us()); 0: it is not. */
+/* Calls `changed` at this time (clock_mono_us()). 0: cancels the call. */
 void waits_pause(struct recorder *r, int64_t until_us);
-/* Call it when entries were published: memory is returned when no more come. */
+/* Call it after entries were published: if no more follow, memory is returned to the system. */
 void waits_rest(struct recorder *r);
 
 #endif

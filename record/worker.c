@@ -147,7 +147,8 @@ static void log_exit(int status)
 {
     if (WIFSIGNALED(status))
         log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
-    else if (WEXITSTATUS(status) != EX_TEMPFAIL) /* EX_TEMPFAIL: it has said why */
+    else if (WEXITSTATUS(status) != EX_TEMPFAIL) /* with EX_TEMPFAIL the process has logged the
+                                                  * reason itself */
         log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
 }
 
@@ -192,7 +193,7 @@ static void start_later(struct worker *w)
 static void exited(struct worker *w, int status)
 {
     read_reports(w);
-    read_text(w); /* its last words */
+    read_text(w); /* text that the process wrote before it exited */
     stop_watchers(w);
     close_fd(&w->control);
     close_fd(&w->text);

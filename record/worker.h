@@ -16,46 +16,48 @@
 #define WORKER_MINUTE_US ((int64_t)60 * 1000000)
 #define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
-/* So many processes in a row that cannot open the journal or their store: nothing will be stored. The first two are followed
- * by another one at once. */
+/* If this many processes in a row cannot open the journal or their store, nothing will be stored.
+ * After the first two, the next process is started at once. */
 #define WORKER_UNABLE 3
 #define WORKER_DELAY_MAX_US 10000000
 
 struct worker {
     struct process_config cfg; /* control, text, notifier and lock are set for each process */
     const int *notifier;       /* borrowed: the descriptor; -1: none */
-    const int *lock;           /* the same of VAULT/running.lock */
+    const int *lock;           /* borrowed: the descriptor of VAULT/running.lock; -1: none */
     pid_t pid;                 /* 0: none now */
     int control, text;         /* -1: closed */
     bool opened;               /* it has opened the vault */
     bool ending; /* the session has ended: an exit is expected, no other process is started */
     unsigned
-        unable; /* processes, one after the other, that could not open the journal or their store */
-    int64_t gone_since_us;    /* when there was last no process; 0: there is one */
-    int64_t counted_since_us; /* the minute in which exits are counted */
+        unable; /* number of processes in a row that could not open the journal or their store */
+    int64_t gone_since_us;    /* time since which there has been no process; 0: there is one */
+    int64_t counted_since_us; /* start of the minute in which exits are counted */
     unsigned exits;           /* in this minute */
     struct ev_loop *loop;     /* NULL: not watched */
     ev_io control_watch, text_watch;
     ev_child exit_watch;
     ev_timer start_timer; /* active while a new process waits for its delay */
-    /* A report of the process. fd: the callee closes it; -1: none. */
+    /* Called for a report of the process. The callee closes fd; -1: the report has none. */
     void (*on_report)(void *data, char what, int fd);
-    void (*on_text)(void *data, struct slice bytes); /* its stderr */
+    void (*on_text)(void *data, struct slice bytes); /* called with bytes of the process's stderr */
     void (*on_restart)(void *data);                  /* another process was started */
     void *data;
 };
 
 /* The callbacks may be called from here on. */
 void worker_open(struct worker *w, const struct process_config *cfg);
-/* 0, or MI_EIO with errno. */
+/* Returns 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
 void worker_watch(struct worker *w, struct ev_loop *loop); /* starts a process if there is none */
-void worker_wake(struct worker *w);                        /* there is something to store */
-/* No more reports from the loop, which has ended, and no other process is started. */
+void worker_wake(struct worker *w);                        /* tells the process that there are
+                                                            * entries to store */
+/* The loop has ended: stops watching, so reports no longer arrive by the loop and no other process
+ * is started. */
 void worker_unwatch(struct worker *w);
 /* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
 void worker_wait(struct worker *w, int64_t us);
-void worker_kill(struct worker *w); /* and waits for its exit */
+void worker_kill(struct worker *w); /* kills the process and waits for its exit */
 /* The process goes on if it has not exited. Safe to call twice. */
 void worker_close(struct worker *w);
 

@@ -27,9 +27,11 @@ MI_MUST int stream_take_stdio(struct stream *in, struct stream *out);
 /* Takes over a descriptor that is already non-blocking and not shared. */
 struct stream stream_own(int fd);
 void stream_close(struct stream *s); /* safe to call twice */
-/* The number of bytes read; 0: none available now; MI_ENOENT: end of stream; MI_EIO: an error. */
+/* Returns the number of bytes read, 0 if none are available now, MI_ENOENT at the end of the
+ * stream, or MI_EIO. */
 MI_MUST ssize_t stream_read(const struct stream *s, char *p, size_t n);
-/* The number of bytes written; 0: the peer accepts none now; MI_EIO: the peer has closed, or an error. */
+/* Returns the number of bytes written, 0 if the peer accepts none now, or MI_EIO if the peer has
+ * closed or an error occurred. */
 MI_MUST ssize_t stream_write(const struct stream *s, const struct iovec *v, int n);
 
 #endif

@@ -1,7 +1,7 @@
 /* confine.h - gives up the rights that a process does not need, for the rest of its life.
  *
- * The recorder process reads messages that strangers wrote. If one of them makes it misbehave, it must not be able to
- * do more than a recorder does. After confine_self():
+ * The recorder process reads messages from untrusted peers. If a message makes the process
+ * misbehave, the process must not be able to do more than a recorder does. After confine_self():
  *
  *   files       only below the given directories; in addition /proc and /dev/urandom (SQLite's random numbers) for
  *               reading, and /dev/null. Nothing can be executed. Special files and symbolic links cannot be made.
@@ -14,13 +14,14 @@
  * process or thread: no sockets (TCP, UDP, Unix sockets with a path), no new processes, no chmod, chown or times of files
  * by their path, no io_uring, no mounts or namespaces.
  *
- * Not restricted: kill(2), because the recorder must kill the process group of a server whose proxy was killed. Neither
- * mechanism can allow that group alone.
+ * Not restricted: kill(2), because the recorder must kill the process group of a server whose proxy
+ * was killed. Neither mechanism can allow only that group.
  *
- * Temporary files outside the given directories are forbidden, too: SQLite must keep its own in memory (PRAGMA
+ * Temporary files outside the given directories are also forbidden: SQLite must keep its temporary
+ * files in memory (PRAGMA
  * temp_store = MEMORY).
  *
- * A system may be able to do less, or nothing: a recorder works in any case.
+ * A system may support fewer of these restrictions, or none: a recorder works in any case.
  *
  * Linux     landlock(7), https://docs.kernel.org/userspace-api/landlock.html; seccomp(2), by libseccomp.
  * Blocks    never. */
@@ -43,13 +44,15 @@ int confine_kernel(const char **ret_text);
 /* System calls that were denied. */
 struct confine_denied {
     _Atomic uint32_t n;
-    _Atomic uint32_t last; /* its number; of 64-bit x86 or ARM only, like `n` */
+    _Atomic uint32_t last; /* number of the last denied call; both members are set only on 64-bit
+                            * x86 and ARM */
 };
 
 /* For the calling thread and its later children. ret must live as long as the process: a signal handler for SIGSYS
- * writes to it, and SIGSYS must not be blocked. 0, or MI_ENOMEM or MI_EIO: there is no filter. */
+ * writes to it, and SIGSYS must not be blocked. Returns 0; with MI_ENOMEM or MI_EIO no filter was
+ * installed. */
 MI_MUST int confine_calls(struct confine_denied *ret);
-/* "connect"; a number that has no name as "1234". */
+/* Returns the name of a call, such as "connect", or its number as text, such as "1234". */
 void confine_call_name(uint32_t call, struct buf *b);
 /* Appends "libseccomp 2.5.4". */
 void confine_library(struct buf *b);

@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-/* In what a process waits. */
+/* What a process waits for. */
 struct inspect_wait {
     char wchan[48];   /* kernel function; "": unknown */
     char call[24];    /* system call; "": none or unknown */
@@ -20,13 +20,15 @@ struct inspect_wait {
 };
 
 void inspect_wait(pid_t pid, struct inspect_wait *ret);
-/* Whether a descriptor is the same file in both processes; false if that is unknown. */
+/* Whether the descriptor refers to the same file in both processes; false if unknown. */
 bool inspect_same_file(pid_t a, pid_t b, int fd);
-/* Whether both processes execute the same command: one has forked the other. False if that is unknown. */
+/* Whether both processes execute the same command, so that one has forked the other; false if
+ * unknown. */
 bool inspect_same_command(pid_t a, pid_t b);
 /* Counts descriptors of a process; reads at most `max`. False: unknown. */
 bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
-/* The bytes in the pipe of which fd is the writing end; of a socket, more than these unless it is 0; -1: unknown. */
+/* Returns the unread bytes in the pipe of which fd is the writing end; -1: unknown. For a socket
+ * the number is 0 or too large. */
 int64_t inspect_unread(int fd);
 
 #endif

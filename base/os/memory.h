@@ -13,8 +13,9 @@
 
 /* ---- files ---- */
 
-/* The directory on a file system in memory where every user may make files, such as /dev/shm. On a system without one
- * a directory for which memory_holds() is false: journals are files without a name then. */
+/* The directory on a file system in memory where every user may make files, such as /dev/shm. A
+ * system without such a directory returns one for which memory_holds() is false; then journals are
+ * files without a name. */
 const char *memory_dir(void);
 /* Whether the file or directory is on a file system that keeps everything in memory. */
 bool memory_holds(int fd);
@@ -30,7 +31,8 @@ MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 
 /* Child processes do not inherit the mapping, and core files do not contain it. 0, or MI_EIO. */
 MI_MUST int memory_keep_private(void *p, size_t n);
-/* Maps pages that have memory now, instead of one by one at their first use. Only faster: it may do nothing. */
+/* Maps pages that already have memory, instead of one by one at their first use. This only saves
+ * time, so it may do nothing. */
 void memory_touch(void *p, size_t n);
 
 /* ---- malloc() ---- */

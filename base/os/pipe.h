@@ -15,10 +15,11 @@
 /* fd[0] is read, fd[1] is written. flags: 0 or O_NONBLOCK, for both. 0 or MI_EIO. */
 MI_MUST int pipe_open(int fd[2], int flags);
 
-/* Enlarges the buffer of a pipe to at least n bytes, if the system allows it. Returns its size before; 0: it was not
- * changed. A larger buffer only saves time, so a system may do nothing here. */
+/* Enlarges the buffer of a pipe to at least n bytes, if the system allows it. Returns the previous
+ * size, or 0 if the size was not changed. A larger buffer only saves time, so a system may do
+ * nothing here. */
 size_t pipe_widen(int fd, size_t n);
-/* Reduces the buffer to n bytes. False: it contains more. */
+/* Reduces the buffer to n bytes. Returns false if it contains more. */
 bool pipe_narrow(int fd, size_t n);
 
 /* Two ends; both send and receive. A message has 1 to 4096 bytes and arrives whole and in order, or not at all. 0 or
@@ -26,10 +27,12 @@ bool pipe_narrow(int fd, size_t n);
 MI_MUST int channel_open(int fd[2]);
 /* False: the other end is closed, or does not read; the message is lost. See errno. */
 bool channel_send(int fd, const void *p, size_t n);
-/* A message of one byte with an open file, of which the receiver gets a descriptor. */
+/* Sends a message of one byte together with an open file; the receiver gets a descriptor of the
+ * file. */
 bool channel_send_file(int fd, char what, int file);
-/* The number of bytes; the rest of a longer message is lost. 0: none has arrived; MI_ENOENT: the other end is closed,
- * and all was received; MI_EIO. ret_file: the descriptor that came with it, or -1; NULL: it is dropped. */
+/* Returns the number of bytes received (the rest of a longer message is lost), 0 if no message has
+ * arrived, MI_ENOENT if the other end is closed and everything was received, or MI_EIO. *ret_file:
+ * the descriptor that came with the message, or -1; if ret_file is NULL, it is dropped. */
 MI_MUST ssize_t channel_receive(int fd, void *p, size_t max, int *ret_file);
 
 #endif

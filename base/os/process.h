@@ -22,9 +22,10 @@ struct process {
     char name[PROCESS_NAME_MAX]; /* chosen by the process: any bytes but NUL */
     char state;
     int64_t cpu_ticks;    /* including waited_ticks */
-    int64_t waited_ticks; /* of children that the process has waited for */
+    int64_t waited_ticks; /* CPU time of children that the process has waited for */
     int64_t threads;
-    uint64_t start_ticks; /* since boot; with pid and boot id it identifies the process */
+    uint64_t start_ticks; /* start time in ticks since boot; identifies the process together with
+                           * pid and boot id */
     int64_t rss_bytes;
 };
 
@@ -39,10 +40,11 @@ size_t process_group(pid_t group, struct process *ret, size_t max);
 uint64_t process_start(pid_t pid);
 /* When a process started, in microseconds since the Unix epoch, if the wall clock was never set; 0: unknown. */
 int64_t process_began_us(pid_t pid);
-/* Signals the process with this start time, never a later one with the same pid. 0, MI_ENOENT (it has exited), or
- * MI_EIO: see errno. */
+/* Signals the process with this start time, never a later process with the same pid. Returns 0,
+ * MI_ENOENT (the process has exited), or MI_EIO with errno. */
 MI_MUST int process_signal(pid_t pid, uint64_t start, int sig);
-/* Waits until the process with this start time has exited, at most us. Whether it has. */
+/* Waits until the process with this start time has exited, at most `us` microseconds. Returns
+ * whether it has exited. */
 bool process_wait(pid_t pid, uint64_t start, int64_t us);
 
 /* ---- this machine, and this program ---- */
@@ -66,8 +68,9 @@ bool process_is_static(void);
 
 /* ---- this process and those that it starts ---- */
 
-/* From now on, a descendant whose parent exits becomes a child of this process, not of init. Without it, what a server
- * leaves behind outside of its process group is not found at the end of the session. Whether the system can do it. */
+/* From now on, a descendant whose parent exits becomes a child of this process, not of init.
+ * Otherwise processes that a server leaves outside of its process group are not found at the end of
+ * the session. Returns whether the system supports this. */
 bool process_adopt_orphans(void);
 /* Call it in a child process before exec, also after vfork(2): the system kills the process when its parent dies.
  * Without it, the recorder process does that for servers. False: the parent, whose pid is given, has died already. */

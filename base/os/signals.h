@@ -1,7 +1,7 @@
 /* signals.h - waits for descriptors and signals at the same time.
  *
  * Linux     ppoll(2), which POSIX has since 2024.
- * Blocks    as poll(2). */
+ * Blocks    like poll(2). */
 #ifndef MI_BASE_OS_SIGNALS_H
 #define MI_BASE_OS_SIGNALS_H
 

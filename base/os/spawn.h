@@ -11,13 +11,14 @@
 #include <sys/types.h>
 
 /* Runs in the child process before the program. It may share the memory of the parent: it calls only functions that
- * are safe in a signal handler, and writes to nothing but its own variables. 0, or an errno: the program is not
- * started. */
+ * are safe in a signal handler, and writes to nothing but its own variables. Returns 0, or an errno
+ * if the program must not be started. */
 typedef int (*spawn_fn)(const void *ctx);
 
-/* Starts argv[0], searched in PATH, in a child process. mask: the signals that are blocked in the program; NULL: as in
- * the caller. All signals are blocked in `prepare`. The time this takes should not depend on the memory of the caller. 0, or
- * MI_EIO with the errno of a failed step; no process is left then. */
+/* Starts argv[0], searched in PATH, in a child process. mask: the signals that are blocked in the
+ * program; NULL: the caller's mask. All signals are blocked in `prepare`. The time of the call
+ * should not depend on the size of the caller's memory. Returns 0, or MI_EIO with the errno of the
+ * failed step; then no process is left. */
 MI_MUST int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx,
                   pid_t *ret);
 

@@ -1,5 +1,4 @@
-/* title.h - the text that ps(1) and top(1) show for a process. It is for people: where a system cannot change it, these
- * functions do nothing.
+/* title.h - sets the text that ps(1) and top(1) show for a process, on systems that support it.
  *
  * Linux     shows the memory that held the arguments at the start, up to the environment that follows it. title_open()
  *           copies arguments and environment, so that this memory can be overwritten and no pointer into it is left.

@@ -76,7 +76,8 @@ static uint64_t key_of(const struct escalation_row *p)
                                   slice_of(p->tool.n > 0 ? "t" : "m"), call};
     uint64_t h = 14695981039346656037u; /* FNV-1a */
     for (size_t i = 0; i < MI_COUNT(parts); i++)
-        for (size_t k = 0; k <= parts[i].n; k++) /* 0 ends each part */
+        for (size_t k = 0; k <= parts[i].n; k++) /* including the NUL, so that each part has an
+                                                  * end */
             h = (h ^ (k < parts[i].n ? (unsigned char)parts[i].p[k] : 0)) * 1099511628211u;
     return h != 0 ? h : 1;
 }
@@ -141,8 +142,8 @@ static int count_known(struct escalation_memory *s, int dir, struct writer *w,
     }
     if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
         return MI_ENOENT;
-    /* No database: a recent file with this cause and server is about the same problem, unless it is about a call.
-     * Its count is not updated. */
+    /* Without the database: a recent file with this cause and server is taken as the same problem,
+     * except for problems of a call. Its count is not updated. */
     memcpy(s->file, recent, sizeof s->file);
     s->first_us = at_us;
     s->counted = 1;

@@ -32,9 +32,9 @@
 struct escalations {
     struct escalation_memory {
         uint64_t key; /* hash of cause, server and tool; 0: free slot */
-        int64_t id;   /* of the row; 0: the database could not be written */
+        int64_t id;   /* id of the row in the database; 0: it could not be written */
         char file[ESCALATION_FILE_MAX];
-        int64_t first_us;   /* wall clock; when the file was made */
+        int64_t first_us;   /* when the file was made, by the wall clock */
         int64_t written_us; /* when the count was last written */
         int64_t last_us;    /* when the problem last occurred */
         uint64_t counted;   /* the count in the row when it was last read */
@@ -43,8 +43,8 @@ struct escalations {
 };
 
 /* Writes a new file, or counts another occurrence. vault_fd: the vault's directory. w: NULL if the
- * database is not open. Appends "Escalations/…" to ret_path; *ret_new: the file is new, and the user should be
- * notified. 0, MI_EIO or MI_ENOMEM. */
+ * database is not open. Appends "Escalations/…" to ret_path; *ret_new is true if the file is new
+ * and the user should be notified. Returns 0, MI_EIO or MI_ENOMEM. */
 MI_MUST int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
                              const struct escalation *e, struct buf *ret_path, bool *ret_new);
 /* Writes the occurrences that have not been counted yet. Call at the end of a session. */

@@ -18,14 +18,14 @@
 MI_MUST bool escalation_lock(int dir);
 /* "-hang-files.md": the part of a file's name after its time. */
 void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX]);
-/* Makes the file of a new problem; *ret_name gets its name. If a killed process has made exactly this file, that one
- * is used. */
+/* Makes the file of a new problem; *ret_name gets its name. If a killed process has already made
+ * exactly this file, that file is used. */
 MI_MUST int escalation_make_file(int dir, const struct escalation *e, const char *suffix,
                                  char ret_name[ESCALATION_FILE_MAX]);
 /* Whether this file was made for this very occurrence. */
 bool escalation_file_is_of(int dir, const char *name, const struct escalation *e);
-/* Replaces the file by a copy with the count and the last time of the row. MI_ENOENT: it was removed, or was not made by this
- * program. */
+/* Replaces the file by a copy with the count and the last time of the row. Returns MI_ENOENT if the
+ * file was removed or was not made by this program. */
 MI_MUST int escalation_update_file(int dir, const char *name, const struct escalation_row *row);
 /* Removes what killed processes left. *ret_recent: the newest file with this suffix that is not older than
  * ESCALATION_AGAIN_US, or "". */

@@ -5,8 +5,8 @@
 #include "model/escalation_head.h"
 #include "redact/sanitizer.h"
 
-#define NAME_BYTES 1024        /* of a name in the database */
-#define LONG ((size_t)1 << 20) /* of a longer text only the size is shown */
+#define NAME_BYTES 1024        /* largest name in the database, in bytes */
+#define LONG ((size_t)1 << 20) /* bytes; of a longer text only the size is shown */
 
 /* Hints for the reader, by cause. */
 static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {

@@ -52,7 +52,7 @@ static struct slice clean_text(struct log_directory *a, struct slice text)
     return text;
 }
 
-/* As clean_text(), for a name between the quotes of a JSON string. */
+/* Does what clean_text() does, for a name as it stands between the quotes of a JSON string. */
 static struct slice clean_raw(struct log_directory *a, struct clean_name *last, struct slice raw)
 {
     struct redact *r = redact_present();
@@ -112,7 +112,7 @@ static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_u
     buf_adds(j->b, "Z\"");
 }
 
-/* Their place in the ring; NULL: they are not kept. */
+/* Where these arguments are in the ring; NULL: they are no longer kept. */
 static const char *place_of(const struct log_directory *a, const struct kept_arguments *k)
 {
     return a->kept_n - k->at <= LOG_DIRECTORY_KEPT ? a->kept + k->at % LOG_DIRECTORY_KEPT : NULL;
@@ -125,7 +125,7 @@ static void keep_arguments(struct log_directory *a, struct kept_arguments *k, st
     if (a->kept == NULL || text.n > LOG_DIRECTORY_KEPT_MAX)
         return;
     size_t at = a->kept_n % LOG_DIRECTORY_KEPT;
-    if (LOG_DIRECTORY_KEPT - at < text.n) /* in one piece */
+    if (LOG_DIRECTORY_KEPT - at < text.n) /* the text must be contiguous */
         a->kept_n += LOG_DIRECTORY_KEPT - at;
     k->at = a->kept_n;
     k->n = (uint32_t)text.n;
@@ -133,7 +133,8 @@ static void keep_arguments(struct log_directory *a, struct kept_arguments *k, st
     a->kept_n += text.n;
 }
 
-/* params.arguments of a message in which no object has a key twice; nothing behind them is read. {NULL, 0}: no object. */
+/* Returns params.arguments of a message in which no object has a key twice, or {NULL, 0} if it is
+ * not an object. Bytes after the arguments are not read. */
 static struct slice arguments_of(struct slice body)
 {
     struct slice key;
@@ -169,8 +170,9 @@ void log_directory_request(struct log_directory *a, uint64_t seq, struct slice b
         k->seq = seq;
 }
 
-/* Of truncated arguments that were stored as received, what is left may look like something else: it is sanitized.
- * *ret_whole: nothing is missing. */
+/* Returns the sanitized arguments of x. Truncated arguments that were stored as received are
+ * sanitized here, because what is left of a text may look like something else. *ret_whole: nothing
+ * is missing. */
 static struct slice clean_arguments(struct log_directory *a, const struct invocation *x,
                                     bool *ret_whole)
 {

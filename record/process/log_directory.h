@@ -4,8 +4,9 @@
  * one call, whole lines only; docs/vault.md describes their fields. If the directory cannot be written, lines are
  * dropped and one warning is logged: everything in them is also in the database.
  *
- * Texts from messages are sanitized, as in the database. The arguments of a call are those of its stored request, if they are
- * still kept here; else they are sanitized again, with the same result.
+ * Texts from messages are sanitized, as in the database. The arguments of a call are taken from its
+ * stored request, if they are still kept here; otherwise they are sanitized again, with the same
+ * result.
  *
  * Owns      the buffered lines, the descriptor of the day's file, and sanitized arguments of the last requests:
  *           LOG_DIRECTORY_KEPT bytes, of which only what was used is memory.
@@ -17,13 +18,14 @@
 #include "vault/store/sanitize.h"
 
 #define LOG_DIRECTORY_TEXT_MAX 50                /* characters of a result, or of long arguments */
-#define LOG_DIRECTORY_REQUESTS 1024              /* whose sanitized arguments are kept */
+#define LOG_DIRECTORY_REQUESTS 1024              /* number of requests whose sanitized arguments are
+                                                  * kept */
 #define LOG_DIRECTORY_KEPT ((size_t)256 << 10)   /* bytes of them */
 #define LOG_DIRECTORY_KEPT_MAX ((size_t)4 << 10) /* bytes of one */
 
 /* The sanitized arguments of a request. */
 struct kept_arguments {
-    uint64_t seq; /* of the request; 0: none */
+    uint64_t seq; /* seq of the request; 0: the slot is free */
     uint64_t
         at; /* where they begin: the number of bytes that were kept before; overwritten after LOG_DIRECTORY_KEPT more */
     uint32_t n;
@@ -36,12 +38,12 @@ struct log_directory {
     struct buf who;                   /* owned: the members session and server of every line */
     struct clean_name method, target; /* the last ones */
     struct kept_arguments
-        request[LOG_DIRECTORY_REQUESTS]; /* each at its seq, modulo their number */
+        request[LOG_DIRECTORY_REQUESTS]; /* index: the request's seq modulo the size of the array */
     char *kept;        /* owned: a ring of LOG_DIRECTORY_KEPT bytes; NULL: none yet */
     uint64_t kept_n;   /* bytes that were kept so far */
     struct buf lines;  /* owned: whole lines, not yet written */
     int fd;            /* -1: not open */
-    char day[32];      /* of fd */
+    char day[32];      /* the UTC day of fd's file */
     int64_t looked_us; /* when the file was last checked for removal */
     int64_t second;    /* the time in second_text, since the Unix epoch */
     char second_text[32];
@@ -52,8 +54,9 @@ struct log_directory {
 /* session: its uid. Both are copied. */
 void log_directory_open(struct log_directory *a, const char *session, const char *server);
 void log_directory_close(struct log_directory *a);
-/* The request with this seq was stored with this body, sanitized; `as_received`: the sanitizer has left it as it was. Not for
- * a body that is not JSON, or in which an object has a key twice. */
+/* The request with this seq was stored with this sanitized body. as_received: the sanitizer did not
+ * change the body. Not called for a body that is not JSON, or in which an object has a key
+ * twice. */
 void log_directory_request(struct log_directory *a, uint64_t seq, struct slice body,
                            bool as_received);
 void log_directory_add(struct log_directory *a, const struct invocation *x);

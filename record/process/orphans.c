@@ -15,8 +15,8 @@ struct search {
     const char *vault;
     void (*between)(void *ctx);
     void *ctx;
-    int64_t busy_since_us; /* since when the database has been locked; 0: it is not */
-    bool said;             /* that this process waits */
+    int64_t busy_since_us; /* time since which the database has been locked; 0: it is not locked */
+    bool said;             /* the message that this process waits was logged */
     bool unusable; /* the database is still locked, or cannot be opened: nothing more is stored */
     size_t left;   /* journals that are not stored for that reason */
 };
@@ -62,7 +62,8 @@ static enum store_result try_batch(struct orphan *o, size_t *ret_n)
     return result;
 }
 
-/* The database is locked. All journals together wait for it ORPHANS_WAIT_US. false: that time is over. */
+/* Called when the database is locked. Returns false when the ORPHANS_WAIT_US that all journals
+ * together may wait are over. */
 static bool may_wait(struct search *s)
 {
     int64_t now = clock_mono_us();

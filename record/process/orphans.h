@@ -3,10 +3,11 @@
  * A journal is an orphan if neither of its locks is held. It is stored as the session's own recorder would have done:
  * with the session's rules for secrets in addition to the active ones, exactly once (store.h). Then the session is closed and the
  * journal removed. If several processes find it, one of them stores it. A journal of another version of the program
- * is left alone; so is one that cannot be stored now. A file that never became a journal, because its proxy was killed
- * while making it, is removed after ORPHANS_UNFINISHED_US.
+ * is not touched, and a journal that cannot be stored now is kept. A file that never became a
+ * journal, because its proxy was killed while making it, is removed after ORPHANS_UNFINISHED_US.
  * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database, for all journals together. After ORPHANS_SAY_US a
- *           process that only waits for this says so. Costs one opendir(3) if the directory is empty. */
+ *           process that only waits for this logs a message. Costs one opendir(3) if the directory
+ *           is empty. */
 #ifndef MI_RECORD_PROCESS_ORPHANS_H
 #define MI_RECORD_PROCESS_ORPHANS_H
 
@@ -16,8 +17,8 @@
 #define ORPHANS_SAY_US 250000
 #define ORPHANS_UNFINISHED_US 60000000 /* it may be one that is being made */
 
-/* Stores the orphans of this vault, which need not exist. between: called after each transaction; NULL: the
- * caller has nothing else to do. */
+/* Stores the orphans of this vault; the vault need not exist. between: called after each
+ * transaction, or NULL. */
 void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx);
 
 #endif

@@ -5,8 +5,9 @@
 #ifndef MI_RECORD_PROCESS_PREVIOUS_TOOLS_H
 #define MI_RECORD_PROCESS_PREVIOUS_TOOLS_H
 
-/* server: its name; uid: of the present session. A descriptor (memory_file()) at offset 0, which the caller closes;
- * -1: there is no such session, or it cannot be read. */
+/* server: the server's name. uid: uid of the present session. Returns a descriptor (memory_file())
+ * at offset 0, which the caller closes, or -1 if there is no previous session or it cannot be
+ * read. */
 int previous_tools_file(const char *vault, const char *server, const char *uid);
 
 #endif

@@ -22,7 +22,7 @@
 
 struct recording {
     const struct process_config *cfg;
-    struct journal_file file; /* its own description */
+    struct journal_file file; /* this process's own open file description */
     struct ring ring;
     struct store *store;
     struct upkeep upkeep;
@@ -39,7 +39,7 @@ struct recording {
 
 static void tell(const struct recording *p, char what)
 {
-    (void)channel_send(p->cfg->control, &what, 1); /* or it has exited */
+    (void)channel_send(p->cfg->control, &what, 1); /* an error means that the proxy has exited */
 }
 
 static void on_changed(void *ctx)
@@ -127,13 +127,14 @@ static void listen_to_proxy(struct recording *p)
         p->gone = true;
         kill_server(p);
     } else if (n < 0) {
-        fail("receive from the proxy"); /* which may run: its server must not be killed */
+        fail("receive from the proxy"); /* the proxy may still run, so its server must not be
+                                         * killed */
     }
     if (p->ended_us == 0 && has_ended(p))
         p->ended_us = clock_mono_us();
 }
 
-/* us: -1: until something arrives. */
+/* Waits for a message of the proxy, at most `us` microseconds; -1: without a limit. */
 static void wait_for_proxy(const struct recording *p, int64_t us)
 {
     struct pollfd f = {p->cfg->control, POLLIN, 0};
@@ -286,7 +287,7 @@ void process_run(const struct process_config *cfg)
               cfg->start.name.p);
     if (journal_file_reopen(&p.file, cfg->file) < 0 || ring_open(&p.ring, p.file.fd) < 0)
         fail("open the journal");
-    close(cfg->file->fd); /* or the writer's lock would outlive the writer */
+    close(cfg->file->fd); /* otherwise the writer's lock would outlive the writer */
     if (nice(NICE) < 0)
         log_debug("the recorder runs with normal priority");
     if (store_open(&p.store, &cfg->start, &calls, &p) < 0)

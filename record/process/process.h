@@ -4,17 +4,18 @@
  * minutes are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one message is
  * stored in a transaction.
  *
- * Proxy to recorder on `control`, one datagram each: `w`: records were published. Its end: the proxy has exited; if
- * shared->ended is not set, it was killed: the server's process group is killed at once.
- * Recorder to proxy: `o`: the vault is open (once); `c`: tail or trouble has changed; `t`, with a file
- * in memory: the tools of this server in its previous session: its uid, a newline, a JSON-RPC result; `l`, with the file
- * VAULT/running.lock, in which it takes the session's lock: the proxy keeps it open as long as it runs.
+ * Proxy to recorder on `control`, one datagram each: `w`: records were published. End of file: the
+ * proxy has exited; if shared->ended is not set, it was killed: the server's process group is
+ * killed at once. Recorder to proxy: `o`: the vault is open (once); `c`: tail or trouble has
+ * changed; `t`, with a file in memory: the tools of this server in its previous session: its uid, a
+ * newline, a JSON-RPC result; `l`, with the file VAULT/running.lock, on which the recorder process
+ * holds the session's lock: the proxy keeps the file open as long as it runs.
  *
  * End       when the session has ended and everything is stored, the session is closed, the journal removed: EX_OK. If nothing
  *           can be stored for PROCESS_GIVE_UP_US after the end, or PROCESS_SHUT_US if the vault cannot be opened, the journal is
  *           left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the vault was removed; a new process makes it again. EX_OSERR: the
  *           journal cannot be used.
- * Blocks    it is a process of its own. */
+ * Blocks    yes: it is a process of its own. */
 #ifndef MI_RECORD_PROCESS_PROCESS_H
 #define MI_RECORD_PROCESS_PROCESS_H
 
@@ -36,7 +37,7 @@ struct process_config {
     int lock; /* of an earlier process of the session (vault/store/running_lock.h); -1: none */
 };
 
-/* In the child, after detach_process(). */
+/* Runs the recorder process. Call it in the child, after detach_process(). */
 _Noreturn void process_run(const struct process_config *cfg);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define LOOK_US 1000000      /* how often it is checked that the vault still exists */
-#define ALL_STORED INT64_MAX /* position: nothing of a damaged journal is stored any more */
+#define ALL_STORED INT64_MAX /* a position: the rest of a damaged journal is never stored */
 
 /* ---- the start ------------------------------------------------------------------------------ */
 
@@ -65,7 +65,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     return st;
 }
 
-/* The line is the same as when the answer was stored. */
+/* Adds the log line of an answer again; the line is the same as when the answer was stored. */
 static void log_again(struct store *s, struct entry *e)
 {
     char commitment[WRITER_COMMITMENT];
@@ -122,13 +122,14 @@ enum store_result store_ready(struct store *s, struct ring *r)
     if (s->aside == ASIDE_DONE)
         s->aside = ASIDE_NOTED;
     skip_stored(s, r, position);
-    /* what a killed process has reported is over; our own trouble is over when something was stored */
+    /* Trouble that a killed process has reported is over. Our own trouble is over when an entry was
+     * stored. */
     return s->troubled && ring_behind(r) > 0 ? STORE_DONE : store_fine(s, r);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* One event for everything that cannot be read. */
+/* Adds one event for all entries that cannot be read. */
 static int add_damage(struct store *s, struct ring *r)
 {
     uint64_t position;

@@ -144,7 +144,8 @@ enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
         return STORE_DONE;
     if (st == MI_EPROTO)
         return STORE_DAMAGED;
-    struct no_progress before = s->progress; /* the same entries come again if this fails */
+    struct no_progress before = s->progress; /* to restore it: if this fails, the same entries are
+                                              * read again */
     s->stuck_n = 0;
     if (st == 0)
         st = fill_batch(s, r, &n);

@@ -27,8 +27,8 @@
 #define STORE_BYTES                                                                                \
     ((size_t)1 << 20)         /* bytes of a transaction; it ends after the entry that exceeds it */
 #define STORE_PORTION_MAX 20  /* after a full disk a transaction has at least 1/2^20: one entry */
-#define STORE_WAL_PAGES 128   /* after a full disk: of the write-ahead log, 1 MiB */
-#define STORE_WAIT_US 20000   /* for the lock, at each try */
+#define STORE_WAL_PAGES 128   /* after a full disk: largest write-ahead log, in pages; 1 MiB */
+#define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */
 #define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
 #define STORE_KILLS_MAX 3
 
@@ -40,13 +40,14 @@ enum store_result {
     STORE_DAMAGED, /* the journal is damaged from here on: store_end() */
 };
 
-/* What the owner of a store does. Each may be NULL. */
+/* Callbacks of the owner of a store. Each may be NULL. */
 struct store_calls {
-    /* The session is in the database; again in a new database. vault: a descriptor of its directory. */
+    /* The session was added to the database; called again after a new database was made. vault: a
+     * descriptor of the vault's directory. */
     void (*begun)(void *ctx, int vault, int64_t session_id);
     void (*changed)(void *ctx);      /* `tail` or `trouble` has changed, and the writer waits */
-    void (*tools_wanted)(void *ctx); /* again after a kill */
-    /* There is a new escalation file; path: absolute. Again after a kill. */
+    void (*tools_wanted)(void *ctx); /* may be called again after a kill */
+    /* There is a new escalation file. path is absolute. May be called again after a kill. */
     void (*escalated)(void *ctx, enum escalation_cause cause, const char *path);
 };
 
@@ -55,7 +56,7 @@ struct store;
 /* start: borrowed until store_close(). Does not open the vault yet. 0 or MI_ENOMEM. */
 MI_MUST int store_open(struct store **ret, const struct session_start *start,
                        const struct store_calls *calls, void *ctx);
-void store_close(struct store *s); /* NULL is fine */
+void store_close(struct store *s); /* accepts NULL */
 
 /* Call once for each journal that was opened: completes the work of a killed reader, and determines which entry killed
  * it. */
@@ -68,24 +69,25 @@ MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *r
 /* While nothing can be stored: writes the files of the escalations that wait in the journal. */
 void store_escalate_early(struct store *s, struct ring *r);
 /* Ends the session in the vault after the last entry. If shared->ended is not set, the session was killed: it is closed
- * as running_end() does, and shared->ended is set. Then only the journal is left to remove. STORE_DONE, or try again. */
+ * as running_end() does, and shared->ended is set. Then only the journal has to be removed. Any
+ * result other than STORE_DONE: call it again. */
 MI_MUST enum store_result store_end(struct store *s, struct ring *r);
 
-/* Of the open vault; NULL, -1: it is not open. */
+/* Path and descriptor of the open vault; NULL and -1 if it is not open. */
 const char *store_vault(const struct store *s);
 int store_vault_fd(const struct store *s);
-const char *store_name(const struct store *s); /* of the server */
+const char *store_name(const struct store *s); /* the server's name */
 const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
 bool store_checkpoint(struct store *s); /* writer_checkpoint(); true: done */
 /* call_fill_step(), within STORE_WAIT_US. Nothing must wait to be stored. false: not now, or not by this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
-/* A part of the large bodies that are not on the disk yet, at most STORE_WRITE_OUT bytes, is written to it. false: there
- * is none. */
+/* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
+ * if there are none. */
 #define STORE_WRITE_OUT ((int64_t)8 << 20)
 bool store_write_out(struct store *s);
 
-/* For tests, which kill the process at a step; NULL. */
+/* Called at each step, for tests that kill the process there; normally NULL. */
 extern void (*store_step)(const char *name);
 
 #endif

@@ -8,7 +8,8 @@
 #include "record/process/store.h"
 #include "vault/store/writer.h"
 
-#define STORE_STUCK_MAX 16 /* of a transaction; other calls without progress only have the finding */
+#define STORE_STUCK_MAX 16 /* calls without progress per transaction that are escalated; others only
+                            * get the finding */
 
 /* A damaged database is put aside at most once by a process. */
 enum store_aside {
@@ -29,12 +30,13 @@ struct store {
     bool resumed;       /* the session is in the database, and entries stored before are released */
     int64_t looked_us;  /* when the vault was last checked for removal */
     struct log_directory log;
-    struct no_progress progress; /* of the session's calls of tools */
-    struct no_progress_found stuck[STORE_STUCK_MAX]; /* of the open transaction: a person is told */
+    struct no_progress progress; /* state of the detection over the session's tool calls */
+    struct no_progress_found stuck[STORE_STUCK_MAX]; /* calls of the open transaction that are
+                                                      * escalated after it */
     size_t stuck_n;
     struct escalations escalations;
     struct escalations early; /* written before their entries can be stored */
-    size_t early_n;           /* their files */
+    size_t early_n;           /* number of escalation files written in this way */
     uint64_t early_to;        /* position: escalations before it were written early, or tried */
     uint64_t reported_to;     /* position: escalations before it were reported */
     struct buf escalated;     /* detail of the event for the entry at escalated_at; empty: none */
@@ -79,7 +81,7 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
 MI_MUST int entries_gap(struct store *s, int64_t t_us, const char *reason);
 /* Whether the message is a result or an error. */
 bool entries_is_answer(const struct row *r);
-/* After the transaction: writes the files of s->stuck, and adds their events. */
+/* Writes the files of s->stuck and adds their events. Call it after the transaction. */
 void entries_escalate_stuck(struct store *s);
 /* Writes the file of the escalation at this position, outside a transaction. entries_add() then adds its event. */
 void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);

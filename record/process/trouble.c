@@ -55,7 +55,7 @@ static void escalate_damage(struct store *s, const char *name, struct slice why)
     buf_close(&path);
 }
 
-/* The database is closed. false: it is as it was. */
+/* Puts the damaged database aside; it must be closed. Returns false if nothing was changed. */
 static bool put_aside(struct store *s)
 {
     char name[ASIDE_NAME_MAX];
@@ -211,7 +211,7 @@ enum store_result store_failed(struct store *s, struct ring *r, int st)
     s->portion += full && s->portion < STORE_PORTION_MAX;
     if (!full)
         store_close_writer(s);            /* the next try opens it again */
-    else if (writer_checkpoint(s->w) < 0) /* so that the log's space can be used again */
+    else if (writer_checkpoint(s->w) < 0) /* frees the space of the write-ahead log */
         log_debug("checkpoint postponed: %s", writer_error(s->w));
     return store_failing(s, r);
 }

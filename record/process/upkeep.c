@@ -44,7 +44,7 @@ static void checkpoint(struct upkeep *u)
 {
     u->idle_us = 0;
     if (!store_checkpoint(u->store))
-        log_debug("checkpoint postponed"); /* until more is stored */
+        log_debug("checkpoint postponed"); /* tried again after more entries were stored */
 }
 
 void upkeep_stored(struct upkeep *u)

@@ -24,7 +24,8 @@
 #define UPKEEP_LOOK_US INT64_C(600000000)
 #define UPKEEP_QUIET_US 500000 /* prunes only after no process has written for this time */
 #define UPKEEP_IDLE_US 500000
-#define UPKEEP_IDLE_PAGES 512 /* of the write-ahead log: 4 MiB of 8 KiB each */
+#define UPKEEP_IDLE_PAGES 512 /* checkpoint if the write-ahead log has this many pages of 8 KiB: 4
+                               * MiB */
 #define UPKEEP_PAGES_MAX 4096 /* 32 MiB */
 
 struct upkeep {
@@ -49,7 +50,8 @@ void upkeep_close(struct upkeep *u); /* safe to call twice */
 void upkeep_stored(struct upkeep *u);
 /* There is nothing to store: does what is due. Returns the time until it must be called again, in microseconds. */
 int64_t upkeep_idle(struct upkeep *u);
-/* The store closes its connection: closes others to the same database, whose locks would be lost (POSIX). */
+/* Call it before the store closes its connection: closes the other connections to the same
+ * database, whose locks would be lost (POSIX). */
 void upkeep_pause(struct upkeep *u);
 
 #endif

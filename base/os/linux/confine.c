@@ -28,7 +28,8 @@ enum file_right {
     TRUNCATE = 1 << 14, /* version 3 */
 };
 
-/* In a directory of ours. All others (execute, special files, symbolic links, ioctl on devices) are never given. */
+/* Rights in a directory of ours. No other right (execute, special files, symbolic links, ioctl on
+ * devices) is ever granted. */
 #define RIGHTS_OWN                                                                                 \
     (WRITE_FILE | READ_FILE | READ_DIR | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REGULAR |      \
      REFER | TRUNCATE)
@@ -36,7 +37,8 @@ enum file_right {
 enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 };
 enum { SCOPE_ABSTRACT_UNIX_SOCKET = 1 << 0 };
 
-/* What each version of Landlock can restrict. `size` is that of struct ruleset, which grew. */
+/* What each version of Landlock can restrict. `size` is the size of struct ruleset in that
+ * version. */
 static const struct version {
     int since;
     uint64_t files, tcp, scoped;

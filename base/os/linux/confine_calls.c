@@ -10,7 +10,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* What SQLite, libc, the sanitizer and the recorder call, by their purpose; some libcs use the older ones. */
+/* The system calls of SQLite, libc, the sanitizer and the recorder, grouped by purpose; some C
+ * libraries use the older calls. */
 static const char *const allowed[] = {
     /* descriptors */
     "read", "readv", "write", "writev", "pread64", "pwrite64", "preadv", "pwritev", "lseek",

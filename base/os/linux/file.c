@@ -51,7 +51,7 @@ int file_rename_new(int dir, const char *from, const char *to)
     return MI_EIO;
 }
 
-/* A line of /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 00:1b:1234567 120 120". */
+/* Parses lines of /proc/locks, such as "1: POSIX ADVISORY WRITE 4711 00:1b:1234567 120 120". */
 pid_t file_lock_owner(const char *path, int64_t at)
 {
     struct stat st;

@@ -94,7 +94,8 @@ static int read_link(pid_t pid, int fd, char *to, size_t max)
     return n > 0 ? 0 : MI_EIO;
 }
 
-/* "pipe:[123]" is a pipe, "/etc/passwd" a file. The name of a file is not reported: it may be private. */
+/* Reads the kind from the link's text: "pipe:[123]" is a pipe, "/etc/passwd" a file. The name of a
+ * file is not reported, because it may be private. */
 static void kind_of_fd(pid_t pid, int fd, char *ret, size_t max)
 {
     static const char *const kinds[] = {"pipe", "socket", "eventfd", "eventpoll", "inotify"};

@@ -169,7 +169,8 @@ bool process_wait(pid_t pid, uint64_t start, int64_t us)
     struct pollfd f = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
     bool exited = f.fd < 0 ? errno == ESRCH : process_start(pid) != start;
     for (int64_t left = us; f.fd >= 0 && !exited && left > 0; left = until - clock_mono_us())
-        exited = poll(&f, 1, (int)(left / 1000) + 1) > 0; /* or a signal has interrupted it */
+        exited = poll(&f, 1, (int)(left / 1000) + 1) > 0; /* false: it timed out, or a signal
+                                                           * interrupted it */
     if (f.fd >= 0)
         close(f.fd);
     return exited;

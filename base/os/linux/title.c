@@ -6,11 +6,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define TITLE_MAX 256 /* with its NUL */
+#define TITLE_MAX 256 /* bytes, including the NUL */
 
 static char *area; /* the arguments' memory; NULL: not known */
 static size_t area_n;
-/* Owned until the process exits. Nothing reads it: it is where tools that search for leaks find the block. */
+/* Owned until the process exits. Nothing reads it; leak checkers find the block through this
+ * pointer. */
 __attribute__((used)) static char **copies;
 
 /* The number of strings that directly follow each other, from *end on, which is moved past the last one. */
