@@ -271,7 +271,8 @@ static int64_t redacted_at(const struct bundle *b, const struct bundle_record *r
                : 0;
 }
 
-/* From the commitment that the seal covers to that of the record as it is in the bundle. */
+/* Checks the chain of commitments from the one that the seal covers to the one of the record as it
+ * is in the bundle. */
 static int check_record(const struct bundle *b, const struct bundle_record *r,
                         const struct digest *sealed, struct buf *why)
 {

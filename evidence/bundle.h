@@ -10,7 +10,8 @@
  * Input     hostile. Memory is bounded by the length of the text.
  * Owns      what it has read; the text is borrowed, and must live as long as the bundle. A walk owns a buffer, from
  *           which the record's fields are borrowed until its next step.
- * Errors    MI_EINVAL: it does not prove what it says, with one clause in `why`: which step failed. MI_ENOMEM.
+ * Errors    MI_EINVAL: the bundle does not prove what it claims; `why` gets a clause that names the
+ *           failed step. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_BUNDLE_H
 #define MI_EVIDENCE_BUNDLE_H
@@ -23,14 +24,14 @@
 #include "wire/json/text.h"
 
 struct bundle_leaf {
-    uint64_t n; /* its number in the log */
+    uint64_t n; /* number of the leaf in the log */
     struct buf text;
     struct leaf leaf; /* borrows from the text */
 };
 
 /* A line of a leaf `redact`. */
 struct bundle_line {
-    struct slice record; /* its name */
+    struct slice record; /* the record's name */
     uint64_t leaf;       /* number of the leaf */
     int64_t at_us;
     struct digest old, now;
@@ -39,24 +40,26 @@ struct bundle_line {
 struct bundle {
     struct buf note; /* the checkpoint, signed */
     struct checkpoint checkpoint;
-    struct public_key signer; /* has signed it */
-    struct bundle_leaf *leaf; /* in the order of their numbers */
+    struct public_key signer; /* who signed the checkpoint */
+    struct bundle_leaf *leaf; /* ordered by number */
     size_t leaf_n;
-    size_t open, seal;        /* which of them: of the session */
+    size_t open, seal;        /* indexes of the session's leaves */
     struct bundle_line *line; /* sorted by record and leaf */
     size_t line_n, line_cap;
     struct json_value groups, records, end;
-    uint64_t records_n; /* that the bundle has; the session has leaf[seal].leaf.records */
+    uint64_t records_n; /* number of records in the bundle; the session has
+                         * leaf[seal].leaf.records */
 };
 
 struct bundle_record {
     enum bundle_kind kind;
-    uint64_t place; /* not of BUNDLE_END */
+    uint64_t place; /* not used for BUNDLE_END */
     struct salt salt;
     size_t n; /* fields */
-    /* Of its kind, see bundle_form.h. {NULL, 0}: NULL, or from n on. */
+    /* The fields of this kind, see bundle_form.h. {NULL, 0}: the field is NULL, or its index is n
+     * or more. */
     struct slice field[BUNDLE_FIELDS];
-    int64_t redacted_at_us; /* 0: it is as it was recorded */
+    int64_t redacted_at_us; /* 0: the record is unchanged since it was recorded */
 };
 
 struct bundle_walk {
@@ -64,8 +67,8 @@ struct bundle_walk {
     struct buf text; /* owned */
 };
 
-/* Verifies everything. key: one that the reader trusts; NULL: that the note is signed with the key of its log is all
- * that is verified. */
+/* Verifies everything. key: a key that the reader trusts; if NULL, only the signature with the
+ * log's own key is verified. */
 MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct public_key *key,
                         struct buf *why);
 void bundle_close(struct bundle *b); /* also after an error; safe to call twice */

@@ -43,7 +43,7 @@ static void add_salt(struct json_out *j, const struct salt *salt)
     json_out_str(j, "salt", hex);
 }
 
-/* Begins an element of a section, on a line of its own. */
+/* Begins an element of a section on a new line. */
 static void bundle_form_element(struct bundle_out *o)
 {
     json_out_space(&o->j, "\n");

@@ -35,7 +35,7 @@
 
 enum bundle_kind { BUNDLE_SESSION, BUNDLE_MESSAGE, BUNDLE_EVENT, BUNDLE_END, BUNDLE_KINDS };
 
-/* Fields after the name of the kind: those of model/records.h that evidence covers. */
+/* The fields of model/records.h that evidence covers; they follow the name of the kind. */
 /* clang-format off */
 #define BUNDLE_SESSION_OPEN(name, t, n, s, cover, ...) FIELD_IF(FIELD_OPEN_##cover)(BUNDLE_SESSION_##name,)
 #define BUNDLE_SESSION_TAIL(name, t, n, s, cover, ...) FIELD_IF(FIELD_TAIL_##cover)(BUNDLE_SESSION_##name,)
@@ -53,7 +53,8 @@ enum { SESSION_FIELDS(BUNDLE_END_OPEN) BUNDLE_END_ALL };
 struct bundle_shape {
     const char *name;
     size_t n;         /* fields that each record has */
-    size_t tail;      /* that may follow: as many as there are up to the last that is not NULL */
+    size_t tail;      /* number of further fields; a record has those up to the last one that is not
+                       * NULL */
     uint32_t numbers; /* bit i: field i is a number */
 };
 extern const struct bundle_shape bundle_shape[BUNDLE_KINDS];
@@ -76,7 +77,8 @@ void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const stru
 void bundle_redaction(struct bundle_out *o, uint64_t n);
 void bundle_line(struct bundle_out *o, struct slice line);
 void bundle_redaction_end(struct bundle_out *o);
-/* Group g of a session: its k commitments. node: all nodes of the tree over the groups. */
+/* Writes group g of a session with its k commitments. node: all nodes of the tree over the
+ * groups. */
 void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
                   const struct digest *node, uint64_t groups);
 void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt);

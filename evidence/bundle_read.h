@@ -11,12 +11,12 @@
 #include "wire/json/text.h"
 
 struct bundle_text {
-    struct slice checkpoint; /* with escapes */
+    struct slice checkpoint; /* with JSON escapes */
     struct json_value leaves, redactions, groups, records, end;
 };
 
 struct bundle_proof {
-    uint64_t n; /* of a leaf or a group */
+    uint64_t n; /* number of a leaf or a group */
     size_t proof_n;
     struct digest proof[TREE_DEPTH];
 };

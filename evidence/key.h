@@ -19,7 +19,7 @@
 
 struct public_key {
     char name[KEY_NAME_MAX + 1];
-    uint8_t hash[KEY_HASH_N]; /* of the name and the key */
+    uint8_t hash[KEY_HASH_N]; /* hash of the name and the key */
     uint8_t b[KEY_N];
 };
 
@@ -41,7 +41,7 @@ MI_MUST int key_read_secret(struct slice text, struct secret_key *ret);
 /* The caller erases the buffer: buf_close() does not. */
 void key_write_secret(struct buf *b, const struct secret_key *k);
 
-/* Name and key are the same. */
+/* Whether both have the same name and key. */
 bool key_eq(const struct public_key *a, const struct public_key *b);
 
 MI_MUST int key_sign(const struct secret_key *k, struct slice text, uint8_t ret[SIGNATURE_N]);

@@ -2,7 +2,7 @@
 
 #include "base/base64.h"
 
-/* What is signed. previous: {NULL, 0}: none. */
+/* Appends the text that is signed. previous is {NULL, 0} if there is no previous key. */
 static void signed_text(struct buf *b, struct slice origin, struct slice key, struct slice previous)
 {
     buf_adds(b, "mcp-interposer key\n");

@@ -97,7 +97,8 @@ static struct slice text(struct json_value root, const char *name)
     return json_string_raw(json_get(root, name));
 }
 
-/* What was not understood is found by writing the leaf again: the text must be the same. */
+/* Reads the leaf and writes it again: if the text differs, the line has something that was not
+ * understood. */
 int leaf_read(struct slice line, struct leaf *ret)
 {
     struct json_scan scan;

@@ -18,14 +18,14 @@ enum leaf_type { LEAF_BEGIN, LEAF_OPEN, LEAF_SEAL, LEAF_PRUNE, LEAF_REDACT, LEAF
 /* Members that a type does not have are 0. */
 struct leaf {
     enum leaf_type type;
-    struct slice uid;     /* of the session; LEAF_BEGIN: of the vault */
-    int64_t at_us;        /* not LEAF_OPEN */
-    int64_t id;           /* LEAF_OPEN: of the session; LEAF_BEGIN: `after` */
+    struct slice uid;     /* uid of the session; for LEAF_BEGIN uid of the vault */
+    int64_t at_us;        /* not for LEAF_OPEN */
+    int64_t id;           /* LEAF_OPEN: id of the session; LEAF_BEGIN: `after` */
     int64_t records;      /* LEAF_SEAL, LEAF_REDACT */
     struct digest digest; /* LEAF_OPEN, LEAF_SEAL: commitment; LEAF_REDACT: digest */
     struct digest root;   /* LEAF_SEAL */
-    struct slice end;     /* LEAF_SEAL: end_reason, between the quotes; {NULL, 0}: null */
-    /* LEAF_KEY: between the quotes; {NULL, 0}: null */
+    struct slice end;     /* LEAF_SEAL: end_reason, without its quotes; {NULL, 0}: null */
+    /* LEAF_KEY: strings without their quotes; {NULL, 0}: null */
     struct slice key, previous, signature, previous_signature;
 };
 

@@ -19,7 +19,7 @@
 #define CHECKPOINT_ORIGIN "mcp-interposer/" /* the name of the vault follows */
 
 struct note {
-    struct slice text;       /* what is signed, with its last newline */
+    struct slice text;       /* the signed text, with its last newline */
     struct slice signatures; /* the lines, each with its newline */
 };
 
@@ -41,8 +41,8 @@ MI_MUST bool note_next(struct slice *rest, struct slice *ret);
 /* Appends the note: text, which ends with a newline, and one signature. 0, MI_EIO or MI_ENOMEM. */
 MI_MUST int note_sign(struct buf *b, struct slice text, const struct secret_key *k);
 MI_MUST int note_read(struct slice note, struct note *ret);
-/* 0: signed with this key. MI_ENOENT: the note has no signature of this key (name and key hash). MI_EPROTO: one of its
- * signatures is wrong. */
+/* Returns 0 if the note is signed with this key, MI_ENOENT if it has no signature of this key (name
+ * and key hash), or MI_EPROTO if a signature of this key is wrong. */
 MI_MUST int note_check(const struct note *n, const struct public_key *k);
 
 #endif

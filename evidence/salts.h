@@ -2,7 +2,8 @@
  *
  * Owns      nothing. The salts that were handed out are erased from the pool.
  * Errors    MI_EIO: libsodium cannot get random bytes.
- * Lifetime  after fork() only one of the two processes may go on with a pool: both would hand out the same salts.
+ * Lifetime  after fork() only one of the two processes may use the pool: otherwise both would hand
+ *           out the same salts.
  * Blocks    never, once the system's random number generator is ready. */
 #ifndef MI_EVIDENCE_SALTS_H
 #define MI_EVIDENCE_SALTS_H

@@ -15,7 +15,7 @@
 
 struct tree {
     uint64_t n;                     /* leaves */
-    unsigned depth;                 /* complete subtrees */
+    unsigned depth;                 /* number of complete subtrees */
     struct digest node[TREE_DEPTH]; /* their roots, largest first */
 };
 
@@ -24,7 +24,7 @@ struct digest tree_node(const struct digest *left, const struct digest *right);
 
 /* {0} is the empty tree. leaf: its hash. */
 void tree_add(struct tree *t, const struct digest *leaf);
-struct digest tree_root(const struct tree *t); /* of the empty tree: SHA-256 of nothing */
+struct digest tree_root(const struct tree *t); /* root of the empty tree: SHA-256 of nothing */
 
 /* The roots of the complete subtrees as bytes, and back. false: their number does not fit n. */
 void tree_pack(const struct tree *t, struct buf *b);
@@ -37,7 +37,8 @@ void tree_fill(struct digest *node, uint64_t n);
 /* The inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1), from all nodes, written to ret, which has room for TREE_DEPTH.
  * Returns its length. */
 size_t tree_prove(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
-/* The root that the proof gives (RFC 9162, 2.1.3.2). false: it is not a proof for this place. */
+/* Computes the root from a proof (RFC 9162, 2.1.3.2). Returns false if it is not a proof for this
+ * place. */
 MI_MUST bool tree_proved(const struct digest *leaf, uint64_t n, uint64_t at,
                          const struct digest *proof, size_t proof_n, struct digest *ret_root);
 

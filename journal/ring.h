@@ -42,8 +42,8 @@
 /* How the recorder is doing. */
 enum ring_trouble {
     RING_FINE,
-    RING_BUSY,    /* another process holds the database's lock; it tries again */
-    RING_FAILING, /* it cannot store; it tries again */
+    RING_BUSY,    /* another process holds the database's lock; the recorder tries again */
+    RING_FAILING, /* the recorder cannot store; it tries again */
 };
 
 /* The first page of the file. Each part is written by one side only. */

@@ -40,7 +40,7 @@ static size_t no_progress_find(const struct no_progress *p, int64_t seq)
     return NO_PROGRESS_OPEN;
 }
 
-/* NO_PROGRESS_TIMES, or that doubled. */
+/* Whether to report this count: NO_PROGRESS_TIMES, and each doubling of it. */
 static bool is_reported(unsigned times)
 {
     while (times > NO_PROGRESS_TIMES && times % 2 == 0)

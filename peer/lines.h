@@ -1,7 +1,8 @@
-/* lines.h - lines of a live server: those that are not valid are repaired, or become errors, as the proxy does it.
+/* lines.h - lines of a live server: invalid lines are repaired or become errors, as in the proxy.
  *
- * Rules     wire/server_lines. An answer that nobody can read becomes an error SERVER_LINES_WAIT_US later, unless a valid one
- *           comes in that time. Lines that are not messages are passed on as they are.
+ * Rules     wire/server_lines. An unreadable answer becomes an error after SERVER_LINES_WAIT_US,
+ *           unless a valid answer arrives before. Lines that are not messages are passed on as they
+ *           are.
  * Owns      the lines that wait, and the results.
  * Lifetime  a result is valid until the next call.
  * Blocks    never. Pure: the caller has the clock. */
@@ -18,8 +19,8 @@ struct lines {
     size_t done;           /* bytes of it that were returned */
     struct buf refused;    /* owned; the error for an answer that nobody can read; empty: none */
     struct buf refused_id; /* owned; JSON */
-    int64_t refused_us;    /* when it becomes a result */
-    int64_t now_us;        /* of the line being read */
+    int64_t refused_us;    /* when the refused answer becomes a result */
+    int64_t now_us;        /* when the line being read was received */
     bool failed;           /* a line was lost, out of memory */
 };
 
@@ -27,12 +28,12 @@ void lines_open(struct lines *l, size_t max);
 void lines_close(struct lines *l);
 /* The request that the next answer belongs to. */
 void lines_asked(struct lines *l, uint64_t id, struct slice method);
-/* A line as received; last: without a newline, at the end of the output. true: *ret is the result. false: lines_next() has the
- * results. */
+/* Takes a line as received. last: the output ended without a newline. If it returns true, *ret is
+ * the result; if false, lines_next() has the results. */
 MI_MUST bool lines_take(struct lines *l, struct slice line, bool last, int64_t now_us,
                         struct slice *ret);
 MI_MUST bool lines_next(struct lines *l, struct slice *ret);
-/* When lines_due() must be called; INT64_MAX: nothing waits. */
+/* Returns when lines_due() must be called; INT64_MAX if no line waits. */
 int64_t lines_until_us(const struct lines *l);
 /* Ends the waits whose time has come. */
 void lines_due(struct lines *l, int64_t now_us);

@@ -23,18 +23,19 @@ enum live_end { LIVE_RUNS, LIVE_EXITED, LIVE_CLOSED_STDOUT, LIVE_CLOSED_STDIN };
 struct live {
     enum live_end end;
     pid_t pid;         /* > 0 until reaped */
-    int status;        /* of waitpid(2), once reaped */
-    int64_t closed_us; /* when it closed its stdout, or its stdin before it read all; 0: not yet */
-    uint64_t sent;     /* bytes for its stdin */
-    uint64_t unread;   /* of these, the bytes that it cannot read any more */
-    pid_t group;       /* process group; the pid, valid after it was reaped, too */
+    int status;        /* status from waitpid(2), valid once reaped */
+    int64_t closed_us; /* when the server closed its stdout, or closed its stdin before it had read
+                        * everything; 0: not yet */
+    uint64_t sent;     /* bytes sent to its stdin */
+    uint64_t unread;   /* how many of the sent bytes it can no longer read */
+    pid_t group;       /* process group: the pid, but still valid after the process was reaped */
     int in, out;       /* our ends of its stdin and stdout; -1: closed */
     struct line_reader lines;
-    struct lines read;  /* what the lines are */
+    struct lines read;  /* interprets the lines */
     struct buf waiting; /* owned; for its stdin; `done` bytes are written */
     size_t done;
-    int64_t follows_us; /* in which it may exit after it closed a stream */
-    sigset_t mask;      /* of the caller of live_open() */
+    int64_t follows_us; /* how long it may take to exit after it closed a stream */
+    sigset_t mask;      /* signal mask of the caller of live_open() */
 };
 
 /* ---- starting ---- */
@@ -172,7 +173,8 @@ static bool has_ended(struct live *l)
 
 static int wait_ms(int64_t until_us)
 {
-    int64_t left = until_us - clock_mono_us(); /* of INT64_MAX, too: the clock is positive */
+    int64_t left = until_us - clock_mono_us(); /* cannot overflow, even for INT64_MAX: the clock is
+                                                * never negative */
     return left <= 0 ? 0 : left > 60000000 ? 60000 : (int)((left + 999) / 1000);
 }
 
@@ -290,7 +292,8 @@ pid_t live_pid(const struct live *l)
 
 /* ---- ending ---- */
 
-/* Reads and drops its output, so that it is not blocked by a full pipe. true: it has exited. */
+/* Reads and drops the server's output, so that a full pipe does not block the server. Returns true
+ * if it has exited. */
 static bool wait_for_exit(struct live *l, int64_t until_us)
 {
     for (;;) {
@@ -321,7 +324,7 @@ int live_close(struct live *l, int64_t grace_us)
             kill(-l->group, SIGTERM);
             ended = wait_for_exit(l, now + grace_us);
         }
-        kill(-l->group, SIGKILL); /* and its remaining children */
+        kill(-l->group, SIGKILL); /* kills its remaining children as well */
         if (!ended)
             (void)waitpid(l->pid, &l->status, 0);
     }

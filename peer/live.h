@@ -3,9 +3,10 @@
  * Rules     the server runs in a process group of its own, inherits our standard error, and is killed when we exit.
  * Owns      the process and its pipes.
  * Lifetime  a line is valid until the next call.
- * End       LIVE_ENDED is decided by how the server ended, not by which of its ends is noticed first: it has exited and
- *           its output is read; or it closed its stdout, or its stdin before it read all, and has not exited within
- *           LIVE_EXIT_FOLLOWS_US; live_is_proxy(): LIVE_PROXY_FOLLOWS_US.
+ * End       LIVE_ENDED does not depend on which event is noticed first. Either the server has
+ *           exited and its output is read; or it closed its stdout, or closed its stdin before it
+ *           had read everything, and did not exit within LIVE_EXIT_FOLLOWS_US (after
+ *           live_is_proxy(): LIVE_PROXY_FOLLOWS_US).
  * Errors    a server that has ended is LIVE_ENDED, not a failure.
  * Blocks    live_recv() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
 #ifndef MI_PEER_LIVE_H
@@ -16,8 +17,9 @@
 #include <sys/types.h>
 
 #define LIVE_LINE_MAX ((size_t)128 << 20)
-#define LIVE_EXIT_FOLLOWS_US 1000000   /* as SERVER_EXIT_FOLLOWS_US of the proxy */
-#define LIVE_PROXY_FOLLOWS_US 10000000 /* of a proxy, which stores the end of its session in between */
+#define LIVE_EXIT_FOLLOWS_US 1000000   /* same as SERVER_EXIT_FOLLOWS_US of the proxy */
+#define LIVE_PROXY_FOLLOWS_US 10000000 /* longer for a proxy, which first stores the end of its
+                                        * session */
 
 struct live;
 
@@ -30,28 +32,29 @@ enum live_result {
     LIVE_NO_MEMORY,
 };
 
-/* dir: in which it is started; NULL: in that of this process. 0, or MI_EIO or MI_ENOMEM with a sentence in error. */
+/* dir: working directory of the server; NULL: the one of this process. Returns 0, or MI_EIO or
+ * MI_ENOMEM with a sentence in `error`. */
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
-/* The server is a proxy of ours. */
+/* Call it if the server is a proxy of ours. */
 void live_is_proxy(struct live *l);
 /* Queues a line, given without its newline; live_recv() writes it. 0 or MI_ENOMEM. */
 MI_MUST int live_send(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */
 MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);
-/* For a caller with an event loop: the descriptor to read from, the one to write to, and whether a line waits to be
- * written; -1: none. When either is ready, has an error, or after live_next_us(), call live_recv() with until_us 0 until it
- * returns LIVE_TIMEOUT. */
+/* For a caller with an event loop: the descriptors to read from and to write to (-1: none), and
+ * whether a line waits to be written. When either is ready, has an error, or after live_next_us(),
+ * call live_recv() with until_us 0 until it returns LIVE_TIMEOUT. */
 void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
-/* Microseconds until live_recv() must be called, though nothing may be ready; -1: none. */
+/* Microseconds until live_recv() must be called even if no descriptor is ready; -1: no limit. */
 int64_t live_next_us(const struct live *l);
 /* The request that the server's next answer belongs to: other lines with an id are not taken as answers. Without this, any is. */
 void live_asked(struct live *l, uint64_t id, struct slice method);
 /* After LIVE_ENDED, LIVE_TOO_LONG or LIVE_NO_MEMORY: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
 void live_end_text(const struct live *l, struct buf *b);
 uint64_t live_sent(const struct live *l); /* bytes of all lines that were given to live_send() */
-/* After LIVE_ENDED: how many of them the server has read. */
+/* After LIVE_ENDED: how many of these bytes the server has read. */
 uint64_t live_read(const struct live *l);
-size_t live_unsent(const struct live *l); /* bytes that wait */
+size_t live_unsent(const struct live *l); /* bytes that wait to be written */
 pid_t live_pid(const struct live *l);
 /* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the
  * exit status as a shell does. */

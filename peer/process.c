@@ -11,7 +11,7 @@
 enum { IN_R, IN_W, OUT_R, OUT_W, ERR_R, ERR_W, FD_COUNT };
 
 struct server {
-    int fd[FD_COUNT]; /* -1: none */
+    int fd[FD_COUNT]; /* -1: closed */
     pid_t parent;
     const char *dir;
 };

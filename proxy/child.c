@@ -15,8 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOT_READ_S 0.5     /* until the owner is asked again whether it reads the last output */
-#define LAST_OUTPUT_S 0.02 /* after SIGKILL, to read what is left in the pipe */
+#define NOT_READ_S 0.5     /* seconds until the owner is asked again whether it reads the last
+                            * output */
+#define LAST_OUTPUT_S 0.02 /* seconds after SIGKILL, to read the rest of the pipe */
 #define CHILDREN_MAX 512   /* signalled at a time; the others after these have exited */
 
 static const struct {
@@ -73,8 +74,8 @@ static double half_grace(const struct child *c)
     return (double)c->grace_us / 2e6;
 }
 
-/* A process outside of the group holds the pipe open, or it is not read. No signal is sent again: that can go on for
- * hours, and the number of the group may by then be that of another one. */
+/* Called when a process outside of the group holds the pipe open, or when the pipe is not read.
+ * Sends no signal: this can happen hours later, when another group may have this number. */
 static void end_output(struct child *c)
 {
     if (c->on_last_output != NULL && !c->on_last_output(c))

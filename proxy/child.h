@@ -3,8 +3,8 @@
  * Owns      the process, its group, and the watcher that reaps it. The three pipes belong to the caller of
  *           child_start().
  * States    FINISHED needs two facts: the process is reaped, and its stdout is read to the end (reported by
- *           child_output_ended()). An exit alone does not end the stream: the last output of a crashed
- *           server is still read.
+ *           child_output_ended()). An exit alone does not end the stream, so the last output of a
+ *           crashed server is still read.
  * Stopping  child_stop() sends SIGTERM to the group at half the grace and SIGKILL at the grace. child_sweep()
  *           kills the processes that are left then, in the group or adopted from it.
  * Blocks    child_sweep() only, for at most the given time. */
@@ -31,9 +31,9 @@ struct child {
     enum child_state state; /* written only by child_move() */
     struct ev_loop *loop;   /* borrowed; the default loop, which ev_child needs */
     pid_t pid;              /* > 0 until reaped, then 0 */
-    pid_t group;            /* of the last process; kept for child_sweep() */
+    pid_t group;            /* group of the last process; kept for child_sweep() */
     bool reaped, output_ended;
-    int status; /* of waitpid(2), once reaped */
+    int status; /* status from waitpid(2), valid once reaped */
     int64_t grace_us;
     sigset_t mask; /* signals blocked in the process */
     ev_child exit_watch;
@@ -49,7 +49,7 @@ struct child {
 
 /* mask: signals blocked in the process, as they were when this program was started. */
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
-/* Starts argv[0], searched in PATH. MI_EIO with errno set: it could not be started. */
+/* Starts argv[0], searched in PATH. Returns 0, or MI_EIO with errno if it could not be started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct process_pipes *ret);
 void child_stop(struct child *c); /* SIGTERM at half the grace, SIGKILL at the grace */
 /* SIGTERM now, SIGKILL after half the grace. */
@@ -57,9 +57,9 @@ void child_kill(struct child *c);
 /* This process, and maybe the child, did not run for `us`: the next signal comes that much later, and not before least_us. After
  * SIGKILL nothing changes. */
 void child_extend(struct child *c, int64_t us, int64_t least_us);
-void child_output_ended(struct child *c); /* to be called when its stdout is read to the end */
-/* After the process is finished: SIGKILL to the rest of its group, SIGTERM to processes adopted from it. `spare`: see
- * child_sweep(). */
+void child_output_ended(struct child *c); /* call it when the child's stdout was read to the end */
+/* Call it after the process is finished: sends SIGKILL to the rest of its group, and SIGTERM to
+ * processes adopted from it. `spare`: see child_sweep(). */
 void child_kill_leftovers(struct child *c, pid_t spare);
 /* Kills every process that is left in the group or was adopted from it; waits for at most wait_us. `spare`: a child
  * process of ours that is not killed; 0: none. */

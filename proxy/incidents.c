@@ -39,7 +39,8 @@ void incidents_message(struct incidents *t, enum row_direction dir, const struct
 {
     struct slice text = {line->p, line->n};
     struct buf b = {0};
-    /* what is behind the head is not kept, and answers to forms that are not known are in `content` */
+    /* Nothing must be hidden if no form asks for a secret and the head, which alone is kept, has no
+     * `content`, where answers to unknown forms are. */
     if (dir == ROW_C2S &&
         (forms_hide_any(t->forms) ||
          memmem(text.p, size_min(text.n, INCIDENTS_HEAD_MAX), "content", 7) != NULL))

@@ -25,14 +25,14 @@ struct incidents {
     const struct forms *forms;                     /* borrowed; of the session's messages */
     struct message_head last[2];                   /* [ROW_C2S], [ROW_S2C] */
     struct message_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
-    uint64_t err_n;                                /* lines so far */
-    struct stderr_reason reason;                   /* of the current process */
+    uint64_t err_n;                                /* number of lines so far */
+    struct stderr_reason reason;                   /* why the current process may end */
 };
 
 /* The call of an incident; all may be empty. */
 struct incident_call {
     uint64_t seq;
-    struct slice method, target, text; /* as in struct pending */
+    struct slice method, target, text; /* see struct pending */
 };
 
 void incidents_open(struct incidents *t, struct recorder *r, const struct forms *forms);
@@ -48,7 +48,8 @@ bool incidents_reason(const struct incidents *t, struct buf *b);
 /* Whether the next process would end for the same reason. */
 bool incidents_reason_is_final(const struct incidents *t);
 
-/* A server was silent at a deadline: records an event `asked` or `hang`. question: seq of our request; 0: none. */
+/* Records an event `asked` or `hang`: a server was silent at a deadline. question: seq of our
+ * request to the server; 0: none. */
 void incidents_silence(struct incidents *t, const char *event, const struct incident_call *c,
                        int64_t waited_us, uint64_t question, struct slice post_mortem_json);
 /* The server is being killed: also an escalation. */
@@ -57,9 +58,9 @@ void incidents_hang(struct incidents *t, const struct postmortem *pm, const stru
 /* The server is alive: records an event `alive` and an escalation `timeout`. */
 void incidents_alive(struct incidents *t, const struct incident_call *c, int64_t waited_us,
                      const char *because, const char *happened);
-/* q: the oldest request that the last process received; NULL: none. */
+/* Reports a crash loop. q: the oldest request that the last process received; NULL: none. */
 void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q);
-/* The request was pending when two processes ended, and is not sent again. */
+/* Reports a request that was pending when two processes ended, and that is not sent again. */
 void incidents_crash(struct incidents *t, const char *happened, const struct pending *q);
 void incidents_record_error(struct incidents *t, const char *happened);
 /* The rule of --tools and its like hides every tool. */

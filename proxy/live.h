@@ -33,13 +33,14 @@ struct proxy {
     ev_timer large_timer; /* active while memory and wide pipes are kept for the next large line */
     struct stall stall;
     ev_signal signals[3];
-    int exit_status; /* of this program, as far as it is known */
+    int exit_status; /* exit status of this program, as far as it is known */
 
     /* the record */
     struct recorder *recorder;     /* owned */
-    const struct journal *journal; /* of the recorder */
-    struct running running;        /* the row of the running session, as the recorder has it */
-    bool holding; /* at the end of the last turn the recorder let nothing through */
+    const struct journal *journal; /* the recorder's journal */
+    struct running running;        /* the row of this session that was last passed to the
+                                    * recorder */
+    bool holding; /* at the end of the last turn the recorder allowed no output */
     bool pacing;  /* recorder_paces(): the client is not read */
 
     /* the session between client and server */
@@ -55,16 +56,17 @@ struct proxy {
     struct child child;
     struct server_machine machine;
     ev_timer state_timer;        /* active in the states that have a timeout */
-    int64_t state_timer_due_us;  /* when it fires */
-    struct outbox handshake_box; /* to a restarted process, before anything else */
+    int64_t state_timer_due_us;  /* when state_timer fires */
+    struct outbox handshake_box; /* bytes for a restarted process that come before all others */
     struct buf start_error;      /* owned; why no process could be started */
-    size_t start_error_short;    /* its bytes without what is said only once */
+    size_t start_error_short;    /* length of start_error without the part that is shown only
+                                  * once */
     bool resends;                /* requests wait, or waited, for their turn to be sent again */
 };
 
 /* ---- server_process.c ---- */
 
-/* Starts a process. MI_EIO: it is logged, and exit_status and start_error say why. */
+/* Starts a process. MI_EIO: the error was logged, and exit_status and start_error are set. */
 MI_MUST int server_process_start(struct proxy *p, struct process_pipes *ret);
 void server_process_connect(struct proxy *p, struct process_pipes pipes);
 /* Appends how the last process ended: a sentence without a full stop. */
@@ -79,9 +81,11 @@ uint64_t server_process_bytes_read(const struct proxy *p);
 void restart_prepare(struct proxy *p);
 /* Starts the next process and repeats the client's initialize to it. Returns the event to report. */
 MI_MUST enum server_event restart_start(struct proxy *p);
-/* The new process is initialized: it gets the rest of the handshake, then the requests that were kept. */
+/* Call it when the new process is initialized: sends the rest of the handshake, then the kept
+ * requests. */
 void restart_resume(struct proxy *p);
-/* At the end of a turn, before publishing: the next request that waits for its turn is sent again. */
+/* Call it at the end of a turn, before publishing: sends the next request that waits to be sent
+ * again. */
 void restart_send_next(struct proxy *p);
 
 /* ---- server.c ---- */
@@ -100,7 +104,7 @@ void server_hold_reading(struct proxy *p);
 /* The client closed its output. */
 void server_client_closed(struct proxy *p);
 void server_output_closed(struct proxy *p);
-/* At the end of a turn: these report REQUEST, ANSWERED and FLUSHED. */
+/* Call these at the end of a turn; they report REQUEST, ANSWERED and FLUSHED. */
 void server_check_requests(struct proxy *p); /* before publishing */
 void server_check_answers(struct proxy *p);  /* after publishing */
 void server_check_flushed(struct proxy *p);  /* after writing */
@@ -119,7 +123,7 @@ void server_own_answer(void *owner, const struct rpc *m);
 /* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline counts: after a
  * pause of this process, timers are due before the pipes have been read. */
 void pipes_use(struct proxy *p);
-/* Pauses the deadlines while the server is not read. True: it is read again. */
+/* Pauses the deadlines while the server is not read. Returns true when the server is read again. */
 bool pipes_watch_reading(struct proxy *p);
 
 /* ---- turn.c ---- */

@@ -3,7 +3,7 @@
 
 #include "proxy/session/expire.h"
 
-#define READS_MAX 4 /* of RELAY_TURN bytes each: together the largest pipe */
+#define READS_MAX 4 /* reads of RELAY_TURN bytes; together the size of the largest pipe */
 
 bool pipes_watch_reading(struct proxy *p)
 {

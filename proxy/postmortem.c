@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#define BUSY_PERCENT 50 /* of one processor since the base: it is busy and does not wait */
+#define BUSY_PERCENT 50 /* percent of one processor since the base; a process that used more is
+                         * busy, not waiting */
 
 /* ---- the process that is reported ----------------------------------------------------------- */
 

@@ -22,7 +22,7 @@
 struct postmortem_process {
     struct process p;
     struct inspect_wait wait;
-    unsigned depth; /* 0: started by the proxy, or adopted */
+    unsigned depth; /* depth in the tree; 0: started by the proxy, or adopted */
 };
 
 struct postmortem {
@@ -30,16 +30,18 @@ struct postmortem {
     bool more;                                           /* more than PROCESS_TREE_MAX were found */
     size_t chosen;                                       /* index of the process that is reported */
     struct postmortem_process process[PROCESS_TREE_MAX]; /* parents before their children */
-    int pipes, sockets;   /* descriptors of the chosen one; -1: not readable */
-    int64_t unread_bytes; /* in the pipe of its stdin; -1: unknown */
+    int pipes, sockets;   /* numbers of descriptors of the chosen process; -1: unknown */
+    int64_t unread_bytes; /* unread bytes in the pipe of its stdin; -1: unknown */
     bool has_base;
-    int64_t since_us;   /* from the base until now */
-    int64_t cpu_us;     /* used in that time by all processes, in ticks of 10 ms */
-    int64_t helpers_us; /* of which by the helpers */
+    int64_t since_us;   /* microseconds from the base until now */
+    int64_t cpu_us;     /* CPU time of all processes since the base, in microseconds, in steps of 10
+                         * ms */
+    int64_t helpers_us; /* the helpers' part of cpu_us */
 };
 
 /* Call it before the first signal. pid: the process that the proxy started; group: its process group. stdin_fd: our end
- * of the pipe to the server's stdin; -1: none. Without a base (NULL, or never taken) there are no CPU figures. */
+ * of the pipe to the server's stdin; -1: none. If base is NULL or was never taken, there are no CPU
+ * figures. */
 void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
                      const struct process_sample *base);
 /* One JSON object: {"pid":…,"name":…,"state":…,…,"processes":[…]}; docs/vault.md describes it. */

@@ -19,28 +19,31 @@ struct process_tree {
     size_t n;
     bool more;                                /* more than PROCESS_TREE_MAX were found */
     struct process process[PROCESS_TREE_MAX]; /* parents before their children */
-    unsigned depth[PROCESS_TREE_MAX];         /* 0: started by the proxy, or adopted */
+    unsigned depth[PROCESS_TREE_MAX];         /* depth in the tree; 0: started by the proxy, or
+                                               * adopted */
 };
 
-/* What the tree had used, and who ran, at one moment. The helpers: all processes but the real server and those that
- * started it, and the children that these have waited for. */
+/* The CPU time used by the tree, and the running processes, at one moment. Helpers are all
+ * processes except the real server and those that started it; and children that the server or these
+ * have waited for. */
 struct process_sample {
     int64_t at_us;        /* clock_mono_us(); 0: never taken */
-    int64_t cpu_ticks;    /* of all processes */
-    int64_t helper_ticks; /* of the helpers */
+    int64_t cpu_ticks;    /* CPU time of all processes */
+    int64_t helper_ticks; /* CPU time of the helpers */
     bool runs;            /* a process runs, or waits for a processor only */
     bool helper_runs;
     bool server_runs;
 };
 
-/* pid: the process that the proxy started, 0: none; group: its process group. */
+/* Reads the tree. pid: the process that the proxy started; 0: none. group: its process group. */
 void process_tree_read(struct process_tree *t, pid_t pid, pid_t group);
 /* Index of the real server in a tree that is not empty. */
 size_t process_tree_server(const struct process_tree *t);
 void process_tree_sum(const struct process_tree *t, struct process_sample *ret);
 /* Reads the tree and sums it up. */
 void process_tree_sample(struct process_sample *ret, pid_t pid, pid_t group);
-/* Microseconds of CPU time between two samples; 0 if processes have ended, and took theirs with them. */
+/* Microseconds of CPU time between two samples; 0 if the time went down because processes have
+ * ended. */
 int64_t process_tree_us_between(int64_t before_ticks, int64_t after_ticks);
 
 #endif

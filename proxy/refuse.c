@@ -68,12 +68,12 @@ static bool answer(const struct rpc *m, const char *why)
     return good;
 }
 
-/* What is known of the client. */
+/* State of the connection to the client. */
 struct client {
     struct line_reader lines;
     const char *why;
-    bool asked; /* it has sent a request */
-    bool gone;  /* its answer could not be written */
+    bool asked; /* the client has sent a request */
+    bool gone;  /* the answer could not be written */
 };
 
 static void take_line(struct client *c, const struct line *line)

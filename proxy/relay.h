@@ -2,8 +2,9 @@
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes are unsent
  * (from RELAY_HIGH down to RELAY_LOW), while the relay is held or paced, and while a complete line waits. A line that stays
- * incomplete is reported once; its timer is active only while a line is incomplete and more is read. Without memory to read
- * into, reading pauses and is tried again every RELAY_RETRY_S; after RELAY_STARVED_S that is reported.
+ * incomplete is reported once; its timer is active only while a line is incomplete and more is
+ * read. If there is no memory to read into, reading pauses and is tried again every RELAY_RETRY_S;
+ * after RELAY_STARVED_S the lack of memory is reported.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -21,8 +22,9 @@
 #define RELAY_TURN ((size_t)256 << 10)
 #define RELAY_RETRY_S 0.02
 #define RELAY_STARVED_S 0.5
-/* While a long line is read or written, a pipe holds RELAY_WIDE bytes: fewer switches between processes. From RELAY_WIDE_AT
- * bytes on; until relay_narrow(), because a user may have only some hundred such pipes. */
+/* For a line of RELAY_WIDE_AT bytes or more, a pipe is enlarged to RELAY_WIDE bytes, which saves
+ * context switches. relay_narrow() undoes it, because a user may have only some hundred such
+ * pipes. */
 #define RELAY_WIDE ((size_t)256 << 10)
 #define RELAY_WIDE_AT ((size_t)128 << 10)
 /* Time without a byte after which an incomplete line is reported. */
@@ -52,11 +54,11 @@ struct relay_width {
 /* Reasons not to read. */
 enum relay_stop {
     RELAY_HELD = 1,    /* the owner does not want to read */
-    RELAY_PACED = 2,   /* the same, but relay_read_available() reads */
+    RELAY_PACED = 2,   /* the owner does not want to read, but relay_read_available() reads */
     RELAY_FULL = 4,    /* too many bytes are unsent */
     RELAY_STARVED = 8, /* there is no memory to read into */
     RELAY_WAITS = 16,  /* a complete line waits: relay_continue() */
-    RELAY_ENDED = 32,  /* for good */
+    RELAY_ENDED = 32,  /* reading has ended for good */
 };
 
 struct relay {
@@ -80,8 +82,9 @@ struct relay {
     ev_tstamp read_at;      /* time of the last byte, or when reading began */
     bool reported;          /* the incomplete line has been reported */
     ev_timer starved_timer; /* active while the relay is starved */
-    ev_tstamp starved_at;   /* when it began to be starved */
-    unsigned stops;         /* why nothing is read: enum relay_stop; 0: it is read */
+    ev_tstamp starved_at;   /* when the lack of memory began */
+    unsigned stops;         /* reasons for not reading, bits of enum relay_stop; 0: the relay
+                             * reads */
     size_t waiting_n;       /* RELAY_WAITS: bytes of the line */
     ev_tstamp waits_at;     /* RELAY_WAITS: since when */
 };
@@ -89,14 +92,17 @@ struct relay {
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
                 struct outbox *box, size_t max_line);
 void relay_close(struct relay *r); /* safe to call twice */
-/* In any order. Nothing is written before relay_write_to(). */
+/* Call relay_read_from() and relay_write_to() in any order. Nothing is written before
+ * relay_write_to(). */
 void relay_read_from(struct relay *r, struct stream in);
 void relay_write_to(struct relay *r, struct stream out);
 void relay_stop_reading(struct relay *r); /* for good; `closed` is not called */
-/* As at the end of the stream: what is left of a line is the last line, and `closed` is called. Does nothing after it. */
+/* Acts as if the stream had ended: the rest of a line becomes the last line, and `closed` is
+ * called. Does nothing after the end. */
 void relay_end_input(struct relay *r);
 void relay_close_out(struct relay *r);    /* the peer sees the end of its input */
-/* `out` is a pipe: that its reader has closed it is noticed at once, not at the next write. */
+/* For an `out` that is a pipe: notices at once that its reader has closed it, not at the next
+ * write. */
 void relay_watch_closing(struct relay *r);
 /* Writes nothing more. `out` stays open until relay_close_out(), so that what the peer does not read is counted when the
  * peer has ended. */

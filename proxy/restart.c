@@ -15,7 +15,7 @@
 
 /* ---- requests of the old process ------------------------------------------------------------ */
 
-/* Two processes have ended with this request: it gets an error, and a person is told. */
+/* Answers the request with an error and writes an escalation: two processes have ended with it. */
 static void blame(struct proxy *p, struct pending *q, const char *why)
 {
     struct buf text = {0}, name = {0};
@@ -55,7 +55,7 @@ static void settle_requests(struct proxy *p)
         enum resend_result result =
             resend_settle(q, read, end, handshake_may_repeat(&t->handshake, q));
         if (result == RESEND_AGAIN) {
-            q->written_at = PENDING_NOT_STAGED; /* until it is sent again */
+            q->written_at = PENDING_NOT_STAGED; /* not staged until it is sent again */
             p->resends |= q->resend == RESEND_WAITS;
         } else if (result == RESEND_ENDED_TWO) {
             blame(p, q, text);
@@ -118,7 +118,7 @@ static bool is_sent_now(const struct pending *q, const struct pending *next)
     return q->written_at == PENDING_NOT_STAGED && resend_is_due(q, next);
 }
 
-/* What the new process gets before the outbox is written, in bytes. */
+/* Number of bytes that the new process gets before the outbox is written. */
 static uint64_t bytes_before_outbox(const struct proxy *p, const struct pending *next)
 {
     uint64_t n = p->handshake_box.staged;

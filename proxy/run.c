@@ -18,7 +18,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Of a longer line of the server's stderr only the head is recorded. */
+/* Only the head of a longer line of the server's stderr is recorded. */
 #define STDERR_LINE_MAX ((size_t)8 << 10)
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
@@ -178,7 +178,7 @@ static void open_watchers(struct proxy *p)
         ev_signal_init(&p->signals[i], on_end_signal, end_signals[i]);
         p->signals[i].data = p;
         if (sigaction(end_signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
-            continue; /* started by nohup: it stays ignored */
+            continue; /* ignored since our start, by nohup(1) for example: keep it ignored */
         ev_signal_start(p->loop, &p->signals[i]);
     }
 }
@@ -341,7 +341,8 @@ static void on_rule(void *owner, const char *happened)
     incidents_tools_rule(&p->incidents, happened);
 }
 
-/* Without random numbers equal calls are found all the same; a peer that knows the key gains little. */
+/* Equal calls are also found if there are no random numbers; a peer that knows the key gains
+ * little. */
 static void open_repeats(struct proxy *p)
 {
     struct hash_key key = {0};
@@ -355,7 +356,8 @@ static void open_parts(struct proxy *p)
     size_t max = p->cfg->max_message;
     char uid[UID_LEN + 1];
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
-    if (uid_make(0, uid) == 0) /* its random part; without one, recording has not begun either */
+    if (uid_make(0, uid) == 0) /* only its random part is used; if this fails, recording has not
+                                * begun either */
         handshake_secret(&p->traffic.handshake, uid + UID_TIME_LEN);
     p->traffic.url = p->cfg->url;
     traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
@@ -400,7 +402,7 @@ int proxy_run(const struct proxy_config *cfg)
     /* A client may have blocked what we must hear; its server gets its mask back. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited);
-    /* Before there is anything that its processes would inherit. */
+    /* Open the recorder before there are descriptors that its processes would inherit. */
     if (open_recorder(&p) < 0) {
         proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;

@@ -17,12 +17,12 @@
 struct proxy_config {
     char *const *argv; /* the server's command, NULL-terminated */
     const char *vault; /* directory */
-    const char *name;  /* of the server, in the record */
-    const char *url;   /* that its command connects to, for errors; NULL: none */
+    const char *name;  /* name of the server in the record */
+    const char *url;   /* URL that the server's command connects to, for error texts; NULL: none */
     enum validate validate;
     enum check_arguments check_arguments;
     struct tool_rule *tools; /* which tools the client sees; NULL: all of them */
-    enum on_repeat on_repeat; /* what a call gets that equals one which may have run */
+    enum on_repeat on_repeat; /* what to do with a call that equals a call which may have run */
     int64_t repeat_window_us; /* how long that is remembered; 0: not at all */
     enum record_level level; /* how much of each message is stored */
     bool stop_on_record_error;
@@ -32,9 +32,10 @@ struct proxy_config {
     int64_t grace_us;
     const struct deadlines *deadlines;
     int64_t max_timeout_us;       /* 0: none */
-    enum on_hang on_hang;         /* what a server gets that is silent past a deadline */
+    enum on_hang on_hang;         /* what to do with a server that is silent past a deadline */
     const char *escalate_command; /* run for each new escalation file; NULL: none */
-    const char *sent;             /* by `send`: recorded as an event; NULL: by another client */
+    const char *sent;             /* the request that the command `send` sends, recorded as an
+                                   * event; NULL: another client */
     unsigned restarts;            /* within a minute, at most PROXY_RESTARTS_MAX; 0: never */
     struct retention retention;   /* old sessions that the recorder removes; all 0: none */
     pid_t *ret_recorder;          /* gets the recorder that has not exited at the end; 0: none */

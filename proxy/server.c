@@ -16,7 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define LAST_READS 4 /* of its stderr, after the exit: a full pipe and its end */
+#define LAST_READS 4 /* reads of its stderr after the exit: a full pipe, and the end of file */
 
 _Static_assert(PROXY_RESTARTS_MAX <= SERVER_RESTARTS_MAX, "all allowed restarts can be counted");
 
@@ -241,7 +241,7 @@ void server_line(struct proxy *p)
 /* The time of a doubted state has passed. */
 static void doubt_timeout(struct proxy *p)
 {
-    server_line(p); /* one that was waited for (session/odd.h) */
+    server_line(p); /* handle the line that session/odd.h holds back */
     if (!server_state_is_doubted(&p->machine))
         return;
     enum liveness l = silence_judge_question(p);
@@ -264,7 +264,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     enum server_state before = p->machine.state;
     pipes_use(p);
     if (p->machine.state != before)
-        return; /* what was read has set the timer of the next state */
+        return; /* the output that was read has changed the state, and set its timer */
     if (relay_is_paused(&p->relay[ROW_S2C]))
         server_state_extend(&p->machine, clock_mono_us());
     if (server_state_is_doubted(&p->machine)) {
@@ -288,8 +288,9 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     carry_out(p, todo);
 }
 
-/* A client that has closed its output may still read: `echo REQUEST | mcp-interposer …`. Not awaited: methods that
- * may stay without an answer, cancelled requests, and everything after a `shutdown`. */
+/* A client that has closed its output may still read: `echo REQUEST | mcp-interposer …`. Whether
+ * the client still awaits answers. It does not for methods that may stay without an answer,
+ * cancelled requests, and requests after a `shutdown`. */
 static bool answers_are_awaited(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
@@ -395,8 +396,9 @@ static void on_server_signalled(struct child *c, int sig)
              server_name_of(p));
 }
 
-/* While the session goes on, its last messages wait until the client reads. Another process may hold the pipe open: then the half
- * of a line must not be taken for the beginning of the next process's first one. */
+/* While the session goes on, the process's last messages wait until the client reads. If another
+ * process holds the pipe open, half a line must not become the start of the first line of the next
+ * process. */
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;

@@ -12,8 +12,8 @@
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* The number of directories in PATH, and the first of them: it can be seen whether it is that of a shell or that of a
- * desktop. */
+/* Appends the number of directories in PATH, and the first of them: they show whether PATH comes
+ * from a shell or from a desktop. */
 static void add_path(struct buf *b)
 {
     const char *path = getenv("PATH");
@@ -154,7 +154,7 @@ uint64_t server_process_bytes_read(const struct proxy *p)
 {
     const struct relay *r = &p->relay[ROW_C2S];
     if (r->priority != NULL && !r->priority_complete)
-        return 0; /* it has not answered the repeated initialize: it got nothing else */
+        return 0; /* a process that did not answer the repeated initialize got nothing else */
     uint64_t taken = outbox_accepted(r->priority != NULL ? r->priority : r->box);
     return taken > r->unread ? taken - r->unread : 0;
 }

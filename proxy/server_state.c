@@ -32,11 +32,11 @@ struct cell {
 
 #define RECORD_FAILS                                                                               \
     [SERVER_EV_RECORD_FAILED] = {SERVER_ENDED, FINISH, 0, SERVER_REASON_RECORD_ERROR}
-/* In every state but FLUSHING and ENDED. */
+/* Transitions of every state except FLUSHING and ENDED. */
 #define WE_FAIL                                                                                    \
     RECORD_FAILS, [SERVER_EV_NO_MEMORY] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION,             \
                                            SERVER_CAUSE_NO_MEMORY, SERVER_REASON_NO_MEMORY}
-/* No server was started. */
+/* Transitions while no server could be started. */
 #define REJECTS                                                                                    \
     WE_FAIL, [SERVER_EV_REQUEST] = {SERVER_REJECTING, REJECT},                                     \
              [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, REJECT},                                \
@@ -49,7 +49,7 @@ struct cell {
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause,         \
                                                CLIENT_CLOSED},                                     \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause, SIGNAL}
-/* The same; a client that awaits answers leads to the state `to`. */
+/* Like SESSION_ENDS, but if the client awaits answers, the next state is `to`. */
 #define CLIENT_ENDS(to, cause)                                                                     \
     SESSION_ENDS(cause), [SERVER_EV_CLIENT_WAITS] = {to, 0, 0, CLIENT_CLOSED}
 /* The client ends the session while no server process is running. */
@@ -71,7 +71,8 @@ struct cell {
              [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                                   \
              [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED},      \
              [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
-/* While the server is silent past a deadline. A server that closes its stdin cannot answer, but it lives. */
+/* Transitions while the server is silent past a deadline. A server that closes its stdin cannot
+ * answer, but it is alive. */
 #define DOUBTED                                                                                    \
     [SERVER_EV_HEARD] = {SERVER_RUNNING}, [SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},        \
     [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},                                            \
@@ -82,12 +83,13 @@ struct cell {
     {                                                                                              \
         to, DISCONNECT | KILL, SERVER_CAUSE_HUNG                                                   \
     }
-/* At a deadline, or after it. */
+/* Kills a server that was silent at a deadline, or after it. */
 #define KILL_SILENT(to)                                                                            \
     {                                                                                              \
         to, REPORT_HANG | DISCONNECT | KILL, SERVER_CAUSE_HUNG                                     \
     }
-/* At a deadline; the server cannot be asked, or its answer could not be read. */
+/* Kills a server that is silent at a deadline, if it cannot be asked or its answer could not be
+ * read. */
 #define CANNOT_ANSWER(to) [SERVER_EV_SILENT] = KILL_SILENT(to), [SERVER_EV_HUNG] = KILL_SILENT(to)
 #define KILL_CHANGED                                                                               \
     {                                                                                              \
@@ -331,7 +333,7 @@ unsigned server_state_event(struct server_machine *s, enum server_event e, int64
     if (c.cause != 0)
         s->cause = c.cause;
     else if (from == SERVER_RESTARTING)
-        s->cause = SERVER_CAUSE_EXIT; /* of the new process, unless it is killed */
+        s->cause = SERVER_CAUSE_EXIT; /* the cause of the new process's end, unless it is killed */
     if (c.reason != 0)
         set_reason(s, c.reason);
     else if (c.todo & END_SESSION)
@@ -395,7 +397,7 @@ void server_state_skip(struct server_machine *s, int64_t us, int64_t least_us, i
                       : s->state == SERVER_DRAINING_INPUT_CLOSED ? SERVER_EXIT_FOLLOWS_US
                                                                  : s->initialize_us;
     if (!server_state_has_due_time(s) || s->state == SERVER_AT_WORK ||
-        s->state == SERVER_PREPARING) /* until --max-timeout */
+        s->state == SERVER_PREPARING) /* these states last until --max-timeout */
         return;
     int64_t left_us = s->due_us + us - now_us;
     left_us = left_us > least_us ? left_us : least_us;

@@ -4,9 +4,10 @@
  * proxy carries out (server.c). The table in server_state.c has an entry for each pair of a state and an
  * event that matters; other events change nothing.
  *
- * Decided here as well: why the process ended (cause), why the session ends (reason), and whether another
- * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff). One restart after each of them
- * is not counted: that after a request which was sent again has ended the process, too (session/resend.h).
+ * It also decides why the process ended (cause), why the session ends (reason), and whether another
+ * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff). After each
+ * counted restart, one more is not counted: the restart after a request that was sent again has
+ * ended the new process as well (session/resend.h).
  *
  * Owns      nothing.
  * Units     microseconds of a monotonic clock, passed in.
@@ -18,7 +19,7 @@
 
 #define SERVER_RESTARTS_US 60000000 /* restarts are counted within this time */
 #define SERVER_RESTARTS_MAX 100     /* upper limit of max_restarts */
-#define SERVER_BACKOFF_US 100000    /* before a restart; doubled for each recent one */
+#define SERVER_BACKOFF_US 100000    /* delay before a restart; doubled for each recent restart */
 #define SERVER_BACKOFF_MAX_US 10000000
 enum {
     /* Within this time, also on a busy machine, a server that is exiting has exited after it closed a stream. */
@@ -30,8 +31,9 @@ enum {
 
 enum server_state {
     SERVER_STARTING,     /* the first process is being started */
-    SERVER_UNAVAILABLE,  /* it could not be started; a request is awaited */
-    SERVER_REJECTING,    /* the same; each request gets the reason, until the client leaves */
+    SERVER_UNAVAILABLE,  /* the server could not be started; waits for a request */
+    SERVER_REJECTING,    /* the server could not be started; each request gets the reason, until the
+                          * client leaves */
     SERVER_RUNNING,      /* messages are forwarded */
     SERVER_ASKED,        /* RUNNING, but silent past a deadline; it was asked whether it lives */
     SERVER_AT_WORK,      /* RUNNING, but silent past a deadline; its helpers work */
@@ -41,15 +43,17 @@ enum server_state {
     SERVER_OUTPUT_CLOSED,         /* the server closed its stdout and should exit, or is killed */
     SERVER_SHUTDOWN,              /* RUNNING, and the client asked the server to shut down */
     SERVER_DRAINING,              /* RUNNING, but the client closed its output and awaits answers */
-    SERVER_DRAINING_INPUT_CLOSED, /* DRAINING and INPUT_CLOSED, then DRAINING and NOT_READING */
+    SERVER_DRAINING_INPUT_CLOSED, /* both the client's output and the server's stdin are closed; the
+                                   * server may not exit */
     SERVER_KILLED,                /* the process is being killed; a restart follows if allowed */
     SERVER_EXITED,                /* the process exited; its output is being read */
-    SERVER_EXITED_IDLE,  /* it did so with status 0 and no pending request; the next restarts it */
+    SERVER_EXITED_IDLE,  /* it exited with status 0 and no pending request; the next request
+                          * restarts it */
     SERVER_CRASHED_IDLE, /* it crashed with no pending request; no restart is possible */
     SERVER_STOPPING,     /* the process is being stopped, or exited; no restart follows */
     SERVER_BACKOFF,      /* no process; the next one is started after a delay */
     SERVER_RESTARTING,   /* the next process is being started */
-    SERVER_INITIALIZING, /* it has not yet answered the repeated initialize */
+    SERVER_INITIALIZING, /* the new process has not yet answered the repeated initialize */
     SERVER_INITIALIZING_INPUT_CLOSED, /* INITIALIZING and INPUT_CLOSED */
     SERVER_INITIALIZING_DRAINING,     /* INITIALIZING and DRAINING */
     SERVER_FLUSHING,                  /* no process; the last answers are being written */
@@ -67,12 +71,14 @@ enum server_event {
     SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
     SERVER_EV_EXITED,             /* the process exited */
     SERVER_EV_LAUNCHER_EXITED, /* it exited with status 0, but another process holds its stdout */
-    SERVER_EV_FINISHED,        /* the process exited and its output is read; requests are pending */
-    SERVER_EV_FINISHED_IDLE,   /* the same, with no pending request */
-    SERVER_EV_FINISHED_CLEAN,  /* the same, with status 0 and no pending request */
+    SERVER_EV_FINISHED,        /* the process exited, its output is read, and requests are
+                                * pending */
+    SERVER_EV_FINISHED_IDLE,   /* the process exited, its output is read, and no request is
+                                * pending */
+    SERVER_EV_FINISHED_CLEAN,  /* like FINISHED_IDLE, with status 0 */
     /* A request timed out, and the server sent nothing since (session/liveness.h): */
     SERVER_EV_SILENT,             /* nothing else is known */
-    SERVER_EV_AT_WORK,            /* its helpers work; also reported in ASKED */
+    SERVER_EV_AT_WORK,            /* silent, but its helpers work; also reported in ASKED */
     SERVER_EV_PREPARING,          /* it has not answered any request yet, and works */
     SERVER_EV_HUNG,               /* it hangs */
     SERVER_EV_HEARD,              /* it sent a message (reported if server_state_is_doubted()) */
@@ -86,7 +92,7 @@ enum server_event {
     SERVER_EV_REQUEST,            /* a request is pending (server_state_wants_requests()) */
     SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
     SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
-    SERVER_EV_NO_MEMORY,          /* no memory to read what a peer sends */
+    SERVER_EV_NO_MEMORY,          /* there is no memory to read from a peer */
     SERVER_EV_TIMEOUT,            /* server_state_timeout_us() has passed */
     SERVER_NEVENTS
 };
@@ -112,7 +118,7 @@ enum server_action {
 /* Why the last process ended. */
 enum server_cause {
     SERVER_CAUSE_EXIT,         /* it exited, or another process killed it */
-    SERVER_CAUSE_START_FAILED, /* it could not be started */
+    SERVER_CAUSE_START_FAILED, /* the server could not be started */
     SERVER_CAUSE_HUNG,         /* killed: it hung */
     SERVER_CAUSE_CLOSED,       /* killed: it closed its output */
     SERVER_CAUSE_CHANGED,      /* killed: it answered initialize differently than before */
@@ -148,10 +154,10 @@ struct server_machine {
     int64_t max_timeout_at_us; /* when --max-timeout of the silent request passes; 0: never */
     int64_t due_us; /* see server_state_has_due_time(); 0: never */
     int64_t drain_since_us; /* in *DRAINING: when the client closed its output */
-    int64_t backoff_us;     /* of the last restart */
+    int64_t backoff_us;     /* delay of the last restart */
     struct restart_times {
-        int64_t at_us[SERVER_RESTARTS_MAX]; /* of the last ones, a ring */
-        uint64_t n;                         /* in total */
+        int64_t at_us[SERVER_RESTARTS_MAX]; /* times of the last restarts, a ring */
+        uint64_t n;                         /* number of restarts in total */
     } restarts, uncounted;
 };
 

@@ -226,7 +226,7 @@ bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
                    const struct buf *why, enum server_event *ret)
 {
     enum liveness l = LIVENESS_SILENT;
-    if (p->machine.state != SERVER_ASKED) /* else it is being judged */
+    if (p->machine.state != SERVER_ASKED) /* in ASKED the server is already being judged */
         l = judge_request(p, q, waited_us);
     if (l == LIVENESS_SLOW)
         return false;

@@ -1,8 +1,8 @@
-/* silence.h - a server that has sent nothing between a request and its deadline: the facts from which
- * session/liveness.h decides, and what the error, the record and the escalation say.
+/* silence.h - handles a server that sent nothing between a request and its deadline.
  *
- * Samples of its processes are taken while a request is pending, so that the CPU time since then is known. The request
- * is copied: it has got its error when the question to the server is answered, or is not.
+ * Samples of its processes are taken while a request is pending, so that the CPU time since then is
+ * known. The request is copied, because it has already got its error when the server answers the
+ * question, or fails to.
  *
  * Owns      the copies.
  * Units     microseconds of clock_mono_us().
@@ -18,15 +18,17 @@ struct silence {
     /* Taken when the request with the next deadline was written, or soon after. */
     struct process_sample base;
     struct process_sample recent; /* `base`, or taken in the first half of the time since then */
-    struct process_sample asked;  /* taken when the server was asked; at_us 0: it was not */
+    struct process_sample asked;  /* taken when the server was asked; at_us is 0 if it was not
+                                   * asked */
     int64_t stderr_at_us;         /* when the server last wrote to stderr; 0: never */
-    uint64_t messages;            /* of the server, when it was silent at a deadline */
+    uint64_t messages;            /* number of the server's messages when it was silent at a
+                                   * deadline */
     /* The request that the server was last silent about. `call` points into the buffers, which are owned. */
     struct incident_call call;
     struct buf method, target, text;
-    struct buf name;  /* for people */
+    struct buf name;  /* the request's name for people */
     struct buf what;  /* "the server x did not answer NAME within 30.0 s" */
-    struct buf found; /* what was found, to be appended to `what` */
+    struct buf found; /* findings, to be appended to `what` */
     int64_t written_us;
     bool modern; /* a request of 2026-07-28 */
 };
@@ -43,13 +45,16 @@ void silence_sample(struct proxy *p);
  * be doubted. */
 MI_MUST bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
                            const struct buf *why, enum server_event *ret);
-/* It was reported: appends what follows to `why`. before: the state before it. */
+/* Call it after the silence was reported: appends what happens next to `why`. before: the state
+ * before the report. */
 enum liveness silence_explain(struct proxy *p, enum server_state before, struct buf *why);
-/* The server is doubted, and has sent a message since. */
+/* Whether the server has sent a message since it became doubted. */
 bool silence_has_ended(const struct proxy *p);
-/* The time of a doubted state has passed: LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT: it needs more time. */
+/* Call it when the time of a doubted state has passed. Returns LIVENESS_HUNG, LIVENESS_AT_WORK, or
+ * LIVENESS_SILENT if the server gets more time. */
 enum liveness silence_judge_question(const struct proxy *p);
-/* The server was asked and sent a message; its processes work. Recorded, with an escalation. */
+/* Records, with an escalation, that the server was asked and sent a message while its processes
+ * work. */
 void silence_report_answer(struct proxy *p);
 void silence_report_work(struct proxy *p);
 

@@ -1,7 +1,8 @@
 /* stall.h - notices that this process did not run: it was stopped (SIGSTOP), frozen with its container, or got no
  * processor.
  *
- * A loop turn lasts until the next timer is due, at the latest. One that lasts longer by STALL_US or more has stalled.
+ * A loop turn must end when the next timer is due. A turn that lasts STALL_US or more beyond that
+ * has stalled.
  *
  * Owns      nothing.
  * Units     microseconds of a monotonic clock, passed in.
@@ -14,14 +15,15 @@
 #define STALL_US 100000
 
 struct stall {
-    int64_t woke_us; /* when this turn began */
+    int64_t woke_us; /* when this turn began, in microseconds */
     int64_t most_us; /* how long it lasts at most; -1: no timer is active */
 };
 
 void stall_open(struct stall *s, int64_t now_us);
 /* The loop waits for at most most_us since this turn began; -1: no timer is active. */
 void stall_wait(struct stall *s, int64_t most_us);
-/* The next turn begins. Returns the time in which the process did not run, although a timer was due; else 0. */
+/* Call it when the next turn begins. Returns how long the process did not run although a timer was
+ * due, or 0. */
 int64_t stall_wake(struct stall *s, int64_t now_us);
 
 #endif

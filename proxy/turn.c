@@ -1,5 +1,5 @@
-/* turn.c - a loop turn. Its start: did it come in time? Its end: publish the messages that it has read, write them, set
- * the deadline timer. */
+/* turn.c - a loop turn. At its start: checks for a stall. At its end: publishes the messages read,
+ * writes them, sets the deadline timer. */
 #include "proxy/live.h"
 
 #include "base/chunk.h"
@@ -8,8 +8,9 @@
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
 
-/* While a deadline runs, or a signal to the server is due, the loop turns at least this often: then a longer pause of this
- * process is noticed, and only a shorter one is taken for time in which the server did not answer. */
+/* While a deadline runs, or a signal to the server is due, the loop turns at least this often: so a
+ * longer pause of this process is noticed, and only shorter pauses count as time in which the
+ * server did not answer. */
 #define TICK_US 1000000
 
 /* How long memory and wide pipes are kept for the next large line: getting them anew twice in a second takes a few
@@ -35,8 +36,8 @@ static void stop_recording(struct proxy *p)
     relay_flush(&p->relay[ROW_S2C]);
 }
 
-/* The timer never fires after the next deadline. It may fire before it and is then set again: so most messages do
- * not touch it. */
+/* The timer never fires after the next deadline. It may fire earlier and is then set again, so most
+ * messages need not set it. */
 static void watch_deadlines(struct proxy *p)
 {
     ev_timer *w = &p->deadline_timer;
@@ -139,7 +140,7 @@ static void ask_recorder(struct proxy *p, enum recorder_result published)
     p->pacing = !p->holding && recorder_paces(p->recorder);
 }
 
-/* What is in the journal may be written. */
+/* Releases the output that is in the journal. */
 static void release_output(struct proxy *p)
 {
     outbox_release(&p->handshake_box);

@@ -118,7 +118,7 @@ static void escape_text(struct redact *r, struct edit *e)
     static const char hex[] = "0123456789abcdef";
     size_t at = r->texts.n;
     for (size_t i = 0; i < e->text_n; i++) {
-        char c = r->texts.p[e->text + i]; /* no pointer: the buffer may move */
+        char c = r->texts.p[e->text + i]; /* a pointer would be wrong after the buffer has moved */
         if (c == '"' || c == '\\')
             buf_addc(&r->texts, '\\');
         if ((unsigned char)c < 0x20)

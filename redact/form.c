@@ -5,14 +5,14 @@
 #include "wire/json/text.h"
 #include <stdio.h>
 #define PROSE_MAX 2048 /* bytes of a title or description that are read */
-#define WORDS 3        /* of the longest name of a secret in prose */
+#define WORDS 3        /* words of the longest name of a secret in prose */
 #define WORD_MAX 15    /* letters of a word that is looked up in a list */
 
 /* ---- does a text ask for a secret? -------------------------------------------------------------- */
 /* A word of prose, and what is between it and the word before. */
 struct word {
     struct slice text;
-    bool joined; /* only blanks are between */
+    bool joined; /* only blanks stand between it and the word before */
 };
 
 static bool in_word(char c)
@@ -45,7 +45,7 @@ static bool is_one_of(struct slice word, const char *const *words)
     return place_is_one_of((struct slice){low, word.n}, words);
 }
 
-/* What may follow the name of a secret that is asked for. Not another noun: "token count", "password policy". */
+/* Words that may follow the name of a secret. No other noun: "token count", "password policy". */
 static bool may_follow(struct slice word)
 {
     static const char *const words[] = {
@@ -56,7 +56,7 @@ static bool may_follow(struct slice word)
     return is_one_of(word, words);
 }
 
-/* What stands before one that is only spoken of: "the name of the secret", "how many tokens", "not your password". */
+/* Words before a secret that is only mentioned: "the name of the secret", "not your password". */
 static bool only_spoken_of(struct slice word)
 {
     static const char *const words[] = {
@@ -66,8 +66,8 @@ static bool only_spoken_of(struct slice word)
     return is_one_of(word, words);
 }
 
-/* Is this one (the last) of these words only spoken of? "name and password" are two things, and "the last digits of" or "the value
- * of" a secret are secrets, too. */
+/* Whether the text only mentions the last word instead of asking for it. "name and password" asks
+ * for both; "the last digits of" and "the value of" a secret ask for secrets. */
 static bool is_only_spoken_of(const struct word *words, size_t n)
 {
     static const char *const both[] = {"and", "or", NULL};
@@ -170,7 +170,8 @@ static bool has_any(struct json_value schema, const char *const *names)
     return false;
 }
 
-/* Is one of these schemas text, without choices? An optional text is `anyOf` text and null. */
+/* Whether one of these schemas is a text without choices. An optional text is `anyOf` text and
+ * null. */
 static bool one_is_text(struct json_value schemas)
 {
     static const char *const choices[] = {"enum", "const", NULL};
@@ -242,7 +243,8 @@ static uint64_t forms_hash_of(uint64_t seed, struct slice raw)
 
 enum { OF_ID = 1, OF_KEY, OF_FIELD, OF_TASK };
 
-/* "7", 7 and 7.0 are the same: an answer with one of them belongs to the request. */
+/* Hashes an id. "7", 7 and 7.0 get the same hash: an answer with one of them belongs to the
+ * request. */
 static uint64_t hash_of_id(struct json_value id)
 {
     int64_t n;
@@ -280,7 +282,8 @@ static void add_field(struct asked_form *form, uint64_t field)
         form->field[form->n++] = field;
 }
 
-/* Is there one field, whose name says nothing? Then the message of the form says what is asked for. */
+/* Whether there is only one field and its name says nothing. Then the message of the form says what
+ * it asks for. */
 static bool is_only_value(struct json_value fields, struct slice *ret_key)
 {
     static const char *const names[] = {"value", "input", "answer", "response",
@@ -392,7 +395,7 @@ static void hide(struct hiding *h, struct json_value v)
     struct slice raw = json_string_raw(v);
     if (v.type < JSON_NUMBER ||
         (v.type == JSON_STRING && (raw.n == 0 || edit_mark_len(raw) == raw.n)))
-        return; /* null, true and false; "" and a mark */
+        return; /* nothing to hide in null, true, false, "" and a redaction mark */
     buf_add(h->out, h->at, (size_t)(v.text.p - h->at));
     buf_adds(h->out, "\"[redacted:form]\"");
     h->at = v.text.p + v.text.n;
@@ -404,14 +407,14 @@ static bool has_secrets(const struct asked_form *form)
     return form->n > 0 || form->all;
 }
 
-/* The result of an elicitation: {"action": …, "content": {…}}. form: NULL if it is not known. */
+/* The result of an elicitation: {"action": …, "content": {…}}. form is NULL if it is unknown. */
 static void hide_in_answer(struct hiding *h, const struct asked_form *form,
                            struct json_value answer)
 {
     struct slice key;
     struct json_value one, content;
     if (form == NULL && json_get(answer, "action").type != JSON_STRING)
-        return; /* of sampling, for instance */
+        return; /* not an answer to a form; for instance one of sampling */
     if (answer.type != JSON_OBJECT && has_secrets(form))
         hide(h, answer);
     for (struct json_walk of = json_walk_begin(answer); next_named(&of, "content", &content);) {

@@ -1,15 +1,17 @@
-/* form.h - forms: answers that are secrets because of what a server has asked for, whatever their names are.
+/* form.h - finds answers to forms that are secrets because of what the server asked for.
  *
  * A server asks a person with elicitation/create, or with inputRequests in a result (2026-07-28). It must not ask for a secret in a
  * form. If it does, the value of that field in the answer is replaced by `[redacted:form]` before it is recorded.
  *
  * Secret    a field of text or numbers without choices whose name, title or description plainly asks for one, with the
  *           words of key.h and those of key_asked (docs/sanitizer.md), or with the format `password`.
- * Answers   are found by the id of the request, or by the key of inputRequests. One that was asked with several times keeps the
- *           secret fields of all: the first may be answered last. An answer to a form that is not known, or no longer, is replaced
- *           in all of its fields: nobody knows what is in it.
- * Limits    the last FORMS_MAX forms; of one with more than FORM_FIELDS secret fields all are taken for secrets, and so are those
- *           of forms behind the first FORM_BYTES of them in a message, which are not read.
+ * Answers   are found by the id of the request, or by the key of inputRequests. If several forms
+ *           have the same id or key, the secret fields of all are kept, because the first form may
+ *           be answered last. In an answer to a form that is unknown or forgotten, all fields are
+ *           replaced.
+ * Limits    the last FORMS_MAX forms are known. If a form has more than FORM_FIELDS secret fields,
+ *           all its fields count as secrets. Forms after the first FORM_BYTES of forms in a message
+ *           are not read, and all their fields count as secrets.
  * Use       forms_message() for each message that was forwarded, and forms_answer() before what the client sends is recorded.
  * Blocks    never. Pure. */
 #ifndef MI_REDACT_FORM_H
@@ -36,14 +38,14 @@ struct forms {
     unsigned next;
 };
 
-/* What a message has to do with forms: asks with one, or says where its answer will be. Returns whether it asks for a secret. r NULL:
- * what the server asks for is not read. */
+/* Notes the forms in a message, or where their answer will be. Returns whether a form asks for a
+ * secret. If r is NULL, forms of the server are not read. */
 bool forms_message(struct forms *f, const struct redact *r, const struct rpc *m, bool from_client);
-/* Does a known form ask for a secret? */
+/* Whether a known form asks for a secret. */
 bool forms_hide_any(const struct forms *f);
-/* A message of the client, or a batch. If it answers forms, and an answer is a secret, *ret_n values were replaced, and `out` has the
- * message; else *ret_n is 0. What is not JSON may be such an answer: if a known form asks for a secret, nothing of it is left.
- * 0 or MI_ENOMEM. */
+/* Takes a message or batch of the client. If it has secret answers to forms, *ret_n values are
+ * replaced and `out` gets the message; otherwise *ret_n is 0. Text that is not JSON may be such an
+ * answer: if a known form asks for a secret, the whole text is replaced. Returns 0 or MI_ENOMEM. */
 MI_MUST int forms_answer(const struct forms *f, struct slice message, struct buf *out,
                          size_t *ret_n);
 

@@ -9,7 +9,7 @@ struct key_user {
     enum key_list list;
     bool any_before, any_behind; /* begins or ends with a `*` */
     struct key_name name;
-    char rule[KEY_MAX + 1]; /* RULE of the mark */
+    char rule[KEY_MAX + 1]; /* RULE of the mark [redacted:RULE] */
     struct key_rule as_rule;
 };
 
@@ -163,7 +163,7 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
     if (r == NULL && drop_digits(&k))
         r = redact_key_find(keys, &k);
     if (r != NULL && memmem(name.p, name.n, "[redacted:", 10) != NULL)
-        return NULL; /* a mark is not the name of a secret */
+        return NULL; /* a name that contains a redaction mark is not the name of a secret */
     return r;
 }
 

@@ -25,11 +25,11 @@ enum key_flag {
     KEY_NO_PATH = 8,   /* a path is not a secret: PWD=/home/me */
     KEY_NO_WORD = 16,  /* a plain word is not a secret: auth = oauth2 */
     KEY_INTO = 32,     /* an object is searched, not replaced as a whole */
-    KEY_CAPITALS = 64, /* in prose only in capitals: PIN */
+    KEY_CAPITALS = 64, /* recognized in prose only in capitals: PIN */
 };
 
 struct key_rule {
-    const char *end;  /* in normal form */
+    const char *end;  /* end of the name, in normal form */
     const char *rule; /* RULE of the mark [redacted:RULE] */
     unsigned flags;
 };
@@ -46,8 +46,8 @@ struct keys {
     struct key_user *user; /* owned */
     size_t user_n;
     bool all;           /* key_maybe() is always true: a user's name ends with `*` */
-    uint64_t ends[512]; /* one bit per three letters: some rule ends with them */
-    /* Per two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */
+    uint64_t ends[512]; /* a bit for each three letters: set if some rule ends with them */
+    /* For each two letters: length of the shortest rule that ends with them; UINT8_MAX: none. */
     uint8_t least[1024];
     uint8_t first[1024], next[KEY_RULES_MAX]; /* built-in rules by their last two letters */
 };
@@ -59,15 +59,17 @@ enum key_list { KEYS_SECRET, KEYS_KEEP, KEYS_CONTENT };
 /* Adds a name of the user. 0, MI_ENOMEM, MI_EFULL, or MI_EINVAL if its normal form is empty. */
 MI_MUST int keys_add(struct keys *k, enum key_list list, struct slice name);
 
-/* The rule that matches an unescaped name; NULL: it is not the name of a secret. */
+/* Returns the rule that matches an unescaped name, or NULL if it is not the name of a secret. */
 const struct key_rule *key_find(const struct keys *k, struct slice name);
-/* The same where a person is asked for it, in a form: also the names in key_asked, such as `cvv`. */
+/* Like key_find(), for a field of a form that a person fills in: also finds the names in key_asked,
+ * such as `cvv`. */
 const struct key_rule *key_find_asked(const struct keys *k, struct slice name);
-/* Only the names in key_asked that match a whole name. */
+/* Finds only the names in key_asked that match a whole name. */
 const struct key_rule *key_find_exact(const struct keys *k, struct slice name);
-/* Is this the name of a header that is not a secret, such as Accept, or a name that the user keeps? */
+/* Whether this is the name of a header that is not a secret, such as Accept, or a name that the
+ * user keeps. */
 bool key_is_plain_header(const struct keys *k, struct slice name);
-/* Is this the name of sensitive content? */
+/* Whether this is the name of sensitive content. */
 bool key_content(const struct keys *k, struct slice name);
 
 /* Quick test. false: no rule matches a name that ends before `end` and begins at or after `from`. */
@@ -90,7 +92,7 @@ static inline bool key_maybe(const struct keys *k, const char *from, const char 
     return k->ends[three / 64] >> (three % 64) & 1;
 }
 
-/* In key_table.c; each list ends with {NULL}. */
+/* Defined in key_table.c; each list ends with {NULL}. */
 extern const struct key_rule key_secrets[];
 extern const struct key_rule key_asked[];
 extern const struct key_rule key_kept[];

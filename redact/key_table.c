@@ -152,7 +152,8 @@ const struct key_rule key_secrets[] = {
     {0},
 };
 
-/* Only where a person is asked for them, in a form (form.h): elsewhere they are mostly something else. */
+/* Used only for forms that a person fills in (form.h): elsewhere these names mostly mean something
+ * else. */
 const struct key_rule key_asked[] = {
     {"pin", "form", KEY_EXACT | KEY_CAPITALS},
     {"cardpin", "form", 0},
@@ -176,7 +177,7 @@ const struct key_rule key_asked[] = {
 };
 
 const struct key_rule key_kept[] = {
-    /* of the protocol */
+    /* fields of the protocol */
     {"progresstoken", NULL, 0},
     {"cursor", NULL, 0},
     {"nextcursor", NULL, 0},
@@ -258,7 +259,7 @@ const struct key_rule key_contents[] = {
     {0},
 };
 
-/* Of the headers in the options of a command line. */
+/* Headers in options of a command line that are not secret. */
 const struct key_rule key_plain_headers[] = {
     {"accept", NULL, KEY_EXACT},
     {"acceptcharset", NULL, KEY_EXACT},

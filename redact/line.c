@@ -32,7 +32,7 @@ static bool in_body(char c)
            c == '/' || c == '=';
 }
 
-/* The last word of the line, without quotes and separators: it may be a line of the key. */
+/* Returns the last word of the line, without quotes and separators: it may be a line of the key. */
 static struct slice body_of(struct slice line)
 {
     while (line.n > 0 && !in_body(line.p[line.n - 1]))
@@ -51,7 +51,8 @@ static bool is_header(struct slice line)
            redact_line_find(line.p, line.p + line.n, "DEK-Info:") != NULL;
 }
 
-/* Inside a key: `hidden` is the part to replace. false: the line does not belong to the key. */
+/* Handles a line inside a key: *hidden is the part to replace. Returns false if the line does not
+ * belong to the key. */
 static bool key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
 {
     const char *stop = redact_line_find(line.p, line.p + line.n, "-----END ");

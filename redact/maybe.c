@@ -1,4 +1,4 @@
-/* maybe.c - quick tests: whether a string needs the search, because it contains JSON in which a name matters. */
+/* maybe.c - quick tests of whether a string must be searched for JSON that has names of secrets. */
 #include "redact/option.h"
 #include "redact/place.h"
 #include "redact/read.h"
@@ -47,8 +47,8 @@ bool redact_maybe_json(const struct redact *r, struct slice raw)
 
 /* ---- names of secrets ----------------------------------------------------------------------- */
 
-/* The end of the last word before `end`, in which separators, escaped white space, and the backslashes of a quote are
- * skipped; `digits`: digits as well. */
+/* Returns the end of the last word before `end`. Skips separators, escaped white space, the
+ * backslashes of a quote, and with `digits` digits as well. */
 static const char *word_end(const char *from, const char *end, bool digits)
 {
     for (; end > from; end--) {

@@ -7,7 +7,8 @@
 
 #define NUMBER_MAX 5 /* digits of a port or a number of seconds, which is not a secret */
 
-/* The name of an option without its dashes; empty: it is not an option with a value, such as `--no-password`. */
+/* Returns the name of an option without its dashes; empty if it is not an option with a value, such
+ * as `--no-password`. */
 static struct slice redact_option_name_of(struct slice raw)
 {
     static const char *const flags[] = {"no",    "ask",      "prompt", "show",

@@ -14,8 +14,9 @@ const struct key_rule *option_rule(const struct keys *k, struct slice raw);
 /* Whether the value of this option is a header: `--header`, `--extra-headers`, `-H`. *ret_header is the header in
  * `--header=NAME: VALUE`, or {NULL, 0} if the next string is it. */
 bool option_takes_header(struct slice raw, struct slice *ret_header);
-/* The rule for the value of such a header, and the value, without a scheme such as `Bearer `. Values of headers with
- * other names than those of secrets match, too, except of those in key_plain_headers. NULL: it is kept. */
+/* The rule for the value of such a header, and the value, without a scheme such as `Bearer `.
+ * Headers whose names are not names of secrets match as well, except those in key_plain_headers.
+ * Returns NULL if the value is kept. */
 const struct key_rule *option_header(const struct keys *k, struct slice header,
                                      struct slice *ret_value);
 

@@ -121,7 +121,8 @@ bool place_is_input_request(const char *at, const char *end)
     struct slice key, value;
     bool is = false;
     while (read_member(&m, &key, &value))
-        if (slice_is(key, "method")) /* of several, a reader may take any */
+        if (slice_is(key, "method")) /* if there are several `method` members, a reader may use any
+                                      * of them */
             is = value.n > 2 && value.p[0] == '"' &&
                  place_is_one_of((struct slice){value.p + 1, value.n - 2}, methods);
         else if (!slice_is(key, "params"))

@@ -12,16 +12,19 @@ enum role { ROLE_NONE, ROLE_NAME, ROLE_VALUE, ROLE_BLOB, ROLE_KEPT };
 
 /* All keys are unescaped. */
 enum role place_role(struct slice key); /* never ROLE_KEPT */
-/* Is it a protocol field that a peer must return unchanged? Such fields are never replaced. */
+/* Whether it is a protocol field that a peer must return unchanged. Such fields are never
+ * replaced. */
 bool place_is_kept(enum zone zone, struct slice key);
 /* The zone of the value with this key. */
 enum zone place_zone(enum zone zone, struct slice key);
 
-/* Is the object that begins at `at` a schema, which declares a property, rather than a value? */
+/* Whether the object that begins at `at` is a schema, which declares a property, rather than a
+ * value. */
 bool place_is_schema(const char *at, const char *end, bool among_properties);
-/* Is the object that begins at `at` a request for input? Its name is the server's choice, and it holds no answer. */
+/* Whether the object that begins at `at` is a request for input. The server chooses its name, and
+ * it contains no answer. */
 bool place_is_input_request(const char *at, const char *end);
-/* Does this keyword of a schema contain a value: default, const, examples? */
+/* Whether this keyword of a schema contains a value: default, const, examples. */
 bool place_is_schema_value(struct slice key);
 
 bool place_is_one_of(struct slice s, const char *const *words); /* ended by NULL */

@@ -5,7 +5,8 @@
 #include "redact/place.h"
 #include "redact/read.h"
 
-/* Is it the key of a value whose treatment depends on more than the value? By length first: it runs for each key. */
+/* Whether the treatment of this key's value depends on more than the value. Tests the length first,
+ * because it runs for each key. */
 static bool is_special(struct slice key)
 {
     if (key.n <= 5) {
@@ -46,7 +47,7 @@ static bool string_may_matter(const struct redact *r, struct slice raw, bool esc
     return c == '-' || is_assignment(r, raw) || (escapes && redact_maybe_json(r, raw));
 }
 
-/* Looks at each string. A key is followed by a colon; a string that is followed by something else that does not belong
+/* Checks each string. A string before a colon is a key; a string before anything that is invalid
  * there may be anything. */
 static bool strings_may_matter(const struct redact *r, struct slice json)
 {
@@ -63,7 +64,7 @@ static bool strings_may_matter(const struct redact *r, struct slice json)
         const char *next = read_space(behind, end);
         if (odd || next == end)
             return true;
-        /* without its quotes: it is not the end of the text, so it ends with one */
+        /* without its quotes: the string is not the end of the text, so it has a closing quote */
         struct slice raw = {p + 1, (size_t)(behind - p) - 2};
         if (*next == ':' ? escapes || key_may_matter(r, raw, &arguments)
                          : (*next != ',' && *next != '}' && *next != ']') ||

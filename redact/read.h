@@ -21,7 +21,7 @@ static inline const char *read_space(const char *p, const char *end)
     return p;
 }
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
-/* Which of 16 bytes are quotes or backslashes: 0xff. */
+/* Sets those of 16 bytes to 0xff that are quotes or backslashes. */
 static inline __m128i read_marks(const char *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -29,7 +29,7 @@ static inline __m128i read_marks(const char *p)
                         _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
 }
 #endif
-/* To the next quote or backslash. */
+/* Returns the position of the next quote or backslash. */
 static inline const char *read_plain(const char *p, const char *end)
 {
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
@@ -48,13 +48,14 @@ static inline const char *read_plain(const char *p, const char *end)
         p++;
     return p;
 }
-/* One past the string that begins with the quote at p. Sets *odd if an escape stands for an ordinary letter. */
+/* Returns the end of the string that begins with the quote at p. Sets *odd if an escape stands for
+ * an ordinary letter. */
 const char *read_string(const char *p, const char *end, bool *odd);
-/* The number of escapes in a string. */
+/* Returns the number of escapes in a string. */
 size_t read_escapes(struct slice raw);
 /* The string [p, behind) without its quotes, and without an incomplete escape if the text ends inside it. */
 struct slice read_between(const char *p, const char *behind, const char *end);
-/* One past the string, container or other value that begins at p. */
+/* Returns the end of the string, container or other value that begins at p. */
 const char *read_value(const char *p, const char *end);
 
 /* Iterates over the members of an object; p begins after the opening brace. */

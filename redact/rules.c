@@ -42,7 +42,7 @@ static int add_names(struct redact *r, enum key_list list, const char *value, st
     return st == MI_EFULL ? MI_EINVAL : st;
 }
 
-/* Is the pointer relative to the message? Others are relative to params. */
+/* Whether the pointer is relative to the message. Other pointers are relative to params. */
 static bool from_message(struct slice word)
 {
     return slice_begins(word, "/params") || slice_begins(word, "/result") ||

@@ -74,7 +74,7 @@ struct slice redact_log_filter(void *ctx, struct slice line)
     size_t n = 0;
     struct redact *r = redact_present();
     if (r != NULL && r->busy)
-        return line; /* from the sanitizer itself, which never logs its input */
+        return line; /* the line comes from the sanitizer itself, which never logs its input */
     if (r == NULL || redact_text(r, line, &clean, &n) < 0)
         return slice_of("log line dropped: out of memory while sanitizing it");
     return n > 0 ? buf_slice(&clean) : line;
@@ -107,7 +107,7 @@ static void collect_edits(struct redact *r, struct slice in, enum what what)
     }
 }
 
-/* One round from `in` to `out`. Returns the number of replacements. */
+/* Sanitizes `in` once into `out`. Returns the number of replacements. */
 static size_t one_round(struct redact *r, struct slice in, enum what what, struct buf *out)
 {
     buf_clear(out);

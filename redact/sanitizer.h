@@ -39,7 +39,7 @@ struct redact;
 
 /* Opens a sanitizer with the built-in rules. 0 or MI_ENOMEM. */
 MI_MUST int redact_open(struct redact **ret, struct buf *error);
-void redact_close(struct redact *r); /* NULL is fine */
+void redact_close(struct redact *r); /* accepts NULL */
 /* Adds one `name = value` of the section [redact]: `keys`, `keep`, `content` (names, separated by commas),
  * `pointer` (JSON pointers into a message, separated by blanks) or `pattern.NAME`. 0, MI_ENOENT (unknown name) or
  * MI_EINVAL, both with a message in `error`, or MI_ENOMEM. */
@@ -53,7 +53,8 @@ MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *e
 /* Opens a sanitizer with the user's rules of a recording, as written by redact_rules(), and the built-in rules of this
  * version. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
 MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
-/* Opens a sanitizer with the same rules. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
+/* Opens another sanitizer with the rules of `of`. 0, MI_EINVAL with a message in `error`, or
+ * MI_ENOMEM. */
 MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struct buf *error);
 
 /* ---- the rules in force ---- */
@@ -75,7 +76,7 @@ struct slice redact_log_filter(void *ctx, struct slice line);
  * recorded ones. */
 MI_MUST int redact_message(struct redact *r, struct slice json, enum redact_how how,
                            struct buf *out, size_t *ret_n);
-/* Only the arguments of a tools/call. */
+/* Sanitizes only the arguments of a tools/call. */
 MI_MUST int redact_arguments(struct redact *r, struct slice json, enum redact_how how,
                              struct buf *out, size_t *ret_n);
 /* Any other value, such as the detail of an event or an argv as an array. */
@@ -97,8 +98,8 @@ size_t redact_whole_words(struct slice text, size_t max_word);
  * more than REDACT_CUT_WORD bytes. */
 #define REDACT_CUT_WORD 1024
 struct slice redact_cut(struct slice name, size_t max);
-/* The length in bytes of the first `chars` characters of a sanitized text. A mark at the end is included
- * completely. */
+/* Returns the length in bytes of the first `chars` characters of a sanitized text. A redaction mark
+ * at the end is included completely. */
 size_t redact_head(struct slice text, size_t chars);
 
 /* The state of a stream of lines, since a private key may span lines. Zero it at the start; pass each line once, in

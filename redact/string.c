@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define JSON_TRIES 16 /* invalid `{` in a text after which no more JSON is searched */
+#define JSON_TRIES 16 /* no more JSON is searched after this many invalid `{` in a text */
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024              /* bytes after a string that are searched with it */
 #define TRUNCATED_LOOK 512           /* bytes of truncated content that need no other round */
@@ -35,7 +35,7 @@ static bool is_path(struct slice s)
     return s.n > 2 && char_is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
 }
 
-/* Is it a word that is not a secret, such as the name of a scheme or grant type? */
+/* Whether it is a word that is not a secret, such as the name of a scheme or grant type. */
 static bool is_plain_word(struct slice s)
 {
     return shape_listed(s,
@@ -156,7 +156,7 @@ static bool find_json(struct redact *r, struct slice text, int level)
         size_t first = r->edit_n;
         int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
         if (st < 0 && scan.fault.kind == JSON_DEEP) {
-            scan.root = (struct slice){p, (size_t)(end - p)}; /* its end is not known */
+            scan.root = (struct slice){p, (size_t)(end - p)}; /* the end of the JSON is unknown */
         } else if (st < 0 && scan.fault.kind != JSON_TRAILING) {
             tries++;
             continue;
@@ -200,14 +200,15 @@ void redact_plain(struct redact *r, struct slice text, int level)
         if (!begins_json(text))
             (void)find_json(r, text, level);
         else if (is_too_deep(text) || !find_json(r, text, level))
-            redact_json(r, text, level, ZONE_ANY, 0, 0); /* or its end is missing */
+            redact_json(r, text, level, ZONE_ANY, 0, 0); /* otherwise the end of the JSON may be
+                                                          * missing */
         merge(r, first);
     }
 }
 
 /* ---- sensitive content --------------------------------------------------------------------- */
 
-/* The length of the suffix "… [+12 chars]" of s; 0: it has none. */
+/* Returns the length of the suffix "… [+12 chars]" of s, or 0 if there is none. */
 static size_t suffix_len(struct slice s)
 {
     static const char begin[] = "… [+", end[] = " chars]";
@@ -221,8 +222,8 @@ static size_t suffix_len(struct slice s)
     return s.n - (i - a);
 }
 
-/* The offset at which s must be truncated; s.n: it is short enough. A secret counts as its mark, and a mark is never
- * split. */
+/* Returns the offset at which s must be truncated, or s.n if s is short enough. A secret counts
+ * with the length of its mark, and a mark is never split. */
 static size_t truncate_at(const struct redact *r, size_t first, struct slice s)
 {
     size_t i = 0, chars = 0, e = first;
@@ -312,7 +313,8 @@ static bool needs_search(struct redact *r, struct slice raw, size_t base, bool o
     return redact_maybe_json(r, raw);
 }
 
-/* Is another round unnecessary? True if the only edit is the truncation, and nothing is left to find in the result. */
+/* Whether another round is unnecessary: the only edit is the truncation, and nothing is left to
+ * find in the result. */
 static bool no_more_secrets(const struct redact *r, size_t first, struct slice raw, size_t base,
                             bool odd)
 {
@@ -328,7 +330,8 @@ static bool no_more_secrets(const struct redact *r, size_t first, struct slice r
     return !b.failed && !shapes_maybe(left) && !redact_maybe_json(r, left);
 }
 
-/* Collects the edits for a string, or for its head if `behind` characters follow it. true: it was truncated. */
+/* Collects the edits for a string, or for its head if `behind` characters follow. Returns true if
+ * it was truncated. */
 static bool search_string(struct redact *r, struct slice part, size_t base, bool odd, int level,
                           enum string_kind kind, size_t behind)
 {
@@ -361,7 +364,8 @@ static size_t raw_chars(struct slice raw)
     return text_utf8_chars(raw) - read_escapes(raw);
 }
 
-/* May the head of long content be JSON in which a secret is found by its name? Its end decides whether it is JSON. */
+/* Whether the head of long content may be JSON in which a secret is found by its name. Only the end
+ * would show whether it is JSON. */
 static bool head_may_be_json(const struct redact *r, struct slice raw)
 {
     struct slice names = {raw.p, TRUNCATED_NAMES};
@@ -370,8 +374,9 @@ static bool head_may_be_json(const struct redact *r, struct slice raw)
            redact_maybe_key(r, names);
 }
 
-/* Truncates long content and searches only its head. false: the whole content must be searched, because it may be JSON,
- * or because a secret in the kept part continues after the head. */
+/* Truncates long content and searches only its head. Returns false if the whole content must be
+ * searched, because it may be JSON or because a secret in the kept part continues after the
+ * head. */
 static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bool odd, int level)
 {
     size_t first = r->edit_n;

@@ -8,11 +8,11 @@
 
 #include <stdlib.h>
 
-#define FRAMES (JSON_MAX_DEPTH + 2) /* a value that needs more is replaced */
-#define FRAMES_NEAR 32              /* of them, those that need no memory of their own */
+#define FRAMES (JSON_MAX_DEPTH + 2) /* a value that needs more frames is replaced */
+#define FRAMES_NEAR 32              /* frames that need no allocation */
 #define KEY_TEXT_MAX 256            /* bytes of the longest key with escapes that is decoded */
-#define FLUSH_AT 4096               /* edits of level 0 that are written at once */
-#define PENDING_AT 65536            /* edits after which `value` does not wait for `name` */
+#define FLUSH_AT 4096               /* edits of level 0 are written when there are this many */
+#define PENDING_AT 65536            /* with this many edits, `value` no longer waits for `name` */
 
 /* The value that is read next. */
 struct child {
@@ -20,8 +20,8 @@ struct child {
     enum role role;
     unsigned flags;
     bool content;                 /* it is sensitive content */
-    bool hit;                     /* a pointer of the user matches it */
-    const struct key_rule *rule;  /* its key is the name of a secret */
+    bool hit;                     /* a pointer of the user matches this value */
+    const struct key_rule *rule;  /* set if its key is the name of a secret */
     const struct key_rule *inner; /* it is a schema whose defaults are secret */
     pointer_set pointers;         /* pointers that may match below it */
 };
@@ -33,14 +33,14 @@ struct frame {
     enum zone zone;
     enum role role; /* role of the member that is being walked */
     unsigned flags;
-    size_t index;                  /* of the current element, in an array */
+    size_t index;                  /* index of the current element in an array */
     pointer_set pointers;          /* pointers that may match below it */
     const char *at;                /* its opening bracket */
-    const struct key_rule *inner;  /* as in struct child */
-    const struct key_rule *name;   /* rule of its member `name`: its `value` is a secret */
+    const struct key_rule *inner;  /* see struct child */
+    const struct key_rule *name;   /* set if `name` names a secret: then `value` is a secret */
     const struct key_rule *option; /* rule of the previous element, an option such as --password */
     bool header;                   /* the previous element is an option such as --header */
-    size_t value_from, value_to;   /* its member `value`, if seen before `name`; 0: none */
+    size_t value_from, value_to;   /* its member `value` if it came before `name`; 0: none */
 };
 
 struct pass {
@@ -53,8 +53,8 @@ struct pass {
     int frames;             /* frames allocated */
     bool odd;               /* the string read last has an escape for an ordinary letter */
     struct slice last;   /* the string that was the last value, with its quotes; {NULL, 0}: none */
-    struct frame *frame; /* `near` or `owned`; only push() moves it */
-    struct frame *owned; /* NULL: not needed yet */
+    struct frame *frame; /* points to `near` or `owned`; only push() changes it */
+    struct frame *owned; /* allocated frames; NULL: not needed yet */
     struct frame near[FRAMES_NEAR];
 };
 
@@ -152,8 +152,8 @@ static void late_value(struct pass *s, struct frame *f)
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* Handles a string of the form NAME=VALUE, as in environments and argvs, or NAME: VALUE among headers. true: its value
- * was replaced. */
+/* Handles a string of the form NAME=VALUE, as in environments and argvs, or NAME: VALUE among
+ * headers. Returns true if the value was replaced. */
 static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
 {
     char mark = f->zone == ZONE_HEADERS ? ':' : '=';
@@ -179,7 +179,7 @@ static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
     return true;
 }
 
-/* Handles NAME: VALUE behind an option such as --header. true: its value was replaced. */
+/* Handles NAME: VALUE after an option such as --header. Returns true if the value was replaced. */
 static bool walk_header(struct pass *s, struct slice line)
 {
     struct slice v;
@@ -190,7 +190,7 @@ static bool walk_header(struct pass *s, struct slice line)
     return true;
 }
 
-/* Handles a string in an array. true: it was replaced. */
+/* Handles a string in an array. Returns true if it was replaced. */
 static bool array_string(struct pass *s, struct frame *f, struct slice raw)
 {
     const struct key_rule *rule = f->option;
@@ -416,7 +416,8 @@ static const char *walk_element(struct pass *s, const char *p)
     return walk_value(s, &c, p);
 }
 
-/* A colon behind a value, which valid JSON does not have: `"a":"password":"…"`. That value is a name, too. */
+/* Handles a colon after a value, which is invalid JSON: `"a":"password":"…"`. Such a value is
+ * treated as a name as well. */
 static const char *named_value(struct pass *s, const char *p)
 {
     struct child c = child_of(top(s));

@@ -17,7 +17,7 @@
 
 #define REDACT_LEVELS 8      /* most levels of JSON nested in strings */
 #define REDACT_NAME_MAX 64   /* bytes of the name of a secret in text */
-#define REDACT_NAME_LOOK 256 /* bytes of a string in which the end of NAME= is searched */
+#define REDACT_NAME_LOOK 256 /* NAME= must end within this many bytes of a string */
 
 /* [from, to) of a text becomes texts[text, text + text_n). */
 struct edit {
@@ -46,8 +46,8 @@ struct redact {
     bool failed;                     /* out of memory */
     bool again;                      /* run another round: an edit may have exposed a secret */
     bool busy;                       /* a call is running */
-    size_t place;                    /* in `in`: the next offset where a shape may be */
-    size_t searched;                 /* in `in`: the end of the part searched for `place` */
+    size_t place;                    /* next offset in `in` where a shape may be */
+    size_t searched;                 /* end of the part of `in` that was searched for `place` */
 };
 
 /* The meaning of a value, derived from its place. */
@@ -78,11 +78,11 @@ void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, cons
 /* Converts the edits from `first` on from offsets in a string to offsets in the text that contains the string, `raw`,
  * at offset `base`. `escaped`: the edits were collected in the unescaped string. */
 void edit_map(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
-/* The same for a text at offset `base` of another text, without escapes. */
+/* Shifts the edits for a text at offset `base` of another text, without escapes. */
 void edit_shift(struct redact *r, size_t first, size_t base);
 /* Appends the text with its edits applied to b. */
 void edit_render(const struct redact *r, size_t first, struct slice text, struct buf *b);
-/* The length of the mark at the beginning of s, or 0. */
+/* Returns the length of the redaction mark at the beginning of s, or 0. */
 size_t edit_mark_len(struct slice s);
 
 /* ---- JSON (redact/walk.c) ---- */
@@ -101,9 +101,10 @@ bool redact_nothing(struct redact *r, struct slice json);
 
 /* false: no key in this JSON, or JSON-like text, is the name of a secret. */
 bool redact_maybe_key(const struct redact *r, struct slice s);
-/* false: the string (raw, with escapes) contains no JSON in which a key is the name of a secret. */
+/* Returns false if the string (raw, with escapes) contains no JSON in which a key is the name of a
+ * secret. */
 bool redact_maybe_json(const struct redact *r, struct slice raw);
-/* Does it begin and end like an object or array? */
+/* Whether it begins and ends like an object or array. */
 bool redact_looks_json(struct slice s, bool escaped);
 /* The first object in the text that has a member; NULL: none. */
 const char *redact_next_object(const char *p, const char *end, bool escaped);
@@ -123,26 +124,30 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
 void redact_plain(struct redact *r, struct slice text, int level);
 /* Does it contain only valid JSON escapes? */
 bool redact_escapes_valid(struct slice raw);
-/* Quick test for [from, to) of the text of level 0. true: no built-in shape is in it. Ranges must be passed from left
- * to right. */
+/* Quick test of [from, to) of the text of level 0. Returns true if no built-in shape is there.
+ * Ranges must be passed from left to right. */
 bool redact_no_shape(struct redact *r, size_t from, size_t to);
-/* A value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */
+/* Returns a value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */
 struct slice redact_without_scheme(struct slice s);
-/* Is this string, whose key matches `rule`, a secret rather than a placeholder, plain word or path? */
+/* Whether this string, whose key matches `rule`, is a secret rather than a placeholder, plain word
+ * or path. */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
-/* The same for the container at p. ["oauth2", "apikey"] is not a secret. */
+/* Whether the container at p, whose key matches `rule`, is a secret. ["oauth2", "apikey"] is
+ * not. */
 bool redact_container_is_secret(const struct redact *r, const struct key_rule *rule, const char *p,
                                 const char *end);
 
 /* ---- base64 (redact/base64.c) ---- */
 
-/* Is it long and entirely base64, like an image, a sound or an archive? Not true for a PEM key in base64. */
+/* Whether s is long and entirely base64, like an image, a sound or an archive. False for a PEM key
+ * in base64. */
 bool redact_long_base64(struct slice s);
-/* Does a string (raw, with escapes) begin like base64 of text? Its first bytes decide, not a MIME type: those are often
- * missing or wrong. */
+/* Whether a string (raw, with escapes) begins like base64 of text. The first bytes decide, because
+ * MIME types are often missing or wrong. */
 bool redact_blob_text(struct slice raw);
-/* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. false: search it as a string,
- * too; it is not base64, or so short that it may be a token. */
+/* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. Returns
+ * false if s must also be searched as a string: it is not base64, or so short that it may be a
+ * token. */
 bool redact_blob(struct redact *r, struct slice s, int level);
 
 #endif

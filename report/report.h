@@ -1,13 +1,14 @@
-/* report.h - the result of a command that checks something, in the forms that other programs read: JUnit XML and SARIF.
+/* report.h - the result of a command that checks something, as JUnit XML and SARIF.
  *
- * A report has suites: a recording, a vault, this machine. A suite has cases: a call, a session, a kind of finding. Each case
- * is added once, and written in every form that was asked for. cli/frame/reporting.h adds the text, the options and the files.
+ * A report has suites: a recording, a vault, this machine. A suite has cases: a call, a session, a
+ * kind of finding. Each case is added once, and written in every requested form.
+ * cli/frame/reporting.h adds the text, the options and the files.
  *
  * Order     `junit` and `sarif` are set first; then report_suite() and its cases, any number of times; then report_junit() and
  *           report_sarif(). A case: report_new(), its members, report_add().
- * Units     microseconds. Times of a suite are by the monotonic clock.
- * Owns      the forms that were asked for: in JUnit about 200 bytes for each case, in SARIF 400 for each that is no
- *           success; report_close() frees them.
+ * Units     microseconds. Times of a suite are from the monotonic clock.
+ * Owns      the requested forms: for JUnit about 200 bytes for each case, for SARIF 400 for each
+ *           case that is not a success; report_close() frees them.
  * Errors    sticky: report_junit() and report_sarif() pass them on to their buffer.
  * Blocks    never. */
 #ifndef MI_REPORT_REPORT_H
@@ -17,7 +18,7 @@
 
 enum report_level { REPORT_NOTE, REPORT_WARNING, REPORT_ERROR, REPORT_LEVELS };
 
-/* What can be found. The texts are static. */
+/* A kind of finding. The texts are static. */
 struct report_rule {
     const char *name;    /* a word, such as "changed"; NULL: nothing was found */
     const char *meaning; /* a sentence, or a clause */
@@ -32,18 +33,19 @@ enum report_outcome {
     REPORT_FAILED,
 };
 
-/* Where something was found: in a message of a recording, in a session, or elsewhere (all are empty). */
+/* Where something was found: in a message of a recording, in a session, or elsewhere (then all
+ * members are empty). */
 struct report_place {
     /* A cassette, as the user named it. Message N is on its line N + 1, behind the header. */
     struct slice file;
     struct slice session; /* a uid */
-    int64_t seq;          /* of the message; 0: the recording as a whole */
+    int64_t seq;          /* seq of the message; 0: the whole recording */
 };
 
 struct report_case {
     enum report_outcome outcome;
     struct report_rule rule;
-    struct slice group; /* the class in JUnit; at first that of the suite */
+    struct slice group; /* `classname` in JUnit; set to the suite's group at first */
     struct buf name;    /* owned, as the next two; what was checked */
     struct buf message; /* a clause; "": none */
     struct buf detail;  /* lines; "": none */
@@ -56,16 +58,16 @@ struct report_counts {
 };
 
 struct report {
-    struct report_case draft;    /* what report_new() has returned */
-    struct slice group;          /* of the current suite; borrowed */
+    struct report_case draft;    /* the case that report_new() has returned */
+    struct slice group;          /* group of the current suite; borrowed */
     bool junit, sarif;           /* asked for; set by the user of this module */
     struct buf suites;           /* owned; JUnit: suites that have ended */
     struct buf cases;            /* owned; JUnit: cases of the current suite */
-    struct buf name;             /* owned; of the current suite */
-    int64_t began_us;            /* of the current suite; 0: there is none */
-    struct report_counts counts; /* of the current suite */
+    struct buf name;             /* owned; name of the current suite */
+    int64_t began_us;            /* start of the current suite; 0: there is no suite */
+    struct report_counts counts; /* counts of the current suite */
     struct buf results;          /* owned; SARIF */
-    struct report_rule *rules;   /* owned; SARIF: those that were named so far */
+    struct report_rule *rules;   /* owned; SARIF: the rules named so far */
     size_t rules_n, rules_cap;
     bool failed; /* out of memory, beside the buffers */
 };
@@ -78,9 +80,9 @@ static inline bool report_failed(const struct report *r)
 }
 
 void report_close(struct report *r);
-/* group: static; {NULL, 0}: each case has its own. */
+/* group: static; {NULL, 0}: each case has its own group. */
 void report_suite(struct report *r, struct slice name, struct slice group, int64_t began_us);
-/* An empty case, which the caller fills. Lifetime: until the next call. */
+/* Returns an empty case, which the caller fills; valid until the next call. */
 struct report_case *report_new(struct report *r);
 /* Writes the case. Its texts stay until the next report_new(). */
 void report_add(struct report *r);
@@ -90,7 +92,7 @@ void report_rule(struct report *r, const struct report_rule *rule);
 void report_junit(struct report *r, struct buf *b);
 void report_sarif(struct report *r, struct buf *b);
 
-/* The same as report_add() for one form, where a case of the other is not the same. */
+/* Adds the case to one form only, for cases that differ between the forms. */
 void report_add_junit(struct report *r);
 void report_add_sarif(struct report *r);
 

@@ -131,7 +131,7 @@ static void add_description(struct json_out *j, const char *name, const char *te
     buf_close(&b);
 }
 
-/* With all that GitHub's code scanning shows of a rule. */
+/* Writes everything that GitHub's code scanning shows of a rule. */
 static void add_rule(struct json_out *j, const struct report_rule *rule)
 {
     json_out_space(j, "\n");

@@ -42,7 +42,7 @@ static void add_field(struct json_out *j, const struct record_field *f, const vo
     else if (c.type == CELL_INT)
         json_out_int(j, f->name, c.number);
     else
-        json_out_text(j, f->name, c.text); /* null, if it is CELL_NULL */
+        json_out_text(j, f->name, c.text); /* writes null for CELL_NULL */
 }
 
 void show_fields(struct json_out *j, const struct record_fields *s, const void *record,
@@ -111,7 +111,7 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row)
     void *zeros = calloc(1, l->size); /* a row that has all names */
     bool first = true;
     struct show_list untyped = *l;
-    untyped.type = NULL; /* it is the same in each line */
+    untyped.type = NULL; /* the type is the same in each line */
     if (zeros != NULL)
         show_json(&j, &untyped, row != NULL ? row : zeros);
     const char *object = buf_str(&json);

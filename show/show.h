@@ -20,19 +20,21 @@
 
 struct show_column {
     struct record_field field;
-    const struct record_fields *record; /* not NULL: the fields of a record, which is at field.at */
+    const struct record_fields *record; /* if not NULL, the column stands for all fields of the
+                                         * record at field.at */
     bool json;                          /* a member of the JSON object */
     struct {
-        const char *title; /* NULL: not in the table */
+        const char *title; /* NULL: the column is not in the table */
         size_t max;
         int spare;
     } table; /* on a terminal: cli/frame/table.h */
     struct {
-        const char *title; /* NULL: not in `ui` */
+        const char *title; /* NULL: the column is not in `ui` */
         size_t width,
-            from; /* from: columns of the list from which on it is shown. The first takes what is left */
+            from; /* from: shown if the list is at least this many columns wide. The first column
+                   * gets the remaining width */
     } ui;
-    unsigned when;        /* bits of show_list.when for which it exists; 0: always */
+    unsigned when;        /* bits of show_list.when with which the column exists; 0: always */
     enum out_style style; /* a value of 0 is plain */
     /* Optional callbacks: the style of the cell; its text, from the value v; its JSON value. */
     enum out_style (*style_of)(const void *row);
@@ -40,20 +42,23 @@ struct show_column {
     void (*value)(struct json_out *j, const char *name, const void *row);
 };
 
-/* The field of a column: a member of RECORD with its type and null of model/records.h. Its name is that of the JSON member. */
+/* The field of a column: a member of RECORD. type and null: as in model/records.h. The member's
+ * name is also the name in JSON. */
 #define SHOW(member, type, null) SHOW_AS(#member, member, type, null)
 #define SHOW_AS(name, member, type, null) .field = {FIELD_HEAD(name, member, type, null)}
 #define SHOW_RECORD(member, fields) .field.at = offsetof(RECORD, member), .record = &(fields)
 
 struct show_list {
-    const char *type; /* of its JSON objects; NULL: they have none */
+    const char *type; /* `type` of its JSON objects; NULL: they have none */
     const struct show_column *column;
     size_t n, size; /* size: of a row */
     unsigned when;
 };
 #define SHOW_LIST(type, columns) type, columns, MI_COUNT(columns), sizeof(RECORD)
 
-const struct show_column *show_find(const struct show_list *l, const char *name); /* or NULL */
+const struct show_column *show_find(const struct show_list *l, const char *name); /* NULL: there is
+                                                                                   * no such
+                                                                                   * column */
 bool show_has(const struct show_list *l, const struct show_column *c);
 
 /* The fields with `json` of a record as members. A time in a session is followed by the time of day. */
@@ -65,7 +70,7 @@ void show_json(struct json_out *j, const struct show_list *l, const void *row); 
 
 /* A line of CSV (RFC 4180) without its end; row NULL: the names. */
 void show_csv(struct buf *b, const struct show_list *l, const void *row);
-/* One cell. An apostrophe precedes text that a spreadsheet would interpret as a formula. */
+/* Appends one cell. An apostrophe precedes text that a spreadsheet would interpret as a formula. */
 void show_csv_text(struct buf *b, struct slice text);
 #define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
 

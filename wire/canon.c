@@ -15,9 +15,9 @@ enum special {
     PLAIN,
     PARAMS,     /* `_meta` is left out */
     TASK,       /* params.task of tools/call: `ttl` is left out */
-    RESPONSES,  /* inputResponses: the values are left out */
-    INPUT_CALL, /* as PARAMS, and inputResponses is RESPONSES */
-    TOOL_CALL,  /* as INPUT_CALL, and task is TASK */
+    RESPONSES,  /* inputResponses: its values are omitted */
+    INPUT_CALL, /* like PARAMS, but inputResponses is RESPONSES */
+    TOOL_CALL,  /* like INPUT_CALL, but task is TASK */
     GENERATED,  /* the value is left out */
 };
 
@@ -450,7 +450,7 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
         size_t before = d->reported;
         compare_objects(d, a, b, set, depth, what);
         if (d->reported > before || d->ended)
-            return; /* else one of them has a duplicate key */
+            return; /* otherwise an object has a duplicate key */
     } else if (descends && a.type == JSON_ARRAY && b.type == JSON_ARRAY) {
         compare_arrays(d, a, b, set, depth);
         return;
@@ -460,7 +460,7 @@ static void canon_compare(struct diff *d, struct json_value a, struct json_value
     d->ended = !d->fn(d->ctx, &one);
 }
 
-/* Absent and null params are the same as an empty object. */
+/* Returns the params; absent or null params become an empty object. */
 static struct json_value params_of(const struct rpc *m)
 {
     if (m->params.type == JSON_NONE || m->params.type == JSON_NULL)

@@ -1,8 +1,8 @@
 /* glued.h - a message of a server behind log text on the same line.
  *
- * Rules     text that starts like a message is not taken as log text, and a message of the client that the server logs
- *           ("received: {…}") is not taken as one of the server. Two values are not divided: two parsers would find
- *           different messages.
+ * Rules     text that starts like a message is not treated as log text, and a message of the client
+ *           that the server logs ("received: {…}") is not treated as a message of the server. Two
+ *           values are not divided: two parsers would find different messages.
  * Limits    GLUED_TRIES places where a message may start.
  * Owns      the repaired text, in struct glued; slices point into the line.
  * Blocks    never. Pure. */
@@ -38,10 +38,11 @@ enum glued_result {
 };
 
 struct glued {
-    struct slice before, rest; /* of the line */
-    struct mend mend;          /* of the rest; mend_close() unless GLUED_NONE */
+    struct slice before, rest; /* the parts of the line */
+    struct mend mend;          /* repair of the rest; call mend_close() unless the result is
+                                * GLUED_NONE */
     struct rpc rpc;
-    size_t flaw_at; /* in the rest */
+    size_t flaw_at; /* offset of the flaw in the rest */
 };
 
 /* The first message that can be repaired, or an answer that cannot. max: bytes of a message. */

@@ -1,5 +1,5 @@
-/* held.h - requests whose answers nobody could read, until they get their errors: servers print an answer for people, and
- * then send it, so a valid one may come.
+/* held.h - holds the errors for requests with unreadable answers: a valid answer may follow,
+ * because some servers print an answer for people before they send it.
  *
  * Owns      the texts of the errors.
  * Limits    HELD_MAX requests. The caller makes room with held_take() before it adds another one.
@@ -13,7 +13,7 @@
 #define HELD_MAX 16
 
 struct held_error {
-    uint64_t seq; /* of the request */
+    uint64_t seq; /* seq of the request */
     int64_t due_us;
     bool http;      /* the answer seemed to be a response of HTTP */
     struct buf why; /* owned */
@@ -29,11 +29,12 @@ static inline bool held_is_full(const struct held *h)
 {
     return h->n == HELD_MAX;
 }
-/* Adds an error without a text. It replaces the one of the same request: the newer reason counts. */
+/* Adds an error without a text. It replaces an earlier error of the same request. */
 struct held_error *held_add(struct held *h, uint64_t seq, int64_t due_us);
-/* Moves the first error that is due to *ret, whose text the caller then owns. INT64_MAX: any. false: there is none. */
+/* Moves the first error that is due to *ret, whose text the caller then owns. now_us INT64_MAX:
+ * takes any error. Returns false if there is none. */
 MI_MUST bool held_take(struct held *h, int64_t now_us, struct held_error *ret);
-/* When the next one is due; INT64_MAX: there is none. */
+/* Returns when the next error is due; INT64_MAX if there is none. */
 int64_t held_next_us(const struct held *h);
 /* None is due before this time. */
 void held_put_off(struct held *h, int64_t until_us);

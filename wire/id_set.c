@@ -11,7 +11,8 @@ void id_set_close(struct id_set *s)
     *s = (struct id_set){0};
 }
 
-/* Adds to a span or begins a new one. 1: already in the set, 0: added, -1: all spans are in use. */
+/* Adds v to a span or begins a new span. Returns 1 if v is already in the set, 0 if it was added,
+ * -1 if all spans are in use. */
 static int add_integer(struct id_set *s, int64_t v)
 {
     for (unsigned i = s->spans; i-- > 0;) {

@@ -24,9 +24,9 @@ struct id_set {
 };
 
 void id_set_close(struct id_set *s);
-/* Adds an id, a number or a string. true: it was already in the set. */
+/* Adds an id, which is a number or a string. Returns true if it was already in the set. */
 bool id_set_add(struct id_set *s, struct json_value id);
-/* Whether the id may be in the set: it is, or ids are missing from the set. */
+/* Whether the id may be in the set: either it is, or the set is incomplete. */
 bool id_set_may_have(const struct id_set *s, struct json_value id);
 
 #endif

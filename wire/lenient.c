@@ -4,16 +4,17 @@
 #include "base/text.h"
 #include "wire/json/nesting.h"
 
-/* What a token is. The grammar is that of JSON, with any word or string as a key or a value, and commas repeated or
- * before the end of a container. */
+/* Kinds of tokens. The grammar is JSON, but any word or string may be a key or a value, and commas
+ * may be repeated or stand before the end of a container. */
 enum token {
-    TOKEN_NONE, /* the text ends, or inside a string */
+    TOKEN_NONE, /* the text has ended, perhaps inside a string */
     TOKEN_OPEN,
     TOKEN_CLOSE,
     TOKEN_COMMA,
     TOKEN_COLON,
     TOKEN_VALUE, /* a string or a word */
-    TOKEN_KEY,   /* the same where a key may stand; an element of an array looks alike */
+    TOKEN_KEY,   /* a string or a word where a key may stand; an element of an array looks the
+                  * same */
 };
 
 /* false: another kind of container is open, or none. */
@@ -82,7 +83,8 @@ static void take_id(struct lenient *ret, struct slice value)
         ret->id = (struct json_value){scan.type, scan.root};
 }
 
-/* A member of the outer object. value: a string or a word; {NULL, 0}: a container, or not read. */
+/* Takes a member of the outer object. value: a string or a word; {NULL, 0}: a container, or
+ * unknown. */
 static void take_member(struct lenient *ret, struct slice key, struct slice value)
 {
     if (key.n > 0 && is_quote(key.p[0]))
@@ -137,12 +139,12 @@ static bool may_follow(enum token a, enum token b)
     return false;
 }
 
-/* true: something in the middle does not fit; false: the line has been read to its end. */
+/* Returns true if a token does not fit, false if the line was read to its end. */
 static bool read_forward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p, *end = line.p + line.n, *from;
     struct nesting open = {0};
-    enum token before = TOKEN_COLON, t; /* as if the object were a value */
+    enum token before = TOKEN_COLON, t; /* reads the object as if it were a value */
     struct slice key = {0}, last = {0};
     for (; p < end; before = t) {
         if (char_is_space(*p)) {
@@ -221,7 +223,7 @@ static void read_backward(struct slice line, struct lenient *ret)
 {
     const char *p = line.p + line.n;
     struct nesting open = {0};
-    enum token after = TOKEN_COMMA, t; /* as if the object were followed by one */
+    enum token after = TOKEN_COMMA, t; /* reads as if a comma followed the object */
     struct slice value = {0}, last = {0};
     for (; p > line.p; after = t) {
         if (char_is_space(p[-1])) {
@@ -238,7 +240,7 @@ static void read_backward(struct slice line, struct lenient *ret)
         struct slice text = {p, (size_t)(end - p)};
         if (open.depth == 1 && t == TOKEN_COLON)
             value = last;
-        if (open.depth == 1 && after == TOKEN_KEY) /* what is before the key fits as well */
+        if (open.depth == 1 && after == TOKEN_KEY) /* the token before the key fits as well */
             take_member(ret, last, value);
         last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
         if (t == TOKEN_CLOSE && !nesting_open(&open, *p == '}'))

@@ -30,7 +30,8 @@ void lenient_read(struct slice line, struct lenient *ret);
 /* Reads the next object of a line that may have several, and takes it and the text in front of it off *rest; all of the
  * rest, if its end is not known. false: there is none. */
 bool lenient_next(struct slice *rest, struct lenient *ret);
-/* Whether the line was meant as an answer to the request with this id: a line of a log may have an `id`, too. */
+/* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
+ * one. */
 bool lenient_answers(const struct lenient *l);
 /* Appends what is wrong at the offset where json_scan() or mend_add() has stopped. At most two characters of the text are
  * shown. */

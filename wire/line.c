@@ -83,7 +83,7 @@ char *line_room(struct line_reader *r, size_t *ret_n)
     }
     if (r->head == r->tail && r->chunk->refs == 1)
         r->head = r->scan = r->tail = 0;
-    /* One byte stays free after the data, for the '\n' of a last line that has none. */
+    /* One byte after the data stays free, for the '\n' of a last line that has no '\n'. */
     if (r->chunk->cap - r->tail <= (is_large(r) ? LINE_PAGE : 1) && !fresh_chunk(r))
         return NULL;
     char *to = r->chunk->data + r->tail;

@@ -41,7 +41,8 @@ void line_close(struct line_reader *r); /* safe to call twice */
 char *line_room(struct line_reader *r, size_t *ret_n);
 void line_filled(struct line_reader *r, size_t n); /* n bytes were read there */
 MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
-/* At the end of the stream: the bytes after the last '\n'. LINE_NEED_MORE: there are none. */
+/* Call it at the end of the stream: returns the bytes after the last '\n', or LINE_NEED_MORE if
+ * there are none. */
 MI_MUST enum line_result line_last(struct line_reader *r, struct line *ret);
 /* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room() returned NULL. */
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
@@ -50,12 +51,14 @@ void line_return(struct line_reader *r, const struct line *line);
 /* Bytes read of the line that has not ended yet. */
 size_t line_partial(const struct line_reader *r);
 
-/* The text of a line without what some readers reject around a message (mcp-wire.md 7.2): \r, byte order marks. */
+/* Returns the line without \r and byte order marks, which some readers reject around a message
+ * (mcp-wire.md 7.2). */
 struct slice line_strip(struct slice text, findings *found);
-/* Whether it has only white space. */
+/* Whether s is empty or has only white space. */
 bool line_is_blank(struct slice s);
-/* FIND_CONTENT_LENGTH or FIND_HTTP_OVER_STDIO if the text is a line of another framing; 0: it is not. *http: whether the
- * stream has had a line of HTTP; then Content-Length is a header of HTTP, not the framing of LSP. */
+/* Returns FIND_CONTENT_LENGTH or FIND_HTTP_OVER_STDIO if the text is a line of another framing,
+ * else 0. *http: whether the stream has had a line of HTTP; then Content-Length is a header of
+ * HTTP, not the framing of LSP. */
 findings line_other_framing(struct slice text, bool *http);
 
 #endif

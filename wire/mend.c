@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-/* What may come next. */
+/* The tokens that may come next. */
 enum expect {
     EXPECT_ROOT,
     EXPECT_FIRST_KEY, /* or the end of the object */
@@ -124,7 +124,7 @@ static const char *skip_escape(struct part *l, const char *p)
 static const char *mend_string(struct part *l, const char *p)
 {
     struct buf *b = &l->m->text;
-    const char *from = p; /* what follows is not copied yet */
+    const char *from = p; /* the text from here on is not copied yet */
     while (p < l->end && *p != '"') {
         unsigned char c = (unsigned char)*p;
         size_t n = c >= 0x80 ? text_utf8_len(p, (size_t)(l->end - p)) : 1;
@@ -182,7 +182,7 @@ static bool may_close(const struct mend *m, char c)
            m->expect == (c == '}' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE);
 }
 
-/* One of {}[],: with p on it. */
+/* Handles one of {}[],: at p. */
 static const char *mend_mark(struct part *l, const char *p)
 {
     struct mend *m = l->m;

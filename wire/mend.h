@@ -23,20 +23,21 @@
 struct repair {
     enum finding finding;
     size_t
-        at; /* of the first place, in the text as received: its lines with a newline between them */
-    size_t count;                 /* places */
-    size_t bytes_n;               /* of `bytes` */
-    char bytes[REPAIR_BYTES_MAX]; /* what was replaced, of all places, as far as there is room */
+        at; /* offset of the first place in the text as received, whose lines have a newline between
+             * them */
+    size_t count;                 /* number of places */
+    size_t bytes_n;               /* bytes used in `bytes` */
+    char bytes[REPAIR_BYTES_MAX]; /* the replaced bytes of all places, as far as there is room */
 };
 
 struct repairs {
     size_t n;
-    struct repair list[REPAIRS_MAX]; /* in the order of their first places */
+    struct repair list[REPAIRS_MAX]; /* ordered by their first places */
 };
 
 /* Notes one place. */
 void repairs_note(struct repairs *r, enum finding finding, size_t at, struct slice replaced);
-/* As a set of findings. */
+/* Returns the repairs as a set of findings. */
 findings repairs_set(const struct repairs *r);
 
 enum mend_result {
@@ -49,7 +50,7 @@ struct mend {
     struct buf text; /* owned: the value, repaired */
     struct repairs repairs;
     struct slice trailing; /* borrowed from the last line: text behind the value; n == 0: none */
-    size_t flaw_at;        /* of MEND_FLAWED: offset in the text as received */
+    size_t flaw_at;        /* for MEND_FLAWED: offset in the text as received */
     size_t taken;          /* bytes of the lines before this one, with their newlines */
     size_t lines;          /* lines added */
     unsigned expect;       /* enum expect of mend.c */
@@ -60,7 +61,7 @@ struct mend {
 /* max: of the repaired text. */
 void mend_open(struct mend *m, size_t max);
 void mend_close(struct mend *m); /* safe to call twice */
-/* One line, without its newline. Nothing may be added after MEND_WHOLE or MEND_FLAWED. */
+/* Adds one line, without its newline. Add nothing after MEND_WHOLE or MEND_FLAWED. */
 MI_MUST enum mend_result mend_add(struct mend *m, struct slice line);
 
 #endif

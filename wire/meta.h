@@ -6,15 +6,15 @@
 
 #include "base/base.h"
 
-/* of requests of 2026-07-28 */
+/* members of requests of 2026-07-28 */
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
-/* of results and notifications of 2026-07-28 */
+/* members of results and notifications of 2026-07-28 */
 #define META_SERVER "io.modelcontextprotocol/serverInfo"
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
-/* of messages of 2025-11-25 */
+/* members of messages of 2025-11-25 */
 #define META_RELATED_TASK "io.modelcontextprotocol/related-task"
 
 /* Whether the raw text is a traceparent of W3C Trace Context: 00-<32 hex>-<16 hex>-<2 hex>. Later versions may be longer; an

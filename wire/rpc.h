@@ -69,17 +69,19 @@ void rpc_read_head(struct slice head, struct rpc *ret);
 /* Compares the unescaped method with a name such as "notifications/cancelled". */
 bool rpc_method_is(const struct rpc *m, const char *method);
 /* The target of a request (mcp-wire.md 2.1): the name of a tool or prompt, the uri of a resource, the name
- * or uri of a completion's ref, or the id of a task. Raw text, without quotes. {NULL, 0}: none. */
+ * or uri of a completion's ref, or the id of a task. Raw text, without quotes; {NULL, 0} if there
+ * is none. */
 struct slice rpc_target(const struct rpc *m);
-/* The method and target, unescaped. They replace the content of `b` and are borrowed from it; incomplete if
- * b->failed. */
+/* Returns the method and target, unescaped. They replace the content of `b` and are borrowed from
+ * it; incomplete if b->failed. */
 struct rpc_name {
     struct slice method, target; /* n == 0: absent */
 };
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
-/* The inputRequests of a result or notification, which ask the client for input; JSON_NONE: it has none. */
+/* Returns the inputRequests of a result or notification, which ask the client for input; JSON_NONE
+ * if there are none. */
 struct json_value rpc_input_requests(const struct rpc *m);
-/* Does the request have the protocol version in params._meta, as revision 2026-07-28 requires? */
+/* Whether the request has the protocol version in params._meta, as revision 2026-07-28 requires. */
 bool rpc_is_modern(const struct rpc *m);
 /* Whether this answer is an error that the interposer made, not the server: its data has the source. */
 bool rpc_is_ours(const struct rpc *answer);

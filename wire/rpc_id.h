@@ -15,13 +15,14 @@
 struct rpc_id {
     char type;         /* 'n': a number, 's': a string; 0: neither, or out of memory */
     struct slice text; /* canonical */
-    uint64_t hash;     /* of both, never 0; 0 without a type */
+    uint64_t hash;     /* hash of type and text, never 0; 0 only without a type */
 };
 
-/* Its text is that of v if that is canonical, as it usually is; otherwise it replaces the content of b. */
+/* Returns the id v. Its text points into v if v is canonical, which is usual; otherwise the text
+ * replaces the content of b. */
 struct rpc_id rpc_id_of(struct json_value v, struct buf *b);
 bool rpc_id_eq(const struct rpc_id *x, const struct rpc_id *y);
-/* The same id with the other JSON type: 7 for "7". false: there is none. */
+/* Makes the same id with the other JSON type: 7 for "7". Returns false if there is none. */
 bool rpc_id_other_type(const struct rpc_id *id, struct rpc_id *ret);
 /* Appends the key of an id (a number or a string): its type and its text. */
 void rpc_id_key(struct buf *b, struct json_value id);

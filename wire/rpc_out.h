@@ -16,7 +16,7 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL_ERROR = -32603,
-    RPC_SERVER_GONE = -32000,         /* of the interposer */
+    RPC_SERVER_GONE = -32000,         /* set by the interposer */
     RPC_UNSUPPORTED_VERSION = -32022, /* 2026-07-28 */
 };
 

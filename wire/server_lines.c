@@ -6,10 +6,10 @@
 /* A line, the end of one, or several that are joined. */
 struct text {
     struct slice text;
-    struct rpc m;   /* what it is as received */
+    struct rpc m;   /* the message as received */
     findings found; /* around it */
-    size_t at;      /* where it begins in the line */
-    size_t size;    /* of the line */
+    size_t at;      /* offset in the line */
+    size_t size;    /* bytes of the line */
 };
 
 static int emit(struct server_lines *l, enum server_line_kind kind, const struct text *x,
@@ -46,7 +46,7 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
     while (st == 0 && lines.n > 0) {
         struct rpc m;
         struct slice line = slice_line(&lines);
-        (void)!rpc_read(line, &m); /* for the findings */
+        (void)!rpc_read(line, &m); /* only for the findings */
         st = noise(l, line, m.findings | l->found, meant);
         meant.n = 0;
     }
@@ -89,10 +89,11 @@ static int unreadable(struct server_lines *l, const struct text *x, size_t flaw_
     return l->rules.line(l->rules.ctx, &line);
 }
 
-/* JSON that is not a message, x->m. as_noise: the findings if it was not meant as an answer, either. */
+/* Handles JSON that is not a message, x->m. as_noise: the findings if x was not meant as an answer
+ * either. */
 static int no_message(struct server_lines *l, const struct text *x, findings as_noise)
 {
-    struct lenient first; /* of two ids */
+    struct lenient first; /* has the first id if the line has two */
     struct text refused = *x;
     bool flawed = (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
     bool answer = flawed && (!x->m.is_call || x->m.is_answer);
@@ -168,7 +169,7 @@ static int use_repaired(struct server_lines *l, const struct text *x, const stru
     return st < 0 ? st : l->rules.line(l->rules.ctx, &line);
 }
 
-/* What mend made of x. */
+/* Uses the result of mend for x. */
 static int use_mended(struct server_lines *l, const struct text *x, const struct mend *m,
                       enum mend_result result)
 {
@@ -221,13 +222,13 @@ static void stop_waiting(struct server_lines *l)
     buf_close(&l->raw);
 }
 
-/* As one. */
+/* Returns the waiting lines as one text. */
 static struct text waiting_lines(const struct server_lines *l)
 {
     struct text x = {.text = buf_slice(&l->raw), .found = l->found};
     x.text.n -= x.text.n > 0; /* the last newline */
     x.size = x.text.n;
-    (void)!rpc_read(x.text, &x.m); /* for the fault and the findings */
+    (void)!rpc_read(x.text, &x.m); /* only for the fault and the findings */
     return x;
 }
 
@@ -289,7 +290,8 @@ static int flawed_line(struct server_lines *l, const struct text *x, int64_t now
         return l->raw.failed ? MI_ENOMEM : 0;
     }
     size_t flaw_at = l->mend.flaw_at;
-    /* what was being written when the output ended: the reason of the end is that of its request, too */
+    /* a message that was cut off by the end of the output: the reason of the end is also the reason
+     * for its request */
     bool cut = last && (result == MEND_MORE || (result == MEND_FLAWED && flaw_at >= x->text.n));
     int st;
     if (cut)

@@ -14,9 +14,9 @@
 
 #include "wire/glued.h"
 
-/* For the next line of a message over several lines, or for a valid answer. */
+/* How long to wait for the next line of a message over several lines, or for a valid answer. */
 #define SERVER_LINES_WAIT_US 100000
-/* For all lines of a message. */
+/* How long to wait for all lines of a message. */
 #define SERVER_LINES_WAIT_MAX_US 5000000
 
 enum server_line_kind {
@@ -24,23 +24,28 @@ enum server_line_kind {
     SERVER_LINE_BLANK,
     SERVER_LINE_NOISE,   /* not a message */
     SERVER_LINE_REFUSED, /* meant as the answer to a pending request, and not a message */
-    /* The same, not even JSON: a valid answer may come, because servers print what they send. */
+    /* Meant as the answer to a pending request, but not even JSON. A valid answer may follow,
+     * because some servers print what they send. */
     SERVER_LINE_UNREADABLE,
 };
 
 struct server_line {
     enum server_line_kind kind;
-    struct slice text;    /* as received, or repaired; n == 0: another answer on the line before */
+    struct slice text;    /* as received, or repaired; n is 0 for a further answer on the previous
+                           * line */
     size_t at;            /* where it begins in the line */
     size_t size;          /* bytes as received */
-    findings found;       /* those of m, too */
-    const struct rpc *m;  /* what was read; NULL: of a blank line, and of noise */
-    struct json_value id; /* of a message, or of the request that is answered */
-    /* Of a message; NULL: nothing is repaired, and the text is a part of the line that was taken. */
+    findings found;       /* findings, including those of m */
+    const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
+    struct json_value id; /* id of the message, or of the request that is answered */
+    /* Repairs of a message. NULL: nothing was repaired, and the text is a part of the received
+     * line. */
     const struct repairs *repairs;
-    /* Of SERVER_LINE_UNREADABLE: offset in the text; text.n: something is missing at the end. */
+    /* For SERVER_LINE_UNREADABLE: offset of the flaw in the text; text.n if something is missing at
+     * the end. */
     size_t flaw_at;
-    /* Of noise: all of the text that was meant as a message, but answers no request; n == 0: nothing was. */
+    /* For noise: the text that was meant as a message but answers no request; n is 0 if there is
+     * none. */
     struct slice meant;
 };
 
@@ -55,12 +60,12 @@ struct server_lines_rules {
 
 struct server_lines {
     struct server_lines_rules rules;
-    bool waits;       /* for the line that continues `raw` */
+    bool waits;       /* waits for the line that continues `raw` */
     struct buf raw;   /* owned: the lines as received, each with a newline */
-    struct mend mend; /* of `raw` */
+    struct mend mend; /* repair of `raw` */
     bool http;        /* a line of HTTP was taken */
-    findings found;   /* about these lines */
-    int64_t since_us; /* when the first one was taken */
+    findings found;   /* findings about these lines */
+    int64_t since_us; /* when the first of these lines was taken */
     int64_t until_us; /* when the caller ends the wait, with server_lines_end() */
 };
 

@@ -55,8 +55,8 @@ static size_t send_scratch(struct traffic *t, struct row *row)
     return b->n - 1;
 }
 
-/* The same in memory that was set aside, so that a message which cannot be handled is refused at least. 0: that is full
- * as well. */
+/* Sends the reply in memory that was set aside, so that a message that cannot be handled is at
+ * least refused. Returns 0 if this memory is full as well. */
 static size_t send_spare(struct traffic *t, struct row *row, const struct reply *r)
 {
     struct chunk *c = t->spare;
@@ -139,7 +139,7 @@ static const char *fault_of_answer(const struct message *x)
     return fault_of_members(&x->m);
 }
 
-/* Also if it is null. */
+/* Whether the message has a result or an error, even if it is null. */
 static bool has_answer(const struct rpc *m)
 {
     return m->result.type != JSON_NONE || m->error.type != JSON_NONE;
@@ -310,7 +310,7 @@ static void send_and_log(struct traffic *t, const struct pending *p, const struc
 static void send_and_close(struct traffic *t, struct pending *p, const struct reply *r,
                            enum call_status status, findings f)
 {
-    if (!p->cancelled) /* else the client no longer waits */
+    if (!p->cancelled) /* the client no longer waits for a cancelled request */
         send_and_log(t, p, r, status, f);
     request_close(t, ROW_C2S, p);
 }

@@ -1,8 +1,9 @@
 /* answer.h - answers of our own: errors, and the result that ends a subscription.
  *
  * Changes   out[ROW_S2C], own_bytes, scratch, spare; closes the requests that it answers.
- * Errors    out of memory for an error: it is written into memory that was set aside. When that is full, the connection
- *           to its receiver is closed, so that it does not wait forever. */
+ * Errors    out of memory for an error: the error is written into memory that was set aside. When
+ *           this memory is full, the connection to the receiver is closed, so that the receiver
+ *           does not wait forever. */
 #ifndef MI_PROXY_SESSION_ANSWER_H
 #define MI_PROXY_SESSION_ANSWER_H
 
@@ -11,16 +12,17 @@
 
 /* Sets memory aside for errors, unless that is done. */
 void answer_set_aside(struct traffic *t);
-/* What is wrong with JSON that is not a message. */
+/* Says what is wrong with JSON that is not a message. */
 const char *answer_fault_text(findings f);
-/* Records a client's line as rejected and answers with an error. If an invalid line answers a pending request of the
- * server, the server gets an error, too. Returns the seq of the line. */
+/* Records a client's line as rejected and answers with an error. If an invalid line answers a
+ * pending request of the server, the server also gets an error. Returns the seq of the line. */
 uint64_t answer_reject(struct traffic *t, struct message *x, int code, const char *why,
                        const char *cause);
-/* The same, with the place in the arguments and the reason; f may be NULL. */
+/* Like answer_reject(); the error also has the place in the arguments and the reason. f may be
+ * NULL. */
 uint64_t answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
                                  const char *cause, const struct schema_fault *f);
-/* The same for a call that equals one which may have run. */
+/* Like answer_reject(), for a call that equals a call which may have run. */
 uint64_t answer_reject_repeat(struct traffic *t, struct message *x, const char *why,
                               const struct repeat *r);
 /* Records such a call as dropped, and answers it with the late answer to the other one: its result or error. Returns the seq of
@@ -39,8 +41,9 @@ void answer_error(struct traffic *t, enum row_direction to, struct slice id, uin
  * CALL_SERVER_GONE, or CALL_INTERRUPTED if that is not the server's fault. */
 void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
                        const char *cause, const char *why);
-/* The same when the server has ended, or closed its stdin, before it answered: `why` says how, and the error adds whether
- * p->was_read, and whether the call may have run. Only a request with effects may have run. */
+/* Answers p with an error when the server has ended, or closed its stdin, before it answered: `why`
+ * says how. The error adds whether the server had read the request, and whether the call may have
+ * run. Only a request with effects may have run. */
 void answer_server_ended(struct traffic *t, struct pending *p, enum call_status status,
                          const char *cause, const char *why);
 /* The deadline of a pending request has passed; it is abandoned. */

@@ -25,7 +25,8 @@ struct pending *answer_request(struct traffic *t, enum row_direction dir, const 
 
 /* ---- one answer ----------------------------------------------------------------------------- */
 
-/* With --validate protocol whatever would be repaired; else what cannot be. */
+/* Whether to refuse the answer: with --validate protocol every flaw that would be repaired,
+ * otherwise only a flaw that cannot be repaired. */
 static bool must_refuse(const struct traffic *t, enum finding flaw, const struct pending *p)
 {
     return flaw != FIND_COUNT &&
@@ -92,7 +93,8 @@ bool answer_repair(struct traffic *t, struct message *x, struct pending *p)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Whether a member of a batch of the server is an answer that would be refused on a line of its own. */
+/* Whether a member of the server's batch is an answer that would be refused if it stood alone on a
+ * line. */
 static bool is_refused(struct traffic *t, const struct message *member)
 {
     bool type_changed;

@@ -1,7 +1,8 @@
-/* answer_repair.h - answers that some clients do not recognize: an id of another type or null, members that are null.
+/* answer_repair.h - repairs answers that some clients do not recognize.
  *
- * Repairs   wire/mcp/answer_flaw.h says what. The id null of an error is repaired if only one request can be meant. With
- *           --validate protocol what would be repaired is refused, as what cannot be repaired always is.
+ * Repairs   wire/mcp/answer_flaw.h lists the flaws. An error's id null is repaired if only one
+ *           request can be meant. With --validate protocol, answers that would be repaired are
+ *           refused. Answers that cannot be repaired are always refused.
  * Changes   the message: its text becomes a copy of its own. odd.repairs.
  * Errors    out of memory: the connection to the receiver is closed, as for any message that cannot be staged.
  * Blocks    never. */
@@ -15,12 +16,12 @@
  * (mcp-wire.md 7.3). */
 struct pending *answer_request(struct traffic *t, enum row_direction dir, const struct rpc *answer,
                                bool *ret_type_changed);
-/* x answers p, which may be NULL. false: it must not be forwarded; it is recorded, and the client got an error. With
- * --validate none nothing changes. */
+/* Repairs the answer x to p, which may be NULL. Returns false if x must not be forwarded; then x is
+ * recorded, and the client got an error. With --validate none nothing changes. */
 MI_MUST bool answer_repair(struct traffic *t, struct message *x, struct pending *p);
-/* The same for the line of a batch: members that must not be forwarded are removed. *ret_kept: how many are left, if that is 0 the
- * line is unchanged. Nothing is recorded, and nobody gets an error: the caller handles each member. false: out of
- * memory. */
+/* Repairs the line of a batch and removes members that must not be forwarded. *ret_kept: number of
+ * members left; if 0, the line is unchanged. Records nothing and sends no errors: the caller
+ * handles each member. Returns false if out of memory. */
 MI_MUST bool answer_repair_batch(struct traffic *t, struct message *batch, size_t *ret_kept);
 
 #endif

@@ -2,9 +2,10 @@
  *
  * Nothing is checked before a complete list is known; a tool that is missing in it is unknown.
  *
- * Limits    those of wire/schema. They count steps, so that the result does not depend on how busy the machine is. For steps
- *           that turn out to be expensive, compiling a tool's schema and each check also have a limit of ARGUMENTS_CPU_US of
- *           CPU time. A message that exceeds a limit is forwarded, with a finding.
+ * Limits    those of wire/schema. They count steps, so that the result does not depend on how busy
+ *           the machine is. In case steps are expensive, compiling a tool's schema and each check
+ *           are also limited to ARGUMENTS_CPU_US of CPU time. A message that exceeds a limit is
+ *           forwarded, with a finding.
  * Blocks    never, but the message waits for its check.
  * Changes   tools. */
 #ifndef MI_PROXY_SESSION_ARGUMENTS_H

@@ -9,7 +9,7 @@
 
 struct member_walk {
     struct json_walk w;
-    struct message x; /* the member, as a message of its own */
+    struct message x; /* the member as a message */
 };
 
 static struct member_walk members(const struct message *batch)
@@ -33,8 +33,8 @@ static bool next_member(struct member_walk *mw)
     return true;
 }
 
-/* Whether it has members, and all of them are messages other than initialize, or answers of the server that are refused one
- * by one. */
+/* Whether the batch has members, and each of them is a message other than initialize, or an answer
+ * of the server that is refused by itself. */
 static bool is_valid(struct traffic *t, const struct message *batch)
 {
     bool one_by_one = batch->dir == ROW_S2C && t->validate != VALIDATE_NONE;

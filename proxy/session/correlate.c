@@ -38,8 +38,8 @@ static void reject_not_added(struct traffic *t, struct message *x, int st)
     }
 }
 
-/* We cannot answer a request that is not in the table, and its answer will be unknown. It is rejected, but a member
- * of a batch is forwarded with its line. */
+/* Rejects a request that could not be added to the table, because its answer would be unknown. A
+ * member of a batch is forwarded with its line. */
 static bool request_not_added(struct traffic *t, struct message *x, int st, bool can_reject)
 {
     if (can_reject) {
@@ -50,7 +50,8 @@ static bool request_not_added(struct traffic *t, struct message *x, int st, bool
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
-        outbox_break(&t->out[ROW_S2C]); /* its answer would be dropped while the client waits */
+        outbox_break(&t->out[ROW_S2C]); /* the answer would be dropped while the client waits for
+                                         * it */
     }
     return true;
 }
@@ -227,7 +228,7 @@ static bool handle_notification(struct traffic *t, struct message *x)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-/* What answer_repair() may repair or refuse. */
+/* Flaws that answer_repair() may repair or refuse. */
 #define ANSWER_FLAWS                                                                               \
     (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
      FINDING(FIND_RESULT_NOT_OBJECT))

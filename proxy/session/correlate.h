@@ -4,7 +4,7 @@
 
 #include "proxy/session/message.h"
 
-/* Handles one valid message. False: it must not be forwarded. */
+/* Handles one valid message. Returns false if it must not be forwarded. */
 bool correlate_message(struct traffic *t, struct message *x);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* Only the first 1024 bytes are examined. */
+/* Whether an error text says that credentials were refused. Examines only the first 1024 bytes. */
 bool credentials_refused(struct slice error_text);
 
 #endif

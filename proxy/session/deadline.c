@@ -8,7 +8,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
-#define NAME_MAX_BYTES 1024 /* of a method or tool name; longer ones match no rule */
+#define NAME_MAX_BYTES 1024 /* bytes of a method or tool name; longer names match no rule */
 #define SUGGESTED_MAX 64    /* bytes of a name in a suggested rule */
 
 enum specific { FOR_GLOB, FOR_METHOD, FOR_TOOL_GLOB, FOR_TOOL };
@@ -100,7 +100,8 @@ static int set_one(struct deadlines *d, const char *what, const char *duration, 
     return 0;
 }
 
-/* One rule of the option. A tool name may contain '=': the last one separates it from the duration. */
+/* Adds one rule of the option. A tool name may contain '=': the last '=' separates the name from
+ * the duration. */
 static int add_one(struct deadlines *d, char *text, struct buf *error)
 {
     char *eq = strrchr(text, '=');
@@ -124,7 +125,7 @@ int deadlines_add(struct deadlines *d, const char *text, struct buf *error)
     return st;
 }
 
-/* How specific the rule is for this request; 0: it does not match. */
+/* Returns how specific the rule is for this request, or 0 if it does not match. */
 static size_t fit(const struct deadline_rule *r, const char *method, const char *tool)
 {
     bool for_tool = r->kind == FOR_TOOL || r->kind == FOR_TOOL_GLOB;

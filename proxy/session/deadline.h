@@ -26,7 +26,7 @@ struct deadline_rule;
 struct deadlines {
     struct deadline_rule *rules; /* owned */
     size_t n, cap;
-    int64_t default_us; /* of the rule for all requests; 0: no deadline */
+    int64_t default_us; /* the default for all requests; 0: no deadline */
     bool login;         /* the server may wait for a login before it answers initialize */
 };
 
@@ -34,17 +34,21 @@ void deadlines_open(struct deadlines *d);
 void deadlines_close(struct deadlines *d);
 /* Adds rules, separated by commas: `30s,resources/read=500ms`. error gets the message. */
 MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *error);
-/* Microseconds; 0: no deadline. flags: those of the method (wire/mcp/method.h). method and target: without quotes,
- * escapes not resolved; target may be {NULL, 0}. */
+/* Returns the deadline in microseconds; 0: no deadline. flags: flags of the method
+ * (wire/mcp/method.h). method and target: without quotes, escapes not resolved; target may be
+ * {NULL, 0}. */
 int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
                     struct slice target);
-/* The same for the initialize that is repeated to a restarted server: that of a rule that matches it, else
- * DEADLINE_DEFAULT_US. What the server needs has been downloaded, and the client waits. */
+/* Returns the deadline of the initialize that is repeated to a restarted server: the one of a
+ * matching rule, else DEADLINE_DEFAULT_US. It is short, because the server's packages are
+ * downloaded by then and the client waits. */
 int64_t deadline_of_repeated_initialize(const struct deadlines *d);
-/* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long, or that a shell would
- * not read as one word, is a word in capitals: users copy the suggestion. */
+/* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. If the name is long,
+ * or not a single word for a shell, it is replaced by a word in capitals, because users copy the
+ * suggestion. */
 void deadline_suggest_rule(struct buf *b, struct slice method, struct slice target);
-/* What to suggest instead of a deadline that was too short: 5 minutes, or twice the deadline if that is more. */
+/* Returns what to suggest instead of a deadline that was too short: 5 minutes, or twice the
+ * deadline if that is longer. */
 int64_t deadline_longer_minutes(int64_t us);
 
 #endif

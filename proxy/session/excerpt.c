@@ -3,9 +3,9 @@
 #include "redact/sanitizer.h"
 #include "wire/lenient.h"
 
-#define START_READ 1024 /* bytes of a line from which its start is taken */
+#define START_READ 1024 /* bytes of a line that are read for its start */
 
-/* The text as it would be stored; n == 0: it is unchanged, and not copied. */
+/* Sanitizes the text as for storage. If *ret_n is 0, the text is unchanged and was not copied. */
 static int sanitized(struct slice text, struct buf *clean, size_t *ret_n)
 {
     struct redact *r = redact_present();

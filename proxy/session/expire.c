@@ -31,7 +31,8 @@ int64_t expire_next_us(struct traffic *t)
     return sooner(timers_next(&t->timers, now), us);
 }
 
-/* The task that a tasks/result waits for is cancelled by a method of its own (mcp-wire.md 5.2). */
+/* Cancels the request at the server. The task that a tasks/result waits for is cancelled by another
+ * method, tasks/cancel (mcp-wire.md 5.2). */
 static void cancel_at_server(struct traffic *t, const struct pending *p)
 {
     struct buf b = {0};
@@ -121,7 +122,7 @@ static void explain(const struct traffic *t, const struct pending *p, const char
     odd_explain(t, p, why);
 }
 
-/* Whose deadline it was, and how it is raised: a slow tool would have answered. */
+/* Says which deadline has passed and how to raise it, for tools that are only slow. */
 static void explain_deadline(const struct traffic *t, const struct pending *p, struct buf *why)
 {
     struct buf rule = {0};

@@ -14,8 +14,8 @@ int64_t expire_next_us(struct traffic *t);
  * written must be read, and the owner calls expire_not_reading(). */
 void expire_due(struct traffic *t);
 
-/* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after it proves that the server lives. Returns
- * its seq; 0: out of memory. */
+/* Sends `ping`, or `server/discover` to a server of 2026-07-28. Any message after this request
+ * proves that the server is alive. Returns the seq of the request; 0: out of memory. */
 uint64_t expire_ask(struct traffic *t, bool modern);
 /* The server is being killed because it hung on the request `name`: the others get an error, except subscriptions, which
  * are repeated to the next process. */

@@ -4,8 +4,9 @@
 
 #include "proxy/session/state.h"
 
-/* The server cannot answer any more: each pending request of the client gets an error. status: that of
- * answer_server_ended(). `cause` is a stable word, `why` a sentence. `read`: bytes that the server has read. */
+/* Sends an error for each pending request of the client, because the server cannot answer any more.
+ * status: see answer_server_ended(). `cause` is a stable word, `why` a sentence. `read`: number of
+ * bytes that the server has read. */
 void final_answers_send(struct traffic *t, enum call_status status, const char *cause,
                         const char *why, uint64_t read);
 /* The client ends the session: each of its subscriptions gets the result that ends it. */

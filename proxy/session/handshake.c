@@ -64,7 +64,7 @@ static bool set_put(struct handshake *h, struct buf *set, struct slice raw, bool
             buf_slice_add(set, buf_slice(&item));
         else
             h->incomplete = true;
-        set->failed = false; /* its content is complete */
+        set->failed = false; /* the content of the buffer is still complete */
     }
     buf_close(&item);
     return looked;

@@ -24,17 +24,19 @@ struct handshake {
     bool initialized;      /* the client has sent notifications/initialized */
     struct buf level;      /* owned: the params of logging/setLevel; empty: none */
     struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */
-    struct buf repeatable; /* owned: names of tools, in the same form */
+    struct buf repeatable; /* owned: names of tools as JSON strings, each between newlines */
     bool incomplete;       /* something did not fit and will not be repeated */
     bool initialize_lost;  /* initialize itself did not fit: no new process can serve this client */
-    char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1]; /* the start of the ids of our own requests */
+    char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1]; /* prefix of the ids of our own
+                                                                  * requests */
     uint64_t last_id;      /* of our own requests */
-    uint64_t initialize_id; /* of our pending initialize; 0: none */
+    uint64_t initialize_id; /* number of our pending initialize; 0: none */
 };
 
 void handshake_open(struct handshake *h);
 void handshake_close(struct handshake *h);
-/* Before the first request of our own: random characters, at most HANDSHAKE_SECRET_MAX, that need no escape. */
+/* Call it before the first request of our own. secret: at most HANDSHAKE_SECRET_MAX random
+ * characters that need no escape. */
 void handshake_secret(struct handshake *h, const char *secret);
 
 /* The server has answered the client's request with a result. */
@@ -47,18 +49,21 @@ bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
 /* Whether it does not matter if it has run: a method that only reads, or a tool marked readOnlyHint or idempotentHint. */
 bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
 
-/* The same of a tool, by its name between the quotes. */
+/* Whether a tool is harmless; raw_name: its name as it stands between the quotes. */
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name);
 
 /* Writes the initialize for a new process; false: the client has sent none. */
 bool handshake_initialize(struct handshake *h, struct buf *b);
 /* Whether m answers our initialize. */
 bool handshake_is_answer(const struct handshake *h, const struct rpc *m);
-/* Whether m has the same protocol version and capabilities as the old process; if not, `why` gets a sentence. */
+/* Whether m has the protocol version and capabilities of the old process; if not, `why` gets a
+ * sentence. */
 bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why);
-/* Writes the messages that follow initialize, one for each call; *at starts at 0. False: no more. */
+/* Writes the messages that follow initialize, one for each call; *at starts at 0. Returns false
+ * when there are no more. */
 bool handshake_next(struct handshake *h, size_t *at, struct buf *b);
-/* Writes list_changed notifications for the client, in the same way: the new process may have other lists. */
+/* Writes list_changed notifications for the client, called like handshake_next(): the new process
+ * may have other lists. */
 bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b);
 
 /* Whether this is the id of one of our own requests. */

@@ -18,7 +18,8 @@ struct invocation invocation_of(const struct traffic *t, const struct pending *p
     };
 }
 
-/* The text of a content block. Blocks may be long: nothing after the text is read. false: it has none. */
+/* Finds the text of a content block. Blocks may be long, so nothing after the text is read. Returns
+ * false if it has no text. */
 static bool block_text(const char *block, struct slice *ret)
 {
     struct slice key;

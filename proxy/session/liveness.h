@@ -1,10 +1,10 @@
-/* liveness.h - what a server is that has sent nothing between a request and its deadline: slow, at work, starting, hung,
- * or to be asked.
+/* liveness.h - judges a server that sent nothing between a request and its deadline.
  *
  * Rules     a server that was asked and sends any valid message is slow. CPU time of its helpers (process_tree.h) proves
- *           work until --max-timeout; CPU time of the server itself does not, because a loop uses it, too. Before its
- *           first answer a server is not asked: it is starting, until --max-timeout, while its processes use CPU time or
- *           write to stderr. A process that waits for a processor counts as one that uses it: on a busy machine it may
+ *           work until --max-timeout; CPU time of the server itself does not, because an endless
+ *           loop uses CPU time as well. A server is not asked before its first answer: it counts as
+ *           starting, until --max-timeout, while its processes use CPU time or write to stderr. A
+ *           process that waits for a processor counts as using it, because on a busy machine it may
  *           get none for a while.
  * Units     microseconds.
  * Blocks    never. Pure. */
@@ -20,14 +20,14 @@ enum on_hang {
 };
 
 enum liveness {
-    LIVENESS_SLOW,     /* it is not to be killed */
-    LIVENESS_SILENT,   /* nothing is known: it is asked */
-    LIVENESS_AT_WORK,  /* its helpers work */
+    LIVENESS_SLOW,     /* the server must not be killed */
+    LIVENESS_SILENT,   /* nothing is known: the server must be asked */
+    LIVENESS_AT_WORK,  /* the server's helpers work */
     LIVENESS_STARTING, /* it has not answered any request yet, and its processes work */
     LIVENESS_HUNG,
 };
 
-/* At a deadline. */
+/* The facts at a deadline. */
 struct liveness_facts {
     enum on_hang on_hang;
     bool answered;        /* the process has answered a request with an id */
@@ -39,7 +39,8 @@ struct liveness_facts {
     bool wrote_stderr; /* recently */
 };
 
-/* When the server was asked and one grace has passed without a message. Times are counted from the question. */
+/* The facts when the server was asked and one grace has passed without a message. Times are counted
+ * from the question. */
 struct liveness_asked {
     bool last;
     int64_t helpers_us;
@@ -53,6 +54,6 @@ enum liveness liveness_at_deadline(const struct liveness_facts *f);
  * grace. */
 enum liveness liveness_after_question(const struct liveness_asked *f);
 
-const char *liveness_name(enum liveness l); /* as in events */
+const char *liveness_name(enum liveness l); /* the name used in events */
 
 #endif

@@ -16,7 +16,8 @@ void message_close(struct message *x)
     x->copy = (struct line){0};
 }
 
-/* Is this certainly no answer to a form? What is not valid is forwarded, too, if it answers a request. */
+/* Whether this is certainly not an answer to a form. Invalid messages may be answers, because they
+ * are forwarded if they answer a request. */
 static bool answers_no_form(const struct rpc *m)
 {
     return (m->kind == RPC_REQUEST || m->kind == RPC_NOTIFICATION || m->kind == RPC_ERROR) &&
@@ -76,7 +77,7 @@ int message_replace(struct message *x, struct chunk *copy, size_t n)
     return st;
 }
 
-/* The bytes that were replaced, and nothing of what is around them: they are in no other record. */
+/* Records only the replaced bytes, not their context: they are stored nowhere else. */
 static void report_repairs(struct traffic *t, uint64_t seq)
 {
     struct buf b = {0};
@@ -163,7 +164,7 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
         .size = text.n,
         .findings = m.kind == RPC_REQUEST ? FINDING(FIND_OWN_REQUEST) : 0,
     };
-    /* the slices of m lie in the caller's text: the same place in the chunk */
+    /* the slices of m point into the caller's text: use the same offset in the chunk */
     if (m.id.text.p != NULL)
         row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
     row.method.p = c->data + (m.method.p - text.p);

@@ -15,12 +15,13 @@ struct message {
     struct line *line;  /* the line that contains it */
     struct slice text;  /* the text to forward, after repairs, without its newline */
     size_t size;        /* bytes as received */
-    findings repairs;   /* of the line */
-    breaches rules;     /* of MCP that it violates */
-    uint64_t batch_seq; /* of the batch it is a member of; 0: a line of its own */
+    findings repairs;   /* repairs of the line */
+    breaches rules;     /* rules of MCP that the message violates */
+    uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */
     struct rpc m;
-    struct rpc_id id; /* of m, as pending requests are compared; only of a request: pending_id() */
-    struct repeat again; /* of a call of a tool: what it repeats */
+    struct rpc_id id; /* id of m in the form in which pending requests are compared; set only for
+                       * requests: pending_id() */
+    struct repeat again; /* for a tool call: the call that it repeats */
     struct line copy; /* owned: the line if a repair has changed its length, else empty */
 };
 
@@ -35,7 +36,7 @@ struct row message_row(struct traffic *t, const struct message *x, enum row_kind
 MI_MUST int message_replace(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and its repairs. Returns its seq. */
 uint64_t message_append(struct traffic *t, const struct row *row);
-/* The same for a message that the caller has recorded. */
+/* Does what follows recording, for a message that the caller has recorded. */
 void message_recorded(struct traffic *t, uint64_t seq);
 /* Records it without staging it. Returns its seq. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,

@@ -55,7 +55,8 @@ static bool refuse_held(struct traffic *t, int64_t now_us)
     return true;
 }
 
-/* Lines that have waited for the next one have waited for a valid answer, too. */
+/* Refuses the answer later. A line that has waited for the next line has already waited for a valid
+ * answer. */
 static void refuse_later(struct traffic *t, struct message *x, struct pending *p,
                          const struct server_line *line)
 {
@@ -139,7 +140,8 @@ static void refuse_line(struct traffic *t, struct message *x, const struct serve
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* With --validate protocol what would be repaired is refused. x->m is the message as it would be. */
+/* With --validate protocol, refuses a line that would be repaired. x->m is the message after the
+ * repair. */
 static void refuse_repair(struct traffic *t, struct message *x, const struct server_line *line)
 {
     const struct repair *r = &line->repairs->list[0];
@@ -162,7 +164,7 @@ static void refuse_repair(struct traffic *t, struct message *x, const struct ser
     buf_close(&why);
 }
 
-/* *t->odd.message becomes x; it has a copy of the text if that was repaired. */
+/* Copies the message into *t->odd.message, with a copy of the text if the text was repaired. */
 static int take_message(struct traffic *t, const struct message *from,
                         const struct server_line *line)
 {

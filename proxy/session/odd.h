@@ -1,8 +1,9 @@
-/* odd.h - lines of either side that are not valid messages, and what becomes of the requests that they belong to.
+/* odd.h - handles lines that are not valid messages, and the requests that they belong to.
  *
- * Rules     docs/findings.md. wire/server_lines says what a line of the server is. A repaired message is forwarded, and
- *           recorded as it is forwarded. A request whose answer nobody can read gets an error, unless a valid answer comes
- *           within ODD_WAIT_US: the line was a log of it.
+ * Rules     docs/findings.md. wire/server_lines classifies lines of the server. A repaired message
+ *           is forwarded, and recorded as it is forwarded. A request with an unreadable answer gets
+ *           an error, unless a valid answer comes within ODD_WAIT_US; then the line was only a log
+ *           of it.
  * Changes   odd, and the requests that such lines answer.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_ODD_H
@@ -11,7 +12,7 @@
 #include "proxy/session/message.h"
 
 #define ODD_WAIT_US SERVER_LINES_WAIT_US
-#define ODD_HTTP_WAIT_US 1000000 /* until a response of HTTP counts as the answer */
+#define ODD_HTTP_WAIT_US 1000000 /* microseconds until a response of HTTP counts as the answer */
 #define ODD_OTHERS_MAX 1000
 
 void odd_open(struct traffic *t);
@@ -20,7 +21,7 @@ void odd_close(struct traffic *t);
 /* A line of the server that is not a valid message, or any line while another one waits; x->line and x->repairs are set.
  * true: x is a message now. false: the line is recorded, or waits. */
 bool odd_line(struct traffic *t, struct message *x);
-/* A blank line of the server: it ends the headers of HTTP. */
+/* Handles a blank line of the server, which ends the headers of HTTP. */
 void odd_blank_line(struct traffic *t);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
 void odd_forward(struct traffic *t, struct message *x);
@@ -28,7 +29,7 @@ struct lenient;
 /* A client's line that is not JSON: sets the id of x->m to the first on the line, if there is one. *place holds it.
  * *ret_rest: the line behind its object. */
 void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest);
-/* What such a line was rejected with. */
+/* How such a line was rejected. */
 struct odd_rejection {
     uint64_t seq;
     int code;

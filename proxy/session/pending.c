@@ -58,7 +58,7 @@ static struct pending **token_bucket(struct pending **bucket, size_t buckets, ui
     return &bucket[buckets + (hash & (buckets - 1))];
 }
 
-/* At the end: older entries are found first. */
+/* Adds p at the end of its chain, so that older entries are found first. */
 static void chain_add(struct pending **first, enum pending_key key, struct pending *p)
 {
     p->chain[key].next = NULL;
@@ -154,7 +154,8 @@ static struct parts parts_of(const struct rpc *m, const struct rpc_id *key, stru
     return s;
 }
 
-/* The same slice in the copy of the whole message, if that is kept; else a separate copy. */
+/* Returns the slice in the copy of the whole message, if that is kept; otherwise makes a separate
+ * copy of the slice. */
 static struct slice part(struct pending *p, const struct parts *s, size_t *at, struct slice x)
 {
     if (s->text.p == NULL || x.p == NULL)
@@ -259,7 +260,7 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
         return NULL;
     struct rpc_id other, key = rpc_id_of(id, &t->scratch[PENDING_ID]);
     if (key.type == 0)
-        return NULL; /* no id, or longer than any in the table: see reserve_for_lookup() */
+        return NULL; /* no id, or longer than every id in the table: see reserve_for_lookup() */
     struct pending *p = find_key(t, &key);
     if (p != NULL || !rpc_id_other_type(&key, &other))
         return p;

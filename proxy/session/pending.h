@@ -2,9 +2,10 @@
  *
  * Keys      ids and progress tokens as rpc_id.h compares them. Two pending requests may have the same id (a peer's
  *           mistake): the oldest is found first.
- * Owns      the entries; each is one block of memory with copies of all that is needed when it is closed. A cancelled
- *           request usually gets no answer (mcp-wire.md 5.2): the last PENDING_CANCELLED_MAX of them are kept in a
- *           list of their own. Finding a pending request needs no memory.
+ * Owns      the entries; each is one block of memory with copies of everything that is needed when
+ *           it is closed. A cancelled request usually gets no answer (mcp-wire.md 5.2): the last
+ *           PENDING_CANCELLED_MAX of them are kept in a list of their own. Finding a pending
+ *           request needs no memory.
  * Errors    MI_EFULL with more than PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for an id longer than
  *           RPC_ID_MAX; MI_ENOMEM.
  * Lifetime  an entry is valid until pending_remove() or pending_close().
@@ -27,41 +28,45 @@
 
 /* A request that may be repeated, after the end of a process that had read it (resend.h). */
 enum pending_resend {
-    RESEND_NONE,  /* no process has ended with it */
-    RESEND_WAITS, /* one has: it waits for its turn to be sent again */
+    RESEND_NONE,  /* no process has ended while this request was pending */
+    RESEND_WAITS, /* a process has ended with it; it waits to be sent again */
     RESEND_TRIED, /* it was sent again */
 };
 
 enum pending_key { PENDING_ID, PENDING_TOKEN, PENDING_KEYS };
 
 struct pending {
-    /* In the hash bucket of its id, and in that of its progress token. The first one's `prev` is the last one. */
+    /* Links in the hash bucket of its id, and in the bucket of its progress token. `prev` of the
+     * first entry is the last entry. */
     struct {
         struct pending *next, *prev;
     } chain[PENDING_KEYS];
-    struct pending *prev, *next; /* in its list, by age */
+    struct pending *prev, *next; /* links in its list, ordered by age */
     uint64_t request_seq;
-    uint64_t written_at; /* bytes that the server process gets up to its last byte */
+    uint64_t written_at; /* number of bytes sent to the server process up to the request's last
+                          * byte */
     int64_t t_us;        /* when it was received, since the session's start */
-    /* Of timers.h, in the same unit: */
+    /* Used by timers.h; microseconds since the session's start: */
     int64_t written_us;       /* when its last byte was written; 0: not yet */
     int64_t started_us;       /* when its timer was last started */
     int64_t timeout_us;       /* 0: none */
-    int64_t first_started_us; /* for --max-timeout */
-    int64_t due_us;           /* its key in the heap: not due before this time */
-    uint64_t server_messages; /* messages of the server before it was written */
-    size_t heap_at;           /* its index in the heap plus 1; 0: not in it */
+    int64_t first_started_us; /* when its timer was first started, for --max-timeout */
+    int64_t due_us;           /* key in the heap: the request is not due before this time */
+    uint64_t server_messages; /* number of the server's messages before the request was written */
+    size_t heap_at;           /* index in the heap plus 1; 0: not in the heap */
     size_t size;              /* bytes of the request */
     size_t cost;              /* bytes of this block */
-    unsigned flags;           /* of its method (wire/mcp/method.h) */
+    unsigned flags;           /* flags of its method (wire/mcp/method.h) */
     bool modern;              /* a request of 2026-07-28 */
     bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
-    bool cancelled;           /* by its sender, or abandoned by us: a late answer is dropped */
+    bool cancelled;           /* cancelled by its sender, or abandoned by us: a late answer is
+                               * dropped */
     bool timed_out;           /* abandoned because its deadline has passed */
-    bool was_read;            /* by a server process that has ended: request_was_read() */
+    bool was_read;            /* read by a server process that has ended: request_was_read() */
     bool resent;              /* a subscription, to a new server process */
     enum pending_resend resend;
-    bool lsp_cancelled; /* by $/cancelRequest of LSP (mcp-wire.md 7.5): its answer is forwarded */
+    bool lsp_cancelled; /* cancelled with $/cancelRequest of LSP (mcp-wire.md 7.5): its answer is
+                         * forwarded */
     bool process_gone;  /* the server process that sent it has exited: its answer is dropped */
     bool asks_for_task; /* its answer names a task */
     bool repeats;       /* it equals a call that may have run (repeats.h) */
@@ -74,7 +79,7 @@ struct pending {
     struct slice method, target; /* between the quotes, escapes as written */
     struct slice arguments;      /* JSON; {NULL, 0}: none */
     size_t arguments_n;          /* their full size; arguments.n is less if truncated */
-    struct protocol_asked asked; /* for the rules about its answer */
+    struct protocol_asked asked; /* facts for the rules about its answer */
     char data[];
 };
 
@@ -86,29 +91,31 @@ struct pending_list {
 struct pending_table {
     struct pending **bucket; /* owned; twice `buckets`: by id, then by progress token */
     size_t buckets;          /* a power of two; 0 before the first add */
-    size_t bytes;            /* of all entries */
+    size_t bytes;            /* bytes of all entries */
     struct pending_list open, cancelled;
     struct buf scratch[PENDING_KEYS]; /* owned: for keys that are not canonical as written */
 };
 
 void pending_open(struct pending_table *t);
 void pending_close(struct pending_table *t);
-/* The id of a request to add, in the form in which it is compared. Valid until the next look-up
- * or `pending_add()` in this table. */
+/* Returns the id of a request to add, in the form in which ids are compared. Valid until the next
+ * look-up or `pending_add()` in this table. */
 struct rpc_id pending_id(struct pending_table *t, const struct rpc *request);
-/* id: of pending_id(). The caller sets request_seq, t_us, size, written_at and asked. */
+/* id: result of pending_id(). The caller sets request_seq, t_us, size, written_at and asked. */
 MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, const struct rpc_id *id,
                         struct pending **ret);
 /* Whether a request with exactly this id is open. */
 bool pending_is_open(const struct pending_table *t, const struct rpc_id *id);
-/* The oldest open request with this id, else the oldest cancelled one; NULL: none. *ret_type_changed: the request was
- * found only by the same id with the other JSON type, such as "7" for 7. */
+/* Returns the oldest open request with this id, else the oldest cancelled one, or NULL.
+ * *ret_type_changed: the request was found only by the same id with the other JSON type, such as
+ * "7" for 7. */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
-/* The oldest request with this progress token, open or cancelled; NULL: none. */
+/* Returns the oldest request with this progress token, open or cancelled, or NULL. */
 struct pending *pending_find_token(struct pending_table *t, struct json_value token);
 /* Whether another open request has the same progress token. */
 bool pending_shares_token(const struct pending_table *t, const struct pending *p);
-/* Moves it to the cancelled ones, and removes the oldest of those if there are too many. */
+/* Moves the request to the cancelled ones, and removes the oldest cancelled request if there are
+ * too many. */
 void pending_cancel(struct pending_table *t, struct pending *p);
 void pending_remove(struct pending_table *t, struct pending *p);
 

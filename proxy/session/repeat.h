@@ -1,7 +1,7 @@
-/* repeat.h - calls that are equal to one which may have run (repeats.h): forwarded, answered or refused, as --on-repeat says.
+/* repeat.h - handles calls that are equal to a call which may have run, as --on-repeat says.
  *
- * Rules     they get the finding `repeat-of-uncertain`, and an event `repeat` says what has become of them. A member of a batch,
- *           and any call with --validate none, is forwarded.
+ * Rules     such calls get the finding `repeat-of-uncertain`, and an event `repeat` says what was
+ *           done. A member of a batch, and any call with --validate none, is forwarded.
  * Changes   repeats. */
 #ifndef MI_PROXY_SESSION_REPEAT_H
 #define MI_PROXY_SESSION_REPEAT_H

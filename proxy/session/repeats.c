@@ -85,7 +85,7 @@ void repeats_close(struct repeats *r)
     r->cap = 0;
 }
 
-/* Appends a member of params; `mark` tells which. */
+/* Appends a member of params; the character `mark` identifies the member. */
 static void key_add(struct buf *b, char mark, struct json_value v, bool as_written)
 {
     if (v.type == JSON_NONE)
@@ -119,7 +119,7 @@ uint64_t repeats_key(const struct repeats *r, const struct rpc *call)
     return h;
 }
 
-/* Those whose window is over; they are the first ones. */
+/* Forgets the calls whose window is over; they are the first ones. */
 static void repeats_forget_old(struct repeats *r, int64_t now_us)
 {
     if (r->n == 0 || now_us - r->list[0].at_us <= r->window_us)

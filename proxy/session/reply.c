@@ -4,7 +4,7 @@
 #include "wire/json/text.h"
 #include "wire/rpc_out.h"
 
-/* Of the call that may have run. */
+/* Adds the members that describe the call which may have run. */
 static void reply_add_first(struct json_out *j, const struct repeat *r)
 {
     json_out_uint(j, "seq", r->first_seq);
@@ -55,7 +55,7 @@ static void reply_put_member(struct buf *b, struct slice object, struct slice me
     buf_slice_add(b, rest);
 }
 
-/* Appends a result or an error with the mark, a member, in the object `holder`. */
+/* Appends a result or an error, with the member `mark` added to its object `holder`. */
 static void reply_put_marked(struct buf *b, struct slice text, const char *holder,
                              struct slice mark)
 {
@@ -64,7 +64,7 @@ static void reply_put_marked(struct buf *b, struct slice text, const char *holde
     if (*text.p == '{')
         place = json_get((struct json_value){JSON_OBJECT, text}, holder);
     if (*text.p != '{' || (place.type != JSON_NONE && place.type != JSON_OBJECT)) {
-        buf_slice_add(b, text); /* it has no place for the mark */
+        buf_slice_add(b, text); /* there is no object to which the mark could be added */
         return;
     }
     if (place.type == JSON_OBJECT) {

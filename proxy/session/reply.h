@@ -10,7 +10,8 @@
 #include "proxy/session/repeats.h"
 #include "wire/rpc_out.h"
 
-/* In `_meta` of a result, or `data` of an error, that is the late answer to an equal call. */
+/* The member of `_meta` of a result, or of `data` of an error, that marks the late answer to an
+ * equal call. */
 #define REPLY_META_REPEAT "mcp-interposer/repeat"
 
 /* Beside those of wire/rpc_out.h. */
@@ -33,12 +34,13 @@ struct reply {
     const char *message;          /* one sentence: what happened, why, what to do */
     const char *cause;            /* a stable word: "not-json", "server-exited", … */
     struct slice method, target;  /* between the quotes, as written; {NULL, 0}: unknown */
-    const char *session;          /* uid; NULL: no session has begun */
-    uint64_t seq;                 /* of the message it answers; 0: none */
+    const char *session;          /* uid of the session; NULL: no session has begun */
+    uint64_t seq;                 /* seq of the message that it answers; 0: none */
     enum reply_ran ran;           /* whether the call may have run */
-    int64_t timeout_us;           /* of the deadline that has passed; 0: none */
-    struct slice pointer, reason; /* of invalid arguments; {NULL, 0}: none */
-    const struct repeat *repeats; /* of a call that is not forwarded because of it; NULL: none */
+    int64_t timeout_us;           /* the deadline that has passed; 0: none */
+    struct slice pointer, reason; /* place and reason of invalid arguments; {NULL, 0}: none */
+    const struct repeat *repeats; /* why a call is not forwarded; NULL: for another reason, or
+                                   * none */
 };
 
 void reply_write(struct buf *b, const struct reply *r); /* without a newline */

@@ -30,7 +30,7 @@ static void stop_timer(struct traffic *t, enum row_direction dir, struct pending
         timers_remove(&t->timers, p);
     else if (dir == ROW_S2C && !p->cancelled && t->open[ROW_S2C].open.count == 1)
         timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false,
-                     journal_now_us(t->journal)); /* no other is pending */
+                     journal_now_us(t->journal)); /* no other request is pending */
 }
 
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p)

@@ -6,14 +6,15 @@
 
 #include "proxy/session/message.h"
 
-/* Adds the request to the table of its sender; a client's request gets a timer. Errors: those of pending_add(). The
- * caller sets `asked`, t_us, request_seq, size and written_at. */
+/* Adds the request to the table of its sender; a client's request gets a timer. Returns what
+ * pending_add() returns. The caller sets `asked`, t_us, request_seq, size and written_at. */
 MI_MUST int request_open(struct traffic *t, const struct message *x, struct pending **ret);
-/* A request of the server was forwarded: the client's deadlines wait for its answer. */
+/* Pauses the deadlines of the client's requests until a forwarded request of the server is
+ * answered. */
 void request_pause_deadlines(struct traffic *t, int64_t now_us);
 /* Closes the request: no further answer is expected. dir: its sender. */
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p);
-/* The request was cancelled by its sender or is abandoned by us: a late answer is dropped. */
+/* Marks a request that its sender cancelled or that we abandon: a late answer is dropped. */
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
 /* The client's request `seq` is not forwarded. The ids of the last REFUSED_MAX are known. */
 void request_refused(struct traffic *t, struct json_value id, uint64_t seq);

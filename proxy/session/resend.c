@@ -10,7 +10,7 @@ static bool is_staged(const struct pending *p)
 enum resend_result resend_settle(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat)
 {
-    bool read_now = is_staged(p) && p->written_at <= read; /* by this process */
+    bool read_now = is_staged(p) && p->written_at <= read; /* this process has read it */
     p->was_read |= read_now;
     if (p->lsp_cancelled)
         return RESEND_NOT;

@@ -1,10 +1,11 @@
-/* resend.h - requests that were pending when a server process ended: which of them the next process gets, and when.
+/* resend.h - decides which pending requests of an ended process are sent to the next one.
  *
- * A request that may be repeated (handshake_may_repeat()) is sent again once. It may be what ended the process, so such
- * requests are sent one at a time: when the next process ends, too, the one that was sent again and had been read did it.
- * It gets its error, and the others keep their turn. A request that was cancelled after it was sent again may still have
- * ended the process, so then nothing else is blamed. Not one at a time are requests that no process had read, and
- * subscriptions, which are pending for as long as a process runs.
+ * A request that may be repeated (handshake_may_repeat()) is sent again once. It may have ended the
+ * process, so such requests are sent one at a time: if the next process also ends, the request that
+ * was sent again and had been read is to blame. That request gets an error, and the others still
+ * wait to be sent. A request that was cancelled after it was sent again may still have ended the
+ * process, so then nothing else is blamed. Requests that no process had read are sent all at once,
+ * and so are subscriptions, which are pending as long as a process runs.
  *
  * Changes   pending.resend and pending.was_read.
  * Blocks    never. Pure. */
@@ -15,8 +16,8 @@
 
 enum resend_result {
     RESEND_AGAIN,     /* the next process gets it, some time */
-    RESEND_NOT,       /* it gets an error */
-    RESEND_ENDED_TWO, /* the same: two processes that had read it have ended */
+    RESEND_NOT,       /* the request gets an error */
+    RESEND_ENDED_TWO, /* the request gets an error: two processes that had read it have ended */
 };
 
 /* Why a process has ended. */
@@ -29,10 +30,11 @@ enum resend_end {
 /* The process has ended; it has read `read` bytes, as pending.written_at counts them. */
 enum resend_result resend_settle(struct pending *p, uint64_t read, enum resend_end end,
                                  bool may_repeat);
-/* Whether a request was cancelled that was sent again, and that the process has read. Once for each process: the next
- * one does not get these requests. */
+/* Whether a cancelled request had been sent again and read by the process. Call it once for each
+ * process, because the next process does not get these requests. */
 bool resend_take_cancelled(const struct pending_list *cancelled, uint64_t read);
-/* Whether the process gets it now, if `next` is the result of resend_next(). Only for one that is not staged. */
+/* Whether the process gets the request now. next: the result of resend_next(). Only for a request
+ * that is not staged. */
 bool resend_is_due(const struct pending *p, const struct pending *next);
 /* The oldest request that waits for its turn; NULL: none, or another one that was sent again is pending. */
 struct pending *resend_next(const struct pending_list *open);

@@ -5,7 +5,8 @@
 #include "proxy/session/request.h"
 #include "wire/json/text.h"
 
-/* "invalid-params: a member of params is missing or of a wrong type: `uri`" */
+/* Appends text such as "invalid-params: a member of params is missing or of a wrong type:
+ * `uri`". */
 static void explain(const struct traffic *t, enum rule r, struct buf *why)
 {
     const char *sentence = rule_meaning(r);

@@ -7,14 +7,14 @@
 
 #include "proxy/session/message.h"
 
-/* False: rejected. ret: what the answer must look like. */
+/* Returns false if the message was rejected. *ret: what the answer must look like. */
 bool rules_check_request(struct traffic *t, struct message *x, struct protocol_asked *ret);
 bool rules_check_notification(struct traffic *t, struct message *x);
 /* p: the request that it answers. */
 bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p);
-/* The same for an answer that came late, and is dropped. False: it would have been rejected. */
+/* Checks a late answer, which is dropped. Returns false if it would have been rejected. */
 bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p);
-/* Notes violations by a progress notification for p; NULL: its request is not pending. */
+/* Notes violations by a progress notification for p; p is NULL if the request is not pending. */
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p);
 /* Whether a notification with the violations noted so far is forwarded. False: rejected. */
 bool rules_check_progress(struct traffic *t, struct message *x);

@@ -25,7 +25,7 @@
 #ifndef MI_PROXY_SESSION_STATE_H
 #define MI_PROXY_SESSION_STATE_H
 
-#define CLIENTS_MAX 16 /* clients of one pipe that are told apart */
+#define CLIENTS_MAX 16 /* number of clients of one pipe that can be distinguished */
 #define REFUSED_MAX 64 /* refused requests whose cancellations are known */
 
 #include "base/io/outbox.h"
@@ -61,22 +61,24 @@ struct previous_tools {
     struct tools tools; /* owned */
     char uid[JOURNAL_UID_SIZE];
     bool completes;    /* the message being handled completes a list */
-    uint64_t list_seq; /* of the last message of that list; 0: none */
+    uint64_t list_seq; /* seq of the last message of that list; 0: none */
 };
 
 /* Lines that are not valid messages (odd.h). */
 struct odd {
     struct server_lines lines; /* of the server */
-    struct message *message;   /* of the line being read */
+    struct message *message;   /* the message in the line being read */
     bool has_message;          /* the line is one, or contains it */
     bool client_http;          /* the client has sent a line of HTTP */
-    bool http;                 /* its last lines begin a response of HTTP */
+    bool http;                 /* the server's last lines begin a response of HTTP */
     struct held held;          /* requests of answers that nobody can read */
     struct buf quote;       /* owned: the start of the last line that answered nothing, sanitized */
     uint64_t quoted_at;     /* timers.server_messages after that line */
     size_t own_pending;     /* requests of our own without an answer */
-    uint64_t notified_seq;  /* the last notification; 0: the server has read all of them */
-    struct repairs repairs; /* of the message being handled; n == 0: none, or they are recorded */
+    uint64_t notified_seq;  /* seq of the last notification; 0: the server has read all
+                             * notifications */
+    struct repairs repairs; /* repairs of the message being handled; n is 0 if there are none, or if
+                             * they are recorded */
 };
 
 /* A message of the client that waits for the list of tools (tool_ask.h). */
@@ -84,41 +86,41 @@ struct tool_ask_line {
     struct tool_ask_line *next;
     struct chunk *chunk; /* owned; its line, with room for a newline */
     size_t n;
-    findings found; /* of the line */
-    uint64_t id;    /* hash of the call's id; 0: a batch, or none */
+    findings found; /* findings about the line */
+    uint64_t id;    /* hash of the call's id; 0: it is a batch, or has no id */
     int64_t t_us;   /* when it was received, since the session's start; not 0 */
 };
 
 /* The tools that the client may see and call (tool_gate.h). */
 struct tool_gate {
-    struct tool_rule *rule;  /* borrowed; NULL: all of them */
-    struct tool_hints hints; /* of the newest list that was seen */
-    struct tool_cut cut;     /* of this list so far */
+    struct tool_rule *rule;  /* borrowed; NULL: the client may see and call all tools */
+    struct tool_hints hints; /* hints in the newest list that was seen */
+    struct tool_cut cut;     /* what was cut from this list so far */
     bool judged;             /* a complete list was compared with the rule */
 
     /* the list that is asked for with requests of our own (tool_ask.h) */
     bool asking;
-    bool changed;    /* it has changed while it was read */
-    bool modern;     /* as a client of 2026-07-28 */
-    uint64_t id;     /* of the pending request; 0: none */
+    bool changed;    /* the list has changed while it was read */
+    bool modern;     /* the request is sent as a client of 2026-07-28 would */
+    uint64_t id;     /* number of our pending request; 0: none */
     uint64_t cursor; /* hash of its cursor; 0: the first page */
     unsigned pages, rounds;
     int64_t until_us;
     struct tool_hints asked;
     struct tool_cut asked_cut;
-    struct buf failure; /* owned; why the last list did not come */
-    int64_t retry_us;   /* before this time it is not asked for again */
+    struct buf failure; /* owned; why the last list was not received */
+    int64_t retry_us;   /* the list is not requested again before this time */
 
     /* the client's messages that wait for it */
     struct tool_ask_line *first, *last; /* owned */
     size_t lines_n, lines_bytes;
-    int64_t arrived_us; /* when the one that is being handled was received; 0: none is */
+    int64_t arrived_us; /* when the line being handled was received; 0: no line is being handled */
 };
 
 /* A request of the client that got an error, or an answer, in place of being forwarded. */
 struct refused_request {
-    uint64_t id;  /* its hash */
-    uint64_t seq; /* 0: none */
+    uint64_t id;  /* hash of the request's id */
+    uint64_t seq; /* seq of the request; 0: the slot is free */
 };
 
 struct traffic {
@@ -128,24 +130,27 @@ struct traffic {
     enum validate validate;
     size_t max_message;   /* bytes; for the text of an error */
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
-    size_t own_bytes;     /* of our own answers, staged since the client's outbox was last empty */
+    size_t own_bytes;     /* bytes of our own answers that were staged since the client's outbox was
+                           * last empty */
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
     struct refused_request refused[REFUSED_MAX]; /* a ring */
     size_t refused_next;
-    uint64_t server_answers;      /* of the present process, to requests with an id */
-    struct timers timers;         /* of the client's requests */
-    struct handshake handshake;   /* to repeat to a new server process */
+    uint64_t server_answers;      /* number of answers of the present process to requests with an
+                                   * id */
+    struct timers timers;         /* deadlines of the client's requests */
+    struct handshake handshake;   /* what is repeated to a new server process */
     struct repeats repeats;       /* calls that may have run */
     struct protocol protocol;     /* the rules of MCP */
-    struct forms forms; /* what the server has asked for: rules.c notes, message.c reads */
+    struct forms forms; /* forms of the server: rules.c writes them, message.c reads them */
     struct buf hidden;  /* owned: the last message of the client with secrets of forms */
     struct odd odd;
     struct tool_gate gate; /* gate.rule == NULL: every tool is kept */
     enum check_arguments check_arguments;
-    struct tools tools; /* of the newest tools/list */
+    struct tools tools; /* tools of the newest tools/list */
     struct previous_tools previous_tools;
     struct buf scratch;  /* owned: answers under construction */
-    struct chunk *spare; /* held, for a few answers without memory; NULL: it has run out before */
+    struct chunk *spare; /* held: memory for a few answers when there is no other; NULL: it was used
+                          * up */
     size_t spare_n;      /* bytes of it in use */
     struct redact_lines noise_lines, stderr_lines; /* secrets of the server that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
@@ -157,8 +162,8 @@ struct traffic {
     bool unfinished_logged[2];
 
     void *owner; /* first argument of the calls below, each of which may be NULL */
-    /* A deadline has passed and the server sent nothing meanwhile. Returns what the server is taken for, and appends it
-     * to `why`. LIVENESS_HUNG: it is being killed. */
+    /* A deadline has passed and the server sent nothing meanwhile. Returns the judgement about the
+     * server, and appends it to `why`. With LIVENESS_HUNG the server is being killed. */
     enum liveness (*on_silent)(void *owner, const struct pending *p, int64_t waited_us,
                                struct buf *why);
     /* An answer reports missing, wrong or expired credentials. */
@@ -167,9 +172,10 @@ struct traffic {
     void (*on_rule)(void *owner, const char *happened);
     /* Bytes that the client has read; NULL: all that its pipe has accepted. */
     uint64_t (*client_has_read)(void *owner);
-    /* A call is forwarded that is equal to one which may have run. p: it; `happened`: a sentence. */
+    /* Called when a call p is forwarded that is equal to a call which may have run. happened: a
+     * sentence. */
     void (*on_repeat)(void *owner, const struct pending *p, const char *happened);
-    /* An answer to a request of ours. */
+    /* Called for an answer to a request of ours. */
     void (*on_own_answer)(void *owner, const struct rpc *m);
     /* A sanitized line of the server's stderr; borrowed. */
     void (*on_stderr)(void *owner, struct slice clean);

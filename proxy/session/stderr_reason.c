@@ -7,24 +7,24 @@
 
 struct text {
     size_t n;
-    bool cut; /* there was more */
+    bool cut; /* the text was longer */
     char text[STDERR_REASON_MAX];
 };
 
 enum mode {
     ANY_LINE,
-    IN_FRAMES,    /* after STDERR_FRAMES */
-    IN_TRACEBACK, /* after STDERR_TRACEBACK */
+    IN_FRAMES,    /* lines after STDERR_FRAMES */
+    IN_TRACEBACK, /* lines after STDERR_TRACEBACK */
     CONTINUED,    /* the next `continues` lines belong to `reason` */
     NEEDS_CAUSE,  /* "Caused by:" has nothing behind it: the cause is on the next line */
 };
 
-/* What is known after some of the lines. */
+/* State while the lines are read. */
 struct reading {
     enum mode mode;
     unsigned continues;
-    enum stderr_says says; /* of `reason`, if it has a text */
-    const void *rule;      /* of `reason` */
+    enum stderr_says says; /* what the rule says of `reason`, if `reason` has a text */
+    const void *rule;      /* rule that matched `reason` */
     unsigned since;        /* lines after it that are not its details */
     struct text reason, cause;
     char code[CODE_MAX]; /* "": none */
@@ -237,7 +237,7 @@ void stderr_reason_line(struct stderr_reason *r, struct slice line)
     if (r->lines.n + line.n + 1 > STDERR_REASON_KEPT)
         forget_old_lines(&r->lines);
     if (!buf_reserve(&r->lines, line.n + 1)) {
-        r->lines.failed = false; /* there may be memory for the next line */
+        r->lines.failed = false; /* try again with the next line */
         return;
     }
     buf_slice_add(&r->lines, line);

@@ -18,8 +18,8 @@
 #include "base/buf.h"
 
 #define STDERR_REASON_KEPT ((size_t)32 << 10)
-#define STDERR_REASON_MAX 300  /* bytes; its cause has as many */
-#define STDERR_REASON_LINES 20 /* a reason with as many lines after it is no longer one */
+#define STDERR_REASON_MAX 300  /* bytes of a reason; its cause may have as many */
+#define STDERR_REASON_LINES 20 /* if this many lines follow a reason, it is no longer the reason */
 #define STDERR_LINE_READ 512   /* bytes of a line */
 #define STDERR_INDENTED_MAX 100
 
@@ -30,13 +30,13 @@ struct stderr_reason {
 
 /* The next line, sanitized, without its newline. */
 void stderr_reason_line(struct stderr_reason *r, struct slice line);
-/* Forgets all lines: those of the next process follow. */
+/* Forgets all lines. Call it before the lines of the next process. */
 void stderr_reason_clear(struct stderr_reason *r);
 void stderr_reason_close(struct stderr_reason *r);
 /* Appends the reason on one line, without control characters; nothing if no line was written. Returns whether it is
  * an error message, and not only the last line. */
 bool stderr_reason_text(const struct stderr_reason *r, struct buf *b);
-/* Whether the next process would end for the same reason (stderr_rule.h). */
+/* Whether the next process would end for the same reason; see stderr_rule.h. */
 bool stderr_reason_is_final(const struct stderr_reason *r);
 
 #endif

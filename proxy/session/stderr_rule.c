@@ -54,7 +54,7 @@ static const struct rule rules[] = {
     RULE(HAS, " panicked at ", STDERR_REASON),
     RULE(BEGINS, "fatal runtime error: ", STDERR_REASON),
     RULE(BEGINS, "stack backtrace:", STDERR_FRAMES),
-    RULE(BEGINS, "Caused by:", STDERR_CAUSE), /* also Java */
+    RULE(BEGINS, "Caused by:", STDERR_CAUSE), /* used by Java as well */
     /* Python */
     RULE(ENDS, "Traceback (most recent call last):", STDERR_TRACEBACK),
     RULE(HAS, ": can't open file '", STDERR_REASON),
@@ -144,7 +144,7 @@ static const struct rule rules[] = {
     RULE(HAS, "Segmentation fault", STDERR_MAYBE),
 };
 
-/* What follows `npm error ` or `npm ERR! `. */
+/* Rules for text after `npm error ` or `npm ERR! `. */
 static const struct rule npm_rules[] = {
     RULE(BEGINS, "A complete log of this run", STDERR_DETAIL),
     RULE(BEGINS, "code ", STDERR_DETAIL),
@@ -162,7 +162,7 @@ static const struct rule npm_rules[] = {
     RULE(BEGINS, "Failed at the ", STDERR_DETAIL),
     RULE(BEGINS, "This is probably not a problem with npm", STDERR_DETAIL),
     RULE(BEGINS, " ", STDERR_DETAIL), /* a frame, or a command that npm proposes */
-    /* there is no such package, version or program */
+    /* a package, version or program does not exist */
     FINAL(BEGINS, "404"),
     FINAL(BEGINS, "notarget"),
     FINAL(BEGINS, "could not determine executable to run"),
@@ -225,7 +225,8 @@ static bool is_name_char(char c)
            c == '.' || c == '$' || c == ':';
 }
 
-/* "ValueError: …", "java.io.IOException: …", "Error [ERR_X]: …", or such a name alone. */
+/* Whether the text is "ValueError: …", "java.io.IOException: …", "Error [ERR_X]: …", or such a name
+ * alone. */
 static bool is_exception(struct slice s)
 {
     static const char *const last[] = {"Error", "Exception", "Interrupt", "Rejection", "Fault"};

@@ -13,19 +13,22 @@ enum stderr_says {
     STDERR_FRAMES,     /* lines of a stack follow, up to an empty line */
     STDERR_TRACEBACK,  /* indented lines of a stack follow, and then the reason */
     STDERR_CODE,       /* code: 'NAME' */
-    STDERR_CAUSE,      /* what caused the error before it */
+    STDERR_CAUSE,      /* the cause of the error in an earlier line */
     STDERR_OTHER,      /* no rule applies */
     STDERR_MAYBE,      /* has a word such as "error": an error, or a log line about one */
     STDERR_REASON,     /* the error that ended the program */
-    STDERR_REASON_TOP, /* the same; lines of the same rule that follow are details */
+    STDERR_REASON_TOP, /* the error that ended the program; later lines of the same rule are
+                        * details */
 };
 
-/* The line is without escape sequences and without blanks at its ends, and not empty. *ret_text: the line without
- * what only introduces or decorates it. *ret_rule: equal for lines of the same rule. */
+/* Classifies a line. The line must not be empty, and must have no escape sequences and no blanks at
+ * its ends. *ret_text: the line without introduction and decoration. *ret_rule: equal for lines of
+ * the same rule. */
 enum stderr_says stderr_rule(struct slice line, struct slice *ret_text, const void **ret_rule);
-/* Whether a restarted server would end with the same error, such as that a package does not exist. NULL: false. */
+/* Whether a restarted server would end with the same error, such as that a package does not exist.
+ * rule may be NULL: then false. */
 bool stderr_rule_is_final(const void *rule);
-/* How many of the next lines belong to a reason that ends like this. */
+/* Returns how many of the next lines belong to a reason that ends like this. */
 unsigned stderr_rule_continues(struct slice reason);
 
 #endif

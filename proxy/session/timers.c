@@ -101,7 +101,8 @@ bool timers_by_max(const struct timers *t, const struct pending *p)
                               p->first_started_us + t->max_us <= p->started_us + p->timeout_us));
 }
 
-/* Its deadline in elapsed_us(). It never becomes earlier, so the heap may hold an older value. */
+/* Returns the request's deadline in elapsed_us(). A deadline never becomes earlier, so the heap may
+ * hold an older value. */
 static int64_t due(const struct timers *t, const struct pending *p)
 {
     return later(due_by_rules(t, p), t->fair_us + earlier(p->timeout_us, TIMERS_FAIR_US));
@@ -120,7 +121,7 @@ int timers_add(struct timers *t, struct pending *p, int64_t now_us)
     p->server_messages = t->server_messages;
     if (t->unwritten == NULL)
         t->unwritten = p;
-    if (p->timeout_us > 0) { /* else it has no deadline */
+    if (p->timeout_us > 0) { /* timeout 0: no deadline */
         p->due_us = due(t, p);
         sift_up(t, t->n++, p);
     }

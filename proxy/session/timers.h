@@ -7,8 +7,9 @@
  * Only time in which the server could answer is counted. All timers are paused while a request of the server waits for
  * the client, because a user may be thinking (mcp-wire.md 6.1), and while the server's output is not read. Time in
  * which this process did not run is skipped. After a pause, and after skipped time, no deadline passes within
- * TIMERS_FAIR_US, or within its timeout if that is shorter: the server may have been stopped as well. This is granted
- * once in 2 * TIMERS_FAIR_US of counted time, so that short pauses cannot put off a deadline forever.
+ * TIMERS_FAIR_US, or within its timeout if that is shorter: the server may have been stopped as
+ * well. This extra time is granted once in 2 * TIMERS_FAIR_US of counted time, so that short pauses
+ * cannot delay a deadline forever.
  *
  * The heap is lazy: restarting a timer does not move its request. When the old time comes, the deadline is computed
  * again.
@@ -28,19 +29,20 @@
 /* Why timers are paused, as bits. */
 enum timers_why {
     TIMERS_CLIENT_ASKED = 1 << 0, /* a request of the server waits for the client */
-    /* Its output is not read: the client, or the record, is behind. */
+    /* The server's output is not read, because the client or the recorder is behind. */
     TIMERS_SERVER_NOT_READ = 1 << 1,
 };
 
 struct timers {
     const struct deadlines *rules; /* borrowed; NULL: no deadlines */
-    int64_t max_us;                /* of --max-timeout; 0: none */
+    int64_t max_us;                /* value of --max-timeout; 0: none */
     struct pending **heap; /* owned; by due_us, the first at 0; only requests with a deadline */
     size_t n, cap;
-    struct pending *unwritten; /* the oldest whose last byte is not written; NULL: none */
-    uint64_t server_messages;  /* and lines that were meant as one; the owner counts them */
+    struct pending *unwritten; /* the oldest request whose last byte is not written; NULL: none */
+    uint64_t server_messages;  /* messages of the server, and lines that were meant as one; counted
+                                * by the owner */
     uint64_t written;          /* bytes that the server has read */
-    int64_t last_read_us;      /* when it last read some, without the time of pauses */
+    int64_t last_read_us;      /* when the server last read a byte, without the time of pauses */
     unsigned paused;           /* enum timers_why; 0: not paused */
     int64_t paused_at_us;      /* start of this pause */
     int64_t paused_total_us;   /* length of all earlier pauses, and skipped time */
@@ -62,14 +64,17 @@ void timers_written(struct timers *t, uint64_t written, int64_t now_us);
 /* A request that waited was staged, behind others. oldest: of all requests. */
 void timers_staged_again(struct timers *t, struct pending *oldest);
 void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
-/* Pauses all timers for this reason, or ends the reason: they continue when none is left. */
+/* Pauses all timers for this reason, or ends the reason. The timers continue when no reason is
+ * left. */
 void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);
-/* This process did not run for `us` microseconds until now. True: TIMERS_FAIR_US was granted. */
+/* Call it after this process did not run for `us` microseconds. Returns true if TIMERS_FAIR_US was
+ * granted. */
 bool timers_skip(struct timers *t, int64_t us, int64_t now_us);
-/* No server reads: one process is being stopped and the next one is not ready. Requests that wait for the next one
- * keep their deadline, which is counted again from the moment when it is ready. */
+/* `away`: no server reads, because one process is being stopped and the next is not ready. Requests
+ * that wait for the next process keep their timeout, which is counted again from when that process
+ * is ready. */
 void timers_server_away(struct timers *t, bool away, int64_t now_us);
-/* A request whose deadline has passed; NULL: none. It stays until it is removed. */
+/* Returns a request whose deadline has passed, or NULL. The request stays until it is removed. */
 struct pending *timers_due(struct timers *t, int64_t now_us);
 /* Whether the deadline of a request is that of --max-timeout. */
 bool timers_by_max(const struct timers *t, const struct pending *p);

@@ -1,12 +1,14 @@
 /* tool_ask.h - asks the server for its list of tools, for tool_gate.h, while messages of the client wait.
  *
- * With --read-only a call needs the tool's hint. If no list with this tool was seen, and after each change of the list, the
- * whole list is asked for, within TOOL_ASK_US. Calls, and what cancels them, wait meanwhile, in order; other messages do not. If the
- * list does not come, the reason is kept, the calls that wait are refused, and so are all others until TOOL_ASK_RETRY_US later, or
- * until the list changes.
+ * With --read-only a call needs the tool's hint. If no list with this tool was seen, and after each
+ * change of the list, the whole list is requested; it must arrive within TOOL_ASK_US. Calls and
+ * their cancellations wait meanwhile, in order; other messages do not wait. If the list does not
+ * arrive, the reason is kept, and the waiting calls are refused, and all later calls for
+ * TOOL_ASK_RETRY_US or until the list changes.
  *
- * Owns      copies of the messages that wait; at most TOOL_ASK_LINES_MAX, of TOOL_ASK_BYTES_MAX together: beyond, asking has failed.
- * Changes   gate: what it says of the list that is asked for, and of messages that wait.
+ * Owns      copies of the messages that wait; at most TOOL_ASK_LINES_MAX messages of
+ *           TOOL_ASK_BYTES_MAX bytes together. With more, asking has failed.
+ * Changes   gate: its members about the requested list and the waiting messages.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_TOOL_ASK_H
 #define MI_PROXY_SESSION_TOOL_ASK_H
@@ -32,10 +34,10 @@ void tool_ask_fail(struct traffic *t, const char *why);
 /* The process has ended, and another one is started: its list is asked for again if messages wait. */
 void tool_ask_restart(struct traffic *t);
 
-/* Keeps a copy of the message's line. false: the limit is reached, or memory is: asking has failed, and what waits must be handled
- * first. */
+/* Keeps a copy of the message's line. Returns false if a limit is reached or memory is exhausted:
+ * then asking has failed, and the waiting messages must be handled first. */
 MI_MUST bool tool_ask_keep(struct traffic *t, const struct message *x, findings found);
-/* Does a call wait that this id may name? */
+/* Whether a call waits that may have this id. */
 bool tool_ask_waits(const struct traffic *t, struct json_value id);
 /* Do messages of the client wait? */
 bool tool_ask_holds(const struct traffic *t);

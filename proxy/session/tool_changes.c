@@ -35,7 +35,7 @@ static bool same_when_recorded(const struct tool *before, const struct tool *now
 }
 
 struct change_report {
-    struct buf detail, text; /* of the event, and of the log line */
+    struct buf detail, text; /* detail of the event, text of the log line */
     struct json_out j;       /* into detail */
     size_t n;
 };

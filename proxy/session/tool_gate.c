@@ -91,7 +91,7 @@ struct listing {
     struct tool_gate *g;
     struct json_out j; /* names of hidden tools */
     size_t bytes;
-    bool belongs; /* to the list of g->hints */
+    bool belongs; /* the page belongs to the list of g->hints */
 };
 
 static void on_named(void *ctx, struct slice name, bool read_only, enum tool_fate fate)
@@ -136,7 +136,8 @@ static int take_list(struct traffic *t, const struct rpc *m, uint64_t cursor, ui
     return st;
 }
 
-/* Does it answer a tools/list? Of two pending requests with one id, the older one is found: it may be another one. */
+/* Whether the answer may belong to a tools/list. If two pending requests have the same id, the
+ * older one is found, which may be the wrong one. */
 static bool lists_tools(const struct traffic *t, const struct pending *p)
 {
     if (json_key_is(p->method, "tools/list"))
@@ -154,7 +155,7 @@ static bool close_connection(struct traffic *t, enum row_direction dir)
     return false;
 }
 
-/* The text of x without what is cut; x gets a copy of its own. */
+/* Gives x a copy of its text without the parts that are cut. */
 static int write_cut(struct message *x, const struct changes *c)
 {
     size_t n = changes_size(c, x->text);

@@ -12,18 +12,18 @@
 
 /* ---- messages of the client ---- */
 
-/* Whether the message must wait for the list of the server, for which the gate then asks. */
+/* Whether the message must wait for the server's list; the gate then requests the list. */
 bool tool_gate_must_wait(struct traffic *t, const struct message *x);
-/* False: it is not forwarded; it is recorded, and the client has its answer. */
+/* Returns false if x must not be forwarded; then x is recorded, and the client got an answer. */
 MI_MUST bool tool_gate_admits(struct traffic *t, struct message *x);
 
 /* ---- messages of the server ---- */
 
-/* Is the answer to p, if p asks for tools, a list from which hidden tools can be cut? False: it is recorded as refused, and the
- * client has an error. */
+/* Checks whether hidden tools can be cut from the answer to p, if p asks for tools. Returns false
+ * if not; then the answer is recorded as refused, and the client got an error. */
 MI_MUST bool tool_gate_takes(struct traffic *t, struct message *x, struct pending *p);
-/* The recorded answer to p: hidden tools are cut out of x, unless it is a member of a batch. false: out of memory, the connection is
- * closed. */
+/* Cuts hidden tools from the recorded answer x to p, unless x is a member of a batch. Returns false
+ * if out of memory; then the connection is closed. */
 MI_MUST bool tool_gate_answer(struct traffic *t, struct message *x, const struct pending *p,
                               uint64_t seq);
 void tool_gate_notification(struct traffic *t, const struct message *x);

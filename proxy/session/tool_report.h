@@ -1,5 +1,7 @@
-/* tool_report.h - a rule for tools that is perhaps not what its author meant: stderr and an event `tools-rule`, if it has names that no tool
- * has; an escalation, too, if it hides every tool.
+/* tool_report.h - reports rules for tools that their author perhaps did not mean.
+ *
+ * A rule with a name that no tool has is reported on stderr and as an event `tools-rule`. A rule
+ * that hides every tool is also reported as an escalation.
  *
  * Changes   gate.judged.
  * Blocks    never. */

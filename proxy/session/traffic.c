@@ -13,7 +13,8 @@
 #include <stdio.h>
 
 #define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
-#define OWN_BYTES_MAX ((size_t)1 << 20)  /* of our answers, while the client does not read */
+#define OWN_BYTES_MAX ((size_t)1 << 20)  /* bytes of our own answers while the client does not
+                                          * read */
 #define HEAD_RECORDED 4096               /* bytes of a line over --max-message */
 
 void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
@@ -207,7 +208,8 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
     struct slice text = line_strip(x.text, &x.repairs);
     if (t->validate != VALIDATE_NONE)
-        x.text = text; /* else the repairs are only noted, and the line is forwarded unchanged */
+        x.text = text; /* with VALIDATE_NONE the repairs are only noted, and the line is forwarded
+                        * unchanged */
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
     if (t->odd.lines.waits && dir == ROW_S2C)
@@ -263,7 +265,7 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
                         .text = {line->p, size_min(line->n, HEAD_RECORDED)}};
     rpc_read_head((struct slice){line->p, line->n}, &x.m);
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_line(t, dir);
-    x.m.fault.kind = JSON_CUT; /* only the head is recorded, and it is not JSON */
+    x.m.fault.kind = JSON_CUT; /* only the head is recorded, and the head alone is not valid JSON */
     struct buf why = {0};
     bool no_memory = line->n <= t->max_message; /* line_give_up() */
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",

@@ -4,7 +4,8 @@
  * Bytes are staged in two outboxes and rows are appended to the journal; the owner of both releases the bytes at
  * the end of the loop turn, when the rows are recorded.
  *
- * Rules     mcp-wire.md 1 and 6; docs/findings.md lists which line is repaired, rejected or dropped.
+ * Rules     mcp-wire.md 1 and 6; docs/findings.md lists which lines are repaired, rejected or
+ *           dropped.
  * Errors    out of memory never ends the session: a line that cannot be staged is rejected.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_TRAFFIC_H
@@ -18,12 +19,13 @@
 void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
                   size_t max_message);
 void traffic_close(struct traffic *t);
-/* Sets deadlines for requests from here on. The rules are borrowed. max_us: of --max-timeout, 0: none. */
+/* Sets deadlines for requests from here on. The rules are borrowed. max_us: value of --max-timeout;
+ * 0: none. */
 void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us);
 
-/* One line of a peer, as line_next() returned it. The byte behind it may be overwritten. */
+/* Handles one line of a peer, as line_next() returned it. The byte behind it may be overwritten. */
 void traffic_line(struct traffic *t, enum row_direction dir, struct line *line);
-/* A line longer than --max-message; `line` has its first bytes. */
+/* Handles a line longer than --max-message; `line` has its first bytes. */
 void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
 /* The stream ended inside this line. */
 void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
@@ -33,8 +35,8 @@ void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n);
 void traffic_release(struct traffic *t);
 /* The list of tools will not come: `why` is a clause. What waited for it is handled. */
 void traffic_list_failed(struct traffic *t, const char *why);
-/* True while the client sends messages that we answer ourselves and does not read the answers: it must not be read,
- * because the server's outbox, which is not full, does not stop it. */
+/* True while the client sends messages that we answer ourselves and does not read the answers. Then
+ * the client must not be read: the server's outbox is not full, so it would not stop the client. */
 bool traffic_must_wait(struct traffic *t);
 
 #endif

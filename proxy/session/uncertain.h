@@ -1,21 +1,21 @@
-/* uncertain.h - finds out which calls are uncertain (repeats.h), as requests are given up and late answers arrive.
+/* uncertain.h - determines which calls are uncertain (repeats.h).
  *
- * Only calls of tools count that are marked neither readOnlyHint nor idempotentHint in a list of tools; a tool that is in none
- * counts. Requests of other methods never do.
+ * Only tool calls count, and only if no list of tools marks the tool with readOnlyHint or
+ * idempotentHint. Requests of other methods are never uncertain.
  *
  * Changes   repeats.
- * Errors    out of memory: the call is not remembered, and a line is logged. */
+ * Errors    if out of memory, the call is not remembered, and a warning is logged. */
 #ifndef MI_PROXY_SESSION_UNCERTAIN_H
 #define MI_PROXY_SESSION_UNCERTAIN_H
 
 #include "proxy/session/message.h"
 
-/* The client is told that p has failed, or has cancelled it, or gets an error in place of an invalid answer, and it may run or have
- * run. cause: static. */
+/* Notes that p may run or may have run, although the client gets an error for it, has cancelled it,
+ * or gets an error in place of an invalid answer. cause: static. */
 void uncertain_note(struct traffic *t, const struct pending *p, const char *cause);
-/* The server has answered p late; the answer, which is not recorded yet, is dropped. If a repeat may get it, the rules that it
- * violates are noted. */
-/* sound: it passes the checks of an answer in time. */
+/* Notes a late answer of the server to p; the answer is not recorded yet and will be dropped. If a
+ * repeat may get it, the rules that it violates are noted. */
+/* Whether a late answer passes the checks for an answer in time. */
 typedef bool (*late_sound_fn)(struct traffic *t, struct message *x, const struct pending *p);
 void uncertain_late(struct traffic *t, const struct pending *p, const struct rpc *m,
                     late_sound_fn sound, struct message *x);

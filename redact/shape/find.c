@@ -14,7 +14,8 @@
 #define MAX_ENTRIES 2048
 #define MAX_PATTERNS 64
 #define MAX_PENDING 32
-/* Bytes before a place that are searched again, for rules that look ahead from their anchor. */
+/* The search begins again this many bytes before a place, for rules that look ahead from their
+ * anchor. */
 #define LOOK_BACK 512
 
 struct entry {
@@ -27,7 +28,7 @@ struct entry {
 static struct {
     bool ready;
     uint16_t bucket[BUCKETS];
-    struct entry entries[MAX_ENTRIES]; /* from 1 on */
+    struct entry entries[MAX_ENTRIES]; /* index 0 is not used */
     size_t entries_n;
 } anchors;
 
@@ -42,7 +43,8 @@ struct search {
     size_t from;                         /* where the next call continues */
     size_t end;                          /* offset of the last byte of the next window */
     struct shape_scan scan;              /* finds windows */
-    size_t masked;                       /* end of the last mark; anchors before it are ignored */
+    size_t masked;                       /* end of the last redaction mark; anchors before this
+                                          * offset are ignored */
     struct pending pending[MAX_PENDING]; /* sorted by offset, without overlap */
     size_t pending_n;
 };
@@ -200,7 +202,8 @@ static bool clip(struct shape_hit *h, size_t from)
     return true;
 }
 
-/* A rule is not tried inside its own hit: it could only find a part of the same secret. */
+/* Whether `at` is inside a hit of the same rule. The rule is not tried there: it could only find a
+ * part of the same secret. */
 static bool within_own(const struct search *s, size_t at, size_t rule)
 {
     for (size_t i = s->pending_n; i-- > 0;) {

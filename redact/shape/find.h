@@ -1,12 +1,13 @@
 /* find.h - finds secrets by their shape in any text.
  *
  * Input     unescaped text, normally UTF-8; any bytes are accepted.
- * Rules     a built-in table (table.h, listed in docs/sanitizer.md), and the user's patterns. Each built-in rule
- *           has an anchor, a few fixed letters (`ghp_`, `://`, `-----BEGIN `). The text is searched for all
- *           anchors at once, and a rule is tried only where its anchor occurs. Entropy is an additional condition,
- *           never the only one: UUIDs, digests and long base64 are not secrets.
+ * Rules     a built-in table (table.h, listed in docs/sanitizer.md), and the user's patterns. Each
+ *           built-in rule has an anchor, that is, a few fixed letters (`ghp_`, `://`, `-----BEGIN
+ *           `). The text is searched for all anchors at once, and a rule is tried only where its
+ *           anchor occurs. Entropy is an additional condition, never the only one: UUIDs, digests
+ *           and long base64 are not secrets.
  * Order     hits are reported left to right without overlap. Of hits with the same start the longest wins, then
- *           the more specific rule. The hit is only the secret: `pass` in `user:pass@`.
+ *           the more specific rule. A hit is only the secret itself: `pass` in `user:pass@`.
  * Marks     a mark `[redacted:RULE]` is never a hit or part of one.
  * Work      bounded: each byte is examined a limited number of times, whatever the text (shapes_work() counts).
  *           The user's patterns have their own limits (shape/pattern.h).
@@ -35,7 +36,7 @@ MI_MUST int shapes_open(struct shapes **ret, struct buf *error);
 /* Adds the user's pattern.NAME = REGEX: PCRE2, UTF. The hit is group 1 if the pattern has one, else the whole match. 0,
  * MI_ENOMEM, or MI_EINVAL with a message in `error` that names the problem and its position. */
 MI_MUST int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error);
-void shapes_close(struct shapes *s); /* NULL is fine */
+void shapes_close(struct shapes *s); /* accepts NULL */
 
 /* Quick test. false: no built-in rule has a hit in the text. The text may also be a JSON string with its escapes,
  * provided that none of them is \u or \/; the answer then applies to the unescaped string. */
@@ -43,9 +44,9 @@ bool shapes_maybe(struct slice text);
 /* The first offset in [from, to) where a built-in rule may have a hit. `to`: there is none, and shapes_maybe() is
  * false for every part of the range. */
 size_t shapes_place(struct slice text, size_t from, size_t to);
-/* Has the user added patterns? shapes_maybe() and shapes_place() ignore them. */
+/* Whether the user has added patterns. shapes_maybe() and shapes_place() ignore them. */
 bool shapes_has_patterns(const struct shapes *s);
-/* The next hit at or after `from`, which is 0 or the end of the previous hit. */
+/* Finds the next hit at or after `from`, which is 0 or the end of the previous hit. */
 bool shapes_next(const struct shapes *s, struct slice text, size_t from, struct shape_hit *ret);
 
 /* The number of bytes that rules have examined so far, for tests of complexity. */

@@ -121,8 +121,8 @@ static size_t shape_form_run(const struct shape_set *set, struct slice text, siz
 
 #define WORD_MAX 24 /* letters; longer ones are no words */
 
-/* Does it have no digit, letters of one case only, and none of its words is too long for a word? Then it is not a token
- * but words separated by dashes. */
+/* Whether s has no digit, letters of one case only, and no word that is too long. Then s is not a
+ * token but words separated by dashes. */
 static bool plain_words(struct slice s)
 {
     bool lower = false, upper = false;
@@ -137,8 +137,8 @@ static bool plain_words(struct slice s)
     return s.n > 0;
 }
 
-/* Caches the last long run: a long token may contain an anchor every few letters, each of which would read the run
- * again. */
+/* Caches the last long run: a long token may contain an anchor every few letters, and each anchor
+ * would read the run again. */
 static struct {
     struct shape_set set;
     const char *from, *to;

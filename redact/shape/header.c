@@ -31,7 +31,8 @@ static size_t token_end(struct slice text, size_t i, size_t most)
     return i;
 }
 
-/* The end of a header's value: the end of its line or string, or the beginning of a mark. */
+/* Returns the end of a header's value: the end of its line or string, or the beginning of a
+ * mark. */
 static size_t shape_header_line_end(struct slice text, size_t i, char quote)
 {
     size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);

@@ -16,7 +16,8 @@
 #define WITH_AVX2 0
 #endif
 
-/* Of eight groups each; with 2, ordinary text takes a fifth longer (`make bench-parts`). */
+/* Each set has eight groups. With 2 sets, ordinary text takes a fifth longer (`make
+ * bench-parts`). */
 #define SETS 3
 #define GROUPS (SETS * 8)
 #define HALF 16 /* values of a nibble */
@@ -27,10 +28,10 @@ struct halves {
 };
 
 static struct {
-    uint64_t three[1 << 12]; /* bits: an anchor has these three letters */
+    uint64_t three[1 << 12]; /* bit set: some anchor contains these three letters */
     struct halves group[GROUPS];
-    unsigned passes[GROUPS]; /* passes_of() each */
-    /* The same, in the form used for look-ups: the groups of a set, as bits, by nibble. */
+    unsigned passes[GROUPS]; /* passes_of() of each group */
+    /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;
     bool avx2_known; /* it is known whether the CPU has AVX2 */
@@ -47,7 +48,7 @@ static inline unsigned three_of(const char *p)
     return three_then(three_then((unsigned)p[0] & 63, p[1]), p[2]);
 }
 
-/* Bit 0: may these three letters belong to an anchor? */
+/* Returns in bit 0 whether these three letters may belong to an anchor. */
 static inline unsigned is_three(unsigned three)
 {
     return (unsigned)(scan.three[three / 64] >> (three % 64));
@@ -201,8 +202,8 @@ AVX2 void put_letters(struct letters *x, unsigned place, const char *p)
     x->high[place] = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
 }
 
-/* Which of the 32 places from p + 2 on are candidates, as bits. Without loops: gcc -O2 keeps them, and that takes half as
- * long again. */
+/* Returns as bits which of the 32 offsets from p + 2 on are candidates. Written without loops: gcc
+ * -O2 does not unroll them, and they would take half as long again. */
 AVX2 uint32_t look_at_block(const char *p)
 {
     struct letters x;

@@ -1,4 +1,4 @@
-/* scan.h - finds the offsets in a text where the anchor of a rule may be. Internal to redact/shape/.
+/* scan.h - finds offsets where the anchor of a rule may stand. Internal to redact/shape/.
  *
  * Method    each anchor is represented by three letters, the last three of its window (find.c). A bitmap, indexed by
  *           six bits of each letter, says whether any anchor has these three. With AVX2, 32 offsets at a time are
@@ -25,7 +25,8 @@ struct shape_scan {
     bool plain;    /* do not use AVX2; for tests */
 };
 
-void shape_scan_begin(struct shape_scan *s, struct slice text, size_t at); /* at: at least 2 */
+void shape_scan_begin(struct shape_scan *s, struct slice text, size_t at); /* `at` must be at least
+                                                                            * 2 */
 /* The offset of the last letter of the next candidate; text.n: no more. */
 size_t shape_scan_next(struct shape_scan *s);
 

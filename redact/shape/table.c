@@ -1,9 +1,10 @@
 #include "redact/shape/table.h"
 
-/* Prefixes, alphabets and lengths come from the providers' documentation or from real tokens. Upper bounds are
- * generous, so that longer tokens are found, too. docs/sanitizer.md has a row for each name. */
+/* Prefixes, alphabets and lengths come from the providers' documentation or from real tokens. Upper
+ * bounds are generous, so that longer tokens are also found. docs/sanitizer.md has a row for each
+ * name. */
 const struct shape_rule shape_rules[] = {
-    {"", "\\[red|", shape_mark, 0}, /* a mark: anchors inside it are ignored */
+    {"", "\\[red|", shape_mark, 0}, /* a redaction mark: anchors inside it are ignored */
 
     /* any provider */
     {"private-key", "BEGI|N ", shape_pem, SHAPE_LOOSE},
@@ -185,7 +186,7 @@ const struct shape_rule shape_rules[] = {
     {"dynatrace-token", "dt0[a-z]|\\d{2}.[A-Z0-9]{24}.[A-Z0-9]{64}", NULL, 0},
     {"posthog-key", "ph[xs]_|\\a{40,50}", NULL, 0},
 
-    /* by context */
+    /* recognized by their context */
     {"basic-auth", "basi|c", shape_basic, SHAPE_FOLD | SHAPE_LOOSE},
     {"authorization", "auth|orization", shape_authorization, SHAPE_FOLD | SHAPE_LOOSE},
     {"bearer", "bear|er", shape_bearer, SHAPE_FOLD | SHAPE_LOOSE},

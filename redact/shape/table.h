@@ -22,23 +22,24 @@
 #define SHAPE_BACK_MAX 96 /* a hit begins at most this many bytes before its anchor */
 #define SHAPE_MARK "[redacted:"
 
-/* Is there a hit for the anchor at text[at]? Writes ret->from and ret->n. */
+/* Whether there is a hit for the anchor at text[at]. Sets ret->from and ret->n. */
 typedef bool (*shape_fn)(struct slice text, size_t at, struct shape_hit *ret);
 
 enum shape_flag {
-    SHAPE_FOLD = 1, /* the anchor is matched without case */
+    SHAPE_FOLD = 1, /* the anchor matches in any case */
     SHAPE_CRC =
-        2, /* no placeholder if the last six characters are the CRC-32 of those before, in base 62 */
+        2, /* not a placeholder if the last six characters are the CRC-32 of those before, in base
+            * 62 */
     SHAPE_EDGELESS = 4,  /* a hit may be in the middle of a word */
-    SHAPE_ALONE = 8,     /* not a hit next to + / =: it is then part of longer base64 */
-    SHAPE_LOOSE = 16,    /* its function may miss a hit if the text contains escapes */
+    SHAPE_ALONE = 8,     /* not a hit next to + / =, where it is part of longer base64 */
+    SHAPE_LOOSE = 16,    /* the rule's function may miss a hit if the text contains escapes */
     SHAPE_CAPITALS = 32, /* a hit may have letters of one case only and no digits */
 };
 
 struct shape_rule {
     const char *name;
-    const char *form; /* if fn is set: only the anchor */
-    shape_fn fn;      /* NULL: the form decides */
+    const char *form; /* if fn is set, only the anchor */
+    shape_fn fn;      /* NULL: only the form decides */
     unsigned flags;   /* enum shape_flag */
 };
 
@@ -80,29 +81,32 @@ static inline bool shape_in(const struct shape_set *s, char c)
 /* Writes the letters of a set; returns their number. */
 size_t shape_letters(const struct shape_set *s, unsigned char ret[256]);
 
-/* Is there a hit for the rule whose anchor is at text[at]? */
+/* Whether there is a hit for the rule whose anchor is at text[at]. */
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret);
-/* Must be called for each new text: it drops cached results, which are identified by address. */
+/* Call it for each new text: drops cached results, which are identified by address. */
 void shape_form_begin(void);
 
 /* ---- judging text ---- */
 
-/* Does a token that begins at text[at] have an edge on its left? The last letter of an escape (\n, %3D, a colour) is
- * an edge, too. */
+/* Whether a token that begins at text[at] has an edge on its left. The last letter of an escape
+ * (\n, %3D, a colour) is also an edge. */
 bool shape_edge_left(struct slice text, size_t at);
-/* Is it an example? True if it contains a word such as "example" or a part of the alphabet, repeats letters, or has few
- * different letters. For shapes that many texts have: what begins like a token of one provider and has its length is
- * replaced, made up or not. */
+/* Whether s is an example: it contains a word such as "example" or a part of the alphabet, repeats
+ * letters, or has few different letters. Used for shapes that many texts have. A text with the
+ * prefix and length of a provider's token is replaced even if it is an example. */
 bool shape_is_example(struct slice s);
-/* Does it have at least two kinds of characters (lower, upper, digit, other), and enough different ones? */
+/* Whether s has at least two kinds of characters (lower, upper, digit, other), and enough different
+ * characters. */
 bool shape_varied(struct slice s);
-/* Is it a placeholder: ${X}, <password>, {{ x }}, %s, ****, $(cmd)? */
+/* Whether s is a placeholder: ${X}, <password>, {{ x }}, %s, ****, $(cmd). */
 bool shape_template(struct slice s);
-/* Is this word in the list, ignoring case? The list has words in lower case, separated by blanks. */
+/* Whether the word is in the list, ignoring case. The list has words in lower case, separated by
+ * blanks. */
 bool shape_listed(struct slice word, const char *list);
-/* Does s contain a word of the list, ignoring case? */
+/* Whether s contains a word of the list, ignoring case. */
 bool shape_contains(struct slice s, const char *list);
-/* The end of the mark `[redacted:RULE]` that begins at text[at]; 0: no mark begins there. */
+/* Returns the end of the mark `[redacted:RULE]` that begins at text[at], or 0 if no mark begins
+ * there. */
 size_t shape_mark_end(struct slice text, size_t at);
 
 /* ---- functions of rules for which a form is not enough ---- */
@@ -122,7 +126,7 @@ bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_signature(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_curl(struct slice text, size_t at, struct shape_hit *ret);
-/* Is this the name of a secret, regardless of what follows? */
+/* Whether this is the name of a secret, regardless of what follows. */
 bool shape_assignment_name(struct slice text, size_t at);
 bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret);
 

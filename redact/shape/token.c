@@ -60,8 +60,8 @@ static size_t space_len(const char *p, const char *end)
     return n > 0 && p + n < end && (p[n] == 'n' || p[n] == 'r' || p[n] == 't') ? n + 1 : 0;
 }
 
-/* The end of the body of a key: base64 of some length, after headers such as `DEK-Info: AES-256-CBC,0A…`. *ret_n is
- * the number of base64 characters. */
+/* Returns the end of the body of a key: base64 after headers such as `DEK-Info: AES-256-CBC,0A…`.
+ * *ret_n is the number of base64 characters. */
 static const char *key_words(const char *p, const char *end, size_t *ret_n)
 {
     const char *last = p, *begin = p;
@@ -98,8 +98,8 @@ static const char *key_words(const char *p, const char *end, size_t *ret_n)
     return last;
 }
 
-/* The end of the last line of the key, and in *ret_last its beginning. NULL: another key begins before it, or it is
- * too far away. */
+/* Returns the end of the last line of the key, and in *ret_last the start of that line; NULL if
+ * another key begins before it, or if it is too far away. */
 static const char *key_end(const char *p, const char *end, const char **ret_last)
 {
     const char *q;
@@ -123,7 +123,7 @@ static const char *key_end(const char *p, const char *end, const char **ret_last
     return NULL;
 }
 
-/* Is [p, end) base64 only, with a run that is long enough for a key? */
+/* Whether [p, end) is only base64, with a run that is long enough for a key. */
 static bool has_key(const char *p, const char *end)
 {
     size_t all = 0, now = 0, longest = 0;
@@ -202,7 +202,8 @@ bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 
 /* ---- JSON Web Tokens ---- */
 
-/* The parts consist of characters that file names have, too: a match that begins inside a name is not a token. */
+/* Reads a part of a JWT. File names have the same characters, so a match that begins inside a name
+ * is not a token. */
 static size_t jwt_part(struct slice text, size_t at)
 {
     size_t i = at;
@@ -237,7 +238,7 @@ bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret)
 
 /* ---- AWS ---- */
 
-/* The secret key has no prefix: it is recognized by its 40 characters near a key id. */
+/* An AWS secret key has no prefix: it is recognized by its 40 characters near a key id. */
 bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
 {
     size_t i = at + 20, stop = size_min(text.n, i + 256);

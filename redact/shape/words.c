@@ -10,7 +10,7 @@
 #define NAME_MAX_LEN 64 /* bytes of a name on either side of its anchor */
 
 struct name {
-    struct slice text;                /* as written */
+    struct slice text;                /* the name as written */
     char plain[2 * NAME_MAX_LEN + 1]; /* lower case, without separators */
     size_t plain_n;
     bool flag; /* -x or --x */
@@ -90,7 +90,8 @@ static bool name_ends(const struct name *n, const struct word *list, size_t list
     return false;
 }
 
-/* Does the name end with this short word, as a word of its own: DB_PASS, smtp.pass, ftpPwd, pass? */
+/* Whether the name ends with this short word as a separate word: DB_PASS, smtp.pass, ftpPwd,
+ * pass. */
 static bool ends_short(const struct name *n, const char *word)
 {
     size_t len = strlen(word), at = n->text.n - len;
@@ -129,7 +130,7 @@ enum sep {
 
 struct place {
     enum sep sep;
-    size_t at;        /* first byte of the value, after its quote */
+    size_t at;        /* offset of the first byte of the value, after its quote */
     char quote;       /* 0: none */
     bool escaped;     /* the quote is preceded by a backslash */
     bool element;     /* <name>value</name> */
@@ -274,7 +275,7 @@ static struct slice value_at(struct slice text, struct place *p, size_t most)
                 i--;
             return (struct slice){v, i - p->at};
         }
-        p->quote = 0; /* there is no closing quote */
+        p->quote = 0; /* the closing quote is missing */
     }
     i = bare_end(text, p, stop);
     size_t n = i - p->at;
@@ -326,7 +327,7 @@ static bool same_name(const struct name *n, struct slice v)
     return true;
 }
 
-/* Is the value an expression in source code: password = self.read(x)? */
+/* Whether the value is an expression in source code: password = self.read(x). */
 static bool expression(struct slice text, const struct name *n, const struct place *p,
                        struct slice v)
 {

@@ -16,7 +16,8 @@
 
 #define JSON_BLOCK 64
 #define JSON_BLOCK_AFTER                                                                           \
-    8 /* escapes and such in a string, after which blocks are faster than bytes */
+    8 /* after this many escapes and other special bytes in a string, blocks are faster than
+       * bytes */
 
 #if JSON_BLOCKS
 
@@ -80,13 +81,15 @@ static inline uint64_t json_block_letters(struct json_block b)
                             json_block_letters_of(b.c), json_block_letters_of(b.d)});
 }
 
-/* Which backslashes begin an escape, given all backslashes: of several in a row, every other one. *carry: 1 if the first
- * byte of the block is escaped; set for the next block. The subtraction carries through each row (simdjson). */
+/* Returns which of the given backslashes begin an escape: every other one of several in a row.
+ * *carry: 1 if the first byte of the block is escaped; set for the next block. The subtraction
+ * carries through each row (simdjson). */
 static inline uint64_t json_block_escapes(uint64_t slashes, uint64_t *carry)
 {
     const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
     uint64_t first = slashes & ~*carry;
-    uint64_t begins = (((first << 1) | odd) - first) ^ odd; /* and what follows the last of a row */
+    uint64_t begins = (((first << 1) | odd) - first) ^ odd; /* also the byte after the last of a
+                                                             * row */
     uint64_t ret = begins & slashes & ~*carry;
     *carry = ret >> 63;
     return ret;

@@ -20,7 +20,8 @@ struct decimal {
 struct decimal decimal_of(struct slice number); /* JSON text of a number */
 /* < 0, 0 or > 0, as strcmp(). */
 int decimal_compare(struct decimal a, struct decimal b);
-/* Is a an integer multiple of b, which must not be zero? Always true when b has more than 17 digits. */
+/* Whether a is an integer multiple of b, which must not be zero. Always true if b has more than 17
+ * digits. */
 bool decimal_is_multiple(struct decimal a, struct decimal b);
 
 #endif

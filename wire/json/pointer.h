@@ -45,8 +45,9 @@ MI_MUST int pointers_add(struct pointers *p, const char *below, struct slice tex
                          struct buf *error);
 void pointers_close(struct pointers *p);
 
-/* The pointers that match so far. At the root all of them match; one level further down, those of `from` whose token
- * at this depth (0: the first) is this member or element. */
+/* Return the pointers that match so far. At the root all pointers match. One level further down,
+ * those of `from` match whose token at this depth (0: the first token) is this member or
+ * element. */
 pointer_set pointers_root(const struct pointers *p);
 pointer_set pointers_down(const struct pointers *p, pointer_set from, size_t depth,
                           struct slice member);

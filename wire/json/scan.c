@@ -112,8 +112,8 @@ static const char *scan_wide(struct scanner *s, const char *p)
 }
 
 #if JSON_BLOCKS
-/* The characters that begin at these bytes, of which none is a continuation of another. Sets *ret_carry to the bytes of
- * the next block that belong to the last one. */
+/* Whether valid characters begin at the bytes `wide`. Sets *ret_carry to the bytes of the next
+ * block that belong to the last character. */
 static bool are_characters(const struct scanner *s, const char *p, uint64_t wide,
                            uint64_t *ret_carry)
 {

@@ -14,7 +14,7 @@
 #include "base/base.h"
 
 #define JSON_MAX_DEPTH 10000
-#define JSON_TREE_DEPTH 512 /* levels in which keys are checked for duplicates; see Depth above */
+#define JSON_TREE_DEPTH 512 /* levels in which duplicate keys are found; see Depth above */
 #define JSON_KEYS_MAX 512   /* keys of all open objects that are checked for duplicates */
 #define JSON_OBJECT_KEYS_MAX 128 /* keys of one object that are checked */
 
@@ -63,14 +63,14 @@ typedef void (*json_member_fn)(void *ctx, const struct json_member *m);
 
 struct json_scan {
     struct json_fault fault;
-    enum json_type type; /* of the root value */
+    enum json_type type; /* type of the root value */
     struct slice root;   /* the root value without surrounding white space */
     bool
         duplicate_key; /* some object, in the first JSON_TREE_DEPTH levels, has two members with one key */
     bool deep;         /* more than JSON_TREE_DEPTH levels */
 };
 
-/* 0, or MI_EPROTO with ret->fault set. on_member may be NULL. */
+/* Returns 0, or MI_EPROTO with ret->fault set. on_member may be NULL. */
 MI_MUST int json_scan(struct slice text, json_member_fn on_member, void *ctx,
                       struct json_scan *ret);
 

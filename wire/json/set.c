@@ -6,7 +6,8 @@
 
 /* ---- finding ---- */
 
-/* The token as text with a NUL. false: it is not a valid token, or out of memory. */
+/* Reads the token as text with a NUL. Returns false if it is not a valid token, or if out of
+ * memory. */
 static bool read_token(struct buf *b, struct slice token)
 {
     buf_clear(b);
@@ -14,7 +15,7 @@ static bool read_token(struct buf *b, struct slice token)
     return valid && buf_str(b) != NULL && !b->failed;
 }
 
-/* An index as RFC 6901 writes it. false: it is none. */
+/* Reads an index in the form of RFC 6901. Returns false if it is not an index. */
 static bool read_index(struct slice token, size_t *ret)
 {
     size_t n = 0;

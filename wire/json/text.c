@@ -49,11 +49,13 @@ static const char *skip_space(const char *p)
     return p;
 }
 
-/* From the opening quote to one past the closing one: the first quote after an even number of backslashes. */
+/* Skips from the opening quote to one past the closing quote, which is the first quote after an
+ * even number of backslashes. */
 static const char *skip_string(const char *p)
 {
     for (;;) {
-        p = memchr(p + 1, '"', PTRDIFF_MAX / 2); /* there is one, and memchr() reads no further */
+        p = memchr(p + 1, '"', PTRDIFF_MAX / 2); /* the text has a quote, and memchr() reads no
+                                                  * further */
         size_t slashes = 0;
         while (p[-1 - (ptrdiff_t)slashes] == '\\')
             slashes++;
@@ -148,10 +150,10 @@ struct slice json_string_head(const char *quote, size_t max)
     struct slice head = {quote + 1, 0};
     const char *behind = memchr(head.p, '"', max);
     size_t n = behind != NULL ? (size_t)(behind - head.p) : max;
-    if (memchr(head.p, '\\', n) == NULL) /* no escapes: the string ends there, or goes on */
+    if (memchr(head.p, '\\', n) == NULL) /* no escapes: the string ends at `behind`, or continues */
         return text_head((struct slice){head.p, behind != NULL ? n : max + 1}, n);
     const char *end =
-        NULL; /* the next quotation mark, which an escape may have, or the end of `max` bytes */
+        NULL; /* the next quotation mark, which may be escaped, or the end of `max` bytes */
     for (;;) {
         const char *at = head.p + head.n;
         if (end == NULL || end < at) {

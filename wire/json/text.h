@@ -16,10 +16,11 @@
 void json_unescape(struct buf *b, struct slice raw);
 /* A string value without its quotes, escapes as written; {NULL, 0} for other types. */
 struct slice json_string_raw(struct json_value v);
-/* For json_key_is(): raw is longer than the text, so it is equal only if it has escapes. n: length of the text. */
+/* Used by json_key_is() if raw is longer than the text, and so equal only if it has escapes. n:
+ * length of the text. */
 bool json_key_is_escaped(struct slice raw, const char *text, size_t n);
-/* Is the unescaped text exactly this? {NULL, 0} equals nothing. Inline, so that the compiler knows
- * the length of a constant. */
+/* Whether raw, unescaped, is exactly this text. {NULL, 0} equals nothing. Inline, so that the
+ * compiler knows the length of a constant. */
 static inline bool json_key_is(struct slice raw, const char *text)
 {
     size_t n = strlen(text);
@@ -40,24 +41,26 @@ struct json_walk json_walk_begin(struct json_value container);
 struct json_walk json_walk_at(const char *bracket); /* the first byte of an object or array */
 bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value);
 bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
-/* One past the container's closing bracket, after json_walk_next() or json_walk_peek() has returned false. */
+/* Returns one past the container's closing bracket. Call it after json_walk_next() or
+ * json_walk_peek() has returned false. */
 const char *json_walk_end(const struct json_walk *w);
-/* At most the first max bytes of the string that begins at `quote`, without the quote. Never splits a character or an
- * escape. */
+/* Returns at most the first max bytes of the string that begins at `quote`, without the quote.
+ * Never splits a character or an escape. */
 struct slice json_string_head(const char *quote, size_t max);
 
 /* The last member with this name, which is the one most parsers use; type JSON_NONE: none. */
 struct json_value json_get(struct json_value object, const char *name);
-/* The same for a raw name; both sides may contain escapes. */
+/* Like json_get(), for a raw name; both names may contain escapes. */
 struct json_value json_get_raw(struct json_value object, struct slice name);
-/* Are the values equal, regardless of the order of members, white space and the spelling of strings and numbers? Of
- * duplicate members the last one is compared, as with json_get(). Values longer than JSON_EQUAL_MAX bytes, and those in
- * more than JSON_TREE_DEPTH levels, are equal only if their text is equal. */
+/* Whether the values are equal, regardless of the order of members, white space and the spelling of
+ * strings and numbers. Of duplicate members the last one is compared, as with json_get(). Values
+ * longer than JSON_EQUAL_MAX bytes, and those in more than JSON_TREE_DEPTH levels, are equal only
+ * if their text is equal. */
 #define JSON_EQUAL_MAX ((size_t)16 << 10)
 bool json_equal(struct json_value a, struct json_value b);
-/* Is it a number without a fraction, in any spelling (1.0, 1e3) and of any size? */
+/* Whether v is a number without a fraction, in any spelling (1.0, 1e3) and of any size. */
 bool json_is_integer(struct json_value v);
-/* The value of an integer. false: it is not an integer, or does not fit. */
+/* Reads an integer. Returns false if v is not an integer, or does not fit. */
 bool json_int(struct json_value v, int64_t *ret);
 
 #endif

@@ -59,8 +59,9 @@ static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *
     return 0;
 }
 
-/* Has it more than JSON_TREE_DEPTH levels, or too much of them? Told before jsmn is asked: at the end of each array and object it
- * climbs from the last token to the one that ends, so its time is quadratic in the number of levels. */
+/* Whether the text has too many levels, or too many values in deep levels. Checked before jsmn
+ * runs: at the end of each array and object, jsmn climbs from the last token to the one that ends,
+ * so its time is quadratic in the number of levels. */
 static bool is_too_deep(struct slice text)
 {
     size_t depth = 0, last = 0, climbed = 0; /* last: the level of the last token */
@@ -97,7 +98,7 @@ static bool is_too_deep(struct slice text)
     return false;
 }
 
-/* For texts of more than SHORT tokens: counts them first. */
+/* Builds the tree of a text with more than SHORT tokens: counts the tokens first. */
 static int build_long(struct json_tree *t, struct slice text)
 {
     jsmn_parser parser;

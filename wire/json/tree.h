@@ -4,8 +4,9 @@
  * Forwarded messages are never turned into trees.
  *
  * Owns      the nodes; json_tree_close() frees them. The text is borrowed.
- * Errors    MI_EFULL: more than JSON_TREE_MAX values, JSON_TREE_TEXT_MAX bytes or JSON_TREE_DEPTH levels, or thousands of values in
- *           hundreds of levels, of which the tokenizer would take more than JSON_TREE_CLIMBS steps. MI_ENOMEM.
+ * Errors    MI_EFULL: more than JSON_TREE_MAX values, JSON_TREE_TEXT_MAX bytes or JSON_TREE_DEPTH
+ *           levels, or thousands of values in hundreds of levels, for which the tokenizer would
+ *           need more than JSON_TREE_CLIMBS steps. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_JSON_TREE_H
 #define MI_WIRE_JSON_TREE_H
@@ -21,9 +22,9 @@ struct json_node {
     struct json_value value;
     struct slice key; /* raw, without quotes; {NULL, 0}: not in an object */
     uint32_t child, next;
-    uint32_t count; /* of children */
-    uint32_t up;    /* the parent */
-    uint32_t depth; /* of objects and arrays that contain it */
+    uint32_t count; /* number of children */
+    uint32_t up;    /* index of the parent */
+    uint32_t depth; /* number of objects and arrays that contain the node */
 };
 
 struct json_tree {

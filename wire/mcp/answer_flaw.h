@@ -3,8 +3,8 @@
  *
  * Repairs   the id of an answer whose request has the same id with another JSON type ("7" for 7), or null in an error; a
  *           null error beside a result, or the reverse, which is removed; a null result of a method whose result is
- *           empty, which becomes {}. All other bytes stay.
- * Rejects   a null result of any other method of MCP: it has no reading.
+ *           empty, which becomes {}. All other bytes are unchanged.
+ * Rejects   a null result of any other method of MCP, because it cannot be interpreted.
  * Owns      struct changes owns its list; all slices are borrowed.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_MCP_ANSWER_FLAW_H
@@ -29,17 +29,18 @@ struct changes {
     size_t n, cap;
 };
 
-/* What is wrong with an answer of the server to a request of this method. FIND_COUNT: nothing. */
+/* Returns what is wrong with an answer of the server to a request of this method, or FIND_COUNT if
+ * nothing is wrong. */
 enum finding answer_flaw(const struct rpc *answer, struct slice method);
-/* Whether nothing repairs that. */
+/* Whether the flaw cannot be repaired. */
 bool answer_flaw_is_final(enum finding flaw, struct slice method);
-/* Adds the changes that repair an answer in `text`, and notes them in r. id_differs: the id has another JSON type than that
- * of its request. 0 or MI_ENOMEM. */
+/* Adds the changes that repair an answer in `text`, and notes them in r. id_differs: the JSON type
+ * of the id differs from the request's. Returns 0 or MI_ENOMEM. */
 MI_MUST int answer_flaw_repair(struct slice text, const struct rpc *answer,
                                const struct answered *q, bool id_differs, struct changes *c,
                                struct repairs *r);
-/* The same in a buffer of its own: the repaired answer replaces what is in `out`. It is empty if there is nothing to repair. The findings
- * are in r. 0 or MI_ENOMEM. */
+/* Writes the repaired answer to `out`, replacing its content; `out` is empty if there is nothing to
+ * repair. The findings are in r. Returns 0 or MI_ENOMEM. */
 MI_MUST int answer_flaw_mend(const struct rpc *answer, const struct answered *q, bool id_differs,
                              struct buf *out, struct repairs *r);
 

@@ -38,7 +38,8 @@ static bool is_key(const char *p, const char *end)
 
 uint64_t protocol_hash(struct json_value v)
 {
-    uint64_t sum = 1, key = 0; /* of the member; 0: of an array, behind an object */
+    uint64_t sum = 1, key = 0; /* hash of the member's key; 0: the value is in an array, or follows
+                                * an object */
     if (v.text.n == 0 || v.text.n > HASHED_MAX)
         return v.text.n == 0;
     const char *p = v.text.p, *end = v.text.p + v.text.n;

@@ -19,7 +19,7 @@ enum revision {
     REV_2025_06_18,
     REV_2025_11_25,
     REV_2026_07_28,
-    REV_COUNT, /* also: none, or unknown */
+    REV_COUNT, /* also stands for no revision, or an unknown one */
 };
 enum {
     REVS_2024_11_05 = 1u << REV_2024_11_05,
@@ -55,7 +55,7 @@ enum capability {
     CAP_ELICITATION,
     CAP_ELICITATION_FORM,
     CAP_ELICITATION_URL,
-    CAP_TASKS_EXTENSION, /* of 2026-07-28; CAP_TASKS is of 2025-11-25 */
+    CAP_TASKS_EXTENSION, /* defined in 2026-07-28; CAP_TASKS is defined in 2025-11-25 */
     CAP_COUNT
 };
 /* The capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
@@ -69,7 +69,7 @@ enum method_flag {
     METHOD_ASKS_BACK = 16,  /* in 2026-07-28 its result may be input_required */
     METHOD_STREAMED = 32,   /* a notification that requires a subscription in 2026-07-28 */
     METHOD_LISTENS = 64,    /* opens a subscription; its result ends the subscription */
-    METHOD_PASSES_ON = 128, /* its result is that of another request */
+    METHOD_PASSES_ON = 128, /* its result is the result of another request */
 };
 
 /* A member of params or result, and the allowed types of its value. */
@@ -94,13 +94,13 @@ struct method {
 
 /* The method with this raw name; NULL: not a method of MCP. */
 const struct method *method_find(struct slice raw);
-const struct method *method_at(size_t i); /* NULL: past the last one */
+const struct method *method_at(size_t i); /* NULL if i is past the last method */
 /* Flags of a method. 0: an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
 /* Whether a user who writes `name` can mean a request of a client: one of MCP or LSP, or one with a `/` of an extension,
  * unless it looks like a misspelt one of MCP. false: a sentence is appended to `why`. */
 MI_MUST bool method_is_plausible(const char *name, struct buf *why);
-/* Is it a method of LSP: shutdown, exit, $/…, textDocument/…? */
+/* Whether it is a method of LSP: shutdown, exit, $/…, textDocument/…. */
 bool method_is_lsp(struct slice raw);
 
 #endif

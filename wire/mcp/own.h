@@ -15,9 +15,10 @@ void own_initialize_params(struct buf *b, enum revision revision);
 void own_initialized(struct buf *b);
 /* `_meta` of requests of 2026-07-28. */
 void own_meta(struct buf *b);
-/* A page of the tools. meta: `_meta` as JSON, {NULL, 0}: none; cursor: JSON, {NULL, 0}: the first page. */
+/* Writes a request for a page of the tools. meta: `_meta` as JSON, or {NULL, 0}. cursor: JSON, or
+ * {NULL, 0} for the first page. */
 void own_tools_list(struct buf *b, struct slice id, struct slice meta, struct slice cursor);
-/* reason: NULL: none. */
+/* Writes a cancellation. reason may be NULL. */
 void own_cancelled(struct buf *b, struct slice id, const char *reason);
 
 #endif

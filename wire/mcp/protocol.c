@@ -23,7 +23,7 @@ void protocol_close(struct protocol *p)
 
 /* ---- members -------------------------------------------------------------------------------- */
 
-/* Is a required member missing, or does a member have a wrong type? */
+/* Whether a required member is missing, or a member has a wrong type. */
 static bool member_invalid(struct protocol *p, const struct method_need *needs, const uint8_t *have,
                            enum revision revision)
 {
@@ -74,7 +74,8 @@ static breaches check_capability(const struct protocol *p, const struct method *
     return has ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
 }
 
-/* Has it a log level that MCP does not have? Other methods may have another `level`. */
+/* Whether the message has a log level that MCP does not define. Other methods may have another
+ * `level`. */
 static bool level_invalid(struct protocol *p, const struct method *k, const struct rpc *m)
 {
     const struct method_need *n = k->params, *end = n + METHOD_NEEDS_MAX;
@@ -210,7 +211,7 @@ breaches protocol_request(struct protocol *p, enum protocol_party from, const st
     breaches misplaced = check_sender(k, from, a.revision);
     if (misplaced != 0)
         return r | misplaced;
-    /* initialize has the same requirements in all revisions, and none is negotiated yet */
+    /* initialize has the same requirements in all revisions, and no revision is negotiated yet */
     enum revision revision = k->flags & METHOD_UNCANCELLED ? REV_2024_11_05 : a.revision;
     if (member_invalid(p, k->params, m->in_params, revision) || level_invalid(p, k, m))
         r |= RULE(RULE_INVALID_PARAMS);
@@ -293,7 +294,8 @@ breaches protocol_notification(struct protocol *p, enum protocol_party from, con
         return r | unknown_method(m);
     if (rpc_method_is(m, "notifications/cancelled"))
         r |= check_cancelled(p, from, m);
-    /* Both eras may share the connection: only a notification with a `subscriptionId` shows its revision. */
+    /* Old and new revisions may share the connection: only a notification with a `subscriptionId`
+     * shows its revision. */
     bool streamed = p->modern && (k->flags & METHOD_STREAMED) != 0 &&
                     json_get(m->meta, META_SUBSCRIPTION).type != JSON_NONE;
     enum revision revision = streamed || protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
@@ -304,7 +306,7 @@ breaches protocol_notification(struct protocol *p, enum protocol_party from, con
         r |= RULE(RULE_INVALID_PARAMS);
     if (rpc_method_is(m, "notifications/tasks/status"))
         r |= protocol_task_legacy(p, m->params);
-    if (revision != REV_2026_07_28) /* there the subscription decides what may be sent */
+    if (revision != REV_2026_07_28) /* in 2026-07-28 the subscription decides what may be sent */
         r |= check_capability(p, k, from, revision);
     return r;
 }
@@ -346,7 +348,7 @@ static void initialize_answered(struct protocol *p, const struct rpc *m, breache
         *r |= RULE(RULE_UNKNOWN_REVISION);
 }
 
-/* Is its result a task, in 2025-11-25? */
+/* Whether the result is a task, in 2025-11-25. */
 static bool is_task_state(const struct protocol_asked *a)
 {
     return a->method != NULL && (slice_is(slice_of("tasks/get"), a->method->name) ||

@@ -1,12 +1,13 @@
 /* protocol.h - checks each message against the rules of MCP.
  *
- * Tracks the state of one connection: revision, handshake, declared capabilities, open streams. Both eras may
- * share a connection: `initialize` selects one of the older revisions, while a request with the protocol
- * version in its _meta belongs to 2026-07-28.
+ * Tracks the state of one connection: revision, handshake, declared capabilities, open streams. Old
+ * and new revisions may share a connection: `initialize` selects one of the older revisions, while
+ * a request with the protocol version in its _meta belongs to 2026-07-28.
  *
  * Rules     mcp-wire.md 2, 3 and 6.8. Rules for an answer use the struct protocol_asked of its request, which the
  *           caller stores with the pending request.
- * Owns      the ids that were used, the names in lists, and what subscriptions were for; protocol_close() frees them.
+ * Owns      the used ids, the names in lists, and the subjects of subscriptions; protocol_close()
+ *           frees them.
  * Errors    if a table is full, state is dropped, and rules that need it report nothing.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_MCP_PROTOCOL_H
@@ -21,8 +22,8 @@
 #define PROTOCOL_STATES 64  /* requestStates that are tracked */
 #define PROTOCOL_LISTS 4    /* methods that list something, in pages */
 #define PROTOCOL_TASKS 64   /* tasks that are tracked */
-#define PROTOCOL_KEYS 256   /* keys of their inputRequests */
-#define PROTOCOL_LEVELS 9   /* of log messages; 0: none */
+#define PROTOCOL_KEYS 256   /* keys of the tasks' inputRequests */
+#define PROTOCOL_LEVELS 9   /* levels of log messages; 0: none */
 #define PROTOCOL_STREAM_SET                                                                        \
     4096 /* bytes of the URIs and tasks of a subscription that are tracked */
 
@@ -38,13 +39,14 @@ enum protocol_phase {
 enum protocol_stream_state {
     STREAM_ASKED,     /* not yet acknowledged */
     STREAM_AGREED,    /* acknowledged */
-    STREAM_CANCELLED, /* by the client: notifications may have crossed with that */
-    STREAM_ENDED,     /* by the server */
+    STREAM_CANCELLED, /* cancelled by the client; notifications may have been sent before the server
+                       * knew */
+    STREAM_ENDED,     /* ended by the server */
 };
 struct protocol_stream {
     uint64_t id; /* hash of the request's id; 0: free */
     enum protocol_stream_state state;
-    uint8_t kinds;   /* of notifications that were requested, then agreed on, one bit each */
+    uint8_t kinds;   /* a bit for each kind of notification requested, later agreed on */
     bool tasks;      /* the client declared the extension */
     struct buf what; /* owned; the object `notifications` with URIs and tasks, as requested, then as
                         agreed on; empty: there are none, or too many */
@@ -54,17 +56,17 @@ struct protocol_stream {
 struct protocol_state {
     uint64_t state;  /* hash; 0: free */
     uint64_t id;     /* hash of the id of the request */
-    uint64_t target; /* of the request; 0: unknown */
-    bool asks;       /* for input */
+    uint64_t target; /* hash of the target of the request; 0: unknown */
+    bool asks;       /* the result asks for input */
 };
 
 struct protocol_task {
     uint64_t id;      /* hash of the task's id; 0: free */
     uint64_t request; /* hash of the id of the request that created it; 0: unknown, or reused */
-    uint32_t capabilities; /* of the client, in that request */
+    uint32_t capabilities; /* the client's capabilities in that request */
     uint8_t status;        /* enum task_status */
     bool is_known;         /* the client has named the task in a request */
-    bool asked;            /* for input */
+    bool asked;            /* the task has asked for input */
 };
 
 struct protocol_key {
@@ -74,8 +76,8 @@ struct protocol_key {
 
 /* A list of which the client has read some pages. */
 struct protocol_list {
-    uint64_t next;       /* hash of the cursor of the next page; 0: none */
-    struct id_set names; /* of the entries */
+    uint64_t next;       /* hash of the next page's cursor; 0: none */
+    struct id_set names; /* names of the entries */
     uint64_t scope;      /* hash of its cacheScope; 0: none */
 };
 
@@ -93,8 +95,8 @@ struct protocol {
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
     uint32_t discovered_capabilities;
-    struct id_set ids[2];     /* of requests without _meta version, by sender */
-    struct id_set modern_ids; /* of the client's requests of 2026-07-28 */
+    struct id_set ids[2];     /* ids of requests without a version in _meta, by sender */
+    struct id_set modern_ids; /* ids of the client's requests of 2026-07-28 */
     struct protocol_list list[PROTOCOL_LISTS];
     unsigned log_requests[PROTOCOL_LEVELS]; /* pending requests by the level that they ask for */
     struct protocol_stream stream[PROTOCOL_STREAMS];
@@ -111,12 +113,12 @@ struct protocol {
 
 /* Facts about a request that are needed until its answer. */
 struct protocol_asked {
-    const struct method *method; /* NULL: not of MCP */
-    enum revision revision;      /* of the request */
+    const struct method *method; /* NULL: not a method of MCP */
+    enum revision revision;      /* revision of the request */
     bool modern, is_task, has_progress;
-    bool task_over;        /* the task that it names had ended before */
+    bool task_over;        /* the named task had already ended */
     uint8_t log_level;     /* 0: none */
-    uint32_t capabilities; /* of the client, declared in a request of 2026-07-28 */
+    uint32_t capabilities; /* the client's, declared in a request of 2026-07-28 */
     uint64_t id, cursor;   /* hashes; 0: none */
     uint64_t target;       /* hash of method, name or URI, and arguments; of a task's id; 0: none */
     double progress;       /* reported last */
@@ -128,8 +130,8 @@ void protocol_close(struct protocol *p);
 /* The rules that a message violates. Call one of these functions once for each message, in order. */
 breaches protocol_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
                           struct protocol_asked *ret);
-/* The request was rejected, so that the server has not received it: it is not pending, and opens and initializes nothing.
- * Its id stays used. */
+/* Call it for a request that was rejected, so that the server has not received it: the request is
+ * not pending, and opens and initializes nothing. Its id still counts as used. */
 void protocol_unasked(struct protocol *p, const struct protocol_asked *asked);
 breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m);
 /* asked: the result of protocol_request() for the request that this message answers. */

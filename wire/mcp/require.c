@@ -11,8 +11,8 @@ bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum 
     return true;
 }
 
-/* The part of a capability that a request of the server needs, from 2025-11-25 on: the mode of an elicitation,
- * or tools in sampling. CAP_NONE: none. */
+/* Returns the part of a capability that a request of the server needs, from 2025-11-25 on: the mode
+ * of an elicitation, or tools in sampling. CAP_NONE: no part. */
 static enum capability part_needed(struct slice method, struct json_value params)
 {
     if (json_key_is(method, "elicitation/create"))

@@ -6,7 +6,7 @@
 
 #include "wire/mcp/protocol.h"
 
-/* Only revision 2026-07-28 was used on this connection. */
+/* Whether only revision 2026-07-28 was used on this connection. */
 static inline bool protocol_modern_only(const struct protocol *p)
 {
     return p->modern && p->phase == PHASE_NEW;
@@ -14,7 +14,7 @@ static inline bool protocol_modern_only(const struct protocol *p)
 
 /* ---- require.c ---- */
 
-/* Is the member missing, or of another type? Then p->blame names it. */
+/* Whether the member is missing or has another type. Then p->blame names the member. */
 bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum json_type type);
 /* RULE_UNDECLARED_CAPABILITY if the client's capabilities, `has`, include the capability that this request of the
  * server needs, but not the necessary part of it. A missing capability is reported by check_capability(). */
@@ -36,7 +36,7 @@ void protocol_list_changed(struct protocol *p, const struct rpc *m);
 
 /* Reads and checks the _meta of a request. */
 breaches protocol_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a);
-unsigned protocol_level(struct slice name); /* of log messages, from 1; 0: there is none */
+unsigned protocol_level(struct slice name); /* level of log messages, from 1; 0: unknown level */
 /* Whether a request that is pending wants this log message. */
 breaches protocol_logged(const struct protocol *p, const struct rpc *m);
 /* *ret_plain: it is an ordinary result of the method, not input_required or a task. */
@@ -48,7 +48,7 @@ breaches protocol_modern_result(struct protocol *p, const struct rpc *m,
 /* A hash of the scalars in a value and their keys, whatever the order of members, up to 16 KiB; 0: longer, or out of
  * memory. */
 uint64_t protocol_hash(struct json_value v);
-/* A hash of what a request is about: a retry has the same. 0: too long. */
+/* Returns a hash of the request's target, which a retry has as well; 0: too long. */
 uint64_t protocol_target(const struct rpc *m, const struct method *k);
 /* Checks the requests for input in a result or a task, and that the client has the capabilities for them. */
 breaches protocol_inputs(struct protocol *p, struct json_value requests, uint32_t capabilities);
@@ -58,8 +58,8 @@ bool protocol_roots_invalid(struct protocol *p, struct json_value roots);
 breaches protocol_responses(struct protocol *p, const struct rpc *m);
 breaches protocol_input_required(struct protocol *p, const struct rpc *m,
                                  const struct protocol_asked *a);
-/* Checks a retry: it must have a new id, the requestState of the input_required result, if that had one, and be the same
- * request. */
+/* Checks a retry: it must have a new id and the requestState of the input_required result, if that
+ * had one, and must repeat the request. */
 breaches protocol_retry(const struct protocol *p, const struct rpc *m,
                         const struct protocol_asked *a);
 
@@ -69,12 +69,12 @@ void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct 
 /* The stream was not opened after all. */
 void protocol_stream_unasked(struct protocol *p, uint64_t id);
 void protocol_streams_close(struct protocol *p);
-/* The stream with the hash of its request's id has ended. false: it is not the id of a stream. */
+/* Ends the stream whose request's id has this hash. Returns false if no stream has this id. */
 bool protocol_stream_over(struct protocol *p, enum protocol_party by, uint64_t id);
-/* Checks that a notification of a stream names an open stream, and is of what the server agreed to. Older revisions have
- * no streams. */
+/* Checks that a notification of a stream names an open stream, and has a kind that the server
+ * agreed to. Older revisions have no streams. */
 breaches protocol_streamed(struct protocol *p, const struct rpc *m);
-/* Checks the result that ends a stream; before protocol_stream_over(). */
+/* Checks the result that ends a stream. Call it before protocol_stream_over(). */
 breaches protocol_stream_result(struct protocol *p, const struct rpc *m,
                                 const struct protocol_asked *a);
 
@@ -89,7 +89,8 @@ breaches protocol_task_answer(struct protocol *p, const struct rpc *m,
 breaches protocol_task_notified(struct protocol *p, const struct rpc *m);
 /* Checks the status of a task of 2025-11-25. */
 breaches protocol_task_legacy(struct protocol *p, struct json_value task);
-/* A new request has this id: it no longer means the request that created a task. */
+/* Call it when a new request has this id: the id no longer identifies the request that created a
+ * task. */
 void protocol_forget_request(struct protocol *p, uint64_t id);
 /* Whether the request with this id is finished and its task, which the client knows, is not. */
 bool protocol_cancels_task(const struct protocol *p, uint64_t id);

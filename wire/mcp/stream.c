@@ -5,8 +5,8 @@
 #include "wire/meta.h"
 #include "wire/rpc_id.h"
 
-/* A kind of notification: the member of `notifications` that requests it, and the member of params that must be in the list
- * there; NULL: any. */
+/* A kind of notification: `member` of `notifications` requests it; the member `named` of params
+ * must be in the list there. NULL: any notification. */
 static const struct {
     const char *method, *member, *named;
 } kinds[] = {
@@ -101,7 +101,7 @@ static bool is_listed(const struct protocol_stream *s, unsigned kind, struct sli
     return false;
 }
 
-/* Is all that the server agrees to what the client requested? */
+/* Whether the client requested everything that the server agrees to. */
 static bool is_subset(const struct protocol_stream *s, struct json_value agreed)
 {
     struct slice key;

@@ -70,7 +70,8 @@ static bool is_error(struct json_value v)
     return json_is_integer(json_get(v, "code")) && json_get(v, "message").type == JSON_STRING;
 }
 
-/* The member that is missing or has a wrong value; NULL: none. detailed: with what its status requires. */
+/* Returns the member that is missing or has a wrong value, or NULL. detailed: also checks the
+ * members that the status requires. */
 static const char *task_flaw(struct json_value task, bool detailed)
 {
     static const char *const texts[] = {"taskId", "createdAt", "lastUpdatedAt"};

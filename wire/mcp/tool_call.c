@@ -26,7 +26,8 @@ static const char *message_fault(const struct rpc *m)
     return NULL;
 }
 
-/* Why the params of a tools/call do not name exactly one tool; NULL: they do, and `name` has it, unescaped. */
+/* Returns why the params of a tools/call do not name exactly one tool. NULL: they do, and `name`
+ * has the unescaped name. */
 static const char *name_fault(struct json_value params, struct buf *name)
 {
     struct slice key, raw = {0};

@@ -1,10 +1,11 @@
 /* tool_hints.h - which tools of a server are marked readOnlyHint: true, from its newest tools/list.
  *
- * A list may have several pages. A name that is there twice only reads if both definitions say so.
+ * A list may have several pages. A tool that is listed twice counts as read-only only if both
+ * definitions say so.
  *
  * Owns      the names.
- * Limits    TOOL_HINTS_MAX names of TOOL_HINTS_BYTES_MAX bytes together. With more, or without memory, the list is never whole,
- *           and `overflow` is set.
+ * Limits    TOOL_HINTS_MAX names of TOOL_HINTS_BYTES_MAX bytes together. With more names, or if out
+ *           of memory, the list never counts as complete, and `overflow` is set.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_MCP_TOOL_HINTS_H
 #define MI_WIRE_MCP_TOOL_HINTS_H
@@ -17,8 +18,8 @@
 enum tool_hint {
     TOOL_HINT_READS,   /* readOnlyHint: true */
     TOOL_HINT_WRITES,  /* any other tool of the list */
-    TOOL_HINT_ABSENT,  /* not in the list, which is whole */
-    TOOL_HINT_UNKNOWN, /* no list, or not all of it, was seen */
+    TOOL_HINT_ABSENT,  /* not in the list, which is complete */
+    TOOL_HINT_UNKNOWN, /* no complete list was seen */
 };
 
 struct tool_hints {
@@ -29,8 +30,9 @@ struct tool_hints {
     bool begun, overflow;
 };
 
-/* A page begins, of the request with this cursor (its hash; 0: a new list). next: the hash of the page's nextCursor; 0: it is the last
- * one. false: a page of another list, whose tools must not be added. */
+/* Begins a page. cursor: hash of the request's cursor; 0: a new list. next: hash of the page's
+ * nextCursor; 0: it is the last page. Returns false for a page of another list, whose tools must
+ * not be added. */
 MI_MUST bool tool_hints_page(struct tool_hints *h, uint64_t cursor, uint64_t next);
 void tool_hints_add(struct tool_hints *h, struct slice name, bool reads);
 void tool_hints_forget(struct tool_hints *h); /* also frees everything */

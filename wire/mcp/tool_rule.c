@@ -177,7 +177,8 @@ static size_t character(struct slice s, size_t at)
     return len > 0 ? len : 1;
 }
 
-/* After a `*`, what follows is tried at each later place; only the last `*` matters. */
+/* Matches a name. The pattern after a `*` is tried at each later offset; only the last `*` needs
+ * retries. */
 static bool glob_matches(struct slice pattern, struct slice name)
 {
     size_t p = 0, i = 0, star = SIZE_MAX, retry = 0;
@@ -254,7 +255,8 @@ bool tool_rule_unmatched(const struct tool_rule *r, size_t *at, struct slice *re
 
 /* ---- members that some readers take for another ---------------------------------------------- */
 
-/* The letter that a character stands for when case is ignored, as Go does it: also two that are not in ASCII. 0: none. */
+/* Returns the letter that a character stands for if case is ignored as in Go, which includes two
+ * characters outside ASCII; 0: none. */
 static char folded(const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
@@ -288,7 +290,8 @@ static struct slice up_to_nul(struct slice raw)
     return raw;
 }
 
-#define KEY_BYTES_MAX 96 /* of the raw key: 11 letters as \uXXXX, or more in other forms, which no reader shortens */
+#define KEY_BYTES_MAX 96 /* longest raw key that is examined: 11 letters as \uXXXX, or more in other
+                          * forms */
 
 bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
 {
@@ -370,7 +373,8 @@ static int read_definition(struct tool_rule *r, struct json_value tool, struct b
     return 0;
 }
 
-/* One comma goes with each definition: the one before it, or if none is kept before it, the one behind it. */
+/* Cuts a definition with one comma: the comma before it, or if no definition before it is kept, the
+ * comma after it. */
 static int cut_member(struct changes *c, struct slice tool, const char *before, const char *behind)
 {
     struct slice nothing = {"", 0};
@@ -386,7 +390,7 @@ static int cut_member(struct changes *c, struct slice tool, const char *before, 
     return changes_add(c, (struct slice){from, (size_t)(end - from)}, nothing);
 }
 
-/* The comma behind a value of a valid array; NULL: it is the last one. */
+/* Returns the comma after a value of a valid array, or NULL after the last value. */
 static const char *comma_behind(struct slice value)
 {
     const char *p = value.p + value.n;
@@ -407,7 +411,7 @@ static int cut_array(const struct cutting *k, struct json_value tools, struct bu
 {
     struct slice key;
     struct json_value tool;
-    const char *comma = NULL; /* before the tool */
+    const char *comma = NULL; /* comma before the tool */
     bool any_kept = false;
     int st = 0;
     for (struct json_walk w = json_walk_begin(tools); st == 0 && json_walk_next(&w, &key, &tool);) {
@@ -448,7 +452,7 @@ int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes 
     return st;
 }
 
-/* In an object: a member that only some readers take for `name`. */
+/* Whether the object has a member that only some readers take for `name`. */
 static bool has_variant(struct json_value object, const char *name)
 {
     struct slice key;

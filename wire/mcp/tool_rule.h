@@ -2,12 +2,15 @@
  *
  * A list has names, or globs with `*` (any characters) and `?` (one character), separated by commas. A tool is kept if
  * it matches --tools (if given), does not match --hide-tools, and is marked readOnlyHint: true (with --read-only).
- * Names are compared byte for byte after JSON escapes are resolved: neither case nor Unicode forms are equal.
+ * Names are compared byte for byte after JSON escapes are resolved; case and Unicode forms make a
+ * difference.
  *
- * Text      the rule as it is recorded: `tools = list_*, get_issue; hide-tools = drop; read-only`.
- * Readers   a server may read a message otherwise than we do: the first or the last of two members with one name, or
- *           members in another case, as Go does, or keys only up to a NUL, as C does. So a definition is kept only if all
- *           its readings are kept, and a call must have one reading (tool_call.h).
+ * Text      the recorded form of the rule: `tools = list_*, get_issue; hide-tools = drop;
+ *           read-only`.
+ * Readers   a server may read a message differently: it may use the first or the last of two
+ *           members with one name, ignore case as Go does, or read keys only up to a NUL as C does.
+ *           So a definition is kept only if it is kept in every reading, and a call must have a
+ *           single reading (tool_call.h).
  * Owns      its text and patterns; tool_rule_close() frees them.
  * Errors    MI_EINVAL with a clause in `why`, MI_ENOMEM.
  * Limits    a name of more than TOOL_RULE_NAME_MAX bytes is never kept, so that a server cannot make the comparison slow.
@@ -24,8 +27,8 @@
 #define TOOL_RULE_TEXT_MAX ((size_t)32 << 10)
 
 struct tool_pattern {
-    size_t at, n; /* in the text of the rule */
-    bool hides;   /* of --hide-tools */
+    size_t at, n; /* offset and length in the text of the rule */
+    bool hides;   /* the pattern is from --hide-tools */
     bool glob;
     bool matched; /* a tool of a list that was cut */
 };
@@ -42,7 +45,8 @@ struct tool_rule {
 
 /* A list alone, as the value of an option: is it valid? */
 MI_MUST int tool_rule_check(const char *list, struct buf *why);
-/* NULL: the option is not given. Without any option there is no rule. Call tool_rule_close() in any case. */
+/* NULL means that the option is not given. Without any option there is no rule. Always call
+ * tool_rule_close(). */
 MI_MUST int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, bool read_only,
                            struct buf *why);
 /* The rule of a recording, by its text. */
@@ -70,10 +74,10 @@ struct tool_cut {
 /* Why readers might see a list in an answer to tools/list that tool_rule_cut() does not cut: its result is not an object, its `tools`
  * are not an array, or a member is taken for one of these by some readers only. NULL: there is no such fault. */
 const char *tool_rule_list_fault(const struct rpc *m);
-/* The hash of a page's nextCursor; 0: it is the last page, also if the cursor is "". */
+/* Returns the hash of a page's nextCursor; 0: it is the last page, or the cursor is "". */
 uint64_t tool_rule_next_page(struct json_value next_cursor);
-/* Adds the changes that cut hidden tools out of a result of tools/list: each definition and one comma. `named` may be
- * NULL. 0 or MI_ENOMEM. */
+/* Adds the changes that cut hidden tools out of a result of tools/list: each definition and one
+ * comma. `named` may be NULL. Returns 0 or MI_ENOMEM. */
 MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
                           struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
 

@@ -76,7 +76,8 @@ static bool check_not(struct check *c, uint32_t at, const struct place *here)
     return false;
 }
 
-/* What follows if it is not known whether `if` matches: `unsure`, unless `then` and `else` agree. */
+/* The result if it is unknown whether `if` matches: unknown because of `unsure`, unless `then` and
+ * `else` agree. */
 static bool check_either(struct check *c, const struct schema_rule *r, uint32_t unsure,
                          const struct place *here)
 {
@@ -111,7 +112,7 @@ static bool check_if(struct check *c, const struct schema_rule *r, uint32_t at,
 
 /* ---- references ------------------------------------------------------------------------------- */
 
-/* The dynamic anchor of a group in a resource, or NULL. */
+/* Returns the dynamic anchor of a group in a resource, or NULL. */
 static const struct schema_anchor *anchor_in(const struct schema *s, uint32_t group, uint32_t base)
 {
     size_t low = 0, high = s->anchors;
@@ -127,7 +128,8 @@ static const struct schema_anchor *anchor_in(const struct schema *s, uint32_t gr
     return low < s->anchors && a->group == group && a->base == base ? a : NULL;
 }
 
-/* A dynamic reference leads to the outermost of the resources that are being evaluated that has its anchor. */
+/* Finds the target of a dynamic reference: among the resources being evaluated, the outermost one
+ * that has its anchor. */
 static uint32_t dynamic_target(struct check *c, const struct schema_keyword *kw)
 {
     for (int i = 0; i < c->depth && schema_work(c, 4); i++) {
@@ -177,7 +179,7 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
         return check_if(c, r, kw->at, here);
     case KW_THEN: /* checked with `if` */
     case KW_ELSE:
-    case KW_MIN_CONTAINS: /* and with `contains` */
+    case KW_MIN_CONTAINS: /* handled together with `contains` */
     case KW_MAX_CONTAINS:
     case KW_DEFS:
         return true;
@@ -219,7 +221,7 @@ enum schema_result schema_check(struct schema *s, struct slice value, struct sch
 {
     struct json_tree v;
     struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
-    (void)work_do(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8); /* of the tree */
+    (void)work_do(&work, size_min(value.n, SCHEMA_VALUE_MAX) / 8); /* work for building the tree */
     int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
     if (st < 0) {
         if (fault != NULL)

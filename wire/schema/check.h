@@ -2,12 +2,15 @@
  * which checks the keywords of a single value. Internal to wire/schema/.
  *
  * Unknown   a keyword that cannot be checked (a reference to another document, an unsupported pattern) is taken as
- *           matching, and schema_unsure() notes that the result depends on it. Whatever fails all the same fails.
+ *           matching, and schema_unsure() notes that the result depends on it. A value that fails
+ *           anyway still fails.
  *
  * Evaluated a rule with unevaluatedProperties or unevaluatedItems is a scope: it must know which children of its value the
- *           keywords beside it have evaluated, at any depth of allOf, $ref and the like. They note each child in a trail.
- *           A schema that fails takes its notes back. A child counts in a scope if it was noted since the scope began;
- *           notes of an inner scope remain for the outer one. Without these keywords `c->seen` is NULL and nothing is noted.
+ *           keywords beside it have evaluated, at any depth of allOf, $ref and the like. These
+ *           keywords note each child in a trail. The notes of a schema that fails are removed. A
+ *           child counts in a scope if it was noted since the scope began; notes of an inner scope
+ *           remain for the outer one. Without these keywords `c->seen` is NULL and nothing is
+ *           noted.
  *
  * Nothing here blocks. */
 #ifndef MI_WIRE_SCHEMA_CHECK_H
@@ -19,19 +22,19 @@
 struct place {
     const struct place *up;
     uint32_t at;    /* node of the value */
-    uint32_t index; /* in an array */
+    uint32_t index; /* index of an element of an array */
     bool in_array;
 };
 
 struct note {
-    uint32_t node, before; /* what last[node] was */
+    uint32_t node, before; /* previous value of last[node] */
 };
 
 struct scope {
-    size_t n;       /* notes when it was left for an inner one */
-    size_t from;    /* its first note */
-    uint32_t at;    /* its value */
-    unsigned depth; /* of scopes; 0: there is none */
+    size_t n;       /* number of notes when an inner scope began */
+    size_t from;    /* index of its first note */
+    uint32_t at;    /* node of its value */
+    unsigned depth; /* nesting of scopes; 0: no scope is open */
     bool blind;     /* something unknown may have evaluated children of its value */
 };
 
@@ -44,16 +47,16 @@ struct evaluated {
 };
 
 struct check {
-    bool (*fits)(struct check *c, uint32_t rule, const struct place *here); /* of check.c */
+    bool (*fits)(struct check *c, uint32_t rule, const struct place *here); /* defined in check.c */
     struct schema *s;
     const struct json_tree *v;  /* the value */
-    struct schema_fault *fault; /* NULL: the caller does not need it */
+    struct schema_fault *fault; /* NULL: the caller does not need the reason */
     int quiet; /* > 0: inside anyOf, not and the like, where a failure is not final */
     int depth;
     struct work *work;
-    struct evaluated *seen; /* NULL: no schema needs it */
+    struct evaluated *seen; /* NULL: no schema has unevaluated… */
     uint32_t
-        *bases; /* of the rules that are being evaluated, `depth` of them; for dynamic references */
+        *bases; /* base of each of the `depth` rules being evaluated; for dynamic references */
     uint32_t unsure;     /* node of the keyword that could not be checked; 0: none */
     const char *gave_up; /* why a limit makes the result unknown; NULL: none was exceeded */
 };
@@ -76,7 +79,8 @@ static inline bool schema_work(struct check *c, size_t n)
 }
 /* Are the values equal? Counts the steps; also true if the limit is exceeded. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b);
-/* Begins the report of a failure: writes the pointer, and returns the buffer for the reason. NULL: not needed. */
+/* Begins the report of a failure: writes the pointer, and returns the buffer for the reason, or
+ * NULL if no reason is needed. */
 struct buf *schema_begin_fault(struct check *c, const struct place *p);
 #define SAY(c, p, ...)                                                                             \
     do {                                                                                           \
@@ -93,10 +97,10 @@ static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct
     uint32_t rule = c->s->rule_of[schema];
     return rule == SCHEMA_NO_RULE || c->fits(c, rule, there);
 }
-/* The same where a failure is not final; *ret_unsure is set for TRUTH_MAYBE. */
+/* Checks a schema whose failure is not final; *ret_unsure is set for TRUTH_MAYBE. */
 enum truth schema_judge(struct check *c, uint32_t schema, const struct place *here,
                         uint32_t *ret_unsure);
-/* Another keyword of the same schema; NULL: absent. */
+/* Returns another keyword of the same schema, or NULL if absent. */
 static inline const struct schema_keyword *
 schema_beside(struct check *c, const struct schema_rule *r, enum keyword word)
 {
@@ -105,7 +109,8 @@ schema_beside(struct check *c, const struct schema_rule *r, enum keyword word)
             return &c->s->keyword[i];
     return NULL;
 }
-/* The next element or member of the schema, of which each costs a step. 0: there is none, or the limit is exceeded. */
+/* Returns the next element or member of the schema; each costs a step. 0: there is none, or the
+ * limit is exceeded. */
 static inline uint32_t schema_next(struct check *c, uint32_t at)
 {
     return schema_work(c, 1) ? schema_node(c->s, at)->next : 0;
@@ -114,7 +119,7 @@ static inline uint32_t schema_next(struct check *c, uint32_t at)
 bool schema_children_fit(struct check *c, const struct schema_rule *r,
                          const struct schema_keyword *kw, const struct place *here);
 
-/* Is the value the one of the innermost scope? */
+/* Whether the value is the value of the innermost scope. */
 static inline bool schema_in_scope(const struct check *c, const struct place *here)
 {
     return c->seen != NULL && c->seen->in.depth > 0 && c->seen->in.at == here->at;
@@ -131,16 +136,17 @@ static inline void evaluated_note(struct check *c, uint32_t child, const struct 
     if (schema_in_scope(c, here))
         evaluated_add(c, child);
 }
-/* Was it, since the scope began? */
+/* Whether the child was evaluated since the scope began. */
 static inline bool evaluated_already(const struct check *c, uint32_t child)
 {
     return c->seen->last[child] > c->seen->in.from;
 }
 void evaluated_close(struct evaluated *e);
 
-/* The value of a keyword such as minLength; false: it is not a non-negative integer. */
+/* Reads the value of a keyword such as minLength. Returns false if it is not a non-negative
+ * integer. */
 bool schema_limit(struct check *c, const struct json_node *k, int64_t *ret);
-/* The unescaped text of a string, in scratch buffer `which` (0 or 1). */
+/* Returns the unescaped text of a string, in scratch buffer `which` (0 or 1). */
 struct slice schema_plain(struct check *c, int which, struct slice raw);
 /* Whether the text of a string matches; a NULL pattern matches everything. */
 bool schema_matches(struct check *c, struct pattern *p, struct slice raw);

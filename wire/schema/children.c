@@ -2,7 +2,7 @@
 #include "wire/json/text.h"
 #include "wire/schema/check.h"
 
-/* The next child of a value, of which each costs a step. */
+/* Returns the next child of a value; each child costs a step. */
 static uint32_t next_in_value(struct check *c, uint32_t at)
 {
     return schema_work(c, 1) ? node(c, at)->next : 0;
@@ -141,7 +141,7 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
         struct check inner = *c;
         struct place top = {0};
         inner.v = &name;
-        inner.seen = NULL; /* its nodes are not those of the name */
+        inner.seen = NULL; /* the scopes refer to nodes of the value, not of the name */
         inner.quiet = 1;
         bool good = schema_fits_at(&inner, at, &top);
         c->gave_up = inner.gave_up;
@@ -211,7 +211,7 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     uint32_t unsure, last_unsure = 0;
     const struct schema_keyword *min = schema_beside(c, r, KW_MIN_CONTAINS);
     const struct schema_keyword *max = schema_beside(c, r, KW_MAX_CONTAINS);
-    bool evaluates = c->s->dialect == DIALECT_2020; /* in 2019-09 it evaluates nothing */
+    bool evaluates = c->s->dialect == DIALECT_2020; /* in 2019-09 `contains` evaluates nothing */
     if (min != NULL && !schema_limit(c, schema_node(c->s, min->at), &least))
         least = 1;
     if (max != NULL && !schema_limit(c, schema_node(c->s, max->at), &most))

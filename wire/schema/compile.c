@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* What must be compiled in the value of a keyword. */
+/* The parts of a keyword's value that must be compiled. */
 enum inner { INNER_NONE, INNER_SCHEMA, INNER_LIST, INNER_MAP, INNER_PATTERN, INNER_PATTERNS };
 
 static const struct {
@@ -41,7 +41,7 @@ static const struct {
     {"additionalProperties", KW_ADDITIONAL_PROPERTIES, INNER_SCHEMA},
     {"propertyNames", KW_PROPERTY_NAMES, INNER_SCHEMA, DIALECT_DRAFT6},
     {"prefixItems", KW_PREFIX_ITEMS, INNER_LIST, DIALECT_2020},
-    {"items", KW_ITEMS, INNER_SCHEMA}, /* if it is a list: KW_PREFIX_ITEMS */
+    {"items", KW_ITEMS, INNER_SCHEMA}, /* becomes KW_PREFIX_ITEMS if the value is a list */
     {"additionalItems", KW_ADDITIONAL_ITEMS, INNER_SCHEMA},
     {"contains", KW_CONTAINS, INNER_SCHEMA, DIALECT_DRAFT6},
     {"minContains", KW_MIN_CONTAINS, INNER_NONE, DIALECT_2019},
@@ -201,7 +201,8 @@ static int by_word(const void *a, const void *b)
     return (int)x->word - (int)y->word;
 }
 
-/* In draft-04 exclusiveMinimum is true or false, and says what minimum means. */
+/* Whether the limit is exclusive. In draft-04 exclusiveMinimum is true or false, and changes the
+ * meaning of minimum. */
 static bool is_exclusive(const struct schema *s, uint32_t at, const char *name)
 {
     uint32_t beside = s->dialect == DIALECT_DRAFT4 ? json_tree_get(&s->tree, at, name) : 0;

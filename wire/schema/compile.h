@@ -3,14 +3,15 @@
  * Rules     draft-04, draft-06, draft-07, 2019-09 and 2020-12, selected by `$schema`; the default is 2020-12, as in MCP, which
  *           also accepts the older spellings. All keywords of validation, and $ref, $dynamicRef, $recursiveRef, $anchor, $id.
  *           Of format: date-time, date, uri, email, uuid; other formats, content… and other keywords allow any value.
- * Unknown   a check that depends on what is not in the schema (another document: nothing is fetched), not known (a dialect)
- *           or not supported (a pattern) returns SCHEMA_UNKNOWN, unless the value fails all the same.
- * Limits    Of compiling: SCHEMA_TEXT_MAX bytes of text, SCHEMA_BYTES_MAX bytes of memory for all schemas that share
- *           a quota, SCHEMA_OPEN_STEPS steps. Time and memory are linear in the length of the text; the memory of
- *           its patterns is counted as well.
- *           Of a check: SCHEMA_VALUE_MAX bytes of value, SCHEMA_STEPS steps, SCHEMA_DEPTH nested schemas. A check that
- *           exceeds a limit returns SCHEMA_UNKNOWN. A step of a pattern is a step of the check. Its memory is that of the value's
- *           tree and, with unevaluated…, 4 bytes for each of its nodes and 8 for each step at most.
+ * Unknown   a check that depends on another document (nothing is fetched), an unknown dialect or an
+ *           unsupported pattern returns SCHEMA_UNKNOWN, unless the value fails anyway.
+ * Limits    For compiling: SCHEMA_TEXT_MAX bytes of text, SCHEMA_BYTES_MAX bytes of memory for all
+ *           schemas that share a quota, SCHEMA_OPEN_STEPS steps. Time and memory are linear in the
+ *           length of the text; the memory of its patterns is counted as well. For a check:
+ *           SCHEMA_VALUE_MAX bytes of value, SCHEMA_STEPS steps, SCHEMA_DEPTH nested schemas. A
+ *           check that exceeds a limit returns SCHEMA_UNKNOWN. A step of a pattern is a step of the
+ *           check. Its memory is that of the value's tree and, with unevaluated…, 4 bytes for each
+ *           of its nodes and 8 for each step at most.
  * Time      SCHEMA_STEPS are about 5 ms, at most 18 ms in `make fuzz-schemas` on a busy machine: every element of the schema
  *           and of the value that is looked at is a step. `cpu_us` is a second limit, for a live connection; without it the result is the same on every machine.
  * Owns      a copy of its text and everything compiled from it.
@@ -37,25 +38,26 @@ enum schema_result {
     SCHEMA_UNKNOWN, /* a limit was exceeded (also of a pattern), something cannot be checked, or out of memory */
 };
 
-/* The first failure, appended to both buffers. The reason never contains text of the value. Of SCHEMA_UNKNOWN:
- * which limit was exceeded, or what cannot be checked. */
+/* The first failure, appended to both buffers. The reason never contains text of the value. For
+ * SCHEMA_UNKNOWN the reason says which limit was exceeded, or what cannot be checked. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */
     struct buf reason;  /* "must be a string, is a number" */
 };
 void schema_fault_close(struct schema_fault *f);
 
-/* What the schemas of one owner may use together. */
+/* Limits for all schemas of one owner together. */
 struct schema_limits {
     struct quota memory; /* max is SCHEMA_BYTES_MAX unless it was set */
-    int64_t cpu_us;      /* of one compilation, and of one check; 0: no limit */
+    int64_t cpu_us;      /* limit for one compilation, and for one check; 0: no limit */
 };
 
-/* The text must have passed json_scan(). 0; MI_EINVAL: not a schema; MI_EFULL: a limit was exceeded; both with the
- * reason in `why`; or MI_ENOMEM. The limits are borrowed and outlive the schema; NULL: its own. */
+/* The text must have passed json_scan(). Returns 0, MI_EINVAL (not a schema) or MI_EFULL (a limit
+ * was exceeded), both with the reason in `why`, or MI_ENOMEM. The limits are borrowed and must
+ * outlive the schema; NULL: the schema has its own. */
 MI_MUST int schema_open(struct schema **ret, struct slice text, struct schema_limits *limits,
                         struct buf *why);
-void schema_close(struct schema *s); /* NULL is fine */
+void schema_close(struct schema *s); /* accepts NULL */
 
 /* The value must have passed json_scan(). fault may be NULL; it is set on SCHEMA_FAILS, and on SCHEMA_UNKNOWN with the
  * limit. */

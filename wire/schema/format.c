@@ -109,7 +109,7 @@ static bool is_address(struct slice s, int family)
     return inet_pton(family, text, binary) == 1;
 }
 
-/* A user, a host and a port of which each character is allowed in a URI. */
+/* Whether s is a user, a host and a port with characters that a URI allows. */
 static bool is_authority(struct slice s)
 {
     const char *at = s.n > 0 ? slice_last(s, '@') : NULL;

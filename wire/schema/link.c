@@ -14,7 +14,7 @@ struct group_name {
 struct linking {
     struct schema *s;
     struct schema_names names;
-    struct group_name *named; /* owned; s->anchors of them, in the same order */
+    struct group_name *named; /* owned; one for each of s->anchors, in the same order */
 };
 
 static int by_text(const void *a, const void *b)
@@ -68,7 +68,7 @@ static uint32_t group_of(const struct linking *l, struct slice name)
     return l->s->anchor[low].group;
 }
 
-/* A reference is dynamic if its target, found as usual, is a dynamic anchor. */
+/* Links a dynamic reference. It is dynamic only if its static target is a dynamic anchor. */
 static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t target)
 {
     struct schema *s = l->s;

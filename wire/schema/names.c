@@ -33,7 +33,7 @@ static struct slice schema_names_plain(struct schema_names *n, struct slice raw)
     return (struct slice){n->texts.p + from, n->texts.n - from};
 }
 
-/* The `$id` of a schema, if it defines a base URI; {NULL, 0}: it does not. */
+/* Returns the `$id` of a schema if it defines a base URI, else {NULL, 0}. */
 static struct slice id_of(struct schema_names *n, uint32_t at)
 {
     enum dialect d = n->s->dialect;
@@ -80,8 +80,9 @@ static int add_addresses(struct schema_names *n)
     return 0;
 }
 
-/* Room for all indices and unescaped names, so that texts do not move. Unescaping makes no text longer. An `$id` is
- * read twice: as an address and as an anchor. */
+/* Reserves room for all indexes and unescaped names, so that texts do not move. Unescaping never
+ * makes a text longer. An `$id` is counted twice, because it is read as an address and as an
+ * anchor. */
 static bool reserve_texts(struct schema_names *n)
 {
     static const char *const names[] = {"$id", "id", "$anchor", "$dynamicAnchor"};
@@ -115,8 +116,8 @@ static bool add_members(struct schema_names *n, uint32_t parent)
     return true;
 }
 
-/* An anchor is an `$anchor`, a `$dynamicAnchor`, an `$id` that is only a fragment or, without a name, a `$recursiveAnchor`
- * of true. */
+/* Adds an anchor: an `$anchor`, a `$dynamicAnchor`, an `$id` that is only a fragment, or a
+ * `$recursiveAnchor` of true, which has no name. */
 static bool add_anchor(struct schema_names *n, uint32_t at)
 {
     const struct json_node *v = node_at(n, at);

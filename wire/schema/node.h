@@ -20,12 +20,12 @@ enum dialect {
     DIALECT_UNKNOWN
 };
 
-/* In the order in which they are checked: cheap ones first, and those last that need to know what the others have
- * evaluated. */
+/* Keywords in the order in which they are checked: cheap ones first, and last those that depend on
+ * what the others have evaluated. */
 enum keyword {
-    KW_DIALECT, /* a `$schema` whose dialect is not checked, or not that of the root */
+    KW_DIALECT, /* a `$schema` with an unsupported dialect, or another dialect than the root */
     KW_REF,
-    KW_DYNAMIC_REF, /* also $recursiveRef */
+    KW_DYNAMIC_REF, /* $dynamicRef or $recursiveRef */
     KW_TYPE,
     KW_ENUM,
     KW_CONST,
@@ -66,19 +66,21 @@ enum keyword {
     KW_ELSE,
     KW_UNEVALUATED_PROPERTIES,
     KW_UNEVALUATED_ITEMS,
-    KW_DEFS, /* only contains schemas for $ref */
+    KW_DEFS, /* only holds schemas for $ref */
     KW_COUNT
 };
 
 struct schema_keyword {
     uint32_t at;   /* node of its value */
-    uint32_t rule; /* of a reference: number of the target rule plus one; 0: not in this document */
-    uint32_t group; /* of KW_DYNAMIC_REF: of the anchors with its name; 0: it is like $ref */
+    uint32_t rule; /* for a reference: number of the target rule plus one; 0: not in this
+                    * document */
+    uint32_t group; /* for KW_DYNAMIC_REF: group of the anchors with its name; 0: treated like
+                     * $ref */
     uint8_t word;   /* enum keyword */
 };
 
 struct schema_rule {
-    uint32_t first, n; /* of its keywords */
+    uint32_t first, n; /* its keywords */
     uint32_t base;     /* the resource that it belongs to; only set if there are dynamic anchors */
     bool never;        /* the schema `false` */
     bool unevaluated;  /* has one of the KW_UNEVALUATED_… */
@@ -97,19 +99,19 @@ struct schema {
     struct json_tree tree;
     enum dialect dialect;
     bool unevaluated;         /* some rule has one of the KW_UNEVALUATED_… */
-    struct schema_rule *rule; /* 0 is the root */
+    struct schema_rule *rule; /* rule[0] is the root */
     size_t rules;
     struct schema_keyword *keyword;
     size_t keywords, keywords_cap;
     struct schema_anchor *anchor; /* the dynamic ones, by group and base */
     size_t anchors;
-    uint32_t *rule_of;        /* of each node; SCHEMA_NO_RULE: not a schema */
-    struct pattern **pattern; /* of each node; NULL: not a pattern, or an invalid one */
+    uint32_t *rule_of;        /* rule of each node; SCHEMA_NO_RULE: not a schema */
+    struct pattern **pattern; /* pattern of each node; NULL: not a pattern, or an invalid one */
     struct buf scratch[2];    /* unescaped text */
     struct schema_limits *limits;
-    struct schema_limits own; /* if the caller has none */
-    size_t taken;             /* of the quota, without patterns */
-    struct work work;         /* while it is compiled */
+    struct schema_limits own; /* used if the caller passes no limits */
+    size_t taken;             /* bytes taken from the quota, without patterns */
+    struct work work;         /* work of the compilation */
 };
 
 static inline const struct json_node *schema_node(const struct schema *s, uint32_t at)
@@ -121,7 +123,7 @@ static inline const struct json_node *schema_node(const struct schema *s, uint32
 enum dialect schema_dialect(struct json_value value);
 /* Turns a subschema and what it contains into rules, if that has not been done. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int schema_compile(struct schema *s, uint32_t at);
-/* Finds the targets of all references. The same results. */
+/* Finds the targets of all references. Returns what schema_compile() returns. */
 MI_MUST int schema_link(struct schema *s);
 
 /* Does the text have this format? Always true for an unknown format. */

@@ -45,7 +45,7 @@ static int schema_open_prepare(struct schema *s, struct slice text, struct buf *
     return allocate(s);
 }
 
-/* Which limit was exceeded. */
+/* Says which limit was exceeded. */
 static void schema_open_explain(const struct schema *s, struct buf *why)
 {
     if (why->n > 0)

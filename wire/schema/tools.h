@@ -6,10 +6,10 @@
  * Owns      a copy of each definition. A schema is compiled when it is first needed.
  * Limits    TOOLS_MAX tools and TOOLS_BYTES_MAX bytes. Tools beyond a limit are unknown, and the list then never
  *           counts as complete. The compiled schemas of all tools together have the limits of struct schema_limits:
- *           what exceeds them is not checked. The first message of a tool for which that, or another reason, leaves the result
- *           unknown has the finding schema-not-checked.
- * Lifetime  a tool is valid until the next page, tools_forget() or tools_close(). The struct may be moved until a
- *           schema is compiled: that one refers to the limits.
+ *           a schema that exceeds them is not checked. The first message of a tool whose check is
+ *           unknown, for this or another reason, gets the finding schema-not-checked.
+ * Lifetime  a tool is valid until the next page, tools_forget() or tools_close(). The struct may be
+ *           moved only until a schema is compiled, because the schema points to the limits.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_SCHEMA_TOOLS_H
 #define MI_WIRE_SCHEMA_TOOLS_H
@@ -40,7 +40,7 @@ struct tool {
     struct tool_schema input, output;
     bool warned;         /* a warning about its arguments was logged */
     bool not_checked;    /* the finding schema-not-checked was made */
-    unsigned generation; /* of the last list that contained it */
+    unsigned generation; /* generation of the last list that contained the tool */
     char *data;          /* owned; name and text point into it */
 };
 
@@ -50,7 +50,7 @@ struct tools {
     size_t n, cap, bytes;
     unsigned generation;
     unsigned
-        swept; /* the generation from which older tools were removed last: at most once for each list */
+        swept; /* generation at which older tools were last removed; at most once for each list */
     uint64_t next; /* hash of the cursor of the missing page; 0: none */
     bool begun;    /* at least one page was read */
     bool overflow; /* a limit was exceeded */
@@ -70,7 +70,7 @@ struct tool *tools_find(struct tools *t, struct slice raw);
 /* The rule that a tools/call violates, if any; *fault has the place and reason. *ret: its tool; NULL: unknown. */
 breaches tools_call(struct tools *t, const struct rpc *call, struct tool **ret,
                     struct schema_fault *fault);
-/* The same for the result of a call of the tool with this raw name. */
+/* Checks the result of a call of the tool with this raw name. */
 breaches tools_result(struct tools *t, struct slice raw, const struct rpc *result,
                       struct tool **ret, struct schema_fault *fault);
 

@@ -12,7 +12,7 @@ const char *tools_change_name(enum tools_change c); /* "new", "changed", "gone" 
 
 /* Whether two definitions of one tool are equal. */
 typedef bool (*tools_equal_fn)(const struct tool *before, const struct tool *now);
-/* One difference. before: NULL for a new tool; now: NULL for a removed one. */
+/* Called for each difference. before is NULL for a new tool; now is NULL for a removed tool. */
 typedef void (*tools_change_fn)(void *ctx, enum tools_change change, struct slice name,
                                 const struct tool *before, const struct tool *now);
 
