@@ -181,7 +181,7 @@ def _(t):
 UNCHECKED = {
     "old": ({"$schema": "http://json-schema.org/draft-03/schema#"}, "the dialect is not supported: "
             '"http://json-schema.org/draft-03/schema#"'),
-    "remote": ({"properties": {"x": {"$ref": "https://example.com/x.json"}}}, "the schema refers to what it does not contain, and nothing"
+    "remote": ({"properties": {"x": {"$ref": "https://example.com/x.json"}}}, "the schema has a reference outside itself, which is not"
                ' is fetched: "https://example.com/x.json"'),
     "pattern": ({"properties": {"x": {"pattern": "("}}}, 'the pattern is invalid or not supported: "("'),
 }

@@ -14,7 +14,7 @@ static void explain_unsure(const struct check *c, struct buf *b)
         buf_slice_add(b, text_head(k->value.text, 120));
     } else if (json_key_is(k->key, "$ref") || json_key_is(k->key, "$dynamicRef") ||
                json_key_is(k->key, "$recursiveRef")) {
-        buf_adds(b, "the schema refers to what it does not contain, and nothing is fetched: ");
+        buf_adds(b, "the schema has a reference outside itself, which is not fetched: ");
         buf_slice_add(b, text_head(k->value.text, 120));
     } else {
         bool named = json_key_is(k->key, "pattern");

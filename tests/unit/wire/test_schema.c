@@ -97,7 +97,7 @@ static void test_schema_what_cannot_be_checked_is_unknown(void **state)
 {
     (void)state;
     static const char remote[] =
-        "the schema refers to what it does not contain, and nothing is fetched: ";
+        "the schema has a reference outside itself, which is not fetched: ";
     static const char dialect[] = "the dialect is not supported: ";
     static const char pattern[] = "the pattern is invalid or not supported: ";
     static const struct {
