@@ -27,7 +27,7 @@ static void sip_rounds(struct sip *s, int n)
     }
 }
 
-/* At most 8 bytes, the first one lowest. */
+/* Reads at most 8 bytes as a little-endian number. */
 static uint64_t word_of(const char *p, size_t n)
 {
     uint64_t w = 0;

@@ -27,18 +27,21 @@ struct row {
     bool not_json;        /* body may have any bytes: it is made valid UTF-8 before it is stored */
     size_t size;          /* bytes as received */
     uint64_t redactions;  /* secrets already replaced in body */
-    uint64_t request_seq; /* of an answer: seq of its request; 0: none */
+    uint64_t request_seq; /* seq of the request that this answer belongs to; 0: none */
     bool has_error_code;
-    int64_t error_code; /* of an error */
-    uint64_t batch_seq; /* of a member of a batch: seq of the batch; 0: none */
+    int64_t error_code; /* the code of an error answer */
+    uint64_t batch_seq; /* seq of the batch that contains this message; 0: the message is not in a
+                         * batch */
     findings findings;
     breaches rules;
     struct slice
-        revision; /* of an imported message, where it is not the session's; not in a journal */
-    bool may_link;        /* false: link_read() finds nothing in it (model/link.h) */
+        revision; /* revision of an imported message if it differs from the session's; not in a
+                   * journal */
+    bool may_link;        /* false: link_read() would find nothing in the body (model/link.h) */
     const struct rpc *read; /* of the body, by the recorder; NULL: it is not read so far; not in a journal */
-    bool ends_invocation; /* of an answer: set by the journal */
-    int64_t result_tokens; /* of a large answer: context_result_tokens(); 0: not counted yet. Not in a journal */
+    bool ends_invocation; /* the answer ends an invocation; set by the journal */
+    int64_t result_tokens; /* context_result_tokens() of a large answer; 0: not counted yet. Not in
+                            * a journal */
 };
 
 /* An update of session metadata: a field that is NULL does not change the record. */
@@ -65,7 +68,7 @@ struct invocation {
     INVOCATION_FIELDS(ENTRY_MEMBER)
     /* Set by the recorder: */
     bool result_clean;       /* the sanitizer found nothing in the answer */
-    struct slice commitment; /* of the answer, in hex; {NULL, 0}: it has none */
+    struct slice commitment; /* the answer's commitment in hex; {NULL, 0}: it has none */
 };
 
 static inline bool invocation_is_valid(const struct invocation *x)

@@ -181,7 +181,8 @@ int64_t context_result_tokens(const struct rpc *m)
                                  context_member(m, FIELD_MESSAGES)});
     if (tokens >= 0)
         return tokens;
-    struct json_value task = json_get(m->result, "result"); /* of tasks/get, revision 2026-07-28 */
+    struct json_value task = json_get(m->result, "result"); /* the result inside an answer to
+                                                             * tasks/get, revision 2026-07-28 */
     return context_object_tokens(&(struct context_result){
         json_get(task, "content"), json_get(task, "structuredContent"), json_get(task, "contents"),
         json_get(task, "messages")});

@@ -2,16 +2,19 @@
  *
  * Rules     Calls are equal if their names and arguments are (wire/value_hash.h), results and errors if they are without `_meta`; above 64 KiB
  *           if they are written alike, with `_meta`.
- *           - Answers in a row to equal calls of tools are the same if they are equal; the answer to another call of a tool ends
- *             the row. Requests of other methods do not.
+ *           - Equal answers in a row to equal tool calls are counted. The answer to a different
+ *             tool call ends the row; requests of other methods do not.
  *           - A call fails again if it gets an error, or a result with isError, and an equal call has not succeeded since the last
  *             one that failed; other calls may come between. The last NO_PROGRESS_FAILING calls that failed are known.
- *           A call counts that was made after the answer to the equal one before it: the client has seen that. Calls at once count
- *           as one.
- *           The answer that makes NO_PROGRESS_TIMES is reported, and each that makes twice as many as the last one that was.
+ *           A call counts only if it was made after the answer to the previous equal call, which
+ *           the client then knew. Concurrent calls count as one. The answer with which the count
+ *           reaches NO_PROGRESS_TIMES is reported, and then each answer with which the count has
+ *           doubled since the last report.
  * Use       no_progress_look() for each message of a session in order, with what rpc_read() finds in its body, as it was received or
- *           as it is recorded; no_progress_reads() tells whether the body has to be read. Only equal and different matter, so the sanitizer changes little: two secrets that it replaces are equal afterwards.
- * Owns      nothing. It may be copied, and put back when messages are passed again.
+ *           as it is recorded; no_progress_reads() tells whether the body has to be read. Bodies
+ *           are only compared, so sanitized bodies give nearly the same result: only two different
+ *           secrets that were replaced become equal.
+ * Owns      nothing. The struct may be copied and restored, to pass messages again.
  * Limits    the last NO_PROGRESS_OPEN calls without an answer are known.
  * Errors    out of memory: the message is not counted.
  * Blocks    never. Pure; a hash of each call and each result. */
@@ -23,7 +26,8 @@
 #include "wire/rpc.h"
 
 #define NO_PROGRESS_TIMES 5
-#define NO_PROGRESS_ESCALATED 20 /* a person is told: NO_PROGRESS_TIMES, doubled twice */
+#define NO_PROGRESS_ESCALATED 20 /* an escalation is written at this count: NO_PROGRESS_TIMES,
+                                  * doubled twice */
 #define NO_PROGRESS_OPEN 128
 #define NO_PROGRESS_FAILING 32
 
@@ -44,7 +48,7 @@ struct no_progress {
     size_t open_next;
     size_t open_first; /* where the search for the call of the next answer begins */
     uint64_t last_call, last_result; /* hashes of the last answered call; 0: none */
-    unsigned same;                   /* answers in a row */
+    unsigned same;                   /* number of equal answers in a row */
     int64_t same_seq;                /* of the last answer that was counted */
     struct {
         uint64_t call;
@@ -54,15 +58,15 @@ struct no_progress {
     size_t failing_next;
 };
 
-/* What is reported of an answer. */
+/* The report about an answer. */
 struct no_progress_found {
-    unsigned times;  /* 0: nothing */
+    unsigned times;  /* 0: nothing is reported */
     bool failed;     /* it failed each time; else each answer was equal */
     int64_t request; /* seq of the call */
-    int64_t t_us;    /* for the caller */
+    int64_t t_us;    /* not used here; for the caller */
 };
 
-/* key: of this session; NULL: one that everybody knows. */
+/* key: a secret key of this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
 /* Whether no_progress_look() uses the body of this message: of a call of a tool, or of the answer to one. */
 bool no_progress_reads(const struct no_progress *p, const struct no_progress_message *m);

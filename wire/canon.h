@@ -18,7 +18,7 @@
 
 struct canon_rules {
     struct pointers ignore;
-    bool answers; /* compare the values of inputResponses, too */
+    bool answers; /* also compare the values of inputResponses */
     /* For requests of two sessions: the revision, and values that a server has generated (cursor, requestState, taskId) are
      * not compared. */
     bool across;

@@ -97,8 +97,8 @@ static void report(struct store *s, const struct escalation *e, const char *path
     buf_close(&full);
 }
 
-/* Writes the file, or counts the occurrence. w: NULL if the database cannot be used. *ret_path: empty unless the file
- * is new. */
+/* Writes the file, or counts the occurrence. w is NULL if the database cannot be used. *ret_path
+ * stays empty unless a new file was made. */
 static void write_file(struct store *s, struct escalations *m, struct writer *w, struct entry *x,
                        uint64_t at, struct buf *ret_path)
 {
@@ -216,7 +216,7 @@ void entries_escalate_stuck(struct store *s)
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-/* The texts were chosen by a peer: they may be no UTF-8. */
+/* The texts come from a peer and may be invalid UTF-8. */
 static int add_update(struct store *s, const struct session_update *u)
 {
     struct session_update clean = *u;
@@ -261,8 +261,7 @@ static void note_request(struct store *s, const struct row *r)
         log_directory_request(&s->log, r->seq, body, writer_left_body(s->w));
 }
 
-/* An answer gets the finding; a person is told after the transaction. The body is read here, if at all, and is not read again for
- * its call. */
+/* Adds the finding to the answer's rules. The escalation is written after the transaction. */
 static void look_for_progress(struct store *s, struct row *r, struct rpc *read)
 {
     struct no_progress_message m = {

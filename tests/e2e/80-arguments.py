@@ -182,7 +182,7 @@ UNCHECKED = {
     "old": ({"$schema": "http://json-schema.org/draft-03/schema#"}, "the dialect is not supported: "
             '"http://json-schema.org/draft-03/schema#"'),
     "remote": ({"properties": {"x": {"$ref": "https://example.com/x.json"}}}, "the schema has a reference outside itself, which is not"
-               ' is fetched: "https://example.com/x.json"'),
+               ' fetched: "https://example.com/x.json"'),
     "pattern": ({"properties": {"x": {"pattern": "("}}}, 'the pattern is invalid or not supported: "("'),
 }
 
