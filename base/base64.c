@@ -79,7 +79,8 @@ bool base64_read(struct slice text, void *ret, size_t n)
         return false;
     for (size_t i = 0, at = 0; at < n; i++) {
         bits = bits << 6 | (uint32_t)strict_digit(text.p[i]);
-        unsigned have = 6 * (unsigned)((i & 3) + 1) % 8; /* bits that are not a whole byte yet */
+        unsigned have = 6 * (unsigned)((i & 3) + 1) % 8; /* number of bits that do not fill a byte
+                                                          * yet */
         if ((i & 3) != 0)
             to[at++] = (uint8_t)(bits >> have);
     }

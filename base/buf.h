@@ -20,7 +20,7 @@ struct buf {
 
 void buf_close(struct buf *b);
 void buf_clear(struct buf *b); /* empties it, keeps the memory, resets failed */
-/* Makes room for n more bytes. false: `failed` is set. */
+/* Makes room for n more bytes. On failure it sets `failed` and returns false. */
 MI_MUST bool buf_reserve(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_addc(struct buf *b, char c);

@@ -62,7 +62,7 @@ static uint64_t mix_fold(uint64_t a, uint64_t b)
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Numbers of wyhash: a key of zeros is one, too. */
+/* Constants of wyhash, so that a key of zeros works as well. */
 #define MIX_0 0xa0761d6478bd642fu
 #define MIX_1 0xe7037ed1a0b428dbu
 #define MIX_2 0x8ebc6af09c88c6e3u

@@ -16,7 +16,7 @@ struct hash_key {
 uint64_t keyed_hash(const struct hash_key *key, struct slice bytes);
 /* `before`: another hash, or a number that tells apart what is hashed. */
 uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes);
-/* Of two hashes, in this order. */
+/* Combines two hashes; their order matters. */
 uint64_t keyed_pair(const struct hash_key *key, uint64_t a, uint64_t b);
 
 #endif

@@ -49,8 +49,8 @@ void opt_close(struct opt_set *s);
 
 /* Reads argv[from…]. With operands == NULL it stops before the first operand, or after `--`, and
  * *ret_next is the index of the next argument. Otherwise operands may stand between options: they are
- * collected in operands[*ret_next], which has room for argc entries. 0, or MI_EINVAL: *ret_next is then the index of
- * the invalid option. */
+ * collected in operands[*ret_next], which has room for argc entries. Returns 0, or MI_EINVAL with
+ * the index of the invalid option in *ret_next. */
 MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
                       int *ret_next);
 /* Reads the environment. 0, or MI_EINVAL if a flag is neither yes nor no. */

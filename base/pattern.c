@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 struct pattern {
-    pcre2_general_context *memory; /* NULL: malloc() and free() */
+    pcre2_general_context *memory; /* NULL: malloc() and free() are used */
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *context;
-    uint32_t backreferences; /* the highest number of one; 0: none */
+    uint32_t backreferences; /* highest number of a backreference; 0: there is none */
 };
 
 /* \C would split a character. */

@@ -14,8 +14,8 @@
 
 struct server_url {
     struct slice scheme; /* including "://" */
-    struct slice host;   /* with the port, without the user */
-    struct slice path;   /* without query and fragment */
+    struct slice host;   /* including the port, excluding the user */
+    struct slice path;   /* excluding query and fragment */
 };
 
 /* Initialize with {0}. The first word that is taken is the program. */

@@ -130,7 +130,8 @@ static void add_json_char(struct buf *b, const char *p, size_t len)
         add_json_code(b, p, len);
 }
 
-/* Eight bytes at a time. If any byte of the text ends the run, the highest bit of some byte of `odd` is set; otherwise none is. */
+/* Tests eight bytes at a time. If a byte of the text ends the run, the highest bit of some byte of
+ * `odd` is set; otherwise no such bit is set. */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* Is this a continuation byte of a character? */
+/* Whether this is a continuation byte of a character. */
 static inline bool text_utf8_cont(const char *p)
 {
     return ((unsigned char)*p & 0xC0) == 0x80;
@@ -83,8 +83,8 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
 size_t text_plain_run(struct slice s, char a, char b);
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);
-/* Writes what stands for a character that is not shown, without a NUL: \n, \t, \r, \xHH or \u{HHHH}. Returns its
- * length. */
+/* Writes the escape of a character that is not shown: \n, \t, \r, \xHH or \u{HHHH}, without a NUL.
+ * Returns the length of the escape. */
 #define TEXT_ESCAPE_MAX 10
 size_t text_escape(uint32_t code, char ret[TEXT_ESCAPE_MAX]);
 /* Writes the escape \xHH of a byte that is not part of a character. */

@@ -207,13 +207,14 @@ static void tokens_count_words(struct tokens *t, uint64_t letters, int n)
     t->n[TOKENS_WORD] += n;
 }
 
-/* Words in whole blocks, as tokens_words(). */
+/* Does what tokens_words() does, for whole blocks. */
 static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size_t n)
 {
     uint64_t lower, space;
     while (n - i >= BLOCK) {
         tokens_block(p + i, &lower, &space);
-        space &= lower >> 1 & (lower << 1 | 1); /* between two letters: there is one before the block */
+        space &= lower >> 1 & (lower << 1 | 1); /* between two letters: the byte before the block is
+                                                 * a letter */
         uint64_t other = ~(lower | space);
         unsigned end = other != 0 ? (unsigned)__builtin_ctzll(other) : BLOCK;
         space &= other ^ (other - 1); /* before `end` */
@@ -231,7 +232,7 @@ static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size
                                    __builtin_popcountll(space) - 1);
         }
         i += end;
-        if (end < BLOCK - 1) /* else the word may go on in the next block */
+        if (end < BLOCK - 1) /* otherwise the word may continue in the next block */
             break;
     }
     return i;

@@ -22,7 +22,7 @@ enum tokens_class {
     TOKENS_WORD,        /* a word of up to 6 letters, alone or behind a space */
     TOKENS_WORD_MIDDLE, /* 7 to 10 letters */
     TOKENS_WORD_LONG,   /* more than 10 */
-    TOKENS_LETTER,      /* each letter beyond the 10th, also of the next two */
+    TOKENS_LETTER,      /* each letter beyond the 10th, also in the next two classes */
     TOKENS_JOINED,      /* a word behind a letter or digit, as in camelCase, hex and base64 */
     TOKENS_CAPITALS,    /* a run of two or more capital letters */
     TOKENS_DIGITS,      /* up to three digits */

@@ -19,7 +19,7 @@ static int64_t midnight(int64_t now_us, int days)
     return (int64_t)mktime(&tm) * SECOND_US;
 }
 
-/* Exactly n digits; -1: not found. */
+/* Reads exactly n digits. Returns -1 if there are fewer. */
 static int digits(const char **at, int n)
 {
     int v = 0;

@@ -298,7 +298,7 @@ static int check_record(const struct bundle *b, const struct bundle_record *r,
 }
 
 struct group {
-    uint64_t n; /* UINT64_MAX: none was read */
+    uint64_t n; /* UINT64_MAX: no leaf was read */
     size_t k;
     struct digest commitment[PLACES_GROUP];
 };

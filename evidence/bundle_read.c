@@ -160,7 +160,8 @@ static int read_salt(struct json_value v, struct salt *ret)
     return 0;
 }
 
-/* Decimal, as it is hashed: no sign but `-`, no zeros in front. */
+/* Whether s is a decimal number in the form that is hashed: no sign except `-`, no leading
+ * zeros. */
 static bool is_number(struct slice s)
 {
     size_t first = s.n > 0 && s.p[0] == '-';

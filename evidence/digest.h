@@ -33,7 +33,7 @@ static inline bool digest_eq(const struct digest *a, const struct digest *b)
 
 /* Lower case, DIGEST_HEX characters and a NUL. */
 void digest_hex(const struct digest *d, char ret[DIGEST_HEX + 1]);
-/* Exactly DIGEST_HEX digits in lower case. false: something else. */
+/* Reads exactly DIGEST_HEX digits in lower case. Returns false for any other text. */
 MI_MUST bool digest_read_hex(struct slice text, struct digest *ret);
 
 #endif

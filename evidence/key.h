@@ -31,7 +31,7 @@ struct secret_key {
 /* A name: 1 to KEY_NAME_MAX printable ASCII characters, without blanks and `+`. */
 bool key_name_valid(struct slice name);
 
-/* name: as key_name_valid() accepts it. */
+/* name must pass key_name_valid(). */
 MI_MUST int key_make(struct slice name, struct secret_key *ret);
 void key_erase(struct secret_key *k);
 

@@ -17,7 +17,8 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c)
     buf_addc(b, '\n');
 }
 
-/* The first line of *rest, without its newline. false: there is none, or it is empty. */
+/* Takes the first line of *rest, without its newline. Returns false if there is no line, or if it
+ * is empty. */
 static bool next_line(struct slice *rest, struct slice *ret)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;

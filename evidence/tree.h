@@ -26,7 +26,8 @@ struct digest tree_node(const struct digest *left, const struct digest *right);
 void tree_add(struct tree *t, const struct digest *leaf);
 struct digest tree_root(const struct tree *t); /* root of the empty tree: SHA-256 of nothing */
 
-/* The roots of the complete subtrees as bytes, and back. false: their number does not fit n. */
+/* Writes the roots of the complete subtrees as bytes, and reads them. Returns false if their number
+ * does not fit n. */
 void tree_pack(const struct tree *t, struct buf *b);
 MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
 

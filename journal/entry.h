@@ -24,7 +24,8 @@ struct row {
     struct slice method;  /* between the quotes, escapes as written */
     struct slice target;  /* likewise */
     struct slice body;    /* the line */
-    bool not_json;        /* body may have any bytes: it is made valid UTF-8 before it is stored */
+    bool not_json;        /* body may have any bytes; it is converted to valid UTF-8 before it is
+                           * stored */
     size_t size;          /* bytes as received */
     uint64_t redactions;  /* secrets already replaced in body */
     uint64_t request_seq; /* seq of the request that this answer belongs to; 0: none */
@@ -38,7 +39,8 @@ struct row {
         revision; /* revision of an imported message if it differs from the session's; not in a
                    * journal */
     bool may_link;        /* false: link_read() would find nothing in the body (model/link.h) */
-    const struct rpc *read; /* of the body, by the recorder; NULL: it is not read so far; not in a journal */
+    const struct rpc *read; /* the parsed body, set by the recorder; NULL: not parsed yet; not in a
+                             * journal */
     bool ends_invocation; /* the answer ends an invocation; set by the journal */
     int64_t result_tokens; /* context_result_tokens() of a large answer; 0: not counted yet. Not in
                             * a journal */

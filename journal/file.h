@@ -24,7 +24,7 @@
 struct journal_file {
     int fd;                /* -1: closed */
     char uid[UID_LEN + 1]; /* uid of the session */
-    bool has_name;         /* false: memory_file() */
+    bool has_name;         /* false: made by memory_file() */
 };
 
 enum journal_side { JOURNAL_WRITER, JOURNAL_READER };

@@ -11,7 +11,7 @@
 
 #include "journal/entry.h"
 
-/* x: only read or filled in if r->ends_invocation. */
+/* x is used only if r->ends_invocation. */
 size_t message_size(const struct row *r, const struct invocation *x); /* bytes that are written */
 void message_write(const struct row *r, const struct invocation *x, char *to);
 MI_MUST int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x);

@@ -39,7 +39,7 @@ static uint64_t step_of(uint64_t size)
 }
 
 struct layout {
-    uint64_t table, start, data; /* where they are in the file; the shared part is at 0 */
+    uint64_t table, start, data; /* offsets in the file; the shared page is at offset 0 */
     uint64_t end;
 };
 
@@ -352,7 +352,7 @@ static char *memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
     return r->data + from;
 }
 
-/* The record at a position, and its head. NULL: there is none, or it is damaged. */
+/* Returns the record at a position, and its head; NULL if there is none, or if it is damaged. */
 static const char *head_at(const struct ring *r, uint64_t at, uint64_t head, struct ring_head *ret)
 {
     uint64_t n;
@@ -386,7 +386,7 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
     *ret_at = at;
     r->at = at + record_size(h.n);
     if (head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
-        r->at += record_size(h.n); /* it belongs to this record, or to the next */
+        r->at += record_size(h.n); /* skipped bytes belong to this record, or to the next */
     return 0;
 }
 

@@ -93,7 +93,7 @@ struct ring {
     char *to;     /* where `end` is in `data` */
     /* Bytes after `to` that belong to the positions after `end`; to the end of a step. */
     uint64_t left;
-    uint64_t freed; /* the memory of positions before it is free; whole steps */
+    uint64_t freed; /* memory of positions before this one is free; whole steps */
     struct steps steps;
     /* Set by ring_place() for a record that does not fit into `left`; n is 0 if it fits. */
     struct step_run found;
@@ -133,7 +133,8 @@ bool ring_is_finished(const struct ring *r);
  * ENOSPC; then more can be available after the next release. */
 char *ring_place(struct ring *w, size_t n);
 void ring_add(struct ring *w, uint32_t kind, size_t n);
-/* Makes the added records visible. true: the reader sleeps and must be woken (once for each true). */
+/* Makes the added records visible. Returns true if the reader sleeps and must be woken (once for
+ * each true). */
 MI_MUST bool ring_publish(struct ring *w);
 /* Ends the session: no more records follow. Publishes what was added. Returns what ring_publish()
  * returns. */
@@ -165,7 +166,7 @@ MI_MUST bool ring_release(struct ring *r);
 MI_MUST bool ring_sleep(struct ring *r);
 /* Call it after each true of ring_sleep(). Whatever wakes the reader must be received before the next ring_sleep(). */
 void ring_awake(struct ring *r);
-/* true: the writer waits and must be woken. */
+/* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);
 
 #endif

@@ -22,7 +22,7 @@ struct steps {
     size_t memory_n; /* number of steps that have memory */
     size_t step;     /* bytes of a step; whole pages */
     char *data;      /* borrowed: where the first step is mapped */
-    uint64_t at;     /* where it is in the file */
+    uint64_t at;     /* offset of the memory in the file */
     int fd;          /* borrowed */
 };
 

@@ -67,7 +67,8 @@ struct call {
 
 /* ---- one call ---- */
 
-/* Whether an answer to a peer's request ends it, unless something else has before: not a late one, which was dropped. */
+/* Whether an answer with this kind and action ends a peer's request that is still open. A late
+ * answer, which was dropped, does not. */
 bool call_answer_ends(enum row_kind kind, enum row_action action);
 /* Whether a message that belongs to the call ends it. */
 bool call_ends(const struct call *c, const struct call_message *m);
@@ -91,7 +92,7 @@ struct call_set {
     struct call *call; /* owned; from `first` on in the order of seq */
     size_t first, n, cap;
     struct own_request own[CALLS_OWN]; /* the last ones; the oldest is overwritten */
-    size_t own_n;                      /* all requests of the proxy so far */
+    size_t own_n;                      /* number of requests of the proxy so far */
     int64_t own_last;                  /* the last answer to one of them */
     struct intern names;               /* owned */
     char **name; /* owned; copies of the texts in `names`, which stay where they are */
@@ -106,11 +107,12 @@ enum calls_step {
 };
 
 void call_set_close(struct call_set *c); /* {0} is fine */
-/* *ret: the call that began or ended. *ret_seq: of its request, also of CALLS_ELSEWHERE. Returns enum calls_step, or an
- * error. */
+/* *ret: the call that began or ended. *ret_seq: seq of its request, also set for CALLS_ELSEWHERE.
+ * Returns enum calls_step, or an error. */
 MI_MUST int call_set_add(struct call_set *c, const struct call_message *m, struct call **ret,
                          int64_t *ret_seq);
-/* Takes the next call in the order of seq, if it is ended, or with `all` in any case. NULL: there is none. */
+/* Takes the next call in the order of seq, if it is ended, or with `all` in any case. Returns NULL
+ * if there is none. */
 const struct call *call_set_take(struct call_set *c, bool all);
 /* Forgets the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);

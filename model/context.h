@@ -23,7 +23,7 @@
 int64_t context_definition_tokens(struct slice object);
 /* Counts the tokens of all members of an array of definitions. */
 int64_t context_definitions_tokens(struct json_value array);
-/* A JSON string without its quotes: of its text. */
+/* Counts the tokens of the text of a JSON string, given without its quotes. */
 int64_t context_text_tokens(struct slice raw);
 /* Whether answers to this method are counted. */
 bool context_counts_results(struct slice method);

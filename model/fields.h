@@ -29,7 +29,7 @@
 #define FIELD_FLAG_ZERO
 #define FIELD_FLAG_MINUS_ONE
 #define FIELD_FLAG_UNLESS(flag) bool flag;
-/* For the tables of model/records.h: the member of a field, and its flag. */
+/* Used by the tables of model/records.h: declares the member of a field, and its flag. */
 #define FIELD_MEMBER(name, ...) FIELD_MEMBER_(name, __VA_ARGS__, )
 #define FIELD_MEMBER_(name, type, null, ...)                                                       \
     FIELD_C_##type name;                                                                           \
@@ -157,7 +157,7 @@ static inline bool *field_flag(const struct record_field *f, void *record) /* fo
     return (bool *)((char *)record + f->flag);
 }
 
-/* The number that stands for NULL, unless the field is VALUE_NOT_NULL or VALUE_UNLESS. */
+/* Returns the number that represents NULL, unless the field is VALUE_NOT_NULL or VALUE_UNLESS. */
 static inline int64_t field_null(const struct record_field *f)
 {
     return f->null == VALUE_MINUS_ONE ? -1 : 0;

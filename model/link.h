@@ -30,7 +30,8 @@ struct link {
     enum call_status status; /* status of the task; CALL_OPEN while it runs */
 };
 
-/* Whether link_read() may find something: only types of members that rpc_read() has noted are looked at. */
+/* Whether link_read() may find something: checks only the types of members that rpc_read() has
+ * noted. */
 bool link_is_possible(const struct rpc *m);
 struct link link_read(const struct rpc *m);
 

@@ -61,14 +61,15 @@ struct no_progress {
 /* The report about an answer. */
 struct no_progress_found {
     unsigned times;  /* 0: nothing is reported */
-    bool failed;     /* it failed each time; else each answer was equal */
+    bool failed;     /* true: the call failed each time; false: each answer was equal */
     int64_t request; /* seq of the call */
     int64_t t_us;    /* not used here; for the caller */
 };
 
 /* key: a secret key of this session; NULL: a public key is used. */
 void no_progress_open(struct no_progress *p, const struct hash_key *key);
-/* Whether no_progress_look() uses the body of this message: of a call of a tool, or of the answer to one. */
+/* Whether no_progress_look() needs the body of this message: if it is a tool call, or the answer to
+ * one. */
 bool no_progress_reads(const struct no_progress *p, const struct no_progress_message *m);
 /* read: NULL: the body is not available, or no message. */
 struct no_progress_found no_progress_look(struct no_progress *p,

@@ -40,7 +40,8 @@ static bool continues(const struct operation *op, const struct link *l, uint64_t
     return l->kind == LINK_RETRY ? op->target == target : l->key != 0;
 }
 
-/* The only one that a request, or the state of a task, may continue. Of tasks with one id, the one that goes on. */
+/* Finds the only operation that a request, or the state of a task, may continue. Among tasks with
+ * the same id, an operation that has not ended is preferred. */
 static struct operation *match(struct operations *o, const struct link *l,
                                enum row_direction direction, uint64_t target)
 {

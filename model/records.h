@@ -185,7 +185,8 @@
     FIELD(last_to_server,   TEXT,                                      NO_TEXT)  /* lines */                            \
     FIELD(last_to_client,   TEXT,                                      NO_TEXT)
 
-/* Its row in the table `escalations`, which counts how often the problem has occurred. Texts are sanitized. */
+/* A row of the table `escalations`, which counts how often a problem has occurred. Texts are
+ * sanitized. */
 #define PROBLEM_FIELDS(FIELD)                                               \
     /*    name         type                                       NULL */   \
     FIELD(cause,       WORD(escalation_cause, escalation_causes), NOT_NULL) \

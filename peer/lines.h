@@ -17,7 +17,7 @@ struct lines {
     struct buf method;     /* owned; its method */
     struct buf out;        /* owned; results, each with a newline */
     size_t done;           /* bytes of it that were returned */
-    struct buf refused;    /* owned; the error for an answer that nobody can read; empty: none */
+    struct buf refused;    /* owned; the error for an unreadable answer; empty: none */
     struct buf refused_id; /* owned; JSON */
     int64_t refused_us;    /* when the refused answer becomes a result */
     int64_t now_us;        /* when the line being read was received */

@@ -131,7 +131,7 @@ static void write_some(struct live *l)
         end_input(l);
 }
 
-/* false: out of memory. */
+/* Returns false if out of memory. */
 static bool read_some(struct live *l)
 {
     size_t room;

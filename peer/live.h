@@ -26,7 +26,8 @@ struct live;
 enum live_result {
     LIVE_LINE,
     LIVE_TIMEOUT, /* the deadline passed */
-    LIVE_INTERRUPTED, /* a signal handler has run, also of a signal that was blocked since live_open() */
+    LIVE_INTERRUPTED, /* a signal handler has run, also for a signal that was blocked since
+                       * live_open() */
     LIVE_ENDED,       /* the server cannot answer any more: live_end_text() */
     LIVE_TOO_LONG, /* a line over LIVE_LINE_MAX */
     LIVE_NO_MEMORY,

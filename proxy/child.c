@@ -56,7 +56,7 @@ static void send_signal(struct child *c, int sig)
 {
     child_move(c, sig == SIGTERM ? CHILD_SIGTERM : CHILD_SIGKILL);
     if (kill(-c->group, sig) != 0 && errno == ESRCH && c->pid > 0)
-        kill(c->pid, sig); /* it has left its group, or not created it yet */
+        kill(c->pid, sig); /* the process has left its group, or not created it yet */
     if (c->on_kill != NULL)
         c->on_kill(c, sig);
 }
@@ -223,7 +223,7 @@ void child_sweep(struct child *c, int64_t wait_us, pid_t spare)
         int64_t used = clock_mono_us() - start;
         bool late = used >= wait_us / 2;
         reap_all(spare);
-        /* SIGTERM once, then SIGKILL: also for processes adopted since. */
+        /* SIGTERM once, then SIGKILL, also for processes that are adopted later. */
         int sig = late ? SIGKILL : first ? SIGTERM : 0;
         bool group = c->group > 0 && kill(-c->group, sig) == 0;
         int left = signal_children(spare, sig);

@@ -41,7 +41,8 @@ struct child {
     /* All may be NULL. on_finished comes last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
-    /* The process is gone, but its output has not ended. False: ask again soon, it is not read now. */
+    /* Called when the process is gone, but its output has not ended. Returns false if the output is
+     * not read now: ask again soon. */
     bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;

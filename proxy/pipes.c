@@ -17,5 +17,6 @@ void pipes_use(struct proxy *p)
     for (int i = 0; i < 2; i++)
         for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
             relay_read_available(&p->relay[i]);
-    (void)pipes_watch_reading(p); /* it can be full now, but not read again */
+    (void)pipes_watch_reading(p); /* ignored: reading may have stopped here, but not started
+                                   * again */
 }

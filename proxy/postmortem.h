@@ -26,7 +26,7 @@ struct postmortem_process {
 };
 
 struct postmortem {
-    size_t n;                                            /* processes; 0: none was left */
+    size_t n;                                            /* number of processes; 0: none was left */
     bool more;                                           /* more than PROCESS_TREE_MAX were found */
     size_t chosen;                                       /* index of the process that is reported */
     struct postmortem_process process[PROCESS_TREE_MAX]; /* parents before their children */
@@ -44,7 +44,8 @@ struct postmortem {
  * figures. */
 void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
                      const struct process_sample *base);
-/* One JSON object: {"pid":…,"name":…,"state":…,…,"processes":[…]}; docs/vault.md describes it. */
+/* Appends a JSON object: {"pid":…,"name":…,"state":…,…,"processes":[…]}; docs/vault.md describes
+ * it. */
 void postmortem_json(struct buf *b, const struct postmortem *pm);
 /* "node (pid 4242, started by npx) was sleeping in epoll_wait, used 0.00 s of CPU in the last 30.0 s
  * and had 2 children (git, ssh)". Control characters are made visible. No full stop at the end. */

@@ -52,8 +52,8 @@ void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
 
 /* ---- the real server ------------------------------------------------------------------------ */
 
-/* The only child with the server's stdin and stdout, or the only child if these cannot be read. 0: there is none, or
- * several. */
+/* Returns the only child with the server's stdin and stdout, or the only child if descriptors
+ * cannot be read. 0: there is none, or there are several. */
 static size_t server_below(const struct process_tree *t, size_t of)
 {
     pid_t server = t->process[0].pid;

@@ -19,7 +19,7 @@ static int64_t soon(void)
     return clock_mono_us() + PROXY_REFUSE_MS * INT64_C(1000);
 }
 
-/* false: the descriptor is not ready in time. */
+/* Returns false if the descriptor is not ready in time. */
 static bool await(int fd, short events, int64_t until_us)
 {
     struct pollfd p = {.fd = fd, .events = events};
@@ -32,7 +32,8 @@ static bool await(int fd, short events, int64_t until_us)
     return n > 0;
 }
 
-/* A pipe that is ready takes PIPE_BUF bytes; more would block. false: the client does not read. */
+/* Writes in pieces: a pipe that is ready takes PIPE_BUF bytes, and more would block. Returns false
+ * if the client does not read. */
 static bool write_all_soon(struct slice s)
 {
     int64_t until_us = soon();
@@ -46,7 +47,7 @@ static bool write_all_soon(struct slice s)
     return s.n == 0;
 }
 
-/* false: writing failed, or memory ran out. */
+/* Returns false if writing failed, or if out of memory. */
 static bool answer(const struct rpc *m, const char *why)
 {
     struct buf b = {0}, text = {0};
@@ -107,7 +108,7 @@ void proxy_refuse(const char *why)
         size_t room;
         char *to = line_room(&c.lines, &room);
         if (to == NULL)
-            break; /* out of memory: there is none for an answer either */
+            break; /* out of memory: an answer could not be made either */
         ssize_t n = read(STDIN_FILENO, to, room);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;

@@ -64,7 +64,7 @@ static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)revents;
     struct relay *r = w->data;
-    relay_read_available(r); /* this process may have been stopped while bytes came */
+    relay_read_available(r); /* this process may have been stopped while bytes arrived */
     if (!ev_is_active(&r->read_watch) || line_partial(&r->lines) == 0 || ev_is_active(w))
         return;
     double quiet_s = ev_now(loop) - r->read_at;
@@ -400,7 +400,7 @@ void relay_flush(struct relay *r)
     uint64_t before = r->box->written;
     if (r->priority != NULL) {
         st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
-        bool all = outbox_bytes(r->priority) == 0; /* else some of it is not released yet */
+        bool all = outbox_bytes(r->priority) == 0; /* otherwise some bytes are not released yet */
         if (st == 0 && r->priority_complete && all)
             r->priority = NULL;
     }

@@ -40,7 +40,8 @@ struct relay_calls {
     void (*write_failed)(struct relay *); /* writing failed, or the outbox is broken; once */
     void (*read_bytes)(struct relay *, const char *p, size_t n); /* may be NULL */
     void (*unfinished)(struct relay *, size_t n); /* n bytes of a line wait; may be NULL */
-    void (*no_memory)(struct relay *); /* nothing could be read for RELAY_STARVED_S; once */
+    void (*no_memory)(struct relay *); /* called once when nothing could be read for
+                                        * RELAY_STARVED_S */
     /* Whether a complete line of n bytes must wait, as it has for waited_us: relay_continue(). May be NULL. */
     bool (*must_wait)(struct relay *, size_t n, int64_t waited_us);
 };
@@ -48,7 +49,7 @@ struct relay_calls {
 struct relay_width {
     bool tried;    /* the pipe was made wide, as far as that is possible */
     bool full;     /* more is in it than it held before: narrowed after the next bytes */
-    size_t before; /* bytes that it held before; 0: as many as now */
+    size_t before; /* the pipe's previous size in bytes; 0: the size was not changed */
 };
 
 /* Reasons not to read. */
@@ -86,7 +87,7 @@ struct relay {
     unsigned stops;         /* reasons for not reading, bits of enum relay_stop; 0: the relay
                              * reads */
     size_t waiting_n;       /* RELAY_WAITS: bytes of the line */
-    ev_tstamp waits_at;     /* RELAY_WAITS: since when */
+    ev_tstamp waits_at;     /* with RELAY_WAITS: when the line began to wait */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
@@ -96,7 +97,7 @@ void relay_close(struct relay *r); /* safe to call twice */
  * relay_write_to(). */
 void relay_read_from(struct relay *r, struct stream in);
 void relay_write_to(struct relay *r, struct stream out);
-void relay_stop_reading(struct relay *r); /* for good; `closed` is not called */
+void relay_stop_reading(struct relay *r); /* reading ends for good; `closed` is not called */
 /* Acts as if the stream had ended: the rest of a line becomes the last line, and `closed` is
  * called. Does nothing after the end. */
 void relay_end_input(struct relay *r);
@@ -115,11 +116,12 @@ void relay_end_priority(struct relay *r);
 void relay_read_available(struct relay *r);
 /* Sets or ends RELAY_HELD or RELAY_PACED. */
 void relay_pause(struct relay *r, enum relay_stop why, bool on);
-static inline bool relay_has_ended(const struct relay *r) /* nothing more is read */
+static inline bool relay_has_ended(const struct relay *r) /* whether reading has ended */
 {
     return (r->stops & RELAY_ENDED) != 0;
 }
-/* Asks again whether the line that waits must wait. Does nothing if there is none, or the relay is held. */
+/* Asks again whether the waiting line must still wait. Does nothing if no line waits, or if the
+ * relay is held. */
 void relay_continue(struct relay *r);
 /* How long a line has waited. */
 int64_t relay_waited_us(const struct relay *r);

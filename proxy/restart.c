@@ -157,7 +157,7 @@ static void resend_requests(struct proxy *p)
     repeats_moved(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
-            q->written_at += before; /* it is in the outbox */
+            q->written_at += before; /* the request is in the outbox */
         } else if (is_sent_now(q, next) && resend_request(p, q, &p->handshake_box) < 0) {
             outbox_break(&p->handshake_box);
             break;
@@ -173,7 +173,7 @@ void restart_send_next(struct proxy *p)
     if (next == NULL || !server_state_gets_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
-        outbox_break(&t->out[ROW_C2S]); /* it exits, and what is pending gets errors */
+        outbox_break(&t->out[ROW_C2S]); /* the process exits, and pending requests get errors */
     timers_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 

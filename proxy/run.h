@@ -23,7 +23,7 @@ struct proxy_config {
     enum check_arguments check_arguments;
     struct tool_rule *tools; /* which tools the client sees; NULL: all of them */
     enum on_repeat on_repeat; /* what to do with a call that equals a call which may have run */
-    int64_t repeat_window_us; /* how long that is remembered; 0: not at all */
+    int64_t repeat_window_us; /* how long such calls are remembered; 0: not at all */
     enum record_level level; /* how much of each message is stored */
     bool stop_on_record_error;
     bool sync_full;
@@ -38,7 +38,8 @@ struct proxy_config {
                                    * event; NULL: another client */
     unsigned restarts;            /* within a minute, at most PROXY_RESTARTS_MAX; 0: never */
     struct retention retention;   /* old sessions that the recorder removes; all 0: none */
-    pid_t *ret_recorder;          /* gets the recorder that has not exited at the end; 0: none */
+    pid_t *ret_recorder;          /* gets the pid of a recorder process that is still running at the
+                                   * end; 0: none */
 };
 
 #define PROXY_RESTARTS_MAX 100

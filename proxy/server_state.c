@@ -20,10 +20,11 @@
 #define FINISH SERVER_DO_FINISH
 
 struct cell {
-    enum server_state to; /* STARTING: no entry, since no event leads there */
+    enum server_state to; /* STARTING means that there is no entry, because no event leads to
+                           * STARTING */
     unsigned todo;
     enum server_cause cause;   /* 0: unchanged */
-    enum server_reason reason; /* set if there is none yet; 0: unchanged */
+    enum server_reason reason; /* set if the session has no reason yet; 0: unchanged */
 };
 
 #define CLIENT_CLOSED SERVER_REASON_CLIENT_CLOSED

@@ -24,7 +24,8 @@
 enum {
     /* Within this time, also on a busy machine, a server that is exiting has exited after it closed a stream. */
     SERVER_EXIT_FOLLOWS_US = 1000000,
-    /* Within this time a client that has its answer has sent the next request: after an exit the session goes on for it. */
+    /* A client usually sends its next request within this time after an answer. After an exit the
+     * session waits this long for the request. */
     SERVER_REQUEST_FOLLOWS_US = 1000000,
     SERVER_DRAIN_TICK_US = 100000, /* interval of the checks that the client still reads */
 };
@@ -49,7 +50,7 @@ enum server_state {
     SERVER_EXITED,                /* the process exited; its output is being read */
     SERVER_EXITED_IDLE,  /* it exited with status 0 and no pending request; the next request
                           * restarts it */
-    SERVER_CRASHED_IDLE, /* it crashed with no pending request; no restart is possible */
+    SERVER_CRASHED_IDLE, /* the server crashed with no pending request; no restart is possible */
     SERVER_STOPPING,     /* the process is being stopped, or exited; no restart follows */
     SERVER_BACKOFF,      /* no process; the next one is started after a delay */
     SERVER_RESTARTING,   /* the next process is being started */
@@ -65,12 +66,13 @@ enum server_event {
     SERVER_EV_STARTED,            /* a process was started; it gets no repeated initialize */
     SERVER_EV_START_FAILED,       /* a process could not be started */
     SERVER_EV_INITIALIZE_SENT,    /* a process was started and got a repeated initialize */
-    SERVER_EV_INITIALIZED,        /* it answered as its predecessor did */
-    SERVER_EV_INITIALIZE_CHANGED, /* it answered differently */
+    SERVER_EV_INITIALIZED,        /* the new process answered like its predecessor */
+    SERVER_EV_INITIALIZE_CHANGED, /* the new process answered differently */
     SERVER_EV_INPUT_CLOSED,       /* the server closed its stdin */
     SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
     SERVER_EV_EXITED,             /* the process exited */
-    SERVER_EV_LAUNCHER_EXITED, /* it exited with status 0, but another process holds its stdout */
+    SERVER_EV_LAUNCHER_EXITED, /* the process exited with status 0, but another process holds its
+                                * stdout */
     SERVER_EV_FINISHED,        /* the process exited, its output is read, and requests are
                                 * pending */
     SERVER_EV_FINISHED_IDLE,   /* the process exited, its output is read, and no request is
@@ -79,9 +81,10 @@ enum server_event {
     /* A request timed out, and the server sent nothing since (session/liveness.h): */
     SERVER_EV_SILENT,             /* nothing else is known */
     SERVER_EV_AT_WORK,            /* silent, but its helpers work; also reported in ASKED */
-    SERVER_EV_PREPARING,          /* it has not answered any request yet, and works */
+    SERVER_EV_PREPARING,          /* silent and at work, but it has not answered any request yet */
     SERVER_EV_HUNG,               /* it hangs */
-    SERVER_EV_HEARD,              /* it sent a message (reported if server_state_is_doubted()) */
+    SERVER_EV_HEARD,              /* the server sent a message (reported only if
+                                   * server_state_is_doubted()) */
     SERVER_EV_SHUTDOWN,           /* the client sent `shutdown` or `exit` */
     SERVER_EV_SHUTDOWN_FAILED,    /* the server answered `shutdown` with an error */
     SERVER_EV_CLIENT_CLOSED,      /* the client closed its output and awaits no answers */
@@ -117,7 +120,7 @@ enum server_action {
 
 /* Why the last process ended. */
 enum server_cause {
-    SERVER_CAUSE_EXIT,         /* it exited, or another process killed it */
+    SERVER_CAUSE_EXIT,         /* the process exited, or another process killed it */
     SERVER_CAUSE_START_FAILED, /* the server could not be started */
     SERVER_CAUSE_HUNG,         /* killed: it hung */
     SERVER_CAUSE_CLOSED,       /* killed: it closed its output */
@@ -176,7 +179,8 @@ void server_state_skip(struct server_machine *s, int64_t us, int64_t least_us, i
 /* TIMEOUT changes nothing before a time that the machine knows. */
 bool server_state_has_due_time(const struct server_machine *s);
 
-/* Do not read from the client: the server is about to exit, and the restarted server gets the messages. */
+/* Whether the client must not be read: the server is about to exit, and the restarted server gets
+ * the messages. */
 bool server_state_holds_client(const struct server_machine *s);
 /* The process is initialized, and reads. */
 bool server_state_gets_requests(const struct server_machine *s);

@@ -17,7 +17,8 @@
 struct silence {
     /* Taken when the request with the next deadline was written, or soon after. */
     struct process_sample base;
-    struct process_sample recent; /* `base`, or taken in the first half of the time since then */
+    struct process_sample recent; /* same as `base`, or taken in the first half of the time since
+                                   * `base` */
     struct process_sample asked;  /* taken when the server was asked; at_us is 0 if it was not
                                    * asked */
     int64_t stderr_at_us;         /* when the server last wrote to stderr; 0: never */
@@ -41,8 +42,8 @@ void silence_new_process(struct proxy *p);
 /* Takes the samples that are due. Called when the timer of the next deadline is set, so that most requests do not pay for
  * it. */
 void silence_sample(struct proxy *p);
-/* A request timed out, and the server sent nothing since; `why` says so. The event to report; false: the server is not to
- * be doubted. */
+/* Call it when a request timed out and the server has sent nothing since, which `why` says. *ret:
+ * the event to report. Returns false if the server is not in doubt. */
 MI_MUST bool silence_judge(struct proxy *p, const struct pending *q, int64_t waited_us,
                            const struct buf *why, enum server_event *ret);
 /* Call it after the silence was reported: appends what happens next to `why`. before: the state

@@ -20,7 +20,8 @@ struct stall {
 };
 
 void stall_open(struct stall *s, int64_t now_us);
-/* The loop waits for at most most_us since this turn began; -1: no timer is active. */
+/* Call it before the loop waits. most_us: longest wait since this turn began; -1: no timer is
+ * active. */
 void stall_wait(struct stall *s, int64_t most_us);
 /* Call it when the next turn begins. Returns how long the process did not run although a timer was
  * due, or 0. */

@@ -131,8 +131,9 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
     return true;
 }
 
-/* An entry that does not fit although the ring is empty (it is too long, or the file system is full) is dropped, a
- * message is recorded without its body. false: it must wait. Under stop_on_error such a message ends the session. */
+/* Puts a waiting entry into the ring. Returns false if it must wait. An entry that does not fit
+ * into an empty ring (it is too long, or the file system is full) is dropped; a message is recorded
+ * without its body. With stop_on_error such a message ends the session. */
 static bool put_waiting(struct recorder *r, struct ring_head h, const char *bytes)
 {
     char *place = ring_place(&r->ring, h.n);

@@ -15,7 +15,7 @@
 /* Call in the child, directly after fork(). The n descriptors become DETACH_FD, DETACH_FD + 1, … in this order, without
  * close-on-exec; all others are closed. */
 void detach_process(const int *fds, size_t n);
-/* For a child of a detached process, before exec: restores the default signal handling. */
+/* Restores the default signal handling. Call it in a child of a detached process, before exec. */
 void detach_reset_signals(void);
 
 #endif

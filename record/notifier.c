@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define OUTPUT_READ 4096
-/* Bytes of output passed on since a command was last started. */
+/* Limit of the bytes of output passed on since a command was last started. */
 #define OUTPUT_MAX ((size_t)64 << 10)
 #define JOBS (NOTIFIER_AT_ONCE + NOTIFIER_QUEUE)
 

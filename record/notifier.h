@@ -44,7 +44,7 @@ MI_MUST int notifier_check(const char *command, struct buf *error);
  * process is started and fd stays -1. server: the server's name, shown by ps(1). limit_us:
  * NOTIFIER_LIMIT_US, except in tests. */
 void notifier_open(struct notifier *n, const char *command, const char *server, int64_t limit_us);
-/* From now on output of commands is passed to on_output. */
+/* Starts to pass the output of commands to on_output. */
 void notifier_watch(struct notifier *n, struct ev_loop *loop,
                     void (*on_output)(void *, struct slice), void *data);
 /* Closes our end. The notifier process finishes its commands and exits when the recorder process

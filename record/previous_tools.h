@@ -8,7 +8,8 @@
 #include "journal/uid.h"
 #include "wire/schema/tools.h"
 
-/* true: the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) is the uid. */
+/* Reads the file. If it returns true, the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) has the
+ * uid. */
 bool previous_tools_read(int fd, struct tools *ret, char *ret_uid);
 
 #endif

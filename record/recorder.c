@@ -89,7 +89,7 @@ static int copy_config(struct recorder *r, const struct recorder_config *cfg)
     if (gethostname(r->host, sizeof r->host - 1) != 0)
         memcpy(r->host, "unknown", sizeof "unknown");
     if (getcwd(r->cwd, sizeof r->cwd) == NULL)
-        r->cwd[0] = '\0'; /* it was removed, or its path is longer than any */
+        r->cwd[0] = '\0'; /* the directory was removed, or its path is too long */
     struct redact *rules = redact_present();
     if (rules != NULL)
         redact_rules(rules, &r->rules);
@@ -329,7 +329,7 @@ enum recorder_result recorder_publish(struct recorder *r)
     enum recorder_result result = end_turn(r);
     if (result == RECORDER_HOLD) {
         ring_writer_waits(&r->ring, true);
-        result = end_turn(r); /* it may have changed before */
+        result = end_turn(r); /* the state may have changed before */
     }
     if (result != RECORDER_HOLD)
         ring_writer_waits(&r->ring, false);

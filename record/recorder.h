@@ -63,10 +63,11 @@ enum recorder_result {
 
 struct recorder_config {
     const char *vault;   /* directory */
-    const char *name;    /* of the server */
+    const char *name;    /* name of the server */
     const char *command; /* JSON array of its argv */
     struct slice
-        tools_rule; /* wire/mcp/tool_rule.h; borrowed as long as the recorder is open; {NULL, 0}: none */
+        tools_rule; /* the text of the rule (wire/mcp/tool_rule.h); borrowed while the recorder is
+                     * open; {NULL, 0}: none */
     enum record_level level;
     bool sync_full, stop_on_error;
     const char *escalate_command; /* NULL: none */
@@ -84,7 +85,8 @@ struct recorder_calls {
     void (*changed)(void *data); /* call recorder_publish() again: end the turn */
     void (*output)(
         void *data,
-        struct slice bytes); /* for our stderr: warnings of the recorder, output of commands */
+        struct slice bytes); /* called with text for our stderr: warnings of the recorder, output of
+                              * commands */
     void (*previous_tools)(void *data, struct tools *tools,
                            const char *uid); /* takes ownership of *tools */
 };
@@ -105,7 +107,7 @@ void recorder_close(struct recorder *r);
 const struct journal *recorder_journal(const struct recorder *r);
 int64_t recorder_now_us(const struct recorder *r); /* microseconds since the session's start */
 enum record_level recorder_level(const struct recorder *r);
-/* The recorder process; 0: none now. child_sweep() must spare it. */
+/* Returns the pid of the recorder process, which child_sweep() must spare; 0: there is none now. */
 pid_t recorder_pid(const struct recorder *r);
 
 /* Sets the session's row in the table `running`. If this process is killed, the recorder kills running.server_group. */

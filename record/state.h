@@ -23,7 +23,7 @@ struct recorder {
                          * unknown */
     struct buf rules;   /* the sanitizer's rules as JSON */
     int64_t started_mono_us;
-    uint64_t seq;      /* of the last message */
+    uint64_t seq;      /* seq of the last message */
     bool tools_wanted; /* the previous tools were requested, and have not come */
     struct learnt learnt;
     int64_t pause_us; /* RECORDER_PAUSE_US, except in tests */
@@ -31,13 +31,13 @@ struct recorder {
 
     struct journal_file file;
     struct ring ring;
-    bool has_ring;      /* false: there is no journal, and nothing is recorded (pass) */
+    bool has_ring;      /* false: there is no journal, and nothing is recorded (with "pass") */
     struct buf waiting; /* records that did not fit: a struct ring_head and the bytes, each */
     size_t moved_n;     /* bytes of `waiting` that were moved to the ring */
     struct lost_messages lost; /* lost messages that the journal does not report yet; n is 0 if
                                 * there are none */
     bool losing;               /* messages are lost until there is room for many */
-    uint64_t limit;            /* of the ring, while the recorder can store */
+    uint64_t limit;            /* limit of the ring while the recorder can store */
     int64_t bound_due_us;      /* when bound_look() looks again; 0: at once */
     uint64_t bound_from;       /* end of the last entry when it looked */
     uint64_t full_at;          /* while `losing`: number of bytes that were in the journal when it
@@ -52,7 +52,8 @@ struct recorder {
     int64_t waits_since_us;
 
     struct worker worker;
-    int lock; /* VAULT/running.lock, opened by the recorder process: kept open, so that its lock lasts; -1: none */
+    int lock; /* descriptor of VAULT/running.lock from the recorder process, kept open to keep its
+               * lock; -1: none */
     struct notifier notifier;
     struct ev_loop *loop; /* NULL: not watched */
     struct recorder_calls calls;
@@ -84,7 +85,7 @@ void append_entry(struct recorder *r, const struct entry *e);
 void append_learnt(struct recorder *r);
 /* The session ends: says in the journal which messages were lost, if there is memory for it. */
 void append_last_lost(struct recorder *r);
-/* Moves waiting entries to the ring. false: there is no room for all. */
+/* Moves waiting entries to the ring. Returns false if there is no room for all. */
 bool append_waiting(struct recorder *r);
 /* Drops the waiting messages: there was no room for too long. */
 void append_lose_waiting(struct recorder *r);
@@ -96,7 +97,7 @@ void append_lose_waiting(struct recorder *r);
 void bound_look(struct recorder *r);
 /* Whether --max-waiting makes the ring's limit lower. */
 bool bound_reached(const struct recorder *r);
-/* Adds a short entry beyond the limit. false: there is no memory. */
+/* Adds a short entry beyond the limit. Returns false if there is no memory. */
 bool bound_note(struct recorder *r, const struct entry *e);
 /* Messages are lost because of the bound. */
 void bound_escalate(struct recorder *r);

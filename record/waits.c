@@ -43,7 +43,7 @@ bool recorder_lags(struct recorder *r, size_t n, int64_t waited_us)
 
 void recorder_lag_watch(struct recorder *r, size_t n, int64_t waited_us)
 {
-    int64_t left = 0; /* it may have changed before */
+    int64_t left = 0; /* the state may have changed before */
     ring_writer_waits(&r->ring, true);
     if (recorder_lags(r, n, waited_us))
         left = (waited_us < RECORDER_LAG_US ? RECORDER_LAG_US : RECORDER_LAG_FULL_US) - waited_us;
@@ -68,7 +68,7 @@ bool recorder_paces(struct recorder *r)
 
 /* ---- rest ----------------------------------------------------------------------------------- */
 
-#define REST_S 0.5                   /* without an entry, until memory is returned */
+#define REST_S 0.5                   /* seconds without an entry until memory is returned */
 #define PART_S 0.02                  /* between two parts */
 #define PART_BYTES ((size_t)4 << 20) /* a millisecond or two */
 

@@ -110,7 +110,7 @@ static void read_reports(struct worker *w)
     ssize_t n = 0;
     while (w->control >= 0 && (n = channel_receive(w->control, &what, 1, &file)) > 0) {
         w->opened |= what == 'o';
-        w->unable = 0; /* it reports after it has opened both */
+        w->unable = 0; /* a process reports only after it has opened both */
         w->on_report(w->data, what, file);
     }
     if (n >= 0)
@@ -291,7 +291,8 @@ void worker_unwatch(struct worker *w)
 
 void worker_wake(struct worker *w)
 {
-    /* If the socket is full, the process has been woken. If it has exited, the next one begins to read. */
+    /* A full socket means that the process has been woken. If it has exited, the next process
+     * begins to read. */
     if (w->control >= 0)
         (void)channel_send(w->control, "w", 1);
 }

@@ -27,7 +27,7 @@ struct worker {
     const int *lock;           /* borrowed: the descriptor of VAULT/running.lock; -1: none */
     pid_t pid;                 /* 0: none now */
     int control, text;         /* -1: closed */
-    bool opened;               /* it has opened the vault */
+    bool opened;               /* the process has opened the vault */
     bool ending; /* the session has ended: an exit is expected, no other process is started */
     unsigned
         unable; /* number of processes in a row that could not open the journal or their store */
@@ -49,7 +49,8 @@ struct worker {
 void worker_open(struct worker *w, const struct process_config *cfg);
 /* Returns 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
-void worker_watch(struct worker *w, struct ev_loop *loop); /* starts a process if there is none */
+void worker_watch(struct worker *w, struct ev_loop *loop); /* watches the process; starts one if
+                                                            * there is none */
 void worker_wake(struct worker *w);                        /* tells the process that there are
                                                             * entries to store */
 /* The loop has ended: stops watching, so reports no longer arrive by the loop and no other process
@@ -58,7 +59,7 @@ void worker_unwatch(struct worker *w);
 /* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
 void worker_wait(struct worker *w, int64_t us);
 void worker_kill(struct worker *w); /* kills the process and waits for its exit */
-/* The process goes on if it has not exited. Safe to call twice. */
+/* A process that has not exited continues. Safe to call twice. */
 void worker_close(struct worker *w);
 
 #endif

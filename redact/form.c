@@ -94,8 +94,8 @@ static bool all_capitals(struct slice s)
     return true;
 }
 
-/* Does the last word, with those before it, name a secret? Words such as `pass`, `cookie` and `authorization` mean much else in
- * prose. */
+/* Whether the last word, with the words before it, names a secret. Not `pass`, `cookie`,
+ * `authorization` and the like, which have other meanings in prose. */
 static bool names_secret(const struct keys *k, const struct word *words, size_t n)
 {
     struct slice last = words[n - 1].text;
@@ -135,7 +135,7 @@ static bool prose_asks(const struct keys *k, struct slice text)
     }
 }
 
-/* The next member with this name: of several, a reader may take any. */
+/* Finds the next member with this name: if there are several, a reader may use any of them. */
 static bool next_named(struct json_walk *w, const char *name, struct json_value *ret)
 {
     struct slice key;
@@ -183,7 +183,7 @@ static bool one_is_text(struct json_value schemas)
     return false;
 }
 
-/* Text or a number that a person types: not a box to tick, nor one of several choices. */
+/* Whether the field is a text or number that a person types, not a box to tick or a choice. */
 static bool is_typed(struct json_value schema, bool *ret_number)
 {
     static const char *const choices[] = {"enum", "oneOf", "anyOf", "const", NULL};

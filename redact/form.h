@@ -22,11 +22,12 @@
 
 #define FORMS_MAX 64
 #define FORM_FIELDS 16
-#define FORM_BYTES ((size_t)128 << 10) /* at most a few milliseconds of work */
+#define FORM_BYTES ((size_t)128 << 10) /* limits the work to a few milliseconds */
 
 struct asked_form {
     uint64_t owner; /* hash of the id, or of the key; 0: free */
-    uint64_t task;  /* hash of the id of the task that is its answer (2025-11-25); 0: none */
+    uint64_t task;  /* hash of the id of the task that was the answer to the form (2025-11-25); 0:
+                     * none */
     uint64_t field[FORM_FIELDS];
     unsigned n;
     bool all; /* all fields are secrets */

@@ -15,7 +15,7 @@ struct key_user {
 
 /* ---- the normal form ----------------------------------------------------------------------- */
 
-/* The letter that `%XX` stands for, or 0. */
+/* Returns the letter that `%XX` encodes, or 0. */
 static char percent(struct slice s, size_t i)
 {
     if (s.p[i] != '%' || s.n - i < 3)
@@ -26,7 +26,8 @@ static char percent(struct slice s, size_t i)
     return (char)(high << 4 | low);
 }
 
-/* The end of a name that is too long. Three times KEY_MAX bytes are enough, since %XX is one character. */
+/* Returns the end of a name that is too long. Three times KEY_MAX bytes are enough, because %XX is
+ * one character. */
 static struct slice redact_key_tail(struct slice name, bool *ret_truncated)
 {
     size_t max = (size_t)KEY_MAX * 3;

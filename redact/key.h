@@ -19,7 +19,7 @@
 #define KEYS_USER_MAX 512 /* names of the user, in all lists together */
 
 enum key_flag {
-    KEY_EXACT = 1,     /* matches the whole name, not an end of it */
+    KEY_EXACT = 1,     /* matches only the whole name, not the end of a name */
     KEY_WORD = 2,      /* matches an end that begins a word */
     KEY_NO_NUMBER = 4, /* a number is not a secret: pass = 12, fail = 0 */
     KEY_NO_PATH = 8,   /* a path is not a secret: PWD=/home/me */
@@ -72,7 +72,8 @@ bool key_is_plain_header(const struct keys *k, struct slice name);
 /* Whether this is the name of sensitive content. */
 bool key_content(const struct keys *k, struct slice name);
 
-/* Quick test. false: no rule matches a name that ends before `end` and begins at or after `from`. */
+/* Quick test. Returns false if no rule matches a name that ends before `end` and begins at or after
+ * `from`. */
 static inline bool key_maybe(const struct keys *k, const char *from, const char *end)
 {
     if (end - from < 2)

@@ -12,7 +12,7 @@ static const char *redact_line_find(const char *from, const char *end, const cha
     return from < end ? memmem(from, (size_t)(end - from), what, strlen(what)) : NULL;
 }
 
-/* Does a private key begin in this line and not end? */
+/* Whether a private key begins in this line and does not end there. */
 static bool opens_key(struct slice line)
 {
     const char *end = line.p + line.n, *open = NULL;
@@ -99,7 +99,7 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
     return st;
 }
 
-/* May a secret continue after this byte? */
+/* Whether a secret may continue after this byte. */
 static bool in_word(char c)
 {
     return char_is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||

@@ -15,7 +15,8 @@ bool redact_looks_json(struct slice s, bool escaped)
            ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
 }
 
-/* Does an object with a member begin here? `escaped`: in a string of JSON, where its quotes are escaped. */
+/* Whether an object with a member begins here. `escaped`: it is inside a JSON string, so its quotes
+ * are escaped. */
 static bool begins_object(const char *p, const char *end, bool escaped)
 {
     if (p == end || *p++ != '{')
@@ -62,7 +63,7 @@ static const char *word_end(const char *from, const char *end, bool digits)
     return end;
 }
 
-/* Does the name of a secret end here? Its last REDACT_NAME_MAX bytes are enough. */
+/* Whether the name of a secret ends here. Its last REDACT_NAME_MAX bytes are enough. */
 static bool ends_name(const struct redact *r, const char *from, const char *end)
 {
     end = word_end(from, end, false);

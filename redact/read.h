@@ -62,7 +62,7 @@ const char *read_value(const char *p, const char *end);
 struct read_members {
     const char *p, *end;
 };
-/* false: no more members, or the text ends. */
+/* Reads the next member. Returns false if there are no more, or if the text ends. */
 bool read_member(struct read_members *m, struct slice *ret_key, struct slice *ret_value);
 
 #endif

@@ -13,7 +13,7 @@ static bool splits(char c, bool comma)
     return c == ' ' || c == '\t' || (comma && c == ',');
 }
 
-/* The next word of a list; false: no more words. */
+/* Reads the next word of a list. Returns false if there are no more. */
 static bool next_word(const char **p, bool comma, struct slice *ret)
 {
     while (splits(**p, comma))
@@ -115,7 +115,7 @@ void redact_rules(struct redact *r, struct buf *out)
     buf_close(&clean);
 }
 
-/* Does this rule exist already? */
+/* Whether this rule already exists. */
 static bool has_rule(const struct redact *r, const char *name, const char *value)
 {
     for (const char *p = r->user.p; p < r->user.p + r->user.n;) {

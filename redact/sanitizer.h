@@ -63,7 +63,8 @@ MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struc
  * memory. */
 struct redact *redact_present(void);
 void redact_use(struct redact *r); /* takes ownership; NULL: the built-in rules again */
-/* Puts another one in force, and returns the one before, which the caller owns now. NULL: the built-in rules. */
+/* Makes r the active sanitizer, and returns the previous one, which the caller then owns. NULL: the
+ * built-in rules. */
 struct redact *redact_swap(struct redact *r);
 /* For log_set_filter(): sanitizes log lines with the rules in force. */
 struct slice redact_log_filter(void *ctx, struct slice line);
@@ -84,7 +85,7 @@ MI_MUST int redact_value(struct redact *r, struct slice json, struct buf *out, s
 
 /* ---- text that may or may not be JSON ---- */
 
-/* Quick test. false: redact_text() would find nothing. */
+/* Quick test. Returns false if redact_text() would find nothing. */
 bool redact_maybe(const struct redact *r, struct slice text);
 /* Any bytes. A private key without an end is replaced up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
@@ -102,8 +103,8 @@ struct slice redact_cut(struct slice name, size_t max);
  * at the end is included completely. */
 size_t redact_head(struct slice text, size_t chars);
 
-/* The state of a stream of lines, since a private key may span lines. Zero it at the start; pass each line once, in
- * order. */
+/* The state of a stream of lines; a private key may span lines. Zero it at the start; pass each
+ * line once, in order. */
 struct redact_lines {
     unsigned in_key; /* how many more lines of a private key may follow */
 };

@@ -13,7 +13,8 @@
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024              /* bytes after a string that are searched with it */
 #define TRUNCATED_LOOK 512           /* bytes of truncated content that need no other round */
-#define TRUNCATED_NAMES 4096 /* bytes of truncated content in which names of secrets matter */
+#define TRUNCATED_NAMES 4096 /* names of secrets are searched in this many bytes of truncated
+                              * content */
 /* Only the head of longer content is usually searched. */
 #define CONTENT_LONG 4096
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* bytes of that head */
@@ -145,7 +146,8 @@ static bool begins_json(struct slice text)
     return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[');
 }
 
-/* Collects the edits for JSON objects inside a text, such as a log line. false: there are none. */
+/* Collects the edits for JSON objects inside a text, such as a log line. Returns false if there are
+ * none. */
 static bool find_json(struct redact *r, struct slice text, int level)
 {
     const char *p = text.p, *end = text.p + text.n;
@@ -294,7 +296,7 @@ bool redact_no_shape(struct redact *r, size_t from, size_t to)
 {
     if (shapes_has_patterns(r->shapes))
         return false;
-    if (r->place < from) /* it is before this range */
+    if (r->place < from) /* the place is before this range */
         r->place = from < r->searched ? shapes_place(r->in, from, r->searched) : r->searched;
     if (r->place == r->searched && r->searched < to) {
         size_t at = from > r->searched ? from : r->searched;
@@ -383,7 +385,7 @@ static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bo
     if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) || head_may_be_json(r, raw))
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;
-    size_t n = read_between(raw.p - 1, end, end).n; /* without an incomplete escape */
+    size_t n = read_between(raw.p - 1, end, end).n; /* excludes an incomplete escape */
     struct slice head = text_head(raw, n);
     size_t behind = raw_chars((struct slice){raw.p + head.n, raw.n - head.n});
     if (!search_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {

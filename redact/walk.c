@@ -19,10 +19,10 @@ struct child {
     enum zone zone;
     enum role role;
     unsigned flags;
-    bool content;                 /* it is sensitive content */
+    bool content;                 /* the value is sensitive content */
     bool hit;                     /* a pointer of the user matches this value */
     const struct key_rule *rule;  /* set if its key is the name of a secret */
-    const struct key_rule *inner; /* it is a schema whose defaults are secret */
+    const struct key_rule *inner; /* the value is a schema whose defaults are secret */
     pointer_set pointers;         /* pointers that may match below it */
 };
 

@@ -94,12 +94,13 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
 
 /* ---- quick test of JSON (redact/quick.c) ---- */
 
-/* true: redact_json() collects no edits for this text of level 0, of ZONE_TOP or ZONE_ANY, without flags. */
+/* Returns true if redact_json() would collect no edits for this text of level 0, of ZONE_TOP or
+ * ZONE_ANY, without flags. */
 bool redact_nothing(struct redact *r, struct slice json);
 
 /* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
 
-/* false: no key in this JSON, or JSON-like text, is the name of a secret. */
+/* Returns false if no key in this JSON, or JSON-like text, is the name of a secret. */
 bool redact_maybe_key(const struct redact *r, struct slice s);
 /* Returns false if the string (raw, with escapes) contains no JSON in which a key is the name of a
  * secret. */
@@ -122,7 +123,7 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
                    enum string_kind kind);
 /* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON inside it. */
 void redact_plain(struct redact *r, struct slice text, int level);
-/* Does it contain only valid JSON escapes? */
+/* Whether raw contains only valid JSON escapes. */
 bool redact_escapes_valid(struct slice raw);
 /* Quick test of [from, to) of the text of level 0. Returns true if no built-in shape is there.
  * Ranges must be passed from left to right. */

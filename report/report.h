@@ -88,7 +88,7 @@ struct report_case *report_new(struct report *r);
 void report_add(struct report *r);
 /* Names a rule that SARIF has to list even if nothing breaks it. */
 void report_rule(struct report *r, const struct report_rule *rule);
-/* The whole file is appended to b. */
+/* Both append the whole file to b. */
 void report_junit(struct report *r, struct buf *b);
 void report_sarif(struct report *r, struct buf *b);
 

@@ -74,8 +74,8 @@ void show_csv(struct buf *b, const struct show_list *l, const void *row);
 void show_csv_text(struct buf *b, struct slice text);
 #define SHOW_CSV_END "\r\n" /* RFC 4180, section 2 */
 
-/* Appends what a person sees of a value; "-": there is none. Returns its style. */
+/* Appends a value as a person sees it, or "-" if there is none. Returns its style. */
 enum out_style show_cell(struct buf *b, const struct show_column *c, const void *row);
-bool show_is_number(const struct show_column *c); /* it is aligned on the right */
+bool show_is_number(const struct show_column *c); /* whether the column is aligned on the right */
 
 #endif

@@ -8,7 +8,7 @@
 #include "show/show.h"
 
 void show_tokens_add(struct buf *b, int64_t tokens);
-/* The `text` of a column; "-": not known. */
+/* The `text` function of a column; writes "-" if the number is unknown. */
 void show_tokens(struct buf *b, const void *row, struct cell v);
 
 #endif

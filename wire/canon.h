@@ -19,8 +19,8 @@
 struct canon_rules {
     struct pointers ignore;
     bool answers; /* also compare the values of inputResponses */
-    /* For requests of two sessions: the revision, and values that a server has generated (cursor, requestState, taskId) are
-     * not compared. */
+    /* Set it to compare requests of two sessions: the revision and values that a server has
+     * generated (cursor, requestState, taskId) are ignored. */
     bool across;
 };
 

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 
-/* Note: nothing to fix. Warning: it works, but not with every peer. Error: it violates a rule. */
+/* Note: nothing to fix. Warning: does not work with every peer. Error: violates a rule. */
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 const char *severity_name(enum severity s); /* "note", "warning", "error" */
 

@@ -26,7 +26,8 @@ bool glued_is_echo(const struct open_requests *open, const struct rpc *m);
 /* Whether an object or array begins the text. */
 bool glued_begins_value(struct slice s);
 
-/* The first valid message that ends the line. false: there is none. */
+/* Finds the first valid message that extends to the end of the line. Returns false if there is
+ * none. */
 MI_MUST bool glued_split(struct slice line, const struct json_fault *fault,
                          const struct open_requests *open, struct slice *ret_before,
                          struct slice *ret_rest, struct rpc *ret);

@@ -17,7 +17,7 @@ enum token {
                   * same */
 };
 
-/* false: another kind of container is open, or none. */
+/* Closes the innermost container. Returns false if another kind of container is open, or none. */
 static bool close_container(struct nesting *open, bool object)
 {
     if (open->depth == 0)

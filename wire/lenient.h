@@ -27,8 +27,8 @@ struct lenient {
 
 /* ret must stay where it is while ret->id is used. */
 void lenient_read(struct slice line, struct lenient *ret);
-/* Reads the next object of a line that may have several, and takes it and the text in front of it off *rest; all of the
- * rest, if its end is not known. false: there is none. */
+/* Reads the next object of a line that may have several, and removes it and the text before it from
+ * *rest; if its end is unknown, removes all of *rest. Returns false if there is no object. */
 bool lenient_next(struct slice *rest, struct lenient *ret);
 /* Whether the line was meant as an answer. An `id` alone is not enough, because a log line may have
  * one. */

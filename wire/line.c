@@ -23,7 +23,7 @@ static bool is_large(const struct line_reader *r)
 
 /* Moves the partial line of a large chunk so that the next byte is read to the start of a page, as it begins a page of the
  * pipe: from there a kernel copies up to three times as fast as to 1 to 31 bytes behind it (AMD Zen 3, `rep movsb`).
- * It stays so as long as whole pages are read, also when the chunk grows. */
+ * The alignment remains as long as whole pages are read, also when the chunk grows. */
 static void align_tail(struct line_reader *r)
 {
     char *at = r->chunk->data + r->head;

@@ -37,7 +37,8 @@ struct line_reader {
 
 void line_open(struct line_reader *r, size_t max_len);
 void line_close(struct line_reader *r); /* safe to call twice */
-/* Where the caller must read() to, and *ret_n: how many bytes fit, at least 1. NULL: out of memory; try later. */
+/* Returns where the caller must read() to, and in *ret_n how many bytes fit, at least 1. NULL: out
+ * of memory; try later. */
 char *line_room(struct line_reader *r, size_t *ret_n);
 void line_filled(struct line_reader *r, size_t n); /* n bytes were read there */
 MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);

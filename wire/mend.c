@@ -70,7 +70,8 @@ static void mend_note(struct part *l, enum finding finding, const char *p, size_
 }
 
 /* The length of the bytes that a decoder replaces with one U+FFFD: the beginning of a character, as far as its bytes
- * could belong to one (Unicode 16, 3.9, table 3-7), or one byte. They are not a whole character. */
+ * could belong to one (Unicode 16, 3.9, table 3-7), or one byte. The bytes at p must not be a
+ * complete character. */
 static size_t invalid_len(const char *p, const char *end)
 {
     unsigned char a = (unsigned char)p[0];

@@ -19,7 +19,7 @@
 #define REPAIR_BYTES_MAX 32
 #define REPAIRS_MAX 8
 
-/* One kind of repair of a message. */
+/* A kind of repair that was made in a message. */
 struct repair {
     enum finding finding;
     size_t
@@ -49,7 +49,8 @@ enum mend_result {
 struct mend {
     struct buf text; /* owned: the value, repaired */
     struct repairs repairs;
-    struct slice trailing; /* borrowed from the last line: text behind the value; n == 0: none */
+    struct slice trailing; /* borrowed from the last line: text after the value; n is 0 if there is
+                            * none */
     size_t flaw_at;        /* for MEND_FLAWED: offset in the text as received */
     size_t taken;          /* bytes of the lines before this one, with their newlines */
     size_t lines;          /* lines added */
@@ -58,7 +59,7 @@ struct mend {
     struct nesting open;
 };
 
-/* max: of the repaired text. */
+/* max: limit of the repaired text in bytes. */
 void mend_open(struct mend *m, size_t max);
 void mend_close(struct mend *m); /* safe to call twice */
 /* Adds one line, without its newline. Add nothing after MEND_WHOLE or MEND_FLAWED. */

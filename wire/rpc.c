@@ -31,8 +31,8 @@ static enum env env_plain(struct slice key)
                                    : ENV_OTHER;
 }
 
-/* Where in struct rpc the values of these members are stored. 0: only the type is stored; no value is at
- * offset 0, which is `kind`. */
+/* Offsets in struct rpc at which the values of these members are stored. 0: only the type is stored
+ * (offset 0 is `kind`, never a value). */
 #define PLACE(member) offsetof(struct rpc, member)
 static const uint16_t params_place[FIELD_COUNT] = {
     [FIELD_NAME] = PLACE(name),
@@ -59,7 +59,7 @@ static const uint16_t result_place[FIELD_COUNT] = {
     [FIELD_CACHE_SCOPE] = PLACE(cache_scope),
 };
 
-/* The unescaped key, if it is short enough to be a known name; else the key as it is. */
+/* Returns the unescaped key if it is short enough to be a known name; otherwise the key itself. */
 static struct slice resolved(struct slice key, char *place)
 {
     size_t n;
@@ -289,7 +289,7 @@ void rpc_read_head(struct slice head, struct rpc *ret)
     ret->method = json_string_raw(r.method);
     bool number = ret->id.type == JSON_NUMBER;
     if (number && ret->id.text.p + ret->id.text.n == head.p + head.n)
-        number = false; /* it may continue: 7, or the first digit of 78 */
+        number = false; /* a number may continue: 7 may be the first digit of 78 */
     if (!number && ret->id.type != JSON_STRING)
         ret->id = (struct json_value){0};
 }

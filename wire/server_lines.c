@@ -53,7 +53,7 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
     return st;
 }
 
-/* found: of the text, in place of what was read. */
+/* Drops the text. found: the findings to report instead of those that were read. */
 static int server_lines_drop(struct server_lines *l, const struct text *x, findings found,
                              bool meant)
 {
@@ -143,7 +143,8 @@ static int use_repaired(struct server_lines *l, const struct text *x, const stru
                         const struct rpc *rpc)
 {
     struct text as = {x->text, *rpc, x->found | repairs_set(&m->repairs), x->at, x->size};
-    if (rpc->kind == RPC_INVALID) { /* it is not forwarded: the record has what was received */
+    if (rpc->kind == RPC_INVALID) { /* the message is not forwarded, so the text as received is
+                                     * recorded */
         as.m.findings |= x->m.findings;
         as.m.fault = x->m.fault;
         return no_message(l, &as, x->m.findings | x->found);

@@ -76,7 +76,7 @@ void server_lines_close(struct server_lines *l); /* safe to call twice */
  * contains: log text first, a message last. */
 MI_MUST int server_lines_take(struct server_lines *l, struct slice line, findings found,
                               int64_t now_us);
-/* Nothing waits any longer. cut: by the end of the output. */
+/* Ends the wait. cut: the output has ended. */
 MI_MUST int server_lines_end(struct server_lines *l, bool cut);
 
 #endif

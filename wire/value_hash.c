@@ -8,7 +8,7 @@ struct hasher {
     bool failed;
 };
 
-/* What is hashed; an integer that is no type of JSON. */
+/* Hashed in place of a type; not a value of enum json_type. */
 #define HASH_INTEGER 64
 
 /* A number, or a string with escapes, by its canonical text. */

@@ -33,8 +33,9 @@
 #include <stdatomic.h>
 
 /* Confines the calling process and all its later children. dir: open descriptors of directories; those of
- * file_open_dir() are enough. A missing file of the list above is left out. Best effort: returns the version of the
- * mechanism that is in force, or 0 with errno if there is none. Even then the process can get no more privileges. */
+ * file_open_dir() are enough. A missing file of the list above is skipped. Best effort: returns the
+ * version of the mechanism that is in force, or 0 with errno if there is none. In both cases the
+ * process can gain no privileges. */
 int confine_self(const int *dir, size_t n);
 
 /* The version that the system has, and *ret_text is the name of the mechanism, such as "Landlock". 0: none, and

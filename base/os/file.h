@@ -13,7 +13,7 @@
 #include <time.h>
 
 /* Opens the file of a descriptor again: a new open file description, with its own O_NONBLOCK, offset and locks.
- * flags: of open(2). -1: not possible; on some systems never. */
+ * flags: see open(2). Returns -1 if this is not possible; on some systems it never is. */
 MI_MUST int file_reopen(int fd, int flags);
 /* Opens /dev/null, close-on-exec; where it is missing, an empty file in memory, which is not shared. -1: see errno. */
 MI_MUST int file_open_null(void);
@@ -26,8 +26,9 @@ bool file_exists(int dir, const char *name);
 MI_MUST int file_may_write(int dir, const char *name);
 /* Renames within a directory, unless the new name exists. 0, or MI_EIO: EEXIST, ENOTSUP, or another errno. */
 MI_MUST int file_rename_new(int dir, const char *from, const char *to);
-/* Whether a new file in a directory would get n bytes of disk space. Changes nothing. 0 or an errno; also 0 if this
- * cannot be found out without leaving a trace. dir: of file_open_dir(); folder: below it, or ".". */
+/* Whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns 0 or
+ * an errno; also 0 if this cannot be tested without leaving a trace. dir: a descriptor from
+ * file_open_dir(); folder: a path below it, or ".". */
 MI_MUST int file_try_space(int dir, const char *folder, size_t n);
 
 /* The process that holds a POSIX write lock of this byte of a file; 0: none, or it cannot be found out. Opens nothing:
@@ -37,14 +38,16 @@ pid_t file_lock_owner(const char *path, int64_t at);
 /* The time of the last change of the contents. */
 struct timespec file_changed_at(const struct stat *st);
 
-/* The first byte at or after `at` that is in a hole of the file, or that is not; INT64_MAX: there is none. Where the file
- * system knows no holes there are none. Moves the descriptor's offset. */
+/* Return the offset of the first byte at or after `at` that is in a hole of the file, or that is
+ * not in a hole; INT64_MAX if there is none. On a file system without holes a file has none. They
+ * change the descriptor's offset. */
 int64_t file_next_hole(int fd, int64_t at);
 int64_t file_next_data(int fd, int64_t at);
 
 /* Writes a file's bytes to the medium, with what is needed to read them, and waits for it. 0 or MI_EIO. */
 MI_MUST int file_sync_data(int fd);
-/* Begins to write these bytes to the disk, waits for it, and drops them from memory. A hint: it may do nothing. */
+/* Begins to write these bytes to the disk, waits for it, and drops them from memory. It may do
+ * nothing. */
 void file_write_out(int fd, int64_t from, int64_t to);
 
 #endif

@@ -25,7 +25,7 @@ bool inspect_same_file(pid_t a, pid_t b, int fd);
 /* Whether both processes execute the same command, so that one has forked the other; false if
  * unknown. */
 bool inspect_same_command(pid_t a, pid_t b);
-/* Counts descriptors of a process; reads at most `max`. False: unknown. */
+/* Counts descriptors of a process; reads at most `max`. Returns false if unknown. */
 bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
 /* Returns the unread bytes in the pipe of which fd is the writing end; -1: unknown. For a socket
  * the number is 0 or too large. */

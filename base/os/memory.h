@@ -19,12 +19,14 @@
 const char *memory_dir(void);
 /* Whether the file or directory is on a file system that keeps everything in memory. */
 bool memory_holds(int fd);
-/* Makes a file without a name in memory, empty, close-on-exec. It is gone with its last descriptor and mapping. It can
- * be read, written, resized, mapped, and locked with F_OFD_SETLK (fcntl(2)). -1: it cannot be made. */
+/* Makes a file without a name in memory, empty, close-on-exec. The file disappears with its last
+ * descriptor and mapping. It can be read, written, resized, mapped, and locked with F_OFD_SETLK
+ * (fcntl(2)). Returns -1 if it cannot be made. */
 MI_MUST int memory_file(const char *title);
 /* Gives memory to n bytes of a file in memory, so that access to them cannot fail later. 0 or MI_EIO. */
 MI_MUST int memory_allocate(int fd, uint64_t at, uint64_t n);
-/* Returns n bytes of a file to the system: whole pages, which are zeros from then on. The size of the file stays. */
+/* Returns n bytes of a file to the system: whole pages, which then read as zeros. The size of the
+ * file does not change. */
 MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 
 /* ---- mappings; p is the start of a page ---- */

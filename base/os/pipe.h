@@ -22,10 +22,11 @@ size_t pipe_widen(int fd, size_t n);
 /* Reduces the buffer to n bytes. Returns false if it contains more. */
 bool pipe_narrow(int fd, size_t n);
 
-/* Two ends; both send and receive. A message has 1 to 4096 bytes and arrives whole and in order, or not at all. 0 or
- * MI_EIO. */
+/* Opens a channel of two ends; both can send and receive. A message has 1 to 4096 bytes and arrives
+ * complete and in order, or not at all. Returns 0 or MI_EIO. */
 MI_MUST int channel_open(int fd[2]);
-/* False: the other end is closed, or does not read; the message is lost. See errno. */
+/* Sends a message. Returns false, with errno, if the other end is closed or does not read; then the
+ * message is lost. */
 bool channel_send(int fd, const void *p, size_t n);
 /* Sends a message of one byte together with an open file; the receiver gets a descriptor of the
  * file. */

@@ -38,7 +38,8 @@ size_t process_children(pid_t pid, pid_t *ret, size_t max);
 size_t process_group(pid_t group, struct process *ret, size_t max);
 /* The start time of a running process; 0: none. A zombie does not count as running. */
 uint64_t process_start(pid_t pid);
-/* When a process started, in microseconds since the Unix epoch, if the wall clock was never set; 0: unknown. */
+/* Returns when a process started, in microseconds since the Unix epoch; 0: unknown. Correct only if
+ * the wall clock was not set meanwhile. */
 int64_t process_began_us(pid_t pid);
 /* Signals the process with this start time, never a later process with the same pid. Returns 0,
  * MI_ENOENT (the process has exited), or MI_EIO with errno. */
@@ -73,7 +74,8 @@ bool process_is_static(void);
  * the session. Returns whether the system supports this. */
 bool process_adopt_orphans(void);
 /* Call it in a child process before exec, also after vfork(2): the system kills the process when its parent dies.
- * Without it, the recorder process does that for servers. False: the parent, whose pid is given, has died already. */
+ * On a system without this, the recorder process does it for servers. Returns false if the parent
+ * with this pid has already died. */
 bool process_die_with(pid_t parent);
 
 #endif

@@ -61,7 +61,7 @@ static size_t send_spare(struct traffic *t, struct row *row, const struct reply 
 {
     struct chunk *c = t->spare;
     if (c != NULL && c->refs == 1)
-        t->spare_n = 0; /* all of it is written */
+        t->spare_n = 0; /* all bytes are written */
     if (c == NULL || c->cap - t->spare_n < 2)
         return 0;
     char *place = c->data + t->spare_n;

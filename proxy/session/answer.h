@@ -56,8 +56,8 @@ bool answer_is_malformed(struct traffic *t, const struct message *x);
 /* If this invalid line of the client answers a pending request of the server, the server gets an error instead, and
  * the client's deadlines no longer wait. The line is recorded by the caller. */
 void answer_malformed_to_server(struct traffic *t, const struct message *x);
-/* True: this invalid line of the server answers a pending request. The line is recorded and the client gets an
- * error. */
+/* Returns true if this invalid line of the server answers a pending request; then the line is
+ * recorded and the client gets an error. */
 bool answer_malformed(struct traffic *t, struct message *x);
 
 #endif

@@ -121,7 +121,7 @@ MI_MUST static int repair_members(struct traffic *t, const struct message *batch
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});
     struct slice key, nothing = {"", 0};
     struct json_value v;
-    struct repairs not_noted = {0};             /* they are noted with each member */
+    struct repairs not_noted = {0};             /* repairs are noted with each member */
     const char *refused = NULL, *before = NULL; /* the first refused one, the end of the last one */
     int st = 0;
     *ret_kept = 0;

@@ -35,7 +35,7 @@ static bool must_reject(const struct traffic *t, const struct message *x)
            t->validate != VALIDATE_NONE;
 }
 
-/* True: forward it anyway. */
+/* Notes invalid arguments. Returns true if the call is forwarded anyway. */
 static bool note_invalid_arguments(struct traffic *t, struct message *x, struct tool *tool,
                                    const struct schema_fault *fault)
 {
@@ -54,7 +54,7 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
     return !reject;
 }
 
-/* The tool's schema or the value exceeds a limit: the message goes on. */
+/* Notes that the tool's schema or the value exceeds a limit; the message is forwarded. */
 static void note_not_checked(struct traffic *t, struct slice name, const struct schema_fault *fault)
 {
     struct buf why = {0};

@@ -15,7 +15,7 @@
 
 #define ARGUMENTS_CPU_US 50000
 
-/* A client's request. False: rejected, recorded and answered. */
+/* Checks a client's request. Returns false if it was rejected, recorded and answered. */
 bool arguments_check_request(struct traffic *t, struct message *x,
                              const struct protocol_asked *asked);
 /* The server's answer to p; violations are only noted. */

@@ -47,7 +47,8 @@ static bool is_valid(struct traffic *t, const struct message *batch)
     return n > 0;
 }
 
-/* False: a batch of the server that has only answers to requests that are not pending. It is dropped. */
+/* Returns false for a batch of the server that has only answers to requests that are not pending;
+ * such a batch is dropped. */
 static bool is_expected(struct traffic *t, const struct message *batch)
 {
     struct member_walk mw = members(batch);

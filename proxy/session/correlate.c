@@ -110,8 +110,8 @@ static struct pending *only_request_without_token(const struct traffic *t)
     return open->count == 1 && open->oldest->token.type == 0 ? open->oldest : NULL;
 }
 
-/* Restarts the deadline of the request. False: the request is abandoned, and its progress must not reach the client
- * (mcp-wire.md 6.1). */
+/* Restarts the deadline of the request. Returns false if the request is abandoned: its progress
+ * must not reach the client (mcp-wire.md 6.1). */
 static bool handle_progress(struct traffic *t, struct message *x)
 {
     struct pending *p = pending_find_token(&t->open[other(x->dir)], x->m.progress_token);
@@ -124,8 +124,8 @@ static bool handle_progress(struct traffic *t, struct message *x)
     return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
 }
 
-/* False: the second acknowledgement of a subscription that we repeated after a restart. It must not reach the
- * client. */
+/* Returns false for the second acknowledgement of a subscription that we repeated after a restart:
+ * it must not reach the client. */
 static bool handle_acknowledged(struct traffic *t, const struct message *x)
 {
     bool type_changed;
@@ -140,7 +140,7 @@ static bool handle_acknowledged(struct traffic *t, const struct message *x)
     return false;
 }
 
-/* False: the notification comes too late and is dropped. */
+/* Returns false if the notification comes too late and must be dropped. */
 static bool is_in_time(struct traffic *t, struct message *x)
 {
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))

@@ -144,7 +144,7 @@ static const char *name_of(struct slice raw, char place[NAME_MAX_BYTES])
     return place;
 }
 
-/* The most specific rule for this request; NULL: none but that for all requests. */
+/* Returns the most specific rule for this request, or NULL if only the default applies. */
 static const struct deadline_rule *find_rule(const struct deadlines *d, struct slice method,
                                              struct slice target)
 {

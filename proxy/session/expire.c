@@ -94,7 +94,7 @@ void expire_server_hung(struct traffic *t, const char *name)
         next = p->next;
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
             continue;       /* the process has not got it */
-        p->was_read = true; /* it may read until it has exited */
+        p->was_read = true; /* the process may read until it has exited */
         answer_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
                             why.failed ? "the server hung" : buf_str(&why));
     }

@@ -21,8 +21,8 @@ uint64_t expire_ask(struct traffic *t, bool modern);
  * are repeated to the next process. */
 void expire_server_hung(struct traffic *t, const char *name);
 
-/* The server's output is not read now, or is read again: deadlines are paused meanwhile. Called whenever that may have
- * changed; true: it has. */
+/* Pauses the deadlines while the server's output is not read. Call it whenever that may have
+ * changed; returns true if it has. */
 bool expire_not_reading(struct traffic *t, bool not_reading);
 
 #endif

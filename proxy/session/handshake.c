@@ -48,7 +48,7 @@ static const char *set_find(const struct buf *set, const struct buf *item)
     return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
 }
 
-/* False: out of memory, the set is unchanged. */
+/* Returns false if out of memory; then the set is unchanged. */
 static bool set_put(struct handshake *h, struct buf *set, struct slice raw, bool in)
 {
     struct buf item = {0};
@@ -81,7 +81,7 @@ static bool set_has(const struct buf *set, struct slice raw)
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
-/* Copies s; false: b is empty. */
+/* Copies s. Returns false if out of memory; then b is empty. */
 static bool keep(struct handshake *h, struct buf *b, struct slice s)
 {
     buf_clear(b);

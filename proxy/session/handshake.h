@@ -52,7 +52,7 @@ bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
 /* Whether a tool is harmless; raw_name: its name as it stands between the quotes. */
 bool handshake_tool_is_harmless(const struct handshake *h, struct slice raw_name);
 
-/* Writes the initialize for a new process; false: the client has sent none. */
+/* Writes the initialize for a new process. Returns false if the client has sent none. */
 bool handshake_initialize(struct handshake *h, struct buf *b);
 /* Whether m answers our initialize. */
 bool handshake_is_answer(const struct handshake *h, const struct rpc *m);

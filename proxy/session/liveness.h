@@ -23,7 +23,7 @@ enum liveness {
     LIVENESS_SLOW,     /* the server must not be killed */
     LIVENESS_SILENT,   /* nothing is known: the server must be asked */
     LIVENESS_AT_WORK,  /* the server's helpers work */
-    LIVENESS_STARTING, /* it has not answered any request yet, and its processes work */
+    LIVENESS_STARTING, /* the server has not answered any request yet, and its processes work */
     LIVENESS_HUNG,
 };
 
@@ -32,7 +32,7 @@ struct liveness_facts {
     enum on_hang on_hang;
     bool answered;        /* the process has answered a request with an id */
     bool last;            /* --max-timeout has passed */
-    int64_t helpers_us;   /* CPU time of its helpers since the request was written */
+    int64_t helpers_us;   /* CPU time of the server's helpers since the request was written */
     bool helper_runs;     /* a helper runs or waits for a processor */
     int64_t processes_us; /* CPU time of all its processes, in about the second half of that time */
     bool process_runs;

@@ -24,7 +24,8 @@ static bool answers_no_form(const struct rpc *m)
            (m->findings & RPC_AMBIGUOUS) == 0 && m->in_params[FIELD_INPUT_RESPONSES] == JSON_NONE;
 }
 
-/* The text of a message of the client as it is recorded, without the secrets of forms; {NULL, 0} if there is no memory for it. */
+/* Returns the text of a client's message as it is recorded, without the secrets of forms; {NULL, 0}
+ * if out of memory. */
 static struct slice recorded_text(struct traffic *t, const struct rpc *m, struct slice text,
                                   uint64_t *ret_n)
 {

@@ -28,7 +28,8 @@ struct message {
 /* Frees what it owns; safe to call twice. */
 void message_close(struct message *x);
 
-/* The row of a message, in which the secrets that the client answers to forms are replaced. Valid until the next call. */
+/* Returns the row of a message. Secrets in the client's answers to forms are replaced in it. Valid
+ * until the next call. */
 struct row message_row(struct traffic *t, const struct message *x, enum row_kind kind,
                        enum row_action action);
 /* Makes n bytes of a new chunk, which it takes, the text of the message, and reads it. Findings are kept. 0, or

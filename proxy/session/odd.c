@@ -180,7 +180,7 @@ static int take_message(struct traffic *t, const struct message *from,
     if (copy == NULL)
         return MI_ENOMEM;
     memcpy(copy->data, line->text.p, line->text.n);
-    x->m.findings = 0; /* they are found again */
+    x->m.findings = 0; /* the findings are made again */
     *r = *line->repairs;
     for (size_t i = 0; i < r->n; i++)
         r->list[i].at += line->at;

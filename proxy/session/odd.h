@@ -18,16 +18,17 @@
 void odd_open(struct traffic *t);
 void odd_close(struct traffic *t);
 
-/* A line of the server that is not a valid message, or any line while another one waits; x->line and x->repairs are set.
- * true: x is a message now. false: the line is recorded, or waits. */
+/* Handles a line of the server that is not a valid message, or any line while another line waits.
+ * Sets x->line and x->repairs. Returns true if x is a message now, false if the line was recorded
+ * or waits. */
 bool odd_line(struct traffic *t, struct message *x);
 /* Handles a blank line of the server, which ends the headers of HTTP. */
 void odd_blank_line(struct traffic *t);
 /* Forwards an invalid line with --validate none; the request that it answers is closed. */
 void odd_forward(struct traffic *t, struct message *x);
 struct lenient;
-/* A client's line that is not JSON: sets the id of x->m to the first on the line, if there is one. *place holds it.
- * *ret_rest: the line behind its object. */
+/* For a client's line that is not JSON: sets the id of x->m to the first id on the line, if there
+ * is one. *place holds the id. *ret_rest: the line after the object with the id. */
 void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_rest);
 /* How such a line was rejected. */
 struct odd_rejection {
@@ -47,7 +48,8 @@ int64_t odd_next_us(const struct traffic *t, int64_t now_us);
 /* Ends the waits whose time has come. */
 void odd_due(struct traffic *t, int64_t now_us);
 
-/* The server has sent a message, or something that was meant as one, which answered nothing: it is not silent. */
+/* Notes a text of the server that answers nothing, a message or something meant as one: the server
+ * is not silent. */
 void odd_quote(struct traffic *t, struct slice text);
 /* Appends such a line, if one came after the request was written. */
 void odd_explain(const struct traffic *t, const struct pending *p, struct buf *why);

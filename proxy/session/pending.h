@@ -69,8 +69,8 @@ struct pending {
                          * forwarded */
     bool process_gone;  /* the server process that sent it has exited: its answer is dropped */
     bool asks_for_task; /* its answer names a task */
-    bool repeats;       /* it equals a call that may have run (repeats.h) */
-    uint64_t call_key;  /* repeats_key() of a call of a tool; 0: not computed */
+    bool repeats;       /* the call equals a call that may have run (repeats.h) */
+    uint64_t call_key;  /* repeats_key() of a tool call; 0: not computed */
     /* All slices point into this block. */
     struct rpc_id key;
     struct rpc_id token;         /* its progress token; type 0: none */

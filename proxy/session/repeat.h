@@ -8,7 +8,8 @@
 
 #include "proxy/session/message.h"
 
-/* False: the client has got an answer or an error, and the request must not be forwarded. */
+/* Returns false if the client got an answer or an error, so that the request must not be
+ * forwarded. */
 bool repeat_check_request(struct traffic *t, struct message *x, const struct protocol_asked *asked);
 /* The request is recorded, and will be forwarded: p. */
 void repeat_forwarded(struct traffic *t, const struct message *x, struct pending *p);

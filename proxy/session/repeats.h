@@ -34,8 +34,10 @@ enum late_answer {
     LATE_RESULT,
     LATE_TOOL_ERROR, /* a result with isError */
     LATE_ERROR,
-    LATE_CANCELLED, /* an error that confirms the cancellation: it does not say whether the call has run */
-    LATE_UNFINISHED /* a result that is not the end of the call: it asks for input, or names a task */
+    LATE_CANCELLED, /* an error that confirms the cancellation, which does not tell whether the call
+                     * has run */
+    LATE_UNFINISHED /* a result that does not end the call, because it asks for input or names a
+                     * task */
 };
 const char *late_answer_name(enum late_answer a); /* "none", "result", "tool-error", … */
 /* Classifies the answer. *ret_text: the part that is kept, its result or error as JSON. */
@@ -59,7 +61,7 @@ struct uncertain {
     uint64_t refused_at;
     enum late_answer late;
     int64_t late_us;
-    char *text; /* owned; of the late answer; NULL: not kept */
+    char *text; /* owned; text of the late answer; NULL: not kept */
     size_t text_n;
 };
 
@@ -101,7 +103,7 @@ void repeats_process_ended(struct repeats *r, uint64_t read);
 void repeats_moved(struct repeats *r, uint64_t by);
 
 enum repeat_decision {
-    REPEAT_NONE,     /* it equals no uncertain call */
+    REPEAT_NONE,     /* the call equals no uncertain call */
     REPEAT_WARNED,   /* forwarded, with a warning */
     REPEAT_INSISTED, /* forwarded, because the client has read that an equal call was refused */
     REPEAT_ANSWERED, /* answered with the late answer */

@@ -95,7 +95,7 @@ void reply_write_late(struct buf *b, struct slice id, struct slice text, const c
     rpc_out_end(&m);
     rpc_out_answer(&j, id);
     json_out_name(&j, is_error ? "error" : "result");
-    /* without the braces around it */
+    /* the text without its braces */
     if (mark.failed)
         b->failed = true;
     else

@@ -20,7 +20,8 @@ void request_abandon(struct traffic *t, enum row_direction dir, struct pending *
 void request_refused(struct traffic *t, struct json_value id, uint64_t seq);
 /* The seq of the refused request with this id, if no other one has it; 0: none. */
 uint64_t request_refused_seq(struct traffic *t, struct json_value id);
-/* Whether a server process has read the whole request. The last one has read `read` bytes: see pending.written_at. */
+/* Whether a server process has read the whole request. The last process has read `read` bytes: see
+ * pending.written_at. */
 bool request_was_read(struct pending *p, uint64_t read);
 
 #endif

@@ -24,7 +24,7 @@ enum resend_result {
 enum resend_end {
     RESEND_END_UNKNOWN,   /* perhaps because of a pending request that was sent again */
     RESEND_END_CANCELLED, /* perhaps because of a cancelled one: resend_take_cancelled() */
-    RESEND_END_HUNG,      /* it hung, and was killed */
+    RESEND_END_HUNG,      /* the process hung and was killed */
 };
 
 /* The process has ended; it has read `read` bytes, as pending.written_at counts them. */

@@ -39,7 +39,8 @@ static int code_of(enum rule r)
     }
 }
 
-/* True: ret is the violated rule. A batch is forwarded as a whole, so its members are never rejected. */
+/* Returns true if *ret is a violated rule for which the message must be rejected. A batch is
+ * forwarded as a whole, so its members are never rejected. */
 static bool must_reject(struct traffic *t, const struct message *x, enum rule *ret, struct buf *why)
 {
     breaches grave =

@@ -16,7 +16,8 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
 bool rules_check_late(struct traffic *t, struct message *x, const struct pending *p);
 /* Notes violations by a progress notification for p; p is NULL if the request is not pending. */
 void rules_note_progress(struct traffic *t, struct message *x, struct pending *p);
-/* Whether a notification with the violations noted so far is forwarded. False: rejected. */
+/* Whether a notification with the violations noted so far is forwarded; otherwise it was
+ * rejected. */
 bool rules_check_progress(struct traffic *t, struct message *x);
 
 #endif

@@ -42,7 +42,8 @@ static void update_version(struct traffic *t, struct json_value version)
     journal_update(t->journal, &u);
 }
 
-/* A pipe may carry the requests of several clients, as a gateway's does. false: one like it is known. */
+/* Whether this is another client: a pipe may carry the requests of several clients, for example
+ * through a gateway. Returns false if an equal client is known. */
 static bool is_another(struct traffic *t, struct json_value info)
 {
     uint64_t hash =

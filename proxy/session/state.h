@@ -43,7 +43,7 @@
 #include "wire/schema/tools.h"
 #include "wire/server_lines.h"
 
-/* What is rejected: nothing, invalid messages, or also violations of a MUST of MCP. */
+/* Which messages are rejected: none, invalid messages, or also those that violate a MUST of MCP. */
 enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
 
 /* Whether the arguments of tools/call are checked against the tool's schema: not at all, with a warning, or by
@@ -64,7 +64,7 @@ struct previous_tools {
     uint64_t list_seq; /* seq of the last message of that list; 0: none */
 };
 
-/* Lines that are not valid messages (odd.h). */
+/* State for lines that are not valid messages (odd.h). */
 struct odd {
     struct server_lines lines; /* of the server */
     struct message *message;   /* the message in the line being read */
@@ -126,7 +126,8 @@ struct refused_request {
 struct traffic {
     const struct journal *journal; /* borrowed */
     const char *server;            /* borrowed; its name in records */
-    const char *url;               /* borrowed; that its command connects to; NULL: none */
+    const char *url;               /* borrowed; URL that the server's command connects to; NULL:
+                                    * none */
     enum validate validate;
     size_t max_message;   /* bytes; for the text of an error */
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
@@ -161,7 +162,7 @@ struct traffic {
     size_t unfinished[2];      /* bytes of a line that has long been incomplete; 0: none */
     bool unfinished_logged[2];
 
-    void *owner; /* first argument of the calls below, each of which may be NULL */
+    void *owner; /* first argument of the callbacks below; each callback may be NULL */
     /* A deadline has passed and the server sent nothing meanwhile. Returns the judgement about the
      * server, and appends it to `why`. With LIVENESS_HUNG the server is being killed. */
     enum liveness (*on_silent)(void *owner, const struct pending *p, int64_t waited_us,

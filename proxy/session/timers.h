@@ -54,14 +54,15 @@ void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us
 void timers_close(struct timers *t);
 /* A request was staged; it is the newest in its table. */
 MI_MUST int timers_add(struct timers *t, struct pending *p, int64_t now_us);
-/* It was answered or cancelled. Call this before pending_remove() and pending_cancel(). */
+/* Removes a request that was answered or cancelled. Call it before pending_remove() and
+ * pending_cancel(). */
 void timers_remove(struct timers *t, struct pending *p);
 /* A new server process gets all requests, the oldest first: each timer starts again when its request is written.
  * Requests that the old process had not read keep their deadline. */
 void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us);
 /* The server has read `written` bytes in total: starts timers. */
 void timers_written(struct timers *t, uint64_t written, int64_t now_us);
-/* A request that waited was staged, behind others. oldest: of all requests. */
+/* Call it when a waiting request was staged after others. oldest: the oldest of all requests. */
 void timers_staged_again(struct timers *t, struct pending *oldest);
 void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for this reason, or ends the reason. The timers continue when no reason is

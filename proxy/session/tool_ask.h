@@ -22,9 +22,9 @@
 #define TOOL_ASK_LINES_MAX 1024
 #define TOOL_ASK_BYTES_MAX ((size_t)8 << 20)
 
-/* modern: as a client of 2026-07-28. */
+/* Requests the list. modern: as a client of 2026-07-28 would. */
 void tool_ask_begin(struct traffic *t, bool modern);
-/* An answer to our own request. True: to that for a list. */
+/* Takes an answer to our own request. Returns true if it answers the request for a list. */
 bool tool_ask_answer(struct traffic *t, const struct rpc *m);
 /* Microseconds since the session's start at which tool_ask_due() must be called; INT64_MAX: never. */
 int64_t tool_ask_due_us(const struct traffic *t);
@@ -39,7 +39,7 @@ void tool_ask_restart(struct traffic *t);
 MI_MUST bool tool_ask_keep(struct traffic *t, const struct message *x, findings found);
 /* Whether a call waits that may have this id. */
 bool tool_ask_waits(const struct traffic *t, struct json_value id);
-/* Do messages of the client wait? */
+/* Whether messages of the client wait. */
 bool tool_ask_holds(const struct traffic *t);
 /* The next message whose wait is over, which the caller frees with tool_ask_line_free(). NULL: none. */
 struct tool_ask_line *tool_ask_next(struct traffic *t);

@@ -105,7 +105,8 @@ static void on_named(void *ctx, struct slice name, bool read_only, enum tool_fat
     json_out_text(&l->j, NULL, name);
 }
 
-/* Notes the tools of a page, and adds what is cut out of it. seq: of its message. 0 or MI_ENOMEM. */
+/* Notes the tools of a page, and adds the changes that cut tools from it. seq: seq of the page's
+ * message. Returns 0 or MI_ENOMEM. */
 static int take_list(struct traffic *t, const struct rpc *m, uint64_t cursor, uint64_t seq,
                      struct changes *c)
 {
@@ -203,7 +204,7 @@ void tool_gate_notification(struct traffic *t, const struct message *x)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Does a member of a batch of the server answer a tools/list? */
+/* Whether a member of a batch of the server answers a tools/list. */
 static bool member_lists_tools(struct traffic *t, const struct rpc *m)
 {
     bool type_changed;

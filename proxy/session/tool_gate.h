@@ -30,8 +30,9 @@ void tool_gate_notification(struct traffic *t, const struct message *x);
 
 /* ---- batches ---- */
 
-/* Cuts what a member would lose: refused calls of the client, refused lists and hidden tools of the server. The batch is recorded.
- * *ret_kept: members that are left; if that is 0 the text is unchanged. false: out of memory, the connection is closed. */
+/* Cuts from a batch, which must be recorded, what a single message would lose: refused calls of the
+ * client, refused lists and hidden tools of the server. *ret_kept: number of members left; if 0,
+ * the text is unchanged. Returns false if out of memory; then the connection is closed. */
 MI_MUST bool tool_gate_batch(struct traffic *t, struct message *batch, size_t *ret_kept);
 
 #endif

@@ -32,7 +32,8 @@ static int write_count(struct escalation_memory *s, int vault_fd, struct writer 
         return MI_ENOENT;
     if (w != NULL)
         writer_wait(w, ESCALATION_WAIT_US);
-    /* without the lock, the count is written with the next occurrence, or at the end */
+    /* without the lock, the count is written with the next occurrence or at the end of the
+     * session */
     int st = escalation_lock(dir) ? count(s, dir, w) : 0;
     close(dir);
     return st;

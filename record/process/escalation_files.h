@@ -14,7 +14,8 @@
 #define ESCALATION_WAIT_US 1000000
 #define ESCALATION_SUFFIX_MAX 96
 
-/* Locks the directory (flock(2)); closing the descriptor releases the lock. false: not within ESCALATION_WAIT_US. */
+/* Locks the directory (flock(2)); closing the descriptor releases the lock. Returns false if it did
+ * not get the lock within ESCALATION_WAIT_US. */
 MI_MUST bool escalation_lock(int dir);
 /* "-hang-files.md": the part of a file's name after its time. */
 void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX]);

@@ -306,7 +306,7 @@ static int open_day(struct log_directory *a, int vault_fd, const char *day)
     return 0;
 }
 
-/* Opens today's file, also if it was removed since it was opened. */
+/* Opens today's file; opens it again if it was removed meanwhile. */
 static int ready(struct log_directory *a, int vault_fd, int64_t wall_us)
 {
     char day[CLOCK_TEXT_MAX];

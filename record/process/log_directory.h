@@ -27,7 +27,7 @@
 struct kept_arguments {
     uint64_t seq; /* seq of the request; 0: the slot is free */
     uint64_t
-        at; /* where they begin: the number of bytes that were kept before; overwritten after LOG_DIRECTORY_KEPT more */
+        at; /* offset in all bytes ever kept; overwritten after LOG_DIRECTORY_KEPT more bytes */
     uint32_t n;
     bool as_received; /* the sanitizer has left the request as it was */
 };

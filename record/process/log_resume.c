@@ -21,7 +21,7 @@ struct search {
     struct buf file;   /* owned: bytes of the file, beginning with a line */
 };
 
-/* The first line of a text, with its newline; empty: there is no whole one. */
+/* Returns the first line of a text, with its newline; empty if there is no complete line. */
 static struct slice first_line(struct slice text)
 {
     const char *end = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
@@ -41,7 +41,7 @@ static void compare_lines(struct search *s)
     s->file.n = text.n;
 }
 
-/* Returns the bytes after the last whole line of the file. */
+/* Searches the file. Returns the bytes after its last complete line. */
 static struct slice search_file(struct search *s, int fd)
 {
     buf_clear(&s->file);

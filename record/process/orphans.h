@@ -15,7 +15,7 @@
 
 #define ORPHANS_WAIT_US 2000000
 #define ORPHANS_SAY_US 250000
-#define ORPHANS_UNFINISHED_US 60000000 /* it may be one that is being made */
+#define ORPHANS_UNFINISHED_US 60000000 /* a younger file may be a journal that is being made */
 
 /* Stores the orphans of this vault; the vault need not exist. between: called after each
  * transaction, or NULL. */

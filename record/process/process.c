@@ -151,7 +151,7 @@ _Noreturn static void leave(struct recording *p, int status)
     _exit(status);
 }
 
-/* From now on the process needs only the vault and the journals. */
+/* Call it when everything is open: the process then needs only the vault and the journals. */
 static void opened(struct recording *p)
 {
     if (p->is_open)
@@ -176,7 +176,7 @@ static int64_t pause_after(struct recording *p, enum store_result result)
         opened(p);
         return 0;
     case STORE_BUSY:
-        return 0; /* it has waited for the lock */
+        return 0; /* the call has already waited for the lock */
     case STORE_FAILING:
         upkeep_pause(&p->upkeep);
         store_escalate_early(p->store, &p->ring);

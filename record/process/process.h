@@ -34,7 +34,8 @@ struct process_config {
     int control;                     /* a channel to the proxy (base/os/pipe.h) */
     int text;                        /* nonblocking, and stderr of the process */
     int notifier;                    /* a channel that takes paths of escalation files; -1: none */
-    int lock; /* of an earlier process of the session (vault/store/running_lock.h); -1: none */
+    int lock; /* descriptor of the lock from an earlier process of the session
+               * (vault/store/running_lock.h); -1: none */
 };
 
 /* Runs the recorder process. Call it in the child, after detach_process(). */

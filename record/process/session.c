@@ -45,7 +45,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     uint64_t tail = atomic_load(&r->shared->tail);
     int64_t t_us = clock_wall_us() - s->start->started_wall_us;
     if (s->session_id !=
-        0) /* after a failed transaction: a full disk has no room for another one */
+        0) /* already added: a full disk may have no room for another transaction */
         return writer_position_read(s->w, s->session_id, ret_position);
     int st = writer_begin(s->w, STORE_WAIT_US);
     if (st == 0)
@@ -85,7 +85,7 @@ static void skip_stored(struct store *s, struct ring *r, uint64_t position)
     size_t n = 0;
     while (ring_next(r, &kind, &bytes, &at) == 0) {
         if (at >= position) {
-            r->at = at; /* it is the next one again */
+            r->at = at; /* the entry is the next one again */
             break;
         }
         n++;

@@ -87,8 +87,8 @@ static int begin_batch(struct store *s, struct ring *r)
         return st;
     if (kind == ENTRY_ESCALATION)
         entries_escalate(s, r->shared, bytes, at);
-    r->at = at;      /* it is the next one again */
-    if (s->troubled) /* nothing is sanitized in vain */
+    r->at = at;      /* the entry is the next one again */
+    if (s->troubled) /* do not sanitize if nothing can be stored */
         return writer_begin(s->w, STORE_WAIT_US);
     writer_begin_later(s->w, STORE_WAIT_US);
     return 0;

@@ -26,7 +26,8 @@
     ROW_BATCH_ROWS /* entries of a transaction: one batch of rows has all of its messages */
 #define STORE_BYTES                                                                                \
     ((size_t)1 << 20)         /* bytes of a transaction; it ends after the entry that exceeds it */
-#define STORE_PORTION_MAX 20  /* after a full disk a transaction has at least 1/2^20: one entry */
+#define STORE_PORTION_MAX 20  /* after a full disk a transaction shrinks to at most 1/2^20 of its
+                               * size: one entry */
 #define STORE_WAL_PAGES 128   /* after a full disk: largest write-ahead log, in pages; 1 MiB */
 #define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */
 #define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
@@ -79,8 +80,9 @@ int store_vault_fd(const struct store *s);
 const char *store_name(const struct store *s); /* the server's name */
 const char *store_uid(const struct store *s);
 int64_t store_wal_pages(const struct store *s);
-bool store_checkpoint(struct store *s); /* writer_checkpoint(); true: done */
-/* call_fill_step(), within STORE_WAIT_US. Nothing must wait to be stored. false: not now, or not by this process. */
+bool store_checkpoint(struct store *s); /* calls writer_checkpoint(); true: done */
+/* Calls call_fill_step(), within STORE_WAIT_US. Call it only if nothing waits to be stored. Returns
+ * false if it is not possible now, or not for this process. */
 bool store_fill_calls(struct store *s, struct call_fill *f, bool *ret_more);
 /* Writes at most STORE_WRITE_OUT bytes of large bodies that are not on the disk yet. Returns false
  * if there are none. */

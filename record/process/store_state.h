@@ -14,8 +14,8 @@
 /* A damaged database is put aside at most once by a process. */
 enum store_aside {
     ASIDE_NOT_TRIED,
-    ASIDE_TRIED, /* it is not damaged, or could not be renamed */
-    ASIDE_DONE,  /* nothing is stored in the new one yet */
+    ASIDE_TRIED, /* the database is not damaged, or could not be renamed */
+    ASIDE_DONE,  /* the database was renamed; nothing is stored in the new one yet */
     ASIDE_NOTED, /* the session has been added to the new one */
 };
 
@@ -43,7 +43,7 @@ struct store {
     uint64_t escalated_at;
     struct buf text;                /* scratch */
     int64_t bodies_from, bodies_to; /* large bodies that are not on the disk yet */
-    enum ring_trouble lost_trouble; /* the worst one since the last ENTRY_LOST */
+    enum ring_trouble lost_trouble; /* the worst trouble since the last ENTRY_LOST */
     bool troubled;                  /* shared->trouble was set here */
     bool failing;                   /* a warning was logged */
     enum store_aside aside;

@@ -95,7 +95,8 @@ static int64_t fill_some(struct upkeep *u)
 static void close_dead(struct upkeep *u, const char *vault)
 {
     orphans_store(vault, u->between, u->ctx);
-    (void)running_close_dead_sessions(vault); /* on failure the next look does it */
+    (void)running_close_dead_sessions(vault); /* after a failure it is tried again at the next
+                                               * look */
 }
 
 int64_t upkeep_idle(struct upkeep *u)

@@ -51,7 +51,7 @@ struct search {
 
 struct pattern {
     struct shape_pattern *p; /* owned */
-    struct shape_hit next;   /* n == 0: none in the rest of the text */
+    struct shape_hit next;   /* n is 0 if there is none in the rest of the text */
     bool stale;              /* next belongs to another text */
 };
 
@@ -190,7 +190,7 @@ static void shape_find_keep(struct search *s, struct pending p)
     s->pending[i] = p;
 }
 
-/* Removes the part before `from`, which was already returned. false: nothing is left. */
+/* Removes the part before `from`, which was already returned. Returns false if nothing is left. */
 static bool clip(struct shape_hit *h, size_t from)
 {
     if (end_of(h) <= from || h->n == 0)

@@ -38,11 +38,12 @@ MI_MUST int shapes_open(struct shapes **ret, struct buf *error);
 MI_MUST int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error);
 void shapes_close(struct shapes *s); /* accepts NULL */
 
-/* Quick test. false: no built-in rule has a hit in the text. The text may also be a JSON string with its escapes,
- * provided that none of them is \u or \/; the answer then applies to the unescaped string. */
+/* Quick test. Returns false if no built-in rule has a hit in the text. The text may also be a JSON
+ * string with its escapes, provided that none of them is \u or \/; the answer then applies to the
+ * unescaped string. */
 bool shapes_maybe(struct slice text);
-/* The first offset in [from, to) where a built-in rule may have a hit. `to`: there is none, and shapes_maybe() is
- * false for every part of the range. */
+/* Returns the first offset in [from, to) where a built-in rule may have a hit. If it returns `to`,
+ * there is none, and shapes_maybe() is false for every part of the range. */
 size_t shapes_place(struct slice text, size_t from, size_t to);
 /* Whether the user has added patterns. shapes_maybe() and shapes_place() ignore them. */
 bool shapes_has_patterns(const struct shapes *s);

@@ -326,7 +326,8 @@ static size_t distinct(struct slice s)
     return n;
 }
 
-/* Can it not be a secret? It contains a word such as "example", repeats letters, or has few different ones. */
+/* Whether s cannot be a secret: it contains a word such as "example", repeats letters, or has few
+ * different letters. */
 static bool is_placeholder(struct slice s)
 {
     size_t same = 1;

@@ -16,7 +16,7 @@
 
 struct shape_pattern;
 
-/* 0, MI_ENOMEM, or MI_EINVAL with a message in `error`. */
+/* Returns 0, MI_ENOMEM, or MI_EINVAL with a message in `error`. */
 MI_MUST int shape_pattern_open(struct shape_pattern **ret, const char *name, const char *regex,
                                struct buf *error);
 void shape_pattern_close(struct shape_pattern *p); /* accepts NULL */

@@ -34,7 +34,7 @@ static struct {
     /* The groups in the form used for look-ups: for each nibble, the groups of a set as bits. */
     uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
     bool avx2;
-    bool avx2_known; /* it is known whether the CPU has AVX2 */
+    bool avx2_known; /* `avx2` is set */
 } scan;
 
 /* Six bits of each of three letters. */

@@ -370,7 +370,7 @@ static bool digits_only(struct slice v)
     return i == v.n;
 }
 
-/* Does it have both letters and digits, or a symbol in the middle? Plain words do not. */
+/* Whether v has both letters and digits, or a symbol in the middle. Plain words do not. */
 static bool odd(struct slice v)
 {
     bool letter = false, digit = false, sign = false;

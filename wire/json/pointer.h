@@ -19,9 +19,11 @@ void pointer_add_index(struct buf *b, size_t index); /* "/12" */
 
 /* ---- reading ---- */
 
-/* Moves the next token, still escaped, from *rest to *ret_token. false: *rest does not begin with a slash. */
+/* Moves the next token, still escaped, from *rest to *ret_token. Returns false if *rest does not
+ * begin with a slash. */
 bool pointer_next(struct slice *rest, struct slice *ret_token);
-/* Appends the unescaped token. false: some ~ is not followed by 0 or 1; it is copied unchanged. */
+/* Appends the unescaped token. Returns false if some ~ is not followed by 0 or 1; such a ~ is
+ * copied unchanged. */
 bool pointer_unescape(struct buf *b, struct slice token);
 
 /* ---- matching ---- */
@@ -53,7 +55,7 @@ pointer_set pointers_down(const struct pointers *p, pointer_set from, size_t dep
                           struct slice member);
 pointer_set pointers_down_index(const struct pointers *p, pointer_set from, size_t depth,
                                 size_t index);
-/* Does a pointer of the set end at this depth (0: the root)? */
+/* Whether a pointer of the set ends at this depth (0: the root). */
 bool pointers_end(const struct pointers *p, pointer_set set, size_t depth);
 
 #endif

@@ -338,7 +338,7 @@ static bool open_container(struct scanner *s, bool object)
     return true;
 }
 
-/* Are members at the current depth reported? At depth 2, only those of an object inside the root object. */
+/* Whether members at this depth are reported; at depth 2, only those in an object of the root. */
 static inline bool watched(const struct scanner *s)
 {
     return s->open.depth <= 2 && s->on_member != NULL && (s->open.is_object[0] & 1) != 0 &&

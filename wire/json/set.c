@@ -148,7 +148,7 @@ static int set_at(struct buf *out, struct slice text, struct slice pointer, stru
             buf_adds(error, "is not a JSON pointer: write ~0 for ~, and ~1 for / in a name");
             return MI_EINVAL;
         }
-        if (at.type == JSON_NULL) /* it becomes an object */
+        if (at.type == JSON_NULL) /* null becomes an object */
             return json_set_replace(out, text, at.text, here, value, b);
         if (at.type != JSON_OBJECT && at.type != JSON_ARRAY) {
             buf_printf(error, "is inside of %s", json_set_type_name(at.type));

@@ -233,7 +233,7 @@ static bool has_escape(struct slice raw)
     return raw.n > 0 && memchr(raw.p, '\\', raw.n) != NULL;
 }
 
-/* false if out of memory. */
+/* Returns false if out of memory. */
 static bool strings_equal(struct slice a, struct slice b)
 {
     struct buf x = {0}, y = {0};

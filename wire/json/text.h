@@ -31,10 +31,10 @@ static inline bool json_key_is(struct slice raw, const char *text)
 }
 
 /* Iterates over an object or array. json_walk_peek() returns the start of the next value without searching for its
- * end, so reading only the head of a long value is cheap; json_walk_next() advances past the value. false: no more
- * values. In an array, keys are {NULL, 0}. */
+ * end, so reading only the head of a long value is cheap; json_walk_next() advances past the value.
+ * Both return false if there are no more values. In an array, keys are {NULL, 0}. */
 struct json_walk {
-    const char *p; /* after the last value, or the opening bracket; NULL: not a container */
+    const char *p; /* position after the last value or the opening bracket; NULL: not a container */
     bool object;
 };
 struct json_walk json_walk_begin(struct json_value container);
@@ -48,7 +48,8 @@ const char *json_walk_end(const struct json_walk *w);
  * Never splits a character or an escape. */
 struct slice json_string_head(const char *quote, size_t max);
 
-/* The last member with this name, which is the one most parsers use; type JSON_NONE: none. */
+/* Returns the last member with this name, which most parsers use; type JSON_NONE if there is
+ * none. */
 struct json_value json_get(struct json_value object, const char *name);
 /* Like json_get(), for a raw name; both names may contain escapes. */
 struct json_value json_get_raw(struct json_value object, struct slice name);

@@ -74,7 +74,7 @@ static int repair_one(struct slice text, const struct rpc *m, const struct answe
 int answer_flaw_repair(struct slice text, const struct rpc *answer, const struct answered *q,
                        bool id_differs, struct changes *c, struct repairs *r)
 {
-    struct rpc m = *answer; /* without the flaws that are repaired */
+    struct rpc m = *answer; /* the answer without the flaws that are repaired */
     int st = id_differs ? changes_add(c, m.id.text, q->id) : 0;
     if (st == 0 && m.id.type == JSON_NULL) {
         st = repair_one(text, &m, q, c, r);

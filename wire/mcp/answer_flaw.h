@@ -16,7 +16,7 @@
 /* The request that an answer belongs to. */
 struct answered {
     struct slice id;     /* JSON text */
-    struct slice method; /* without quotes, as written */
+    struct slice method; /* without quotes, with escapes */
 };
 
 /* Text that replaces other text. */

@@ -92,13 +92,14 @@ struct method {
     struct method_need result[METHOD_NEEDS_MAX];
 };
 
-/* The method with this raw name; NULL: not a method of MCP. */
+/* Returns the method with this raw name, or NULL if it is not a method of MCP. */
 const struct method *method_find(struct slice raw);
 const struct method *method_at(size_t i); /* NULL if i is past the last method */
 /* Flags of a method. 0: an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
-/* Whether a user who writes `name` can mean a request of a client: one of MCP or LSP, or one with a `/` of an extension,
- * unless it looks like a misspelt one of MCP. false: a sentence is appended to `why`. */
+/* Whether a user who writes `name` can mean a client's request: a method of MCP or LSP, or a method
+ * with a `/` of an extension, unless it looks like a misspelt method of MCP. If false, a sentence
+ * is appended to `why`. */
 MI_MUST bool method_is_plausible(const char *name, struct buf *why);
 /* Whether it is a method of LSP: shutdown, exit, $/…, textDocument/…. */
 bool method_is_lsp(struct slice raw);

@@ -74,7 +74,7 @@ struct protocol_key {
     uint64_t request;   /* hash of the input request */
 };
 
-/* A list of which the client has read some pages. */
+/* A list, for example of tools, whose pages the client is reading. */
 struct protocol_list {
     uint64_t next;       /* hash of the next page's cursor; 0: none */
     struct id_set names; /* names of the entries */
@@ -120,7 +120,8 @@ struct protocol_asked {
     uint8_t log_level;     /* 0: none */
     uint32_t capabilities; /* the client's, declared in a request of 2026-07-28 */
     uint64_t id, cursor;   /* hashes; 0: none */
-    uint64_t target;       /* hash of method, name or URI, and arguments; of a task's id; 0: none */
+    uint64_t target;       /* hash of method, name or URI, and arguments; or of a task's id; 0:
+                            * none */
     double progress;       /* reported last */
 };
 
@@ -137,8 +138,8 @@ breaches protocol_notification(struct protocol *p, enum protocol_party from, con
 /* asked: the result of protocol_request() for the request that this message answers. */
 breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
                          const struct protocol_asked *asked);
-/* For a progress notification, in addition to protocol_notification(). asked is NULL if no pending request has
- * its token. */
+/* Checks a progress notification, in addition to protocol_notification(). asked is NULL if no
+ * pending request has its token. */
 breaches protocol_progress(struct protocol *p, const struct rpc *m, struct protocol_asked *asked);
 
 #endif

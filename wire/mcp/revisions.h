@@ -39,7 +39,7 @@ breaches protocol_meta(struct protocol *p, const struct rpc *m, struct protocol_
 unsigned protocol_level(struct slice name); /* level of log messages, from 1; 0: unknown level */
 /* Whether a request that is pending wants this log message. */
 breaches protocol_logged(const struct protocol *p, const struct rpc *m);
-/* *ret_plain: it is an ordinary result of the method, not input_required or a task. */
+/* *ret_plain: whether it is an ordinary result of the method, not input_required or a task. */
 breaches protocol_modern_result(struct protocol *p, const struct rpc *m,
                                 const struct protocol_asked *a, bool *ret_plain);
 

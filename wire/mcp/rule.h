@@ -92,7 +92,7 @@ struct finding_info {
     findings finding; /* one bit, or 0 for a rule */
     breaches rule;    /* one bit, or 0 for a finding */
 };
-/* Looks up the name of a finding or a rule. false: unknown. */
+/* Looks up the name of a finding or a rule. Returns false if it is unknown. */
 bool finding_by_name(struct slice name, struct finding_info *ret);
 
 #endif

@@ -118,7 +118,8 @@ static struct protocol_key *find_key(struct protocol *p, uint64_t task, uint64_t
     return NULL;
 }
 
-/* A key stands for one request as long as the task lives; it is repeated until the request is answered. */
+/* Notes keys. A key identifies one request as long as the task lives; the server repeats it until
+ * the request is answered. */
 static breaches note_keys(struct protocol *p, struct protocol_task *t, struct json_value requests)
 {
     breaches r = 0;
@@ -187,7 +188,7 @@ breaches protocol_task_asked(struct protocol *p, const struct rpc *m, struct pro
     return m->in_params[FIELD_INPUT_RESPONSES] == JSON_OBJECT ? check_responses(p, m, t) : 0;
 }
 
-/* The state of a task: of tasks/get, or of a notification. */
+/* Checks the state of a task in a result of tasks/get or in a notification. */
 static breaches task_state(struct protocol *p, struct json_value task, uint32_t capabilities)
 {
     const char *flaw = task_flaw(task, true);

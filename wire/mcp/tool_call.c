@@ -6,8 +6,8 @@
 #define RULE_SHOWN 300 /* bytes of the rule in an error */
 #define NAME_SHOWN 200
 
-/* Why a message of the client could be read in two ways: a member that some readers take for `method` or `params`, or a
- * method with a NUL. NULL: it cannot. */
+/* Returns why a message of the client could be read in two ways: a member that some readers take
+ * for `method` or `params`, or a method with a NUL. NULL: there is only one reading. */
 static const char *message_fault(const struct rpc *m)
 {
     struct slice key;

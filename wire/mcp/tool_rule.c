@@ -269,7 +269,7 @@ static char folded(const char *p, size_t len)
     return c < 0x80 ? (char)c : 0;
 }
 
-/* Does an unescaped key equal this lower-case name when case is ignored? */
+/* Whether an unescaped key equals this lower-case name if case is ignored. */
 static bool folds_to(struct slice key, const char *name)
 {
     size_t n = strlen(name), k = 0;

@@ -57,9 +57,10 @@ static inline bool tool_rule_exists(const struct tool_rule *r)
     return r->text.n > 0;
 }
 
-/* Do the lists keep a tool with this name, without escapes? */
+/* Whether the lists keep a tool with this unescaped name. */
 bool tool_rule_keeps_name(const struct tool_rule *r, struct slice name);
-/* The next pattern that has matched no tool so far; *at starts at 0. false: no more. */
+/* Finds the next pattern that has matched no tool so far; *at starts at 0. Returns false when there
+ * are no more. */
 bool tool_rule_unmatched(const struct tool_rule *r, size_t *at, struct slice *ret);
 
 /* ---- lists ---- */
@@ -81,8 +82,8 @@ uint64_t tool_rule_next_page(struct json_value next_cursor);
 MI_MUST int tool_rule_cut(struct tool_rule *r, struct json_value result, struct changes *c,
                           struct tool_cut *ret, tool_rule_named_fn named, void *ctx);
 
-/* Does a raw key equal this lower-case name when case is ignored, as Go ignores it, and what is behind a NUL? *ret_exact: it is the
- * name itself, whatever its escapes. */
+/* Whether a raw key equals this lower-case name if case is ignored as in Go, and everything after a
+ * NUL. *ret_exact: whether the unescaped key is exactly the name. */
 bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact);
 
 #endif

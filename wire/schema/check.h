@@ -70,14 +70,14 @@ static inline const struct json_node *node(const struct check *c, uint32_t at)
 
 #define SCHEMA_TOO_LONG "the check takes too long"
 
-/* Counts n steps. false: the limit is exceeded, and the result is unknown. */
+/* Counts n steps. Returns false if the limit is exceeded; then the result is unknown. */
 static inline bool schema_work(struct check *c, size_t n)
 {
     if (!work_do(c->work, n))
         c->gave_up = SCHEMA_TOO_LONG;
     return c->gave_up == NULL;
 }
-/* Are the values equal? Counts the steps; also true if the limit is exceeded. */
+/* Whether the values are equal. Counts the steps; also true if the limit is exceeded. */
 bool schema_equal(struct check *c, struct json_value a, struct json_value b);
 /* Begins the report of a failure: writes the pointer, and returns the buffer for the reason, or
  * NULL if no reason is needed. */

@@ -155,7 +155,7 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
     return true;
 }
 
-/* If a member is present, others are required, or a schema applies. */
+/* Checks dependencies: if a member is present, others are required, or a schema applies. */
 static bool check_dependent(struct check *c, const struct json_node *k, const struct place *here)
 {
     for (uint32_t i = k->child; i != 0; i = schema_next(c, i)) {

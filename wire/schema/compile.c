@@ -247,7 +247,7 @@ int schema_compile(struct schema *s, uint32_t at)
     struct schema_rule rule = {.never = type == JSON_FALSE};
     if (!work_do(&s->work, 1 + schema_node(s, at)->count))
         return MI_EFULL;
-    s->rule_of[at] = (uint32_t)s->rules++; /* there are at most as many rules as nodes */
+    s->rule_of[at] = (uint32_t)s->rules++; /* fits: there are at most as many rules as nodes */
     if (type == JSON_OBJECT && compile_object(s, at, &rule) < 0)
         return MI_ENOMEM;
     s->rule[s->rule_of[at]] = rule;

@@ -126,7 +126,7 @@ MI_MUST int schema_compile(struct schema *s, uint32_t at);
 /* Finds the targets of all references. Returns what schema_compile() returns. */
 MI_MUST int schema_link(struct schema *s);
 
-/* Does the text have this format? Always true for an unknown format. */
+/* Whether the text has this format. Always true for an unknown format. */
 bool schema_format_fits(struct slice format, struct slice text);
 /* The name with its article, "a date-time"; NULL: the format is not checked. */
 const char *schema_format_name(struct slice format);

@@ -238,7 +238,7 @@ breaches tools_call(struct tools *t, const struct rpc *m, struct tool **ret,
     return tools_verdict(*ret, result, RULE_INVALID_ARGUMENTS);
 }
 
-/* An ordinary result of the tool: not a failure, a task or input_required. */
+/* Whether this is an ordinary result of the tool: not a failure, a task or input_required. */
 static bool tools_is_plain(const struct rpc *m)
 {
     return m->kind == RPC_RESULT && m->is_error.type != JSON_TRUE &&

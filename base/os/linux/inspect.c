@@ -49,7 +49,7 @@ static const struct {
     CALL(clock_nanosleep, false),
     CALL(rt_sigsuspend, false),
     CALL(rt_sigtimedwait, false),
-#ifdef SYS_epoll_wait /* on older architectures only */
+#ifdef SYS_epoll_wait /* exists only on older architectures */
     CALL(epoll_wait, true),
 #endif
 #ifdef SYS_poll
@@ -66,7 +66,7 @@ static const struct {
 #endif
 };
 
-/* Returns the number of bytes; 0: not readable. */
+/* Returns the number of bytes read; 0: not readable. */
 static size_t read_whole(pid_t pid, const char *name, char *to, size_t max)
 {
     char path[64];

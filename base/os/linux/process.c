@@ -146,7 +146,8 @@ int64_t process_began_us(pid_t pid)
     return clock_wall_us() - since_boot_us + process_ticks_us((int64_t)p.start_ticks);
 }
 
-/* The descriptor stays with one process. If that is not the one with this start time, the other one has exited. */
+/* A pidfd always refers to the same process. If that process has another start time, the intended
+ * process has exited. */
 int process_signal(pid_t pid, uint64_t start, int sig)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
