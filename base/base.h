@@ -65,7 +65,7 @@ static inline struct slice slice_line(struct slice *rest)
     return line;
 }
 
-/* The last place of a character; NULL: none. */
+/* Returns the last occurrence of a character, or NULL. */
 static inline const char *slice_last(struct slice s, char c)
 {
     for (size_t i = s.n; i > 0; i--)

@@ -7,7 +7,8 @@
 #include "base/buf.h"
 
 /* Appends the decoded bytes. White space is ignored; padding may be missing. The letters of the URL alphabet, `-` and
- * `_`, are accepted. 0, MI_EINVAL (not base64; some bytes may have been appended) or MI_ENOMEM. */
+ * `_`, are accepted. Returns 0, MI_EINVAL (not base64; some bytes may have been appended) or
+ * MI_ENOMEM. */
 MI_MUST int base64_decode(struct buf *b, struct slice text);
 
 /* Strict: accepts only a text that base64_encode() would write. base64_bytes() returns the number

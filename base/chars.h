@@ -1,4 +1,4 @@
-/* chars.h - kinds of ASCII characters, whatever the locale. Bytes of longer UTF-8 sequences are of none of them.
+/* chars.h - kinds of ASCII characters, whatever the locale. Bytes above 0x7F belong to no kind.
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_CHARS_H

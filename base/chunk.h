@@ -1,7 +1,7 @@
 /* chunk.h - reference-counted blocks of bytes: a reader fills one, and lines and queues point into it.
  *
- * Owns      its bytes; freed with the last reference. The last large one that was freed is kept for the next:
- *           16 MiB of new memory take longer than to read a message into it.
+ * Owns      its bytes; freed with the last reference. The large chunk that was freed last is kept
+ *           for reuse, because allocating 16 MiB takes longer than reading a message into them.
  * Lifetime  chunk_new() returns one reference; chunk_hold() adds one, chunk_drop() removes one.
  * Blocks    never. */
 #ifndef MI_BASE_CHUNK_H
@@ -16,7 +16,8 @@ struct chunk {
 };
 
 struct chunk *chunk_new(size_t cap); /* makes a chunk of at least cap bytes; NULL: out of memory */
-/* Grows *c to at least cap bytes; it must have one reference and may move. 0, or MI_ENOMEM with *c unchanged. */
+/* Grows *c to at least cap bytes; it must have one reference and may move. Returns 0, or MI_ENOMEM
+ * with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_hold(struct chunk *c);
 void chunk_drop(struct chunk *c); /* NULL is allowed */

@@ -2,7 +2,7 @@
  *
  * Growth    the capacity doubles each time, so n additions copy at most 2 n elements.
  * Owns      nothing: the caller owns the array and its capacity, and frees the array.
- * Errors    false: out of memory, or the size overflows. The array is then unchanged.
+ * Errors    returns false if out of memory or if the size overflows; the array is then unchanged.
  * Blocks    never. */
 #ifndef MI_BASE_GROW_H
 #define MI_BASE_GROW_H

@@ -17,7 +17,7 @@ struct intern {
     size_t slots;       /* a power of 2 */
 };
 
-/* *ret is the number of the text, which is added if it is new. 0 or MI_ENOMEM. */
+/* Adds the text if it is new. *ret is its number. Returns 0 or MI_ENOMEM. */
 MI_MUST int intern_add(struct intern *t, struct slice text, uint32_t *ret);
 /* Finds the number of a text. Returns false if the text was not added. */
 MI_MUST bool intern_find(const struct intern *t, struct slice text, uint32_t *ret);

@@ -1,4 +1,4 @@
-/* make_path.h - makes a directory and those above it that are missing, with mode 0700.
+/* make_path.h - makes a directory and its missing parents, with mode 0700.
  *
  * Errors    MI_EIO with errno, or MI_ENOMEM. An existing directory is not an error.
  * Blocks    on the file system only. */

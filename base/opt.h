@@ -18,8 +18,9 @@
 struct opt {
     char letter;      /* 0: none */
     const char *name; /* long name; NULL ends a table */
-    const char *arg;  /* the name of its value in the help; NULL: a flag. If it ends with "...", the
-                         option may be repeated in each source, and all values are used */
+    const char *arg;  /* name of the option's value in the help; NULL: a flag. If the name ends with
+                       * "...", the option may be repeated in each source, and all values are
+                       * used */
     const char *def;  /* default, shown by the help; NULL: none */
     const char *help; /* NULL: hidden; neither the help nor completion shows it */
 };
@@ -39,9 +40,9 @@ struct opt_set {
     } many[OPT_MANY_MAX]; /* values of options that may be repeated, in the order of calls */
     size_t many_n;
     bool overflow;              /* there were more than OPT_MANY_MAX values */
-    int operands_before_dashes; /* operands found before `--`; -1: there was no `--` */
+    int operands_before_dashes; /* number of operands before `--`; -1: there was no `--` */
     struct buf error;           /* owned; the message of the last MI_EINVAL */
-    const char *unknown;        /* the option that it names, as written; NULL: another error */
+    const char *unknown;        /* the unknown option as written; NULL: another error */
 };
 
 void opt_open(struct opt_set *s, const struct opt *table);
@@ -53,15 +54,15 @@ void opt_close(struct opt_set *s);
  * the index of the invalid option in *ret_next. */
 MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
                       int *ret_next);
-/* Reads the environment. 0, or MI_EINVAL if a flag is neither yes nor no. */
+/* Reads the environment. Returns 0, or MI_EINVAL if a flag is neither yes nor no. */
 MI_MUST int opt_env(struct opt_set *s);
 /* Applies one `name = value` of the configuration file. Returns 0, MI_ENOENT (no such option) or
  * MI_EINVAL. */
 MI_MUST int opt_config(struct opt_set *s, const char *name, const char *value);
 
 const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not given, no default */
-/* Iterates over the values of an option that may be repeated, without the default, in increasing priority of their
- * sources. *at starts at 0. NULL: no more values. */
+/* Iterates over the values of an option that may be repeated, without the default, in increasing
+ * priority of their sources. *at starts at 0. Returns NULL when there are no more. */
 const char *opt_each(const struct opt_set *s, const char *name, size_t *at);
 bool opt_on(const struct opt_set *s, const char *name); /* whether the flag is `yes` */
 enum opt_from opt_source(const struct opt_set *s, const char *name);

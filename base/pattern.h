@@ -20,7 +20,7 @@
 #define PATTERN_MAX ((size_t)4096)
 
 struct pattern_rules {
-    bool ecma;           /* ECMA-262, on valid UTF-8; else PCRE2, on any bytes */
+    bool ecma;           /* true: ECMA-262, on valid UTF-8; false: PCRE2, on any bytes */
     bool jit;            /* compile to machine code where allowed: for frequent searches */
     uint32_t steps;      /* limit of backtracking steps from one start */
     uint32_t depth;      /* limit of nested backtracking */

@@ -1,6 +1,6 @@
 /* random.h - random bytes from the kernel, for names that nobody else has and for keys of hashes.
  *
- * Errors    MI_EIO: the kernel gives none.
+ * Errors    MI_EIO: the kernel provides no random bytes.
  * Blocks    never, once the kernel's random pool is ready (getentropy(3)). */
 #ifndef MI_BASE_RANDOM_H
 #define MI_BASE_RANDOM_H

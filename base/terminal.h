@@ -1,4 +1,4 @@
-/* terminal.h - the width of the terminal that is shown what we write.
+/* terminal.h - the width of the terminal to which we write.
  *
  * Blocks    never. */
 #ifndef MI_BASE_TERMINAL_H

@@ -4,12 +4,12 @@
  *           camelCase), groups of three digits, runs of punctuation, white space, characters of other scripts. Each class of
  *           pieces has a weight, which was fitted to real tokenizers (docs/context.md has them, and the measured errors).
  *           The result depends only on the text, not on how it is split into calls.
- * Input     any bytes. NUL and what is not UTF-8 count as control characters.
+ * Input     any bytes. NUL and invalid UTF-8 count as control characters.
  * Use       tokens_estimate() of a text in memory. Otherwise tokens_add() for each part, then tokens_count():
  *               struct tokens t = {0};
  *               tokens_add(&t, part.p, part.n);
  *               int64_t n = tokens_count(&t);
- * Units     tokens, rounded; a text that is not empty has one at least.
+ * Units     tokens, rounded; a text that is not empty has at least one.
  * Time      linear; memory: the struct.
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -19,11 +19,11 @@
 #include "base/base.h"
 
 enum tokens_class {
-    TOKENS_WORD,        /* a word of up to 6 letters, alone or behind a space */
+    TOKENS_WORD,        /* a word of up to 6 letters, alone or after a space */
     TOKENS_WORD_MIDDLE, /* 7 to 10 letters */
     TOKENS_WORD_LONG,   /* more than 10 */
     TOKENS_LETTER,      /* each letter beyond the 10th, also in the next two classes */
-    TOKENS_JOINED,      /* a word behind a letter or digit, as in camelCase, hex and base64 */
+    TOKENS_JOINED,      /* a word after a letter or digit, as in camelCase, hex and base64 */
     TOKENS_CAPITALS,    /* a run of two or more capital letters */
     TOKENS_DIGITS,      /* up to three digits */
     TOKENS_PREFIX,      /* one character of punctuation before a letter */

@@ -72,7 +72,7 @@ static int read_leaves(struct bundle *b, struct json_value array, struct buf *wh
     return st;
 }
 
-/* The session's `open` and its seal, and nothing that says something else of it. */
+/* Finds the session's `open` and its seal, and checks that no other leaf contradicts them. */
 static int find_session(struct bundle *b, struct buf *why)
 {
     bool open = false, sealed = false;
@@ -258,7 +258,7 @@ static void bundle_name_of(const struct bundle_record *r, char ret[RECORD_NAME])
         snprintf(ret, RECORD_NAME, "%s", kind);
 }
 
-/* The time of the last redaction; 0: none. */
+/* Returns the time of the last redaction, or 0 if there is none. */
 static int64_t redacted_at(const struct bundle *b, const struct bundle_record *r)
 {
     char name[RECORD_NAME];

@@ -85,7 +85,7 @@ static inline bool bundle_is_whole(const struct bundle *b)
 {
     return b->records_n == (uint64_t)b->leaf[b->seal].leaf.records;
 }
-/* A field that is a number; 0: NULL. */
+/* Returns a field that is a number; 0 for NULL. */
 int64_t bundle_number(struct slice field);
 
 #endif

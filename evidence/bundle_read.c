@@ -52,7 +52,7 @@ static int read_hashes(struct json_value array, size_t max, struct digest *ret, 
     return 0;
 }
 
-/* Appends a string. 0 or MI_ENOMEM. */
+/* Appends a string. Returns 0 or MI_ENOMEM. */
 static int bundle_read_string(struct json_value v, struct buf *text, struct slice *ret)
 {
     size_t at = text->n;

@@ -1,7 +1,7 @@
 /* bundle_read.h - the parts of a bundle's JSON text: strictly the members that docs/evidence.md has, in any order.
  *
  * Owns      nothing, except a leaf's text, which is the caller's; hashes are copied, and other results borrow.
- * Errors    MI_EINVAL: it is not such a part. MI_ENOMEM.
+ * Errors    MI_EINVAL: the text is not such a part. MI_ENOMEM.
  * Blocks    never. Pure. */
 #ifndef MI_EVIDENCE_BUNDLE_READ_H
 #define MI_EVIDENCE_BUNDLE_READ_H

@@ -1,6 +1,6 @@
-/* key_leaf.h - the leaf `key`: checkpoints are signed with this key from now on (docs/evidence.md, "Keys").
+/* key_leaf.h - the leaf `key`, the key of all later checkpoints (docs/evidence.md, "Keys").
  *
- * The new key signs it and, if there is a key before it, that one as well.
+ * It is signed by the new key and, if there is one, by the previous key.
  *
  * Owns      nothing.
  * Blocks    never. Pure. */
@@ -10,8 +10,8 @@
 #include "evidence/key.h"
 #include "evidence/leaf.h"
 
-/* Appends the leaf's text. previous: NULL, the first key of a vault. 0, MI_EIO (libsodium cannot be used) or
- * MI_ENOMEM. */
+/* Appends the leaf's text. previous: NULL for the first key of a vault. Returns 0, MI_EIO
+ * (libsodium cannot be used) or MI_ENOMEM. */
 MI_MUST int key_leaf_write(struct buf *b, struct slice origin, int64_t at_us,
                            const struct secret_key *key, const struct secret_key *previous);
 

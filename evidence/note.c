@@ -176,7 +176,7 @@ int note_check(const struct note *n, const struct public_key *k)
     return st;
 }
 
-/* The first empty line, which ends the text; NULL: none. */
+/* Returns the first empty line, which ends the text, or NULL. */
 static const char *empty_line(struct slice s)
 {
     for (size_t i = 1; i < s.n; i++)

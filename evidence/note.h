@@ -38,7 +38,8 @@ MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
  * empty; or the rest is not a complete note. */
 MI_MUST bool note_next(struct slice *rest, struct slice *ret);
 
-/* Appends the note: text, which ends with a newline, and one signature. 0, MI_EIO or MI_ENOMEM. */
+/* Appends the note: text, which ends with a newline, and one signature. Returns 0, MI_EIO or
+ * MI_ENOMEM. */
 MI_MUST int note_sign(struct buf *b, struct slice text, const struct secret_key *k);
 MI_MUST int note_read(struct slice note, struct note *ret);
 /* Returns 0 if the note is signed with this key, MI_ENOENT if it has no signature of this key (name

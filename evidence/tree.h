@@ -32,7 +32,8 @@ void tree_pack(const struct tree *t, struct buf *b);
 MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
 
 /* All nodes of a tree, for many proofs: its n leaf hashes, and the level above each level, as far as the root.
- * tree_nodes() says how many there are; tree_fill() computes those after the leaf hashes, which the caller has put there. */
+ * tree_nodes() returns their number; tree_fill() computes the nodes after the leaf hashes, which
+ * the caller has stored. */
 uint64_t tree_nodes(uint64_t n);
 void tree_fill(struct digest *node, uint64_t n);
 /* The inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1), from all nodes, written to ret, which has room for TREE_DEPTH.

@@ -29,8 +29,8 @@ struct journal_file {
 
 enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
 
-/* Sets the directory that contains journals; NULL: the default. A relative path is relative to the current working
- * directory of this call. Copied. For --journal-dir. */
+/* Sets the directory that contains journals; NULL: the default. A relative path is relative to the
+ * working directory at the time of this call. The path is copied. For --journal-dir. */
 void journal_file_dir(const char *path);
 /* Appends the directory's path, whether it can be used or not. */
 void journal_file_where(struct buf *b);

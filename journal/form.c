@@ -48,7 +48,7 @@ struct in {
     bool bad; /* the bytes are not an entry */
 };
 
-/* The next n bytes; NULL: there are fewer. */
+/* Takes the next n bytes; NULL if there are fewer. */
 static const char *journal_form_get(struct in *i, uint64_t n)
 {
     if (i->bad || n > i->left.n) {

@@ -33,7 +33,7 @@ struct session_start {
     struct slice host;
     struct slice redact_rules; /* the session's rules, JSON; {NULL, 0}: unknown */
     struct slice
-        cwd; /* working directory of the server, as the system says it; {NULL, 0}: unknown */
+        cwd; /* working directory of the server, as reported by the system; {NULL, 0}: unknown */
     struct slice tools_rule; /* wire/mcp/tool_rule.h; {NULL, 0}: none */
     enum record_level level;
     bool sync_full, stop_on_error;

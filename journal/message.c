@@ -194,7 +194,7 @@ static bool is_valid(const struct fixed *f)
            f->status < CALL_UNKNOWN && memcmp(f->zero, zero, sizeof zero) == 0;
 }
 
-/* The next n bytes of *left; NULL: there are fewer. */
+/* Takes the next n bytes of *left; NULL if there are fewer. */
 static const char *journal_message_take(struct slice *left, size_t n)
 {
     const char *p = left->p;

@@ -341,7 +341,8 @@ static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
     return true;
 }
 
-/* The memory of a position, and the bytes up to the end of `data`. NULL: the table is damaged. */
+/* Returns the memory of a position, and the number of bytes up to the end of `data`; NULL if the
+ * table is damaged. */
 static char *memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
 {
     uint64_t i = *entry_at(r, at);

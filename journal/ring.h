@@ -112,8 +112,8 @@ struct ring_head {
  * inherited by child processes: a child must not use w. 0, MI_EIO (ENOSPC: the file system is full; EFBIG:
  * RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
-/* Maps a journal, for the reader; it continues at `tail`. Changes nothing in the file. 0, MI_EINVAL (not a journal, of
- * another version, or damaged), MI_EIO or MI_ENOMEM. */
+/* Maps a journal, for the reader; it continues at `tail`. Does not change the file. Returns 0,
+ * MI_EINVAL (not a journal, another version, or damaged), MI_EIO or MI_ENOMEM. */
 MI_MUST int ring_open(struct ring *r, int fd);
 void ring_close(struct ring *r); /* unmaps; safe to call twice */
 /* The bytes about the session, as given to ring_create(). */
@@ -153,8 +153,8 @@ void ring_return(struct ring *w, size_t most);
 
 /* ---- the reader ---- */
 
-/* The next published record; *ret_at: its position. 0, MI_ENOENT (none now) or MI_EPROTO (the journal is damaged from
- * here on). The bytes are valid until they are released. */
+/* Reads the next published record; *ret_at: its position. Returns 0, MI_ENOENT (none now) or
+ * MI_EPROTO (the journal is damaged from here on). The bytes are valid until they are released. */
 MI_MUST int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at);
 void ring_rewind(struct ring *r); /* makes the first unreleased record the next one again */
 /* Releases all records that ring_next() has returned: they are stored. Returns true if the writer

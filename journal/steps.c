@@ -78,7 +78,7 @@ void steps_return(struct steps *s, size_t keep, size_t most)
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-/* Whether the steps are free; and have memory, if `state` says so. */
+/* Whether the steps are free and, if `state` says so, have memory. */
 static bool is_free(const struct steps *s, struct step_run run, uint8_t state)
 {
     if (run.n > s->n || run.first > s->n - run.n)

@@ -34,8 +34,9 @@ struct step_run {
 /* At the start no step has memory. data and fd: see struct steps. Returns 0 or MI_ENOMEM. */
 MI_MUST int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at);
 void steps_close(struct steps *s); /* safe to call twice */
-/* Finds free steps and gives them memory: `more` steps from `next`, or n steps anywhere; those that have memory
- * already and come first are preferred. They stay free until steps_use(). 0 or MI_EIO. */
+/* Finds free steps and gives them memory: `more` steps from `next`, or n steps anywhere; the first
+ * ones that already have memory are preferred. They stay free until steps_use(). Returns 0 or
+ * MI_EIO. */
 MI_MUST int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret);
 void steps_use(struct steps *s, struct step_run run);
 void steps_free(struct steps *s, size_t i); /* ignored if there is no such step */

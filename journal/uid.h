@@ -10,7 +10,7 @@
 
 #define UID_LEN 26
 
-/* ret has UID_LEN + 1 bytes. 0 or MI_EIO. */
+/* Makes a uid. ret has UID_LEN + 1 bytes. Returns 0 or MI_EIO. */
 MI_MUST int uid_make(int64_t wall_us, char *ret);
 /* The time of a uid that is made at wall_us, as text: 10 characters and a NUL. No uid that is made later is less. */
 #define UID_TIME_LEN 10

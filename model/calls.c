@@ -85,7 +85,7 @@ void call_set_know_own(struct call_set *c, int64_t seq, enum row_direction direc
     o->id_n = (uint8_t)rpc_id.n;
 }
 
-/* The seq of the request that an answer without request_seq belongs to; 0: none. */
+/* Returns the seq of the request that an answer without request_seq belongs to; 0: none. */
 static int64_t take_own(struct call_set *c, const struct call_message *m)
 {
     if (!is_answer(m) || m->seq <= c->own_last || m->action != ROW_SWALLOWED || m->rpc_id.n == 0 ||

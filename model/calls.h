@@ -116,7 +116,8 @@ MI_MUST int call_set_add(struct call_set *c, const struct call_message *m, struc
 const struct call *call_set_take(struct call_set *c, bool all);
 /* Forgets the calls and the texts, but not the ids of the proxy's requests. */
 void call_set_clear(struct call_set *c);
-/* Makes a text one that lives as long as those of the calls, for the caller's own use. 0 or MI_ENOMEM. */
+/* Copies a text so that it lives as long as the texts of the calls, for the caller's own use.
+ * Returns 0 or MI_ENOMEM. */
 MI_MUST int call_set_keep_text(struct call_set *c, struct slice *text);
 /* Adds a request of the proxy from before the first message; call it in the order of seq.
  * closing_seq: seq of its answer; 0: none. Answers up to the last of these seqs are known, so one

@@ -1,12 +1,12 @@
-/* context.h - what of a message fills the context of a client's model, in estimated tokens (base/tokens.h).
+/* context.h - how much of a model's context a message fills, in estimated tokens (base/tokens.h).
  *
  * Definition  of a tool, prompt or resource: its members name, description, inputSchema, outputSchema, annotations, arguments,
  *             uri, uriTemplate and mimeType, as one JSON object with their text as sent. Others, such as title, icons and _meta,
  *             are for clients and people.
  * Result      of tools/call, prompts/get and resources/read, also of one that is fetched by tasks/result or tasks/get: the texts in
  *             content, messages or contents, unescaped, and uri, name and description of a resource_link; without any text,
- *             structuredContent as JSON. Of an error: its message. Images, audio and blobs are not counted: what they cost
- *             depends on the model, not on their bytes.
+ *             structuredContent as JSON. Of an error: its message. Images, audio and blobs are not
+ *             counted: their cost depends on the model, not on their bytes.
  * Input       JSON text that json_scan() has accepted.
  * Owns        nothing.
  * Blocks      never. Pure. */
@@ -27,7 +27,7 @@ int64_t context_definitions_tokens(struct json_value array);
 int64_t context_text_tokens(struct slice raw);
 /* Whether answers to this method are counted. */
 bool context_counts_results(struct slice method);
-/* CONTEXT_UNKNOWN: the message is neither an error nor one of these results. */
+/* Returns CONTEXT_UNKNOWN if the message is neither an error nor one of these results. */
 int64_t context_result_tokens(const struct rpc *m);
 
 #endif

@@ -187,7 +187,8 @@ void field_set(const struct record_field *f, void *record, struct cell v);
 
 /* The bytes that fields_keep_texts() writes. */
 size_t fields_text_bytes(const struct record_fields *s, const void *record);
-/* Copies the texts of a record to `to`, each with a NUL behind it, and lets the record point there. Returns their end. */
+/* Copies the texts of a record to `to`, each with a NUL after it, and makes the record point there.
+ * Returns the end of the copies. */
 char *fields_keep_texts(const struct record_fields *s, void *record, char *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* link.h - what a message says about the operation that it belongs to (model/operations.h).
+/* link.h - the facts in a message that tell to which operation it belongs (model/operations.h).
  *
  * Rules     mcp-wire.md 2.2, 3.3: `requestState`, `inputRequests` and `inputResponses` of revision 2026-07-28; tasks of
  *           2025-11-25 and of the extension of 2026-07-28.

@@ -6,7 +6,7 @@ enum session_state liveness_of(const struct liveness *f)
         return SESSION_ENDED;
     if (f->lock == LIVENESS_LOCKED)
         return SESSION_LIVE;
-    /* Another machine may have the file as well, without this one's locks. */
+    /* Another machine may share the file, but does not see the locks of this machine. */
     if (f->lock == LIVENESS_UNLOCKED && f->boot == LIVENESS_HERE)
         return SESSION_DIED;
     if (f->boot == LIVENESS_NOT_HERE) /* a machine of this name with another boot: this machine was

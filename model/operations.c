@@ -175,7 +175,8 @@ static void take_state(struct operations *o, struct operation *op, const struct 
     operations_change(o, op);
 }
 
-/* The answer to tasks/result ends the operation, unless its task had ended: then it says only whether the tool has failed. */
+/* The answer to tasks/result ends the operation. If the task had already ended, the answer only
+ * tells whether the tool failed. */
 static void take_result(struct operations *o, struct operation *op, const struct call *c,
                         int64_t t_us)
 {
@@ -203,7 +204,7 @@ static void end_of_task(struct operations *o, struct operation *op, const struct
     }
 }
 
-/* An answer to the call itself, or to its retry, that is not the last. */
+/* Handles an answer to the call or to its retry that does not end the operation. */
 static void go_on(struct operations *o, struct operation *op, const struct call *c,
                   const struct link *l, int64_t t_us)
 {

@@ -147,8 +147,9 @@
  * were received are between the quotes of a JSON string, escapes as written, unless their type is
  * JSON. */
 
-/* A finished request of the client, for the log directory. record/process/log_directory.c alone writes its lines, and nothing in
- * the program reads them: so docs/vault.md describes their members, and a test compares the two. */
+/* A finished request of the client, for the log directory. Only record/process/log_directory.c
+ * writes these lines, and nothing in the program reads them; docs/vault.md describes their members,
+ * and a test compares the two. */
 #define INVOCATION_FIELDS(FIELD)                                                                                      \
     /*    name            type                              NULL */                                                   \
     FIELD(wall_us,        TIME,                             NOT_NULL) /* when it finished */                          \

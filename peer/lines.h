@@ -13,7 +13,8 @@
 
 struct lines {
     struct server_lines read;
-    uint64_t asked;        /* id of the request that waits for its answer; 0: any may */
+    uint64_t asked;        /* id of the request that waits for its answer; 0: any request may
+                            * wait */
     struct buf method;     /* owned; its method */
     struct buf out;        /* owned; results, each with a newline */
     size_t done;           /* bytes of it that were returned */

@@ -38,7 +38,7 @@ enum live_result {
 MI_MUST int live_open(struct live **ret, char *const *argv, const char *dir, struct buf *error);
 /* Call it if the server is a proxy of ours. */
 void live_is_proxy(struct live *l);
-/* Queues a line, given without its newline; live_recv() writes it. 0 or MI_ENOMEM. */
+/* Queues a line, given without its newline; live_recv() writes it. Returns 0 or MI_ENOMEM. */
 MI_MUST int live_send(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */
 MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);

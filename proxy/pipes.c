@@ -1,4 +1,4 @@
-/* pipes.c - the pipes before a clock: what they hold is read before a deadline is believed. */
+/* pipes.c - reads the bytes in the pipes before a deadline is taken as passed. */
 #include "proxy/live.h"
 
 #include "proxy/session/expire.h"

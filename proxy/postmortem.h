@@ -6,7 +6,7 @@
  *
  * The base is a sample of the tree, taken when a request is written or later. CPU figures count from the base.
  *
- * Source    base/os/process.h and inspect.h. What is unknown is left out.
+ * Source    base/os/process.h and inspect.h. Unknown facts are omitted.
  * Limits    POSTMORTEM_FDS descriptors of the chosen process.
  * Blocks    never.
  * Cost      measured with three processes: 200 us. */

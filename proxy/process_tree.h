@@ -3,7 +3,7 @@
  * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and it may have helpers.
  * The real server is found by following the only child that inherits stdin and stdout, and has another command.
  *
- * Source    base/os/process.h and inspect.h. What is unknown is left out.
+ * Source    base/os/process.h and inspect.h. Unknown facts are omitted.
  * Limits    PROCESS_TREE_MAX processes.
  * Units     ticks of sysconf(_SC_CLK_TCK), usually 10 ms.
  * Blocks    never.

@@ -111,8 +111,8 @@ void relay_mute(struct relay *r);
 /* Writes `priority` first. The outbox follows after relay_end_priority(). */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_end_priority(struct relay *r);
-/* Reads what is available now, at most RELAY_TURN bytes, even if too many are unsent; nothing while the relay is held.
- * Used before reading stops, and before a deadline is believed. */
+/* Reads what is available now, at most RELAY_TURN bytes, even if too many are unsent; nothing while
+ * the relay is held. Used before reading stops, and before a deadline is taken as passed. */
 void relay_read_available(struct relay *r);
 /* Sets or ends RELAY_HELD or RELAY_PACED. */
 void relay_pause(struct relay *r, enum relay_stop why, bool on);
@@ -129,7 +129,7 @@ int64_t relay_waited_us(const struct relay *r);
 bool relay_is_paused(const struct relay *r);
 /* The pipes hold as much as before a long line again, where that is possible now. */
 void relay_narrow(struct relay *r);
-/* Whether there is something to narrow. Not while nothing is read from a pipe that is too full for it. */
+/* Whether a pipe can be narrowed. False while a pipe is too full for that and is not read. */
 bool relay_is_wide(const struct relay *r);
 /* Writes the released bytes. Called at the end of a turn, and when `out` is writable. */
 void relay_flush(struct relay *r);

@@ -1,5 +1,5 @@
-/* restart.c - the next process of a server that crashed or was killed: the handshake that is repeated to it, the
- * requests that it gets (mcp-wire.md 6.3). */
+/* restart.c - the next process of a server that crashed or was killed: repeats the handshake, and
+ * sends requests again (mcp-wire.md 6.3). */
 #include "proxy/live.h"
 
 #include "base/clock.h"

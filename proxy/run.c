@@ -38,7 +38,8 @@ static enum row_direction direction_of(const struct relay *r)
     return r == &p->relay[ROW_C2S] ? ROW_C2S : ROW_S2C;
 }
 
-/* Reports that the client has asked the server to shut down, or that the server has rejected that. */
+/* Reports that the client has asked the server to shut down, or that the server has rejected the
+ * request. */
 static void report_shutdown(struct proxy *p, bool before)
 {
     if (p->traffic.client_said_shutdown != before)
@@ -421,7 +422,7 @@ int proxy_run(const struct proxy_config *cfg)
         recorder_close(p.recorder);
         return PROXY_FAILED;
     }
-    open_watchers(&p); /* a signal that comes from here on ends the server as well as us */
+    open_watchers(&p); /* a signal from here on ends both the server and us */
     server_open(&p, &inherited);
     bool started = server_process_start(&p, &pipes) == 0;
     open_parts(&p);

@@ -36,7 +36,8 @@ struct proxy_config {
     const char *escalate_command; /* run for each new escalation file; NULL: none */
     const char *sent;             /* the request that the command `send` sends, recorded as an
                                    * event; NULL: another client */
-    unsigned restarts;            /* within a minute, at most PROXY_RESTARTS_MAX; 0: never */
+    unsigned restarts;            /* restarts allowed within a minute, at most PROXY_RESTARTS_MAX;
+                                   * 0: never restart */
     struct retention retention;   /* old sessions that the recorder removes; all 0: none */
     pid_t *ret_recorder;          /* gets the pid of a recorder process that is still running at the
                                    * end; 0: none */

@@ -1,5 +1,5 @@
-/* server.c - reports the events of the server and its client to server_state.c, and carries out what is decided there.
- * server_process.c has the process itself, restart.c what a restart needs besides. */
+/* server.c - reports the events of the server and its client to server_state.c, and carries out its
+ * actions. server_process.c handles the process itself, restart.c the restart. */
 #include "proxy/live.h"
 
 #include "base/clock.h"
@@ -103,7 +103,7 @@ static void end_session(struct proxy *p, bool gives_up)
     server_process_end_text(p, &why);
     if (gives_up)
         give_up(p, &why);
-    /* requests that the client has sent by now are answered as well */
+    /* read requests that the client has already sent, so that they are answered as well */
     relay_read_available(&p->relay[ROW_C2S]);
     traffic_list_failed(&p->traffic, why.failed ? "the session ended" : buf_str(&why));
     size_t pending = p->traffic.open[ROW_C2S].open.count;

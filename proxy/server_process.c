@@ -1,4 +1,5 @@
-/* server_process.c - the server process: how it is started and connected, what it has read, and how it ended. */
+/* server_process.c - the server process: its start, its pipes, the bytes that it has read, and its
+ * end. */
 #include "proxy/live.h"
 
 #include "base/clock.h"
@@ -96,7 +97,8 @@ void server_process_connect(struct proxy *p, struct process_pipes pipes)
 
 /* ---- how it ended --------------------------------------------------------------------------- */
 
-/* Why it ended, as its stderr says. A server that has exited with status 0 may have written nothing but log lines. */
+/* Appends the reason of the end from stderr. A server that exited with status 0 may have written
+ * only log lines. */
 static void add_reason(const struct proxy *p, int status, struct buf *b)
 {
     struct buf text = {0};

@@ -36,7 +36,8 @@ enum server_state {
     SERVER_REJECTING,    /* the server could not be started; each request gets the reason, until the
                           * client leaves */
     SERVER_RUNNING,      /* messages are forwarded */
-    SERVER_ASKED,        /* RUNNING, but silent past a deadline; it was asked whether it lives */
+    SERVER_ASKED,        /* RUNNING, but silent past a deadline; the server was asked whether it is
+                          * alive */
     SERVER_AT_WORK,      /* RUNNING, but silent past a deadline; its helpers work */
     SERVER_PREPARING,    /* RUNNING, but silent past a deadline, and it works on its first answer */
     SERVER_INPUT_CLOSED, /* RUNNING, but the server closed its stdin and should exit */
@@ -147,7 +148,7 @@ struct server_machine {
     enum server_state state; /* written only by server_state_event() */
     enum server_cause cause;
     enum server_reason reason;
-    unsigned max_restarts; /* within SERVER_RESTARTS_US; 0: never */
+    unsigned max_restarts; /* restarts allowed within SERVER_RESTARTS_US; 0: never */
     int64_t grace_us;      /* --grace */
     int64_t initialize_us; /* deadline of the repeated initialize */
     bool handshake_lost;   /* initialize cannot be repeated: no restart */
@@ -166,9 +167,10 @@ struct server_machine {
 
 void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,
                        int64_t initialize_us);
-/* Moves to the next state and returns the actions to carry out; 0: none. */
+/* Moves to the next state and returns the actions to carry out; 0 if there are none. */
 MI_MUST unsigned server_state_event(struct server_machine *s, enum server_event e, int64_t now_us);
-/* Report TIMEOUT after this time in a state, and again while the state does not change; 0: never. */
+/* Returns the time in a state after which to report TIMEOUT, and to report it again while the state
+ * does not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
 /* The deadline of a repeated initialize, and that of an answer to the question whether the server lives, start again: the

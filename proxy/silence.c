@@ -41,7 +41,7 @@ void silence_sample(struct proxy *p)
     struct silence *s = &p->silence;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
     if (p->machine.state == SERVER_ASKED)
-        return; /* the base is still that of the request that it is asked about */
+        return; /* keep the base of the request about which the server was asked */
     int64_t waited_us = first != NULL && first->written_us != 0
                             ? recorder_now_us(p->recorder) - first->written_us
                             : 0;
@@ -241,7 +241,7 @@ enum liveness silence_explain(struct proxy *p, enum server_state before, struct 
     struct silence *s = &p->silence;
     switch (p->machine.state) {
     case SERVER_ASKED:
-        if (before == SERVER_ASKED) { /* the first error has said more */
+        if (before == SERVER_ASKED) { /* the first error gave the details */
             buf_adds(why,
                      " and sent nothing else in that time; it is being asked whether it lives");
             return LIVENESS_SILENT;

@@ -16,7 +16,7 @@
 
 struct stall {
     int64_t woke_us; /* when this turn began, in microseconds */
-    int64_t most_us; /* how long it lasts at most; -1: no timer is active */
+    int64_t most_us; /* longest time that the turn should last; -1: no timer is active */
 };
 
 void stall_open(struct stall *s, int64_t now_us);

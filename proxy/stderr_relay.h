@@ -1,8 +1,8 @@
 /* stderr_relay.h - writes the server's stderr and the log lines of this program to stderr.
  *
- * The server's output is sanitized line by line. An incomplete line is written after STDERR_RELAY_PAUSE_S, up to
- * the place where a secret could begin. If stderr is not read, output that does not fit is dropped and counted:
- * nothing may delay the messages.
+ * The server's output is sanitized line by line. An incomplete line is written after
+ * STDERR_RELAY_PAUSE_S, up to the offset at which a secret could begin. If stderr is not read,
+ * output that does not fit is dropped and counted: nothing may delay the messages.
  *
  * Owns      a private stream on descriptor 2, its watcher, an outbox of at most STDERR_RELAY_MAX bytes, and the
  *           sink of base/log.h while it is open.

@@ -38,7 +38,7 @@ struct notifier {
     void *data;
 };
 
-/* Checks the syntax of a command. 0, or MI_EINVAL with a sentence in error. */
+/* Checks the syntax of a command. Returns 0, or MI_EINVAL with a sentence in `error`. */
 MI_MUST int notifier_check(const char *command, struct buf *error);
 /* Starts the notifier process. command: accepted by notifier_check(); if it is NULL or "", no
  * process is started and fd stays -1. server: the server's name, shown by ps(1). limit_us:

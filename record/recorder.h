@@ -73,7 +73,8 @@ struct recorder_config {
     const char *escalate_command; /* NULL: none */
     struct retention retention;
     size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
-    /* Bytes of all journals of the user while the vault cannot be written; 0: no bound. */
+    /* Limit of the bytes in all journals of the user while the vault cannot be written; 0: no
+     * limit. */
     uint64_t max_waiting;
     /* recorder_close() writes the pid of the recorder process that is still storing, or 0 if there
      * is none. NULL: not wanted. */
@@ -112,7 +113,7 @@ pid_t recorder_pid(const struct recorder *r);
 
 /* Sets the session's row in the table `running`. If this process is killed, the recorder kills running.server_group. */
 void recorder_running(struct recorder *r, const struct running *running);
-/* The process group that the recorder kills then; 0: no server runs any more. */
+/* Sets the process group that the recorder kills then; 0: no server runs any more. */
 void recorder_guard(struct recorder *r, pid_t group);
 /* Writes an escalation file, or counts another occurrence; the recorder adds server, session and command. */
 void recorder_escalate(struct recorder *r, const struct escalation *e);

@@ -61,7 +61,8 @@ struct recorder {
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
     int64_t paced_until_us; /* the client is not read before this time, because the journal is
                              * filling up */
-    bool gave_up_lag;       /* a line has waited too long: others do not, until one need not */
+    bool gave_up_lag;       /* a line has waited too long; other lines do not wait until one would
+                             * not have to */
     ev_timer rest_timer;    /* active while the journal has more memory than light traffic needs */
     uint64_t rest_end;      /* end of the last entry when rest_timer was started */
 };
@@ -83,7 +84,8 @@ void append_open(struct recorder *r); /* fills in r->journal */
 void append_entry(struct recorder *r, const struct entry *e);
 /* Repeats the session's metadata, for a new recorder process. */
 void append_learnt(struct recorder *r);
-/* The session ends: says in the journal which messages were lost, if there is memory for it. */
+/* Call it at the end of the session: reports in the journal which messages were lost, if there is
+ * memory for it. */
 void append_last_lost(struct recorder *r);
 /* Moves waiting entries to the ring. Returns false if there is no room for all. */
 bool append_waiting(struct recorder *r);

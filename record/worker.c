@@ -277,7 +277,7 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
         return;
     }
     start_watchers(w);
-    reap(w); /* the loop is not told of an earlier exit */
+    reap(w); /* the loop does not report an earlier exit */
 }
 
 void worker_unwatch(struct worker *w)

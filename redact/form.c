@@ -111,7 +111,8 @@ static bool names_secret(const struct keys *k, const struct word *words, size_t 
            (!(rule->flags & KEY_CAPITALS) || all_capitals(last));
 }
 
-/* Words are read until one names a secret, and what is around it says that it is asked for. */
+/* Whether a text asks for a secret: a word names one, and the words around it show that it is asked
+ * for. */
 static bool prose_asks(const struct keys *k, struct slice text)
 {
     struct word words[WORDS + 2];
@@ -334,7 +335,7 @@ static bool forms_note(struct forms *f, const struct redact *r, uint64_t owner,
     return asks;
 }
 
-/* The inputRequests of a result, a task or a notification; anything else is ignored. */
+/* Notes the inputRequests of a result, a task or a notification; ignores anything else. */
 static bool note_inputs(struct forms *f, const struct redact *r, struct json_value requests)
 {
     struct slice key;

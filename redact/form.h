@@ -25,7 +25,7 @@
 #define FORM_BYTES ((size_t)128 << 10) /* limits the work to a few milliseconds */
 
 struct asked_form {
-    uint64_t owner; /* hash of the id, or of the key; 0: free */
+    uint64_t owner; /* hash of the request's id or of the key; 0: the slot is free */
     uint64_t task;  /* hash of the id of the task that was the answer to the form (2025-11-25); 0:
                      * none */
     uint64_t field[FORM_FIELDS];

@@ -187,7 +187,7 @@ static bool is_keyword(struct slice key)
     return place_is_one_of(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
 }
 
-/* Inside `properties` one keyword of JSON Schema is enough; elsewhere the object must consist of keywords only,
+/* Inside `properties` one keyword of JSON Schema is enough; elsewhere all members must be keywords,
  * including a type. */
 bool place_is_schema(const char *at, const char *end, bool among_properties)
 {

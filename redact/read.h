@@ -53,7 +53,8 @@ static inline const char *read_plain(const char *p, const char *end)
 const char *read_string(const char *p, const char *end, bool *odd);
 /* Returns the number of escapes in a string. */
 size_t read_escapes(struct slice raw);
-/* The string [p, behind) without its quotes, and without an incomplete escape if the text ends inside it. */
+/* Returns the string [p, behind) without its quotes, and without an incomplete escape at the end of
+ * the text. */
 struct slice read_between(const char *p, const char *behind, const char *end);
 /* Returns the end of the string, container or other value that begins at p. */
 const char *read_value(const char *p, const char *end);

@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 
-/* Increased whenever a change makes the sanitizer replace or truncate something else. */
+/* Increased whenever a change alters what the sanitizer replaces or truncates. */
 #define REDACT_VERSION 4
 
 #define REDACT_CONTENT_HEAD 50 /* characters of sensitive content that are kept */
@@ -37,7 +37,7 @@ struct redact;
 
 /* ---- rules ---- */
 
-/* Opens a sanitizer with the built-in rules. 0 or MI_ENOMEM. */
+/* Opens a sanitizer with the built-in rules. Returns 0 or MI_ENOMEM. */
 MI_MUST int redact_open(struct redact **ret, struct buf *error);
 void redact_close(struct redact *r); /* accepts NULL */
 /* Adds one `name = value` of the section [redact]: `keys`, `keep`, `content` (names, separated by commas),
@@ -59,8 +59,8 @@ MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struc
 
 /* ---- the rules in force ---- */
 
-/* The sanitizer passed to redact_use(), or one with the built-in rules, opened on first use. Borrowed. NULL: out of
- * memory. */
+/* Returns the sanitizer passed to redact_use(), or one with the built-in rules, opened on first
+ * use. Borrowed. NULL: out of memory. */
 struct redact *redact_present(void);
 void redact_use(struct redact *r); /* takes ownership; NULL: the built-in rules again */
 /* Makes r the active sanitizer, and returns the previous one, which the caller then owns. NULL: the

@@ -68,7 +68,7 @@ static struct frame *top(struct pass *s)
     return &s->frame[s->depth - 1];
 }
 
-/* The key, unescaped; empty if it is too long to be a known name. */
+/* Returns the unescaped key; empty if it is too long to be a known name. */
 static struct slice key_text(struct slice raw, bool odd, char *place)
 {
     size_t n;
@@ -237,7 +237,7 @@ static void walk_string(struct pass *s, const struct child *c, const char *p, co
         late_value(s, f);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
-        s->r->again = true; /* truncated, it may be the name of something else */
+        s->r->again = true; /* after truncation the string may be another name */
     enum string_kind kind = c->content                                      ? STRING_TRUNCATE
                             : c->role == ROLE_BLOB && redact_blob_text(raw) ? STRING_BLOB
                                                                             : STRING_ANY;
@@ -290,7 +290,7 @@ static void value_ended(struct pass *s, enum role role, const char *p, const cha
         return; /* a part of this container was already written */
     f->value_from = walk_offset(s, p);
     f->value_to = walk_offset(s, behind);
-    if (f->name != NULL && *p != '"') /* strings are handled elsewhere */
+    if (f->name != NULL && *p != '"') /* strings are handled separately */
         late_value(s, f);
 }
 

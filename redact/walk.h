@@ -107,7 +107,7 @@ bool redact_maybe_key(const struct redact *r, struct slice s);
 bool redact_maybe_json(const struct redact *r, struct slice raw);
 /* Whether it begins and ends like an object or array. */
 bool redact_looks_json(struct slice s, bool escaped);
-/* The first object in the text that has a member; NULL: none. */
+/* Returns the first object in the text that has a member, or NULL. */
 const char *redact_next_object(const char *p, const char *end, bool escaped);
 
 /* ---- strings (redact/string.c) ---- */

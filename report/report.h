@@ -60,7 +60,7 @@ struct report_counts {
 struct report {
     struct report_case draft;    /* the case that report_new() has returned */
     struct slice group;          /* group of the current suite; borrowed */
-    bool junit, sarif;           /* asked for; set by the user of this module */
+    bool junit, sarif;           /* which forms are requested; set by the user of this module */
     struct buf suites;           /* owned; JUnit: suites that have ended */
     struct buf cases;            /* owned; JUnit: cases of the current suite */
     struct buf name;             /* owned; name of the current suite */
@@ -69,7 +69,7 @@ struct report {
     struct buf results;          /* owned; SARIF */
     struct report_rule *rules;   /* owned; SARIF: the rules named so far */
     size_t rules_n, rules_cap;
-    bool failed; /* out of memory, beside the buffers */
+    bool failed; /* out of memory, outside of the buffers */
 };
 
 /* Whether memory was missing for a case. */

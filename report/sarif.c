@@ -57,7 +57,7 @@ static void add_physical_location(struct json_out *j, const struct report_place 
     buf_close(&uri);
 }
 
-/* A message by its number, a session by its uid, anything else by the name of the case. */
+/* Names a message by its number, a session by its uid, anything else by the name of the case. */
 static void add_logical_location(struct json_out *j, const struct report_case *c)
 {
     const struct report_place *p = &c->place;

@@ -1,4 +1,4 @@
-/* show.h - what is shown of a row: a table of columns gives its JSON members, its CSV, and its cells for people.
+/* show.h - how a row is shown: a table of columns defines its JSON members, CSV and cells.
  *
  *     struct row { int64_t pid; struct slice server; };
  *     #define RECORD struct row

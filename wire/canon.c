@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DIFF_KEYS_MAX 1000 /* objects with more keys are compared as a whole */
+#define DIFF_KEYS_MAX 1000 /* objects with more keys are only compared as a whole */
 
 /* Special rules for the members of an object (mcp-wire.md 6.4). */
 enum special {
@@ -246,7 +246,7 @@ static const char *put_container(struct canon *c, const char *bracket, pointer_s
     return json_walk_end(&w);
 }
 
-/* A scalar, or a container that is too deep. */
+/* Writes a scalar, or a container that is too deep. */
 static void put_leaf(struct canon *c, struct json_value v)
 {
     switch (v.type) {
@@ -321,7 +321,8 @@ void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules 
         return;
     pointer_set all = pointers_root(c.ignore);
     struct json_walk w = json_walk_begin(m->params);
-    if (m->params.type == JSON_OBJECT) /* without braces: {} equals missing params */
+    if (m->params.type == JSON_OBJECT) /* written without braces, because {} equals missing
+                                        * params */
         put_members(&c, &w, all, 0, special_of(m));
     else if (m->params.type == JSON_ARRAY)
         canon_put(&c, m->params, all, 0, PLAIN);

@@ -1,10 +1,11 @@
-/* canon.h - the canonical form of a request or a value: equal text means an equal one.
+/* canon.h - the canonical form of a request or a value: two of them are equal if their texts are.
  *
  * Rules     mcp-wire.md 6.4. The order of keys, white space, and the spelling of strings and numbers are ignored. Missing params
- *           equal {}. `_meta`, params.task.ttl and the places of --ignore are left out. Of inputResponses only the keys
- *           are compared, unless `answers` is set; the params of `initialize` are not compared. A request that names its
- *           revision (mcp-wire.md 3.3) equals only requests of that revision. Duplicate keys are all included, because
- *           parsers disagree about which one counts.
+ *           equal {}. `_meta`, params.task.ttl and the members named by --ignore are omitted. Only
+ *           the keys of inputResponses are compared, unless `answers` is set; the params of
+ *           `initialize` are not compared. A request that names its revision (mcp-wire.md 3.3)
+ *           equals only requests of that revision. Duplicate keys are all included, because parsers
+ *           disagree about which one counts.
  * Depth     objects and arrays in more than JSON_TREE_DEPTH levels are compared as they were written.
  * Owns      nothing.
  * Errors    kept in the buffer.

@@ -25,8 +25,8 @@ static struct slice glued_before(struct slice line, const char *p)
     return (struct slice){line.p, (size_t)(p - line.p)};
 }
 
-/* Whether the text begins with a message and has more behind it: then what is in front of another one is not only log
- * text. */
+/* Whether the text begins with a message and continues after it. Then the text before another
+ * message is not only log text. */
 static bool starts_with_message(struct slice rest, const struct json_fault *fault,
                                 const struct open_requests *open)
 {

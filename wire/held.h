@@ -21,7 +21,7 @@ struct held_error {
 
 struct held {
     size_t n;
-    struct held_error list[HELD_MAX]; /* in the order in which they were added */
+    struct held_error list[HELD_MAX]; /* oldest first */
 };
 
 void held_close(struct held *h); /* safe to call twice */

@@ -172,7 +172,7 @@ static bool read_forward(struct slice line, struct lenient *ret)
             return true;
         if (t == TOKEN_CLOSE && !close_container(&open, *from == '}'))
             return true;
-        if (open.depth == 0) { /* text behind it does not count */
+        if (open.depth == 0) { /* text after the object is ignored */
             ret->n = (size_t)(p - line.p);
             return false;
         }

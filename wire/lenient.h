@@ -1,10 +1,11 @@
 /* lenient.h - finds the id of a line that is not valid JSON, so that its request can be answered.
  *
  * Rules     An object that begins the line is read from both ends, each as far as brackets, commas and colons
- *           fit: wrong escapes, single quotes, keys without quotes, trailing commas, invalid bytes and unknown
- *           words do no harm. Only members of this object count, never those of objects inside it. If both ends
- *           are readable the beginning decides; the end is read only if the brackets of the line are balanced,
- *           because in a line whose end is lost a nested object may look like the outer one.
+ *           fit: wrong escapes, single quotes, keys without quotes, trailing commas, invalid bytes
+ *           and unknown words are tolerated. Only members of this object count, never those of
+ *           objects inside it. If both ends are readable, the beginning decides. The end is read
+ *           only if the brackets of the line are balanced, because in a truncated line a nested
+ *           object may look like the outer one.
  * Owns      nothing. Slices point into the line or into ret.
  * Work      linear in the line.
  * Blocks    never. Pure. */

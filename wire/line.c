@@ -114,7 +114,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
     while (r->scan < r->tail) {
         char *nl = memchr(r->chunk->data + r->scan, '\n', r->tail - r->scan);
         size_t len = (nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail) - r->head;
-        if (r->skipping) { /* the rest of a line that was too long */
+        if (r->skipping) { /* this is the rest of a line that was too long */
             r->skipping = nl == NULL;
             r->head = r->scan = r->head + len + (nl != NULL ? 1 : 0);
             continue;

@@ -32,7 +32,7 @@ struct line_reader {
     size_t scan;         /* first byte not searched for '\n' */
     size_t tail;         /* one past the last byte read */
     size_t max_len;      /* longest line accepted */
-    bool skipping;       /* inside a line already reported as too long */
+    bool skipping;       /* reading the rest of a line already reported as too long */
 };
 
 void line_open(struct line_reader *r, size_t max_len);

@@ -121,7 +121,7 @@ static const char *skip_escape(struct part *l, const char *p)
     return p;
 }
 
-/* p points into a string, behind its opening quote. The line may end before the string does. */
+/* p points into a string, after its opening quote. The line may end before the string does. */
 static const char *mend_string(struct part *l, const char *p)
 {
     struct buf *b = &l->m->text;

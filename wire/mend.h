@@ -1,10 +1,12 @@
-/* mend.h - repairs a line that json_scan() refused, where only one reading of it makes sense.
+/* mend.h - repairs a line that json_scan() has refused, if it can be read in only one sensible way.
  *
  * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder of the WHATWG
  *           standard, in Node and in Python. A control character in a string is escaped. NaN, Infinity and
- *           -Infinity become null. Text behind the object or array is cut off. A value that continues on the next
- *           lines is joined: a line end inside a string becomes \n, any other is removed.
- * Result    only a candidate: the caller passes it to json_scan(), and drops it if that refuses it.
+ *           -Infinity become null. Text after the object or array is cut off. A value that
+ *           continues on the next lines is joined: a line end inside a string becomes \n, any other
+ *           is removed.
+ * Result    only a candidate: the caller passes it to json_scan(), and drops it if json_scan()
+ *           refuses it.
  * Owns      the repaired text, in at most max bytes.
  * Work      linear in the input, however many lines it comes in.
  * Errors    MEND_FLAWED, with the offset, if nothing repairs the text; also when it is longer than max, or out of

@@ -1,9 +1,10 @@
 /* rpc.h - reads a line as a JSON-RPC 2.0 message: finds its kind and its members.
  *
  * Rules     mcp-wire.md 1.3 and 1.5; JSON-RPC 2.0. Envelope keys are compared exactly, including case, after
- *           unescaping. An object that two readers may take for different messages is malformed: a duplicate
- *           envelope key, or a method beside a result or an error. A result or error of null counts as absent beside
- *           another member: some libraries write all members.
+ *           unescaping. An object that readers may interpret as different messages is malformed: it
+ *           has a duplicate envelope key, or a method together with a result or an error. A null
+ *           result or error counts as absent if there is another member, because some libraries
+ *           write all members.
  * Owns      nothing. All slices point into the line, except those of rpc_name().
  * Errors    MI_EPROTO: the line is not one JSON value. A value that is not a message has the kind RPC_INVALID.
  * Blocks    never. Pure. */
@@ -59,7 +60,8 @@ struct rpc {
     uint8_t in_result[FIELD_COUNT];
 };
 
-/* Reads one line. 0, or MI_EPROTO with ret->fault, ret->findings and the kind RPC_INVALID set. */
+/* Reads one line. Returns 0, or MI_EPROTO with ret->fault, ret->findings and the kind RPC_INVALID
+ * set. */
 MI_MUST int rpc_read(struct slice line, struct rpc *ret);
 
 /* Reads the id and the method of a line that was too long, if its head contains them, so that the request can be

@@ -1,8 +1,9 @@
-/* rpc_id.h - request ids in a form that can be compared: equal ids are equal, however they are written.
+/* rpc_id.h - request ids in a form that can be compared, whatever their spelling.
  *
  * Rules     `1`, `"1"`, `0` and `""` are four different ids (mcp-wire.md 1.3). A peer may write
  *           an id differently, so the spelling is ignored: `"\u0061"` is `"a"`, `1.0` and `1e0` are `1`.
- * Owns      nothing; what is not canonical as written is put into a buffer of the caller, whose `failed` reports errors.
+ * Owns      nothing; an id that is not written canonically is converted in a buffer of the caller,
+ *           whose `failed` reports errors.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_RPC_ID_H
 #define MI_WIRE_RPC_ID_H

@@ -125,7 +125,7 @@ static int server_lines_several(struct server_lines *l, const struct text *x)
     return server_lines_drop(l, x, x->m.findings | x->found | FINDING(FIND_SEVERAL_VALUES), false);
 }
 
-/* Whether the text behind an answer is the answer to another request: "{…}, {…}". */
+/* Whether the text after an answer is the answer to another request: "{…}, {…}". */
 static bool has_other_answer(const struct server_lines *l, struct slice behind,
                              struct json_value id)
 {

@@ -1,12 +1,14 @@
-/* server_lines.h - what the lines of a server are: messages, messages after a repair, answers that nobody can read, or other
- * output. For the proxy, for `verify` and `replay` with a live server, and for recordings of other programs.
+/* server_lines.h - classifies the lines of a server: messages, repaired messages, unreadable
+ * answers, other output. For the proxy, for `verify` and `replay` with a live server, and for
+ * recordings of other programs.
  *
- * Rules     docs/findings.md. What mend.h can repair is a message. An incomplete line that begins an object waits for the
- *           next one, which may continue it. A line that cannot be repaired, but has a readable id that is pending
- *           (lenient.h), is the answer to that request. Everything else is noise.
+ * Rules     docs/findings.md. A line that mend.h can repair is a message. An incomplete line that
+ *           begins an object waits for the next line, which may continue it. A line that cannot be
+ *           repaired, but has a readable id that is pending (lenient.h), is the answer to that
+ *           request. Everything else is noise.
  * Limits    a message over several lines: rules.max bytes, SERVER_LINES_WAIT_MAX_US.
  * Owns      the lines that wait, and their repaired text.
- * Lifetime  the slices of a struct server_line, and what it points to, are valid during the call of line().
+ * Lifetime  the slices and pointers of a struct server_line are valid during the call of line().
  * Errors    those of line(), which end the reading of the line; MI_ENOMEM.
  * Blocks    never. Pure: the caller has the clock. */
 #ifndef MI_WIRE_SERVER_LINES_H
@@ -51,7 +53,7 @@ struct server_line {
 
 struct server_lines_rules {
     size_t max; /* bytes of a message */
-    /* A message that would be repaired has its text as received, with the text behind it. */
+    /* A message that would be repaired keeps its text as received, including the text after it. */
     bool keep_flaws;
     struct open_requests open;
     int (*line)(void *ctx, const struct server_line *line); /* 0 or a negative status */

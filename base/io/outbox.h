@@ -6,8 +6,8 @@
  * Owns      a reference to each chunk in the queue, until its bytes are written.
  * Units     staged, released and written are total bytes since outbox_open(). A message is written once `written` has
  *           reached the value that `staged` had just after it was added.
- * Errors    MI_ENOMEM: nothing was staged. After outbox_break() all bytes are dropped silently. The queue grows when it is
- *           half full, so that memory which is missing for a moment is not missed.
+ * Errors    MI_ENOMEM: nothing was staged. After outbox_break() all bytes are dropped silently. The
+ *           queue grows when it is half full, so that a short lack of memory does no harm.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
 #ifndef MI_BASE_IO_OUTBOX_H
 #define MI_BASE_IO_OUTBOX_H
@@ -45,7 +45,7 @@ void outbox_drop_staged(struct outbox *o); /* drops what has not been released *
  * the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
 void outbox_break(struct outbox *o);
-void outbox_reset(struct outbox *o); /* for a new peer, after outbox_break() */
+void outbox_reset(struct outbox *o); /* prepares the outbox for a new peer, after outbox_break() */
 /* n bytes from another queue go to the same peer before the bytes of this one; they are counted as written. */
 void outbox_follow(struct outbox *o, uint64_t n);
 

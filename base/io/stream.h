@@ -19,7 +19,7 @@ struct stream {
     bool shared; /* blocking; its flags must not be changed */
 };
 
-/* Opens a private stream on the file of fd; fd stays open. 0 or MI_EIO. */
+/* Opens a private stream on the file of fd; fd stays open. Returns 0 or MI_EIO. */
 MI_MUST int stream_open(struct stream *s, int fd, bool for_writing);
 /* Turns stdin and stdout into private streams. Descriptors 0 and 1 become /dev/null: no other code can write to
  * stdout, and closing the streams closes the pipes. 0, or MI_EIO with errno. */

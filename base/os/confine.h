@@ -38,8 +38,8 @@
  * process can gain no privileges. */
 int confine_self(const int *dir, size_t n);
 
-/* The version that the system has, and *ret_text is the name of the mechanism, such as "Landlock". 0: none, and
- * *ret_text says why. */
+/* Returns the version of the system's mechanism; *ret_text is its name, such as "Landlock". Returns
+ * 0 if there is none; *ret_text says why. */
 int confine_kernel(const char **ret_text);
 
 /* System calls that were denied. */

@@ -1,7 +1,8 @@
-/* file.h - what POSIX does not offer for files and directories.
+/* file.h - operations on files and directories that POSIX does not offer.
  *
  * Linux     open(2), renameat2(2), sync_file_range(2), proc(5).
- * Errors    MI_EIO, and -1: see errno. ENOTSUP: the system or the file system cannot do it; the caller has another way.
+ * Errors    MI_EIO, and -1: see errno. ENOTSUP: the system or the file system does not support it;
+ *           the caller has an alternative.
  * Blocks    on the file system only. */
 #ifndef MI_BASE_OS_FILE_H
 #define MI_BASE_OS_FILE_H
@@ -15,24 +16,26 @@
 /* Opens the file of a descriptor again: a new open file description, with its own O_NONBLOCK, offset and locks.
  * flags: see open(2). Returns -1 if this is not possible; on some systems it never is. */
 MI_MUST int file_reopen(int fd, int flags);
-/* Opens /dev/null, close-on-exec; where it is missing, an empty file in memory, which is not shared. -1: see errno. */
+/* Opens /dev/null, close-on-exec; if /dev/null is missing, an empty file in memory, which is not
+ * shared. Returns -1 with errno on failure. */
 MI_MUST int file_open_null(void);
 /* Opens a directory to find files in it, which needs no permission to list it; close-on-exec. flags: 0 or O_NOFOLLOW.
  * The descriptor works with fstat(2) and as the directory of openat(2) and the like; a system may allow more. */
 MI_MUST int file_open_dir(const char *path, int flags);
 /* Whether a directory has this name; a symbolic link is not followed. */
 bool file_exists(int dir, const char *name);
-/* Whether this user may read and write the file. 0 or MI_EIO. */
+/* Returns 0 if this user may read and write the file, else MI_EIO. */
 MI_MUST int file_may_write(int dir, const char *name);
-/* Renames within a directory, unless the new name exists. 0, or MI_EIO: EEXIST, ENOTSUP, or another errno. */
+/* Renames within a directory, unless the new name exists. Returns 0, or MI_EIO with errno: EEXIST,
+ * ENOTSUP, or another one. */
 MI_MUST int file_rename_new(int dir, const char *from, const char *to);
 /* Whether a new file in a directory would get n bytes of disk space. Changes nothing. Returns 0 or
  * an errno; also 0 if this cannot be tested without leaving a trace. dir: a descriptor from
  * file_open_dir(); folder: a path below it, or ".". */
 MI_MUST int file_try_space(int dir, const char *folder, size_t n);
 
-/* The process that holds a POSIX write lock of this byte of a file; 0: none, or it cannot be found out. Opens nothing:
- * closing the file would drop the locks of this process. */
+/* Returns the process that holds a POSIX write lock on this byte of a file; 0: none, or unknown.
+ * Does not open the file, because closing it would drop the locks of this process. */
 pid_t file_lock_owner(const char *path, int64_t at);
 
 /* The time of the last change of the contents. */
@@ -44,7 +47,8 @@ struct timespec file_changed_at(const struct stat *st);
 int64_t file_next_hole(int fd, int64_t at);
 int64_t file_next_data(int fd, int64_t at);
 
-/* Writes a file's bytes to the medium, with what is needed to read them, and waits for it. 0 or MI_EIO. */
+/* Writes a file's bytes, and the metadata needed to read them, to the medium, and waits. Returns 0
+ * or MI_EIO. */
 MI_MUST int file_sync_data(int fd);
 /* Begins to write these bytes to the disk, waits for it, and drops them from memory. It may do
  * nothing. */

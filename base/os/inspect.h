@@ -1,6 +1,7 @@
 /* inspect.h - what another process is doing, for a report to people.
  *
- * All of it may be unknown: the system has no such facts, or does not show those of this process.
+ * Every fact may be unknown, because the system does not have it or does not show it for this
+ * process.
  *
  * Linux     proc(5): cmdline; wchan, syscall and fd, which need ptrace access to the process; FIONREAD.
  * Blocks    never: nothing is read that waits for the process. */

@@ -23,7 +23,8 @@ bool memory_holds(int fd);
  * descriptor and mapping. It can be read, written, resized, mapped, and locked with F_OFD_SETLK
  * (fcntl(2)). Returns -1 if it cannot be made. */
 MI_MUST int memory_file(const char *title);
-/* Gives memory to n bytes of a file in memory, so that access to them cannot fail later. 0 or MI_EIO. */
+/* Gives memory to n bytes of a file in memory, so that access to them cannot fail later. Returns 0
+ * or MI_EIO. */
 MI_MUST int memory_allocate(int fd, uint64_t at, uint64_t n);
 /* Returns n bytes of a file to the system: whole pages, which then read as zeros. The size of the
  * file does not change. */
@@ -31,7 +32,8 @@ MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
 
 /* ---- mappings; p is the start of a page ---- */
 
-/* Child processes do not inherit the mapping, and core files do not contain it. 0, or MI_EIO. */
+/* Makes the mapping private: child processes do not inherit it, and core files do not contain it.
+ * Returns 0 or MI_EIO. */
 MI_MUST int memory_keep_private(void *p, size_t n);
 /* Maps pages that already have memory, instead of one by one at their first use. This only saves
  * time, so it may do nothing. */

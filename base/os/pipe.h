@@ -1,10 +1,10 @@
-/* pipe.h - what connects two processes: pipes, and channels for short messages.
+/* pipe.h - connections between two processes: pipes, and channels for short messages.
  *
  * All descriptors are close-on-exec from the start.
  *
  * Linux     pipe(2); a channel is a pair of SOCK_SEQPACKET sockets, unix(7).
  * Errors    MI_EIO: see errno.
- * Blocks    never; a pipe as its flags say. */
+ * Blocks    never; pipes as their flags say. */
 #ifndef MI_BASE_OS_PIPE_H
 #define MI_BASE_OS_PIPE_H
 
@@ -12,7 +12,8 @@
 
 #include <sys/types.h>
 
-/* fd[0] is read, fd[1] is written. flags: 0 or O_NONBLOCK, for both. 0 or MI_EIO. */
+/* Opens a pipe: fd[0] is read, fd[1] is written. flags: 0 or O_NONBLOCK, for both ends. Returns 0
+ * or MI_EIO. */
 MI_MUST int pipe_open(int fd[2], int flags);
 
 /* Enlarges the buffer of a pipe to at least n bytes, if the system allows it. Returns the previous

@@ -1,6 +1,6 @@
-/* process.h - what the system knows of processes, and what is to happen to those that this one starts.
+/* process.h - facts about processes, and settings for the child processes of this one.
  *
- * Identity  the system uses a pid again. Pid, start time and boot together identify a process.
+ * Identity  the system reuses pids. Pid, start time and boot together identify a process.
  * Units     ticks of sysconf(_SC_CLK_TCK) for CPU time and start time.
  * Errors    MI_ENOENT: no such process, or the system hides it. A field that the system does not have is 0 or "".
  * Linux     proc(5), pidfd_open(2), prctl(2).
@@ -36,7 +36,8 @@ MI_MUST int process_read(pid_t pid, struct process *ret);
 size_t process_children(pid_t pid, pid_t *ret, size_t max);
 /* The running processes of a group, at most `max`. Reads every process of the machine. */
 size_t process_group(pid_t group, struct process *ret, size_t max);
-/* The start time of a running process; 0: none. A zombie does not count as running. */
+/* Returns the start time of a running process, or 0 if it does not run. A zombie does not count as
+ * running. */
 uint64_t process_start(pid_t pid);
 /* Returns when a process started, in microseconds since the Unix epoch; 0: unknown. Correct only if
  * the wall clock was not set meanwhile. */
@@ -55,10 +56,11 @@ void process_boot(char *ret);
 /* Pids are unique within a namespace. The number of this process's, 0 if unknown; a system without namespaces: 1. */
 int64_t process_namespace(void);
 int64_t process_ticks_us(int64_t ticks);
-/* The path of this program's file; the caller frees it. NULL: unknown, or out of memory. */
+/* Returns the path of this program's file, which the caller frees; NULL if unknown or out of
+ * memory. */
 char *process_program(void);
-/* The home directory of the user, as the system has it; the environment may have another one. Good until the next
- * call. NULL: unknown. */
+/* Returns the user's home directory in the system's user database, which can differ from the
+ * environment's; NULL if unknown. Valid until the next call. */
 const char *process_home(void);
 /* The system and the processor that this program was built for: "linux-x64". */
 const char *process_target(void);

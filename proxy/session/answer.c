@@ -41,7 +41,7 @@ static void stage(struct traffic *t, struct row *row, struct chunk *c, const cha
         t->own_bytes += n;
 }
 
-/* Records and stages the answer in t->scratch. Its bytes; 0: out of memory. */
+/* Records and stages the answer in t->scratch. Returns its number of bytes; 0: out of memory. */
 static size_t send_scratch(struct traffic *t, struct row *row)
 {
     struct buf *b = &t->scratch;

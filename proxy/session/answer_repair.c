@@ -113,8 +113,8 @@ static struct slice between(const char *from, const char *to)
     return (struct slice){from, (size_t)(to - from)};
 }
 
-/* A member that is refused goes with the comma in front of it; before the first one that stays, with the comma behind
- * it. */
+/* Removes a refused member with the comma before it; if no kept member precedes it, with the comma
+ * after it. */
 MI_MUST static int repair_members(struct traffic *t, const struct message *batch, struct changes *c,
                                   size_t *ret_kept)
 {

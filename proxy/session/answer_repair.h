@@ -11,9 +11,9 @@
 
 #include "proxy/session/message.h"
 
-/* The request that an answer belongs to; NULL: none. An error with the id null belongs to the only pending request,
- * unless a notification was sent, and no request that was sent after it has been answered: some servers answer them so
- * (mcp-wire.md 7.3). */
+/* Returns the request that an answer belongs to, or NULL. An error with the id null belongs to the
+ * only pending request. Exception: a notification was sent and no later request was answered,
+ * because some servers answer notifications so (mcp-wire.md 7.3). */
 struct pending *answer_request(struct traffic *t, enum row_direction dir, const struct rpc *answer,
                                bool *ret_type_changed);
 /* Repairs the answer x to p, which may be NULL. Returns false if x must not be forwarded; then x is

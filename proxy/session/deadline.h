@@ -2,8 +2,9 @@
  *
  * A rule is `WHAT=DURATION`, or a duration alone, which applies to all requests. WHAT is a method, a glob for
  * methods (such as `resources/` and a star), or `tool:NAME`, where NAME may be a glob as well.
- * The most specific rule wins: a tool by name, a tool by glob, a method by name, the glob with the most
- * characters that are not wildcards, the rule for all; of equal ones the last. 0 means no deadline.
+ * The most specific rule wins: a tool by name, a tool by glob, a method by name, the glob with the
+ * most characters that are not wildcards, the rule for all requests. Among equally specific rules
+ * the last one wins. 0 means no deadline.
  *
  * Rules     `initialize` has DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the server may wait for a login in the
  *           browser, unless a rule for less than all requests matches it, or the rule for all requests allows more.

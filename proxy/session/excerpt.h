@@ -1,7 +1,7 @@
 /* excerpt.h - quotes an invalid line in the text of an error.
  *
- * Rules     The line is sanitized as a whole, since half a secret is not recognized. If a secret is near the place,
- *           nothing is quoted.
+ * Rules     The line is sanitized as a whole, because a part of a secret would not be recognized.
+ *           If a secret is near the quoted offset, nothing is quoted.
  * Blocks    never. */
 #ifndef MI_PROXY_SESSION_EXCERPT_H
 #define MI_PROXY_SESSION_EXCERPT_H

@@ -3,8 +3,9 @@
  * Learned from messages: the client's initialize and the server's result, the last log level, the subscribed
  * resources, and the tools that may be called twice.
  *
- * Rules     mcp-wire.md 6.3. Ids of our own requests start with HANDSHAKE_ID and a secret of the session, so that no client has a
- *           pending request with such an id: it would get an answer that is meant for us, or we the answer to its request.
+ * Rules     mcp-wire.md 6.3. Ids of our own requests start with HANDSHAKE_ID and a secret of the
+ *           session, so that no client has a pending request with such an id: otherwise the client
+ *           could get our answer, or we the client's.
  * Owns      copies of these; at most HANDSHAKE_MAX bytes of subscriptions and of tool names each. Beyond this limit
  *           nothing is kept, and `incomplete` is set.
  * Blocks    never. Pure. */
@@ -26,7 +27,8 @@ struct handshake {
     struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */
     struct buf repeatable; /* owned: names of tools as JSON strings, each between newlines */
     bool incomplete;       /* something did not fit and will not be repeated */
-    bool initialize_lost;  /* initialize itself did not fit: no new process can serve this client */
+    bool initialize_lost;  /* initialize itself did not fit, so no new process can serve this
+                            * client */
     char own_id[sizeof HANDSHAKE_ID + HANDSHAKE_SECRET_MAX + 1]; /* prefix of the ids of our own
                                                                   * requests */
     uint64_t last_id;      /* of our own requests */

@@ -37,7 +37,7 @@ static bool block_text(const char *block, struct slice *ret)
     return false;
 }
 
-/* The text of the first content block, else the start of the JSON. */
+/* Sets the result: the text of the first content block, else the start of the JSON. */
 static void set_result(struct invocation *x, const struct rpc *m)
 {
     struct slice key;

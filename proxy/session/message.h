@@ -22,7 +22,7 @@ struct message {
     struct rpc_id id; /* id of m in the form in which pending requests are compared; set only for
                        * requests: pending_id() */
     struct repeat again; /* for a tool call: the call that it repeats */
-    struct line copy; /* owned: the line if a repair has changed its length, else empty */
+    struct line copy; /* owned: the line, if a repair has changed its length; otherwise empty */
 };
 
 /* Frees what it owns; safe to call twice. */
@@ -32,8 +32,8 @@ void message_close(struct message *x);
  * until the next call. */
 struct row message_row(struct traffic *t, const struct message *x, enum row_kind kind,
                        enum row_action action);
-/* Makes n bytes of a new chunk, which it takes, the text of the message, and reads it. Findings are kept. 0, or
- * MI_EPROTO. */
+/* Replaces the text of the message by n bytes of a new chunk, which it takes over, and reads the
+ * text. Findings are kept. Returns 0 or MI_EPROTO. */
 MI_MUST int message_replace(struct message *x, struct chunk *copy, size_t n);
 /* Records the row of a message, and its repairs. Returns its seq. */
 uint64_t message_append(struct traffic *t, const struct row *row);
@@ -42,7 +42,7 @@ void message_recorded(struct traffic *t, uint64_t seq);
 /* Records it without staging it. Returns its seq. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action);
-/* Stages its text. The byte behind the text becomes a newline. */
+/* Stages the message's text. The byte after the text becomes a newline. */
 void message_stage(struct traffic *t, const struct message *x);
 /* Records and stages it. Returns its seq. */
 uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind);

@@ -313,7 +313,7 @@ void odd_find_id(struct message *x, struct lenient *place, struct slice *ret_res
     } while (place->id.type == JSON_NONE);
     x->m.id = place->id;
     x->m.is_answer = place->is_answer && !place->is_call;
-    x->m.is_call = !x->m.is_answer; /* the method may be behind the flaw */
+    x->m.is_call = !x->m.is_answer; /* the method may come after the flaw */
 }
 
 void odd_reject_others(struct traffic *t, const struct message *x, struct slice rest,

@@ -72,7 +72,8 @@ struct repeats {
     struct uncertain *list; /* owned; the oldest first */
     size_t n, cap;
     size_t bytes;     /* bytes of late answers */
-    uint64_t dropped; /* uncertain calls that were forgotten because there were too many */
+    uint64_t dropped; /* number of uncertain calls that were forgotten because there were too
+                       * many */
 };
 
 void repeats_open(struct repeats *r, enum on_repeat mode, int64_t window_us,

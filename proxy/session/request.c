@@ -1,6 +1,7 @@
 #include "proxy/session/request.h"
 
-/* Whether a call of 2026-07-28 carries input that a user was asked for, maybe in a browser. */
+/* Whether a call of 2026-07-28 carries input that was requested from a user, perhaps in a
+ * browser. */
 static bool carries_user_input(const struct rpc *m)
 {
     return m->in_params[FIELD_INPUT_RESPONSES] != JSON_NONE ||

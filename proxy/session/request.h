@@ -18,7 +18,8 @@ void request_close(struct traffic *t, enum row_direction dir, struct pending *p)
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
 /* The client's request `seq` is not forwarded. The ids of the last REFUSED_MAX are known. */
 void request_refused(struct traffic *t, struct json_value id, uint64_t seq);
-/* The seq of the refused request with this id, if no other one has it; 0: none. */
+/* Returns the seq of the refused request with this id; 0 if there is none, or if a pending request
+ * has this id. */
 uint64_t request_refused_seq(struct traffic *t, struct json_value id);
 /* Whether a server process has read the whole request. The last process has read `read` bytes: see
  * pending.written_at. */

@@ -36,7 +36,8 @@ bool resend_take_cancelled(const struct pending_list *cancelled, uint64_t read);
 /* Whether the process gets the request now. next: the result of resend_next(). Only for a request
  * that is not staged. */
 bool resend_is_due(const struct pending *p, const struct pending *next);
-/* The oldest request that waits for its turn; NULL: none, or another one that was sent again is pending. */
+/* Returns the oldest request that waits to be sent again; NULL: there is none, or another request
+ * that was sent again is pending. */
 struct pending *resend_next(const struct pending_list *open);
 /* Whether a request is pending that was sent again, and that the process has read: if it ends, that request did it. */
 bool resend_is_tried(const struct pending_list *open, uint64_t read);

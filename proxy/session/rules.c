@@ -45,7 +45,7 @@ static bool must_reject(struct traffic *t, const struct message *x, enum rule *r
 {
     breaches grave =
         t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_of_musts(x->rules) : 0;
-    /* a MUST since 2025-06-18, a SHOULD before */
+    /* a MUST from 2025-06-18 on, a SHOULD before */
     if (t->protocol.revision < REV_2025_06_18)
         grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
     if (grave == 0)

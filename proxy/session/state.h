@@ -26,7 +26,7 @@
 #define MI_PROXY_SESSION_STATE_H
 
 #define CLIENTS_MAX 16 /* number of clients of one pipe that can be distinguished */
-#define REFUSED_MAX 64 /* refused requests whose cancellations are known */
+#define REFUSED_MAX 64 /* refused requests that are remembered, to recognize their cancellations */
 
 #include "base/io/outbox.h"
 #include "journal/journal.h"
@@ -54,7 +54,7 @@ enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 struct previous_tools {
     enum {
         PREVIOUS_TOOLS_UNKNOWN,
-        PREVIOUS_TOOLS_WANTED, /* the journal was asked */
+        PREVIOUS_TOOLS_WANTED, /* the tools were requested from the journal */
         PREVIOUS_TOOLS_KNOWN,
         PREVIOUS_TOOLS_COMPARED
     } state;
@@ -98,12 +98,12 @@ struct tool_gate {
     struct tool_cut cut;     /* what was cut from this list so far */
     bool judged;             /* a complete list was compared with the rule */
 
-    /* the list that is asked for with requests of our own (tool_ask.h) */
+    /* The list that we request ourselves (tool_ask.h). */
     bool asking;
     bool changed;    /* the list has changed while it was read */
     bool modern;     /* the request is sent as a client of 2026-07-28 would */
     uint64_t id;     /* number of our pending request; 0: none */
-    uint64_t cursor; /* hash of its cursor; 0: the first page */
+    uint64_t cursor; /* hash of the requested page's cursor; 0: the first page */
     unsigned pages, rounds;
     int64_t until_us;
     struct tool_hints asked;
@@ -171,7 +171,8 @@ struct traffic {
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
     /* The first complete list shows that the rule of the gate hides every tool. */
     void (*on_rule)(void *owner, const char *happened);
-    /* Bytes that the client has read; NULL: all that its pipe has accepted. */
+    /* Returns the number of bytes that the client has read. NULL: all bytes that its pipe has
+     * accepted count as read. */
     uint64_t (*client_has_read)(void *owner);
     /* Called when a call p is forwarded that is equal to a call which may have run. happened: a
      * sentence. */

@@ -16,7 +16,7 @@ enum mode {
     IN_FRAMES,    /* lines after STDERR_FRAMES */
     IN_TRACEBACK, /* lines after STDERR_TRACEBACK */
     CONTINUED,    /* the next `continues` lines belong to `reason` */
-    NEEDS_CAUSE,  /* "Caused by:" has nothing behind it: the cause is on the next line */
+    NEEDS_CAUSE,  /* "Caused by:" ends the line; the cause is on the next line */
 };
 
 /* State while the lines are read. */
@@ -32,7 +32,7 @@ struct reading {
 
 /* ---- a line --------------------------------------------------------------------------------- */
 
-/* The length of the escape sequence at p, such as ESC [ 3 1 m; 0: none. */
+/* Returns the length of the escape sequence at p, such as ESC [ 3 1 m; 0: none. */
 static size_t escape_sequence(const char *p, size_t n)
 {
     size_t i = 2;
@@ -141,7 +141,7 @@ static void keep_cause(struct reading *r, struct slice cause)
         set_text(&r->cause, cause);
 }
 
-/* Whether a line that says this is a better reason than the present one. */
+/* Whether such a line is a better reason than the present one. */
 static bool is_better(const struct reading *r, enum stderr_says says, const void *rule)
 {
     if (r->reason.n == 0)

@@ -1,12 +1,13 @@
 /* stderr_reason.h - why a server ended, from the lines of its stderr.
  *
- * The last line is often not the one: "Node.js v20.20.2", "A complete log of this run can be found in: …", the last
- * frame of a stack. The rules in stderr_rule.c say which lines do give a reason. The last of them counts, unless
- * STDERR_REASON_LINES other lines were written after it; without one the last line is taken. The code that Node.js
- * prints below an error is added, and the last cause.
+ * The last line is often not the reason: "Node.js v20.20.2", "A complete log of this run can be
+ * found in: …", the last frame of a stack. The rules in stderr_rule.c tell which lines give a
+ * reason. The last such line is used, unless STDERR_REASON_LINES other lines were written after it;
+ * if there is none, the last line is used. The code that Node.js prints below an error is added,
+ * and the last cause.
  *
- * Lines are only kept; the rules are applied when the reason is wanted. They take 1 us for a line, which is more than
- * everything else that is done with it.
+ * Lines are only kept; the rules are applied when the reason is requested, because they take 1 us
+ * for a line, more than everything else that is done with it.
  *
  * Owns      the newest lines, at most STDERR_REASON_KEPT bytes. Without memory they are not kept.
  * Limits    of a line the first STDERR_LINE_READ bytes are kept, of indented lines in a row the first

@@ -1,6 +1,7 @@
 /* stray.h - output of the server that is not a message: banners and logs on stdout, and stderr.
  *
- * A secret may span such lines: they are sanitized here, where they arrive in order and once.
+ * A secret may span such lines, so they are sanitized here, where each line arrives once and in
+ * order.
  *
  * Changes   noise_lines, stderr_lines. */
 #ifndef MI_PROXY_SESSION_STRAY_H

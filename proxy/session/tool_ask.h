@@ -31,7 +31,7 @@ int64_t tool_ask_due_us(const struct traffic *t);
 void tool_ask_due(struct traffic *t, int64_t now_us);
 /* The list will not come. `why` is a clause. */
 void tool_ask_fail(struct traffic *t, const char *why);
-/* The process has ended, and another one is started: its list is asked for again if messages wait. */
+/* Call it when another process is started: requests its list if messages wait. */
 void tool_ask_restart(struct traffic *t);
 
 /* Keeps a copy of the message's line. Returns false if a limit is reached or memory is exhausted:
@@ -41,7 +41,8 @@ MI_MUST bool tool_ask_keep(struct traffic *t, const struct message *x, findings 
 bool tool_ask_waits(const struct traffic *t, struct json_value id);
 /* Whether messages of the client wait. */
 bool tool_ask_holds(const struct traffic *t);
-/* The next message whose wait is over, which the caller frees with tool_ask_line_free(). NULL: none. */
+/* Returns the next message whose wait is over, or NULL. The caller frees it with
+ * tool_ask_line_free(). */
 struct tool_ask_line *tool_ask_next(struct traffic *t);
 void tool_ask_line_free(struct tool_ask_line *l);
 void tool_ask_close(struct tool_gate *g); /* safe to call twice */

@@ -214,7 +214,8 @@ static bool member_lists_tools(struct traffic *t, const struct rpc *m)
     return p != NULL && lists_tools(t, p);
 }
 
-/* A refused member goes with the comma in front of it; before the first one that stays, with the comma behind it. */
+/* Removes refused members with the comma before them; if no kept member precedes them, with the
+ * comma after them. */
 bool tool_gate_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
 {
     struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, batch->m.text});

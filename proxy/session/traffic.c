@@ -187,7 +187,8 @@ static findings finish_line(struct traffic *t, enum row_direction dir)
     return late ? FINDING(FIND_UNFINISHED_LINE) : 0;
 }
 
-/* The message cannot be staged, and the client can be told so. A batch would need an answer for each member. */
+/* Whether a message that cannot be staged can be answered with an error. A batch would need an
+ * answer for each member. */
 static bool must_refuse(struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && x->m.kind != RPC_BATCH && !outbox_reserve(&t->out[ROW_C2S]);

@@ -52,7 +52,8 @@ static void names_close(struct names *n)
     buf_close(&n->method);
 }
 
-/* The row of a new problem, without its file. *ret points into `n`. 0 or MI_ENOMEM. */
+/* Makes the row of a new problem, without its file. *ret points into `n`. Returns 0 or
+ * MI_ENOMEM. */
 static int problem_of(const struct escalation *e, struct names *n, struct escalation_row *ret)
 {
     escalation_name(&n->server, e->server != NULL ? slice_of(e->server) : (struct slice){0});

@@ -81,7 +81,7 @@ static int open_file(int vault_fd, const char *day)
     return fd;
 }
 
-/* The day of the first line, which begins with {"time":"2026-01-31; 0: unknown. */
+/* Returns the day of the first line, which begins with {"time":"2026-01-31; 0: unknown. */
 static int64_t day_of(struct slice lines)
 {
     static const char start[] = "{\"time\":\"";

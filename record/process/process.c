@@ -27,7 +27,7 @@ struct recording {
     struct store *store;
     struct upkeep upkeep;
     int lock;          /* owned; VAULT/running.lock; -1: there is no lock */
-    bool is_open;      /* the proxy was told that the vault is open */
+    bool is_open;      /* the proxy was informed that the vault is open */
     bool gone;         /* the proxy has exited */
     bool damaged;      /* nothing more can be read from the journal */
     int64_t ended_us;  /* when the session ended; 0: it has not */
@@ -69,8 +69,8 @@ static void on_escalated(void *ctx, enum escalation_cause cause, const char *pat
         (void)channel_send(p->cfg->notifier, path, strlen(path));
 }
 
-/* Opens the file of the lock, and passes it to the proxy before there is a lock in it: so this process does not drop the
- * lock when it is killed. */
+/* Opens the file of the lock, and passes it to the proxy before the lock is taken, so that the lock
+ * remains if this process is killed. */
 static bool share_lock(struct recording *p, int vault)
 {
     if (p->lock >= 0 && running_lock_is_of(p->lock, vault))

@@ -54,7 +54,7 @@ struct store_calls {
 
 struct store;
 
-/* start: borrowed until store_close(). Does not open the vault yet. 0 or MI_ENOMEM. */
+/* start: borrowed until store_close(). Does not open the vault yet. Returns 0 or MI_ENOMEM. */
 MI_MUST int store_open(struct store **ret, const struct session_start *start,
                        const struct store_calls *calls, void *ctx);
 void store_close(struct store *s); /* accepts NULL */

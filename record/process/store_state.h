@@ -47,7 +47,8 @@ struct store {
     bool troubled;                  /* shared->trouble was set here */
     bool failing;                   /* a warning was logged */
     enum store_aside aside;
-    int64_t saved_us; /* the last checkpoint after a full disk, if it has not made the log shorter; else 0 */
+    int64_t saved_us; /* time of the last checkpoint after a full disk, if the log did not become
+                       * shorter; else 0 */
     unsigned portion; /* transactions have at most 1/2^portion of their normal size */
     char reason[200];
 };
@@ -58,8 +59,8 @@ static inline void store_at_step(const char *name)
         store_step(name);
 }
 
-/* Opens the vault's directory and the writer. A damaged database is put aside, and a new one made. 0, or an error with
- * s->reason. */
+/* Opens the vault's directory and the writer. A damaged database is put aside, and a new one is
+ * made. Returns 0, or an error with s->reason. */
 MI_MUST int store_open_vault(struct store *s);
 void store_close_writer(struct store *s);
 /* Whether the vault was removed, which is logged. Looks at most once in after_us. */
@@ -74,7 +75,8 @@ enum store_result store_busy(struct store *s, struct ring *r);
  * next transactions are smaller until everything is stored. */
 enum store_result store_failed(struct store *s, struct ring *r, int st);
 
-/* Adds the entry at this position to the open transaction. 0, MI_ESTORE (see the writer) or MI_ENOMEM. */
+/* Adds the entry at this position to the open transaction. Returns 0, MI_ESTORE (see the writer) or
+ * MI_ENOMEM. */
 MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct slice bytes,
                         uint64_t at);
 /* Adds the event `gap`. */

@@ -31,10 +31,11 @@ struct shape_hit {
     const char *rule; /* "github-token", …; for a user's pattern the NAME of pattern.NAME */
 };
 
-/* Opens with the built-in rules. 0 or MI_ENOMEM. */
+/* Opens shapes with the built-in rules. Returns 0 or MI_ENOMEM. */
 MI_MUST int shapes_open(struct shapes **ret, struct buf *error);
-/* Adds the user's pattern.NAME = REGEX: PCRE2, UTF. The hit is group 1 if the pattern has one, else the whole match. 0,
- * MI_ENOMEM, or MI_EINVAL with a message in `error` that names the problem and its position. */
+/* Adds the user's pattern.NAME = REGEX: PCRE2, UTF. The hit is group 1 if the pattern has one, else
+ * the whole match. Returns 0, MI_ENOMEM, or MI_EINVAL with a message in `error` that names the
+ * problem and its position. */
 MI_MUST int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error);
 void shapes_close(struct shapes *s); /* accepts NULL */
 

@@ -1,6 +1,6 @@
 /* block.h - 64 bytes of JSON text at once, as bits: for long strings with many escapes.
  *
- * Bit i stands for byte i. Without SSE2 JSON_BLOCKS is 0, and the callers look at each byte.
+ * Bit i represents byte i. Without SSE2 JSON_BLOCKS is 0, and the callers examine each byte.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_JSON_BLOCK_H
 #define MI_WIRE_JSON_BLOCK_H

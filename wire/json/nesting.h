@@ -1,7 +1,7 @@
 /* nesting.h - the open objects and arrays of a JSON text, one bit for each.
  *
  * Limits    JSON_MAX_DEPTH.
- * Lifetime  depth = 0 is all that a new one needs: each bit is written before it is read.
+ * Lifetime  to initialize it, set depth to 0: each bit is written before it is read.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_JSON_NESTING_H
 #define MI_WIRE_JSON_NESTING_H

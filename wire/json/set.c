@@ -123,7 +123,7 @@ static int json_set_replace(struct buf *out, struct slice text, struct slice old
     return good ? 0 : MI_EINVAL;
 }
 
-/* Whether token names the element after the last one; else the reason. */
+/* Whether token names the element after the last one; if not, appends the reason. */
 static bool is_next(struct json_value array, struct slice token, struct buf *error)
 {
     size_t index = SIZE_MAX, n;

@@ -12,7 +12,8 @@
 #include "base/buf.h"
 #include "wire/json/scan.h"
 
-/* Replaces the content of `out`. text and value must have passed json_scan(). 0, MI_EINVAL or MI_ENOMEM. */
+/* Replaces the content of `out`. text and value must have passed json_scan(). Returns 0, MI_EINVAL
+ * or MI_ENOMEM. */
 MI_MUST int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,
                      struct buf *error);
 /* The value at this place; type JSON_NONE: none. */

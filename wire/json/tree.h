@@ -34,7 +34,7 @@ struct json_tree {
 
 MI_MUST int json_tree_open(struct json_tree *t, struct slice text);
 void json_tree_close(struct json_tree *t); /* safe to call twice */
-/* The last member with this name, compared unescaped; 0: none. */
+/* Returns the last member with this name, compared unescaped; 0: none. */
 uint32_t json_tree_get(const struct json_tree *t, uint32_t object, const char *name);
 
 #endif

@@ -33,7 +33,8 @@ bool answer_flaw_is_final(enum finding flaw, struct slice method)
 
 /* ---- repairs -------------------------------------------------------------------------------- */
 
-/* The member with this value, and a comma beside it. The object has another member. */
+/* Returns the text of the member with this value, with one adjacent comma. The object must have
+ * another member. */
 static struct slice member_of(struct slice text, struct slice value)
 {
     const char *from = value.p, *to = value.p + value.n;

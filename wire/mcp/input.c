@@ -1,4 +1,4 @@
-/* input.c - results that ask for input in 2026-07-28, and the requests that are sent again with it. */
+/* input.c - results that ask for input in 2026-07-28, and the retries with this input. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
@@ -22,7 +22,7 @@ static const char *scalar_end(const char *p, const char *end)
     return p;
 }
 
-/* However a string is written. 0: out of memory. */
+/* Hashes a scalar; the spelling of a string makes no difference. Returns 0 if out of memory. */
 static uint64_t scalar_hash(struct slice s)
 {
     return s.p[0] == '"' ? rpc_id_hash_of((struct json_value){JSON_STRING, s}) : rpc_id_hash(s);
@@ -102,7 +102,7 @@ static bool is_flat(struct json_value schema)
     return true;
 }
 
-/* The member that makes it invalid; NULL: none. */
+/* Returns the member that makes an elicitation invalid, or NULL. */
 static const char *elicitation_flaw(struct json_value params)
 {
     struct json_value mode = json_get(params, "mode");

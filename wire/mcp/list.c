@@ -1,4 +1,5 @@
-/* list.c - lists of tools, prompts and resources: what an entry must have, and what holds over all pages. */
+/* list.c - lists of tools, prompts and resources: required members of entries, and checks over all
+ * pages. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
@@ -54,8 +55,9 @@ static breaches check_entries(struct protocol *p, const struct rpc *m, int kind,
     return r;
 }
 
-/* A page belongs to the pages before it if its cursor is the last one that the server gave. Otherwise, as when two clients
- * read the list in turns, it is checked by itself. */
+/* A page belongs to the pages before it if its cursor is the last one that the server gave.
+ * Otherwise, for example when two clients read the list alternately, the page is checked by
+ * itself. */
 static breaches check_page(struct protocol *p, const struct rpc *m, const struct protocol_asked *a,
                            int kind)
 {

@@ -75,7 +75,7 @@ enum method_flag {
 /* A member of params or result, and the allowed types of its value. */
 struct method_need {
     uint8_t field;  /* enum field */
-    uint8_t must;   /* bits of the revisions that require it; 0: always optional */
+    uint8_t must;   /* bits of the revisions that require the member; 0: always optional */
     uint16_t types; /* 1u << JSON_STRING | … */
 };
 #define METHOD_NEEDS_MAX 5
@@ -84,7 +84,8 @@ struct method {
     const char *name;
     uint8_t name_n;
     bool is_request;
-    uint8_t from_client, from_server; /* bits of the revisions in which that side may send it */
+    uint8_t from_client, from_server; /* bits of the revisions in which the client, or the server,
+                                       * may send it */
     uint8_t flags;                    /* enum method_flag */
     uint8_t capability; /* enum capability, of a request's receiver or a notification's sender */
     uint8_t capability_since;                    /* the first revision that has it */
@@ -95,7 +96,7 @@ struct method {
 /* Returns the method with this raw name, or NULL if it is not a method of MCP. */
 const struct method *method_find(struct slice raw);
 const struct method *method_at(size_t i); /* NULL if i is past the last method */
-/* Flags of a method. 0: an ordinary or unknown method. */
+/* Returns the flags of a method; 0 for an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
 /* Whether a user who writes `name` can mean a client's request: a method of MCP or LSP, or a method
  * with a `/` of an extension, unless it looks like a misspelt method of MCP. If false, a sentence

@@ -48,8 +48,8 @@ struct protocol_stream {
     enum protocol_stream_state state;
     uint8_t kinds;   /* a bit for each kind of notification requested, later agreed on */
     bool tasks;      /* the client declared the extension */
-    struct buf what; /* owned; the object `notifications` with URIs and tasks, as requested, then as
-                        agreed on; empty: there are none, or too many */
+    struct buf what; /* owned; the object `notifications` with URIs and tasks, first as requested,
+                      * then as agreed on; empty: no URIs and tasks, or too many */
 };
 
 /* A requestState that the server has given. */
@@ -90,7 +90,7 @@ struct protocol {
     bool uninitialized;       /* client requests came, but no notifications/initialized */
     bool early_reported;      /* RULE_REQUEST_BEFORE_INITIALIZE was reported */
     bool after_error;         /* the server's last message was an error */
-    bool tasks;               /* a request asked for a task: progress may follow its answer */
+    bool tasks;               /* a request asked for a task, so progress may follow its answer */
     bool declared[2];         /* [party]: capabilities are known */
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
     bool discovered;          /* the server has answered server/discover */
@@ -135,7 +135,7 @@ breaches protocol_request(struct protocol *p, enum protocol_party from, const st
  * not pending, and opens and initializes nothing. Its id still counts as used. */
 void protocol_unasked(struct protocol *p, const struct protocol_asked *asked);
 breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m);
-/* asked: the result of protocol_request() for the request that this message answers. */
+/* asked: what protocol_request() returned for the request that this message answers. */
 breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
                          const struct protocol_asked *asked);
 /* Checks a progress notification, in addition to protocol_notification(). asked is NULL if no

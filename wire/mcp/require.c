@@ -1,4 +1,4 @@
-/* require.c - members and capabilities that a message must have, under any revision. */
+/* require.c - members and capabilities that a message must have, in any revision. */
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"

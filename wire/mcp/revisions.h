@@ -45,8 +45,8 @@ breaches protocol_modern_result(struct protocol *p, const struct rpc *m,
 
 /* ---- input.c ---- */
 
-/* A hash of the scalars in a value and their keys, whatever the order of members, up to 16 KiB; 0: longer, or out of
- * memory. */
+/* Returns a hash of the scalars in a value and their keys, independent of the order of members, up
+ * to 16 KiB; 0: longer, or out of memory. */
 uint64_t protocol_hash(struct json_value v);
 /* Returns a hash of the request's target, which a retry has as well; 0: too long. */
 uint64_t protocol_target(const struct rpc *m, const struct method *k);

@@ -316,7 +316,7 @@ static bool decode(struct slice raw, struct buf *b)
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* True only if every reading of the annotations says so. */
+/* Whether the hint is set in every reading of the annotations. */
 static bool hint_is_set(struct json_value annotations)
 {
     struct slice key;

@@ -72,8 +72,9 @@ typedef void (*tool_rule_named_fn)(void *ctx, struct slice name, bool read_only,
 struct tool_cut {
     size_t listed, hidden; /* tools */
 };
-/* Why readers might see a list in an answer to tools/list that tool_rule_cut() does not cut: its result is not an object, its `tools`
- * are not an array, or a member is taken for one of these by some readers only. NULL: there is no such fault. */
+/* Returns why readers might see, in an answer to tools/list, a list that tool_rule_cut() does not
+ * cut: the result is not an object, its `tools` is not an array, or only some readers take a member
+ * for one of these. NULL: there is no such fault. */
 const char *tool_rule_list_fault(const struct rpc *m);
 /* Returns the hash of a page's nextCursor; 0: it is the last page, or the cursor is "". */
 uint64_t tool_rule_next_page(struct json_value next_cursor);

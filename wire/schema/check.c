@@ -1,4 +1,5 @@
-/* check.c - checks a value against a compiled schema: what combines schemas, and references. */
+/* check.c - checks a value against a compiled schema: keywords that combine schemas, and
+ * references. */
 #include "wire/schema/check.h"
 
 #include "base/text.h"

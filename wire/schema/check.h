@@ -58,7 +58,7 @@ struct check {
     uint32_t
         *bases; /* base of each of the `depth` rules being evaluated; for dynamic references */
     uint32_t unsure;     /* node of the keyword that could not be checked; 0: none */
-    const char *gave_up; /* why a limit makes the result unknown; NULL: none was exceeded */
+    const char *gave_up; /* which limit makes the result unknown; NULL: no limit was exceeded */
 };
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_MAYBE };

@@ -21,7 +21,7 @@ static bool same_key(struct check *c, struct slice a, struct slice b)
            slice_eq(schema_plain(c, 0, a), schema_plain(c, 1, b));
 }
 
-/* The last member with this name, in a value or in the schema; 0: none. */
+/* Returns the last member with this name, in a value or in the schema; 0: none. */
 static uint32_t schema_children_member(struct check *c, const struct json_tree *t, uint32_t object,
                                        struct slice name)
 {
@@ -253,7 +253,7 @@ static bool check_unique(struct check *c, const struct json_node *k, const struc
     return true;
 }
 
-/* The children that no keyword beside this one has evaluated, at any depth. */
+/* Checks the children that no keyword of the same schema has evaluated, at any depth. */
 static bool check_unevaluated(struct check *c, uint32_t at, const struct place *here)
 {
     uint32_t rule = c->s->rule_of[at], index = 0;

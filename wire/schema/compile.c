@@ -1,4 +1,5 @@
-/* compile.c - turns a subschema and what it contains into rules. link.c then finds the targets of references. */
+/* compile.c - turns a subschema and its subschemas into rules. link.c then finds the targets of
+ * references. */
 #include "base/grow.h"
 #include "wire/json/text.h"
 #include "wire/schema/node.h"

@@ -84,7 +84,7 @@ static int link_dynamic(struct linking *l, size_t i, struct slice ref, uint32_t 
     return st;
 }
 
-/* The target of a reference may not be compiled yet, and may contain references itself. */
+/* Links a reference. Its target may not be compiled yet, and may itself contain references. */
 static int link_ref(struct linking *l, size_t i)
 {
     struct schema *s = l->s;

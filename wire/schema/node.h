@@ -121,14 +121,16 @@ static inline const struct json_node *schema_node(const struct schema *s, uint32
 
 /* The dialect that a `$schema` names. */
 enum dialect schema_dialect(struct json_value value);
-/* Turns a subschema and what it contains into rules, if that has not been done. 0, MI_EFULL or MI_ENOMEM. */
+/* Turns a subschema and its subschemas into rules, unless this was done before. Returns 0, MI_EFULL
+ * or MI_ENOMEM. */
 MI_MUST int schema_compile(struct schema *s, uint32_t at);
 /* Finds the targets of all references. Returns what schema_compile() returns. */
 MI_MUST int schema_link(struct schema *s);
 
 /* Whether the text has this format. Always true for an unknown format. */
 bool schema_format_fits(struct slice format, struct slice text);
-/* The name with its article, "a date-time"; NULL: the format is not checked. */
+/* Returns the name of a format with its article, "a date-time"; NULL if the format is not
+ * checked. */
 const char *schema_format_name(struct slice format);
 
 #endif

@@ -1,4 +1,4 @@
-/* open.c - a schema from its text to its end. */
+/* open.c - opens and closes schemas. */
 #include "wire/schema/node.h"
 
 #include <stdlib.h>

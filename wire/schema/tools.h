@@ -64,10 +64,11 @@ void tools_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 void tools_forget(struct tools *t);
 /* Have all pages been read? */
 bool tools_whole(const struct tools *t);
-/* The tool with this raw name; NULL: unknown. */
+/* Returns the tool with this raw name, or NULL if unknown. */
 struct tool *tools_find(struct tools *t, struct slice raw);
 
-/* The rule that a tools/call violates, if any; *fault has the place and reason. *ret: its tool; NULL: unknown. */
+/* Returns the rule that a tools/call violates, if any; *fault has the place and reason. *ret: the
+ * tool, or NULL if unknown. */
 breaches tools_call(struct tools *t, const struct rpc *call, struct tool **ret,
                     struct schema_fault *fault);
 /* Checks the result of a call of the tool with this raw name. */

@@ -18,7 +18,7 @@ static const char *const allowed[] = {
     "close", "dup", "dup2", "dup3", "fcntl", "flock", "fsync", "fdatasync", "sync_file_range",
     "ftruncate", "fallocate", "fadvise64", "fchmod", "fchown", "fstat", "fstatfs", "getdents64",
     "poll", "ppoll", "select", "pselect6", "recvmsg", "recvfrom", "sendmsg", "sendto",
-    /* paths: Landlock says which */
+    /* paths: Landlock restricts which ones */
     "open", "openat", "stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat",
     "faccessat2", "readlink", "readlinkat", "getcwd", "truncate", "unlink", "unlinkat", "mkdir",
     "mkdirat", "rmdir", "rename", "renameat", "renameat2", "link", "linkat", "umask",

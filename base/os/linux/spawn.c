@@ -41,7 +41,7 @@ int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void
     return 0;
 }
 
-/* glibc has close_range() since 2.34, the kernel since 5.9. */
+/* close_range() exists in glibc 2.34 and later, and in Linux 5.9 and later. */
 void spawn_close_from(int first)
 {
     if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) != 0)
