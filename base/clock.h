@@ -9,7 +9,8 @@
 #include "base/base.h"
 
 #define CLOCK_TEXT_MAX 32
-/* 9999-12-31T23:59:59.999999Z: what is read from a file is not later, so that the sum of a time and a duration is an int64_t. */
+/* 9999-12-31T23:59:59.999999Z: times read from files are limited to this, so that a time plus a
+ * duration fits into an int64_t. */
 #define CLOCK_MAX_US INT64_C(253402300799999999)
 /* Limits us to -CLOCK_MAX_US … CLOCK_MAX_US: a number from a file or a peer can be any. */
 static inline int64_t clock_bounded(int64_t us)

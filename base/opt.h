@@ -71,7 +71,7 @@ enum opt_from opt_source(const struct opt_set *s, const char *name);
  * text. */
 bool opt_yes_or_no(const char *value, bool *ret);
 
-/* The table as lines of help of at most 80 columns, aligned, with the defaults. */
+/* Writes the table as aligned help lines of at most 80 columns, with the defaults. */
 void opt_help(struct buf *b, const struct opt *table);
 
 #endif

@@ -43,7 +43,7 @@ static void reserve_drop(union head *h)
         free(h);
 }
 
-/* The contents move to another block. */
+/* Copies the contents to another block. */
 static void reserve_move(union head *to, union head *old, size_t n)
 {
     if (old == NULL)

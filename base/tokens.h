@@ -56,8 +56,9 @@ struct tokens {
     size_t run;                /* length of the run in bytes */
     uint64_t width;            /* width of the run if it is white space */
     uint32_t code;             /* code point of an incomplete character */
-    uint8_t want, low;         /* bytes that it still needs; the lowest value of the next one */
-    uint8_t high;              /* the highest one */
+    uint8_t want, low;         /* bytes that the incomplete character still needs; lowest value of
+                                * the next byte */
+    uint8_t high;              /* highest value of the next byte */
 };
 
 void tokens_add(struct tokens *t, const char *p, size_t n);

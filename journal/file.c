@@ -17,7 +17,7 @@
 /* ---- the directory ---- */
 
 static char dir_path[PATH_MAX]; /* absolute, without a slash at its end; "": the default */
-static bool dir_too_long;       /* the path that was given did not fit */
+static bool dir_too_long;       /* the given path did not fit */
 
 void journal_file_dir(const char *path)
 {
@@ -343,14 +343,14 @@ static int names_read(struct names *x, int dir, const char *after)
     return failed == 0 ? 0 : MI_EIO;
 }
 
-/* An empty file whose process died when it had just made it. */
+/* Whether the file is empty because its process died just after it made the file. */
 static bool is_abandoned(const struct journal_file *f, const struct stat *st)
 {
     return time(NULL) - st->st_mtime > EMPTY_S && !journal_file_is_held(f, JOURNAL_WRITER) &&
            !journal_file_is_held(f, JOURNAL_READER);
 }
 
-/* false: stop. */
+/* Visits a file. Returns false to stop. */
 static bool visit(int dir, const char *name, bool (*call)(void *ctx, const struct journal_file *f),
                   void *ctx)
 {

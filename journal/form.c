@@ -335,7 +335,7 @@ void form_write(const struct entry *e, char *to)
         put_entry(&(struct out){.p = to}, e);
 }
 
-/* Everything but a message. */
+/* Reads every kind of entry except messages. */
 static int other_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
 {
     struct in i = {.left = bytes};

@@ -187,14 +187,14 @@ size_t ring_record_max(const struct ring *r)
 
 uint64_t ring_behind(const struct ring *r)
 {
-    /* tail first: head, which is read later, is not before it */
+    /* read tail first, so that head, which is read later, is not before it */
     uint64_t tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
     return atomic_load_explicit(&r->shared->head, memory_order_acquire) - tail;
 }
 
 bool ring_is_finished(const struct ring *r)
 {
-    /* ended first: then head is the last one */
+    /* read `ended` first, so that head is final */
     return atomic_load_explicit(&r->shared->ended, memory_order_acquire) != 0 &&
            ring_behind(r) == 0;
 }

@@ -67,7 +67,7 @@ void steps_return(struct steps *s, size_t keep, size_t most)
         if (s->state[i - 1] != STEP_HAS_MEMORY)
             continue;
         if (memory_free(s->fd, s->at + (i - 1) * s->step, s->step) < 0)
-            break; /* it stays allocated */
+            break; /* the memory stays allocated */
         s->state[i - 1] = 0;
         s->memory_n--;
         most -= s->step;
@@ -127,7 +127,7 @@ int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_
         return 0;
     if (errno != ENOSPC)
         return MI_EIO;
-    steps_return(s, 0, SIZE_MAX); /* the memory that others keep may be enough */
+    steps_return(s, 0, SIZE_MAX); /* the memory that free steps keep may suffice */
     return give_memory(s, *ret);
 }
 

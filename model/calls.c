@@ -48,7 +48,8 @@ int64_t call_message_tokens(const struct call_message *m)
     return context_result_tokens(&body);
 }
 
-/* The body is read only if it counts: most other answers are long lists. */
+/* Whether the tokens of this answer are counted. Other bodies are not read, because most of them
+ * are long lists. */
 static bool call_counts_tokens(const struct call *c, const struct call_message *m)
 {
     return c->direction == ROW_C2S && c->origin == ROW_PEER &&

@@ -88,7 +88,7 @@ bool context_counts_results(struct slice method)
     return false;
 }
 
-/* A text without any characters is none: structuredContent may follow. */
+/* An empty text does not count as a text, so structuredContent may count. */
 static void context_add_line(struct tokens *t, struct json_value text, bool *ret_has_text)
 {
     struct slice raw = json_string_raw(text);

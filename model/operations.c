@@ -189,7 +189,8 @@ static void take_result(struct operations *o, struct operation *op, const struct
     }
 }
 
-/* The end of a request about the task of `op`, or of one that belongs to it. */
+/* Handles the end of a request about the task of `op`, or of a request that belongs to this
+ * task. */
 static void end_of_task(struct operations *o, struct operation *op, const struct call *c,
                         const struct link *l, int64_t t_us)
 {

@@ -54,11 +54,11 @@ static int peer_on_line(void *ctx, const struct server_line *line)
                 slice_eq(line->id.text, buf_slice(&l->refused_id));
     if (line->kind == SERVER_LINE_REFUSED) {
         end_refused(l, same);
-        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* it has its answer */
+        l->asked = l->asked != 0 ? UINT64_MAX : 0; /* the request has its answer */
         write_error(&l->out, line->id.text, "the server's answer is invalid");
         buf_addc(&l->out, '\n');
     } else if (line->kind == SERVER_LINE_UNREADABLE) {
-        end_refused(l, same); /* the newer reason counts */
+        end_refused(l, same); /* a newer reason replaces the older one */
         write_error(&l->refused, line->id.text, "the server's answer is not valid JSON");
         buf_clear(&l->refused_id);
         buf_slice_add(&l->refused_id, line->id.text);

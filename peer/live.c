@@ -81,7 +81,7 @@ void live_is_proxy(struct live *l)
 
 /* ---- lines ---- */
 
-/* The server has closed a stream, and so cannot answer: does it exit? */
+/* Notes when the server has closed a stream: it cannot answer any more, and should exit soon. */
 static void begin_end(struct live *l)
 {
     if (l->closed_us == 0)
@@ -111,7 +111,7 @@ int live_send(struct live *l, struct slice line)
     return l->waiting.failed ? MI_ENOMEM : 0;
 }
 
-/* The server has closed its stdin. What is left in the pipe, it has not read. */
+/* Call it when the server has closed its stdin. The bytes left in the pipe count as unread. */
 static void end_input(struct live *l)
 {
     int n = 0;

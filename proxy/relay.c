@@ -261,7 +261,7 @@ void relay_read_available(struct relay *r)
         read_turn(r);
 }
 
-/* The peer has closed `out`. */
+/* Call it when the peer has closed `out`. */
 static void fail_writing(struct relay *r)
 {
     outbox_break(r->priority != NULL ? r->priority : r->box);

@@ -66,7 +66,7 @@ static void settle_requests(struct proxy *p)
     buf_close(&why);
 }
 
-/* Nobody reads the client's answers to the requests of the old process. */
+/* Cancels the requests of the old process: nobody reads the client's answers to them. */
 static void cancel_server_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
@@ -198,7 +198,7 @@ void restart_resume(struct proxy *p)
     timers_server_away(&t->timers, false, recorder_now_us(p->recorder));
 }
 
-/* The new process would wait for initialize, and be taken for hung. */
+/* Sets reason and exit status. Without initialize the new process would wait, and appear hung. */
 static void no_memory(struct proxy *p)
 {
     buf_clear(&p->start_error);

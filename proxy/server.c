@@ -40,7 +40,7 @@ static void disconnect(struct proxy *p)
     if (p->child.reaped)
         relay_close_out(&p->relay[ROW_C2S]);
     else
-        relay_mute(&p->relay[ROW_C2S]); /* it is being killed */
+        relay_mute(&p->relay[ROW_C2S]); /* the server is being killed */
     if (server_state_may_restart(&p->machine, clock_mono_us()))
         outbox_reset(&p->traffic.out[ROW_C2S]); /* accepts messages for the next process */
     timers_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
@@ -57,7 +57,8 @@ static void reject_requests(struct proxy *p)
         relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
-/* The server closed its stdin and runs: the requests that it has not read get an error. */
+/* Answers the requests that the server has not read with an error: it closed its stdin but still
+ * runs. */
 static void reject_unread(struct proxy *p)
 {
     uint64_t read = server_process_bytes_read(p);
@@ -72,8 +73,8 @@ static void reject_unread(struct proxy *p)
     buf_close(&why);
 }
 
-/* The server is not restarted although it should be: the limit is reached, or its initialize cannot be repeated.
- * The reason is added to `why`. */
+/* Called if the server should be restarted but is not, because the limit is reached or its
+ * initialize cannot be repeated. Appends the reason to `why`. */
 static void give_up(struct proxy *p, struct buf *why)
 {
     struct pending *q = p->traffic.open[ROW_C2S].open.oldest;
@@ -413,10 +414,11 @@ static void on_server_finished(struct child *c)
 {
     struct proxy *p = c->data;
     for (int i = 0; i < LAST_READS && !relay_has_ended(&p->server_stderr); i++)
-        relay_read_available(&p->server_stderr); /* often has the reason */
+        relay_read_available(&p->server_stderr); /* stderr often has the reason */
     p->machine.cannot_start = child_exit_status(c) != 0 && p->traffic.server_answers == 0 &&
                               incidents_reason_is_final(&p->incidents);
-    server_event(p, SERVER_EV_EXITED); /* a launcher may have exited before: now nobody holds its output */
+    server_event(p, SERVER_EV_EXITED); /* a launcher may have exited before; now no process holds
+                                        * its output */
     server_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
                     : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE
                                                             : SERVER_EV_FINISHED_CLEAN);

@@ -35,7 +35,7 @@ static void add_path(struct buf *b)
         buf_printf(b, ": %.*s%s", (int)n, path, whole ? "" : ":...");
 }
 
-/* The reason is logged, and kept for the errors of requests. */
+/* Logs the reason, and keeps it for the errors of requests. */
 static void set_start_error(struct proxy *p, const char *server, int e)
 {
     struct buf *b = &p->start_error;
@@ -66,7 +66,7 @@ static void note_spawn(struct proxy *p)
 {
     char detail[64];
     if (p->running.pid == 0)
-        running_self(&p->running); /* once: our parent may exit later */
+        running_self(&p->running); /* only once: getppid() changes when our parent exits */
     running_server(&p->running, p->child.pid, p->child.group);
     recorder_running(p->recorder, &p->running);
     snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);

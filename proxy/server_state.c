@@ -270,7 +270,7 @@ static enum server_reason reason_of(enum server_cause cause)
     case SERVER_CAUSE_CHANGED:
         return SERVER_REASON_CHANGED;
     case SERVER_CAUSE_EXIT:
-    case SERVER_CAUSE_STOPPED: /* a reason was set with it */
+    case SERVER_CAUSE_STOPPED: /* a reason was set together with this cause */
     case SERVER_CAUSE_NO_MEMORY:
         break;
     }
@@ -296,7 +296,7 @@ bool server_state_has_due_time(const struct server_machine *s)
            s->state == SERVER_AT_WORK || s->state == SERVER_PREPARING;
 }
 
-/* A state was entered. */
+/* Called when a state is entered. */
 static void set_due_time(struct server_machine *s, enum server_event e, int64_t now_us)
 {
     if (e == SERVER_EV_INITIALIZE_SENT)
@@ -309,7 +309,7 @@ static void set_due_time(struct server_machine *s, enum server_event e, int64_t 
         s->due_us = s->max_timeout_at_us;
 }
 
-/* The entry of the table, changed where it depends on the time. */
+/* Returns the entry of the table, changed if it depends on the time. */
 static struct cell look_up(const struct server_machine *s, enum server_event e, int64_t now_us)
 {
     struct cell c = table[s->state][e];

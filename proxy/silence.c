@@ -28,8 +28,8 @@ static void take_sample(const struct proxy *p, struct process_sample *s)
     process_tree_sample(s, p->child.pid, p->child.group);
 }
 
-/* Whether the base can stand for the time at which a request was written: CPU time from before it proves nothing, but
- * less than a tick is not seen. */
+/* Whether the base can represent the time at which a request was written. CPU time used before the
+ * request proves nothing, but less than one tick cannot be measured. */
 static bool base_fits(const struct silence *s, int64_t written_us, int64_t waited_us)
 {
     return s->base.at_us != 0 && s->base.at_us >= written_us - waited_us / 10 - process_ticks_us(1);
@@ -151,7 +151,7 @@ static void look_at_process(struct proxy *p, const char *event, uint64_t questio
     buf_close(&json);
 }
 
-/* The client has got an error, and the server is not killed: records why, and tells a person. */
+/* Records and escalates why the server is not killed although the client got an error. */
 static void report_alive(struct proxy *p, const char *because)
 {
     struct silence *s = &p->silence;

@@ -81,7 +81,7 @@ static int64_t sooner(int64_t us, struct ev_loop *loop, ev_timer *w)
     return us < 0 || left < us ? left : us;
 }
 
-/* The next turn begins when one of these timers is due, at the latest. */
+/* Notes when the next turn must begin at the latest: when one of these timers is due. */
 static void expect_next_turn(struct proxy *p)
 {
     int64_t us = sooner(-1, p->loop, &p->deadline_timer);
@@ -133,7 +133,7 @@ static void watch_waiting_lines(struct proxy *p)
     }
 }
 
-/* How much the recorder takes now. */
+/* Asks the recorder how much it takes now. */
 static void ask_recorder(struct proxy *p, enum recorder_result published)
 {
     p->holding = published == RECORDER_HOLD;
@@ -150,7 +150,7 @@ static void release_output(struct proxy *p)
     }
 }
 
-/* The server sees the end of its input when it has got all that the client sent. */
+/* Closes the server's input when the server has got everything that the client sent. */
 static void end_server_input(struct proxy *p)
 {
     struct relay *to_server = &p->relay[ROW_C2S];

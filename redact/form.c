@@ -349,7 +349,7 @@ static bool note_inputs(struct forms *f, const struct redact *r, struct json_val
     return asks;
 }
 
-/* The client answers the request with this id with a task. */
+/* Notes that the client answers the request with this id by creating a task. */
 static void note_task(struct forms *f, struct json_value id, struct json_value task)
 {
     uint64_t owner = hash_of_id(id);
@@ -358,7 +358,7 @@ static void note_task(struct forms *f, struct json_value id, struct json_value t
             f->form[i].task = forms_hash_of(OF_TASK, json_string_raw(task));
 }
 
-/* The server asks for the result of a task with a request with this id. */
+/* Notes that the server requests the result of a task; `id` is the id of this request. */
 static void note_result(struct forms *f, struct json_value id, struct json_value task)
 {
     uint64_t of_task = task.type == JSON_STRING ? forms_hash_of(OF_TASK, json_string_raw(task)) : 0;

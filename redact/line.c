@@ -38,7 +38,7 @@ static struct slice body_of(struct slice line)
     while (line.n > 0 && !in_body(line.p[line.n - 1]))
         line.n--;
     if (line.n > 1 && line.p[line.n - 2] == '\\' && char_is_letter(line.p[line.n - 1]))
-        line.n -= 2; /* an escaped line break */
+        line.n -= 2; /* removes an escaped line break */
     size_t from = line.n;
     while (from > 0 && in_body(line.p[from - 1]))
         from--;

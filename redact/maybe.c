@@ -90,8 +90,8 @@ static bool may_matter(const struct redact *r, const char *p, const char *end)
            option_takes_header(raw, &header);
 }
 
-/* True if a string in it may matter to the walk, or an escape may hide one. Otherwise a walk over the JSON finds no more
- * than the search for shapes. */
+/* Whether a string in it may matter to the walk, or an escape may hide such a string. Otherwise a
+ * walk over the JSON finds no more than the search for shapes. */
 bool redact_maybe_key(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;

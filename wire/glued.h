@@ -34,7 +34,7 @@ MI_MUST bool glued_split(struct slice line, const struct json_fault *fault,
 
 enum glued_result {
     GLUED_NONE,
-    GLUED_MESSAGE,   /* mend.text is one, read in rpc */
+    GLUED_MESSAGE,   /* mend.text is a message, read into rpc */
     GLUED_UNREADABLE /* rest answers an open request, and nothing repairs it */
 };
 
@@ -46,7 +46,8 @@ struct glued {
     size_t flaw_at; /* offset of the flaw in the rest */
 };
 
-/* The first message that can be repaired, or an answer that cannot. max: bytes of a message. */
+/* Finds the first message that can be repaired, or an answer that cannot. max: limit of a message
+ * in bytes. */
 MI_MUST enum glued_result glued_read(struct slice line, size_t max,
                                      const struct open_requests *open, struct glued *ret);
 

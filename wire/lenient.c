@@ -70,7 +70,7 @@ static struct slice in_double_quotes(struct slice s, char place[LENIENT_ID_MAX])
     return (struct slice){place, s.n};
 }
 
-/* The first valid one counts. */
+/* Takes an id; only the first valid id counts. */
 static void take_id(struct lenient *ret, struct slice value)
 {
     struct json_scan scan;

@@ -26,7 +26,7 @@ struct lenient {
     char place[LENIENT_ID_MAX];
 };
 
-/* ret must stay where it is while ret->id is used. */
+/* Do not move *ret while ret->id is used. */
 void lenient_read(struct slice line, struct lenient *ret);
 /* Reads the next object of a line that may have several, and removes it and the text before it from
  * *rest; if its end is unknown, removes all of *rest. Returns false if there is no object. */

@@ -47,7 +47,7 @@ MI_MUST enum line_result line_next(struct line_reader *r, struct line *ret);
 MI_MUST enum line_result line_last(struct line_reader *r, struct line *ret);
 /* Ends the line being read with LINE_TOO_LONG, whatever its length. Call it after line_room() returned NULL. */
 MI_MUST enum line_result line_give_up(struct line_reader *r, struct line *ret);
-/* The line that line_next() has just returned is returned by the next line_next() again. */
+/* Makes the next line_next() return again the line that it has just returned. */
 void line_return(struct line_reader *r, const struct line *line);
 /* Bytes read of the line that has not ended yet. */
 size_t line_partial(const struct line_reader *r);

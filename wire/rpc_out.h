@@ -23,9 +23,10 @@ enum rpc_code {
 /* Offset of the id in an answer. */
 #define RPC_OUT_ID_AT (sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1)
 
-/* An answer; id {NULL, 0}: null. */
+/* Begins an answer. id: {NULL, 0} is written as null. */
 void rpc_out_answer(struct json_out *j, struct slice id);
-/* An error. The object error.data, which has the source and the cause, is left open for more members. */
+/* Begins an error. The object error.data, which has the source and the cause, stays open for more
+ * members. */
 void rpc_out_error(struct json_out *j, struct slice id, int code, const char *message,
                    const char *cause);
 void rpc_out_request(struct json_out *j, struct slice id, const char *method);

@@ -70,7 +70,7 @@ static bool is_open(const struct server_lines *l, struct json_value id)
     return l->rules.open.has(l->rules.open.ctx, id);
 }
 
-/* x is not JSON, and nothing repairs it. */
+/* Handles x, which is not JSON and cannot be repaired. */
 static int unreadable(struct server_lines *l, const struct text *x, size_t flaw_at)
 {
     struct lenient found;
@@ -106,7 +106,8 @@ static int no_message(struct server_lines *l, const struct text *x, findings as_
     return server_lines_drop(l, x, as_noise, flawed && (x->m.is_answer || x->m.is_call));
 }
 
-/* Several values on one line: two parsers would read two things. Each request that one of them answers gets an error. */
+/* Handles several values on one line, which parsers would read differently. Each request that one
+ * of the values answers gets an error. */
 static int server_lines_several(struct server_lines *l, const struct text *x)
 {
     struct slice rest = x->text;
@@ -138,7 +139,7 @@ static bool has_other_answer(const struct server_lines *l, struct slice behind,
 
 /* ---- repairs -------------------------------------------------------------------------------- */
 
-/* The repaired text is valid JSON, read in rpc. */
+/* Uses the repaired text, which is valid JSON and was read into rpc. */
 static int use_repaired(struct server_lines *l, const struct text *x, const struct mend *m,
                         const struct rpc *rpc)
 {
@@ -185,7 +186,7 @@ static int use_mended(struct server_lines *l, const struct text *x, const struct
                                             : x->m.fault.at);
 }
 
-/* Log text in front of a message that has a flaw. */
+/* Handles log text before a message that has a flaw. */
 static int read_glued(struct server_lines *l, const struct text *x)
 {
     struct glued g;
@@ -251,7 +252,7 @@ static int use_joined(struct server_lines *l)
     return st;
 }
 
-/* *ret_taken: x continues what waits. Else that has ended. */
+/* *ret_taken: whether x continues the waiting lines; if not, the wait has ended. */
 static int next_line(struct server_lines *l, const struct text *x, int64_t now_us, bool *ret_taken)
 {
     bool alone = x->m.fault.kind == JSON_OK && x->m.kind != RPC_INVALID &&

@@ -35,7 +35,7 @@ struct server_line {
     enum server_line_kind kind;
     struct slice text;    /* as received, or repaired; n is 0 for a further answer on the previous
                            * line */
-    size_t at;            /* where it begins in the line */
+    size_t at;            /* offset at which it begins in the line */
     size_t size;          /* bytes as received */
     findings found;       /* findings, including those of m */
     const struct rpc *m;  /* the message that was read; NULL for a blank line and for noise */
@@ -73,9 +73,9 @@ struct server_lines {
 
 void server_lines_open(struct server_lines *l, const struct server_lines_rules *rules);
 void server_lines_close(struct server_lines *l); /* safe to call twice */
-/* A line as received, without its newline. found: what is known about it; with `no-newline` the output has ended. Calls
- * line() for the lines that have waited, if this one does not continue them; and, unless this one waits now, for what it
- * contains: log text first, a message last. */
+/* Takes a line as received, without its newline. found: findings about it; `no-newline` means that
+ * the output has ended. Calls line() for the waiting lines, if this line does not continue them.
+ * Unless this line now waits itself, calls line() for its parts: log text first, a message last. */
 MI_MUST int server_lines_take(struct server_lines *l, struct slice line, findings found,
                               int64_t now_us);
 /* Ends the wait. cut: the output has ended. */

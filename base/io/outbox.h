@@ -34,7 +34,7 @@ void outbox_close(struct outbox *o);
 /* Makes room for the next outbox_add(); whether it will succeed. */
 bool outbox_reserve(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
-MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* into a new chunk */
+MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* copies s into a new chunk */
 void outbox_release(struct outbox *o);
 /* Iterates over the staged bytes that are not released, oldest first, in pieces that never split an
  * add. *at starts at 0. Returns false when there are no more. Pieces are valid until the outbox
@@ -46,7 +46,8 @@ void outbox_drop_staged(struct outbox *o); /* drops what has not been released *
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
 void outbox_break(struct outbox *o);
 void outbox_reset(struct outbox *o); /* prepares the outbox for a new peer, after outbox_break() */
-/* n bytes from another queue go to the same peer before the bytes of this one; they are counted as written. */
+/* Call it when n bytes of another queue go to the same peer before the bytes of this queue; they
+ * are counted as written. */
 void outbox_follow(struct outbox *o, uint64_t n);
 
 /* Bytes that the peer has accepted. */

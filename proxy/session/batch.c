@@ -63,7 +63,7 @@ static bool is_expected(struct traffic *t, const struct message *batch)
     return false;
 }
 
-/* The first of two with one id has answered the request. */
+/* If two answers have one id, the first one has answered the request. */
 static void refuse_malformed(struct traffic *t, struct message *member)
 {
     if (!answer_malformed(t, member))
@@ -78,7 +78,7 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
         if (mw.x.m.kind == RPC_INVALID)
             refuse_malformed(t, &mw.x);
         else
-            (void)correlate_message(t, &mw.x); /* the line has been staged */
+            (void)correlate_message(t, &mw.x); /* the whole line is already staged */
         message_close(&mw.x);
     }
 }

@@ -39,7 +39,7 @@ static int add_session(struct store *s)
     return st;
 }
 
-/* Adds the session, and reads the position up to which its entries are stored. */
+/* Adds the session to the database, and reads the position up to which its entries are stored. */
 static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position)
 {
     uint64_t tail = atomic_load(&r->shared->tail);

@@ -73,7 +73,7 @@ void shape_atom(const char **p, bool fold, struct shape_set *ret)
     *p = f;
 }
 
-/* A count: {3} {3,} {3,9} ?, or nothing, which means once. */
+/* Reads a count: {3} {3,} {3,9} ?, or nothing, which means once. */
 static void count_read(const char **p, size_t *min, size_t *max)
 {
     char *end;
@@ -119,7 +119,7 @@ static size_t shape_form_run(const struct shape_set *set, struct slice text, siz
     return n;
 }
 
-#define WORD_MAX 24 /* letters; longer ones are no words */
+#define WORD_MAX 24 /* letters; a longer run is not a word */
 
 /* Whether s has no digit, letters of one case only, and no word that is too long. Then s is not a
  * token but words separated by dashes. */

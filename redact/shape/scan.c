@@ -187,7 +187,7 @@ AVX2 __m256i groups_at(const struct letters *x, unsigned set, unsigned place)
                             look_up(scan.high[set][place], x->high[place]));
 }
 
-/* The groups of a set that have them at each place. */
+/* Returns the groups of a set that have the letters' nibbles at all three places. */
 AVX2 __m256i groups_of(const struct letters *x, unsigned set)
 {
     __m256i first = _mm256_and_si256(groups_at(x, set, 0), groups_at(x, set, 1));

@@ -32,7 +32,7 @@ static inline struct json_block json_block_at(const char *p)
                                _mm_loadu_si128(part + 2), _mm_loadu_si128(part + 3)};
 }
 
-/* The first bit of each byte. */
+/* Returns the highest bit of each byte. */
 static inline uint64_t json_block_bits(struct json_block b)
 {
     uint64_t low = (unsigned)_mm_movemask_epi8(b.a) | (unsigned)_mm_movemask_epi8(b.b) << 16;
@@ -40,7 +40,7 @@ static inline uint64_t json_block_bits(struct json_block b)
     return low | high << 32;
 }
 
-/* The bytes that equal c. */
+/* Returns which bytes equal c. */
 static inline uint64_t json_block_is(struct json_block b, char c)
 {
     const __m128i v = _mm_set1_epi8(c);

@@ -18,7 +18,7 @@ struct decimal {
 };
 
 struct decimal decimal_of(struct slice number); /* JSON text of a number */
-/* < 0, 0 or > 0, as strcmp(). */
+/* Returns < 0, 0 or > 0, like strcmp(). */
 int decimal_compare(struct decimal a, struct decimal b);
 /* Whether a is an integer multiple of b, which must not be zero. Always true if b has more than 17
  * digits. */

@@ -13,7 +13,7 @@ struct nesting {
     uint64_t is_object[(JSON_MAX_DEPTH + 63) / 64];
 };
 
-/* false: too deep. */
+/* Returns false if the nesting is too deep. */
 MI_MUST static inline bool nesting_open(struct nesting *n, bool object)
 {
     if (n->depth == JSON_MAX_DEPTH)
@@ -24,7 +24,7 @@ MI_MUST static inline bool nesting_open(struct nesting *n, bool object)
     return true;
 }
 
-/* Whether the innermost one is an object. Something must be open. */
+/* Whether the innermost open container is an object. At least one must be open. */
 static inline bool nesting_in_object(const struct nesting *n)
 {
     unsigned i = (unsigned)n->depth - 1;

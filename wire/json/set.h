@@ -16,7 +16,7 @@
  * or MI_ENOMEM. */
 MI_MUST int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,
                      struct buf *error);
-/* The value at this place; type JSON_NONE: none. */
+/* Returns the value at this pointer; type JSON_NONE if there is none. */
 struct json_value json_at(struct json_value root, struct slice pointer);
 
 #endif

@@ -34,7 +34,8 @@ static bool check_all(struct check *c, const struct json_node *k, const struct p
     return true;
 }
 
-/* anyOf needs one schema that matches; but where children are noted, those of all matching ones count. */
+/* anyOf needs one matching schema. But if children are noted, the notes of all matching schemas
+ * count, so all are checked. */
 static bool check_any(struct check *c, enum keyword word, const struct json_node *k,
                       const struct place *here)
 {

@@ -89,7 +89,7 @@ struct buf *schema_begin_fault(struct check *c, const struct place *p);
             buf_printf(say_to, __VA_ARGS__);                                                       \
     } while (0)
 
-/* The keyword with this node cannot be checked at this place. */
+/* Notes that the keyword with this node cannot be checked for this value. */
 void schema_unsure(struct check *c, uint32_t keyword, const struct place *here);
 /* Checks the value against the schema in this node; true if the node is not a schema. */
 static inline bool schema_fits_at(struct check *c, uint32_t schema, const struct place *there)
@@ -115,7 +115,7 @@ static inline uint32_t schema_next(struct check *c, uint32_t at)
 {
     return schema_work(c, 1) ? schema_node(c->s, at)->next : 0;
 }
-/* The keywords of objects and arrays that descend into them, and counts of their children. */
+/* Checks the keywords that descend into objects and arrays, or count their children. */
 bool schema_children_fit(struct check *c, const struct schema_rule *r,
                          const struct schema_keyword *kw, const struct place *here);
 
@@ -124,13 +124,13 @@ static inline bool schema_in_scope(const struct check *c, const struct place *he
 {
     return c->seen != NULL && c->seen->in.depth > 0 && c->seen->in.at == here->at;
 }
-/* Around the keywords of a rule, if c->seen is not NULL. */
+/* Called before and after the keywords of a rule, if c->seen is not NULL. */
 struct scope evaluated_enter(struct check *c, const struct schema_rule *r,
                              const struct place *here);
 void evaluated_leave(struct check *c, const struct schema_rule *r, const struct scope *outer,
                      bool good);
 void evaluated_add(struct check *c, uint32_t child);
-/* A child of the value has been evaluated: noted if the value is that of the scope. */
+/* Notes that a child of the value has been evaluated, if the value is the value of the scope. */
 static inline void evaluated_note(struct check *c, uint32_t child, const struct place *here)
 {
     if (schema_in_scope(c, here))
@@ -150,7 +150,7 @@ bool schema_limit(struct check *c, const struct json_node *k, int64_t *ret);
 struct slice schema_plain(struct check *c, int which, struct slice raw);
 /* Whether the text of a string matches; a NULL pattern matches everything. */
 bool schema_matches(struct check *c, struct pattern *p, struct slice raw);
-/* The keywords from KW_TYPE to KW_PATTERN, which do not descend into the value. */
+/* Checks the keywords from KW_TYPE to KW_PATTERN, which do not descend into the value. */
 bool schema_value_fits(struct check *c, const struct schema_keyword *kw, const struct place *here);
 
 #endif

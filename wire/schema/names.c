@@ -16,14 +16,15 @@ static const struct json_node *node_at(const struct schema_names *n, uint32_t at
 
 /* ---- collecting --------------------------------------------------------------------------------- */
 
-/* Without its fragment. */
+/* Returns the URI without its fragment. */
 static struct slice document_of(struct slice uri)
 {
     const char *hash = uri.n > 0 ? memchr(uri.p, '#', uri.n) : NULL;
     return (struct slice){uri.p, hash != NULL ? (size_t)(hash - uri.p) : uri.n};
 }
 
-/* The name unescaped: in the schema, or in n->texts, which has room for it. */
+/* Returns the unescaped name: a part of the schema, or a copy in n->texts, which has room for
+ * it. */
 static struct slice schema_names_plain(struct schema_names *n, struct slice raw)
 {
     size_t from = n->texts.n;
@@ -56,7 +57,8 @@ static bool schema_names_add(struct schema_name_list *l, struct schema_name name
     return true;
 }
 
-/* The bases of all nodes, and their addresses. Parents come before their children in a tree. */
+/* Determines the bases of all nodes, and their addresses. Parents come before their children in a
+ * tree. */
 static int add_addresses(struct schema_names *n)
 {
     for (uint32_t at = 0; at < n->tree->n; at++) {
@@ -109,7 +111,7 @@ static bool add_members(struct schema_names *n, uint32_t parent)
         } else {
             name = schema_names_plain(n, name);
         }
-        /* the last of several members with one name, as with json_tree_get() */
+        /* if several members have one name, the last one is used, as in json_tree_get() */
         if (!schema_names_add(&n->members, (struct schema_name){parent, c, UINT32_MAX - c, name}))
             return false;
     }

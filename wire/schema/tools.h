@@ -62,7 +62,7 @@ void tools_close(struct tools *t); /* safe to call twice */
 void tools_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 /* Drops an outdated list: all tools are unknown until the next list. */
 void tools_forget(struct tools *t);
-/* Have all pages been read? */
+/* Whether all pages have been read. */
 bool tools_whole(const struct tools *t);
 /* Returns the tool with this raw name, or NULL if unknown. */
 struct tool *tools_find(struct tools *t, struct slice raw);
@@ -75,7 +75,7 @@ breaches tools_call(struct tools *t, const struct rpc *call, struct tool **ret,
 breaches tools_result(struct tools *t, struct slice raw, const struct rpc *result,
                       struct tool **ret, struct schema_fault *fault);
 
-/* SCHEMA_FITS if there is no schema, or no valid one. */
+/* Returns SCHEMA_FITS if there is no schema, or an invalid one. */
 enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
                                          struct json_value arguments, struct schema_fault *fault);
 

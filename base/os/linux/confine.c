@@ -122,7 +122,7 @@ int confine_self(const int *dir, size_t n)
 {
     const char *why;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return 0; /* Landlock requires it */
+        return 0; /* Landlock requires PR_SET_NO_NEW_PRIVS */
     int kernel = confine_kernel(&why);
     if (kernel == 0)
         return 0;

@@ -46,7 +46,7 @@ static struct confine_denied *denied;
 #endif
 
 #ifdef RESULT_OF
-/* Instead of a call that is not allowed. */
+/* Runs instead of a system call that is not allowed. */
 static void on_denied(int number, siginfo_t *info, void *context)
 {
     (void)number;
