@@ -70,7 +70,8 @@ struct entry {
     };
 };
 
-/* The bytes that form_write() writes. Of an escalation's stderr_lines the last ones are. */
+/* Returns the number of bytes that form_write() writes. Only the last of an escalation's
+ * stderr_lines are written. */
 size_t form_size(const struct entry *e);
 void form_write(const struct entry *e, char *to);
 /* Reads an entry. `kind` is the kind of the record. C strings of an entry (event, action) point

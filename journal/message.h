@@ -12,7 +12,8 @@
 #include "journal/entry.h"
 
 /* x is used only if r->ends_invocation. */
-size_t message_size(const struct row *r, const struct invocation *x); /* bytes that are written */
+size_t message_size(const struct row *r, const struct invocation *x); /* returns the number of bytes
+                                                                       * to write */
 void message_write(const struct row *r, const struct invocation *x, char *to);
 MI_MUST int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x);
 

@@ -37,7 +37,7 @@
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX          /* means "no position" */
 #define RING_SKIPPED UINT32_MAX       /* kind of a record that only fills the rest of a step */
-#define RING_KEPT ((size_t)256 << 10) /* ring_return() leaves so much memory allocated */
+#define RING_KEPT ((size_t)256 << 10) /* ring_return() leaves this many bytes allocated */
 
 /* How the recorder is doing. */
 enum ring_trouble {
@@ -100,7 +100,7 @@ struct ring {
 
     /* the reader's */
     uint64_t at;  /* position of the next record */
-    bool checked; /* the records that it found have memory */
+    bool checked; /* the memory of the records found so far was checked */
 };
 
 struct ring_head {
@@ -122,7 +122,8 @@ struct slice ring_start(const struct ring *r);
 size_t ring_record_max(const struct ring *r);
 /* Bytes that are published and not stored, skipped ones included. Either side, or any process that has mapped the journal. */
 uint64_t ring_behind(const struct ring *r);
-/* The session has ended and everything is stored. Either side, or any process that has mapped the journal. */
+/* Whether the session has ended and everything is stored. May be called by either side, or by any
+ * process that has mapped the journal. */
 bool ring_is_finished(const struct ring *r);
 
 /* ---- the writer ---- */
@@ -164,7 +165,8 @@ MI_MUST bool ring_release(struct ring *r);
 /* Call it before the reader sleeps. If it returns false, do not sleep: there are records, or the
  * session has ended. */
 MI_MUST bool ring_sleep(struct ring *r);
-/* Call it after each true of ring_sleep(). Whatever wakes the reader must be received before the next ring_sleep(). */
+/* Call it after each true of ring_sleep(). The event that wakes the reader must be received before
+ * the next ring_sleep(). */
 void ring_awake(struct ring *r);
 /* Returns true if the writer waits and must be woken. */
 MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);

@@ -12,7 +12,8 @@
 
 /* Makes a uid. ret has UID_LEN + 1 bytes. Returns 0 or MI_EIO. */
 MI_MUST int uid_make(int64_t wall_us, char *ret);
-/* The time of a uid that is made at wall_us, as text: 10 characters and a NUL. No uid that is made later is less. */
+/* Writes the first 10 characters of uids made at wall_us, and a NUL. A uid that is made later is
+ * never less. */
 #define UID_TIME_LEN 10
 void uid_begin(int64_t wall_us, char ret[UID_TIME_LEN + 1]);
 /* Whether a text has the form of a uid. */

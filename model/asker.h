@@ -32,7 +32,7 @@ struct asker_call {
     int64_t seq, closing_seq; /* closing_seq is 0 while the call is open */
     int64_t end_us;           /* INT64_MAX while the call is open */
     int64_t covered_us;       /* the end of the last request that was counted */
-    int64_t operation_seq;    /* the caller's own, as are these: */
+    int64_t operation_seq;    /* for the caller, as are the members below */
     uint32_t method, target;
 };
 

@@ -43,7 +43,8 @@ struct call_message {
     enum row_action action;
     bool has_error_code;
     int64_t error_code;
-    struct slice body; /* only of answers, as received, until call_end(); NULL: result_tokens is known, or not to be known */
+    struct slice body; /* only of answers, as received, until call_end(); NULL: result_tokens is
+                        * known or not needed */
     const struct rpc *read; /* what rpc_read() finds in the body; NULL: not known */
     int64_t result_tokens;       /* only of answers: call_message_tokens(); -1: NULL */
     struct slice method, target; /* only of requests */
@@ -91,9 +92,10 @@ struct call_set {
     bool borrows;      /* set by the caller, before the first message */
     struct call *call; /* owned; from `first` on in the order of seq */
     size_t first, n, cap;
-    struct own_request own[CALLS_OWN]; /* the last ones; the oldest is overwritten */
+    struct own_request own[CALLS_OWN]; /* the last requests of the proxy; a new one overwrites the
+                                        * oldest */
     size_t own_n;                      /* number of requests of the proxy so far */
-    int64_t own_last;                  /* the last answer to one of them */
+    int64_t own_last;                  /* seq of the last answer to one of them */
     struct intern names;               /* owned */
     char **name; /* owned; copies of the texts in `names`, which stay where they are */
     size_t name_n, name_cap;

@@ -17,7 +17,8 @@
 #include "wire/rpc.h"
 
 #define CONTEXT_UNKNOWN (-1)
-#define CONTEXT_LARGE_RESULT 25000 /* tokens: clients begin to cut results at about this length */
+#define CONTEXT_LARGE_RESULT 25000 /* tokens; clients begin to truncate results at about this
+                                    * length */
 
 /* The tokens of one member of tools/list, prompts/list, resources/list or resources/templates/list. */
 int64_t context_definition_tokens(struct slice object);

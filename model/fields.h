@@ -165,7 +165,7 @@ static inline int64_t field_null(const struct record_field *f)
 
 /* ---- any field ---- */
 
-/* CELL_NULL, CELL_INT, or CELL_TEXT for texts and words. */
+/* Returns a cell: CELL_NULL, CELL_INT, or CELL_TEXT for texts and words. */
 static inline struct cell field_get(const struct record_field *f, const void *record)
 {
     void *from = (void *)(uintptr_t)record; /* it is only read */
@@ -185,7 +185,7 @@ static inline struct cell field_get(const struct record_field *f, const void *re
  * missing text, 0, -1, or UNKNOWN. A word that is not in the table is stored as UNKNOWN. */
 void field_set(const struct record_field *f, void *record, struct cell v);
 
-/* The bytes that fields_keep_texts() writes. */
+/* Returns the number of bytes that fields_keep_texts() writes. */
 size_t fields_text_bytes(const struct record_fields *s, const void *record);
 /* Copies the texts of a record to `to`, each with a NUL after it, and makes the record point there.
  * Returns the end of the copies. */

@@ -21,7 +21,7 @@ bool input_request_read(struct json_value request, struct input_request *ret);
 /* The host of a URL without escapes: what follows "//" and an optional "user@", up to the port,
  * path, query or fragment. {NULL, 0}: it has none. */
 struct slice input_request_host(struct slice url);
-/* accepted, declined, cancelled, or failed for an error. Never the value. */
+/* Returns accepted, declined, cancelled, or failed for an error; never the value. */
 const char *input_answer_word(struct json_value result, bool is_error);
 
 #endif

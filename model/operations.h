@@ -46,16 +46,17 @@ struct operations {
 };
 
 void operations_clear(struct operations *o);
-/* Whether the next one takes the place of one whose row is not written yet: write it first. */
+/* Whether the next operation overwrites one whose row is not written yet; then write that row
+ * first. */
 static inline bool operations_are_full(const struct operations *o)
 {
     return o->kept[o->n % OPERATIONS_MAX].is_new;
 }
 /* Sets operation_seq of the call of a request. */
 void operations_begin(struct operations *o, struct call *c, const struct link *l);
-/* A call that has ended. */
+/* Takes a call that has ended. */
 void operations_end(struct operations *o, const struct call *c, const struct link *l);
-/* A notification with the state of a task. */
+/* Takes a notification with the state of a task. */
 void operations_note(struct operations *o, enum row_direction direction, int64_t seq, int64_t t_us,
                      const struct link *l);
 /* Adds an operation as its row describes it. `method`, `target`: of the operation's first

@@ -7,7 +7,7 @@
 
 /* While messages are lost, changes of the session's metadata are kept, up to this many bytes. */
 #define KEPT_MAX ((size_t)64 << 10)
-#define WAITING_KEEP ((size_t)64 << 10) /* memory kept for the next time */
+#define WAITING_KEEP ((size_t)64 << 10) /* bytes of the buffer that are kept for reuse */
 
 /* ---- losing --------------------------------------------------------------------------------- */
 
@@ -114,7 +114,8 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
 {
     struct entry e;
     if (r->cfg.stop_on_error && !r->worker.ending) {
-        r->body_lost = true; /* the session ends; then it is recorded without its body */
+        r->body_lost = true; /* the session ends, and then the message is recorded without its
+                              * body */
         return false;
     }
     if (form_read(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)
@@ -251,7 +252,7 @@ static void append_rules(void *owner, uint64_t seq, breaches rules)
     append_entry(owner, &(struct entry){.kind = ENTRY_RULES, .added = {seq, rules}});
 }
 
-/* Chosen by a peer: any size. */
+/* Limits a name: peers can choose names of any size. */
 static struct slice name(struct slice text)
 {
     return text.p != NULL ? redact_cut(text, STORED_NAME_MAX) : text;

@@ -10,7 +10,7 @@
 
 static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
-/* First to numbers that are not among the new ones. */
+/* Moves the descriptors to their new numbers, first to numbers that are not among the new ones. */
 static void keep_only(const int *fds, size_t n)
 {
     int high[DETACH_MAX], end = DETACH_FD + (int)n;

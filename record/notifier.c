@@ -92,7 +92,7 @@ struct job {
     pid_t group; /* process group of the command; 0: the slot is free */
     bool reaped; /* the group's first process has exited */
     int64_t until_us;
-    int signal; /* sent last; 0: none */
+    int signal; /* the last signal sent; 0: none */
 };
 
 struct dispatcher {
@@ -283,7 +283,7 @@ static void kill_strays(void)
 
 static void on_child(int number)
 {
-    (void)number; /* it ends the wait */
+    (void)number; /* the signal ends the wait */
 }
 
 static int open_dispatcher(struct dispatcher *c)
@@ -328,7 +328,7 @@ static void run_dispatcher(struct dispatcher *c)
 
 /* ---- the proxy's side ----------------------------------------------------------------------- */
 
-/* Forked twice, so that the notifier process is not our child and may outlive us. */
+/* Forks twice, so that the notifier process is not our child and may outlive us. */
 static pid_t fork_dispatcher(struct dispatcher *c, const char *server, int fd)
 {
     pid_t pid = fork();

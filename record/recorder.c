@@ -65,7 +65,7 @@ static char *copy(const char *s)
     return s != NULL ? strdup(s) : NULL;
 }
 
-/* The vault may not exist yet. */
+/* Makes the path absolute. The vault may not exist yet. */
 static char *absolute(const char *path)
 {
     struct buf b = {0};
@@ -82,7 +82,7 @@ static char *absolute(const char *path)
 static int copy_config(struct recorder *r, const struct recorder_config *cfg)
 {
     r->cfg = *cfg;
-    r->cfg.escalate_command = NULL; /* the notifier has it */
+    r->cfg.escalate_command = NULL; /* the notifier has its own copy */
     r->cfg.vault = absolute(cfg->vault);
     r->cfg.name = copy(cfg->name);
     r->cfg.command = copy(cfg->command);

@@ -69,7 +69,7 @@ bool recorder_paces(struct recorder *r)
 /* ---- rest ----------------------------------------------------------------------------------- */
 
 #define REST_S 0.5                   /* seconds without an entry until memory is returned */
-#define PART_S 0.02                  /* between two parts */
+#define PART_S 0.02                  /* seconds between two parts */
 #define PART_BYTES ((size_t)4 << 20) /* a millisecond or two */
 
 static void again(struct recorder *r, double s)

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #define TEXT_READ 4096
-#define REAP_US 500 /* between two looks whether the process has exited */
+#define REAP_US 500 /* microseconds between two checks for the exit of the process */
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
-/* The descriptor's number after detach_process(). */
+/* Returns the number that the descriptor will have after detach_process(). */
 static int keep(int *keeps, size_t *n, int fd)
 {
     keeps[*n] = fd;
@@ -40,7 +40,7 @@ static _Noreturn void run(const struct worker *w, int control, int text)
     file.fd = keep(keeps, &n, file.fd);
     cfg.file = &file;
     cfg.text = STDERR_FILENO;
-    log_set_sink(NULL, NULL); /* the proxy's needs its loop */
+    log_set_sink(NULL, NULL); /* the proxy's log sink needs the proxy's loop */
     detach_process(keeps, n);
     if (dup2(text, STDERR_FILENO) < 0)
         _exit(EX_OSERR);
@@ -208,7 +208,7 @@ static void exited(struct worker *w, int status)
         start_later(w);
 }
 
-/* Without libev, which reaps all children in its loop. */
+/* Reaps the process without libev, whose loop would reap all children. */
 static void reap(struct worker *w)
 {
     int status = 0;

@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Without white space at both ends; `escaped`: also without escaped white space. */
+/* Returns s without white space at both ends; with `escaped` also without escaped white space. */
 struct slice read_trim(struct slice s, bool escaped);
 static inline const char *read_space(const char *p, const char *end)
 {

@@ -73,27 +73,27 @@ struct slice redact_log_filter(void *ctx, struct slice line);
 
 /* The input may be valid, truncated or malformed JSON. No byte after its end is read. */
 
-/* A JSON-RPC message or a batch. A replay also sanitizes live requests with this function, to compare them with
- * recorded ones. */
+/* Sanitizes a JSON-RPC message or a batch. A replay also sanitizes live requests with this
+ * function, to compare them with recorded ones. */
 MI_MUST int redact_message(struct redact *r, struct slice json, enum redact_how how,
                            struct buf *out, size_t *ret_n);
 /* Sanitizes only the arguments of a tools/call. */
 MI_MUST int redact_arguments(struct redact *r, struct slice json, enum redact_how how,
                              struct buf *out, size_t *ret_n);
-/* Any other value, such as the detail of an event or an argv as an array. */
+/* Sanitizes any other value, such as the detail of an event or an argv as an array. */
 MI_MUST int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *ret_n);
 
 /* ---- text that may or may not be JSON ---- */
 
 /* Quick test. Returns false if redact_text() would find nothing. */
 bool redact_maybe(const struct redact *r, struct slice text);
-/* Any bytes. A private key without an end is replaced up to the end of the text. */
+/* Sanitizes any bytes. A private key without an end is replaced up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
 /* Appends the text to b, sanitized with the rules in force. */
 MI_MUST int redact_append(struct slice text, struct buf *b);
 
-/* The length of a text without its last word, which may be incomplete: half of a secret is not recognized. The full
- * length if that word has more than max_word bytes. */
+/* Returns the length of a text without its last word, which may be incomplete, because half of a
+ * secret is not recognized. Returns the full length if that word has more than max_word bytes. */
 size_t redact_whole_words(struct slice text, size_t max_word);
 /* The first `max` bytes of a name that is sanitized afterwards, without the word that is cut at their end, unless it has
  * more than REDACT_CUT_WORD bytes. */

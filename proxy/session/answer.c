@@ -22,7 +22,7 @@ void answer_set_aside(struct traffic *t)
 {
     if (t->spare == NULL)
         t->spare = chunk_new(SPARE_SIZE);
-    (void)outbox_reserve(&t->out[ROW_S2C]); /* tried again when it is needed */
+    (void)outbox_reserve(&t->out[ROW_S2C]); /* after a failure it is tried again when needed */
 }
 
 /* Records and stages the n bytes at p, in c; the last is a newline. */
@@ -66,7 +66,7 @@ static size_t send_spare(struct traffic *t, struct row *row, const struct reply 
         return 0;
     char *place = c->data + t->spare_n;
     size_t room = c->cap - t->spare_n;
-    struct buf b = {.p = place, .cap = room, .max = room - 1}; /* it never grows */
+    struct buf b = {.p = place, .cap = room, .max = room - 1}; /* the buffer never grows */
     reply_write(&b, r);
     buf_addc(&b, '\n');
     if (b.failed)
@@ -177,12 +177,12 @@ void answer_malformed_to_server(struct traffic *t, const struct message *x)
 
 /* ---- to lines ------------------------------------------------------------------------------- */
 
-/* repeats: NULL, or why a call is rejected. */
+/* repeats: why a call is rejected, or NULL. */
 static uint64_t reject(struct traffic *t, struct message *x, int code, const char *why,
                        const char *cause, const struct schema_fault *fault,
                        const struct repeat *repeats)
 {
-    /* an answer is never answered: one with a result or error, or with the id of a request */
+    /* an answer is never answered; it has a result or error, or the id of a request */
     bool request = (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING) &&
                    (x->m.is_call || (!has_answer(&x->m) && answered_by(t, x) == NULL));
     struct reply r = {.code = code,
@@ -406,7 +406,7 @@ bool answer_malformed(struct traffic *t, struct message *x)
         x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     record_rejected(t, x, p, KIND_NOISE);
     buf_printf(&why, "the server's answer is invalid: %s", fault_of_answer(x));
-    /* the finding is in the row of the line, not in that of the answer */
+    /* the finding is recorded with the line, not with the answer */
     answer_refuse(t, p, buf_str(&why), "malformed-answer");
     buf_close(&why);
     return true;

@@ -87,7 +87,7 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 static uint64_t record_and_stage(struct traffic *t, const struct message *x, bool gated, size_t kept)
 {
     struct message cut = *x;
-    cut.copy = (struct line){0}; /* the caller owns it */
+    cut.copy = (struct line){0}; /* the caller owns the copy */
     bool sent = kept > 0 && (!gated || tool_gate_batch(t, &cut, &kept));
     uint64_t seq = message_record(t, x, KIND_BATCH, kept > 0 ? ROW_FORWARDED : ROW_REFUSED);
     if (sent && kept > 0)
@@ -96,12 +96,13 @@ static uint64_t record_and_stage(struct traffic *t, const struct message *x, boo
     return seq;
 }
 
-/* The line that is forwarded is repaired, and has no member that is refused. The members are handled as they arrived: each is
- * repaired or refused, and gets its finding, when its request is found. */
+/* Forwards a batch. The forwarded line is repaired and has no refused members. Then the members are
+ * handled as received: each is repaired or refused, and gets its finding, when its request is
+ * found. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message sent = *batch;
-    sent.copy = (struct line){0}; /* the batch owns its own */
+    sent.copy = (struct line){0}; /* the batch owns its own copy */
     size_t kept = 1;
     if (!valid || answer_repair_batch(t, &sent, &kept)) {
         uint64_t seq = record_and_stage(t, &sent, valid && t->gate.rule != NULL, kept);

@@ -157,7 +157,8 @@ static void handle_cancelled(struct traffic *t, const struct message *x, struct 
     struct pending *p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);
     if (p == NULL || type_changed) /* "7" does not cancel request 7 */
         return;
-    if (json_key_is(p->method, "initialize")) { /* may not be cancelled: its answer is forwarded */
+    if (json_key_is(p->method, "initialize")) { /* initialize must not be cancelled: its answer is
+                                                 * forwarded */
         row->findings |= FINDING(FIND_CANCELLED_INITIALIZE);
     } else if (!p->cancelled) {
         row->request_seq = p->request_seq;
@@ -184,7 +185,8 @@ static void handle_lsp(struct traffic *t, const struct message *x)
     }
 }
 
-/* The server has not got the request that it cancels. */
+/* Whether the notification cancels a request that was refused, so that the server does not know
+ * it. */
 static bool cancels_refused(struct traffic *t, struct message *x)
 {
     bool cancels = x->dir == ROW_C2S && x->m.request_id.type != JSON_NONE &&
@@ -247,7 +249,7 @@ static bool is_own_answer(struct traffic *t, struct message *x)
     return true;
 }
 
-/* Whether it may be given to the client later: the checks of an answer in time. */
+/* Whether a late answer may be given to the client later: makes the checks of an answer in time. */
 static bool late_is_sound(struct traffic *t, struct message *x, const struct pending *p)
 {
     if (x->m.kind == RPC_RESULT && x->m.result.type != JSON_OBJECT)

@@ -93,7 +93,7 @@ void expire_server_hung(struct traffic *t, const char *name)
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
         if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
-            continue;       /* the process has not got it */
+            continue;       /* the process has not received this request */
         p->was_read = true; /* the process may read until it has exited */
         answer_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
                             why.failed ? "the server hung" : buf_str(&why));

@@ -180,7 +180,8 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
     return seq;
 }
 
-/* Truncated after it is sanitized: half a secret is not recognized. */
+/* Adds a name. It is truncated only after it is sanitized, because half a secret would not be
+ * recognized. */
 static void add_name(struct buf *b, struct slice name)
 {
     struct buf clean = {0};

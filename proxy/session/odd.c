@@ -86,7 +86,8 @@ static bool is_http_header(struct slice line)
     return n > 0 && n < line.n && line.p[n] == ':';
 }
 
-/* A line that is no message begins a response of HTTP, or continues its headers, or does not. */
+/* Notes whether a line that is not a message begins a response of HTTP, or continues its
+ * headers. */
 static void note_http(struct traffic *t, const struct server_line *line)
 {
     if (line->found & FINDING(FIND_HTTP_OVER_STDIO)) {
@@ -118,7 +119,7 @@ void odd_blank_line(struct traffic *t)
     buf_slice_add(&error->why, buf_slice(&t->odd.quote));
 }
 
-/* The line was meant as the answer to a pending request. */
+/* Refuses a line that was meant as the answer to a pending request. */
 static void refuse_line(struct traffic *t, struct message *x, const struct server_line *line)
 {
     static const char several[] = "the server's answer is invalid: several JSON values on one line";
@@ -256,7 +257,7 @@ int64_t odd_next_us(const struct traffic *t, int64_t now_us)
 void odd_due(struct traffic *t, int64_t now_us)
 {
     bool line = t->odd.lines.waits && now_us >= t->odd.lines.until_us;
-    if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may have come */
+    if (t->timers.paused & TIMERS_SERVER_NOT_READ) { /* the next line may already have arrived */
         if (line)
             t->odd.lines.until_us = now_us + ODD_WAIT_US;
         held_put_off(&t->odd.held, now_us + ODD_WAIT_US);

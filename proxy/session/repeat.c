@@ -7,7 +7,7 @@
 #include "proxy/session/answer.h"
 #include "wire/json/text.h"
 
-/* Why the first call is uncertain, by the cause of its error. */
+/* Says why the first call is uncertain, from the cause of its error. */
 static const char *cause_words(const char *cause)
 {
     static const struct {

@@ -26,7 +26,8 @@ const char *repeat_decision_name(enum repeat_decision d)
     return names[d];
 }
 
-/* Such as code 0, "Request cancelled", of the Python SDK. */
+/* Whether an error confirms a cancellation, such as code 0, "Request cancelled", of the Python
+ * SDK. */
 static bool confirms_cancellation(const struct rpc *m)
 {
     int64_t code;

@@ -18,7 +18,7 @@ enum resend_result resend_settle(struct pending *p, uint64_t read, enum resend_e
         return p->text.p != NULL ? RESEND_AGAIN : RESEND_NOT;
     if (p->flags & METHOD_LISTENS)
         return may_repeat ? RESEND_AGAIN : RESEND_NOT;
-    if (p->resend == RESEND_WAITS && !is_staged(p)) /* this process did not get it */
+    if (p->resend == RESEND_WAITS && !is_staged(p)) /* this process did not get the request */
         return RESEND_AGAIN;
     if (end == RESEND_END_HUNG || !may_repeat)
         return RESEND_NOT;

@@ -70,7 +70,8 @@ static breaches forms_rule(struct traffic *t, const struct message *x)
                : 0;
 }
 
-/* correlate.c notes it when the request is in the table; rejecting needs to know before. */
+/* Whether a request reuses a token. correlate.c also notes this, but only after the request is in
+ * the table, which is too late to reject it. */
 static bool reuses_token(struct traffic *t, const struct message *x)
 {
     if (t->validate != VALIDATE_PROTOCOL || x->m.meta.type != JSON_OBJECT)

@@ -25,7 +25,7 @@ struct reading {
     unsigned continues;
     enum stderr_says says; /* what the rule says of `reason`, if `reason` has a text */
     const void *rule;      /* rule that matched `reason` */
-    unsigned since;        /* lines after it that are not its details */
+    unsigned since;        /* number of lines after `reason` that are not its details */
     struct text reason, cause;
     char code[CODE_MAX]; /* "": none */
 };
@@ -164,7 +164,7 @@ static void weigh_line(struct reading *r, struct slice text, enum stderr_says sa
 
 /* ---- lines in their order ------------------------------------------------------------------- */
 
-/* Whether the line was used up by what came before it. */
+/* Whether the line belongs to an earlier line, so that it needs no other handling. */
 static bool continue_reading(struct reading *r, struct slice text, enum stderr_says says,
                              bool indented)
 {

@@ -19,7 +19,7 @@ struct rule {
         where, text, sizeof(text) - 1, STDERR_REASON_TOP, true                                     \
     }
 
-/* The first rule that applies counts. */
+/* The first rule that matches is used. */
 static const struct rule rules[] = {
     /* Node.js */
     RULE(BEGINS, "at ", STDERR_DETAIL),
@@ -183,7 +183,7 @@ static const struct {
     {ENDS, "{", 8},
 };
 
-/* memmem() prepares a search that costs more than a line is long. */
+/* Searches without memmem(), whose preparation costs more than the search of a short line. */
 static bool has(struct slice line, const char *text, size_t n)
 {
     const char *p = line.p, *end = line.p + line.n - n + 1;
@@ -199,7 +199,8 @@ static bool applies(enum where where, const char *text, size_t n, struct slice l
     if (where == HAS)
         return has(line, text, n);
     const char *at = where == BEGINS ? line.p : line.p + line.n - n;
-    return n == 0 || (at[0] == text[0] && memcmp(at, text, n) == 0); /* mostly the first differs */
+    return n == 0 || (at[0] == text[0] && memcmp(at, text, n) == 0); /* usually the first byte
+                                                                      * differs */
 }
 
 static bool skip(struct slice *s, const char *text)

@@ -15,7 +15,7 @@ void timers_close(struct timers *t)
     *t = (struct timers){0};
 }
 
-/* The time without pauses, which the timers count. */
+/* Returns the time without pauses, in which the timers count. */
 static int64_t elapsed_us(const struct timers *t, int64_t now_us)
 {
     return (t->paused != 0 ? t->paused_at_us : now_us) - t->paused_total_us;
@@ -227,7 +227,7 @@ struct pending *timers_due(struct timers *t, int64_t now_us)
 int64_t timers_next(const struct timers *t, int64_t now_us)
 {
     if (t->n == 0 || t->paused != 0)
-        return -1; /* the end of a pause is followed by another call */
+        return -1; /* this function is called again after the pause */
     int64_t now = elapsed_us(t, now_us);
     return t->heap[0]->due_us > now ? t->heap[0]->due_us - now : 0;
 }

@@ -95,7 +95,7 @@ static void add_name(void *ctx, struct slice name, bool read_only, enum tool_fat
     tool_hints_add(ctx, name, read_only);
 }
 
-/* A page of the list. */
+/* Takes a page of the list. */
 static void take_page(struct traffic *t, const struct rpc *m)
 {
     struct tool_gate *g = &t->gate;

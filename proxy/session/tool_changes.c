@@ -18,7 +18,8 @@ void tool_changes_request(struct traffic *t)
     journal_want_previous_tools(t->journal);
 }
 
-/* The recorded definition is sanitized; the new one has to be before they are compared. */
+/* Whether two definitions are the same when recorded. The old one is sanitized, so the new one is
+ * sanitized before the comparison. */
 static bool same_when_recorded(const struct tool *before, const struct tool *now)
 {
     struct json_value a = {JSON_OBJECT, before->text}, b = {JSON_OBJECT, now->text};
@@ -55,7 +56,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
     text_visible(&c->text, text_head(name, 100));
 }
 
-/* Whether they differ. */
+/* Whether the lists differ. */
 static bool compare(struct traffic *t)
 {
     struct previous_tools *p = &t->previous_tools;

@@ -52,7 +52,7 @@ static enum tool_verdict verdict_on(const struct tool_gate *g, const struct rpc 
     return v;
 }
 
-/* *ret_modern: the call is one of 2026-07-28. */
+/* *ret_modern: whether the call is of revision 2026-07-28. */
 static bool has_unknown_call(const struct tool_gate *g, const struct rpc *m, bool *ret_modern)
 {
     struct slice key;

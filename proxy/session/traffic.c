@@ -101,7 +101,7 @@ static void handle_message(struct traffic *t, struct message *x)
     message_close(x);
 }
 
-/* The message waits for the list of tools: a copy of its line is handled later. */
+/* Whether the message waits for the list of tools; then a copy of its line is handled later. */
 static bool must_wait(struct traffic *t, const struct message *x)
 {
     if (!tool_gate_must_wait(t, x))
@@ -179,7 +179,8 @@ static void blank_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* A line is complete: returns a finding if traffic_unfinished() has reported the line. */
+/* Call it when a line is complete: returns a finding if traffic_unfinished() has reported the
+ * line. */
 static findings finish_line(struct traffic *t, enum row_direction dir)
 {
     bool late = t->unfinished[dir] > 0;
@@ -194,7 +195,8 @@ static bool must_refuse(struct traffic *t, const struct message *x)
     return x->dir == ROW_C2S && x->m.kind != RPC_BATCH && !outbox_reserve(&t->out[ROW_C2S]);
 }
 
-/* A request with the id null cannot be answered. Clients that write all members of a notification are understood. */
+/* Whether a message is a request with the id null, which cannot be answered. A notification whose
+ * client writes all members is accepted. */
 static bool lacks_id(const struct traffic *t, const struct message *x)
 {
     return x->dir == ROW_C2S && (x->m.findings & FINDING(FIND_NULL_ID)) != 0 &&
@@ -268,7 +270,7 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
     x.m.findings = FINDING(FIND_TOO_LONG) | finish_line(t, dir);
     x.m.fault.kind = JSON_CUT; /* only the head is recorded, and the head alone is not valid JSON */
     struct buf why = {0};
-    bool no_memory = line->n <= t->max_message; /* line_give_up() */
+    bool no_memory = line->n <= t->max_message; /* the line was ended by line_give_up() */
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
                t->max_message);
     if (no_memory)

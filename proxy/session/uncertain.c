@@ -4,7 +4,8 @@
 #include "base/log.h"
 #include "wire/json/text.h"
 
-/* A request over PENDING_WHOLE_MAX is not kept: repeat.c computes its key when it arrives. */
+/* Returns the key of a request. The text of a request over PENDING_WHOLE_MAX is not kept, so
+ * repeat.c computes its key when it arrives. */
 static uint64_t uncertain_key(const struct traffic *t, const struct pending *p)
 {
     struct rpc request;
@@ -68,7 +69,7 @@ void uncertain_late(struct traffic *t, const struct pending *p, const struct rpc
     (void)repeats_late(&t->repeats, p->request_seq, a, text, journal_now_us(t->journal));
 }
 
-/* An error, or a question, does not say what has become of the first call. */
+/* An error, or a request for input, does not tell what happened to the first call. */
 void uncertain_answered(struct traffic *t, const struct pending *p, const struct rpc *m)
 {
     struct slice text;

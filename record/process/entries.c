@@ -285,7 +285,7 @@ static void look_for_progress(struct store *s, struct row *r, struct rpc *read)
         s->stuck[s->stuck_n++] = found;
 }
 
-/* No text has two tokens in a byte. */
+/* Counts the tokens of an answer that is long enough: a text has fewer than two tokens per byte. */
 static void look_for_large_result(struct entry *e, struct rpc *read)
 {
     struct row *r = &e->row;

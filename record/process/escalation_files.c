@@ -162,7 +162,7 @@ void escalation_scan(int dir, const char *suffix, int64_t at_us,
 {
     char from[STAMP_LEN + 1], to[STAMP_LEN + 1];
     time_stamp(at_us - ESCALATION_AGAIN_US, from);
-    time_stamp(at_us + ESCALATION_AGAIN_US, to); /* the clock may have been set back */
+    time_stamp(at_us + ESCALATION_AGAIN_US, to); /* later than now if the clock was set back */
     ret_recent[0] = '\0';
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = again >= 0 ? fdopendir(again) : NULL;

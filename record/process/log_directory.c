@@ -59,7 +59,7 @@ static struct slice clean_raw(struct log_directory *a, struct clean_name *last, 
     struct buf quoted = {0};
     size_t n = 0;
     if (raw.n == 0)
-        return raw; /* {NULL, 0} included */
+        return raw; /* also for {NULL, 0} */
     if (r != NULL && memchr(raw.p, '\\', raw.n) == NULL && sanitize_name_is_clean(last, r, raw))
         return raw; /* the common case */
     buf_addc(&quoted, '"');
@@ -140,7 +140,7 @@ static struct slice arguments_of(struct slice body)
     struct slice key;
     const char *at;
     struct json_value v;
-    if (body.n == 0 || body.p[0] != '{') /* blanks may be in front of it */
+    if (body.n == 0 || body.p[0] != '{') /* blanks may precede the object */
         return (struct slice){0};
     struct json_walk w = json_walk_at(body.p);
     for (const char *wanted = "params"; json_walk_peek(&w, &key, &at);) {

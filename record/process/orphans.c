@@ -112,7 +112,7 @@ static bool is_unfinished(int fd)
            clock_wall_us() - (int64_t)st.st_mtime * 1000000 > ORPHANS_UNFINISHED_US;
 }
 
-/* The journal is locked for this process. */
+/* Stores an orphan. The journal is locked for this process. */
 static void store_orphan(struct search *s, const struct journal_file *f)
 {
     struct orphan o = {.search = s};
@@ -138,7 +138,8 @@ static void store_orphan(struct search *s, const struct journal_file *f)
         journal_file_remove(f);
 }
 
-/* Another process may have stored and removed it meanwhile. */
+/* Whether the file still has its name: another process may have stored and removed the journal
+ * meanwhile. */
 static bool is_linked(int fd)
 {
     struct stat st;

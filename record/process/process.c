@@ -221,7 +221,8 @@ static void on_between(void *ctx)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* Everything is stored. Returns the pause before the next try, in microseconds. */
+/* Ends the session after everything was stored. Returns the pause before the next try, in
+ * microseconds. */
 static int64_t end(struct recording *p)
 {
     upkeep_close(&p->upkeep);

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define LOOK_US 1000000      /* how often it is checked that the vault still exists */
+#define LOOK_US 1000000      /* interval of the checks that the vault still exists */
 #define ALL_STORED INT64_MAX /* a position: the rest of a damaged journal is never stored */
 
 /* ---- the start ------------------------------------------------------------------------------ */
@@ -53,7 +53,7 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     if (st == 0)
         st = writer_position_read(s->w, s->session_id, ret_position);
     if (st == 0 && *ret_position < tail && !ring_is_finished(r)) {
-        *ret_position = tail; /* the vault with the rows before was removed */
+        *ret_position = tail; /* the vault with the earlier rows was removed */
         st = entries_gap(s, t_us, s->aside == ASIDE_DONE ? "database damaged" : "vault removed");
         if (st == 0)
             st = writer_position(s->w, s->session_id, tail);

@@ -106,7 +106,7 @@ static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
         struct slice bytes;
         uint64_t at;
         if (ring_next(r, &kind, &bytes, &at) < 0)
-            break; /* damaged: the next batch finds out */
+            break; /* the journal is damaged: the next batch reports it */
         if (kind == ENTRY_ESCALATION && n > 0) {
             r->at = at;
             break;

@@ -6,8 +6,9 @@
 #include "vault/store/running.h"
 
 #define DAY_US ((int64_t)86400 * 1000000)
-#define STEP_PAUSE_US 20000    /* between two steps of pruning */
-#define FORCED_PAUSE_US 250000 /* between two checkpoints in a burst, if a reader prevents them */
+#define STEP_PAUSE_US 20000    /* pause between two steps of pruning */
+#define FORCED_PAUSE_US 250000 /* pause between two checkpoints in a burst, if a reader prevents
+                                * them */
 
 static bool has_rule(const struct retention *r)
 {

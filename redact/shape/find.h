@@ -19,7 +19,7 @@
 
 #include "base/buf.h"
 
-/* Increased with every change of what the built-in rules find. */
+/* Increased whenever a change alters what the built-in rules find. */
 #define SHAPES_VERSION 1
 
 #define SHAPE_NAME_MAX 48 /* bytes of a rule's name */

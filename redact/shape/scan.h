@@ -27,7 +27,7 @@ struct shape_scan {
 
 void shape_scan_begin(struct shape_scan *s, struct slice text, size_t at); /* `at` must be at least
                                                                             * 2 */
-/* The offset of the last letter of the next candidate; text.n: no more. */
+/* Returns the offset of the last letter of the next candidate; text.n: no more. */
 size_t shape_scan_next(struct shape_scan *s);
 
 #endif

@@ -30,7 +30,7 @@ enum {
     REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions with initialize */
     REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
 };
-enum revision revision_of(struct slice date); /* "2025-06-18"; REV_COUNT: unknown */
+enum revision revision_of(struct slice date); /* date: "2025-06-18"; REV_COUNT: unknown revision */
 const char *revision_name(enum revision r);
 
 /* What the server or the client must declare before a method is used. */
@@ -58,7 +58,7 @@ enum capability {
     CAP_TASKS_EXTENSION, /* defined in 2026-07-28; CAP_TASKS is defined in 2025-11-25 */
     CAP_COUNT
 };
-/* The capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
+/* Returns the capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
 uint32_t capabilities_of(struct json_value declared);
 
 enum method_flag {

@@ -122,13 +122,14 @@ struct protocol_asked {
     uint64_t id, cursor;   /* hashes; 0: none */
     uint64_t target;       /* hash of method, name or URI, and arguments; or of a task's id; 0:
                             * none */
-    double progress;       /* reported last */
+    double progress;       /* the progress reported last */
 };
 
 void protocol_open(struct protocol *p);
 void protocol_close(struct protocol *p);
 
-/* The rules that a message violates. Call one of these functions once for each message, in order. */
+/* Each returns the rules that a message violates. Call one of these functions once for each
+ * message, in order. */
 breaches protocol_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
                           struct protocol_asked *ret);
 /* Call it for a request that was rejected, so that the server has not received it: the request is

@@ -29,7 +29,8 @@ breaches protocol_error(struct protocol *p, const struct rpc *m, enum revision r
 
 /* Checks the entries of a list, over its pages. m: a result of `a->method`, which may also be no list. */
 breaches protocol_page(struct protocol *p, const struct rpc *m, const struct protocol_asked *a);
-/* A notification of the server: an entry may move from a page that was read to a later one. */
+/* Handles a notification of the server that a list has changed: an entry may move from a page that
+ * was read to a later page. */
 void protocol_list_changed(struct protocol *p, const struct rpc *m);
 
 /* ---- modern.c ---- */
@@ -37,7 +38,7 @@ void protocol_list_changed(struct protocol *p, const struct rpc *m);
 /* Reads and checks the _meta of a request. */
 breaches protocol_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a);
 unsigned protocol_level(struct slice name); /* level of log messages, from 1; 0: unknown level */
-/* Whether a request that is pending wants this log message. */
+/* Checks that a pending request has requested log messages of this level. */
 breaches protocol_logged(const struct protocol *p, const struct rpc *m);
 /* *ret_plain: whether it is an ordinary result of the method, not input_required or a task. */
 breaches protocol_modern_result(struct protocol *p, const struct rpc *m,
@@ -66,7 +67,7 @@ breaches protocol_retry(const struct protocol *p, const struct rpc *m,
 /* ---- stream.c ---- */
 
 void protocol_stream_open(struct protocol *p, const struct rpc *m, const struct protocol_asked *a);
-/* The stream was not opened after all. */
+/* Forgets the stream of a request that was rejected. */
 void protocol_stream_unasked(struct protocol *p, uint64_t id);
 void protocol_streams_close(struct protocol *p);
 /* Ends the stream whose request's id has this hash. Returns false if no stream has this id. */
@@ -82,7 +83,7 @@ breaches protocol_stream_result(struct protocol *p, const struct rpc *m,
 
 breaches protocol_task_created(struct protocol *p, const struct rpc *m,
                                const struct protocol_asked *a);
-/* A request of 2026-07-28 that names a task, and its result. */
+/* Checks a request of 2026-07-28 that names a task, and its result. */
 breaches protocol_task_asked(struct protocol *p, const struct rpc *m, struct protocol_asked *a);
 breaches protocol_task_answer(struct protocol *p, const struct rpc *m,
                               const struct protocol_asked *a);

@@ -12,11 +12,11 @@
 
 enum tool_verdict {
     TOOL_CALL_KEPT,      /* forwarded: allowed, or not a call */
-    TOOL_CALL_AMBIGUOUS, /* *ret_fault says why */
+    TOOL_CALL_AMBIGUOUS, /* the call is ambiguous; *ret_fault says why */
     TOOL_CALL_HIDDEN,    /* hidden by its name */
     TOOL_CALL_WRITES,    /* hidden by --read-only: the list has the tool without the hint */
-    TOOL_CALL_UNLISTED,  /* --read-only, and the list does not have it */
-    TOOL_CALL_UNKNOWN,   /* --read-only, and no list is known that could have it */
+    TOOL_CALL_UNLISTED,  /* refused by --read-only: the list does not have the tool */
+    TOOL_CALL_UNKNOWN,   /* refused by --read-only: no list is known */
 };
 /* hints: if NULL, every tool counts as read-only. *name: the tool, unescaped, unless the call is
  * ambiguous. */

@@ -24,7 +24,7 @@ enum tool_hint {
 
 struct tool_hints {
     struct intern names;
-    bool *reads; /* owned; by number of the name */
+    bool *reads; /* owned; index: the number of the name */
     size_t cap;
     uint64_t next; /* hash of the cursor of the missing page; 0: none */
     bool begun, overflow;
@@ -35,7 +35,7 @@ struct tool_hints {
  * not be added. */
 MI_MUST bool tool_hints_page(struct tool_hints *h, uint64_t cursor, uint64_t next);
 void tool_hints_add(struct tool_hints *h, struct slice name, bool reads);
-void tool_hints_forget(struct tool_hints *h); /* also frees everything */
+void tool_hints_forget(struct tool_hints *h); /* forgets the list and frees everything */
 enum tool_hint tool_hints_of(const struct tool_hints *h, struct slice name);
 
 #endif

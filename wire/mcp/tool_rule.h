@@ -30,7 +30,7 @@ struct tool_pattern {
     size_t at, n; /* offset and length in the text of the rule */
     bool hides;   /* the pattern is from --hide-tools */
     bool glob;
-    bool matched; /* a tool of a list that was cut */
+    bool matched; /* the pattern matched a tool in a list */
 };
 
 struct tool_rule {
@@ -38,18 +38,18 @@ struct tool_rule {
     struct tool_pattern *list; /* owned */
     size_t n, cap;
     size_t globs;
-    bool judged; /* set by the owner: whether a pattern matches is no longer noted */
+    bool judged; /* set by the owner: matches of patterns are no longer noted */
     bool keeps; /* --tools is given */
     bool read_only;
 };
 
-/* A list alone, as the value of an option: is it valid? */
+/* Checks a list, as the value of an option. */
 MI_MUST int tool_rule_check(const char *list, struct buf *why);
 /* NULL means that the option is not given. Without any option there is no rule. Always call
  * tool_rule_close(). */
 MI_MUST int tool_rule_open(struct tool_rule *r, const char *tools, const char *hide, bool read_only,
                            struct buf *why);
-/* The rule of a recording, by its text. */
+/* Reads a rule from the text that a recording has. */
 MI_MUST int tool_rule_read(struct tool_rule *r, struct slice text, struct buf *why);
 void tool_rule_close(struct tool_rule *r);
 static inline bool tool_rule_exists(const struct tool_rule *r)
