@@ -3,10 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define CHUNK_SPARE_MIN ((size_t)128 << 10) /* the spare chunk is not used for fewer bytes than
-                                             * this */
-#define CHUNK_SPARE_RATIO 32                /* the spare chunk is not used for less than 1/32 of its
-                                             * size */
+#define CHUNK_SPARE_MIN ((size_t)128 << 10) /* smallest size for which the spare chunk is used */
+#define CHUNK_SPARE_RATIO 32                /* nor is it used for less than 1/32 of its size */
 
 static struct chunk *spare; /* owned; NULL: none */
 

@@ -17,8 +17,7 @@
 #include "wire/rpc.h"
 
 #define CONTEXT_UNKNOWN (-1)
-#define CONTEXT_LARGE_RESULT 25000 /* tokens; clients begin to truncate results at about this
-                                    * length */
+#define CONTEXT_LARGE_RESULT 25000 /* tokens; clients truncate results of about this length */
 
 /* The tokens of one member of tools/list, prompts/list, resources/list or resources/templates/list. */
 int64_t context_definition_tokens(struct slice object);

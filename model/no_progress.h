@@ -26,8 +26,7 @@
 #include "wire/rpc.h"
 
 #define NO_PROGRESS_TIMES 5
-#define NO_PROGRESS_ESCALATED 20 /* an escalation is written at this count: NO_PROGRESS_TIMES,
-                                  * doubled twice */
+#define NO_PROGRESS_ESCALATED 20 /* count that is escalated: NO_PROGRESS_TIMES * 4 */
 #define NO_PROGRESS_OPEN 128
 #define NO_PROGRESS_FAILING 32
 

@@ -18,8 +18,7 @@
 
 #define LIVE_LINE_MAX ((size_t)128 << 20)
 #define LIVE_EXIT_FOLLOWS_US 1000000   /* same as SERVER_EXIT_FOLLOWS_US of the proxy */
-#define LIVE_PROXY_FOLLOWS_US 10000000 /* longer for a proxy, which first stores the end of its
-                                        * session */
+#define LIVE_PROXY_FOLLOWS_US 10000000 /* for a proxy, which first stores its session's end */
 
 struct live;
 

@@ -15,9 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOT_READ_S 0.5     /* seconds until the owner is asked again whether it reads the last
-                            * output */
-#define LAST_OUTPUT_S 0.02 /* seconds after SIGKILL, to read the rest of the pipe */
+#define NOT_READ_S 0.5     /* seconds until the owner is asked again whether it reads */
+#define LAST_OUTPUT_S 0.02 /* seconds after SIGKILL to read the rest of the pipe */
 #define CHILDREN_MAX 512   /* signalled at a time; the others after these have exited */
 
 static const struct {

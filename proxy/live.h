@@ -40,8 +40,8 @@ struct proxy {
     const struct journal *journal; /* the recorder's journal */
     struct running running;        /* the row of this session that was last passed to the
                                     * recorder */
-    bool holding; /* at the end of the last turn the recorder allowed no output */
-    bool pacing;  /* recorder_paces(): the client is not read */
+    bool holding;                  /* at the end of the last turn the recorder allowed no output */
+    bool pacing;                   /* recorder_paces(): the client is not read */
 
     /* the session between client and server */
     struct traffic traffic;

@@ -5,8 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#define BUSY_PERCENT 50 /* percent of one processor since the base; a process that used more is
-                         * busy, not waiting */
+#define BUSY_PERCENT 50 /* percent of one processor since the base; more is "busy" */
 
 /* ---- the process that is reported ----------------------------------------------------------- */
 

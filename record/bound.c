@@ -6,8 +6,7 @@
 
 #define LOOK_US 1000000
 #define LOOK_BYTES ((uint64_t)256 << 10)
-#define NOTE_ROOM ((uint64_t)64 << 10) /* the reports of lost messages may exceed the limit by this
-                                        * many bytes */
+#define NOTE_ROOM ((uint64_t)64 << 10) /* bytes by which reports of losses may exceed the limit */
 
 void bound_look(struct recorder *r)
 {

@@ -44,16 +44,14 @@
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
 #define RECORDER_LAG_MAX ((size_t)24 << 20)     /* unstored bytes and a long line together */
 #define RECORDER_LAG_US 1000000                 /* longest time that a long line waits */
-#define RECORDER_LAG_FULL_US 5000000            /* longest time that it waits while the journal has
-                                                 * no room for it */
+#define RECORDER_LAG_FULL_US 5000000            /* longest wait for room in the journal */
 #define RECORDER_LONG ((size_t)1 << 20)         /* bytes of a long line */
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
-#define RECORDER_END_FIRST_US 4000000 /* used instead by process 1 of a container, because its exit
-                                       * kills the recorder process */
-#define RECORDER_EXIT_US 50000        /* how long to wait for the process's exit after it has stored
-                                       * everything */
+#define RECORDER_END_FIRST_US 4000000 /* for process 1 of a container: its exit kills the
+                                       * recorder */
+#define RECORDER_EXIT_US 50000        /* time for the process to exit after everything is stored */
 
 enum recorder_result {
     RECORDER_PUBLISHED, /* send the turn's bytes */

@@ -18,8 +18,7 @@
 #include "vault/store/sanitize.h"
 
 #define LOG_DIRECTORY_TEXT_MAX 50                /* characters of a result, or of long arguments */
-#define LOG_DIRECTORY_REQUESTS 1024              /* number of requests whose sanitized arguments are
-                                                  * kept */
+#define LOG_DIRECTORY_REQUESTS 1024              /* requests whose sanitized arguments are kept */
 #define LOG_DIRECTORY_KEPT ((size_t)256 << 10)   /* bytes of them */
 #define LOG_DIRECTORY_KEPT_MAX ((size_t)4 << 10) /* bytes of one */
 

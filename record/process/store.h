@@ -26,9 +26,8 @@
     ROW_BATCH_ROWS /* entries of a transaction: one batch of rows has all of its messages */
 #define STORE_BYTES                                                                                \
     ((size_t)1 << 20)         /* bytes of a transaction; it ends after the entry that exceeds it */
-#define STORE_PORTION_MAX 20  /* after a full disk a transaction shrinks to at most 1/2^20 of its
-                               * size: one entry */
-#define STORE_WAL_PAGES 128   /* after a full disk: largest write-ahead log, in pages; 1 MiB */
+#define STORE_PORTION_MAX 20  /* after a full disk: smallest transaction is 1/2^20, one entry */
+#define STORE_WAL_PAGES 128   /* after a full disk: pages of the write-ahead log, 1 MiB */
 #define STORE_WAIT_US 20000   /* how long each try waits for the database's lock */
 #define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
 #define STORE_KILLS_MAX 3

@@ -8,8 +8,7 @@
 #include "record/process/store.h"
 #include "vault/store/writer.h"
 
-#define STORE_STUCK_MAX 16 /* calls without progress per transaction that are escalated; others only
-                            * get the finding */
+#define STORE_STUCK_MAX 16 /* calls without progress that a transaction escalates */
 
 /* A damaged database is put aside at most once by a process. */
 enum store_aside {

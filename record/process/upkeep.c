@@ -7,8 +7,7 @@
 
 #define DAY_US ((int64_t)86400 * 1000000)
 #define STEP_PAUSE_US 20000    /* pause between two steps of pruning */
-#define FORCED_PAUSE_US 250000 /* pause between two checkpoints in a burst, if a reader prevents
-                                * them */
+#define FORCED_PAUSE_US 250000 /* pause between checkpoints that a reader prevents, in a burst */
 
 static bool has_rule(const struct retention *r)
 {

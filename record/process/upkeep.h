@@ -24,8 +24,7 @@
 #define UPKEEP_LOOK_US INT64_C(600000000)
 #define UPKEEP_QUIET_US 500000 /* prunes only after no process has written for this time */
 #define UPKEEP_IDLE_US 500000
-#define UPKEEP_IDLE_PAGES 512 /* checkpoint if the write-ahead log has this many pages of 8 KiB: 4
-                               * MiB */
+#define UPKEEP_IDLE_PAGES 512 /* pages of 8 KiB in the write-ahead log (4 MiB): checkpoint */
 #define UPKEEP_PAGES_MAX 4096 /* 32 MiB */
 
 struct upkeep {

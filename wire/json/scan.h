@@ -14,8 +14,8 @@
 #include "base/base.h"
 
 #define JSON_MAX_DEPTH 10000
-#define JSON_TREE_DEPTH 512 /* levels in which duplicate keys are found; see Depth above */
-#define JSON_KEYS_MAX 512   /* keys of all open objects that are checked for duplicates */
+#define JSON_TREE_DEPTH 512      /* levels in which duplicate keys are found; see Depth above */
+#define JSON_KEYS_MAX 512        /* keys of all open objects that are checked for duplicates */
 #define JSON_OBJECT_KEYS_MAX 128 /* keys of one object that are checked */
 
 enum json_type {

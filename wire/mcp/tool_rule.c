@@ -290,8 +290,7 @@ static struct slice up_to_nul(struct slice raw)
     return raw;
 }
 
-#define KEY_BYTES_MAX 96 /* longest raw key that is examined: 11 letters as \uXXXX, or more in other
-                          * forms */
+#define KEY_BYTES_MAX 96 /* bytes of the longest raw key that is examined */
 
 bool tool_rule_key(struct slice raw, const char *name, bool *ret_exact)
 {

@@ -55,9 +55,8 @@ struct check {
     int depth;
     struct work *work;
     struct evaluated *seen; /* NULL: no schema has unevaluated… */
-    uint32_t
-        *bases; /* base of each of the `depth` rules being evaluated; for dynamic references */
-    uint32_t unsure;     /* node of the keyword that could not be checked; 0: none */
+    uint32_t *bases; /* base of each of the `depth` rules being evaluated; for dynamic references */
+    uint32_t unsure; /* node of the keyword that could not be checked; 0: none */
     const char *gave_up; /* which limit makes the result unknown; NULL: no limit was exceeded */
 };
 

@@ -71,8 +71,8 @@ enum keyword {
 };
 
 struct schema_keyword {
-    uint32_t at;   /* node of its value */
-    uint32_t rule; /* for a reference: number of the target rule plus one; 0: not in this
+    uint32_t at;    /* node of its value */
+    uint32_t rule;  /* for a reference: number of the target rule plus one; 0: not in this
                     * document */
     uint32_t group; /* for KW_DYNAMIC_REF: group of the anchors with its name; 0: treated like
                      * $ref */
