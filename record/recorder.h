@@ -49,8 +49,7 @@
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
-#define RECORDER_END_FIRST_US 4000000 /* for process 1 of a container: its exit kills the
-                                       * recorder */
+#define RECORDER_END_FIRST_US 4000000 /* for process 1 of a container: its exit kills all */
 #define RECORDER_EXIT_US 50000        /* time for the process to exit after everything is stored */
 
 enum recorder_result {

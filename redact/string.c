@@ -13,7 +13,7 @@
 #define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
 #define LOOK_AHEAD 1024              /* bytes after a string that are searched with it */
 #define TRUNCATED_LOOK 512           /* bytes of truncated content that need no other round */
-#define TRUNCATED_NAMES 4096 /* bytes of truncated content searched for names of secrets */
+#define TRUNCATED_NAMES 4096         /* bytes of truncated content searched for names of secrets */
 /* Only the head of longer content is usually searched. */
 #define CONTENT_LONG 4096
 #define CONTENT_SEARCHED ((size_t)2 << 10) /* bytes of that head */
