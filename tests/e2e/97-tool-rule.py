@@ -387,6 +387,37 @@ def _(t):
             eq(r.proc.wait(60), 0, "status")
 
 
+@case("--read-only: a session in which a call waited is exported, imported and replayed")
+def _(t):
+    p = t.proxy("--name", "x", "--read-only").initialize()
+    p.client.send(call(1, "r"))
+    q = json.loads(p.server.recv())
+    p.server.send(note("notifications/x"))      # it is recorded before the call, which arrived before it
+    p.client.expect(note("notifications/x"))
+    p.server.send(result(q["id"], {"tools": [tool("r", annotations=READS)]}))
+    p.server.expect(call(1, "r"))
+    p.server.send(text_result(1, "x"))
+    p.client.expect(text_result(1, "x"))
+    p.end()
+    times = [t_us for t_us, in t.rows("SELECT t_us FROM messages ORDER BY seq")]
+    check(times != sorted(times), f"the call did not wait: {times}")
+    cassette = t.tmp / "x.jsonl"
+    t.run("export", "--vault", t.vault, "last", "-o", cassette)
+    written = [m["t"] for m in map(json.loads, cassette.read_text().splitlines()[1:-1])]
+    eq(written, [max(times[:i + 1]) for i in range(len(times))], "times in the cassette")
+    r = t.run("import", "--vault", t.vault, cassette)
+    eq(r.returncode, 0, r.stderr)
+    for source in ("1", "2", cassette):
+        r = Replay(t, source)
+        r.client.send(request("init", "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test client", "version": "1.0"}}))
+        r.client.recv()
+        r.client.send(note("notifications/initialized"), call(1, "r"))
+        check(text_result(1, "x") in (r.client.recv(), r.client.recv()), f"answer of {source}")
+        r.client.close_write()
+        r.client.rest()
+        eq(r.proc.wait(60), 0, "status")
+
+
 @case("doctor names hidden tools that a client called")
 def _(t):
     fine = t.run("doctor", "--vault", t.vault, "--verbose").stdout

@@ -22,7 +22,8 @@ struct cassette_writer {
     int64_t *seqs; /* owned; seqs in the session of the written messages */
     size_t n, cap;
     int64_t last_batch;
-    int version; /* of the format */
+    int64_t last_t_us; /* of the last message written */
+    int version;       /* of the format */
 };
 
 int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx)
@@ -170,6 +171,9 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
     /* also if several requests with its id are pending: readers need not agree which one is meant */
     bool says_re = re != derived_re || re != oldest_re;
     line.request_seq = says_re ? re : -1;
+    if (line.t_us < w->last_t_us) /* a call that waited is recorded with the time of its arrival */
+        line.t_us = w->last_t_us;
+    w->last_t_us = line.t_us;
     line.batch_seq = m->batch_seq > 0 && w->last_batch > 0 &&
                      cassette_write_place_of(w, m->batch_seq) == w->last_batch;
     struct json_out j = json_out_to(&w->out);

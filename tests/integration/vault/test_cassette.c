@@ -316,6 +316,37 @@ static void test_cassette_messages_are_renumbered_and_answers_too(void **state)
     got_close(&g);
 }
 
+/* A call that waited for the list of tools has the time at which it arrived, and comes behind that list. */
+static void test_cassette_time_that_is_less_than_that_before_is_raised(void **state)
+{
+    (void)state;
+    struct got g = {0}, h = {0};
+    struct cassette_writer *w;
+    struct query_session s = {.name = slice_of("x"), .record_level = slice_of("full")};
+    static const int64_t times[] = {5, 9, 7, 8, 10};
+    assert_int_equal(cassette_write_open(&w, take, &g), 0);
+    assert_int_equal(cassette_write_session(w, &s), 0);
+    for (size_t i = 0; i < MI_COUNT(times); i++) {
+        struct query_message m = {.seq = (int64_t)i + 1,
+                                  .t_us = times[i],
+                                  .direction = ROW_S2C,
+                                  .kind = KIND_NOISE,
+                                  .body = slice_of("x"),
+                                  .size = 1};
+        assert_int_equal(cassette_write_message(w, &m), 0);
+    }
+    assert_int_equal(cassette_write_end(w), 0);
+    cassette_write_close(w);
+    assert_int_equal(read_text(&h, buf_str(&g.again)), 0);
+    assert_string_equal(buf_str(&h.seen), "1 5 s2c peer noise forwarded - - - 0 0 1 - \n"
+                                          "2 9 s2c peer noise forwarded - - - 0 0 1 - \n"
+                                          "3 9 s2c peer noise forwarded - - - 0 0 1 - \n"
+                                          "4 9 s2c peer noise forwarded - - - 0 0 1 - \n"
+                                          "5 10 s2c peer noise forwarded - - - 0 0 1 - \n");
+    got_close(&g);
+    got_close(&h);
+}
+
 /* A message of 512 levels is one level too deep for other parsers inside its line. */
 static void test_cassette_deep_message_is_read_back(void **state)
 {
@@ -682,6 +713,7 @@ int main(void)
         cmocka_unit_test(test_cassette_read_and_written_again_is_the_same_file),
         cmocka_unit_test(test_cassette_truncated_anywhere_is_rejected_with_its_line),
         cmocka_unit_test(test_cassette_messages_are_renumbered_and_answers_too),
+        cmocka_unit_test(test_cassette_time_that_is_less_than_that_before_is_raised),
         cmocka_unit_test(test_cassette_deep_message_is_read_back),
         cmocka_unit_test(test_cassette_callback_can_stop_reading),
         cmocka_unit_test(test_cassette_members_of_version_2_are_read_and_written),
