@@ -136,11 +136,12 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
 enum line_result line_last(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
-    if (len == 0 || r->skipping)
-        return LINE_NEED_MORE;
-    *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
+    bool skipping = r->skipping;
+    r->skipping = false; /* what is read next is of another stream */
+    if (len > 0 && !skipping)
+        *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
     r->head = r->scan = r->tail;
-    return LINE_READY;
+    return len > 0 && !skipping ? LINE_READY : LINE_NEED_MORE;
 }
 
 enum line_result line_give_up(struct line_reader *r, struct line *ret)

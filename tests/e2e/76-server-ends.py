@@ -307,6 +307,22 @@ exit 1"""
     eq([(r.kind, r.body) for r in t.messages("finding LIKE '%no-newline%'")], [("noise", b'{"jsonrpc"')], "what is recorded of it")
 
 
+@case("a server that ends inside a line above the limit, on stdout and on stderr: the first lines of the next one are read")
+def _(t):
+    script = f"""mkdir "{t.tmp}/once" 2>/dev/null || {{ echo "stderr of the second" >&2; exec "{fake("quitter")}" never exit0; }}
+read -r line
+head -c 9000 /dev/zero | tr '\\0' x >&2
+head -c 9000 /dev/zero | tr '\\0' x
+exit 1"""
+    with Talk(t, ["proxy", "--vault", t.vault, "--restarts", "3", "--max-message", "4KiB", "--", "sh", "-c", script], SHORT_GRACE) as talk:
+        for ask, _ in steps(talk):
+            answer = ask()
+            check("result" in answer, answer)
+        talk.client.close()
+        eq(talk.wait(), 0, "exit status")
+    check(b"stderr of the second" in [r.body for r in t.messages("kind = 'stderr'")], "stderr is not recorded")
+
+
 def main():
     global rounds
     args, busy = sys.argv[1:], []

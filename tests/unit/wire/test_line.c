@@ -156,6 +156,9 @@ static void test_line_end_of_stream_inside_a_too_long_line_returns_nothing(void 
     feed(&r, "89", 2);
     assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
     assert_int_equal(line_last(&r, &line), LINE_NEED_MORE);
+    feed(&r, "next\n", 5); /* of another stream */
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_true(slice_is((struct slice){line.p, line.n}, "next"));
     line_close(&r);
 }
 
