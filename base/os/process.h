@@ -46,7 +46,7 @@ int64_t process_began_us(pid_t pid);
  * MI_ENOENT (the process has exited), or MI_EIO with errno. */
 MI_MUST int process_signal(pid_t pid, uint64_t start, int sig);
 /* Waits until the process with this start time has exited, at most `us` microseconds. Returns
- * whether it has exited. */
+ * whether it has exited; true if pid is not above 0. */
 bool process_wait(pid_t pid, uint64_t start, int64_t us);
 
 /* ---- this machine, and this program ---- */

@@ -36,8 +36,8 @@ static void sign_start(char **argv, pid_t recorder)
     pid_t pid = program != NULL ? fork() : -1;
     if (pid == 0) {
         detach_process(NULL, 0);
-        detach_reset_signals();
         (void)process_wait(recorder, recorder_start, RECORDER_WAIT_US);
+        detach_reset_signals();
         execv(program, argv);
         _exit(127);
     }

@@ -313,12 +313,14 @@ def without_calls(error, names):
 for error in (errno.EPERM, errno.ENOSYS):
     @case(f"a filter that denies system calls since 2014 with {errno.errorcode[error]}: a session is recorded, and commands read it")
     def _(t, error=error):
+        eq(t.run("audit", "key", "new").returncode, 0, "the key")
         deny = without_calls(error, NEWER)
         p = t.proxy("--name", "x", preexec=deny).initialize()
         p.round()
         eq(p.own_lines("(warn|error)"), [], "warnings")
         p.end()
         eq(stored(t), 5, "rows")
+        lib.wait_until(lambda: t.rows("SELECT count(*) FROM checkpoints") == [(1,)], 10, "the end of the session is not signed")
         for words in (["sessions"], ["show", "1"], ["audit", "verify"], ["search", "ping"], ["export", "1"]):
             r = subprocess.run([lib.PROGRAM, *words, "--vault", str(t.vault)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ(),
                                preexec_fn=deny, timeout=60)

@@ -20,7 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STAT_MAX 1024 /* bytes of /proc/PID/stat: a name of 64 and 50 numbers */
+#define WAIT_STEP_MS 10 /* between two looks at a process without a descriptor */
+#define STAT_MAX 1024   /* bytes of /proc/PID/stat: a name of 64 and 50 numbers */
 
 static ssize_t read_small(const char *path, char *to, size_t max)
 {
@@ -164,14 +165,22 @@ int process_signal(pid_t pid, uint64_t start, int sig)
     return st;
 }
 
+/* Without /proc every start time is 0. */
+static bool process_has_exited(pid_t pid, uint64_t start)
+{
+    return pid <= 0 || process_start(pid) != start || (kill(pid, 0) < 0 && errno == ESRCH);
+}
+
 bool process_wait(pid_t pid, uint64_t start, int64_t us)
 {
     int64_t until = clock_mono_us() + us;
     struct pollfd f = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
-    bool exited = f.fd < 0 ? errno == ESRCH : process_start(pid) != start;
-    for (int64_t left = us; f.fd >= 0 && !exited && left > 0; left = until - clock_mono_us())
-        exited = poll(&f, 1, (int)(left / 1000) + 1) > 0; /* false: it timed out, or a signal
-                                                           * interrupted it */
+    bool exited = process_has_exited(pid, start);
+    for (int64_t left = us; !exited && left > 0; left = until - clock_mono_us()) {
+        int ms = (int)(left / 1000) + 1; /* a filter of system calls may deny pidfd_open() */
+        bool ended = poll(&f, 1, f.fd >= 0 || ms < WAIT_STEP_MS ? ms : WAIT_STEP_MS) > 0;
+        exited = ended || (f.fd < 0 && process_has_exited(pid, start));
+    }
     if (f.fd >= 0)
         close(f.fd);
     return exited;
