@@ -189,9 +189,8 @@ static void handle_lsp(struct traffic *t, const struct message *x)
  * it. */
 static bool cancels_refused(struct traffic *t, struct message *x)
 {
-    bool cancels = x->dir == ROW_C2S && x->m.request_id.type != JSON_NONE &&
-                   rpc_method_is(&x->m, "notifications/cancelled");
-    uint64_t seq = cancels ? request_refused_seq(t, x->m.request_id) : 0;
+    struct json_value id = x->dir == ROW_C2S ? request_cancelled_id(&x->m) : (struct json_value){0};
+    uint64_t seq = id.type != JSON_NONE ? request_refused_seq(t, id) : 0;
     if (seq == 0 || x->batch_seq != 0 || t->validate == VALIDATE_NONE)
         return false;
     struct row row = message_row(t, x, KIND_NOTIFICATION, ROW_SWALLOWED);

@@ -1,5 +1,7 @@
 #include "proxy/session/request.h"
 
+#include "wire/json/text.h"
+
 /* Whether a call of 2026-07-28 carries input that was requested from a user, perhaps in a
  * browser. */
 static bool carries_user_input(const struct rpc *m)
@@ -8,11 +10,22 @@ static bool carries_user_input(const struct rpc *m)
            m->in_params[FIELD_REQUEST_STATE] != JSON_NONE;
 }
 
+/* The id is used again. */
+static void forget_refused(struct traffic *t, struct json_value id)
+{
+    uint64_t hash = rpc_id_hash_of(id);
+    for (size_t i = 0; i < REFUSED_MAX; i++)
+        if (t->refused[i].id == hash)
+            t->refused[i].seq = 0;
+}
+
 int request_open(struct traffic *t, const struct message *x, struct pending **ret)
 {
     int st = pending_add(&t->open[x->dir], &x->m, &x->id, ret);
     if (st < 0 || x->dir != ROW_C2S)
         return st;
+    if (t->refused_next > 0)
+        forget_refused(t, x->m.id);
     (*ret)->waits_for_user = (*ret)->modern && carries_user_input(&x->m);
     st = timers_add(&t->timers, *ret, journal_now_us(t->journal));
     if (st < 0)
@@ -57,10 +70,19 @@ uint64_t request_refused_seq(struct traffic *t, struct json_value id)
     uint64_t hash = rpc_id_hash_of(id);
     if (pending_find(&t->open[ROW_C2S], id, &type_changed) != NULL && !type_changed)
         return 0;
-    for (size_t i = 0; i < REFUSED_MAX; i++)
-        if (t->refused[i].seq != 0 && t->refused[i].id == hash)
-            return t->refused[i].seq;
+    for (size_t n = 1; n <= REFUSED_MAX && n <= t->refused_next; n++) { /* the newest one first */
+        const struct refused_request *r = &t->refused[(t->refused_next - n) % REFUSED_MAX];
+        if (r->seq != 0 && r->id == hash)
+            return r->seq;
+    }
     return 0;
+}
+
+struct json_value request_cancelled_id(const struct rpc *m)
+{
+    if (rpc_method_is(m, "notifications/cancelled"))
+        return m->request_id;
+    return rpc_method_is(m, "$/cancelRequest") ? json_get(m->params, "id") : (struct json_value){0};
 }
 
 bool request_was_read(struct pending *p, uint64_t read)

@@ -16,11 +16,14 @@ void request_pause_deadlines(struct traffic *t, int64_t now_us);
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p);
 /* Marks a request that its sender cancelled or that we abandon: a late answer is dropped. */
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
-/* The client's request `seq` is not forwarded. The ids of the last REFUSED_MAX are known. */
+/* The client's request `seq` is not forwarded. The ids of the last REFUSED_MAX are known, until they are used again. */
 void request_refused(struct traffic *t, struct json_value id, uint64_t seq);
-/* Returns the seq of the refused request with this id; 0 if there is none, or if a pending request
- * has this id. */
+/* Returns the seq of the newest refused request with this id; 0 if there is none, or if a pending
+ * request has this id. */
 uint64_t request_refused_seq(struct traffic *t, struct json_value id);
+/* Returns the id that a `notifications/cancelled` or `$/cancelRequest` names; its type is JSON_NONE
+ * if the message names none or is another one. */
+struct json_value request_cancelled_id(const struct rpc *m);
 /* Whether a server process has read the whole request. The last process has read `read` bytes: see
  * pending.written_at. */
 bool request_was_read(struct pending *p, uint64_t read);

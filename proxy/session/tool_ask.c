@@ -149,7 +149,8 @@ bool tool_ask_answer(struct traffic *t, const struct rpc *m)
 
 int64_t tool_ask_due_us(const struct traffic *t)
 {
-    return t->gate.asking ? t->gate.until_us : INT64_MAX;
+    bool may_be_in_pipe = (t->timers.paused & TIMERS_SERVER_NOT_READ) != 0;
+    return t->gate.asking && !may_be_in_pipe ? t->gate.until_us : INT64_MAX;
 }
 
 void tool_ask_due(struct traffic *t, int64_t now_us)

@@ -26,7 +26,8 @@
 void tool_ask_begin(struct traffic *t, bool modern);
 /* Takes an answer to our own request. Returns true if it answers the request for a list. */
 bool tool_ask_answer(struct traffic *t, const struct rpc *m);
-/* Microseconds since the session's start at which tool_ask_due() must be called; INT64_MAX: never. */
+/* Microseconds since the session's start at which tool_ask_due() must be called; INT64_MAX: never, or not while the
+ * server is not read. */
 int64_t tool_ask_due_us(const struct traffic *t);
 void tool_ask_due(struct traffic *t, int64_t now_us);
 /* The list will not come. `why` is a clause. */

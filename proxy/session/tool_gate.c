@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "proxy/session/answer.h"
 #include "proxy/session/answer_repair.h"
+#include "proxy/session/request.h"
 #include "proxy/session/tool_ask.h"
 #include "proxy/session/tool_report.h"
 #include "wire/json/text.h"
@@ -80,8 +81,9 @@ bool tool_gate_must_wait(struct traffic *t, const struct message *x)
         tool_ask_begin(t, modern);
     if (!g->asking)
         return false;
-    if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
-        return tool_ask_waits(t, x->m.request_id);
+    struct json_value cancelled = request_cancelled_id(&x->m);
+    if (cancelled.type != JSON_NONE)
+        return tool_ask_waits(t, cancelled);
     return x->m.kind == RPC_BATCH || rpc_method_is(&x->m, "tools/call");
 }
 

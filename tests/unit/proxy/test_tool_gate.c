@@ -13,6 +13,7 @@
 #define A "{'name':'a'}"
 #define H "{'name':'h'}"
 #define R "{'name':'r','annotations':{'readOnlyHint':true}}"
+#define LSP_CANCEL(id) "{'jsonrpc':'2.0','method':'$/cancelRequest','params':{'id':" id "}}"
 #define MANY_STEPS 12
 
 static const struct {
@@ -52,10 +53,14 @@ static const struct {
     {"read-only", {"C " LIST("1"), "S " TOOLS("1", R), CHANGED, "C " CALL("2", "r"), LISTED("1", R)},
      LIST("1") "|" ASKED("1") "|" CALL("2", "r") "|", TOOLS("1", R) "|{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
     {"read-only", {"C " CALL("1", "r"), "C " CANCEL("1"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|" CANCEL("1") "|", ""},
+    {"read-only", {"C " CALL("1", "r"), "C " LSP_CANCEL("1"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|" LSP_CANCEL("1") "|", ""},
     {"read-only", {"C " CALL("1", "h"), "C " CANCEL("1"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-hidden>"},
     /* the cancellation of a refused call is not forwarded, unless its id was used again */
     {"tools = a", {"C " CALL("1", "h"), "C " CANCEL("1"), "C " CANCEL("'1'")}, CANCEL("'1'") "|", "<1 -32602 tool-hidden>"},
     {"tools = a", {"C " CALL("1", "h"), "C " CALL("1", "a"), "C " CANCEL("1")}, CALL("1", "a") "|" CANCEL("1") "|", "<1 -32602 tool-hidden>"},
+    {"tools = a", {"C " CALL("1", "h"), "C " CALL("1", "a"), "S " OK("1"), "C " CANCEL("1")}, CALL("1", "a") "|" CANCEL("1") "|",
+     "<1 -32602 tool-hidden>" OK("1") "|"},
+    {"tools = a", {"C " CALL("1", "h"), "C " LSP_CANCEL("1"), "C " LSP_CANCEL("2")}, LSP_CANCEL("2") "|", "<1 -32602 tool-hidden>"},
     {"read-only", {"C " CALL("1", "x"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-unlisted>"},
     {"tools = a; read-only", {"C " CALL("1", "r")}, "", "<1 -32602 tool-hidden>"}, /* nobody is asked */
     /* an empty cursor is no cursor */
@@ -127,6 +132,47 @@ static void test_tool_gate_list_has_a_deadline(void **state)
     traffic_say(f, LISTED("1", R)); /* too late */
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_C2S), ASKED("1") "|");
+    traffic_end(f);
+    tool_rule_close(&rule);
+}
+
+static void test_tool_gate_cancellation_belongs_to_the_newest_refused_call(void **state)
+{
+    struct fixture *f = *state;
+    struct tool_rule rule;
+    struct buf why = {0};
+    assert_int_equal(tool_rule_read(&rule, slice_of("tools = a"), &why), 0);
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    f->traffic.gate.rule = &rule;
+    for (int i = 0; i < REFUSED_MAX - 1; i++)
+        traffic_say(f, "C " CALL("1", "h"));
+    for (int i = 0; i < 4; i++) {
+        traffic_say(f, "C " CALL("1", "h"));
+        uint64_t called = f->journal.n - 1; /* its error follows it */
+        traffic_say(f, "C " CANCEL("1"));
+        assert_int_equal(f->journal.row[f->journal.n - 1].request_seq, called);
+    }
+    traffic_end(f);
+    tool_rule_close(&rule);
+}
+
+/* The client does not read, so the proxy does not read the server: its list may be in the pipe. */
+static void test_tool_gate_list_has_no_deadline_while_the_server_is_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct tool_rule rule;
+    begin_read_only(f, &rule);
+    traffic_say(f, "C " CALL("1", "r"));
+    assert_true(expire_not_reading(&f->traffic, true));
+    f->journal.now_us += 2 * (int64_t)TOOL_ASK_US;
+    assert_int_equal(expire_next_us(&f->traffic), -1);
+    expire_due(&f->traffic);
+    traffic_release(&f->traffic);
+    assert_true(tool_ask_holds(&f->traffic));
+    assert_true(expire_not_reading(&f->traffic, false));
+    traffic_say(f, LISTED("1", R));
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_C2S), ASKED("1") "|" CALL("1", "r") "|");
     traffic_end(f);
     tool_rule_close(&rule);
 }
@@ -288,6 +334,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_tool_gate_each_peer_gets_what_the_rule_says, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_list_has_a_deadline, traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_cancellation_belongs_to_the_newest_refused_call, traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_list_has_no_deadline_while_the_server_is_not_read, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_call_that_waits_has_the_time_of_its_arrival, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_new_process_is_asked_again, traffic_set_up, traffic_tear_down),
         cmocka_unit_test_setup_teardown(test_tool_gate_too_many_messages_end_the_wait, traffic_set_up, traffic_tear_down),
