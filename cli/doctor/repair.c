@@ -86,13 +86,12 @@ static void repair_unlink_database(const struct repair *p)
 
 /* Reads the header of an empty database that is made for this purpose. The header of the vault's
  * own database may still be in the write-ahead log. */
-static bool repair_make_header(const struct repair *p, char *ret)
+static bool repair_make_header(const struct repair *p, char *ret, struct buf *error)
 {
     struct vault_dir dir = {.fd = -1};
     struct writer *w = NULL;
-    struct buf error = {0};
-    bool done = vault_dir_open(&dir, p->path, false, &error) == 0 &&
-                writer_open(&w, &dir, false, &error) == 0;
+    bool done = vault_dir_open(&dir, p->path, false, error) == 0 &&
+                writer_open(&w, &dir, false, error) == 0;
     writer_close(w); /* this moves the log into the file */
     int fd = done ? vault_dir_file(p->own, VAULT_DB, O_RDONLY) : -1;
     done = fd >= 0 && pread(fd, ret, HEADER, 0) == HEADER;
@@ -100,7 +99,6 @@ static bool repair_make_header(const struct repair *p, char *ret)
         close(fd);
     repair_unlink_database(p);
     vault_dir_close(&dir);
-    buf_close(&error);
     memset(ret + FREE_LIST, 0, 8);
     /* so SQLite uses the size of the file, not the size in the header */
     memset(ret + VALID_FOR, 0xff, 4);
@@ -153,7 +151,8 @@ static void repair_each_body(const struct repair *p, bool link)
         close(to);
 }
 
-static bool repair_link(struct repair *p)
+/* False: see error, or errno if that is empty. */
+static bool repair_link(struct repair *p, struct buf *error)
 {
     char wal[ASIDE_NAME_MAX + 8], own[32], header[HEADER];
     bool has_header = repair_has_header(p);
@@ -162,7 +161,7 @@ static bool repair_link(struct repair *p)
     int n = snprintf(p->path, sizeof p->path, "%s/%s", p->d->vault, own);
     if (n < 0 || (size_t)n >= sizeof p->path || (p->own = vault_dir_sub(p->dir, own, true)) < 0)
         return false;
-    if (!has_header && !repair_make_header(p, header))
+    if (!has_header && !repair_make_header(p, header, error))
         return false;
     (void)!linkat(p->dir, wal, p->own, VAULT_DB "-wal", 0); /* there may be no log */
     repair_each_body(p, true);
@@ -318,8 +317,9 @@ static void repair_database(void *ctx, const char *name)
     struct repair p = {.d = of->d, .name = name, .dir = of->dir, .own = -1};
     struct buf error = {0};
     int st = 0;
-    if (!repair_link(&p)) {
-        buf_printf(&error, "cannot be linked or copied: %s", strerror(errno));
+    if (!repair_link(&p, &error)) {
+        if (error.n == 0)
+            buf_printf(&error, "cannot be linked or copied: %s", strerror(errno));
         st = MI_EIO;
     }
     if (st == 0)
