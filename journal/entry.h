@@ -16,7 +16,7 @@ struct row {
     const char *event; /* static: events.kind; NULL: a message. An event uses only t_us and body */
     enum row_kind kind;
     uint64_t seq; /* set by the journal */
-    int64_t t_us; /* set by the journal */
+    int64_t t_us; /* when it was received; 0: the journal sets the time of the append */
     enum row_direction direction;
     enum row_origin origin;
     enum row_action action;
