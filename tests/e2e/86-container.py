@@ -318,9 +318,14 @@ for error in (errno.EPERM, errno.ENOSYS):
         p = t.proxy("--name", "x", preexec=deny).initialize()
         p.round()
         eq(p.own_lines("(warn|error)"), [], "warnings")
+        recorder = p.recorder()
+        lib.wait_until(lambda: has_rows(t, 5), 10, "the rows are not stored")
+        os.kill(recorder, signal.SIGSTOP)       # it stores the end after the proxy has exited
         p.end()
+        os.kill(recorder, signal.SIGCONT)
         eq(stored(t), 5, "rows")
-        lib.wait_until(lambda: t.rows("SELECT count(*) FROM checkpoints") == [(1,)], 10, "the end of the session is not signed")
+        (note,), = lib.wait_until(lambda: t.rows("SELECT note FROM checkpoints"), 10, "the end of the session is not signed")
+        eq(note.decode().splitlines()[1], "4", "leaves: with the seal of the session")
         for words in (["sessions"], ["show", "1"], ["audit", "verify"], ["search", "ping"], ["export", "1"]):
             r = subprocess.run([lib.PROGRAM, *words, "--vault", str(t.vault)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ(),
                                preexec_fn=deny, timeout=60)

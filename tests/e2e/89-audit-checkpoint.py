@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """audit key, audit checkpoint: keys, signed notes, anchors, rotation, and what a session's end signs."""
 import base64
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -12,6 +13,7 @@ import sqlite3
 import stat
 import subprocess
 import time
+from pathlib import Path
 
 import lib
 from lib import Skip, case, check, eq, wait_until
@@ -91,6 +93,17 @@ def is_checkpoint(pid, vault):
 
 def running(t):
     return [int(p) for p in os.listdir("/proc") if p.isdigit() and is_checkpoint(p, t.vault)]
+
+
+def waiting(t):
+    """Processes that sign when the recorder has stored the end."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            words, name = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"), Path(f"/proc/{pid}/comm").read_text()
+            if str(t.vault).encode() in words and b"proxy" in words and name == "mcp-interposer\n":
+                found.append(int(pid))
+    return found
 
 
 @case("audit key: made once, with mode 0600 in a private directory; printed; refused if others can read it")
@@ -373,6 +386,8 @@ def _(t):
     os.kill(recorder, signal.SIGSTOP)
     p.round()
     p.end()
+    for pid in wait_until(lambda: waiting(t), 10, "the process that waits for the recorder"):
+        os.kill(pid, signal.SIGTERM)        # as a service manager does; it signs all the same
     for _ in range(20):     # it must not sign meanwhile
         check(running(t) == [], "a process signs before the end is stored")
         time.sleep(0.05)
