@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_US 100000 /* the table `running` is not read more often */
+#define LOOK_US 100000 /* least time between two readings of the table `running` */
 
 struct audit {
     struct audit_calls calls;
@@ -23,7 +23,7 @@ struct audit {
     struct signed_notes notes;
     struct audited check;
     struct running_list running;
-    int64_t looked_us; /* when it was read */
+    int64_t looked_us; /* when `running` was read */
     int64_t version;   /* of the schema */
     bool has_log, trusted;
     bool all;
@@ -201,7 +201,7 @@ static int audit_look_at(struct audit *a)
     return running_open(&a->running, a->path, &a->error);
 }
 
-/* A session may have begun since the table was read. */
+/* Reads the table again if it does not have the session, which may have begun since. */
 static int look_again(struct audit *a, int64_t id)
 {
     bool now = running_of(a, id) == NULL && clock_mono_us() - a->looked_us > LOOK_US;
@@ -337,7 +337,8 @@ static int say_session(struct audit *a)
     return 0;
 }
 
-/* Messages with an id of this session that are of another one. Those of a verified session are found with it. */
+/* Reports messages of other sessions that have ids of this one. For a verified session, walk.c does
+ * so. */
 static int say_foreign(struct audit *a, int64_t id)
 {
     bool has;
@@ -350,7 +351,7 @@ static int say_foreign(struct audit *a, int64_t id)
     return st;
 }
 
-/* A vault without a log: its sessions have other columns. */
+/* Reports a session of a vault without a log: its row has other columns. */
 static int say_uncovered(struct audit *a, int64_t id)
 {
     sqlite3_stmt *q;
@@ -392,7 +393,7 @@ int audit_session(struct audit *a, int64_t id)
 
 /* ---- the whole vault ------------------------------------------------------------------------ */
 
-/* Sessions that only the log knows. */
+/* Reports sessions that are only in the log. */
 static int say_missing(struct audit *a)
 {
     for (size_t i = 0; i < a->trail.uids.n; i++) {
@@ -415,7 +416,8 @@ static int say_missing(struct audit *a)
     return 0;
 }
 
-/* Rows of sessions that do not exist. `bits`: of the owner's number, below the session's. */
+/* Reports rows of sessions that do not exist. bits: how far an id is shifted right to get its
+ * session's. */
 static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, const char *table)
 {
     int64_t from = INT64_MIN, last = INT64_MIN;
@@ -443,7 +445,7 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
     return 0;
 }
 
-/* In one transaction: nothing is recorded or removed meanwhile. */
+/* Runs in one transaction, so that nothing is recorded or removed meanwhile. */
 static int say_rest(struct audit *a)
 {
     int st = db_begin(&a->source.d);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define PRUNED_AT_ONCE                                                                             \
-    200 /* messages: PRUNE_ROWS (vault/upkeep/prune/remove.h), which may not become less */
+    200 /* messages: PRUNE_ROWS (vault/upkeep/prune/remove.h), which must not be reduced */
 
 bool audited_has_evidence(const struct audited *c)
 {
@@ -288,8 +288,9 @@ static int records(struct audited *c)
     return st == 0 ? compare_all(c, &first) : st;
 }
 
-/* `prune` removes the first messages of a session in the transaction that adds its leaf, and the row with the last ones:
- * a session that it has begun to remove has none of them. */
+/* `prune` adds the leaf in the transaction that removes the session's first messages, and removes
+ * the row with the last ones. So a session whose removal has begun does not have its first
+ * messages. */
 static int compare_removal(struct audited *c)
 {
     int64_t first;
@@ -301,7 +302,7 @@ static int compare_removal(struct audited *c)
     return st;
 }
 
-/* whole: in one transaction. */
+/* whole: read the session in one transaction. Set if the session has not ended. */
 static int attempt(struct audited *c, int64_t id, bool *whole)
 {
     audited_close(c);

@@ -17,19 +17,19 @@
 #include "vault/audit/findings.h"
 #include "vault/audit/replaced.h"
 
-/* What can be wrong, the most telling first: later ones often follow from an earlier one. */
+/* Kinds of faults, the most informative first: a later kind often follows from an earlier one. */
 enum audited_class {
-    AUDITED_LOG, /* the session's row and the log do not fit */
-    AUDITED_ROW, /* a row, or its body, cannot be one that was recorded */
+    AUDITED_LOG, /* the session's row does not agree with the log */
+    AUDITED_ROW, /* a row or its body cannot have been recorded so */
     AUDITED_REMOVED,
     AUDITED_MOVED,
     AUDITED_ADDED,
-    AUDITED_REPLACED, /* what was redacted, and findings that were added */
+    AUDITED_REPLACED, /* about redacted records, and findings that were added later */
     AUDITED_RECORD,   /* a record does not agree with its commitment */
     AUDITED_OPENED,
     AUDITED_TREE,
     AUDITED_END,
-    AUDITED_CALLS, /* follow from the messages */
+    AUDITED_CALLS, /* the table `calls` does not agree with the messages */
     AUDITED_FINE
 };
 
@@ -71,7 +71,7 @@ struct audited {
     struct findings_added findings;
     struct audited_event *event; /* owned */
     size_t event_n, event_cap, event_at;
-    struct audited_seal *seal; /* owned; by their records */
+    struct audited_seal *seal; /* owned; ordered by number of records */
     size_t seal_n, seal_cap, seal_at;
     struct places places;
     struct called called;
@@ -80,25 +80,28 @@ struct audited {
     bool gaps;          /* an event says that messages were lost */
     bool displaced;     /* places are not known */
     int body_fd;        /* of the session's file in Bodies/; -1: not open */
-    int64_t body_bytes; /* of the bodies in it so far */
+    int64_t body_bytes; /* bytes of all bodies read from that file so far */
     uint64_t bytes;
 
     enum audited_class class;
     struct audit_wrong wrong;
 
-    void (*progress)(void *ctx, uint64_t records, uint64_t bytes); /* since the last call */
+    /* called with what was read since the last call */
+    void (*progress)(void *ctx, uint64_t records, uint64_t bytes);
     void *ctx;
 };
 
-/* Whether it must have evidence: it was not recorded before. Numbers begin with 1. */
+/* Whether the session must have evidence: it was recorded since the vault has evidence. Valid ids
+ * begin with 1. */
 bool audited_has_evidence(const struct audited *c);
 /* Whether the session is verified: it is covered, and not being removed. */
 bool audited_is_covered(const struct audited *c);
 void audited_open(struct audited *c, struct snapshot *source, struct trail *trail);
 MI_MUST int audited_session(struct audited *c, int64_t id);
-void audited_close(struct audited *c); /* what the last session needed */
+void audited_close(struct audited *c); /* frees what the last session needed */
 
-/* For walk.c and audited.c: the first of the lowest class is kept. */
+/* Reports a fault, for walk.c and audited.c. Of all faults of a session, the first one of the
+ * lowest class is kept. */
 void audited_say(struct audited *c, enum audited_class class, const struct audit_wrong *w);
 #define AUDITED_SAY(c, class, ...)                                                                 \
     do {                                                                                           \
@@ -106,7 +109,8 @@ void audited_say(struct audited *c, enum audited_class class, const struct audit
         audit_say(&said_, __VA_ARGS__);                                                            \
         audited_say(c, class, &said_);                                                             \
     } while (0)
-/* Reads the events, then the messages, and puts their first commitments into places; messages also into the calls. */
+/* Reads the events, then the messages, and puts their first commitments into `places`. Messages are
+ * also added to `called`. */
 MI_MUST int walk_events(struct audited *c);
 MI_MUST int walk_messages(struct audited *c);
 /* Adds a commitment at the next place. */

@@ -57,7 +57,7 @@ static bool is_row_of(sqlite3_stmt *q, const struct call *c)
     return true;
 }
 
-/* The next call up to `to`; NULL: there is none. */
+/* The next call up to seq `to`; NULL if there is none. */
 static const struct call *next_call(struct called *x, int64_t to)
 {
     const struct call_set *s = &x->set;
@@ -90,7 +90,7 @@ static int compare_rows(struct called *x, struct snapshot *s, int64_t to)
     return db_done(&s->d, q, rc);
 }
 
-/* In a transaction of its own, unless one is open. */
+/* Runs in a transaction of its own, unless one is open. */
 static int compare_up_to(struct called *x, struct snapshot *s, int64_t to)
 {
     int st = to >= x->from ? db_begin(&s->d) : 0;
@@ -112,7 +112,8 @@ int called_compare(struct called *x, struct snapshot *s)
     return x->filled ? compare_up_to(x, s, i < set->n ? set->call[i].seq - 1 : x->read) : 0;
 }
 
-/* Rows of a session that is not filled in yet. Only one that has ended is filled in, all of it at once unless it is long. */
+/* Reports rows of a session whose calls are not filled in yet. Only an ended session is filled in;
+ * in one step, unless it is long. */
 static int look_for_rows(struct called *x, struct snapshot *s, bool ended, int64_t messages)
 {
     bool has = false;

@@ -1,8 +1,8 @@
 /* called.h - the calls of a session, computed again from its messages (model/calls.h) and compared with the table `calls`
  * (docs/evidence.md, "Calls").
  *
- * Rules     each row is read once, in the order of ids, as soon as its call and all before it have ended: what is kept is the
- *           calls from the first that is open on.
+ * Rules     each row is read once, in the order of ids, as soon as its call and all earlier calls
+ *           have ended. So only the calls from the first open one on are kept in memory.
  * Owns      the calls; called_close() frees them.
  * Errors    those of snapshot.h.
  * Blocks    on the database. */
@@ -18,18 +18,19 @@ struct called {
     bool has_table;           /* the vault has the table */
     bool filled;              /* the session's rows are complete */
     struct call_set set;      /* owned */
-    int64_t from;             /* the rows before this seq were compared */
-    int64_t read;             /* the seq of the last message */
+    int64_t from;             /* rows before this seq were compared */
+    int64_t read;             /* the seq of the last message that was read */
     struct audit_wrong wrong; /* the first difference; AUDIT_NOTHING: none */
 };
 
-/* In the transaction that reads the session's row. */
+/* Call it in the transaction that reads the session's row. */
 MI_MUST int called_begin(struct called *x, struct snapshot *s, int64_t session_id);
-/* A message, in the order of seq. */
+/* Adds a message. Call it in the order of seq. */
 MI_MUST int called_add(struct called *x, const struct call_message *m);
-/* Compares the rows of calls that have ended, up to the first that has not. */
+/* Compares the rows of all calls before the first one that is still open. */
 MI_MUST int called_compare(struct called *x, struct snapshot *s);
-/* After the last message: compares all that are left. messages: how many the session has. */
+/* Compares all remaining rows, after the last message. messages: the number of messages of the
+ * session. */
 MI_MUST int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages);
 void called_close(struct called *x); /* {0} is fine, and twice */
 

@@ -26,7 +26,7 @@ int findings_take(struct findings_added *f, int64_t place, struct slice detail)
     return f->names.failed ? MI_ENOMEM : 0;
 }
 
-/* By message, the last event first. */
+/* Orders by message; for one message, the last event first. */
 static int by_message(const void *a, const void *b)
 {
     const struct finding_added *x = a, *y = b;

@@ -12,8 +12,8 @@ struct finding_added {
     int64_t seq;   /* of the message */
     size_t order;  /* of the event */
     int64_t place; /* of the event */
-    size_t at, n;  /* the names, in names */
-    bool met;      /* its message was there */
+    size_t at, n;  /* the finding's names: a range of findings_added.names */
+    bool met;      /* the message was read */
 };
 
 struct findings_added {
@@ -22,13 +22,14 @@ struct findings_added {
     struct buf names; /* owned */
 };
 
-/* detail: of an event `finding-added`. 0, MI_EINVAL (it does not say which finding was added) or MI_ENOMEM. */
+/* Adds the detail of an event `finding-added`. 0, MI_EINVAL (the detail does not say which finding
+ * was added) or MI_ENOMEM. */
 MI_MUST int findings_take(struct findings_added *f, int64_t place, struct slice detail);
-/* After the last one, before findings_undo(). */
+/* Call it after the last findings_take() and before findings_undo(). */
 void findings_sort(struct findings_added *f);
-/* Removes what was added to the finding of a message. false: it does not end with it. */
+/* Removes the added names from a message's finding. false: the finding does not end with them. */
 MI_MUST bool findings_undo(struct findings_added *f, int64_t seq, struct slice *finding);
-/* One of a message that was not there; NULL: none. */
+/* An added finding whose message was not read; NULL if there is none. */
 const struct finding_added *findings_left(const struct findings_added *f);
 void findings_close(struct findings_added *f); /* {0} is fine, and twice */
 

@@ -48,7 +48,7 @@ static struct slice replaced_name_of(const struct replaced *r, const struct repl
     return (struct slice){buf_slice(&r->names).p + x->at, x->n};
 }
 
-/* The rows of a record: *ret_n of them. */
+/* The index of the first row of a record; *ret_n: the number of its rows. */
 static size_t replaced_find(const struct replaced *r, const char *record, size_t *ret_n)
 {
     struct slice wanted = slice_of(record);
@@ -113,7 +113,8 @@ static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
     digest_add(sum, text, sizeof text);
 }
 
-/* A record's name is from the vault: only one that could be ours is said. */
+/* A record's name is read from the vault: it is reported only if this program could have written
+ * it. */
 static void say_row(const struct replaced *r, const struct replaced_row *x, enum audit_kind kind,
                     const char *text, struct audit_wrong *w)
 {
@@ -141,7 +142,7 @@ static bool rows_wrong(const struct replaced *r, struct audit_wrong *w)
     return false;
 }
 
-/* order: the rows by leaf. Each is of a leaf that redacts this session. */
+/* Whether a row names a leaf that does not redact this session. order: the rows by leaf. */
 static bool order_wrong(const struct replaced *r, const size_t *order, const struct trail *t,
                         size_t last, struct audit_wrong *w)
 {

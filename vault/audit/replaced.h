@@ -13,10 +13,10 @@
 #include "vault/audit/trail.h"
 
 struct replaced_row {
-    size_t at, n; /* its record, in names */
+    size_t at, n; /* the record's name: a range of replaced.names */
     int64_t leaf;
-    bool valid; /* the old commitment is one */
-    bool known; /* what replaced it is known */
+    bool valid; /* the old commitment is well-formed */
+    bool known; /* `now`, the commitment that replaced `old`, is known */
     struct digest old, now;
 };
 
@@ -29,13 +29,14 @@ struct replaced {
 MI_MUST int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id);
 void replaced_close(struct replaced *r); /* {0} is fine, and twice */
 
-/* stored: the commitment of the record as it is now. The first one: the same, if the record was not redacted. */
+/* The first commitment of a record. stored: its current one, which is returned if the record was
+ * not redacted. */
 struct digest replaced_first(struct replaced *r, const char *record, const struct digest *stored);
 /* The commitment of the record before the first redaction in a leaf above n; otherwise `stored`. */
 struct digest replaced_at(const struct replaced *r, const char *record, int64_t n,
                           const struct digest *stored);
-/* After all records of the session. last: of its leaves `redact`. 0: *w has the first thing that is wrong, if any; or
- * MI_ENOMEM. */
+/* Call it after all records of the session. last: the session's last leaf `redact`. Returns 0, with
+ * the first fault in *w if there is one, or MI_ENOMEM. */
 MI_MUST int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
                            struct audit_wrong *w);
 

@@ -67,7 +67,7 @@ int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* What is wrong with a note of this log; AUDIT_NOTHING. */
+/* What is wrong with a note of this log; AUDIT_NOTHING if nothing is. */
 static enum audit_kind signed_notes_fault(const struct signed_notes *s, const struct signed_note *x,
                                           const struct trail *t, const char **ret_text)
 {

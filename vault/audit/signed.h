@@ -9,9 +9,9 @@
 #include "vault/audit/trail.h"
 
 struct signed_note {
-    size_t at, n;    /* its text */
-    int64_t size;    /* of the row in `checkpoints`, or where else it is from */
-    uint64_t leaves; /* as it says; 0 if it is not a note */
+    size_t at, n;    /* its text: a range of signed_notes.text */
+    int64_t size;    /* size of the row in `checkpoints`; else SIGNED_ANCHOR or SIGNED_KEPT */
+    uint64_t leaves; /* as the note states; 0 if it is not a note */
     struct digest root;
     bool readable;
 };
@@ -23,13 +23,14 @@ struct signed_notes {
 };
 
 #define SIGNED_ANCHOR (-1)
-#define SIGNED_KEPT (-2) /* beside the key */
-/* A note from elsewhere. MI_EINVAL: it is not a checkpoint. */
+#define SIGNED_KEPT (-2) /* kept beside the key */
+/* Adds a note that is not from the vault. from: SIGNED_ANCHOR or SIGNED_KEPT. MI_EINVAL: the note
+ * is not a checkpoint. */
 MI_MUST int signed_add(struct signed_notes *s, struct trail *t, struct slice note, int64_t from);
-/* Those of the vault. Before the log is read, in the same transaction. */
+/* Adds the checkpoints of the vault. Call it before the log is read, in the same transaction. */
 MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source);
-/* After the log was read: reports what is wrong with them. *ret_anchored: the leaves that an anchor has signed;
- * *ret_signed: that anything has signed. */
+/* Reports what is wrong with the notes. Call it after the log was read. *ret_anchored: number of
+ * leaves that an anchor has signed; *ret_signed: that any note has signed. */
 void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                   uint64_t *ret_signed);
 void signed_close(struct signed_notes *s); /* {0} is fine, and twice */

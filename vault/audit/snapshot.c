@@ -10,7 +10,7 @@
 
 #define BUSY_MS 2000
 
-/* ?2 of the pages is the last id of the page before. */
+/* Statements that read pages: ?2 is the last id of the page before. */
 static const char *const sql[SNAPSHOT_COUNT] = {
     [SNAPSHOT_LEAVES] = "SELECT n, leaf FROM leaves WHERE n > ?1 ORDER BY n",
     [SNAPSHOT_CHECKPOINTS] = "SELECT size, note FROM checkpoints ORDER BY size",
@@ -78,13 +78,14 @@ void snapshot_close(struct snapshot *s)
     s->dir_fd = -1;
 }
 
-/* A page that cannot be read, or is not one: SQLite says so in words. */
+/* Whether a page cannot be read or is invalid: SQLite says so only in words. */
 static bool is_unreadable(const char *text)
 {
     return strstr(text, "error code") != NULL || strstr(text, "failed to get page") != NULL;
 }
 
-/* Without the line that names the database, and with '?' for what is not printable: names of the file are in it. */
+/* Adds the text without the line that names the database, and with '?' for unprintable characters:
+ * the text contains names from the file. */
 static void snapshot_add_plain(struct buf *b, const char *text)
 {
     static const char head[] = "*** in database main ***\n";
@@ -121,7 +122,7 @@ static int ask_integrity(struct snapshot *s, struct buf *ret)
 int snapshot_integrity(struct snapshot *s, struct buf *ret)
 {
     int st = ask_integrity(s, ret);
-    /* A writer has started meanwhile: the next transaction shares its files. */
+    /* a writer has started meanwhile: the next transaction shares SQLite's files with it */
     if (st == MI_ESTORE && db_is_outdated(&s->d))
         st = ask_integrity(s, ret);
     return st;

@@ -25,7 +25,7 @@ enum snapshot_sql {
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
     SNAPSHOT_FIRST,   /* the id of the first message of session ?1 */
-    SNAPSHOT_FOREIGN, /* the session of a message that has an id of session ?1 and is not of it */
+    SNAPSHOT_FOREIGN, /* another session that has a message with an id of session ?1 */
     SNAPSHOT_UNCOVERED,
     SNAPSHOT_FILLED, /* sessions.calls of session ?1; this and the following need the table `calls` */
     SNAPSHOT_CALLS, /* with ids from ?1 to ?2 */
@@ -40,16 +40,18 @@ struct snapshot {
     const char *path; /* borrowed; of the vault */
 };
 
-/* vault: its directory, without symbolic links; borrowed, as error. */
+/* vault: the path of its directory, without symbolic links. `vault` and `error` are borrowed. */
 MI_MUST int snapshot_open(struct snapshot *s, const char *vault, struct buf *error);
 void snapshot_close(struct snapshot *s);
 
-/* What SQLite finds wrong in the file, its indexes included, as one clause; empty: nothing. */
+/* Sets *ret to what SQLite finds wrong in the file and its indexes, as one clause; empty if nothing
+ * is wrong. */
 MI_MUST int snapshot_integrity(struct snapshot *s, struct buf *ret);
-/* A statement with its first two numbers bound, within a transaction (db_begin()). */
+/* Starts a statement, with its first two parameters bound. Call it in a transaction
+ * (db_begin()). */
 MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
                            sqlite3_stmt **ret);
-/* The first column of the first row. *ret_has: there is one, and it is not NULL. */
+/* Reads the first column of the first row. *ret_has: there is a row, and the column is not NULL. */
 MI_MUST int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
                             int64_t *ret);
 /* Columns of SNAPSHOT_SESSION, SNAPSHOT_EVENTS and SNAPSHOT_MESSAGES. */
@@ -59,7 +61,7 @@ enum {
     SESSION_RECORDS,
     SESSION_TREE,
     SESSION_HOST,
-    SESSION_SALT, /* and the commitment, then the fields of the record */
+    SESSION_SALT, /* followed by the commitment, then the fields of the record */
     SESSION_END_SALT = SESSION_SALT + 2 + BUNDLE_SESSION_ALL
 };
 enum { EVENT_ID, EVENT_PLACE, EVENT_SALT };

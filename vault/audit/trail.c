@@ -133,7 +133,7 @@ bool trail_was_pruned(const struct trail *t, int64_t id)
 
 /* ---- leaves --------------------------------------------------------------------------------- */
 
-/* A clause about the leaf; NULL: nothing is wrong with it. */
+/* The result for one leaf: a clause about it, or NULL if nothing is wrong. */
 struct judged {
     enum audit_kind kind;
     const char *text;

@@ -1,6 +1,7 @@
 /* trail.h - the vault's log, checked leaf by leaf, and what it says of each session.
  *
- * Leaves that were added since can be read at any time: a session is compared with the log of the same transaction.
+ * New leaves can be read at any time, so that each session is compared with the log of the same
+ * transaction.
  *
  * Owns      its arrays; trail_close() frees them.
  * Errors    those of snapshot.h. What is wrong in the log goes to a callback, and is not an error.
@@ -26,15 +27,15 @@ struct trail_leaf {
     struct digest root;   /* of a seal */
     char end[64];         /* of a seal: end_reason, as JSON without quotes; longer ones are cut */
     bool has_end;
-    size_t before; /* the leaf before of the same type and session; TRAIL_NONE */
+    size_t before; /* the previous leaf of this type and session; TRAIL_NONE */
 };
 
 struct trail_session {
     bool opened, pruned;
-    bool met; /* set by the caller: its row was verified */
+    bool met; /* set by the caller: the session's row was verified */
     int64_t id;
     struct digest commitment; /* of its record `session` */
-    size_t seals, redactions; /* the last ones */
+    size_t seals, redactions; /* the last leaves of these types; TRAIL_NONE */
 };
 
 struct trail_key {
@@ -61,7 +62,7 @@ struct trail {
     int64_t after;
     char origin[TRAIL_ORIGIN]; /* "" without a leaf `begin` */
     struct intern uids;
-    struct trail_session *session; /* by number in uids */
+    struct trail_session *session; /* indexed by the number of the uid in `uids` */
     size_t session_cap;
     struct trail_id *pruned; /* numbers of sessions that were opened and removed, sorted */
     size_t pruned_n, pruned_cap;
@@ -78,19 +79,19 @@ struct trail {
 
 void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
 void trail_close(struct trail *t);
-/* Asks for the root over `size` leaves. Before the first trail_read(). */
+/* Asks for the root over `size` leaves. Call it before the first trail_read(). */
 MI_MUST int trail_want(struct trail *t, uint64_t size);
-/* NULL: the log is shorter. */
+/* The root that trail_want() asked for; NULL if the log is shorter. */
 const struct digest *trail_root_at(const struct trail *t, uint64_t size);
-/* The key of a checkpoint of this size; NULL: none. */
+/* The key that signs a checkpoint of this size; NULL if there is none. */
 const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
 /* Reads the leaves that were not read yet. */
 MI_MUST int trail_read(struct trail *t, struct snapshot *s);
-/* Whether the log says that the session that was opened with this number was removed. After trail_sort_pruned(), which is
- * called again if leaves were read. */
+/* Whether the log says that the session opened with this id was removed. Call trail_sort_pruned()
+ * first, and again after more leaves were read. */
 MI_MUST int trail_sort_pruned(struct trail *t);
 bool trail_was_pruned(const struct trail *t, int64_t id);
-/* NULL: no leaf names it. */
+/* The session with this uid; NULL if no leaf names it. */
 struct trail_session *trail_find(struct trail *t, struct slice uid);
 
 /* Sets *w, with a format for its text. */

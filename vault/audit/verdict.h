@@ -44,11 +44,11 @@ struct audit_wrong {
 
 /* What is known of a session. */
 struct audit_facts {
-    bool covered; /* its id is above `after`, or the log has its leaf `open` */
+    bool covered; /* its id is above trail.after, or the log has its leaf `open` */
     bool pruned;
     bool tampered;
     bool sealed;
-    bool killed; /* its end_reason */
+    bool killed; /* its end_reason is `killed` */
     bool runs;
     bool redacted;
     bool anchored; /* its last seal is among the leaves that an anchor has signed */
@@ -57,10 +57,10 @@ struct audit_facts {
 enum audit_status audit_decide(const struct audit_facts *f);
 /* "valid", "not covered", …: as in the document. */
 const char *audit_status_name(enum audit_status s);
-/* Whether `audit verify` fails because of it. */
+/* Whether `audit verify` fails because of this status. */
 bool audit_status_fails(enum audit_status s);
 const char *audit_kind_name(enum audit_kind k); /* "changed", "rolled back", … */
-/* A sentence: what such a change implies. */
+/* A sentence that says what such a change implies. */
 const char *audit_kind_implies(enum audit_kind k);
 
 #endif

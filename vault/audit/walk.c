@@ -38,7 +38,7 @@ void walk_add(struct audited *c, const struct digest *first)
     }
 }
 
-/* Salt and commitment of a row. false: they are not there. */
+/* Reads salt and commitment of a row. false: the row has none. */
 static bool take_evidence(struct audited *c, sqlite3_stmt *q, int i, const char *record,
                           struct salt *salt, struct digest *stored)
 {
@@ -92,7 +92,7 @@ static int take_event(struct audited *c, sqlite3_stmt *q)
     return 0;
 }
 
-/* One page. *last: the id of the row before; *ret_n: rows of the page. */
+/* Reads one page. *last: id of the last row that was read; *ret_n: number of rows of the page. */
 static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size_t *ret_n,
                      int (*take)(struct audited *c, sqlite3_stmt *q))
 {
@@ -176,7 +176,7 @@ static int audit_walk_add_body(struct audited *c, struct record *r, int64_t offs
         st = open_bodies(c);
     if (st == 0 && fstat(c->body_fd, &file) != 0)
         st = MI_EIO;
-    /* bodies do not overlap: so all of them together take as long as the file */
+    /* bodies do not overlap, so all of them together are not longer than the file */
     if (st == 0 &&
         (offset > file.st_size || length > file.st_size - offset ||
          length > file.st_size - c->body_bytes || !bodies_are_written(c->body_fd, offset, length)))
@@ -224,7 +224,8 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
     return st == MI_EINVAL ? 0 : st;
 }
 
-/* A row's id is in order, whatever its other columns say. */
+/* Rows arrive in the order of ids, so the seq is taken from the id; other columns are not
+ * trusted. */
 static int add_to_calls(struct audited *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };

@@ -9,16 +9,16 @@
 
 struct query {
     struct db d;         /* owned */
-    bool has_calls;      /* it had the table `calls`, and sessions.calls, when it was asked last */
-    bool has_operations; /* likewise, rows in the table `operations` */
-    bool has_derived_operations; /* the same of temp.operations */
-    bool any;                    /* its schema need not be one of this program */
+    bool has_calls;      /* the vault had the table `calls` and sessions.calls when last asked */
+    bool has_operations; /* likewise: the table `operations` had rows */
+    bool has_derived_operations; /* likewise: temp.operations had rows */
+    bool any;                    /* the schema may be one of another program */
     /* Owned; writes to temp.calls (call_rows.c). NULL: there is no such table yet. */
     struct call_batch *derived;
     struct remote *remote; /* owned; NULL: it is a vault */
     struct each each;      /* what call_rows_each() passes on */
-    int dir_fd;            /* owned; -1: none */
-    char *path; /* owned; of the vault, absolute, without symbolic links; or a store's name */
+    int dir_fd;            /* owned; -1: there is none */
+    char *path; /* owned; the vault's absolute path without symbolic links, or a store's name */
     struct page_row *session; /* owned; the last result of query_session() */
     struct buf error;         /* owned; of d */
 };
@@ -26,7 +26,7 @@ struct query {
 /* Call before a transaction: connects again if a writer has started since the database was opened without SQLite's
  * files. Prepared statements are then gone. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int query_refresh(struct query *q);
-/* Before the connection is closed, with which temp.calls is gone. */
+/* Call before the connection is closed: temp.calls is lost with it. */
 void query_forget_derived(struct query *q);
 
 #endif

@@ -1,8 +1,9 @@
 /* cost_lists.h - what a server's lists and instructions take of a context (vault/query/cost.h), from its sessions.
  *
- * Rules     Each of them is that of the newest of these sessions that has it among its first TOOL_LIST_MESSAGES messages: of lists
- *           the last one whose pages all came, of instructions the last answer to initialize or server/discover.
- *           Recorded sessions are read before imported ones. Once the tools are known, at most COST_OLDER further
+ * Rules     Each list is taken from the newest of these sessions that has it among its first
+ *           TOOL_LIST_MESSAGES messages: the last list of which all pages came. The instructions
+ *           are those of the last answer to initialize or server/discover. Recorded sessions are
+ *           read before imported ones. Once the tools are known, at most COST_OLDER further
  *           sessions are read for what is still unknown.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on the vault. */
@@ -13,11 +14,14 @@
 
 #define COST_OLDER 5
 
-/* The list or the instructions that an answer to this method has, as a bit; 0: none of them. */
+/* The bit of the list, or of the instructions, that an answer to this method has; 0 if it has
+ * none. */
 unsigned cost_lists_bit(struct slice method);
-/* Sets what is known, of `s` and its tools, whose calls are counted already. s->session: newest first. */
+/* Sets what is known of the lists of `s` and of its tools, whose calls are counted already.
+ * s->session: newest first. */
 MI_MUST int cost_lists_read(struct cost_server *s, struct query *q);
-/* *ret: the tool with this name, which is added if need be; valid until the next one. Its name is set by cost_read(). */
+/* *ret: the tool with this name, which is added if it is new; valid until the next call.
+ * cost_read() sets its name. */
 MI_MUST int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **ret);
 
 #endif

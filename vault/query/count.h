@@ -14,28 +14,30 @@ enum count_by { COUNT_TOOL, COUNT_SERVER, COUNT_CLIENT, COUNT_DAY, COUNT_METHOD,
 struct count {
     enum count_by by; /* COUNT_TOOL: only calls of tools */
     bool imported;    /* count imported sessions, too */
-    bool sent;        /* count those that `send` made, too */
-    bool tokens;      /* the tokens of results are asked for */
-    bool requests;    /* count each request of a call that was several (model/operations.h) */
+    bool sent;        /* count sessions that `send` made */
+    bool tokens;      /* tokens of results are wanted */
+    bool requests;    /* if a call was several requests (model/operations.h), count each of them */
     struct filter filter;
-    /* struct call_question */
+    /* as in struct call_question */
     bool (*goes_on)(void *ctx);
     void *ctx;
 
     bool several;       /* the vault has calls that were several requests */
-    bool left_out;      /* sessions were not counted, since they were imported, or made by `send` */
-    /* Calls that equal one which may have run (docs/repeats.md), and how many of them the server got; of a store not counted. */
+    bool left_out;      /* sessions were skipped: imported, or made by `send` */
+    /* Calls that repeat a call which may have run (docs/repeats.md), and how many of them the
+     * server got. Not counted for a store. */
     int64_t repeats, repeats_forwarded;
     struct tally tally; /* its keys are read with count_part() */
 };
 
 const char *count_by_name(enum count_by by); /* "tool", … */
-/* The value with this name; COUNT_WAYS: none. */
+/* The value with this name; COUNT_WAYS if there is none. */
 enum count_by count_by_of(const char *name);
 /* Zeroes `count`, except for its first eight members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
-/* Takes the next part of a key: of COUNT_TOOL server and tool, of the others one. n is 0: unknown. */
+/* Takes the next part of a key: for COUNT_TOOL, server and then tool; else the only part. If n is
+ * 0, it is unknown. */
 struct slice count_part(struct slice *key);
 
 #endif

@@ -1,8 +1,9 @@
-/* each.h - the SQL function each(COLUMN, …), which passes every row of a statement to a callback: an aggregate, so that SQLite
- * makes no rows of the result, which takes half of the time where there are many.
+/* each.h - the SQL function each(COLUMN, …), which passes every row of a statement to a callback.
+ * It is an aggregate function, so SQLite makes no result rows: with many rows, that saves half of
+ * the time.
  *
- * Rules     values are borrowed for the call. The statement has one row, which says nothing. A callback that returns an error
- *           ends it with SQLITE_ABORT.
+ * Rules     values are borrowed for the call. The statement has one row, without meaning. If a
+ *           callback returns an error, the statement ends with SQLITE_ABORT.
  * Owns      nothing.
  * Blocks    never. */
 #ifndef MI_VAULT_QUERY_EACH_H
@@ -20,9 +21,9 @@ struct each {
     int status; /* what the callback returned last */
 };
 
-/* Makes the function, which uses *e while a statement runs. SQLite's code. */
+/* Makes the function, which uses *e while a statement runs. Returns SQLite's code. */
 MI_MUST int each_register(sqlite3 *db, struct each *e);
-/* As connect_column() and connect_time(). */
+/* The same as connect_column() and connect_time(), for a value. */
 struct slice each_text(sqlite3_value *v);
 int64_t each_time(sqlite3_value *v);
 

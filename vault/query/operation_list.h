@@ -1,10 +1,11 @@
 /* operation_list.h - the calls of one session that were several requests (model/operations.h).
  *
- * Rules     a store has none here, nor has a vault that was written before they were recorded.
- * Owns      the lists. A session without operations has none.
+ * Rules     a store has no operations here, and a vault that was written before they were recorded
+ *           has none.
+ * Owns      the lists. They are empty if the session has no operations.
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
- * Blocks    operation_list_read() on the vault; it reads the operations of the session, and its calls once, if the vault has
- *           operations. */
+ * Blocks    operation_list_read() on the vault; it reads the operations of the session, and its
+ *           calls once, if the vault has operations. */
 #ifndef MI_VAULT_QUERY_OPERATION_LIST_H
 #define MI_VAULT_QUERY_OPERATION_LIST_H
 
@@ -18,7 +19,7 @@ struct listed_operation {
     bool has_error_code;
     int64_t error_code;
     int64_t t_us;
-    int64_t closing_seq, duration_us; /* 0 and -1: it is open */
+    int64_t closing_seq, duration_us; /* 0 and -1 while it is open */
     int64_t server_us, person_us;
 };
 
@@ -28,26 +29,27 @@ struct operation_list {
     struct listed_hop {
         int64_t seq, operation_seq;
     } * hop,  /* owned; requests that continue an operation, by seq */
-        *of,  /* owned; the same by operation, then by seq */
+        *of,  /* owned; the same ones, ordered by operation, then by seq */
         *end; /* owned; messages that ended one, by seq */
     size_t hop_n, hop_cap;
     size_t end_n, end_cap;
-    int64_t last_seq; /* of the messages whose requests were read */
-    bool no_memory;   /* while reading */
+    int64_t last_seq; /* seq of the last message whose requests were read */
+    bool no_memory;   /* memory ran out while reading */
 };
 
-/* A list that was read before gets what is new in its session; of its calls, only those are read. Of another session, {0}. Call
- * operation_list_close() in any case. */
+/* Reads the operations of a session. If the list already is of this session, only new calls are
+ * read; for another session, pass {0}. Call operation_list_close() in any case. */
 MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64_t session_id);
 void operation_list_close(struct operation_list *l); /* {0} is fine */
-/* The operation with this first request; NULL: none. */
+/* The operation with this first request; NULL if there is none. */
 const struct listed_operation *operation_list_find(const struct operation_list *l, int64_t seq);
-/* The seq of the first request of the operation that request `seq` continues; 0: it continues none. */
+/* The seq of the first request of the operation that request `seq` continues; 0 if it continues
+ * none. */
 int64_t operation_list_continues(const struct operation_list *l, int64_t seq);
 /* The requests that continue the operation with this first request, by seq. */
 const struct listed_hop *operation_list_hops(const struct operation_list *l, int64_t first,
                                              size_t *ret_n);
-/* The operation that message `seq` ended; NULL: none. */
+/* The operation that message `seq` ended; NULL if it ended none. */
 const struct listed_operation *operation_list_ended_by(const struct operation_list *l, int64_t seq);
 
 #endif

@@ -15,7 +15,7 @@ struct page_row {
         struct query_message message;
         struct query_event event;
     };
-    char text[]; /* of the row's text columns */
+    char text[]; /* the row's text columns */
 };
 
 /* Sessions with from <= id <= to that match (NULL: all), newest first, at most `limit`. */
