@@ -32,6 +32,6 @@ MI_MUST int called_compare(struct called *x, struct snapshot *s);
 /* Compares all remaining rows, after the last message. messages: the number of messages of the
  * session. */
 MI_MUST int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages);
-void called_close(struct called *x); /* {0} is fine, and twice */
+void called_close(struct called *x); /* accepts {0}; may be called twice */
 
 #endif

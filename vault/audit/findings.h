@@ -31,6 +31,6 @@ void findings_sort(struct findings_added *f);
 MI_MUST bool findings_undo(struct findings_added *f, int64_t seq, struct slice *finding);
 /* An added finding whose message was not read; NULL if there is none. */
 const struct finding_added *findings_left(const struct findings_added *f);
-void findings_close(struct findings_added *f); /* {0} is fine, and twice */
+void findings_close(struct findings_added *f); /* accepts {0}; may be called twice */
 
 #endif

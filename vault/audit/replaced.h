@@ -27,7 +27,7 @@ struct replaced {
 };
 
 MI_MUST int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id);
-void replaced_close(struct replaced *r); /* {0} is fine, and twice */
+void replaced_close(struct replaced *r); /* accepts {0}; may be called twice */
 
 /* The first commitment of a record. stored: its current one, which is returned if the record was
  * not redacted. */

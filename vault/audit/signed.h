@@ -33,6 +33,6 @@ MI_MUST int signed_load(struct signed_notes *s, struct trail *t, struct snapshot
  * leaves that an anchor has signed; *ret_signed: that any note has signed. */
 void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
                   uint64_t *ret_signed);
-void signed_close(struct signed_notes *s); /* {0} is fine, and twice */
+void signed_close(struct signed_notes *s); /* accepts {0}; may be called twice */
 
 #endif

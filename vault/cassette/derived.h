@@ -7,15 +7,15 @@
 
 #define CASSETTE_NAME_MAX 4096 /* bytes of a method, a target or an id, as in the vault */
 
-/* What a line says by leaving it out. The slices point into the body or the scratch buffer. */
+/* The values that a line need not contain. The slices point into the body or the scratch buffer. */
 struct cassette_derived {
     struct {
         MESSAGE_FIELDS(FIELD_MEMBER)
     };
-    struct rpc rpc; /* kind RPC_INVALID if it is not a message; KIND_NOISE then */
+    struct rpc rpc; /* RPC_INVALID if the body is not a message; then the kind is KIND_NOISE */
 };
 
-/* 0 or MI_ENOMEM. Clears scratch. */
+/* Derives the values of a body. Returns 0 or MI_ENOMEM. Clears scratch. */
 MI_MUST int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
                             struct cassette_derived *ret);
 

@@ -16,20 +16,22 @@
 #include "vault/query/reader.h"
 
 #define CASSETTE_FORMAT "mcp-interposer-cassette"
-#define CASSETTE_VERSION 2   /* a recording that needs nothing of it is written as version 1 */
+#define CASSETTE_VERSION 2   /* written only if needed, else version 1 */
 #define CASSETTE_REVISIONS 2 /* the first version in which messages have a revision */
 
-/* Calls on_session for the header, then on_message for each message in order. If a callback returns false, reading
- * stops and returns 0; the rest of the file is not checked. NULL callbacks are fine. 0; MI_EINVAL: the file is not a valid
- * cassette; MI_EIO: it cannot be read; MI_ENOMEM. Errors have a sentence in error. */
+/* Calls on_session for the header, then on_message for each message in order. Callbacks may be
+ * NULL. If a callback returns false, reading stops and returns 0; the rest of the file is not
+ * checked. 0; MI_EINVAL: the file is not a valid cassette; MI_EIO: it cannot be read; MI_ENOMEM.
+ * Errors have a sentence in `error`. */
 MI_MUST int cassette_read(const char *path, query_session_fn on_session,
                           query_message_fn on_message, void *ctx, struct buf *error);
 
-/* The same for bytes in memory; `name` stands for the file name in errors. */
+/* Does the same for bytes in memory. name: stands for the file name in errors. */
 MI_MUST int cassette_read_text(const char *name, struct slice text, query_session_fn on_session,
                                query_message_fn on_message, void *ctx, struct buf *error);
 
-/* Receives the lines of a cassette. false: they could not be written; writing ends with MI_EIO. */
+/* Receives the lines of a cassette. If it returns false, they could not be written: writing ends
+ * with MI_EIO. */
 typedef bool (*cassette_sink_fn)(void *ctx, struct slice lines);
 
 struct cassette_writer;

@@ -5,7 +5,8 @@
 
 #include "vault/cassette/reader.h"
 
-/* *ret_known: the first line belongs to such a recording. Then the whole file is read, unless there is an error. */
+/* *ret_known: whether the first line belongs to such a recording. If so, the whole file is read,
+ * unless an error occurs. */
 MI_MUST int cassette_foreign(struct cassette_reader *r, struct slice first, bool *ret_known);
 
 #endif

@@ -1,12 +1,11 @@
 /* import.h - adds a session that was recorded elsewhere to the vault, completely or not at all.
  *
- * Rules     one transaction; other writers wait for it. The session gets a new uid, made from its start time; its
- *           pid is 0 and its host empty. It has ended.
- *           An event `imported` has the digest of what the file says; a recording that was imported before is not
- *           imported again.
- *           Its texts are sanitized like all stored texts. It keeps the rules that it was recorded with; if it has
- *           none, the active rules are stored. Names and versions of client and server that its header does not have
- *           are taken from its first messages.
+ * Rules     one transaction; other writers wait for it. The session gets a new uid, made from its
+ *           start time; its pid is 0, its host is empty, and it has ended. An event `imported` has
+ *           a digest of the file's content, so that a recording is not imported twice. The
+ *           session's texts are sanitized like all stored texts. It keeps the rules that it was
+ *           recorded with; if it has none, the active rules are stored. Names and versions of
+ *           client and server that are missing in the header are taken from the first messages.
  * Owns      the writer, and the session's file of large bodies until import_commit().
  * Errors    negative, with one sentence in import_error().
  * Blocks    on the disk; up to IMPORT_WAIT_US for another writer. */
@@ -27,11 +26,13 @@ void import_close(struct import *d);
 
 /* Call once. name: the session's name in the vault; NULL: the name in its header. */
 MI_MUST int import_session(struct import *d, const struct query_session *s, const char *name);
-/* Before import_commit(): members that the event `imported` also has, as JSON: "\"origin\":…". */
+/* Call it before import_commit(). members: further members of the event `imported`, as JSON:
+ * "\"origin\":…". */
 void import_origin(struct import *d, struct slice members);
 /* Call in order. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
-/* 0, or 1: it was imported before, and nothing changes; id and uid are those of the earlier session. */
+/* Returns 0, or 1 if the recording was imported before: then nothing changes, and id and uid are
+ * those of the earlier session. */
 MI_MUST int import_commit(struct import *d);
 
 int64_t import_id(const struct import *d);

@@ -7,13 +7,14 @@
 
 struct cassette_member {
     const char *name;
-    enum json_type type; /* of its value; JSON_NONE: any */
+    enum json_type type; /* type of the value; JSON_NONE: any type */
     bool required;
     int since; /* the first version of the format that has it; 0: all have */
 };
 
-/* Reads a line that is a JSON object with these members, of this version of the format, and no others; CASSETTE_ANY: others
- * are ignored. values[i] is the value of table[i], or JSON_NONE. 0, or MI_EPROTO with the reason in `why`. */
+/* Reads a line: a JSON object with these members, as this version of the format has them, and no
+ * others; with CASSETTE_ANY, other members are ignored. values[i] is the value of table[i], or
+ * JSON_NONE. 0, or MI_EPROTO with the reason in `why`. */
 #define CASSETTE_ANY 0
 MI_MUST int cassette_members(struct slice line, const struct cassette_member *table, size_t n,
                              int version, struct json_value *values, struct buf *why);

@@ -1,8 +1,8 @@
 /* message_line.h - the line of a message in a cassette (docs/cassette.md): one table of its members, read and written.
  *
- * A line has only what does not follow from the message itself: what is left out is the same in struct cassette_derived.
- * Three fields are special here:
- *   size         below 0: not known; the size of the body as the line has it
+ * A line has only values that differ from those of struct cassette_derived, which follow from the
+ * message itself. Three fields are special here:
+ *   size         below 0: not known: use the size of the body in the line
  *   request_seq  the number of a message in the file; 0: none; below 0: not in the line
  *   batch_seq    not 0: the message is a member of the batch before it
  *
@@ -18,7 +18,8 @@
  * `texts`, which must have space for them. 0, or MI_EPROTO with the reason in `why`. */
 MI_MUST int message_line_read(struct slice line, int version, struct buf *texts,
                               struct query_message *ret, struct buf *why);
-/* Writes the members of m that differ from `derived`. is_msg: its body is JSON, which is written as it is. */
+/* Writes the members of m that differ from `derived`. is_msg: the body is JSON, and is written as
+ * JSON. */
 void message_line_write(struct json_out *j, int version, const struct query_message *m,
                         const struct cassette_derived *derived, bool is_msg);
 

@@ -19,18 +19,18 @@
 struct pairing_request {
     int64_t seq, t_us;
     enum row_action action;
-    size_t method_at, target_at; /* in pairing.text; SIZE_MAX: {NULL, 0} */
+    size_t method_at, target_at; /* offsets in pairing.text; SIZE_MAX stands for {NULL, 0} */
     size_t method_n, target_n;
-    size_t key_at, key_n; /* in pairing.text: direction and key of the id; n 0: none */
-    size_t older, newer;  /* in the same chain; SIZE_MAX: none */
+    size_t key_at, key_n; /* in pairing.text: direction and key of the id; n 0: there is no id */
+    size_t older, newer;  /* indexes of neighbours in the chain; SIZE_MAX: none */
     bool answered, cancelled;
 };
 
 struct pairing {
     struct pairing_request *requests; /* owned; seq ascends */
     size_t n, cap;
-    size_t open_n; /* requests of the client that pairing_only() counts */
-    size_t oldest; /* none before it */
+    size_t open_n; /* number of client requests that pairing_only() counts */
+    size_t oldest; /* index: no request before it is open */
     struct pairing_chain {
         size_t newest, oldest; /* SIZE_MAX: none */
     } * chains;                /* owned */
@@ -39,20 +39,23 @@ struct pairing {
     struct buf key;  /* owned; scratch */
 };
 
-void pairing_close(struct pairing *p); /* a zeroed one is fine */
+void pairing_close(struct pairing *p); /* accepts a zeroed one */
 
 enum pairing_rule { PAIRING_OLDEST, PAIRING_NEWEST };
 
-/* *ret_request_seq: the request that the message answers or cancels; 0: none, as for requests. */
+/* *ret_request_seq: the request that the message answers or cancels; 0 if there is none, as for
+ * requests. */
 MI_MUST int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client,
                          const struct rpc *m, int64_t *ret_request_seq);
-/* Updates the table: adds a request or a batch; marks request_seq as answered or cancelled by any other message. */
+/* Updates the table. A request or a batch is added; any other message marks request_seq as answered
+ * or cancelled. */
 MI_MUST int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
                          int64_t t_us, struct slice method, struct slice target,
                          enum row_action action, int64_t request_seq);
-/* The client's request without an answer or a cancellation, if there is only one; NULL: none, or several. */
+/* The client's only request without an answer or a cancellation; NULL if there is none, or
+ * several. */
 const struct pairing_request *pairing_only(struct pairing *p);
-/* The request or batch with this seq, or NULL. Valid until the next call. */
+/* The request or batch with this seq; NULL if there is none. Valid until the next call. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);
 struct slice pairing_text(const struct pairing *p, size_t at, size_t n);
 

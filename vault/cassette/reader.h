@@ -28,25 +28,27 @@ struct cassette_reader {
     struct buf scratch; /* owned; cassette_derive() */
     struct buf why;     /* owned */
     int version;        /* of the format */
-    int64_t started_us; /* of the session; 0: not known */
+    int64_t started_us; /* start of the session; 0: not known */
     int64_t seq, last_t_us, last_batch;
     bool stopped; /* a callback returned false */
 
-    /* of recordings of other programs: */
+    /* For recordings of other programs: */
     bool foreign;
-    struct buf entry;           /* owned; a line of the file that was repaired */
-    findings entry_found;       /* about it */
+    struct buf entry;           /* owned; a repaired line of the file */
+    findings entry_found;       /* findings about that line */
     struct server_lines server; /* lines of the server */
-    int64_t line_t_us;          /* time and findings of the one being read */
+    int64_t line_t_us;          /* time and findings of the line that is being read */
     findings line_found;
-    struct held held;     /* requests whose answers nobody can read */
-    int64_t notified_seq; /* the last notification that the server may not have read; 0: none */
+    struct held held;     /* requests to which the server sent an unreadable answer */
+    int64_t notified_seq; /* seq of the last notification that the server may not have read; 0:
+                           * none */
     struct buf names, id, mended; /* owned; scratch */
 };
 
-/* Reads the next line; *ret_more false: end of file. 0, MI_EIO, MI_ENOMEM or MI_EINVAL, with a sentence in error. */
+/* Reads the next line. *ret_more is false at the end of the file. 0, MI_EIO, MI_ENOMEM or
+ * MI_EINVAL, with a sentence in `error`. */
 MI_MUST int cassette_next_line(struct cassette_reader *r, struct slice *ret, bool *ret_more);
-/* MI_EINVAL, with "name:line: reason; remedy". NULL: the usual remedy. */
+/* Returns MI_EINVAL, and sets "name:line: reason; remedy". remedy: NULL for the usual one. */
 int cassette_reject(struct cassette_reader *r, const char *reason, const char *remedy);
 int cassette_no_memory(struct cassette_reader *r);                /* MI_ENOMEM */
 int cassette_fail_io(struct cassette_reader *r, const char *why); /* MI_EIO */

@@ -1,8 +1,10 @@
-/* server_side.h - what a server wrote, in the recordings of other programs: read by the rules of the proxy (wire/server_lines),
- * so that importing a transcript gives the messages that recording with the proxy gives.
+/* server_side.h - reads what a server wrote, in recordings of other programs, by the rules of the
+ * proxy (wire/server_lines): importing a transcript gives the same messages as recording with the
+ * proxy.
  *
- * Rules     the message has the repaired text, and the names of findings. What the proxy would not have forwarded is a
- *           line of noise. The interposer's own errors are not made up. The times of the recording decide how long a line waits for the next one.
+ * Rules     messages have the repaired text, and the names of findings. Lines that the proxy would
+ *           not have forwarded are noise. Errors that the proxy would have sent are not added. The
+ *           times of the recording decide how long a line waits for the next one.
  * Errors    those of the reader: MI_ENOMEM, MI_EINVAL.
  * Blocks    never. */
 #ifndef MI_VAULT_CASSETTE_SERVER_SIDE_H
@@ -12,12 +14,12 @@
 
 void server_side_open(struct cassette_reader *r);
 void server_side_close(struct cassette_reader *r);
-/* A line of the server. found: what is known about it. */
+/* Reads a line of the server. found: findings about it so far. */
 MI_MUST int server_side_line(struct cassette_reader *r, struct slice line, int64_t t_us,
                              findings found);
-/* Passes a message of the client, which decides what later lines of the server belong to. */
+/* Passes on a message of the client: it decides to what later lines of the server belong. */
 MI_MUST int server_side_client(struct cassette_reader *r, struct query_message *m);
-/* The recording has ended: nothing waits any longer. */
+/* Call it at the end of the recording: no line waits any longer. */
 MI_MUST int server_side_end(struct cassette_reader *r);
 
 #endif

@@ -3,11 +3,12 @@
  *
  *     otlp_begin(&r, OTLP_SPANS, &b, &text);
  *     otlp_resource(&r, &session);                one or more sessions
- *     otlp_span(&r, &session, &call);             their calls; for other signals their logs or durations
+ *     otlp_span(&r, &session, &call);             their calls (or logs, or durations)
  *     otlp_end(&r);
  *
- * Rules     ids depend on the session's uid and the message's seq only: what is written again has the same ones.
- *           Arguments and results are not written, unless `content` of the request is set.
+ * Rules     ids depend only on the session's uid and the message's seq, so data that is written
+ *           again has the same ids. Arguments and results are written only if `content` of the
+ *           request is set.
  * Owns      nothing; text is appended to the caller's buffers.
  * Errors    sticky, in the buffers (base/buf.h).
  * Blocks    never. Pure. */
@@ -22,44 +23,45 @@ enum otlp_signal { OTLP_SPANS, OTLP_LOGS, OTLP_METRICS, OTLP_SIGNALS };
 struct otlp_session {
     const struct query_session *s; /* borrowed */
     char trace[33]; /* for calls without a trace of the client: lower-case hexadecimal */
-    uint64_t seed;  /* of the ids of spans */
-    /* The remote server that the command names (base/server_url.h); "": there is none. */
+    uint64_t seed;  /* seed of span ids */
+    /* Host of the remote server that the command names (base/server_url.h); "" if there is none. */
     char address[254];
     int port;
 };
 
 struct otlp_session otlp_session_of(const struct query_session *s);
 
-/* A call that was several requests: its span is the parent of theirs. */
+/* A call made of several requests: its span is the parent of their spans. */
 struct otlp_operation {
-    int64_t seq; /* of its first request; 0: none */
+    int64_t seq; /* seq of its first request; 0: none */
     char trace[33];
 };
 
-/* body: of the first request; {NULL, 0}: not recorded. */
+/* body: of the first request; {NULL, 0} if it is not recorded. */
 struct otlp_operation otlp_operation_of(const struct otlp_session *s, int64_t seq,
                                         struct slice body);
 
-/* A call: a request of either side, and its outcome. Or a notification, with `end_us` the time of its message. */
+/* A call: a request of either side, and its outcome; or a notification, where end_us is the time of
+ * the message. */
 struct otlp_call {
     const struct query_message *request; /* borrowed; its method is not {NULL, 0} */
-    struct slice body;                   /* of the request; {NULL, 0}: not recorded */
-    struct slice answer; /* the body, for `content`; {NULL, 0}: none, or not recorded */
+    struct slice body;                   /* of the request; {NULL, 0} if it is not recorded */
+    struct slice answer; /* body of the answer, for `content`; {NULL, 0}: none, or not recorded */
     enum call_status status;
-    int64_t end_us; /* since the start of the session */
+    int64_t end_us; /* microseconds since the start of the session */
     bool has_error_code;
     int64_t error_code;
     const char *error_message;       /* of a JSON-RPC error; NULL: none */
-    struct otlp_operation operation; /* that the request belongs to */
+    struct otlp_operation operation; /* the operation that the request belongs to */
 };
 
 #define OTLP_TEXT_MAX 4096 /* bytes of a URI or a trace state */
 #define OTLP_CONTENT_MAX                                                                           \
     ((size_t)16 << 10) /* bytes of arguments, a result or a variable; longer ones are truncated */
-#define OTLP_ANSWER_MAX (INT64_C(1) << 20) /* of a longer answer the result is left out */
-#define OTLP_VARIABLES_MAX 32              /* of a prompt */
+#define OTLP_ANSWER_MAX (INT64_C(1) << 20) /* bytes; of a longer answer, the result is omitted */
+#define OTLP_VARIABLES_MAX 32              /* variables of a prompt */
 #define OTLP_MESSAGE_MAX 1024 /* bytes of an error message; longer ones are truncated */
-/* The message of a JSON-RPC error, allocated. NULL: none, or no memory. */
+/* The message of a JSON-RPC error, allocated. NULL if there is none, or no memory. */
 char *otlp_error_message(struct slice body);
 
 struct otlp_request {
@@ -70,13 +72,14 @@ struct otlp_request {
 };
 
 void otlp_begin(struct otlp_request *r, enum otlp_signal signal, struct buf *b, struct buf *text);
-/* Ends the resource before, if there is one. */
+/* Begins a resource. Ends the one before, if there is one. */
 void otlp_resource(struct otlp_request *r, const struct otlp_session *s);
-/* Whether it is a forwarded notification; not of progress, of which there are too many. */
+/* Whether the message is a forwarded notification that gets a span. Notifications of progress do
+ * not: there are too many. */
 bool otlp_notification_has_span(const struct query_message *m);
 void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c);
-/* The span of an operation. `first`: its first request; body: of that. `last_t_us`: the time of the last message, with which an
- * open one ends. */
+/* Writes the span of an operation. first: its first request, with `body`. last_t_us: time of the
+ * session's last message, at which the span of an open operation ends. */
 void otlp_operation_span(struct otlp_request *r, const struct otlp_session *s,
                          const struct listed_operation *o, const struct query_message *first,
                          struct slice body, int64_t last_t_us);
@@ -90,13 +93,14 @@ struct otlp_origin {
     struct slice body; /* of the request; {NULL, 0}: not recorded */
 };
 
-/* A name of the column `finding` of a message. */
+/* Writes a log record for a finding. name: one of those in the column `finding` of m. */
 void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
                   const struct query_message *m, const struct otlp_origin *o);
-/* The numbers and short texts of its detail become attributes. */
+/* Writes a log record for an event. Numbers and short texts of the event's detail become
+ * attributes. */
 void otlp_event(struct otlp_request *r, const struct otlp_session *s, const struct query_event *e,
                 const struct otlp_origin *o);
-/* `seq` in the detail of an event; 0: none. */
+/* The member `seq` in the detail of an event; 0 if there is none. */
 int64_t otlp_event_seq(const struct query_event *e);
 
 /* ---- metrics ---- */
@@ -111,7 +115,8 @@ struct otlp_point {
 
 enum otlp_metric { OTLP_OPERATION, OTLP_SESSION }; /* mcp.client.{operation,session}.duration */
 
-/* Durations of calls of one session, or its own: a histogram for each combination of attributes. {0} is empty, and of calls. */
+/* Durations of the calls of a session, or of the session itself: a histogram for each combination
+ * of attributes. {0} is an empty list for calls. */
 struct otlp_durations {
     enum otlp_metric metric;
     struct otlp_point *point; /* owned */
@@ -120,14 +125,14 @@ struct otlp_durations {
     bool failed;     /* no memory */
 };
 
-/* A call that was closed. */
+/* Adds the duration of a call that has ended. */
 void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
                    const struct otlp_call *c, struct buf *text);
-/* A session that has ended. */
+/* Adds the duration of a session that has ended. */
 void otlp_session_duration(struct otlp_durations *d, const struct otlp_session *s,
                            int64_t lasted_us);
-/* Writes the metric of what ended between two times since the start of the session, with delta temporality, and empties
- * the list. */
+/* Writes the metric of everything that ended between two times since the start of the session, with
+ * delta temporality, and empties the list. */
 void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
                         struct otlp_durations *d, int64_t from_us, int64_t to_us);
 void otlp_durations_close(struct otlp_durations *d);

@@ -1,10 +1,11 @@
-/* part.h - attributes, times and ids, which spans, logs and metrics have in common. Only vault/otlp includes this. */
+/* part.h - attributes, times and ids, as used in spans, logs and metrics. Only vault/otlp includes
+ * this. */
 #ifndef MI_VAULT_OTLP_PART_H
 #define MI_VAULT_OTLP_PART_H
 
 #include "vault/otlp/otlp.h"
 
-/* What the body of a request says about its trace. Slices are between the quotes; {NULL, 0}: none. */
+/* The trace context in the body of a request. Slices are between the quotes; {NULL, 0}: none. */
 struct otlp_context {
     struct slice traceparent, tracestate;
     struct slice uri;
@@ -15,20 +16,21 @@ struct otlp_context otlp_context_of(struct slice body);
 void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
                   const struct otlp_context *c);
 
-/* The id of the span of an operation, with the NUL. */
+/* Bytes of the id of an operation's span, with the NUL. */
 #define OTLP_SPAN_ID sizeof "0123456789abcdef"
 void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID]);
-/* The trace of a request: that of its context, else that of the session. */
+/* The trace of a request: from its context, else the session's. */
 struct slice otlp_trace(const struct otlp_session *s, const struct otlp_context *c);
 
-void otlp_attribute(struct json_out *j, const char *key, struct slice text); /* {NULL, 0}: none */
+/* {NULL, 0}: writes nothing */
+void otlp_attribute(struct json_out *j, const char *key, struct slice text);
 void otlp_int_attribute(struct json_out *j, const char *key, int64_t n);
-/* 64-bit integers are strings in OTLP/JSON. zeros: appended. */
+/* 64-bit integers are strings in OTLP/JSON. zeros: appended to the digits. */
 void otlp_integer(struct json_out *j, const char *name, int64_t n, const char *zeros);
 void otlp_time(struct json_out *j, const char *name, int64_t at_us);
-/* Of a remote server: its protocol and address. */
+/* For a remote server: its protocol and address. */
 void otlp_remote_attributes(struct json_out *j, const struct otlp_session *s);
-/* method, tool, prompt and error: what both a span and a duration have. */
+/* Attributes of both spans and durations: method, tool, prompt and error. */
 void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
                           const struct otlp_call *c, struct buf *text);
 

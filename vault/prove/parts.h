@@ -12,11 +12,11 @@ struct prove_leaf {
     int64_t n;
     enum leaf_type type;
     struct buf text; /* owned */
-    int64_t records; /* of a seal */
+    int64_t records; /* records that the seal covers */
     bool wanted;
 };
 
-/* A record with a place. */
+/* A record that has a place in the tree. */
 struct prove_row {
     int64_t row; /* 0: the session; > 0: seq of a message; < 0: -id of an event */
     bool wanted;
@@ -28,31 +28,33 @@ struct prove {
     struct buf *error;
     struct buf note;     /* owned */
     int64_t size;        /* of the checkpoint */
-    struct digest *hash; /* owned; of the leaves before size, then the nodes above (tree_fill()) */
+    struct digest *hash; /* owned; of all leaves before `size`, then of the nodes above
+                          * (tree_fill()) */
     size_t hash_n, hash_cap;
-    struct prove_leaf *leaf; /* owned; in the order of their numbers */
+    struct prove_leaf *leaf; /* owned; by number */
     size_t leaf_n, leaf_cap;
-    int64_t seal;              /* number of the last one before size; -1: none */
-    int64_t last_seal;         /* of all; -1: none */
-    uint64_t records;          /* that the seal states */
-    struct digest *commitment; /* owned; the first one of each record */
+    int64_t seal;              /* number of the last seal before `size`; -1: none */
+    int64_t last_seal;         /* number of the last seal in the log; -1: none */
+    uint64_t records;          /* number of records that the seal states */
+    struct digest *commitment; /* owned; the first commitment of each record */
     struct prove_row *row;     /* owned */
 };
 
-/* One sentence, MI_EINVAL. */
+/* Sets the sentence. Returns MI_EINVAL. */
 int prove_refuse(struct prove *p, const char *fmt, ...) MI_FORMAT(2, 3);
-/* A statement with ?1; NULL: the error is in query_error(). */
+/* Prepares a statement, and binds ?1. NULL: the error is in query_error(). */
 sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a);
-/* Ends it. rc: of its last step. 0 or MI_ESTORE. */
+/* Ends a statement. rc: the result of its last step. 0 or MI_ESTORE. */
 MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
 
 /* Chooses the checkpoint, and reads the log. */
 MI_MUST int prove_log(struct prove *p);
 /* Reads the commitments of all records that the seal covers, and chooses those of the bundle. */
 MI_MUST int prove_places(struct prove *p);
-/* Adds the records that were chosen; then `end`. */
+/* Adds the records that were chosen, then `end`. */
 MI_MUST int prove_records(struct prove *p, struct bundle_out *o);
-/* Chooses the leaves `redact` of these records (o is NULL), and adds their lines. */
+/* If o is NULL, chooses the leaves `redact` of these records; else adds the lines of these
+ * leaves. */
 MI_MUST int prove_redactions(struct prove *p, struct bundle_out *o);
 
 #endif

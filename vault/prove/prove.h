@@ -1,11 +1,11 @@
 /* prove.h - makes a bundle: records of a session, and the proof that a checkpoint covers them (docs/evidence.md,
  * "Bundle").
  *
- * The bundle is verified before it is returned: a vault that was changed gives none.
+ * The bundle is verified before it is returned: if the vault was changed, there is no bundle.
  *
  * Owns      nothing; the connection is the query's.
- * Errors    MI_EINVAL: it cannot be proven, with one sentence in `error` that says why and what to do. MI_ESTORE and
- *           MI_EIO: see query_error(). MI_ENOMEM.
+ * Errors    MI_EINVAL: the records cannot be proven; `error` has one sentence that says why and
+ *           what to do. MI_ESTORE and MI_EIO: see query_error(). MI_ENOMEM.
  * Blocks    on the vault. Memory: 64 bytes for each leaf of the log, 42 for each record of the session, and the
  *           bundle. */
 #ifndef MI_VAULT_PROVE_PROVE_H
@@ -16,9 +16,10 @@
 struct prove_what {
     int64_t session_id;
     struct slice uid; /* of the session */
-    int64_t seq; /* this message, and the request or answer that belongs to it; 0: all records */
-    struct slice note; /* the checkpoint; {NULL, 0}: that of `size` */
-    int64_t size;      /* of a checkpoint of this vault; 0: the newest */
+    int64_t seq; /* the message with this seq, and the request or answer that belongs to it; 0: all
+                  * records */
+    struct slice note; /* the checkpoint; {NULL, 0}: use `size` */
+    int64_t size;      /* size of a checkpoint of this vault; 0: the newest */
 };
 
 MI_MUST int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,

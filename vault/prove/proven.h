@@ -8,9 +8,9 @@
 #include "evidence/bundle.h"
 #include "vault/query/reader.h"
 
-/* BUNDLE_MESSAGE. The fields of its request are not set. */
+/* Reads BUNDLE_MESSAGE. The fields of its request are not set. */
 struct query_message proven_message(const struct bundle_record *r);
-/* BUNDLE_SESSION, and then BUNDLE_END for the same *s. */
+/* Read BUNDLE_SESSION, and then BUNDLE_END into the same *s. */
 void proven_session(struct query_session *s, const struct bundle_record *r);
 void proven_end(struct query_session *s, const struct bundle_record *r);
 

@@ -1,14 +1,14 @@
 /* reader.h - reads a vault, or a store of many vaults (query_open_store()): sessions, their messages and events, large
  * bodies.
  *
- * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies may write to it
- *           meanwhile.
- *           Rows are copied in pages of about QUERY_PAGE_BYTES and passed on between transactions, so that a
- *           reader that waits, such as for a pager, never prevents a checkpoint.
- *           Ids of sessions are those of the vault: a newer session has a higher one. Of a store they are numbers
- *           that are valid as long as the query is open, and their order means nothing.
+ * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies
+ *           may write to it meanwhile. Rows are copied in pages of about QUERY_PAGE_BYTES and
+ *           passed on between transactions, so that a reader that waits, such as for a pager, never
+ *           prevents a checkpoint. Ids of sessions are those of the vault: a newer session has a
+ *           higher one. Ids of a store's sessions are numbers that are valid as long as the query
+ *           is open; their order means nothing.
  * Owns      the connection. Arguments of a callback are borrowed for the call.
- * Errors    MI_ESTORE with one sentence in query_error(); MI_ENOENT: not found.
+ * Errors    MI_ESTORE, with one sentence in query_error(); MI_ENOENT: not found.
  * Blocks    on the disk, and up to 2 s on a locked database; of a store, on the network. */
 #ifndef MI_VAULT_QUERY_READER_H
 #define MI_VAULT_QUERY_READER_H
@@ -22,11 +22,11 @@
 #define QUERY_PAGE_ROWS 512
 #define QUERY_PART 2000 /* messages read in one transaction when they are not copied */
 
-/* What to say of an empty vault, with its path. */
+/* The message for an empty vault; %s is its path. */
 #define QUERY_NOTHING_YET                                                                          \
     "nothing is recorded in %s yet; begin with: mcp-interposer wrap, or: mcp-interposer proxy -- " \
     "SERVER"
-/* The same of a store, with its URL. */
+/* The message for a store without sessions; %s is its URL. */
 #define QUERY_NOTHING_IN_STORE                                                                     \
     "%s has no session that this role may read and that --host and --user select; machines send "  \
     "theirs with: mcp-interposer ship to"
@@ -37,20 +37,21 @@ struct remote_store; /* vault/remote/remote.h */
 /* Whether the session has evidence (docs/evidence.md). */
 enum query_evidence { EVIDENCE_NONE, EVIDENCE_OPEN, EVIDENCE_SEALED };
 
-/* The fields of a session (model/records.h), and what a reader adds. */
+/* The fields of a session (model/records.h), and fields that a reader adds. */
 struct query_session {
     struct {
         SESSION_FIELDS(FIELD_MEMBER)
     };
     int64_t id;     /* for the functions below */
-    int64_t number; /* for people: the id in its vault. The same, unless a store is read */
+    int64_t number; /* the id in its vault, for people; `id` differs only in a store */
     enum query_evidence evidence;
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
-    /* Messages may have a revision: query_has_revisions(), or the version of the cassette. */
+    /* Its messages may have revisions: see query_has_revisions(), or the version of the
+     * cassette. */
     bool has_revisions;
 };
 
-/* Whether it was added by `import`, not recorded. */
+/* Whether the session was added by `import`, not recorded. */
 static inline bool query_is_imported(const struct query_session *s)
 {
     return s->pid == 0;
@@ -77,14 +78,14 @@ struct query_summary {
     int64_t last_seq; /* 0: no messages */
     int64_t last_t_us;
     int64_t calls;
-    int64_t by_status[CALL_UNKNOWN]; /* calls with this status */
-    int64_t operations;              /* calls, where one that was several requests is one */
-    int64_t ended_as[CALL_UNKNOWN];  /* operations with this status */
-    int64_t person_us;               /* of all operations */
-    bool tools_changed; /* the server's tools differ from those of the session before */
+    int64_t by_status[CALL_UNKNOWN]; /* number of calls with each status */
+    int64_t operations;              /* likewise, but a call made of several requests counts once */
+    int64_t ended_as[CALL_UNKNOWN];  /* number of operations with each status */
+    int64_t person_us;               /* sum over all operations */
+    bool tools_changed; /* the server's tools differ from those of the previous session */
     bool unfinished;    /* the server left a line unfinished for a long time */
-    uint64_t *waiting;  /* owned; bit N is set: request N is open. NULL: not requested */
-    size_t waiting_n;   /* words */
+    uint64_t *waiting;  /* owned; bit N is set if request N is open. NULL: not requested */
+    size_t waiting_n;   /* number of words */
 };
 
 /* A request, as in the table `calls`. */
@@ -94,10 +95,10 @@ struct query_call {
     };
     int64_t session_id, request_seq;
     struct slice server; /* the name of the session */
-    /* Of the operation, if operations were asked for (model/operations.h); else of the call. */
+    /* If operations were requested (model/operations.h): of the operation; else of the call. */
     int64_t requests, asked, server_us, person_us;
-    int64_t operation_seq; /* of the first request, if it continues an operation; else 0 */
-    int64_t started_at_us; /* of the request */
+    int64_t operation_seq; /* of the operation that this request continues; else 0 */
+    int64_t started_at_us; /* start of the request */
 };
 
 /* A callback returns false to stop the reading. */
@@ -106,81 +107,89 @@ typedef bool (*query_message_fn)(void *ctx, const struct query_message *m);
 typedef bool (*query_event_fn)(void *ctx, const struct query_event *e);
 typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
 
-/* Which calls are asked for. */
+/* Which calls a query selects. */
 enum call_side {
     CALLS_OF_CLIENT, /* requests of the client: what people count as calls */
-    CALLS_OF_PEERS,  /* those of the server, too */
-    CALLS_OF_ALL     /* and those of the interposer */
+    CALLS_OF_PEERS,  /* and requests of the server */
+    CALLS_OF_ALL     /* and requests of the interposer */
 };
 enum call_sort {
     CALLS_UNSORTED,
     CALLS_SLOWEST,
     CALLS_LARGEST
-}; /* what the first ones have most of */
+}; /* what the first rows have most of */
 struct call_question {
-    const struct filter *filter; /* its times are those of requests */
-    bool any_time; /* its times select sessions only */
+    const struct filter *filter; /* its times are compared with the times of requests */
+    bool any_time; /* its times select sessions only, not calls */
     enum call_side side;
-    bool operations;     /* a call that was several requests is one row: of its first request */
-    bool several;        /* only these; without `operations`: requests that continue one */
-    bool recorded;       /* not of imported sessions */
-    bool not_sent;       /* nor of those that `send` made */
-    bool newest_first;   /* by their ids; else those of a session in the order of their ids */
-    int64_t from, up_to; /* ids of the first and of the last: query_call_id(); 0: any */
-    enum call_sort sort; /* then not newest_first */
-    const char *around;  /* a statement with @calls for the calls; NULL: these are the rows */
-    bool (*goes_on)(void *ctx); /* asked before, and between some thousand rows; false ends the reading. NULL: not asked */
+    bool operations;     /* a call made of several requests is one row, of the first */
+    bool several;        /* only these; without `operations`: only the requests after the first */
+    bool recorded;       /* only recorded sessions, not imported ones */
+    bool not_sent;       /* only sessions that `send` did not make */
+    bool newest_first;   /* by descending id; else by ascending id within each session */
+    int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
+    enum call_sort sort; /* if set, newest_first must be false */
+    const char *around;  /* a statement where @calls are the calls; NULL: read the calls */
+    bool (*goes_on)(void *ctx); /* called before, and every few thousand rows; false ends the
+                                 * reading */
     void *ctx;
     int64_t skip,
-        limit; /* of sorted ones: how many precede those that are asked for, and how many these are */
+        limit; /* if sorted: number of rows to skip, and then to return */
 };
 
-/* MI_ENOENT (nothing has been recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
+/* MI_ENOENT (nothing is recorded in the vault), MI_ESTORE or MI_ENOMEM, with a sentence in
+ * `error`. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
-/* The same for `audit verify`, which compares the schema itself: query_open() refuses a vault whose tables are not those
- * of this program (vault/store/layout.h). */
+/* Does the same for `audit verify`, which compares the schema itself. query_open() rejects a vault
+ * whose tables are not those of this program (vault/store/layout.h). */
 MI_MUST int query_open_any(struct query **ret, const char *vault, struct buf *error);
-/* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
+/* Opens an empty vault in memory, in place of a vault that query_open() does not find.
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
-/* A store of many vaults (vault/remote/remote.h), which is closed with the query, and after an error; `name` is for
- * messages. MI_ENOMEM. */
+/* Opens a store of many vaults (vault/remote/remote.h). The store is closed with the query, and
+ * after an error. name: for error messages. MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
 void query_close(struct query *q);           /* NULL is fine */
-bool query_is_store(const struct query *q);  /* false: it is a vault */
-bool query_is_stored(const struct query *q); /* it is a vault with a directory: query_open() */
-/* Whether sessions of several vaults are read: then several may have the same number. */
+bool query_is_store(const struct query *q);  /* false: a vault */
+bool query_is_stored(const struct query *q); /* true for a vault with a directory: query_open() */
+/* Whether sessions of several vaults are read, so that several sessions may have the same
+ * number. */
 MI_MUST int query_several(struct query *q, bool *ret);
 const char *query_error(struct query *q);
-const char *query_vault(const struct query *q); /* absolute path; of a store its name */
+const char *query_vault(const struct query *q); /* absolute path; for a store, its name */
 int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; -1: there is none */
 
 /* ---- sessions ---- */
 
-/* Newest first, at most `limit`; 0: all. By id; of a store by UID, which is the order of time. */
+/* Passes on sessions, newest first, at most `limit` (0: all): ordered by id, in a store by UID,
+ * which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
-/* The same of those that match. */
+/* Passes on the sessions that match, likewise. */
 MI_MUST int query_sessions_of(struct query *q, const struct filter *f, enum filter_time time,
                               int64_t limit, query_session_fn fn, void *ctx);
-/* Whether a session is older than the one with this id: for a callback of one of these functions, which pass on the newest
- * first. *passed: false before the first. Ids of a vault alone tell it, as they ascend. */
+/* Whether a session is older than the session with this id. For callbacks of these functions, which
+ * pass on the newest session first. *passed must be false before the first call. In a vault the ids
+ * alone decide, as they ascend. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
-/* Whether the session with id a is newer than the one with id b; of a store both were read. */
+/* Whether the session with id a is newer than the one with id b. In a store, both must have been
+ * read. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
-/* The session that `ref` names, by the first of these rules that applies: a number; `last`, as NULL: the newest with a
- * message, else the newest; the name of a server: the same of its sessions; a UID prefix (in any case). *ret is valid
- * until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
+/* The session that `ref` names, by the first rule that applies: a number; `last` or NULL: the
+ * newest session with a message, else the newest; a server's name: the same among its sessions; a
+ * UID prefix (in any case). *ret is valid until the next call. MI_ENOENT and MI_EINVAL (ambiguous)
+ * set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
-/* Whether `ref` is taken as the name of a server. 0, or the error. */
+/* Whether query_session() takes `ref` as a server's name. */
 MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
 /* The session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
-/* `waiting`: query_summary_waits() will be called. Call query_summary_close() in any case. */
+/* waiting: set if query_summary_waits() will be called. Call query_summary_close() in any case. */
 MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
                           struct query_summary *ret);
 void query_summary_close(struct query_summary *s);
-bool query_summary_waits(const struct query_summary *s, int64_t seq); /* an open request */
+/* whether request `seq` is open */
+bool query_summary_waits(const struct query_summary *s, int64_t seq);
 
 /* ---- messages ---- */
 
@@ -194,7 +203,7 @@ static inline bool query_is_answer(const struct query_message *m)
 {
     return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
 }
-/* Whether it is the answer that ended its request. */
+/* Whether the message is the answer that ended its request. */
 static inline bool query_ended_call(const struct query_message *m)
 {
     return m->has_request && call_answer_ends(m->kind, m->action);
@@ -211,50 +220,54 @@ static inline struct slice query_target(const struct query_message *m)
     return query_is_answer(m) ? m->request_target : m->target;
 }
 
-/* The calls that match (vault/query/call_rows.h). */
+/* Passes on the calls that match (vault/query/call_rows.h). */
 MI_MUST int query_calls_of(struct query *q, const struct call_question *x, query_call_fn fn,
                            void *ctx);
-/* The rows of x->around, a statement in which @calls are the calls that match, with the columns session_id, request_seq, server,
- * client, method, target, status, error_code, at_us, duration_us, request_size and response_size. Cells are borrowed for the
- * call. */
+/* Passes on the rows of x->around. In that statement, @calls stands for the calls that match, with
+ * the columns session_id, request_seq, server, client, method, target, status, error_code, at_us,
+ * duration_us, request_size and response_size. Cells are borrowed for the call. */
 typedef bool (*query_cells_fn)(void *ctx, const struct cell *cell, size_t n);
 MI_MUST int query_ask_calls(struct query *q, const struct call_question *x, query_cells_fn fn,
                             void *ctx);
-/* How many match. *ret_all is false if there are at least so many: counting ends after about within_us. */
+/* Counts the calls that match. Counting ends after about within_us: then *ret_all is false, and
+ * there are at least *ret calls. */
 MI_MUST int query_calls_count(struct query *q, const struct call_question *x, int64_t within_us,
                               int64_t *ret, bool *ret_all);
-/* The id of this call, or with seq 0 of the last one of the session. */
+/* The id of this call; if seq is 0, the highest id that a call of the session can have. */
 int64_t query_call_id(int64_t session_id, int64_t seq);
 
-/* Which messages of a session are asked for. */
+/* Which messages of a session a query selects. */
 struct message_question {
-    const struct filter *filter; /* of what is not the session's; NULL: all match */
+    const struct filter *filter; /* conditions on the session are ignored; NULL: all match */
     int64_t session_id, started_at_us;
     int64_t from, to; /* from <= seq <= to */
     bool lists; /* only requests for lists and for the server's instructions, and their answers */
 };
 
-/* Messages in order. With on_event, the session's events in between, by time; none if filter_has_call(). */
+/* Passes on messages in order. With on_event, also the session's events, in the order of time; no
+ * events if filter_has_call(). */
 MI_MUST int query_timeline_of(struct query *q, const struct message_question *x,
                               query_message_fn on_message, query_event_fn on_event, void *ctx);
-/* The same of all messages with from <= seq <= to. */
+/* The same, for all messages with from <= seq <= to. */
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
-/* The numbers of the messages, newest first, at most `max`. */
+/* Sets ret_seq to the seqs of the messages that match, newest first, at most `max`. */
 MI_MUST int query_matching(struct query *q, const struct message_question *x, size_t max,
                            int64_t *ret_seq, size_t *ret_n);
 
-/* Messages, not copied: the callback runs within a transaction. Only these fields are set:
- * query_bodies(): seq, kind and the body; at most `max` messages after `after`.
- * query_facts(): seq, t_us, kind, origin, action, method, target, finding and those of the request. */
+/* Passes on messages without copying them: the callback runs within a transaction. Only these
+ * fields are set: query_bodies(): seq, kind and the body, of at most `max` messages after seq
+ * `after`. query_facts(): seq, t_us, kind, origin, action, method, target, finding and those of the
+ * request. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
 MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                          query_message_fn fn, void *ctx);
 MI_MUST int query_facts(struct query *q, const struct message_question *x, enum query_order order,
                         query_message_fn fn, void *ctx);
 
-/* Messages with from <= seq <= to, in order or newest first, not copied. All fields are set, `body` only with `bodies`:
- * a reader that shows a list needs neither the bodies nor the time to read them. */
+/* Passes on messages with from <= seq <= to, in order or newest first, without copying them. All
+ * fields are set; `body` only if `bodies`: a reader that shows a list does not need the time to
+ * read bodies. */
 MI_MUST int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                        enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
@@ -262,14 +275,15 @@ MI_MUST int query_rows(struct query *q, int64_t session_id, int64_t from, int64_
 MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
                               void *ctx);
 
-/* Whether `send` made the session: it has the event `sent`. */
+/* Whether `send` made the session: then it has the event `sent`. */
 MI_MUST int query_is_sent(struct query *q, int64_t session_id, bool *ret);
 
 /* Whether a message of the session has a revision of its own. Reads all its messages. */
 MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);
 
-/* The last seal of a session, from the log (docs/evidence.md). Reads the log from its end to that leaf: 0.25 s for a
- * million leaves. MI_ENOENT: the session is not sealed, or the log has no seal of it. */
+/* The last seal of a session, from the log (docs/evidence.md). Reads the log backwards from its end
+ * to the seal: 0.25 s for a million leaves. MI_ENOENT: the session is not sealed, or the log has no
+ * seal of it. */
 #define QUERY_ROOT 65
 struct query_seal {
     int64_t records;
@@ -288,14 +302,14 @@ MI_MUST int query_body(struct query *q, struct slice uid, const struct query_mes
 MI_MUST int query_version(struct query *q, int64_t *ret);
 MI_MUST int query_newest(struct query *q, int64_t *ret_id); /* id of the newest session; 0: none */
 MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us); /* 0: none */
-/* The newest message and its time; 0 and 0: none. */
+/* Seq and time of the newest message; 0 and 0 if there is none. */
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
-/* Whether there are sessions that have not ended, as far as it can be read. */
+/* Whether there are sessions that have not ended; false also if that cannot be read. */
 bool query_has_running(struct query *q);
-/* The processes of a session that has not ended, as far as they are recorded. MI_ENOENT: they are not. */
+/* The recorded processes of a session that has not ended. MI_ENOENT: none are recorded. */
 MI_MUST int query_running(struct query *q, int64_t session_id, struct running *ret);
-/* The last message and the last event; 0: none. */
+/* The seq of the last message and the id of the last event; 0 if there is none. */
 MI_MUST int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event);
 /* Passes on the next page of messages after *seq and of events after *event, and advances both. */
 MI_MUST int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,

@@ -51,39 +51,44 @@ enum query_statement {
 
 extern const char *const query_sql[Q_COUNT];
 
-/* Begins a transaction, unless another statement is running: first of all query_refresh(). *ret is valid until the next
- * transaction. */
+/* Calls query_refresh(), and prepares a statement. It begins a transaction, unless another
+ * statement is running. *ret is valid until the next transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
-/* The same with a condition, whose values are bound, where its text says QUERY_WHERE; NULL: none. */
+/* Does the same with a condition at QUERY_WHERE in the text, and binds its values. NULL: no
+ * condition. */
 #define QUERY_WHERE " /*where*/"
 MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
                                 sqlite3_stmt **ret);
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */
 MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
 
-/* The first column of a statement with at most one row; 0 without a row. `id` is bound if the statement has a
- * parameter. */
+/* The first column of a statement with at most one row; 0 if there is no row. `id` is bound if the
+ * statement has a parameter. */
 MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* Rows of a session whose first column is between two numbers: the seq of messages, or an id. */
+/* A range of rows of a session: their first column, a message's seq or an id, is from `from` to
+ * `to`. */
 struct query_range {
     int64_t session_id, from, to;
     bool backwards; /* newest first; the statement has this order as well */
 };
-/* Whether the current row is the next one of the range, from which it is then taken: so a reading ends, whatever is in
- * the file. What a store sends is checked where it arrives (vault/remote/pages.c). */
+/* Checks that the current row lies in the range and after the previous row, and removes it from the
+ * range, so that a damaged file cannot make reading endless. Rows of a store are checked when they
+ * arrive (vault/remote/pages.c). */
 MI_MUST bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *st);
-/* Runs a statement over these messages, in parts of QUERY_PART messages, each in a transaction of its own. ?1 and ?2
- * are the range; the condition may be NULL. The callback returns 0 to continue, 1 to stop, or an error. */
+/* Runs a statement over the messages of a range in parts of QUERY_PART messages, each in its own
+ * transaction. ?1 and ?2 are the range; the condition may be NULL. The callback returns 0 to
+ * continue, 1 to stop, or an error. */
 typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
 MI_MUST int query_scan(struct query *q, enum query_statement i, const struct where *w,
                        const struct query_range *in, query_row_fn fn, void *ctx);
 
-/* Sets the fields of a record from the columns of the current row, from i on; texts are borrowed until the next step.
- * Returns the column after them. A body that nobody wants is not read: it may be long. */
+/* Sets the fields of a record from the columns of the current row, starting at column i. Texts are
+ * borrowed until the next step. Returns the column after the fields. A body may be long: it is read
+ * only if it is wanted. */
 enum query_body { QUERY_WITHOUT_BODY, QUERY_WITH_BODY };
 int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum query_body body,
                  void *record);
-/* A row of Q_MESSAGES, Q_ROWS and Q_ROWS_BACK, likewise. */
+/* Reads a row of Q_MESSAGES, Q_ROWS or Q_ROWS_BACK, likewise. */
 void query_message_row(sqlite3_stmt *st, enum query_body body, struct query_message *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* store.h - what only a store of many vaults is asked (query_open_store()).
+/* store.h - queries that only a store of many vaults answers (query_open_store()).
  *
  * Errors    MI_ENOMEM, or MI_ESTORE with a sentence in query_error().
  * Blocks    on the network. */
@@ -8,11 +8,12 @@
 #include "vault/query/reader.h"
 #include "vault/remote/remote.h"
 
-/* The session with this number, or 0. MI_EINVAL, with a sentence: several vaults have one. */
+/* The id of the session with this number, or 0. MI_EINVAL, with a sentence: several vaults have
+ * such a session. */
 MI_MUST int query_store_number(struct query *q, int64_t number, int64_t *ret);
-/* remote_forget(). Of a vault: nothing. */
+/* Calls remote_forget(). Does nothing for a vault. */
 void query_forget(struct query *q);
-/* remote_body(), remote_search() */
+/* Call remote_body() and remote_search(). */
 MI_MUST int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max,
                              struct buf *b);
 MI_MUST int query_store_search(struct query *q, struct slice first, struct slice last,

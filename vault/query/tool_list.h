@@ -3,8 +3,9 @@
  * Rules     the list of a session is the first complete tools/list among its first TOOL_LIST_MESSAGES messages, as
  *           recorded, which means with secrets replaced.
  * Owns      a list owns its tools; tool_list_close() frees them.
- * Errors    MI_ENOENT: no session of that server has a complete list; those of vault/query/reader.h.
- * Blocks    on the vault, as vault/query/reader.h does. */
+ * Errors    MI_ENOENT: no session of that server has a complete list; and the errors of
+ *           vault/query/reader.h.
+ * Blocks    on the vault, as in vault/query/reader.h. */
 #ifndef MI_VAULT_QUERY_TOOL_LIST_H
 #define MI_VAULT_QUERY_TOOL_LIST_H
 
@@ -17,17 +18,19 @@
 struct tool_list {
     struct tools tools;
     char uid[32];
-    int64_t session_id, number, started_at_us; /* number: the session's, for people */
+    int64_t session_id, number, started_at_us; /* number: as in struct query_session */
 };
 
-/* Which sessions are read: another server may have the same name where an imported session was recorded. */
+/* Which sessions are read. An imported session may have been recorded where another server has the
+ * same name. */
 enum tool_list_from { TOOL_LIST_RECORDED, TOOL_LIST_RECORDED_OR_IMPORTED };
 
-/* The list of the newest session of this server that has one, except the session `except_uid` (NULL: none) and, unless
- * `before` is 0, that session and newer ones. 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
+/* The list of the newest session of this server that has a list. Skipped are the session
+ * `except_uid` (NULL: none) and, unless `before` is 0, session `before` and newer ones. 0,
+ * MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
                            const char *except_uid, int64_t before, struct tool_list *ret);
-/* The list of this session. The same errors; MI_ENOENT: it has none. */
+/* The list of this session. The same errors; MI_ENOENT: the session has no list. */
 MI_MUST int tool_list_of(struct query *q, const struct query_session *s, struct tool_list *ret);
 void tool_list_close(struct tool_list *l); /* safe to call twice */
 

@@ -54,7 +54,7 @@ struct call_batch {
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
 /* Before anything else: makes the rows known to the connection. An SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
-void call_batch_close(struct call_batch *b); /* {0} is fine, and twice */
+void call_batch_close(struct call_batch *b); /* accepts {0}; may be called twice */
 /* Remembers a session, unless it is remembered; the batch must be empty then. */
 MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again, from its first message on. Texts of its messages are copied. */

@@ -45,7 +45,7 @@ MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
 /* Remembers a session. Does nothing if it is remembered already. */
 MI_MUST int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id);
 void coverage_forget(struct coverage *c);
-void coverage_close(struct coverage *c); /* {0} is fine, and twice */
+void coverage_close(struct coverage *c); /* accepts {0}; may be called twice */
 
 /* Records of the remembered session, in the order in which they are stored. Set salt and commitment, and count the
  * record. A message whose seq is not greater than all before is stored already: it gets none. body: of the message,

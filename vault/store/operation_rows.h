@@ -14,7 +14,7 @@ struct operation_rows {
     sqlite3_stmt *q[2]; /* owned; each prepared at its first use */
 };
 
-void operation_rows_close(struct operation_rows *r); /* {0} is fine, and twice */
+void operation_rows_close(struct operation_rows *r); /* accepts {0}; may be called twice */
 /* Adds the last ones of a session, with their first requests as `calls` has them. */
 MI_MUST int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_id,
                                 struct operations *to);
