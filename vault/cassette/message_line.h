@@ -14,8 +14,9 @@
 #include "base/json_out.h"
 #include "vault/cassette/derived.h"
 
-/* Reads a line of this version of the format. A kind that is not in the line is UNKNOWN. Texts of *ret are in the line or in
- * `texts`, which must have space for them. 0, or MI_EPROTO with the reason in `why`. */
+/* Reads a line of this version of the format. If the line has no kind, the kind is UNKNOWN. Texts
+ * of *ret are in the line or in `texts`, which must have space for them. 0, or MI_EPROTO with the
+ * reason in `why`. */
 MI_MUST int message_line_read(struct slice line, int version, struct buf *texts,
                               struct query_message *ret, struct buf *why);
 /* Writes the members of m that differ from `derived`. is_msg: the body is JSON, and is written as

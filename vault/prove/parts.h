@@ -28,8 +28,7 @@ struct prove {
     struct buf *error;
     struct buf note;     /* owned */
     int64_t size;        /* of the checkpoint */
-    struct digest *hash; /* owned; of all leaves before `size`, then of the nodes above
-                          * (tree_fill()) */
+    struct digest *hash; /* owned; of leaves before `size`, then of inner nodes (tree_fill()) */
     size_t hash_n, hash_cap;
     struct prove_leaf *leaf; /* owned; by number */
     size_t leaf_n, leaf_cap;

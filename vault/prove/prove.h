@@ -16,8 +16,7 @@
 struct prove_what {
     int64_t session_id;
     struct slice uid; /* of the session */
-    int64_t seq; /* the message with this seq, and the request or answer that belongs to it; 0: all
-                  * records */
+    int64_t seq; /* this message with its request or answer; 0: all records */
     struct slice note; /* the checkpoint; {NULL, 0}: use `size` */
     int64_t size;      /* size of a checkpoint of this vault; 0: the newest */
 };

@@ -1,18 +1,20 @@
 /* remote.h - a store of many vaults as the tables of one: sessions, messages, events, leaves, calls and summaries
  * as virtual tables of SQLite, so that the statements of vault/query read a store as they read a vault.
  *
- * Rules     A session's uid is its key in a store. Here it also gets an id, in the order in which sessions are first
- *           read, as its `id`; its id in its vault is its number here. Sessions are newest first by their uid: a
- *           statement for sessions with an id below N gets those that are older than session N.
- *           Rows are asked for in pages of at most REMOTE_ROWS rows and about REMOTE_BYTES of bodies; messages and events
- *           also end a page with REMOTE_TEXTS of other texts. A large body is not part of its row: remote_body().
- *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest. Messages,
- *           events and calls are those of one session: a statement without their id, or their session, is an error.
- *           Calls of one session after the other, as in a join with sessions, are read of up to REMOTE_SESSIONS_MORE
- *           sessions at once, and so are summaries: a table with a row for each session, by its id.
+ * Rules     A session's uid is its key in a store. Here it also gets an `id`, in the order in which
+ *           sessions are first read; its id in its vault is its `number`. Sessions are newest first
+ *           by their uid: a statement for sessions with an id below N gets those that are older
+ *           than session N. Rows are asked for in pages of at most REMOTE_ROWS rows and about
+ *           REMOTE_BYTES of bodies; messages and events also end a page with REMOTE_TEXTS of other
+ *           texts. A large body is not part of its row: remote_body(). A request has one range of
+ *           the key and one order (struct remote_ask); SQLite does the rest. It reads messages,
+ *           events or calls of one session: a statement that names neither their id nor their
+ *           session fails. If a statement reads calls of one session after the other, as in a join
+ *           with sessions, calls of up to REMOTE_SESSIONS_MORE further sessions are read at once.
+ *           So are summaries: a table with a row for each session, by its id.
  * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
  * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used until remote_free().
- * Errors    those of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
+ * Errors    errors of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
  * Blocks    on `read`. */
 #ifndef MI_VAULT_REMOTE_REMOTE_H
 #define MI_VAULT_REMOTE_REMOTE_H
@@ -38,60 +40,64 @@ enum remote_table {
     REMOTE_TABLES
 };
 
-/* The cells of a row that `read` passes on, in order: `i` is CELL_INT, `t` CELL_TEXT; each may be CELL_NULL. */
+/* The cells of a row that `read` passes on, in order. In `cells`, `i` stands for CELL_INT, `t` for
+ * CELL_TEXT; each may be CELL_NULL. */
 struct remote_shape {
-    const char *name;  /* of the table */
+    const char *name;  /* name of the table */
     const char *cells; /* "iitt" */
     const char *
-        sql; /* columns: an id that is made here, the cells, what is the same in all rows or follows from them */
+        sql; /* columns: an id that is made here, the cells, then values that are constant or follow
+              * from the cells */
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
 /* Positions of cells. */
 enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1 };
 enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8 };
-#define REMOTE_CELLS_MAX 32 /* of a row */
+#define REMOTE_CELLS_MAX 32 /* cells of a row */
 
 struct remote_ask {
     enum remote_table table;
     bool backwards;
-    int64_t rows; /* at most */
-    /* messages, events and calls of one session, with from <= seq or id <= to */
+    int64_t rows; /* most rows that are read */
+    /* for messages, events and calls: the session, and from <= seq or id <= to */
     struct slice vault, session;
     int64_t from, to;
     const struct slice
-        *more; /* calls: then all those of these sessions, in this order; summaries: theirs, too */
+        *more; /* UIDs of further sessions. calls: all calls of them follow, in this order;
+                * summaries: theirs are read as well */
     size_t more_n;
-    bool bodies; /* of messages: wanted; then at most about REMOTE_BYTES of them */
-    /* sessions with uid >= first and < before; leaves that begin with first. {NULL, 0}: any */
+    bool bodies; /* of messages: wanted, at most about REMOTE_BYTES of them */
+    /* sessions with uid >= first and < before; leaves that begin with `first`. {NULL, 0}: any */
     struct slice first, before;
     struct slice name; /* sessions of this server; {NULL, 0}: any */
     int64_t number;    /* sessions with this id in their vault; 0: any */
 };
 
-/* Messages with words that match, in sessions with first <= uid <= last, newest first; of session `last` only those
- * with a seq below `before`. */
+/* Searches messages with words that match, in sessions with first <= uid <= last, newest first. In
+ * session `last`, only messages with a seq below `before`. */
 struct remote_words {
     struct slice first, last;
     int64_t before;
     const char *match; /* as search_terms_tsquery() writes it */
-    int64_t rows;      /* at most */
+    int64_t rows;      /* most rows that are read */
 };
 
-/* Returns 0 to continue, or an error. Calls and summaries have a cell before those of remote_shape: 0 for one of `session`, N for one of
- * more[N - 1]. */
+/* Returns 0 to continue, or an error. Rows of calls and summaries have a cell before those of
+ * remote_shape: 0 for a row of `session`, N for a row of more[N - 1]. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
 
-/* What a store is asked. Each function returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in error(). */
+/* The functions of a store. Each returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in
+ * error(). */
 struct remote_store {
     void *ctx;
     int (*read)(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx);
     /* Appends at most `max` bytes of the body of a message to `ret`. */
     int (*body)(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
                 struct buf *ret);
-    /* Whether several vaults have sessions here. */
+    /* *ret: whether several vaults have sessions in the store. */
     int (*several)(void *ctx, bool *ret);
-    /* passes on two cells: uid and seq */
+    /* Passes on two cells for each message: uid and seq. */
     int (*search)(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx);
     const char *(*error)(void *ctx);
     void (*close)(void *ctx);
@@ -99,20 +105,22 @@ struct remote_store {
 
 struct remote;
 
-/* Makes the tables in db, which must be closed before remote_free(). After an error *ret is NULL, and the store is closed.
- * SQLite's code. */
+/* Makes the tables in db, which must be closed before remote_free(). After an error, *ret is NULL
+ * and the store is closed. Returns SQLite's code. */
 MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
 void remote_free(struct remote *r); /* closes the store; NULL is fine */
-/* Forgets the rows that were read, but not the ids of sessions: what is asked next is read again. */
+/* Forgets the rows that were read, so that the next requests read the store again. Ids of sessions
+ * stay valid. */
 void remote_forget(struct remote *r);
 
-/* The sessions with this id in their vaults: the id of one, and how many there are, at most 2. */
+/* Finds the sessions with this id in their vaults. *ret_id: the id of one of them; *ret_n: how many
+ * there are, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
 /* Whether session a is newer than b, by their uids; false if one was not read. */
 bool remote_is_newer(const struct remote *r, int64_t a, int64_t b);
-/* As `several` above. */
+/* Calls `several` of the store. */
 MI_MUST int remote_several(struct remote *r, bool *ret);
-/* As `body` above. MI_ENOENT: the session was not read. */
+/* Calls `body` of the store. MI_ENOENT: the session was not read. */
 MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                         struct buf *ret);
 /* Passes on every message with words that match, in sessions with first <= uid <= last, newest first. The callback may
@@ -120,6 +128,6 @@ MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t 
 typedef bool (*remote_found_fn)(void *ctx, struct slice uid, int64_t seq);
 MI_MUST int remote_search(struct remote *r, struct slice first, struct slice last,
                           const char *match, remote_found_fn fn, void *ctx);
-const char *remote_error(const struct remote *r); /* of MI_ESTORE */
+const char *remote_error(const struct remote *r); /* the sentence of MI_ESTORE */
 
 #endif

@@ -7,13 +7,14 @@
 
 #include "vault/remote/pages.h"
 
-/* What the planner has found, for xFilter: idxNum, and idxStr with two characters for each argument, a column ('a' is
- * the first) and an operator. */
+/* The plan that plan_best() makes for xFilter. idxNum: the flags; idxStr: two characters for each
+ * argument, a column ('a' is the first) and an operator. */
 enum {
     PLAN_BACKWARDS = 1,
-    PLAN_BODIES = 2, /* of messages */
+    PLAN_BODIES = 2, /* with bodies of messages */
     PLAN_ONE =
-        4 /* one row is wanted: the session before or after another, or a session's first or last message */
+        4 /* one row is wanted: the session before or after another, or a session's first or last
+           * message */
 };
 enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l' };
 int plan_best(enum remote_table table, sqlite3_index_info *info);

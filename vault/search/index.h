@@ -1,4 +1,4 @@
-/* index.h - the index of words: VAULT/Search/NNNN.db, or that of a store, which it keeps itself.
+/* index.h - the index of words: VAULT/Search/NNNN.db. A store has its own index.
  *
  * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions: it finds the
  * messages that contain all given words. The caller verifies every result in the database. A file that is missing,
@@ -8,7 +8,7 @@
  *           the same transaction as the words. A session that was removed from the database, or whose id was given
  *           to another session, invalidates the file.
  * Owns      a connection to one file at a time.
- * Errors    MI_EIO if a file is broken or cannot be written: read the messages instead.
+ * Errors    MI_EIO if a file is broken or cannot be written: then read the messages instead.
  * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file; of a store, on the
  *           network. */
 #ifndef MI_VAULT_SEARCH_INDEX_H
@@ -31,26 +31,28 @@ struct search_session {
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* NULL is fine */
 
-/* The number of the file of a session. A store has no files: sessions with the same number are searched together. s may
- * be NULL. */
+/* The number of the file of a session. A store has no files: there, sessions with the same number
+ * are searched together. s may be NULL. */
 int64_t search_file_of(const struct search *s, int64_t session_id);
-/* Appends the query for search_words_of() that matches every text with all terms, and possibly others. false: there is
- * no such query. */
+/* Appends a query for search_words_of() that matches every text with all terms, and possibly other
+ * texts. false: there is no such query. */
 bool search_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
-/* Updates the index file of these sessions, which must be all sessions of the file, newest first; a store has its index
- * already. on_read, if not NULL, is called for each message that is indexed. 0; MI_EIO: no index, read the messages;
- * MI_ESTORE (see query_error()), MI_ENOMEM. */
+/* Updates the index file of these sessions, which must be all sessions of the file, newest first.
+ * For a store, does nothing. on_read, if not NULL, is called for each message that is indexed. 0;
+ * MI_EIO: there is no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
 MI_MUST int search_file(struct search *s, const struct search_session *session, size_t n,
                         void (*on_read)(void *ctx), void *ctx);
 /* Returns false to stop. */
 typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
-/* The messages that match the query, newest first, in the sessions of the last search_file(), which are given again.
- * 0, MI_EIO (the file was broken and is deleted), MI_ESTORE (see query_error()) or MI_ENOMEM. */
+/* Passes on the messages that match the query, newest first. The sessions must be those of the last
+ * search_file(). 0, MI_EIO (the file was broken and is deleted), MI_ESTORE (see query_error()) or
+ * MI_ENOMEM. */
 MI_MUST int search_words_of(struct search *s, const struct search_session *session, size_t n,
                             const char *query, search_fn fn, void *ctx);
 
-/* The size of the index file of this session, which search_forget() deletes; 0: none. vault: a descriptor. */
+/* The size of the index file of this session, which search_forget() deletes; 0: none. vault: a file
+ * descriptor. */
 int64_t search_forget_bytes(int vault, int64_t session_id);
 /* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */
 int search_forget(const char *vault, int64_t session_id);

@@ -1,11 +1,12 @@
-/* kind.h - the two kinds of an index: files in a vault (index.c), and what a store has itself (store.c). */
+/* kind.h - the two kinds of index: files in a vault (index.c), and the index of a store
+ * (store.c). */
 #ifndef MI_VAULT_SEARCH_KIND_H
 #define MI_VAULT_SEARCH_KIND_H
 
 #include "vault/search/index.h"
 #include "vault/store/db.h"
 
-/* The functions of index.h. */
+/* Implementations of the functions of index.h. */
 struct search_kind {
     int64_t (*file_of)(int64_t session_id);
     bool (*query)(const struct search_terms *t, struct buf *b);
@@ -19,13 +20,13 @@ extern const struct search_kind search_store;
 struct search {
     const struct search_kind *kind;
     struct query *q; /* borrowed */
-    /* the files of a vault: */
+    /* for the files of a vault: */
     char *path;       /* owned; VAULT/Search; NULL: it cannot be opened or created */
-    int dir_fd;       /* owned; -1 */
-    int64_t number;   /* of the open file */
+    int dir_fd;       /* owned; -1: none */
+    int64_t number;   /* number of the open file */
     struct db d;      /* owned; d.db NULL: no file is open */
-    struct buf why;   /* owned; of d: nobody is told, the file is created again */
-    struct buf text;  /* owned; of a message */
+    struct buf why;   /* owned; errors of d: not reported, because the file is created again */
+    struct buf text;  /* owned; text of a message */
     struct buf large; /* owned; a large body */
 };
 

@@ -1,7 +1,7 @@
 /* text.h - search terms, and the places where a text matches them.
  *
- * Text      of a message: its body with JSON escapes resolved, at most SEARCH_TEXT_MAX bytes. Lines of stderr and noise
- *           are not unescaped.
+ * Text      the text of a message is its body with JSON escapes resolved, at most SEARCH_TEXT_MAX
+ *           bytes. Lines of stderr and noise are not unescaped.
  * Words     as in vault/search/words.h. A term of several words matches these words in sequence.
  * Exact     an exact term matches byte for byte; a term without any word is always exact.
  * Owns      the terms; search_terms_close() frees them.
@@ -13,7 +13,8 @@
 #include "vault/search/words.h"
 
 #define SEARCH_TEXT_MAX ((size_t)256 << 10)
-/* Bytes of a body that its text depends on: an escape has 6 bytes for one, and 12 for one of 4. */
+/* Bytes of a body that are needed for its text: an escape has 6 bytes for one byte of text, or 12
+ * bytes for 4. */
 #define SEARCH_BODY_MAX (6 * SEARCH_TEXT_MAX + 32)
 #define SEARCH_TERMS_MAX 32
 
@@ -34,17 +35,20 @@ struct search_terms {
 /* 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. */
 MI_MUST int search_terms_open(struct search_terms *t);
 void search_terms_close(struct search_terms *t);
-/* A text must match all terms. 0, MI_EFULL or MI_ENOMEM. */
+/* Adds a term. A text must match all terms. 0, MI_EFULL (too many terms) or MI_ENOMEM. */
 MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exact);
 
-/* Writes an FTS5 query that matches every text with all terms, and possibly others. false: there is no such query. */
+/* Writes an FTS5 query that matches every text with all terms, and possibly other texts. false:
+ * there is no such query. */
 bool search_terms_query(const struct search_terms *t, struct buf *b);
-/* The same as text of a tsquery of PostgreSQL, for the keys of texts. */
+/* Does the same for a tsquery of PostgreSQL, over the keys of texts. */
 bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
-/* 0: the text has all terms, and *ret is the match of the first one; MI_ENOENT; MI_ENOMEM. */
+/* 0: the text has all terms, and *ret is the match of the first term. MI_ENOENT: it has not.
+ * MI_ENOMEM. */
 MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);
 
-/* The text of a message, in the body or in b. Of a body that is longer than SEARCH_BODY_MAX only so much is needed. */
+/* The text of a message: a slice of the body, or of b. Of a longer body, only the first
+ * SEARCH_BODY_MAX bytes are needed. */
 struct slice search_text(enum row_kind kind, struct slice body, struct buf *b);
 
 #endif

@@ -1,8 +1,9 @@
 /* words.h - the words of a text.
  *
  * Words     the tokens of SQLite's FTS5 tokenizer `unicode61`: letters and digits, without case and diacritics.
- * Keys      the words of a text for the index of another store: distinct, in the order of their bytes, the first
- *           SEARCH_KEY_MAX bytes of each. A text has a word only if it has the key of the word.
+ * Keys      the words of a text for the index of a store: the first SEARCH_KEY_MAX bytes of each,
+ *           without duplicates, ordered by their bytes. A text that lacks the key of a word lacks
+ *           the word.
  * Owns      the tokenizer and its lists.
  * Memory    a word of a list takes 32 bytes and its text.
  * Blocks    never. */
@@ -31,14 +32,15 @@ struct search_list {
 MI_MUST int search_words_open(struct search_words **ret);
 void search_words_close(struct search_words *w); /* NULL is fine */
 
-/* The words in the order of the text, which has less than 2 GiB. 0 or MI_ENOMEM. */
+/* Sets the list to the words of the text, in order. The text must be shorter than 2 GiB. 0 or
+ * MI_ENOMEM. */
 MI_MUST int search_list_fill(struct search_list *l, struct search_words *w, struct slice text);
 struct slice search_list_word(const struct search_list *l, size_t i);
 void search_list_close(struct search_list *l);
 
 /* The key of a word. */
 struct slice search_key(struct slice word);
-/* Replaces the words by their keys; `from` and `to` have no meaning then. */
+/* Replaces the words by their keys. `from` and `to` then have no meaning. */
 void search_list_to_keys(struct search_list *l);
 
 #endif
