@@ -54,8 +54,8 @@ struct remote {
     struct kept kept[4];      /* the last pages of messages */
     size_t kept_next;         /* index of the entry that is replaced next */
     struct kept calls
-        [1 + REMOTE_SESSIONS_MORE]; /* the last pages of calls that reach the last call of their
-                                     * session */
+        [1 + REMOTE_SESSIONS_MORE]; /* the last pages of calls that include their session's last
+                                     * call */
     int64_t calls_session;          /* id of the session whose calls were requested last */
     struct page *summaries;         /* held; the last ones, of the sessions in summary_of */
     int64_t summary_of[1 + REMOTE_SESSIONS_MORE];

@@ -46,8 +46,7 @@ struct remote_shape {
     const char *name;  /* name of the table */
     const char *cells; /* "iitt" */
     const char *
-        sql; /* columns: an id that is made here, the cells, then values that are constant or follow
-              * from the cells */
+        sql; /* columns: an id that is made here, the cells, then constants and derived values */
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
@@ -64,8 +63,8 @@ struct remote_ask {
     struct slice vault, session;
     int64_t from, to;
     const struct slice
-        *more; /* UIDs of further sessions. calls: all calls of them follow, in this order;
-                * summaries: theirs are read as well */
+        *more; /* further sessions, whose calls follow in this order, or whose summaries are read,
+                * too */
     size_t more_n;
     bool bodies; /* of messages: wanted, at most about REMOTE_BYTES of them */
     /* sessions with uid >= first and < before; leaves that begin with `first`. {NULL, 0}: any */

@@ -1,6 +1,7 @@
 /* batch_table.h - rows in memory as a virtual table of SQLite, so that one INSERT ... SELECT stores all of them.
  *
- * For FROM, write NAME(): as a function, because a table or view of this name in the database is then an error.
+ * After FROM, write NAME(), as for a function: it fails if the database has a table or a view of
+ * this name.
  *
  * Owns      nothing: the rows are borrowed as long as the connection is open.
  * Blocks    never. */
@@ -19,10 +20,11 @@ struct batch_table {
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
 };
 
-/* Makes the table known to a connection. `table` and `rows` are borrowed. An SQLite code. */
+/* Makes the table known to a connection. `table` and `rows` are borrowed. Returns an SQLite
+ * code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
-/* For `column`: a text that is there; a number that is there; a number or a text. */
+/* For `column`: sets a text, unless it is {NULL, 0}; a number, if `has`; or a cell. */
 static inline void batch_result_text(sqlite3_context *to, struct slice s)
 {
     if (s.p != NULL)

@@ -1,16 +1,20 @@
 /* call_batch.h - rows of the tables `calls` (model/calls.h) and `operations` (model/operations.h), which follow from the
  * messages that a transaction stores.
  *
- * A call that begins and ends within one batch is one row of one insert. One that is still open at the end of the batch is inserted
- * as `open`, and written again by the batch that ends it. The last open calls are kept in memory for that; what is not kept is
- * read from the table. So are the ids of the proxy's own requests.
+ * A call that begins and ends within one batch is one row of one insert. One that is still open at
+ * the end of the batch is inserted as `open`, and written again by the batch that ends it. The last
+ * open calls are kept in memory for that; other calls, and ids of the proxy's own requests, are
+ * read from the table.
  *
- * Only sessions with `calls` = 1 have rows: their rows are complete. Others get them later (vault/store/call_fill.h).
+ * Only sessions with `calls` = 1 have rows: their rows are complete. Other sessions get rows later
+ * (vault/store/call_fill.h).
  *
- * Owns      its statements, on the caller's connection: call_batch_close() before it is closed.
+ * Owns      its statements, on the caller's connection: call call_batch_close() before closing
+ *           that.
  * Errors    MI_ESTORE (see failure_text()) or MI_ENOMEM; the transaction has failed then.
- * Lifetime  what is remembered of a session holds until call_batch_forget(): call it when a transaction was rolled back.
- *           Texts of messages are borrowed until call_batch_flush(), bodies only for call_batch_add().
+ * Lifetime  a session is remembered until call_batch_forget(): call that when a transaction was
+ *           rolled back. Texts of messages are borrowed until call_batch_flush(), bodies only for
+ *           call_batch_add().
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_CALL_BATCH_H
 #define MI_VAULT_STORE_CALL_BATCH_H
@@ -23,7 +27,7 @@
 
 #define CALL_BATCH_MAX 1024 /* messages in a batch */
 #define CALL_KEPT_MAX 256   /* open calls that are kept */
-#define CALL_KEPT_TEXT 96   /* bytes of their texts; a call with longer ones is not kept */
+#define CALL_KEPT_TEXT 96   /* bytes of a call's texts; a call with longer texts is not kept */
 
 /* A call that is stored as open. */
 struct kept_call {
@@ -35,34 +39,36 @@ enum call_statement { CALL_PUT, CALL_GET, CALL_END, CALL_OWN, CALL_SESSION, CALL
 
 struct call_batch {
     sqlite3_stmt *q[CALL_STATEMENTS]; /* owned; each prepared at its first use */
-    int64_t session_id;               /* 0: none is remembered */
+    int64_t session_id;               /* 0: no session is remembered */
     bool on;                          /* this session has rows */
     bool knows_own;                   /* the proxy's requests before this batch are in `calls` */
     bool knows_operations;            /* likewise, in `operations` */
-    struct call_set calls;            /* that begin in this batch */
+    struct call_set calls;            /* calls that begin in this batch */
     struct kept_call *kept;           /* owned; the last open calls, by seq */
     size_t kept_n;
-    uint16_t ended[CALL_KEPT_MAX]; /* which of them this batch has ended */
+    uint16_t ended[CALL_KEPT_MAX]; /* indexes in `kept` of calls that this batch has ended */
     size_t ended_n;
     struct call_message *late; /* owned; messages that may end an earlier call: CALL_BATCH_MAX */
     size_t late_n;
     size_t n;                      /* messages in the batch */
-    struct operations *operations; /* owned; NULL: no message so far belongs to one */
+    struct operations *operations; /* owned; NULL: no message so far belongs to an operation */
     struct operation_rows operation_rows;
 };
 
 MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
-/* Before anything else: makes the rows known to the connection. An SQLite code. */
+/* Call it first: makes the rows known to the connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* accepts {0}; may be called twice */
-/* Remembers a session, unless it is remembered; the batch must be empty then. */
+/* Remembers a session, unless it already is the remembered one. If it is not, the batch must be
+ * empty. */
 MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
-/* Remembers a session whose rows are written again, from its first message on. Texts of its messages are copied. */
+/* Remembers a session whose rows are written again from its first message on. Texts of its messages
+ * are copied. */
 void call_batch_start(struct call_batch *b, int64_t session_id);
-/* The same, but the rows of earlier messages are there. */
+/* Does the same, for a session that already has the rows of earlier messages. */
 void call_batch_continue(struct call_batch *b, int64_t session_id);
 void call_batch_forget(struct call_batch *b);
-/* A message of the remembered session, in the order of seq. */
+/* Adds a message of the remembered session. Call it in the order of seq. */
 MI_MUST int call_batch_add(struct call_batch *b, sqlite3 *db, const struct call_message *m);
 static inline bool call_batch_is_full(const struct call_batch *b)
 {
@@ -71,9 +77,10 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 /* Writes the rows, in a transaction. */
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
-/* What model/calls.h needs of the messages of a session with ids from ?1 to ?2, in the order of seq, and one row of it; texts
- * are borrowed until the next step. Links have only revisions from 2026-07-28 on, and 2025-11-25 where a task is asked for. Those in
- * files of bodies are not read. */
+/* Selects what model/calls.h needs of the messages of a session with ids from ?1 to ?2, in the
+ * order of seq; call_message_row() reads a row, whose texts are borrowed until the next step. Only
+ * sessions of revision 2026-07-28 or later have links, and those of 2025-11-25 in which a task is
+ * requested. Bodies in files are not read. */
 #define CALL_MAY_LINK                                                                              \
     "(SELECT protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS (SELECT 1"  \
     " FROM messages WHERE id BETWEEN ?1 >> 36 << 36 AND (?1 >> 36 << 36) + 68719476735"            \

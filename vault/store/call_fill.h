@@ -1,28 +1,29 @@
 /* call_fill.h - adds the rows of `calls` to sessions that were recorded by an older version, newest first.
  *
- * Each step is a transaction of its own, which reads some messages and writes the calls that follow from them: what another
- * process redacts meanwhile is never written back. The last step of a session sets `calls` to 1; until then nobody reads
- * its rows. A step continues behind the last row, so that a process that is killed loses nothing, and several may work on
- * one session.
+ * Each step is a transaction of its own, which reads some messages and writes their calls, so that
+ * text which another process redacts meanwhile is never written back. The last step of a session
+ * sets `calls` to 1; until then nobody reads its rows. A step continues after the last row, so that
+ * a killed process loses nothing, and several processes may work on one session.
  *
- * Sessions that have not ended are left alone: whoever records them may be of the older version.
+ * Sessions that have not ended are skipped: their recorder may be of the older version.
  *
  * Owns      nothing; the transaction is the writer's, and none may be open.
  * Errors    MI_ESTORE, with writer_error() and writer_busy(), or MI_ENOMEM: try again later.
- * Blocks    on the disk, some milliseconds for CALL_FILL_MESSAGES messages, and up to wait_us for the lock. */
+ * Blocks    on the disk, some milliseconds for CALL_FILL_MESSAGES messages; up to wait_us for the
+ *           lock. */
 #ifndef MI_VAULT_STORE_CALL_FILL_H
 #define MI_VAULT_STORE_CALL_FILL_H
 
 #include "vault/store/writer.h"
 
-#define CALL_FILL_MESSAGES 1000 /* of a step */
+#define CALL_FILL_MESSAGES 1000 /* messages in a step */
 
 struct call_fill {
     int64_t session_id; /* 0: the next step chooses one */
     int64_t after;      /* messages up to this number were read */
 };
 
-/* *ret_more false: no session is left. */
+/* *ret_more is false if no session is left. */
 MI_MUST int call_fill_step(struct call_fill *f, struct writer *w, int64_t wait_us, bool *ret_more);
 
 #endif

@@ -12,8 +12,9 @@
 
 #define CHECKPOINT_WAIT_US 8000
 
-/* On a connection without an open transaction, whose busy handler waits CHECKPOINT_WAIT_US. An SQLite code;
- * SQLITE_BUSY: another process prevents it now. The connection's file is not opened or closed. */
+/* Call it without an open transaction. The connection's busy handler must wait CHECKPOINT_WAIT_US.
+ * Returns an SQLite code; SQLITE_BUSY: another process prevents the checkpoint now. Does not open
+ * or close the database file. */
 MI_MUST int checkpoint_run(sqlite3 *db);
 
 #endif

@@ -2,10 +2,12 @@
  *
  * Names with @ in the text of a statement stand for columns; those of several columns begin with a comma:
  *
- *   @session, @message, @event     all fields, of messages and events without the key, of the tables s, m and e
+ *   @session, @message, @event     all fields of the tables s, m and e (of m and e without the key)
  *   @session_record, @message_record, @event_record, @end_record
- *                                  what evidence covers, in its order, without the body (vault/store/commitment.h)
- *   @number, @evidence             of a session: its number in its vault; 0, 1 has evidence, 2 is sealed
+ *                                  the fields that evidence covers, in its order, without the body
+ *                                  (commitment.h)
+ *   @number, @evidence             of a session: its number in its vault; 0 no evidence, 1
+ *   evidence, 2 sealed
  *   @sent                          of a session: whether `send`, or `R` of `ui`, made it
  *   @revision                      of a message
  *

@@ -1,10 +1,10 @@
 /* commitment.h - commitments of records whose fields are columns (docs/evidence.md, "Record"; vault/store/columns.h).
  *
- * A row that is read gives the same commitment as when it was stored, because its columns are hashed with the type that
- * they have: NULL, a number or a text.
+ * A row gives the same commitment when it is read as when it was stored, because each column is
+ * hashed with its type: NULL, a number or a text.
  *
  * Owns      nothing.
- * Blocks    never; the caller has made the step. */
+ * Blocks    never; the caller steps the statement. */
 #ifndef MI_VAULT_STORE_COMMITMENT_H
 #define MI_VAULT_STORE_COMMITMENT_H
 
@@ -12,7 +12,7 @@
 
 #include <sqlite3.h>
 
-/* Of the columns @message_record, which begin with `first`: the finding, the tail, and the column after them. */
+/* Offsets in @message_record: the finding, the tail, and the column after the record. */
 enum {
     COMMITMENT_MESSAGE_FINDING = BUNDLE_MESSAGE_finding,
     COMMITMENT_MESSAGE_TAIL = BUNDLE_MESSAGE_body,
@@ -21,17 +21,20 @@ enum {
 
 /* Adds n columns of the current row as fields. */
 void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
-/* How many columns of the tail of a record are fields of it: those up to the last that is not NULL. */
+/* How many of the tail columns of a record are fields: all columns up to the last that is not
+ * NULL. */
 int commitment_tail(sqlite3_stmt *q, int first, enum bundle_kind kind);
-/* The commitment of a record that consists of its columns, such as @session_record; not of a message. */
+/* The commitment of a record all of whose fields are columns, such as @session_record; not of a
+ * message. */
 struct digest commitment_of(sqlite3_stmt *q, int first, enum bundle_kind kind,
                             const struct salt *salt);
-/* Removes names that were added to a finding later. false: it does not end with them. */
+/* Removes the names that were added to a finding later. false: the finding does not end with
+ * them. */
 MI_MUST bool commitment_without(struct slice *finding, struct slice names);
-/* The bytes of a column that should be a salt or a hash. false: it is something else. */
+/* Reads a column that should be a salt or a hash. false: the column is something else. */
 MI_MUST bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret);
 MI_MUST bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret);
-/* For binding, borrowed. */
+/* The bytes, for binding; borrowed. */
 struct slice commitment_bytes(const struct digest *d);
 struct slice commitment_salt_bytes(const struct salt *s);
 

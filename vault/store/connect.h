@@ -15,23 +15,27 @@
 
 /* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
-/* Whether SQLite may open it: it would wait for ever for somebody who writes to a fifo. A name that does not exist, a link,
- * which is not followed, and NULL, a temporary file, are left to SQLite. */
+/* Whether SQLite may open this name: opening a fifo would wait for a writer for ever. Returns true
+ * for a name that does not exist, a link, which SQLite does not follow, and NULL, a temporary
+ * file. */
 bool connect_is_file(const char *name);
-/* The name of a VFS that is SQLite's own, except that a rollback journal cannot make it delete other files. */
+/* The name of a VFS like SQLite's own, in which a rollback journal cannot make SQLite delete other
+ * files. */
 const char *connect_vfs(void);
 /* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */
 MI_MUST int connect_guard(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the statement has it.
  * SQLITE_OK, SQLITE_DONE (no row) or an error code. */
 MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
-/* Binds a text, borrowed until the parameter is bound again; {NULL, 0} is NULL. */
+/* Binds a text, which is borrowed until the parameter is bound again; {NULL, 0} binds NULL. */
 void connect_bind(sqlite3_stmt *q, int i, struct slice text);
-/* A column of the current row, as text or as the bytes of a blob. NULL: {NULL, 0}. Valid until the next step. */
+/* A column of the current row, as text or as the bytes of a blob; {NULL, 0} if it is NULL. Valid
+ * until the next step. */
 struct slice connect_column(sqlite3_stmt *q, int i);
-/* A time or a duration in microseconds, at most CLOCK_MAX_US and at least -CLOCK_MAX_US: a damaged or hostile database may have any. */
+/* A time or a duration in microseconds, limited to -CLOCK_MAX_US … CLOCK_MAX_US: a damaged or
+ * hostile database may have any value. */
 int64_t connect_time(sqlite3_stmt *q, int i);
-void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes); /* as connect_bind() */
+void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes); /* like connect_bind() */
 /* The path of a vault's database, without symbolic links. false: the vault or its database does not exist. */
 MI_MUST bool connect_path(const char *vault, char ret[PATH_MAX]);
 

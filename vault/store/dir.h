@@ -24,17 +24,19 @@ struct vault_dir {
     char *path; /* owned; absolute, without symbolic links */
 };
 
-/* Opens the vault. `create`: makes missing directories, the vault's parents included.
- * 0, MI_ENOENT (it does not exist), MI_EIO or MI_ENOMEM. */
+/* Opens the vault. create: makes missing directories, also the vault's parents. 0, MI_ENOENT (the
+ * vault does not exist), MI_EIO or MI_ENOMEM. */
 MI_MUST int vault_dir_open(struct vault_dir *d, const char *path, bool create, struct buf *error);
 void vault_dir_close(struct vault_dir *d); /* safe to call twice */
-/* Opens a directory inside another one. `create`: makes it 0700 if it is missing. A descriptor, or MI_EIO. */
+/* Opens a directory inside another one. create: makes it 0700 if it is missing. Returns a file
+ * descriptor, or MI_EIO. */
 MI_MUST int vault_dir_sub(int fd, const char *name, bool create);
-/* Opens a file 0600 inside a directory. `flags` as in open(2). A descriptor, or MI_EIO. */
+/* Opens a file 0600 inside a directory. flags: as for open(2). Returns a file descriptor, or
+ * MI_EIO. */
 MI_MUST int vault_dir_file(int fd, const char *name, int flags);
-/* The process that holds SQLite's lock for writing; 0: none, or it is unknown. */
+/* The process that holds SQLite's lock for writing; 0 if there is none, or it is unknown. */
 pid_t vault_dir_writer(const char *vault);
-/* Whether the open file still has a name: it was not removed. */
+/* Whether the open file still has a name, and so was not removed. */
 bool vault_dir_linked(int fd);
 
 #endif

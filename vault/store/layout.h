@@ -1,9 +1,11 @@
 /* layout.h - compares the schema of a database with the one that this program makes.
  *
- * Why       whoever can write the file can add an index whose entries are not those of the table, or put a view in the
- *           place of a table: SQLite then answers one statement from the forged part and another from the genuine one.
- * What      names, columns, types, keys, indexes, the words of tables, and the text of views (docs/evidence.md, "The
- *           database"). Of vaults of a version without evidence only what misleads.
+ * Why       an attacker who can write the file can add an index whose entries differ from the
+ *           table, or put a view in place of a table: SQLite then answers one statement from the
+ *           forged part and another from the genuine one.
+ * What      names, columns, types, keys, indexes, the words of tables, and the text of views
+ *           (docs/evidence.md, "The database"). In vaults of a version without evidence, only what
+ *           `misleads` is compared.
  * Owns      nothing; the connection is the caller's. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE (see failure_text()).
  * Blocks    on the database; less than 1 ms. */
@@ -19,18 +21,18 @@ enum layout_kind { LAYOUT_ADDED, LAYOUT_REMOVED, LAYOUT_CHANGED };
 struct layout_fault {
     enum layout_kind kind;
     const char *type;   /* "table", "index", "view", "trigger", "object" */
-    struct slice name;  /* from the file: any bytes */
-    struct slice table; /* of an index: from the file as well; of others: the name */
-    bool deceives;      /* a table of this program, or an index of one */
-    bool misleads; /* by what it is, its key or an index: what is read need not be what is stored */
+    struct slice name;  /* read from the file: any bytes */
+    struct slice table; /* of an index: its table, read from the file; of others: the name */
+    bool deceives;      /* it is a table of this program, or an index of such a table */
+    bool misleads; /* by its kind, key or an index: what is read may differ from the rows */
 };
 
 typedef void (*layout_fn)(void *ctx, const struct layout_fault *f);
 
 MI_MUST int layout_compare(sqlite3 *db, layout_fn fn, void *ctx);
-/* For readers: MI_EINVAL if something misleads, with a clause in `error`. */
+/* For readers: returns MI_EINVAL, with a clause in `error`, if an object misleads. */
 MI_MUST int layout_check(sqlite3 *db, struct buf *error);
-/* "table messages": the name only if it has only letters, digits and '_'. */
+/* Appends "table messages"; the name only if it consists of letters, digits and '_'. */
 void layout_name(const struct layout_fault *f, struct buf *b);
 
 #endif

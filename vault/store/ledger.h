@@ -1,6 +1,6 @@
 /* ledger.h - the vault's log: the table `leaves` (docs/evidence.md, "Log").
  *
- * Leaves are only added, in the transaction that makes what they state.
+ * Leaves are only added, in the transaction that makes the change which they state.
  * Owns      nothing; the connection is the caller's.
  * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM.
  * Blocks    on the database. */
@@ -11,16 +11,19 @@
 
 #include <sqlite3.h>
 
-/* Adds a leaf. Call it within a transaction that holds the write lock. After a seal or a redaction, the session is one
- * that was not sent completely (table `shipped`). */
+/* Adds a leaf. Call it within a transaction that holds the write lock. After a seal or a redaction,
+ * the session counts as not sent completely (table `shipped`). */
 MI_MUST int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
-/* The greatest id that a session of this vault has had, as far as the log says; 0: it says nothing. */
+/* The greatest id that a session of this vault has had, according to the log; 0 if the log does not
+ * say. */
 MI_MUST int ledger_last_id(sqlite3 *db, int64_t *ret);
 
-/* Called for each leaf in order. The text is valid during the call. 0 continues; another value ends the reading. */
+/* Called for each leaf in order. The text is valid during the call. Returns 0 to continue; another
+ * value ends the reading. */
 typedef int (*ledger_fn)(void *ctx, int64_t n, struct slice leaf);
-/* The leaves from number `from` on. 0, an error, or what fn returned. */
+/* Passes on the leaves from number `from` on. Returns 0, an error, or the value with which fn ended
+ * the reading. */
 MI_MUST int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx);
 
 #endif

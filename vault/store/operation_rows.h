@@ -1,6 +1,7 @@
 /* operation_rows.h - rows of the table `operations` (model/operations.h).
  *
- * Owns      its statements, on the caller's connection: operation_rows_close() before it is closed.
+ * Owns      its statements, on the caller's connection: call operation_rows_close() before closing
+ *           that.
  * Errors    MI_ESTORE (see failure_text()).
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_OPERATION_ROWS_H
@@ -15,10 +16,11 @@ struct operation_rows {
 };
 
 void operation_rows_close(struct operation_rows *r); /* accepts {0}; may be called twice */
-/* Adds the last ones of a session, with their first requests as `calls` has them. */
+/* Adds the last operations of a session to `to`, with their first requests as the table `calls` has
+ * them. */
 MI_MUST int operation_rows_read(struct operation_rows *r, sqlite3 *db, int64_t session_id,
                                 struct operations *to);
-/* Writes those that have changed. Within a transaction. */
+/* Writes the operations that have changed. Call it within a transaction. */
 MI_MUST int operation_rows_write(struct operation_rows *r, sqlite3 *db, int64_t session_id,
                                  struct operations *from);
 

@@ -10,10 +10,12 @@
 
 #include <sqlite3.h>
 
-/* The first finding of PRAGMA quick_check is appended to `why`; nothing: it has none. Returns a result code of SQLite. */
+/* Appends the first finding of PRAGMA quick_check to `why`, or nothing if there is none. Returns a
+ * result code of SQLite. */
 MI_MUST int rebuild_check(sqlite3 *db, struct buf *why);
-/* MI_ESTORE, with failure_text(): it is damaged, or VACUUM failed. A damaged database is left as it is: what cannot be
- * read would be gone, and a page that is part of a table many times would be written each time. */
+/* MI_ESTORE, with failure_text(): the database is damaged, or VACUUM failed. A damaged database is
+ * not changed: unreadable content would be lost, and a page that is part of a table many times
+ * would be written as many times. */
 MI_MUST int rebuild_database(sqlite3 *db);
 
 #endif

@@ -25,10 +25,10 @@ struct restate {
     sqlite3 *db;         /* borrowed */
     struct salts *salts; /* borrowed */
     int64_t session_id;
-    int bodies_fd; /* borrowed: of the session's file in Bodies/; -1: it has no large bodies */
+    int bodies_fd; /* borrowed: the session's file in Bodies/; -1: no large bodies */
 };
 
-/* A record that is in the list twice is stated once. */
+/* Gives these records new commitments. A record may be in the list twice. */
 MI_MUST int restate_records(const struct restate *r, const struct restated *record, size_t n);
 
 #endif

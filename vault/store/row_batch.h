@@ -1,7 +1,7 @@
 /* row_batch.h - message rows that wait to be inserted, as a virtual table of SQLite.
  *
- * One INSERT ... SELECT from this table takes about two thirds of the time that a statement for each row takes, which binds
- * 20 values, starts, searches the B-tree for its place, and ends (`make bench-parts`).
+ * One INSERT ... SELECT from this table takes about two thirds of the time of one statement for
+ * each row, because each statement binds 20 values and searches the B-tree (`make bench-parts`).
  *
  * Owns      copies of the texts, in memory that is reserved once: pages that were never used are not allocated.
  * Limit     ROW_BATCH_ROWS rows; a batch with ROW_BATCH_BYTES of texts is full.
@@ -18,15 +18,16 @@
 #define ROW_BATCH_ROWS 1024
 #define ROW_BATCH_BYTES ((size_t)512 << 10)
 #define ROW_BATCH_ROW_MAX                                                                          \
-    ((size_t)128 << 10) /* bytes of a row's texts that fit while the batch is not full */
+    ((size_t)128 << 10) /* bytes of texts: a row that is not larger fits if the batch is not full */
 
-/* For FROM (batch_table.h). The columns are those of the table `messages`. */
+/* The name after FROM (batch_table.h). The columns are those of the table `messages`. */
 #define ROW_BATCH_TABLE "row_batch()"
 
 #define ROW_BATCH_ORIGIN "peer"
 #define ROW_BATCH_ACTION "forwarded"
 
-/* A member for each field of a message: a number, or a text, which is {NULL, 0} where it is NULL. Texts of words are static. */
+/* A member for each field of a message: a number, or a text, where {NULL, 0} stands for NULL. Texts
+ * of words are static. */
 #define BATCH_MEMBER(name, type, null, ...)                                                        \
     FIELD_EITHER(FIELD_NUMBER_##type, int64_t, struct slice) name;                                 \
     FIELD_FLAG_##null
@@ -48,16 +49,16 @@ struct row_batch {
     struct batch_row *row; /* owned; ROW_BATCH_ROWS */
     char *text;            /* owned; of all rows */
     size_t n, text_n;
-    /* All rows are of one session, with ROW_BATCH_ORIGIN and ROW_BATCH_ACTION, without redactions, and NULL in the RARE columns
-     * (model/records.h). */
+    /* All rows are of one session, have ROW_BATCH_ORIGIN, ROW_BATCH_ACTION and no redactions, and
+     * NULL in the RARE columns (model/records.h). */
     bool usual;
 };
 
 MI_MUST int row_batch_open(struct row_batch *b);
-void row_batch_close(struct row_batch *b); /* after the connection; safe to call twice */
-/* Makes the table known to a connection. An SQLite code. */
+void row_batch_close(struct row_batch *b); /* after closing the connection; safe to call twice */
+/* Makes the table known to a connection. Returns an SQLite code. */
 MI_MUST int row_batch_connect(struct row_batch *b, sqlite3 *db);
-/* The texts are copied. */
+/* Adds a row. Its texts are copied. */
 MI_MUST int row_batch_add(struct row_batch *b, const struct batch_row *r);
 static inline bool row_batch_is_full(const struct row_batch *b)
 {

@@ -1,10 +1,11 @@
 /* running.h - the table `running`: the running proxies and their servers, so that the processes of a killed proxy can
  * be found and stopped; and the facts that say whether a session runs (model/liveness.h).
  *
- * One row for each session that has not ended, written with the session's own row. A process is identified by its id
- * and start time, within one boot of the machine and one PID namespace; if these differ, its state is unknown.
- * Names are not compared. A process group whose leader has exited is identified by their common session (setsid(2)),
- * and by start times: no member is older than the leader.
+ * One row for each session that has not ended, written with the session's own row. A process is
+ * identified by its id and start time, within one boot of the machine and one PID namespace; if
+ * these differ, its state is unknown. Names of processes are not compared. A process group whose
+ * leader has exited is identified by the session (setsid(2)) of its members, and by start times: no
+ * member is older than the leader.
  *
  * Owns      a list owns its rows; running_close() frees them.
  * Errors    one sentence in `error`.
@@ -24,7 +25,7 @@
 struct running_row {
     int64_t session_id;
     char uid[32], name[80], host[256], client[80]; /* client: clientInfo.name, or "" */
-    int64_t started_at_us, last_at_us; /* last_at_us: time of its last message, or its start */
+    int64_t started_at_us, last_at_us; /* last_at_us: time of the last message, or the start */
     bool ended;                        /* the session is closed, but its row still exists */
     struct running r;
 };
@@ -32,7 +33,7 @@ struct running_row {
 struct running_list {
     struct running_row *row; /* owned */
     size_t n;
-    int lock; /* owned; VAULT/running.lock, -1: there is none */
+    int lock; /* owned; VAULT/running.lock; -1: the file does not exist */
 };
 
 /* Reads the table, ordered by session. Empty if the vault does not have the table (older, or nothing recorded yet).
@@ -40,37 +41,41 @@ struct running_list {
 MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
 void running_close(struct running_list *l); /* safe to call twice */
 bool running_has_rows(sqlite3 *db);         /* false also if that cannot be read */
-/* The row of one session. 0; MI_ENOENT: it has none; MI_ESTORE: see failure.h. */
+/* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* What a session's rows say of it. r: its row in `running`; without one, only its `pid` is known. */
+/* What the rows of a session say. r: its row in `running`; if there is no row, only `pid` is
+ * set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;
     struct slice host;
     struct running r;
 };
-/* lock: of running_lock_find(). */
+/* lock: the result of running_lock_find(). */
 enum session_state running_state(const struct running_session *s, int lock);
-/* Never SESSION_ENDED: the processes of a session that has ended may still be there. */
+/* Returns never SESSION_ENDED: the processes of an ended session may still run. */
 enum session_state running_look(const struct running_list *l, const struct running_row *row);
-/* Whether this machine has this name. */
+/* Whether this is the host name of this machine. */
 bool running_is_host(struct slice name);
 /* Whether a proxy with this vault may run. */
 bool running_any(const char *vault);
-/* Whether process ids of the row are valid here: in this boot and PID namespace. */
+/* Whether process ids of the row are valid here: in this boot of the machine and this PID
+ * namespace. */
 bool running_is_here(const struct running *r);
-/* Whether the process that started the interposer has exited. Only if running_is_here(). */
+/* Whether the process that started the interposer has exited. Call it only if running_is_here(). */
 bool running_client_exited(const struct running *r);
-/* The live processes of the server's group, at most `max`. 0 also if the group id may have been reused. */
+/* Sets `ret` to the live processes of the server's group, at most `max`. Returns their number; 0
+ * also if the group id may have been reused. */
 size_t running_group(const struct running *r, struct process *ret, size_t max);
 
-/* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last message. A session that
- * is closed already is sealed again if its recorder has stored more of it since. `forget`: also removes the row, because
- * no process of the server is left. 0, MI_ESTORE or MI_ENOMEM. */
+/* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last
+ * message. A closed session is sealed again if its recorder has stored more records since. forget:
+ * also removes the row, because no process of the server runs. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
-/* Calls running_end() for every proxy that has exited, unless a journal has more of its session; the row is kept while
- * processes of its server's group exist. 0, MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
+/* Calls running_end() for the session of every proxy that has exited, unless a journal has more of
+ * the session. The row is kept while processes of the server's group run. 0, MI_ESTORE or
+ * MI_ENOMEM: the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);
 
 #endif

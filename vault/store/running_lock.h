@@ -1,10 +1,12 @@
 /* running_lock.h - VAULT/running.lock: whether a session runs, as the kernel knows it.
  *
- * Byte N of the file belongs to session N. The processes of the session hold a lock on it (fcntl(2), "Open file
- * description locks") through one open file description, which the recorder opens and passes to the proxy: the lock lasts
- * while either has a descriptor of it. They must not pass it on to the server or to another program.
- * The byte is 'L' once the lock is held and was seen through another description: then an unlocked byte says that the
- * session does not run. Of another session (of an older version, or on a file system without such locks) it says nothing.
+ * Byte N of the file belongs to session N. The processes of the session hold a lock on that byte
+ * (fcntl(2), "Open file description locks") through one open file description, which the recorder
+ * opens and passes to the proxy: the lock lasts while either process has a descriptor of it. They
+ * must not pass a descriptor to the server or to another program. The byte is 'L' once the lock is
+ * held and was seen through another description: then an unlocked byte says that the session does
+ * not run. Without 'L' (an older version, or a file system without such locks), an unlocked byte
+ * says nothing.
  *
  * Errors    MI_EIO: see errno.
  * Blocks    on the file system only; never on a lock. */
@@ -15,21 +17,23 @@
 
 #define RUNNING_LOCK "running.lock"
 
-/* vault: a descriptor of the directory. */
+/* In these functions, vault is a file descriptor of the vault's directory. */
 
-/* Opens the file to take a lock, and makes it if it is missing. A descriptor, close-on-exec, or MI_EIO. */
+/* Opens the file to take a lock, and creates it if it is missing. Returns a descriptor,
+ * close-on-exec, or MI_EIO. */
 MI_MUST int running_lock_open(int vault);
 /* Whether fd is still the file with this name. */
 bool running_lock_is_of(int fd, int vault);
-/* Takes the lock of a session, says so in the file, and releases all other locks of fd. 0; MI_EFULL: another session
- * has it, so the file is not of the vault's database; MI_EIO: the file system cannot do it. */
+/* Takes the lock of a session, writes 'L', and releases all other locks of fd. 0; MI_EFULL: another
+ * session has the lock, so the file does not belong to the vault's database; MI_EIO: the file
+ * system does not support it. */
 MI_MUST int running_lock_take(int fd, int vault, int64_t session_id);
-/* Removes the name. Sessions that have locks in it are judged without them. */
+/* Removes the file's name. Sessions that have locks in it are then judged without these locks. */
 void running_lock_remove(int vault);
 
-/* Opens the file to look at locks. -1: there is none. */
+/* Opens the file to test locks. Returns -1 if it does not exist. */
 int running_lock_find(int vault);
-/* fd: of running_lock_find(), or -1. */
+/* fd: the result of running_lock_find(); may be -1. */
 enum liveness_lock running_lock_look(int fd, int64_t session_id);
 
 #endif

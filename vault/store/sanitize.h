@@ -5,7 +5,7 @@
  * Ids are not changed, because answers are matched by them.
  *
  * Owns      scratch buffers, reused; a result is valid until the next call of the same function.
- * Errors    MI_ENOMEM: the text must not be stored.
+ * Errors    MI_ENOMEM: then the text must not be stored.
  * Blocks    never. Pure. */
 #ifndef MI_VAULT_STORE_SANITIZE_H
 #define MI_VAULT_STORE_SANITIZE_H
@@ -15,32 +15,34 @@
 
 #define STORED_NAME_MAX 4096 /* stored bytes of an id, a method or a target */
 
-/* A name in which the sanitizer has found nothing: the same few occur again and again. */
+/* A name in which the sanitizer has found nothing. It is remembered because the same few names
+ * occur again and again. */
 struct clean_name {
-    const struct redact *rules; /* with these; NULL: no name yet */
+    const struct redact *rules; /* the rules it was searched with; NULL: no name yet */
     size_t n;
     char p[64];
 };
 
 struct row_sanitizer {
     enum record_level level;
-    struct clean_name method, target;      /* the last ones */
+    struct clean_name method, target;      /* the last clean names */
     struct buf scratch, clean, body, text; /* owned */
 };
 
 struct sanitized_row {
     struct slice rpc_id, method, target, body; /* valid UTF-8, without NUL; {NULL, 0}: absent */
-    /* {NULL, 0} also if the sanitizer finds anything in it: then it is none. */
+    /* {NULL, 0} also if the sanitizer finds something in it: then it is not a revision. */
     struct slice revision;
-    uint64_t redactions; /* those of row.redactions included */
+    uint64_t redactions; /* the number in row.redactions included */
 };
 
-/* Whether the sanitizer finds nothing in a name, which is not {NULL, 0}. Remembers it in *last. */
+/* Whether the sanitizer finds nothing in a name (not {NULL, 0}). Remembers a clean name in
+ * *last. */
 bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);
 MI_MUST int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_row *ret);
-/* Sanitizes JSON: an event's detail, a command. {NULL, 0} stays {NULL, 0}. */
+/* Sanitizes JSON: the detail of an event, or a command. {NULL, 0} stays {NULL, 0}. */
 MI_MUST int sanitize_json(struct row_sanitizer *k, struct slice json, struct slice *ret);
 
 #endif

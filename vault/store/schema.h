@@ -1,9 +1,9 @@
 /* schema.h - the SQL schema of the vault's database. It is an interface: docs/vault.md describes it.
  *
  * Version   PRAGMA user_version. A new database is created or an old one upgraded in one transaction.
- * Additions tables that a program without them can ignore, and views with more than they had. They do not change the
- *           version, so that older programs continue to use the vault. schema_ready() creates the missing ones. Code that
- *           reads a vault without calling it checks schema_has_table() first.
+ * Additions tables that older programs can ignore, and views that were extended. They do not change
+ *           the version, so that older programs continue to use the vault. schema_ready() creates
+ *           missing additions. Code that reads a vault without it checks schema_has_table() first.
  * Owns      nothing; the connection is the caller's.
  * Blocks    on the database, as long as its busy handler waits. */
 #ifndef MI_VAULT_STORE_SCHEMA_H
@@ -17,8 +17,8 @@
 #define SCHEMA_RUNNING 2  /* the first version with the table `running` */
 #define SCHEMA_EVIDENCE 3 /* the first version with evidence (docs/evidence.md) */
 #define SCHEMA_CALLS 4    /* the first version with the table `calls` */
-/* Of a field, by the version that added it (model/records.h): is its column before those of evidence, or behind them? The
- * latter are the additions of version 4. */
+/* For a field, by the version that added it (model/records.h): whether its column is before the
+ * columns of evidence (FIRST) or after them (LAST), as the additions of version 4 are. */
 #define SCHEMA_FIRST_1 1
 #define SCHEMA_FIRST_2 1
 #define SCHEMA_FIRST_4 0
@@ -36,7 +36,7 @@ static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
     return (int64_t)((uint64_t)session_id << SCHEMA_SEQ_BITS) + (int64_t)seq;
 }
 
-/* The statements that make the tables `calls` and `operations`. */
+/* Statements that make the tables `calls` and `operations`. */
 #define SCHEMA_CALLS_NAME "CREATE TABLE calls "
 extern const char schema_calls[];
 #define SCHEMA_OPERATIONS_NAME "CREATE TABLE operations "
@@ -44,9 +44,9 @@ extern const char schema_operations[];
 
 /* Creates or upgrades the schema. 0, MI_ESTORE (see failure_text()) or MI_EINVAL: the database is newer. */
 MI_MUST int schema_ready(sqlite3 *db);
-/* The version of a database; 0: it has no tables yet. 0 or MI_ESTORE. */
+/* The version of a database; 0 if it has no tables yet. Returns 0 or MI_ESTORE. */
 MI_MUST int schema_version(sqlite3 *db, int64_t *ret);
-/* 0 or MI_ESTORE */
+/* *ret: whether the table exists. Returns 0 or MI_ESTORE. */
 MI_MUST int schema_has_table(sqlite3 *db, const char *table, bool *ret);
 
 #endif

@@ -3,11 +3,11 @@
  * Owns      the connection, its statements and the file of large bodies.
  * Errors    MI_ESTORE; writer_error() is the reason, writer_busy() says whether another process held the lock.
  *           A failed call inside a transaction ends the transaction: call writer_rollback().
- * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at the latest. An error
- *           may belong to an earlier row.
- * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only. After
- *           writer_begin_later() the first call that needs the lock waits for it: the one that inserts rows, or any
- *           other call than writer_add().
+ * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at
+ *           the latest. So an error may concern an earlier row.
+ * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
+ *           After writer_begin_later(), the first call that needs the lock waits for it: the call
+ *           that inserts rows, or any call except writer_add().
  * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be added in the order of
  *           seq.
  *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint(). */
@@ -20,78 +20,87 @@
 #include "vault/store/running.h"
 #include "vault/store/sanitize.h"
 
-#define WRITER_BODY_MAX ((size_t)64 << 10) /* longer bodies are in VAULT/Bodies */
+#define WRITER_BODY_MAX ((size_t)64 << 10) /* longer bodies are stored in VAULT/Bodies */
 
 struct writer;
 
-/* sync_full: every commit survives a power cut. 0, MI_ENOMEM, or with a sentence in error MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO: SQLite calls the database damaged (aside_put()). */
+/* sync_full: every commit survives a power cut. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
+ * MI_EPROTO if SQLite calls the database damaged (aside_put()). The last three set a sentence in
+ * `error`. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* NULL is fine */
-/* Makes a long body that cannot be written an error. By default its row is stored without it (`body-lost`). */
+/* Makes it an error if a long body cannot be written. By default, the row is stored without the
+ * body (`body-lost`). */
 void writer_want_bodies(struct writer *s);
-/* Sets how much is stored of the following messages; initially RECORD_FULL. */
+/* Sets how much of the following messages is stored; initially RECORD_FULL. */
 void writer_level(struct writer *s, enum record_level level);
 
-/* Sets how long the next call may wait for the write lock. For calls outside writer_begin() and writer_commit(), which
- * are transactions of their own. */
+/* Sets how long the next call may wait for the write lock. For calls outside writer_begin() and
+ * writer_commit(): each is a transaction of its own. */
 void writer_wait(struct writer *s, int64_t wait_us);
 /* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
-/* The same, but takes the lock when it is needed: others can write while messages are sanitized. */
+/* Begins a transaction that takes the lock only when it is needed: others can write while messages
+ * are sanitized. */
 void writer_begin_later(struct writer *s, int64_t wait_us);
 MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 
-/* Adding a session or a row that already exists (by uid or seq) is not an error, and does not duplicate it: a commit
- * that was reported as failed may have been written. */
-/* The fields that change while the session runs are left out (UPDATE in model/records.h), and interposer_version is set here.
- * Texts end at their first NUL. */
+/* Adding a session or a row that exists already (by uid or seq) is not an error, and does not
+ * duplicate it: a commit that was reported as failed may have been written. */
+/* Adds a session, without the fields that change while the session runs (UPDATE in
+ * model/records.h), and with this program's interposer_version. Texts end at their first NUL. */
 MI_MUST int writer_session_add(struct writer *s, const struct session_record *n, int64_t *ret_id);
 MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
 /* Sets the session's row in the table `running`; NULL removes it. */
 MI_MUST int writer_running(struct writer *s, int64_t session_id, const struct running *r);
-/* The position up to which the journal of a session is stored, in the table `journals`. Set in the transaction that
- * stores the entries before it, so that each entry is stored exactly once. Read: 0 if there is none. */
+/* The position up to which the journal of a session is stored, in the table `journals`. Call
+ * writer_position() in the transaction that stores the entries before it, so that each entry is
+ * stored exactly once. writer_position_read() gives 0 if there is no position. */
 MI_MUST int writer_position(struct writer *s, int64_t session_id, uint64_t position);
 MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
-/* uid: of the session; names its file of large bodies. */
+/* uid: the session's, which names its file of large bodies. */
 MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r);
-/* Whether the sanitizer has left the body of the message that was added last as it was: parts of it may be written
- * elsewhere. */
+/* Whether the sanitizer did not change the body of the message that was added last: then parts of
+ * the body may be written elsewhere. */
 bool writer_left_body(const struct writer *s);
-/* Its sanitized body, wherever it is stored; {NULL, 0}: it has none. Valid until the next call. */
+/* The sanitized body of that message, wherever it is stored; {NULL, 0} if it has none. Valid until
+ * the next call. */
 struct slice writer_body(const struct writer *s);
-/* The commitment of the message that was added last, and of one that is stored, in hex. false: it has none. */
+/* The commitment, in hex, of the message that was added last, and of a stored message. false: it
+ * has none. */
 #define WRITER_COMMITMENT 65
 MI_MUST bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
 MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
                                       char ret[WRITER_COMMITMENT]);
-/* Appends the target of a stored message, such as the name of a tool, as JSON without its quotes; nothing if it has none. */
+/* Appends the target of a stored message, such as a tool's name, as JSON without quotes; nothing if
+ * there is no target. */
 void writer_target(struct writer *s, int64_t session_id, uint64_t seq, struct buf *b);
-/* Adds broken rules to the finding of a message that was added before. A message that does not exist is not an error.
- * Each call adds them again: call it in the transaction that stores the position after it. */
+/* Adds broken rules to the finding of a stored message. A message that does not exist is not an
+ * error. A second call adds them again: call it in the transaction that stores the journal's
+ * position after it. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
 
-/* The first session with such an event. MI_ENOENT: none. Reads the whole table. */
+/* Finds the first session with such an event. MI_ENOENT: there is none. Reads the whole table. */
 MI_MUST int writer_event_session(struct writer *s, const char *kind, struct slice detail,
                                  int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
-/* bodies_new() */
+/* calls bodies_new() */
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
 
-const char *writer_error(const struct writer *s); /* of the last failed call */
+const char *writer_error(const struct writer *s); /* why the last call failed */
 bool writer_busy(const struct writer *s);
 bool writer_damaged(const struct writer *s);
 bool writer_full(
     const struct writer *s); /* out of space or memory: the connection is still usable */
 /* Whether the vault's path no longer leads to the open database. */
 bool writer_vanished(const struct writer *s, const char *vault);
-int64_t writer_wal_pages(const struct writer *s); /* in the write-ahead log after the last commit */
-/* Checkpoints the log and restarts it (vault/store/checkpoint.h); waits for the disk. Outside a transaction. 0, or
- * MI_ESTORE: writer_busy(): another process prevents it now, and the log grows until a later call. */
+int64_t writer_wal_pages(const struct writer *s); /* in the log after the last commit */
+/* Checkpoints and restarts the write-ahead log (vault/store/checkpoint.h); waits for the disk. Call
+ * it outside a transaction. 0, or MI_ESTORE; if writer_busy(), another process prevents it now, and
+ * the log grows until a later call. */
 MI_MUST int writer_checkpoint(struct writer *s);
 
 #endif

@@ -35,13 +35,13 @@ struct writer {
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
     struct row_sanitizer sanitizer;
     struct row_batch batch;  /* rows of the transaction that are not inserted yet */
-    struct call_batch calls; /* that follow from these rows */
+    struct call_batch calls; /* calls that follow from these rows */
     struct bodies bodies;
     struct coverage coverage; /* of the session that was written to last */
     dev_t dev;                /* of the database file when it was opened */
     ino_t ino;
     int64_t wait_us;       /* how long the busy handler may wait */
-    int64_t busy_until_us; /* its deadline; 0: not called yet */
+    int64_t busy_until_us; /* deadline of the busy handler; 0: not called yet */
     int64_t wal_pages;
     bool begins;       /* the next statement begins the transaction */
     bool want_bodies;  /* writer_want_bodies() */
@@ -54,19 +54,21 @@ struct writer {
     char error[200];
 };
 
-/* Errors. All return MI_ESTORE; writer_fail_sql() takes over SQLite's, writer_fail_coverage() one of coverage.h. */
+/* Set the error. All return MI_ESTORE; writer_fail_sql() takes SQLite's error,
+ * writer_fail_coverage() an error of coverage.h. */
 int writer_fail_sql(struct writer *s);
 int writer_fail_memory(struct writer *s);
 int writer_fail_coverage(struct writer *s, int st);
 
-/* Takes the lock, if writer_begin_later() left that to the first statement. */
+/* Takes the write lock, if writer_begin_later() has postponed that. */
 MI_MUST int writer_take_lock(struct writer *s);
-/* The same, and runs a statement without result rows. */
+/* Takes the write lock likewise, and runs a statement without result rows. */
 MI_MUST int writer_run(struct writer *s, enum writer_query i);
-/* A call outside a transaction is a transaction of its own, between these two. st: what the call returned. */
+/* Begin and end a transaction around a call, unless a transaction is open. st: the result of the
+ * call. */
 MI_MUST int writer_begin_own(struct writer *s, bool *ret_own);
 MI_MUST int writer_end_own(struct writer *s, bool own, int st);
-/* Before records of this session, or a change of its row. */
+/* Call it before adding records of this session, or changing its row. */
 MI_MUST int writer_cover(struct writer *s, int64_t session_id);
 
 #endif
