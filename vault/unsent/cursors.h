@@ -1,8 +1,9 @@
-/* cursors.h - what other stores have of this vault, as far as the vault knows: the tables `shipped` and `ship_targets`
- * (docs/vault.md).
+/* cursors.h - what was sent to other stores, as recorded in the vault: the tables `shipped` and
+ * `ship_targets` (docs/vault.md).
  *
- * They are for `prune`, `ship status` and `doctor`. A shipper begins with what the other store says; if that cannot be
- * asked, as a collector of OpenTelemetry, with these.
+ * `prune`, `ship status` and `doctor` read these tables. A shipper begins where the other store
+ * says; if the store cannot be asked, such as a collector of OpenTelemetry, it begins where these
+ * tables say.
  *
  * Owns      nothing.
  * Errors    MI_ESTORE, with a sentence in unsent_error().
@@ -12,44 +13,47 @@
 
 #include "vault/unsent/unsent.h"
 
-/* A session at a target. */
+/* How far a session was sent to a target. */
 struct cursor {
     int64_t session_id;
-    int64_t seq, event; /* everything up to them was sent */
+    int64_t seq, event; /* all messages and events up to these numbers were sent */
     bool complete;      /* the session has ended, and all of it was sent */
 };
 
 /* One target. Texts are borrowed. */
 struct target_state {
     struct slice url;
-    int64_t tried_at_us, sent_at_us; /* of the last attempt, and of the last success; 0: never */
-    int64_t leaves;                  /* of the log, that were sent */
-    struct slice error;              /* of the last attempt; {NULL, 0}: none */
+    int64_t tried_at_us, sent_at_us; /* time of the last attempt, and of the last success; 0:
+                                      * never */
+    int64_t leaves;                  /* leaves of the log that were sent */
+    struct slice error;              /* error of the last attempt; {NULL, 0}: none */
 };
 
-/* One transaction. */
+/* Stores n cursors, in one transaction. */
 MI_MUST int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                          int64_t now_us);
-/* sent_at_us 0 and, after an error, fewer leaves leave what is known. */
+/* Stores the state of a target. Keeps the stored sent_at_us if it is 0 here, and the stored leaves
+ * if there are more and `error` is set. */
 MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
 
-/* Removes the rows of a target: the vault no longer knows that it was sent there. One transaction. */
+/* Removes the rows of a target, so that the vault no longer knows what was sent there. One
+ * transaction. */
 MI_MUST int cursors_forget(struct unsent *u, struct slice url);
 
-/* The session after session `after` that is not complete at a target, and how far it was sent. MI_ENOENT: there is none.
- * For a target that cannot be asked what it has. */
+/* The next session after session `after` that is not complete at a target, and how far it was sent.
+ * For a target that cannot be asked what it has. MI_ENOENT: there is none. */
 MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret);
 
 /* What is missing at a target. */
 struct target_lag {
     int64_t
-        sessions; /* of which something is missing: messages, events, or the end or a redaction */
+        sessions; /* sessions of which messages, events, the end or a redaction are missing */
     int64_t messages, events, bytes;
-    int64_t oldest_at_us; /* of the oldest message that is missing; 0: none */
+    int64_t oldest_at_us; /* time of the oldest missing message; 0: none */
 };
 typedef int (*target_fn)(void *ctx, const struct target_state *t, const struct target_lag *lag);
-/* Each target. Changes nothing in the vault; one that does not exist was sent to none. MI_ESTORE, with a sentence in
- * error, or what fn returned. */
+/* Passes on each target. The vault is not changed; if it does not exist, there are no targets. 0,
+ * the result of fn, or MI_ESTORE with a sentence in `error`. */
 MI_MUST int cursors_read(const char *vault, target_fn fn, void *ctx, struct buf *error);
 
 #endif

@@ -6,7 +6,7 @@
 #include "vault/store/dir.h"
 #include "vault/unsent/unsent.h"
 
-/* Statements; those before are enum unsent_rows. */
+/* Statements after those of enum unsent_rows. */
 enum {
     UNSENT_BY_UID = UNSENT_KINDS,
     UNSENT_FINDING,
@@ -24,9 +24,9 @@ struct unsent {
     struct db d;          /* owned */
     struct vault_dir dir; /* owned */
     struct buf error;     /* owned; of d */
-    int64_t synced;       /* unsent_version() when all commits so far were on the disk; -1: never */
+    int64_t synced;       /* unsent_version() when all commits so far were synced; -1: never */
     int lock_fd;          /* owned; -1: none */
-    int body_fd;          /* owned; of body_uid; -1: none */
+    int body_fd;          /* owned; file of body_uid; -1: none */
     char body_uid[UID_LEN + 1];
 };
 

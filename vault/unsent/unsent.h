@@ -1,9 +1,9 @@
 /* unsent.h - reads rows of a vault that another store does not have yet, as cells in the order of its columns.
  *
- * Rules     a batch is read in one short transaction, and is at most UNSENT_ROWS rows and about UNSENT_BYTES, with the
- *           large bodies of its messages; one row that is longer comes alone. Rows that were read are on the disk:
- *           after a power failure, the vault still has what the other store has. The connection is also that of the
- *           cursors (cursors.h).
+ * Rules     a batch is read in one short transaction. It has at most UNSENT_ROWS rows and about
+ *           UNSENT_BYTES, including large bodies; a longer row is a batch of its own. Rows are
+ *           synced to the disk before they are passed on: after a power failure, the vault still
+ *           has what the other store has. The cursors (cursors.h) use the same connection.
  * Owns      the connection. Cells are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body any more.
  * Blocks    on the disk, and up to UNSENT_WAIT_MS for a locked database. */
@@ -20,22 +20,22 @@
 
 struct unsent;
 
-/* What can be read. ?1, ?2 and ?3 are the numbers a, b and c of unsent_read(). */
+/* Kinds of rows. ?1, ?2 and ?3 stand for the numbers a, b and c in the key of unsent_read(). */
 enum unsent_rows {
-    /* With id >= a, <= b: SESSION_ columns, the last of which are hidden. c is not 0: without the arguments of the command
-     * and the rules of the sanitizer. */
+    /* With a <= id <= b: the SESSION_ columns, the last of which are hidden. If c is not 0, without
+     * the arguments of the command and the rules of the sanitizer. */
     UNSENT_SESSIONS,
     UNSENT_MESSAGES,    /* of session a with b <= seq <= c: MESSAGE_ columns */
     UNSENT_EVENTS,      /* of session a with b <= id <= c: EVENT_ columns */
     UNSENT_LEAVES,      /* with n >= a: n, leaf */
     UNSENT_CHECKPOINTS, /* with size > a: size, at_us, note */
-    UNSENT_REPLACED, /* of session a and leaf b, without the first c: record, leaf, commitment, session_id, and the
-                         * number in record */
+    UNSENT_REPLACED, /* of session a and leaf b, without the first c rows: record, leaf, commitment,
+                      * session_id, and the number in `record` */
     UNSENT_KINDS
 };
 
-/* The columns of a row: the fields that a store has (model/records.h), with those of evidence between them. Names in capital
- * letters are those by which rows are handled. */
+/* The columns of a row: the fields that a store has (model/records.h), with the columns of evidence
+ * between them. Code uses the names in capital letters. */
 /* clang-format off */
 #define UNSENT_FIRST(at, store) FIELD_IF(FIELD_FIRST_##store)(at,)
 #define UNSENT_LAST(at, store) FIELD_IF(FIELD_LAST_##store)(at,)
@@ -51,8 +51,9 @@ enum {
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
-    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* columns from here on are not in the first stores */
-    SESSION_SEQ = SESSION_COLUMNS, /* of its last message: not sent */
+    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* columns from here on are missing in the first
+                                               * stores */
+    SESSION_SEQ = SESSION_COLUMNS, /* seq of its last message: not sent */
     SESSION_EVENT,                 /* id of its last event, likewise */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
 };
@@ -65,36 +66,39 @@ enum {
     MESSAGE_COLUMNS,
     MESSAGE_KIND = MESSAGE_kind,
     MESSAGE_BODY = MESSAGE_body,
-    MESSAGE_LENGTH = MESSAGE_body_length, /* of a body in a file; NULL: it is in MESSAGE_BODY */
-    MESSAGE_OFFSET = MESSAGE_body_offset  /* in that file */
+    MESSAGE_LENGTH = MESSAGE_body_length, /* length of a body in a file; NULL: the body is in
+                                           * MESSAGE_BODY */
+    MESSAGE_OFFSET = MESSAGE_body_offset  /* offset in that file */
 };
 /* clang-format on */
 enum { EVENT_ID = 0, EVENT_KIND = 2, EVENT_DETAIL = 3, EVENT_COLUMNS = 7 };
 
-/* 0 continues, 1 ends the reading, or an error. */
+/* Returns 0 to continue, 1 to end the reading, or an error. */
 typedef int (*unsent_fn)(void *ctx, const struct cell *cell);
 
-/* Creates missing tables of the vault. MI_ENOENT: nothing is recorded there. */
+/* Opens a vault, and creates missing tables. MI_ENOENT: nothing is recorded in the vault. */
 MI_MUST int unsent_open(struct unsent **ret, const char *vault, struct buf *error);
 void unsent_close(struct unsent *u); /* NULL is fine */
 const char *unsent_error(struct unsent *u);
 const char *unsent_vault(const struct unsent *u); /* absolute path */
 
-/* *ret_n: rows passed on. Fewer than there are, if the limits of a batch are reached. */
+/* *ret_n: the number of rows passed on. It is less than the number of rows if the limits of a batch
+ * are reached. */
 MI_MUST int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], unsent_fn fn,
                         void *ctx, int64_t *ret_n);
-/* The place of a session in this vault: MI_ENOENT, it is not there. */
+/* The id of a session in this vault. MI_ENOENT: the vault does not have the session. */
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
-/* The seq of the message that an event `finding-added` is about; 0: another event. */
+/* The seq of the message that an event `finding-added` is about; 0 for another event. */
 MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
-/* Whether the file of the session's large bodies has this range. It lacks what a power failure has taken. */
+/* Whether the session's file of large bodies has this range: after a power failure, it may be
+ * missing. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
                             bool *ret);
-/* Appends `length` bytes from `offset` on of the session's large bodies. */
+/* Appends `length` bytes of the session's large bodies, from `offset` on. */
 MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
                         struct buf *ret);
-/* Makes this process the only one that sends this vault to this target, until unsent_close(). MI_EBUSY: another process
- * does; MI_EIO. Both with a sentence. */
+/* Makes this process the only one that sends this vault to this target, until unsent_close().
+ * MI_EBUSY: another process does so; MI_EIO. Both set a sentence. */
 MI_MUST int unsent_lock(struct unsent *u, const char *target);
 /* A number that changes when another connection has changed the database. */
 MI_MUST int unsent_version(struct unsent *u, int64_t *ret);

@@ -1,6 +1,6 @@
 /* health.h - the state of a vault's database, independent of its content.
  *
- * Rules     opened read-only.
+ * Rules     the database is opened read-only.
  * Owns      nothing: each call opens and closes the database.
  * Errors    one sentence in `error`.
  * Blocks    health_check() reads the whole file: seconds per gigabyte. */
@@ -16,28 +16,30 @@
 struct health {
     int64_t version; /* of the schema; 0: no tables yet */
     int64_t db_bytes, wal_bytes, free_bytes;
-    int64_t sessions, gaps; /* gaps: `gap` events: something was not recorded */
+    int64_t sessions, gaps; /* gaps: events `gap`, which say that something was not recorded */
     bool journal_is_wal;
 };
 
 /* 0, MI_ENOENT (no database), MI_ESTORE or MI_EBUSY (locked; both with a sentence in error) or MI_ENOMEM. */
 MI_MUST int health_look(const char *vault, struct health *ret, struct buf *error);
-/* How many sessions have ended and have no rows in `calls` yet. 0 if the sessions cannot be read: health_check() says why. */
+/* How many sessions have ended and have no rows in `calls` yet. 0 also if that cannot be read:
+ * health_check() says why. */
 int64_t health_unfilled(const char *vault);
-/* Checks the database for corruption, with its indexes, and for objects that are not those of this program. MI_ESTORE: the
- * findings are in error. Otherwise as health_look(). */
+/* Checks the database and its indexes for corruption, and for objects of other programs. MI_ESTORE:
+ * the findings are in `error`. Otherwise returns as health_look(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
-/* The last checkpoint of the log is appended to `note`; nothing: there is none. *ret_unsigned: how many sessions have
- * ended since then, before this time. As health_look(); MI_ENOENT also if the vault has no evidence. */
+/* Appends the last checkpoint of the log to `note`; nothing if there is none. *ret_unsigned: how
+ * many sessions have ended after that checkpoint, and before before_us. Returns as health_look();
+ * MI_ENOENT also if the vault has no evidence. */
 MI_MUST int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
                           struct buf *note, struct buf *error);
 
-/* What the log is: its origin, and its root over `size` leaves, if it has so many. A leaf that is damaged or missing ends
- * it. As health_look(); a vault without evidence has no origin. */
+/* The identity of the log: its origin, and its root over `size` leaves. A damaged or missing leaf
+ * ends the log. Returns as health_look(); a vault without evidence has no origin. */
 struct health_log {
     uint64_t size;
-    char origin[HEALTH_ORIGIN]; /* "" */
+    char origin[HEALTH_ORIGIN]; /* "" if there is none */
     bool found;
     struct digest root;
 };

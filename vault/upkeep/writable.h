@@ -1,5 +1,6 @@
-/* writable.h - whether a vault can be written. Permissions do not tell: root passes every check of them, and they do not
- * show a read-only mount, an immutable file or a full disk. So writing is tried.
+/* writable.h - whether a vault can be written. Permissions do not show it: root passes every check
+ * of them, and they hide a read-only mount, an immutable file or a full disk. So this tries to
+ * write.
  *
  * Rules     each directory must have WRITABLE_BYTES of disk space for a new file (file_try_space()); the files of the
  *           database are opened for writing. Nothing in the vault changes.

@@ -13,7 +13,7 @@ enum prune_query {
     P_UNUSED_PAGES,
     P_PAGE_SIZE,
     P_DATA_VERSION,
-    /* of the plan */
+    /* for the plan */
     P_SESSIONS,
     P_SENT,
     P_UID,
@@ -25,8 +25,8 @@ enum prune_query {
     P_SIZE_SESSIONS,
     P_SIZE_CALLS,
     P_SIZE_OPERATIONS,
-    /* removals; ?1: the session, ?2: how many rows */
-    P_REMOVE_NEXT_CALLS, /* of the messages that P_REMOVE_NEXT_MESSAGES removes */
+    /* for removals; ?1: the session, ?2: how many rows */
+    P_REMOVE_NEXT_CALLS, /* calls of the messages that P_REMOVE_NEXT_MESSAGES removes */
     P_REMOVE_NEXT_MESSAGES,
     P_REMOVE_EVENTS,
     P_REMOVE_REPLACED,
@@ -34,19 +34,20 @@ enum prune_query {
     P_REMOVE_CALLS,
     P_REMOVE_OPERATIONS,
     P_REMOVE_SESSION,
-    P_REMOVE_ESCALATION, /* ?1: the name of its file */
+    P_REMOVE_ESCALATION, /* ?1: the name of the escalation's file */
     PRUNE_QUERIES
 };
 
 /* 0, MI_ENOENT (no database), MI_ESTORE or MI_ENOMEM. */
 MI_MUST int prune_connect(struct prune *p);
-/* The status of a public function: MI_EFULL, without a sentence, in place of MI_ESTORE if another process held the lock. */
+/* Converts the status of a public function: MI_ESTORE becomes MI_EFULL, without a sentence, if
+ * another process held the lock. */
 int prune_status(struct prune *p, int st);
-/* Whether the session may be removed: without a target, or if the target still had all of it an hour after it was sent.
- * After a failover the target may lack what it had received just before, and a shipper then changes the rows of
- * `shipped`. */
+/* Whether the session may be removed: there is no target, or the target still had the whole session
+ * an hour after it was sent. After a failover the target may lack what it had received just before;
+ * a shipper then changes the rows of `shipped`. */
 MI_MUST int prune_is_sent(struct prune *p, int64_t id, bool *ret);
-/* The uid of a session; "": it has no row. */
+/* The uid of a session; "" if it has no row. */
 MI_MUST int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);
 
 #endif

@@ -1,14 +1,15 @@
 /* remove.h - removes old sessions with their data, and old log files and escalations.
  *
- * What      a session is removed if it has ended, is not among the newest `keep_last`, and is older than `older_us`
- *           or the vault would still be larger than `max_bytes` without all older sessions. Without these two rules,
- *           all sessions except the newest `keep_last` are removed. The newest session is never removed by these rules, nor
- *           one that may still be written to.
- *           With `session`, only that one is removed, the newest too, and no log file or escalation; MI_EBUSY if it is in
- *           the table `running`. Its id is not used again (ledger_last_id()).
- *           A log file or an escalation is removed if it was last written before `older_us` and before the oldest
- *           remaining session. If the vault is larger than `max_bytes`, log files of past days are removed before
- *           sessions as long as they take more than all else.
+ * What      a session is removed if it has ended, is not among the newest `keep_last`, and is older
+ *           than `older_us`, or if the vault would still be larger than `max_bytes` without all
+ *           older sessions. If neither of the two is set, all sessions except the newest
+ *           `keep_last` are removed. The newest session, and sessions that may still be written to,
+ *           are never removed by these rules. With `session`, only that session is removed, even
+ *           the newest, and no log file or escalation; MI_EBUSY if the session is in the table
+ *           `running`. Its id is not used again (ledger_last_id()). A log file or an escalation is
+ *           removed if it was last written before `older_us` and before the oldest remaining
+ *           session. If the vault is larger than `max_bytes`, log files of past days are removed
+ *           before sessions as long as log files take more than all other data.
  * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run, call prune_step()
  *           only when prune_is_quiet().
  *           If the steps stop early, a session without its first messages or a file in Bodies/ without a session
@@ -23,42 +24,45 @@
 #include "base/buf.h"
 
 #define PRUNE_WAIT_MS 250
-#define PRUNE_ROWS 200 /* messages of a step */
+#define PRUNE_ROWS 200 /* messages removed in one step */
 
-/* 0: rule not set; keep_last is then 1. */
+/* 0: the rule is not set; keep_last is then 1. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
-    int64_t session; /* removes this one, whatever the rules say; 0: none */
+    int64_t session; /* id of the only session to remove; 0: use the rules */
     const char *
-        target; /* borrowed: removes only sessions all of which had been sent there an hour ago; NULL: all */
+        target; /* borrowed: remove only sessions that were sent there completely an hour ago; NULL:
+                 * any */
 };
 
 struct prune_report {
     int64_t sessions, messages, bodies, logs, escalations;
-    int64_t file_bytes; /* of the removed files */
+    int64_t file_bytes; /* size of the removed files */
     int64_t unsent;     /* sessions that are kept because of `target` */
-    int64_t free_bytes; /* free in the database, for new messages */
-    /* The vault without what is free in its database. bytes_after: of a plan what it leaves, else what there is after the
-     * last step. Of a plan this and `messages` are known with max_bytes, or after prune_measure(). */
+    int64_t free_bytes; /* free pages of the database, for new messages */
+    /* The size of the vault without free pages of its database. bytes_after: in a plan, what will
+     * remain; else, what remained after the last step. In a plan, bytes_after and `messages` are
+     * known only with max_bytes, or after prune_measure(). */
     int64_t bytes_before, bytes_after;
     bool shrunk; /* the database was made smaller */
 };
 
 struct prune;
 
-/* Makes the plan. 0; MI_EFULL, without a sentence: the database is locked; MI_ENOENT (no vault), MI_EBUSY, MI_ESTORE or MI_EIO,
- * with a sentence in error; MI_ENOMEM. */
+/* Makes the plan. 0; MI_EFULL, without a sentence: the database is locked; MI_ENOENT (no vault),
+ * MI_EBUSY, MI_ESTORE or MI_EIO, with a sentence in `error`; MI_ENOMEM. */
 MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,
                        int64_t now_us, struct buf *error);
 void prune_close(struct prune *p); /* NULL is fine */
 /* The totals of the plan. */
 const struct prune_report *prune_plan(const struct prune *p);
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest first */
-/* Completes the totals of the plan: reads the rows of its sessions. 0, MI_ESTORE, MI_EFULL or MI_ENOMEM, as below. */
+/* Completes the totals of the plan by reading the rows of its sessions. 0, MI_ESTORE, MI_EFULL or
+ * MI_ENOMEM, as above. */
 MI_MUST int prune_measure(struct prune *p, struct buf *error);
 
-/* One step. 0, or an error as above. MI_EFULL: call it again later. MI_EBUSY: a session was changed and must be sent again; make
- * another plan. *ret_done: it was the last step. */
+/* Runs one step. 0, or an error as above. MI_EFULL: call it again later. MI_EBUSY: a session was
+ * changed and must be sent again; make another plan. *ret_done: it was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *prune_done(const struct prune *p); /* what was removed so far */
 /* Whether no other connection has written to the database since the last call. */

@@ -32,7 +32,7 @@ struct scrub_range {
 
 struct scrub {
     struct query *q;      /* borrowed */
-    struct db d;          /* owned; d.db NULL: scan without changes */
+    struct db d;          /* owned; d.db NULL: nothing is changed */
     struct vault_dir dir; /* owned */
     scrub_fn fn;
     void *ctx;
@@ -40,16 +40,16 @@ struct scrub {
     struct redact_lines lines[2];                 /* for noise and for stderr */
     struct buf clean, second, body, names, error; /* owned */
     size_t waiting; /* changed rows since the last commit; 0: no transaction is open */
-    struct restated changed[SCRUB_BATCH]; /* the records among them; of one session */
+    struct restated changed[SCRUB_BATCH]; /* changed records of the session in this transaction */
     size_t changed_n;
     struct salts salts;
-    int bodies_fd;              /* of the session; -1: none */
-    struct scrub_range *ranges; /* owned; ranges of its bodies that rows refer to */
+    int bodies_fd;              /* file of the session; -1: none */
+    struct scrub_range *ranges; /* owned; ranges of that file to which rows refer */
     size_t ranges_n, ranges_cap;
     int64_t session_id;
     const char *uid;
     size_t found; /* secrets in this session */
-    int status;   /* of the last callback */
+    int status;   /* result of the last callback */
 };
 
 #endif

@@ -7,8 +7,8 @@
 /* How a text is searched. */
 enum scrub_kind { SCRUB_MESSAGE, SCRUB_VALUE, SCRUB_TEXT, SCRUB_LINE };
 
-/* Calls the callback with `hit` if there are secrets. *ret is the sanitized text, valid until the next call, or
- * {NULL, 0} if there is nothing to replace. *ret_n: the number of secrets. */
+/* Calls the callback with `hit` if the text has secrets. *ret is the sanitized text, valid until
+ * the next call, or {NULL, 0} if nothing was replaced. *ret_n: the number of secrets. */
 MI_MUST int scrub_text(struct scrub *s, struct slice text, enum scrub_kind kind,
                        struct redact_lines *lines, struct scrub_hit hit, struct slice *ret,
                        size_t *ret_n);
