@@ -9,7 +9,7 @@ struct span {
     size_t from, n;
 };
 
-/* As the vault stores names: escapes resolved, CASSETTE_NAME_MAX bytes at most. */
+/* Resolves escapes, and keeps at most CASSETTE_NAME_MAX bytes, as the vault stores names. */
 static struct span derived_resolve(struct buf *b, struct slice raw)
 {
     if (raw.p == NULL || (raw.n <= CASSETTE_NAME_MAX && memchr(raw.p, '\\', raw.n) == NULL))
@@ -66,7 +66,7 @@ void cassette_derive_from_row(const struct query_message *m, struct cassette_der
     for (size_t i = 0; i < MI_COUNT(kinds); i++)
         if (m->kind == row_kind_of(kinds[i]))
             d->rpc.kind = kinds[i];
-    /* the column of a vault may have any text */
+    /* the column in a vault may have any text */
     if (m->rpc_id.p != NULL && json_scan(m->rpc_id, NULL, NULL, &scan) == 0)
         d->rpc.id = (struct json_value){scan.type, scan.root};
 }

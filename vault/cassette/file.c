@@ -25,14 +25,15 @@
 #define HEADER_MEMBER(name, type, null, since, evidence, cassette, ...)                            \
     MEMBER_##cassette(name, type)
 
-/* Then the fields of a session that are in a cassette. */
+/* Members of the header: these, then the fields of a session that are in a cassette. */
 enum { H_FORMAT, H_VERSION, H_FIELDS };
 static const struct cassette_member header_members[] = {{"format", JSON_STRING, true, 0},
                                                         {"version", JSON_NUMBER, true, 0},
                                                         SESSION_FIELDS(HEADER_MEMBER)};
 #define H_COUNT MI_COUNT(header_members)
 
-/* *ret_ours: the line is the header of a cassette. 0, or MI_EINVAL: of an unknown version. */
+/* *ret_ours: whether the line is the header of a cassette. 0, or MI_EINVAL for an unknown
+ * version. */
 static int check_format(struct cassette_reader *r, struct slice line, bool *ret_ours)
 {
     struct json_value v[H_FIELDS];
@@ -48,7 +49,7 @@ static int check_format(struct cassette_reader *r, struct slice line, bool *ret_
     return cassette_reject(r, "unknown version of the format", "use a newer mcp-interposer");
 }
 
-/* The values of the fields; v: of the members after `version`. */
+/* Reads the values of the fields. v: the values of the members after `version`. */
 static int header_fields(struct cassette_reader *r, const struct json_value *v,
                          struct query_session *s)
 {

@@ -13,7 +13,7 @@
 
 /* ---- times ---- */
 
-/* "2026-05-12T23:00:00.123Z": microseconds since the Unix epoch. */
+/* Reads "2026-05-12T23:00:00.123Z" as microseconds since the Unix epoch. */
 static bool read_utc(struct json_value v, int64_t *ret)
 {
     struct tm tm = {0};
@@ -41,7 +41,7 @@ static bool read_utc(struct json_value v, int64_t *ret)
     return strcmp(p, "Z") == 0;
 }
 
-/* A number of seconds or milliseconds, with a fraction, as microseconds. */
+/* Reads a number of seconds or milliseconds, with a fraction, as microseconds. */
 static bool read_number(struct json_value v, double unit_us, int64_t *ret)
 {
     char text[40];
@@ -81,7 +81,7 @@ static void foreign_begin(struct cassette_reader *r, struct slice name, struct j
         r->stopped = !r->on_session(r->ctx, &s);
 }
 
-/* One text may have several lines. */
+/* Passes on a text of the server, which may have several lines. */
 static int pass_server_text(struct cassette_reader *r, struct slice text, int64_t t_us)
 {
     int st = 0;
@@ -91,8 +91,8 @@ static int pass_server_text(struct cassette_reader *r, struct slice text, int64_
     return st;
 }
 
-/* is_text: body is a string with what was on the wire, not the message itself. Times in a recording may decrease if the
- * clock was set back; times of messages must not. */
+/* Passes on a message. is_text: body is a string with the text on the wire, not the message itself.
+ * Times in a recording may decrease if the clock was set back; times of messages must not. */
 static int pass_message(struct cassette_reader *r, enum row_direction direction, int64_t t_us,
                         struct json_value body, bool is_text)
 {
@@ -113,7 +113,8 @@ static int pass_message(struct cassette_reader *r, enum row_direction direction,
 
 /* ---- lines of the file ---- */
 
-/* Repairs a line that is not JSON, as lines of a server are; it may continue on the next ones. */
+/* Repairs a line that is not JSON, as a line of a server is repaired; the message may continue on
+ * the next lines. */
 static int mend_entry(struct cassette_reader *r, struct slice *line)
 {
     struct json_scan scan;
@@ -137,7 +138,7 @@ static int mend_entry(struct cassette_reader *r, struct slice *line)
         buf_printf(&r->why, "%s (byte %zu)", json_fault_text(scan.fault.kind), scan.fault.at + 1);
         st = cassette_reject(r, buf_str(&r->why), REMEDY);
     } else if (st == 0) {
-        /* a message in it had the same flaws; where the lines of the file end does not matter */
+        /* a message in this entry had the same flaws; where the file's lines end does not matter */
         r->entry_found =
             repairs_set(&m.repairs) & ~(FINDING(FIND_SEVERAL_LINES) | FINDING(FIND_TRAILING_TEXT));
         buf_clear(&r->entry);
@@ -178,7 +179,7 @@ static int tape_line(struct cassette_reader *r, struct slice line, int64_t start
     int64_t at_us;
     if (cassette_members(line, members, TAPE_COUNT, CASSETTE_ANY, v, &r->why) < 0)
         return cassette_reject(r, buf_str(&r->why), REMEDY);
-    if (v[TAPE_TYPE].type != JSON_NONE) /* the end, or an entry of a later version */
+    if (v[TAPE_TYPE].type != JSON_NONE) /* the end, or an entry of a later version of the format */
         return 0;
     if (!read_utc(v[TAPE_T], &at_us))
         return cassette_reject(r, "`t` must be a time like 2026-05-12T23:00:00.123Z", REMEDY);

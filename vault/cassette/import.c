@@ -18,8 +18,9 @@
 
 /* ---- the digest of a recording --------------------------------------------------------------- */
 
-/* FNV-1a, 64 bits, over what a file says of the session and of each message, in order; not the bytes of the file. It
- * recognizes a recording that is imported again; it does not resist deliberate collisions. */
+/* FNV-1a, 64 bits, over the session and messages as the file states them, in order; not over the
+ * bytes of the file. It recognizes a recording that is imported again; it does not resist
+ * deliberate collisions. */
 static uint64_t add_bytes(uint64_t h, const void *bytes, size_t n)
 {
     for (const unsigned char *p = bytes; n > 0; n--)
@@ -32,14 +33,14 @@ static uint64_t add_int(uint64_t h, int64_t v)
     return add_bytes(h, &v, sizeof v);
 }
 
-/* With its length, and unlike any other if it is missing. */
+/* Adds the text with its length. A missing text differs from any text. */
 static uint64_t cassette_digest_add_text(uint64_t h, struct slice s)
 {
     h = add_int(h, s.p != NULL ? (int64_t)s.n : -1);
     return s.p != NULL ? add_bytes(h, s.p, s.n) : h;
 }
 
-/* What older versions of the format do not have changes nothing where it is missing. */
+/* Adds a text that older versions of the format do not have: a missing text changes nothing. */
 static uint64_t add_new(uint64_t h, struct slice s)
 {
     return s.p != NULL ? cassette_digest_add_text(h, s) : h;
@@ -81,10 +82,10 @@ struct import {
     uint64_t digest; /* of what was imported so far */
     int64_t id, started_us, last_t_us, messages;
     bool began, committed;
-    bool sanitizes;              /* for the first time: the recording is not of an interposer */
-    struct forms forms;          /* what the server asks for, if it sanitizes */
+    bool sanitizes;              /* the recording is of another program: not sanitized so far */
+    struct forms forms;          /* if it is sanitized: what the server asks for */
     struct buf hidden;           /* owned; the last answer to a form, without its secrets */
-    struct session_update known; /* about the session; its texts are in `learnt` */
+    struct session_update known; /* known facts about the session; the texts are in `learnt` */
     struct buf learnt[FIELDS_OF_UPDATE]; /* owned; empty: unknown */
     struct buf method, target;           /* owned; in JSON form, with escapes */
     struct buf origin;                   /* owned; import_origin() */
@@ -124,7 +125,7 @@ int import_open(struct import **ret, const char *vault, struct buf *error)
     return 0;
 }
 
-/* Bodies are written before the rows that refer to them; without these rows they are unused. */
+/* Removes the bodies, which were written before the rows that refer to them. */
 static void remove_bodies(struct import *d)
 {
     int dir = vault_dir_sub(d->dir.fd, VAULT_BODIES, false);
@@ -211,7 +212,7 @@ void import_origin(struct import *d, struct slice members)
     buf_slice_add(&d->origin, members);
 }
 
-/* Adds the event `imported`. 1: an earlier session has the same one. */
+/* Adds the event `imported`. Returns 1 if an earlier session has the same event. */
 static int add_imported(struct import *d, struct slice detail)
 {
     int64_t id;
@@ -255,7 +256,7 @@ int import_commit(struct import *d)
         if (d->learnt[i].n > 0)
             *field_text(&fields_of_update.list[i], &u) = buf_slice(&d->learnt[i]);
     }
-    /* a file may have any numbers */
+    /* a file may contain any numbers */
     if (u.ended_at_us == 0 && __builtin_add_overflow(d->started_us, d->last_t_us, &u.ended_at_us))
         u.ended_at_us = d->started_us;
     int st = writer_session_update(d->writer, d->id, &u);
@@ -277,7 +278,7 @@ static void learn_string(struct import *d, int i, struct json_value v)
         json_unescape(&d->learnt[i], json_string_raw(v));
 }
 
-/* In the list of fields, the version is behind the name. */
+/* In the list of fields, the version follows the name. */
 static void learn_peer(struct import *d, int name, struct json_value info)
 {
     learn_string(d, name, json_get(info, "name"));
@@ -308,7 +309,7 @@ static void learn_message(struct import *d, const struct query_message *m)
     }
 }
 
-/* Names in a row are in JSON form, with escapes. */
+/* The text in JSON form, with escapes, as names in a row are. */
 static struct slice in_json(struct buf *b, struct slice text)
 {
     if (text.p == NULL || memchr(text.p, '\\', text.n) == NULL)
@@ -318,7 +319,7 @@ static struct slice in_json(struct buf *b, struct slice text)
     return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
 }
 
-/* Names that this version does not know are skipped. */
+/* Names of findings that this version does not know are skipped. */
 static void read_findings(struct slice names, struct row *r)
 {
     struct finding_info info;
@@ -340,7 +341,8 @@ static bool is_json(struct slice body)
     return json_scan(body, NULL, NULL, &scan) == 0;
 }
 
-/* Notes what a message of the server asks the user for; in the row, replaces the secrets that the client answers. */
+/* Notes what a message of the server asks the user for. In a message of the client, replaces
+ * secrets in the answer. */
 static int hide_forms(struct import *d, const struct query_message *m, struct row *r)
 {
     struct rpc x;

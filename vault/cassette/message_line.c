@@ -5,7 +5,7 @@
 #include "wire/json/text.h"
 
 /* clang-format off */
-/* In the order of docs/cassette.md, in which they are written. */
+/* The members in the order of docs/cassette.md, which is the order in which they are written. */
 #define LINE_MEMBERS(MEMBER)                                      \
     /*     name        type    required since field (records.h) */ \
     MEMBER(t,          NUMBER, true,    0,    t_us)               \
@@ -104,11 +104,11 @@ int message_line_read(struct slice line, int version, struct buf *texts, struct 
 
 /* ---- writing ---- */
 
-/* Whether the line must have a field. What is missing or not known is left out. */
+/* Whether the line must have a field. Missing and unknown values are omitted. */
 static bool is_needed(const struct record_field *f, const struct query_message *message,
                       const struct cassette_derived *derived)
 {
-    void *m = (void *)(uintptr_t)message, *d = (void *)(uintptr_t)derived; /* only read */
+    void *m = (void *)(uintptr_t)message, *d = (void *)(uintptr_t)derived; /* both are only read */
     if (field_is_text(f))
         return field_text(f, m)->p != NULL && !slice_eq(*field_text(f, m), *field_text(f, d));
     if (f->type == VALUE_WORD)

@@ -30,8 +30,8 @@ const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq)
 
 /* ---- ids ---- */
 
-/* The chains contain only requests without an answer: a client may use the same id again and again. Cancelled ones have
- * chains of their own. */
+/* The chains contain only requests without an answer, because a client may use the same id again
+ * and again. Cancelled requests have chains of their own. */
 static struct pairing_chain *chain_of(const struct pairing *p, struct slice key, bool cancelled)
 {
     return &p->chains[((size_t)rpc_id_hash(key) ^ cancelled) & (p->chains_n - 1)];
@@ -48,7 +48,7 @@ static void link_request(struct pairing *p, size_t i)
     struct pairing_chain *c = chain_of(p, key_of(p, r), r->cancelled);
     r->newer = NONE;
     r->older = c->newest;
-    while (r->older != NONE && r->older > i) { /* it was cancelled after a newer one */
+    while (r->older != NONE && r->older > i) { /* it was cancelled after a newer request */
         r->newer = r->older;
         r->older = p->requests[r->older].older;
     }
@@ -64,7 +64,8 @@ static void unlink_request(struct pairing *p, size_t i)
     *(r->older != NONE ? &p->requests[r->older].newer : &c->oldest) = r->newer;
 }
 
-/* The first or the last unanswered request with the key in p->key that is cancelled, or is not. NONE: there is none. */
+/* The oldest or newest unanswered request with the key in p->key, cancelled or not as `cancelled`
+ * says; NONE if there is none. */
 static size_t unanswered(const struct pairing *p, enum pairing_rule rule, bool cancelled)
 {
     struct slice key = buf_slice(&p->key);
@@ -76,7 +77,7 @@ static size_t unanswered(const struct pairing *p, enum pairing_rule rule, bool c
     return i;
 }
 
-/* The unanswered request with the key in p->key that the rule takes. */
+/* The unanswered request with the key in p->key that the rule selects. */
 static struct pairing_request *open_request(struct pairing *p, enum pairing_rule rule)
 {
     if (p->chains_n == 0)
@@ -99,7 +100,8 @@ static int make_key(struct pairing *p, bool of_client, struct json_value id)
     return p->key.failed ? MI_ENOMEM : 0;
 }
 
-/* A request or an answer without an id has no partner: in a file or a vault that was edited, anything may be missing. */
+/* Whether the message has an id. A request or answer without one has no partner: an edited file or
+ * vault may lack anything. */
 static bool is_id(struct json_value id)
 {
     return id.type == JSON_NUMBER || id.type == JSON_STRING;
@@ -119,7 +121,7 @@ static int find_open(struct pairing *p, enum pairing_rule rule, bool of_client,
         return 0;
     struct rpc_id of = {.type = p->key.p[1], .text = {p->key.p + 2, p->key.n - 2}}, other;
     if (rpc_id_other_type(&of, &other)) {
-        p->key.p[1] = other.type; /* the text is the same */
+        p->key.p[1] = other.type; /* the id of the other type has the same text */
         *ret = open_request(p, rule);
     }
     return 0;
@@ -180,7 +182,7 @@ static size_t pairing_keep_text(struct pairing *p, struct slice s)
 {
     if (s.p == NULL)
         return NONE;
-    if (p->text.n == 0) /* so that an empty text has a pointer, too */
+    if (p->text.n == 0) /* so that even an empty text has a pointer */
         buf_addc(&p->text, '\0');
     size_t at = p->text.n;
     buf_slice_add(&p->text, s);

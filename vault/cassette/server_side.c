@@ -7,7 +7,7 @@
 
 /* ---- requests without an answer ------------------------------------------------------------- */
 
-/* The client's request that an answer with this id belongs to; NULL: none. */
+/* The client's request that an answer with this id belongs to; NULL if there is none. */
 static const struct pairing_request *request_of(struct cassette_reader *r, struct json_value id)
 {
     int64_t seq = 0;
@@ -31,7 +31,7 @@ static bool has_method(void *ctx, struct json_value id, struct slice method)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* What was wrong with the line of the file, as far as it was within this message. */
+/* The findings about the line of the file that apply to this message. */
 static findings found_in(const struct cassette_reader *r, struct slice body)
 {
     bool replaced = memmem(body.p, body.n, "\xEF\xBF\xBD", 3) != NULL;
@@ -50,7 +50,7 @@ static int pass(struct cassette_reader *r, struct query_message *m, findings fou
     return r->names.failed ? cassette_no_memory(r) : cassette_pass_message(r, m, re);
 }
 
-/* The proxy has answered it: a later answer belongs to no request. */
+/* The proxy has answered the request, so a later answer belongs to no request. */
 static int answer_refused(struct cassette_reader *r, int64_t seq)
 {
     struct rpc answer = {.kind = RPC_ERROR};
@@ -59,7 +59,8 @@ static int answer_refused(struct cassette_reader *r, int64_t seq)
     return st < 0 ? cassette_no_memory(r) : 0;
 }
 
-/* An answer that nobody could read got an error, unless a valid one has come: the next one that is due. INT64_MAX: any. */
+/* Takes the next due request that got an unreadable answer. If no valid answer has come, the
+ * proxy's error has answered it. now_us: INT64_MAX makes any request due. */
 static int end_held(struct cassette_reader *r, int64_t now_us, bool *ret_more)
 {
     struct held_error error;
@@ -94,7 +95,7 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
     return st;
 }
 
-/* The id of a request as JSON text, in r->id. */
+/* The id of a request as JSON text; it is in r->id. */
 static struct slice id_text(struct cassette_reader *r, const struct pairing_request *q)
 {
     struct slice key = pairing_text(&r->pairing, q->key_at, q->key_n); /* direction, type, text */
@@ -107,7 +108,8 @@ static struct slice id_text(struct cassette_reader *r, const struct pairing_requ
     return buf_slice(&r->id);
 }
 
-/* An error without an id answers the only request, as in proxy/session/answer_repair. */
+/* The request that an error answers; an error without an id answers the only request, as in
+ * proxy/session/answer_repair. */
 static const struct pairing_request *answered_request(struct cassette_reader *r,
                                                       const struct rpc *answer)
 {
@@ -145,7 +147,7 @@ static int pass_answer(struct cassette_reader *r, const struct server_line *line
         m.body = buf_slice(&r->mended);
     }
     if (answer->id.type != JSON_NULL && seq > r->notified_seq)
-        r->notified_seq = 0; /* the server reads in order */
+        r->notified_seq = 0; /* the server reads in order, so it has read the notification */
     return pass(r, &m, found, seq);
 }
 
@@ -154,7 +156,7 @@ static int server_side_on_line(void *ctx, const struct server_line *line)
     struct cassette_reader *r = ctx;
     struct query_message m = {.kind = KIND_UNKNOWN, .body = line->text};
     struct rpc answer;
-    if (r->stopped) /* by what was in front of it on the line */
+    if (r->stopped) /* a callback has stopped the reading at an earlier message of this line */
         return 0;
     if (line->kind != SERVER_LINE_MESSAGE)
         return pass_noise(r, line);
@@ -184,7 +186,7 @@ void server_side_close(struct cassette_reader *r)
     buf_close(&r->mended);
 }
 
-/* Ends the waits that were over at this time. */
+/* Ends the waits whose deadlines have passed at this time. */
 static int end_waits(struct cassette_reader *r, int64_t t_us)
 {
     int st = r->server.waits && t_us >= r->server.until_us ? server_side_end(r) : 0;

@@ -19,7 +19,7 @@ struct cassette_writer {
     struct buf body;    /* owned; the body as written in the line */
     struct buf scratch; /* owned */
     struct pairing pairing;
-    int64_t *seqs; /* owned; seqs in the session of the written messages */
+    int64_t *seqs; /* owned; seqs of the written messages, as in the session */
     size_t n, cap;
     int64_t last_batch;
     int64_t last_t_us; /* of the last message written */
@@ -62,7 +62,7 @@ static int cassette_write_flush(struct cassette_writer *w, size_t more_than)
 
 /* ---- header and end ---- */
 
-/* The first version that has what the session needs. */
+/* The first version of the format that can hold the session. */
 static int version_of(const struct query_session *s)
 {
     int version = s->has_revisions ? CASSETTE_REVISIONS : 1;
@@ -112,7 +112,7 @@ int cassette_write_end(struct cassette_writer *w)
 
 /* ---- a message ---- */
 
-/* The number of a message in the file: 1, 2, 3…, or 0: not in the file. */
+/* The number of a message in the file: 1, 2, 3…; 0 if it is not in the file. */
 static int64_t cassette_write_place_of(const struct cassette_writer *w, int64_t seq)
 {
     size_t at = search_int64(w->seqs, w->n, sizeof *w->seqs, 0, seq);
@@ -127,14 +127,15 @@ static int keep_seq(struct cassette_writer *w, int64_t seq)
     return 0;
 }
 
-/* Sets w->body to the body as it will be read again: JSON if *ret_is_msg, otherwise text. */
+/* Sets w->body to the body in the form in which it will be read: JSON if *ret_is_msg, otherwise
+ * text. */
 static void shape_body(struct cassette_writer *w, const struct query_message *m, bool *ret_is_msg)
 {
     struct json_scan scan;
     buf_clear(&w->body);
     *ret_is_msg = false;
     if (m->kind != KIND_STDERR && json_scan(m->body, NULL, NULL, &scan) == 0) {
-        /* in the line it is nested one level deeper; other parsers must be able to read the line */
+        /* the line nests the body one level deeper; other parsers must be able to read the line */
         buf_adds(&w->body, "[");
         text_json_visible(&w->body, scan.root);
         buf_adds(&w->body, "]");
@@ -167,8 +168,9 @@ int cassette_write_message(struct cassette_writer *w, const struct query_message
         pairing_look(&w->pairing, PAIRING_OLDEST, from_client, &d.rpc, &oldest_re) < 0)
         return MI_ENOMEM;
     if (m->body.p == NULL)
-        d.kind = KIND_UNKNOWN; /* cannot be derived: the line must contain it */
-    /* also if several requests with its id are pending: readers need not agree which one is meant */
+        d.kind = KIND_UNKNOWN; /* the kind cannot be derived: the line must contain it */
+    /* written as well if several requests with this id are pending: readers may disagree about
+     * which is meant */
     bool says_re = re != derived_re || re != oldest_re;
     line.request_seq = says_re ? re : -1;
     if (line.t_us < w->last_t_us) /* a call that waited is recorded with the time of its arrival */
@@ -223,7 +225,7 @@ static int write_all(struct writing *wr, const struct query_session *s)
         st = query_has_revisions(wr->q, s->id, &whole.has_revisions);
     if (st < 0)
         return st;
-    if (whole.ended_at_us == 0) /* as import.c sets it */
+    if (whole.ended_at_us == 0) /* as import.c does */
         whole.ended_at_us = s->started_at_us + last_t_us;
     if (whole.ended_at_us < s->started_at_us)
         whole.ended_at_us = s->started_at_us; /* the wall clock was set back */

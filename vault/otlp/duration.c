@@ -36,7 +36,7 @@ static void otlp_duration_count(struct otlp_durations *d, const struct buf *attr
     d->failed |= p == NULL;
     if (p == NULL)
         return;
-    while (bucket < OTLP_BUCKETS - 1 && us > bounds_us[bucket]) /* a bound belongs to its bucket */
+    while (bucket < OTLP_BUCKETS - 1 && us > bounds_us[bucket]) /* bounds are inclusive */
         bucket++;
     p->bucket[bucket]++;
     p->count++;
@@ -56,7 +56,7 @@ void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
     buf_close(&attributes);
 }
 
-/* The client or the user has ended it; everything else is an error. */
+/* Whether the client or the user ended the session; any other reason is an error. */
 static bool ended_well(struct slice reason)
 {
     return slice_is(reason, "client-closed") || slice_is(reason, "signal");
@@ -75,7 +75,7 @@ void otlp_session_duration(struct otlp_durations *d, const struct otlp_session *
     buf_close(&attributes);
 }
 
-/* As a decimal number, whatever the locale. */
+/* Adds a decimal number, independent of the locale. */
 static void add_seconds(struct json_out *j, const char *name, int64_t us)
 {
     json_out_name(j, name);

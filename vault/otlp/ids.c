@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The trace id of a session is its uid: 128 bits, five in each character. */
+/* Sets the trace id of a session to its uid: 128 bits, five in each character. */
 static void set_trace(struct otlp_session *ret, const struct query_session *s)
 {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -20,7 +20,7 @@ static void set_trace(struct otlp_session *ret, const struct query_session *s)
         const char *d = memchr(digits, toupper((unsigned char)uid.p[i]), 32);
         unsigned v = d != NULL ? (unsigned)(d - digits) : 0;
         for (unsigned bit = 0; bit < 5; bit++) {
-            size_t at = 6 + 5 * i + bit; /* of 136 */
+            size_t at = 6 + 5 * i + bit; /* bit of 136 */
             if ((v >> (4 - bit) & 1) != 0)
                 id[at / 8] = (unsigned char)(id[at / 8] | 1U << (7 - at % 8));
         }
@@ -32,7 +32,8 @@ static void set_trace(struct otlp_session *ret, const struct query_session *s)
     }
 }
 
-/* "example.com:8080", "[::1]", "example.com". A port that is no number up to 65535: no address. */
+/* Sets the address from "example.com:8080", "[::1]" or "example.com". If the port is not a number
+ * up to 65535, there is no address. */
 static void set_address(struct otlp_session *ret, const struct server_url *u)
 {
     struct slice host = u->host;
@@ -88,7 +89,7 @@ struct otlp_session otlp_session_of(const struct query_session *s)
     return ret;
 }
 
-/* splitmix64: different numbers give different ids. Never 0, which means no span. */
+/* splitmix64: different numbers give different ids. Never returns 0, which means no span. */
 static uint64_t span_id(const struct otlp_session *s, int64_t seq)
 {
     uint64_t z = s->seed + (uint64_t)seq * 0x9E3779B97F4A7C15U;
@@ -126,7 +127,7 @@ struct slice otlp_trace(const struct otlp_session *s, const struct otlp_context 
     return c->traceparent.p != NULL ? (struct slice){c->traceparent.p + 3, 32} : slice_of(s->trace);
 }
 
-/* A number that no message has. */
+/* Added to the seq of an operation's first request: gives a number that no message has. */
 #define OPERATION_SPANS (INT64_C(1) << 40)
 
 void otlp_operation_id(const struct otlp_session *s, int64_t seq, char ret[OTLP_SPAN_ID])

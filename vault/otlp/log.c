@@ -20,7 +20,7 @@ static void add_severity(struct json_out *j, enum severity s)
     json_out_str(j, "severityText", levels[s].text);
 }
 
-/* Up to the attributes. */
+/* Writes a log record up to its attributes. */
 static void otlp_log_begin(struct otlp_request *r, const struct otlp_session *s, int64_t t_us,
                            enum severity severity, struct slice body)
 {
@@ -39,7 +39,7 @@ static void otlp_log_end(struct otlp_request *r, const struct otlp_session *s,
 {
     otlp_attribute(&r->j, "mcp_interposer.session", s->s->uid);
     json_out_end(&r->j);
-    /* Without a call: in the trace of the session. */
+    /* without a call, the record is in the trace of the session */
     struct otlp_context context = otlp_context_of(o->body);
     if (o->seq != 0)
         otlp_add_ids(&r->j, s, o->seq, &context);
@@ -55,7 +55,7 @@ void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct s
 {
     struct json_out *j = &r->j;
     struct finding_info info;
-    bool known = finding_by_name(name, &info); /* or recorded by a newer version */
+    bool known = finding_by_name(name, &info); /* unknown if recorded by a newer version */
     struct slice method = m->method.p != NULL ? m->method : m->request_method;
     struct slice target = m->method.p != NULL ? m->target : m->request_target;
     otlp_log_begin(r, s, m->t_us, known ? info.severity : SEVERITY_NOTE,
@@ -117,7 +117,7 @@ int64_t otlp_event_seq(const struct query_event *e)
     return seq;
 }
 
-/* mcp_interposer.KEY; false: a key that needs escapes, or a long one. */
+/* Makes "mcp_interposer.KEY". false: the key needs escapes, or is too long. */
 static bool make_key(char ret[KEY_MAX], struct slice key)
 {
     static const char prefix[] = "mcp_interposer.";

@@ -36,7 +36,7 @@ char *otlp_error_message(struct slice body)
 
 /* ---- attributes ---- */
 
-/* error.type of a request that failed; NULL: the code of the error, or nothing if it has none. */
+/* error.type of a request that failed. NULL: use the code of the error, if it has one. */
 static const char *error_type(const struct otlp_call *c)
 {
     switch (c->status) {
@@ -54,7 +54,7 @@ static const char *error_type(const struct otlp_call *c)
     }
 }
 
-/* The code of an error, unless the interposer wrote it because there was no answer. */
+/* Adds the code of an error, unless the interposer wrote the error because there was no answer. */
 static void otlp_span_add_error(struct json_out *j, const struct otlp_call *c, struct buf *text)
 {
     const char *type = error_type(c);
@@ -155,7 +155,7 @@ static void add_variables(struct otlp_request *r, struct json_value arguments)
     }
 }
 
-/* Opt-in attributes of the conventions. The vault is sanitized, and so are they. */
+/* Opt-in attributes of the conventions. They are sanitized, because the vault is. */
 static void otlp_span_add_content(struct otlp_request *r, const struct otlp_call *c)
 {
     if (is_prompt(c->request))
@@ -169,7 +169,8 @@ static void otlp_span_add_content(struct otlp_request *r, const struct otlp_call
 
 /* ---- the span ---- */
 
-/* operation: the id of the span that is the parent in place of the client's; NULL: none. */
+/* operation: id of the operation's span, which is then the parent instead of the client's span; or
+ * NULL. */
 static void add_parent(struct otlp_request *r, const struct otlp_context *c, const char *operation)
 {
     if (operation != NULL)
@@ -200,7 +201,7 @@ bool otlp_notification_has_span(const struct query_message *m)
            m->origin == ROW_PEER && !slice_is(m->method, "notifications/progress");
 }
 
-/* Name, kind and times. */
+/* Writes name, kind and times. */
 static void add_head(struct otlp_request *r, const struct otlp_session *s,
                      const struct otlp_call *c, const char *before, int kind)
 {
@@ -274,7 +275,7 @@ void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struc
         otlp_span_add_content(r, c);
     json_out_end(j);
     if (o->seq != 0 && !same_trace) {
-        /* To a span of another trace, which cannot be the parent. */
+        /* a link to a span of another trace, which cannot be the parent */
         json_out_array(j, "links");
         json_out_object(j, NULL);
         json_out_text(j, "traceId", slice_of(o->trace));

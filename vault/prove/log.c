@@ -42,7 +42,7 @@ static int choose_checkpoint(struct prove *p)
 
 /* ---- the leaves ----------------------------------------------------------------------------- */
 
-/* Whether it is of this session, or states a key. */
+/* Whether the leaf is of this session, or states a key. */
 static bool matters(const struct prove *p, struct slice leaf)
 {
     return slice_begins(leaf, "{\"type\":\"key\"") ||
@@ -89,7 +89,7 @@ static int prove_log_on_leaf(void *ctx, int64_t n, struct slice text)
     return matters(p, text) ? prove_log_keep(p, n, text) : 0;
 }
 
-/* Only the last seal counts. */
+/* Chooses the last seal of the session: earlier seals do not matter. */
 static int choose_seal(struct prove *p)
 {
     p->seal = -1;
@@ -113,7 +113,7 @@ static int choose_seal(struct prove *p)
                         (long long)p->size);
 }
 
-/* The nodes above the hashes of the leaves. */
+/* Computes the nodes above the hashes of the leaves. */
 static int fill_tree(struct prove *p)
 {
     struct digest *all = realloc(p->hash, tree_nodes(p->hash_n) * sizeof *all);

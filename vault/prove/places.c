@@ -53,7 +53,7 @@ static int read_events(struct prove *p)
     return read < 0 ? read : st;
 }
 
-/* Messages have the places that are left. */
+/* Messages take the places that events and the session leave free. */
 static int read_messages(struct prove *p)
 {
     /* clang-format off */
@@ -90,7 +90,7 @@ static int want(struct prove *p, int64_t seq)
     return prove_places_damaged(p);
 }
 
-/* The message, and those that name the same request. */
+/* Chooses the message, and the messages that name the same request. */
 static int want_call(struct prove *p)
 {
     static const char sql[] =

@@ -24,7 +24,7 @@ static int check_covered(struct prove *p)
                                          "vault had evidence");
 }
 
-/* The groups of the records that were chosen. */
+/* Adds the groups of the records that were chosen. */
 static int add_groups(struct prove *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
@@ -77,7 +77,7 @@ static int write_bundle(struct prove *p, struct buf *ret)
     return st == 0 && ret->failed ? MI_ENOMEM : st;
 }
 
-/* What was read may have been changed. */
+/* Verifies the bundle: what was read from the vault may have been changed. */
 static int prove_verify(struct prove *p, const struct buf *bundle)
 {
     struct bundle b;

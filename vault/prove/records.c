@@ -23,14 +23,14 @@ static void add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
         add_column(o, s, i);
 }
 
-/* The fields of a record that consists of the columns after its salt. */
+/* Adds the fields of a record all of whose fields are columns after the salt. */
 static void add_fields(struct bundle_out *o, sqlite3_stmt *s, enum bundle_kind kind)
 {
     int n = (int)bundle_shape[kind].n;
     add_columns(o, s, 1, n + commitment_tail(s, 1 + n, kind));
 }
 
-/* A finding as it was stored first: without what was added later. */
+/* Adds a finding as it was first stored: without names that were added later. */
 static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struct slice finding)
 {
     static const char sql[] = "SELECT json_extract(detail, '$.finding') FROM events"
@@ -41,7 +41,7 @@ static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struc
     sqlite3_bind_int64(s, 2, seq);
     while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
         if (!commitment_without(&finding, connect_column(s, 0)))
-            break; /* somebody has changed it: the bundle will not verify */
+            break; /* the vault was changed: the bundle will not verify */
     bundle_field(o, finding);
     return prove_finish(p, s, rc);
 }
@@ -77,7 +77,7 @@ static int prove_records_add_message(struct prove *p, struct bundle_out *o, sqli
     return st;
 }
 
-/* The statement of a record: its salt, then its fields. */
+/* Selects the row of a record: its salt, then its fields. */
 static sqlite3_stmt *select_row(struct prove *p, int64_t row)
 {
     if (row == 0)

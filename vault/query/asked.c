@@ -11,13 +11,13 @@
 
 #include <stdlib.h>
 
-#define OPEN_MAX 256 /* requests of one call */
+#define OPEN_MAX 256 /* open questions of one call */
 
-/* A call whose request or answer may ask, or answer. */
+/* A call during which the server may have asked. */
 struct candidate {
-    int64_t call; /* id of the first request of the operation */
+    int64_t call; /* id of the operation's first request */
     int64_t id, closing_seq, started_at_us;
-    int64_t from_us, to_us; /* when it was open; INT64_MAX: it still is */
+    int64_t from_us, to_us; /* when the call was open; INT64_MAX: it still is */
     uint32_t server, uid, method, target;
     bool from_server;
 };
@@ -72,7 +72,7 @@ static uint32_t keep_host(struct asking *x, struct slice raw)
     return asked_keep(x, input_request_host(buf_slice(&x->text)));
 }
 
-/* The empty text is {NULL, 0}. */
+/* An empty text gives {NULL, 0}. */
 static struct slice asked_text_of(const struct asking *x, uint32_t i)
 {
     struct slice s = intern_text(&x->texts, i);
@@ -109,7 +109,7 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
     return x->status;
 }
 
-/* Requests of servers before 2026-07-28 are for the only call that was open. */
+/* Finds the call of each server request before 2026-07-28: the only call that was open. */
 static int name_calls(struct asking *x, const struct filter *sessions)
 {
     struct person_list l;
@@ -128,13 +128,14 @@ static int name_calls(struct asking *x, const struct filter *sessions)
     return st;
 }
 
-/* The first requests of operations that were asked, and what continues one or comes from the server. */
+/* Collects the first requests of operations in which the server asked, the requests that continue
+ * them, and requests of the server. */
 static int collect(struct asking *x)
 {
     struct filter sessions = *x->question->filter;
     struct call_question ask = {
         .filter = &sessions, .side = CALLS_OF_PEERS, .not_sent = !x->question->sent};
-    sessions.tool = sessions.method = NULL; /* what continues a call has others */
+    sessions.tool = sessions.method = NULL; /* requests that continue a call have others */
     sessions.since_us = INT64_MIN;
     sessions.until_us = INT64_MAX;
     ask.around =
@@ -180,7 +181,7 @@ static void asked_begin(struct asking *x, const struct query_message *m, struct 
     };
 }
 
-/* The last one with this key. */
+/* The last open question with this key. */
 static struct open *asked_find(struct asking *x, struct slice key)
 {
     uint32_t i = keep_json(x, key);
@@ -201,7 +202,8 @@ static void asked_end(struct asking *x, const struct query_message *m, struct op
     o->a.after_us = at_us > o->a.at_us ? at_us - o->a.at_us : 0;
 }
 
-/* The answer to a request about a task repeats what it has asked for until it has read the input. */
+/* Reads a message of a client's call: a request may have answers, a result may have questions.
+ * Results about a task repeat a question until the task has read the answer. */
 static void read_of_client(struct asking *x, const struct query_message *m, const struct rpc *r)
 {
     struct slice key;
@@ -250,7 +252,7 @@ static int read_message(struct asking *x, const struct candidate *c, int64_t seq
 
 /* ---- calls ---- */
 
-/* Whether the call and those that continue it, n of them, can have a question that is asked for. */
+/* Whether the n requests of this call may have questions that match. */
 static bool asked_is_wanted(const struct asking *x, const struct candidate *first, size_t n)
 {
     const struct filter *f = x->question->filter;

@@ -12,7 +12,7 @@
 
 /* ---- calls that are not in the table ---- */
 
-/* The name hides that of main.calls: vault/store/call_batch writes to this table, as it does to the other. */
+/* temp.calls hides main.calls, so vault/store/call_batch writes to it under the same name. */
 static int make_tables(struct db *d)
 {
     struct buf sql = {0};
@@ -41,7 +41,7 @@ static int begin_deriving(struct query *q)
     return st;
 }
 
-/* One transaction, also while the messages are being read. */
+/* Writes the derived calls in one transaction, also while messages are being read. */
 static int call_rows_flush(struct query *q)
 {
     int st = db_run(&q->d, Q_DERIVE_BEGIN, NULL, 0);
@@ -93,12 +93,13 @@ static int derive_each(struct query *q, const struct id_list *list)
         st = derive(q, list->id[i]);
     if (st < 0)
         query_forget_derived(q);
-    if (!sqlite3_get_autocommit(q->d.db)) /* after an error, which is reported */
+    if (!sqlite3_get_autocommit(q->d.db)) /* after an error, which is reported already */
         (void)sqlite3_exec(q->d.db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }
 
-/* Where no temporary file can be made or has room, such as in a container, the table is in memory. */
+/* If no temporary file can be made, or it has no room, such as in a container, the table is kept in
+ * memory. */
 static int derive_all(struct query *q, const struct id_list *list)
 {
     int st = list->n > 0 ? derive_each(q, list) : 0;
@@ -110,7 +111,7 @@ static int derive_all(struct query *q, const struct id_list *list)
 
 /* ---- the statement ---- */
 
-/* The sessions that match and are not in the table. */
+/* Lists the sessions that match and have no rows in the table. */
 static int list_missing(struct query *q, const struct where *w, struct id_list *list)
 {
     struct buf sql = {0};
@@ -139,8 +140,9 @@ static const char *const sort_keys[] = {
     [CALLS_LARGEST] = ", c.request_size + ifnull(c.response_size, 0) AS sort_key",
 };
 
-/* The calls of a schema as a table `c`. By operations, it has columns of them; answer_seq ends the first request. With `several`
- * the operations are searched, which are few. */
+/* Adds the calls of a schema as a table `c`. For `operations`, c also has their columns, and
+ * answer_seq is the seq that ended the first request. With `several`, it searches the operations,
+ * of which there are few. */
 static void add_table(struct buf *sql, const struct call_question *x, const char *schema,
                       bool has_operations)
 {
@@ -168,8 +170,9 @@ static void add_table(struct buf *sql, const struct call_question *x, const char
             x->several ? "CROSS" : "LEFT", schema, x->several ? "calls b" : "operations o");
 }
 
-/* One half of the statement: of the table, or of the temporary one. By sessions it reads only what can match; by calls it
- * may stop early, and the sessions that can match are a range of ids. */
+/* Adds one half of the statement: for the table, or for the temporary table. Joined from the
+ * sessions, it reads only calls that can match. Joined from the calls (newest_first), it may stop
+ * early; the sessions that can match are a range of ids. */
 static void add_select(struct buf *sql, const struct query *q, const struct call_question *x,
                        const char *columns, const struct where *sessions, const struct where *w,
                        bool derived)
@@ -215,7 +218,7 @@ static void make_sql(struct buf *sql, const struct query *q, const struct call_q
                    (long long)x->limit, (long long)x->skip);
 }
 
-#define COUNTED_AT_ONCE 4096 /* calls, after which counting looks at the clock, and reading asks whether it goes on */
+#define COUNTED_AT_ONCE 4096 /* calls between two checks of the time, or of goes_on() */
 
 static bool call_rows_goes_on(const struct call_question *x)
 {
@@ -237,7 +240,7 @@ static int call_rows_run(struct query *q, const char *sql, const struct where *w
     return status != 0 ? status : ended;
 }
 
-/* Most vaults have none: then it need not be asked for each call. */
+/* Most vaults have no operations: then the statements need not look for them. */
 int call_rows_have_operations(struct query *q, bool *ret)
 {
     int64_t one;
@@ -259,7 +262,8 @@ int call_rows_have_operations(struct query *q, bool *ret)
     return st;
 }
 
-/* A writer that starts meanwhile makes the query connect again, without the temporary table. */
+/* If a writer starts meanwhile, the query connects again and loses the temporary table: then this
+ * derives the calls again. */
 static int prepare_missing(struct query *q, const struct filter *f, struct id_list *missing)
 {
     struct where w = {0};
@@ -270,7 +274,7 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
         st = query_refresh(q);
         connection = q->d.connections;
         if (st == 0) {
-            /* A store has those of all sessions. A writer may upgrade a vault at any time. */
+            /* A store has the calls of all sessions. A writer may upgrade a vault at any time. */
             int64_t version = SCHEMA_CALLS;
             st = q->remote == NULL ? db_number(&q->d, Q_SCHEMA, &version, NULL, 0) : 0;
             q->has_calls = version >= SCHEMA_CALLS;
@@ -326,7 +330,8 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     return st < 0 ? st : 0;
 }
 
-/* A vault may have rows of sessions that are still filled in: those that were derived come behind them. */
+/* Operations of sessions that are only partly filled in may be in the table. Derived ones come
+ * after them. */
 int call_rows_operations(struct query *q, const struct filter *f, query_row_fn fn, void *ctx)
 {
     struct id_list missing = {0};

@@ -32,7 +32,8 @@ static int register_functions(struct query *q)
     return all ? 0 : MI_ENOMEM;
 }
 
-/* The first statement that reads the file shows whether it can be read. SQLite's code. */
+/* The first statement that reads the file: it shows whether the file can be read. Returns SQLite's
+ * code. */
 static int read_version(struct query *q)
 {
     return schema_version(q->d.db, &q->d.version) == 0 ? SQLITE_OK : failure_code(q->d.db);
@@ -67,7 +68,7 @@ static int connect_and_check(struct query *q)
     return st < 0 || rc == SQLITE_OK ? st : db_fail(&q->d);
 }
 
-/* Before it is believed what the tables say. */
+/* Checks the schema before anything in the tables is trusted. */
 static int check_layout(struct query *q)
 {
     struct buf why = {0};
@@ -101,8 +102,8 @@ int query_refresh(struct query *q)
     return st == 0 ? check_layout(q) : st;
 }
 
-/* Without a version, no proxy has created the tables yet: MI_ENOENT. Both are created in one transaction, which may be
- * committed between two statements. */
+/* If there is no version, no proxy has created the tables yet: MI_ENOENT. Tables and version are
+ * created in one transaction, which may be committed between two statements. */
 static int check_empty(struct query *q)
 {
     bool has = false;
@@ -304,7 +305,7 @@ int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *r
     return status == MI_ENOENT ? 0 : status;
 }
 
-/* The first or the last message of a range. *ret_has: there is one. */
+/* Reads the first or the last message of a range. *ret_has: whether there is one. */
 static int end_of(struct query *q, enum query_statement i, const struct query_range *in,
                   int64_t *ret_seq, int64_t *ret_t_us, bool *ret_has)
 {
@@ -328,8 +329,9 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
     return end_of(q, Q_LAST, &all, ret_seq, ret_t_us, &has);
 }
 
-/* Leaves out numbers that no message has: in a forged file, there may be 2^36 of them between two messages. A store is not
- * asked: each question takes time, and it sends no such numbers (vault/remote/pages.c). */
+/* Skips numbers that no message has: in a forged file, there may be 2^36 of them between two
+ * messages. This is not done for a store: each request takes time, and such numbers are rejected
+ * (vault/remote/pages.c). */
 static int skip_gap(struct query *q, struct query_range *rest)
 {
     int64_t seq, t_us;
@@ -357,14 +359,15 @@ bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *
     int64_t n = sqlite3_column_int64(st, 0);
     if (r->from > r->to || n < r->from || n > r->to)
         return false;
-    /* at the end of the numbers, the range becomes empty */
+    /* the range becomes empty at the end of the numbers */
     bool last = r->backwards ? n == INT64_MIN : n == INT64_MAX;
     r->from = last ? INT64_MAX : r->backwards ? r->from : n + 1;
     r->to = last ? INT64_MIN : r->backwards ? n - 1 : r->to;
     return true;
 }
 
-/* One part, from the beginning of `rest`, which is left out of it then. *ret_n: its rows. */
+/* Reads one part from the beginning of `rest`, and removes it from `rest`. *ret_n: the number of
+ * its rows. */
 static int scan_part(struct query *q, enum query_statement i, const struct where *w,
                      struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
 {

@@ -13,7 +13,7 @@
 
 /* ---- servers -------------------------------------------------------------------------------- */
 
-/* *ret: its place in the list. */
+/* *ret: the server's index in the list. */
 static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 {
     uint32_t i;
@@ -38,10 +38,10 @@ static int cost_add_server(struct cost *c, struct slice name, size_t *ret)
 /* A session that matches. */
 struct cost_reading_session {
     int64_t id, started_at_us;
-    size_t server, at; /* at: its place in the server's `session`, if it is less than session_n */
+    size_t server, at; /* at: its index in the server's `session`, if less than session_n */
 };
 
-/* A call of the session that is read, if it was several requests: its tokens are those of all. */
+/* A call made of several requests: `tokens` is the sum over its requests. */
 struct cost_operation {
     int64_t id;
     size_t tool;
@@ -54,7 +54,7 @@ struct cost_reading {
     struct query *q;
     struct cost_reading_session *session; /* owned; by id once all are known */
     size_t session_n, session_cap;
-    size_t at; /* session of the last call; session_n: none */
+    size_t at; /* index of the session of the last call; session_n: none */
     struct cost_status {
         int64_t id;
         enum call_status status;
@@ -120,7 +120,7 @@ static bool cost_is_answered(enum call_status status)
     return status == CALL_OK || status == CALL_ERROR || status == CALL_TOOL_ERROR;
 }
 
-/* A damaged vault may have any value. */
+/* Reads tokens; a damaged vault may have any value. */
 static int64_t cost_tokens(sqlite3_value *v)
 {
     int64_t tokens = sqlite3_value_int64(v);
@@ -152,7 +152,7 @@ static int cost_on_several(void *ctx, sqlite3_stmt *st)
     return 0;
 }
 
-/* At the end of a session. */
+/* Call it at the end of a session. */
 static int cost_add_operations(struct cost_reading *x)
 {
     int st = 0;
@@ -166,7 +166,8 @@ static int cost_add_operations(struct cost_reading *x)
     return st;
 }
 
-/* A request that continues an operation, of any method: the answer with the result is that of one of these. */
+/* Adds the tokens of a request that continues an operation: the operation's result answers one of
+ * these, of any method. */
 static void cost_continue(struct cost_reading *x, int64_t id, int64_t tokens)
 {
     size_t at = SEARCH_INT64(x->operation, x->operation_n, id, id);
@@ -212,7 +213,7 @@ static void cost_note_lists(struct cost_reading *x, int64_t seq, struct slice me
         s->session[session->at].lists |= cost_lists_bit(method);
 }
 
-/* The calls of a session follow one another, by id. */
+/* Called for the calls of a session in the order of ids. */
 static int cost_on_call(void *ctx, sqlite3_value **column)
 {
     struct cost_reading *x = ctx;
@@ -226,7 +227,7 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
             x->at = x->session_n;
     }
     if (x->at == x->session_n)
-        return 0; /* of another server, or the session is new */
+        return 0; /* the session is of another server, or is new */
     int64_t tokens = cost_tokens(column[4]), first = sqlite3_value_int64(column[8]);
     int64_t at_us = x->session[x->at].started_at_us + each_time(column[5]);
     struct slice method = each_text(column[1]);
@@ -244,7 +245,8 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* Sorts by a byte at a time, from the lowest on: the work grows with n, whatever the values are. `scratch` has n as well. */
+/* Sorts by one byte at a time, from the lowest on, so that the work is proportional to n for any
+ * values. `scratch` has n elements. */
 static void cost_sort(uint32_t *tokens, uint32_t *scratch, size_t n)
 {
     for (int shift = 0; shift < 32; shift += 8) {
@@ -265,7 +267,7 @@ static void cost_sort(uint32_t *tokens, uint32_t *scratch, size_t n)
     /* an even number of passes: the result is in `tokens` */
 }
 
-/* How many results of a tool have at most so many tokens. They are sorted. */
+/* How many results of a tool have at most `tokens` tokens. The results are sorted. */
 static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
 {
     size_t from = 0, to = r->n;
@@ -279,7 +281,8 @@ static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
     return from;
 }
 
-/* What is in no list, and was not called, was in an earlier list of the session. */
+/* Removes tools that are in no list and were not called: an earlier list of the session had
+ * them. */
 static void cost_drop_unlisted(struct cost_server *s)
 {
     size_t n = 0;
@@ -291,8 +294,8 @@ static void cost_drop_unlisted(struct cost_server *s)
     s->tool_n = n;
 }
 
-/* Nearest rank, as vault/query/tally.h has it, among the results of several tools: the lowest number that enough of them do not
- * exceed. -1: there are none. */
+/* The percentile, by nearest rank as in vault/query/tally.h, among the results of several tools:
+ * the lowest number that enough results do not exceed. -1 if there are no results. */
 static int64_t cost_percentile(const struct cost_tool *tool, size_t tool_n, int percent)
 {
     size_t n = 0;

@@ -22,28 +22,28 @@ static const struct {
 struct lists_reading {
     struct cost_server *s;
     struct query *q;
-    const char *uid;  /* of the session */
-    bool wants_tools; /* no newer session has a whole list */
-    struct tool_rule rule; /* owned; of the session */
-    struct buf seen;       /* owned; a list without what it hid */
+    const char *uid;  /* uid of the session */
+    bool wants_tools; /* no newer session has a complete list */
+    struct tool_rule rule; /* owned; rule of the session */
+    struct buf seen;       /* owned; a list without the tools that the rule hid */
     struct tools tools;
     struct buf body;
     struct {
         int64_t seq;
-        uint64_t cursor; /* hash; 0: the first page */
-    } request[REQUESTS_KEPT]; /* the last ones for a list */
+        uint64_t cursor; /* hash of the cursor; 0: the first page */
+    } request[REQUESTS_KEPT]; /* the last requests for a list */
     size_t request_n;
     struct {
-        int64_t tokens;  /* of the pages so far */
+        int64_t tokens;  /* sum of the pages so far */
         bool begun;
         uint64_t next;   /* hash of the cursor of the missing page */
-        int64_t whole;   /* tokens of the last list whose pages all came; -1: none */
+        int64_t whole;   /* tokens of the last complete list; -1: none */
     } list[LISTS];
     int64_t instruction_tokens;
     int status;
 };
 
-/* Its answer has the instructions of the server. */
+/* Whether answers to this method have the server's instructions. */
 static bool lists_begins(struct slice method)
 {
     return slice_is(method, "initialize") || slice_is(method, "server/discover");
@@ -65,7 +65,7 @@ int cost_add_tool(struct cost_server *s, struct slice name, struct cost_tool **r
     return 0;
 }
 
-/* A whole list replaces the one before it. */
+/* Stores the tools of a complete list in place of earlier ones. */
 static int lists_put_tools(struct cost_server *s, const struct tools *tools)
 {
     for (size_t i = 0; i < s->tool_n; i++)
@@ -97,7 +97,7 @@ static bool lists_on_session(void *ctx, const struct query_session *s)
     return false;
 }
 
-/* Not query_session_by_id(): whoever calls this may use its last result. */
+/* Reads the rule without query_session_by_id(): a caller may use the last result of that. */
 static int lists_read_rule(struct lists_reading *x, int64_t session_id)
 {
     struct filter f = FILTER_ANY;
@@ -106,7 +106,7 @@ static int lists_read_rule(struct lists_reading *x, int64_t session_id)
     return st == 0 ? x->status : st;
 }
 
-/* Makes a result of tools/list what the client saw. */
+/* Removes hidden tools from a result of tools/list, as the client saw it. */
 static int lists_hide(struct lists_reading *x, struct slice body, struct rpc *m)
 {
     struct changes c = {0};
@@ -247,7 +247,7 @@ unsigned cost_lists_bit(struct slice method)
     return i < LISTS || lists_begins(method) ? 1u << i : 0;
 }
 
-/* Those that are not known yet, as bits. */
+/* Bits of the lists that are not known yet. */
 static unsigned lists_unknown(const struct cost_server *s)
 {
     return (s->tools < 0 ? 1u << LIST_TOOLS : 0) | (s->prompt_tokens < 0 ? 1u << LIST_PROMPTS : 0) |

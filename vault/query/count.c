@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    const char *key; /* columns of its parts */
+    const char *key; /* columns of the parts of the key */
     bool tools;      /* only calls of tools */
 } ways[COUNT_WAYS] = {
     [COUNT_TOOL] = {"tool", "s.name, c.target", true},
@@ -62,11 +62,11 @@ struct counting {
     struct count *c;
     struct repeated_call *repeat; /* owned; ascending ids */
     size_t repeats_n, repeats_cap;
-    struct person_list person; /* owned; of calls that are one request */
+    struct person_list person; /* owned; persons' shares of calls made of one request */
     struct buf key;            /* owned; scratch */
 };
 
-/* The columns of a row, behind the two of the key. */
+/* The columns of a row after the two columns of the key. */
 #define COLUMNS                                                                                    \
     ", c.status, c.duration_us, c.request_size, c.response_size, s.started_at_us, c.t_us,"         \
     " c.result_tokens"
@@ -87,7 +87,7 @@ static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
         add_part(&x->key, connect_column(st, 1));
 }
 
-/* There are few of them, so they are read ahead of the calls. */
+/* Reads the repeats before the calls, because there are few of them. */
 static int count_read_repeats(struct counting *x, struct query *q)
 {
     static const char sql[] =
@@ -96,7 +96,7 @@ static int count_read_repeats(struct counting *x, struct query *q)
         " FROM events WHERE kind = 'repeat' AND json_valid(detail) ORDER BY 1";
     sqlite3_stmt *st;
     int rc = SQLITE_DONE, status = 0;
-    if (query_is_store(q)) /* it would send all of its events */
+    if (query_is_store(q)) /* a store would send all of its events */
         return 0;
     status = query_refresh(q);
     if (status == 0)

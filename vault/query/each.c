@@ -22,7 +22,7 @@ int each_register(sqlite3 *db, struct each *e)
     return sqlite3_create_function(db, "each", -1, SQLITE_UTF8, e, NULL, each_step, each_end);
 }
 
-/* Not sqlite3_value_text(), which copies the text to end it with a NUL. */
+/* Does not use sqlite3_value_text(), which copies the text to append a NUL. */
 struct slice each_text(sqlite3_value *v)
 {
     const char *p = sqlite3_value_blob(v);

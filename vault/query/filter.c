@@ -109,7 +109,7 @@ bool filter_selects(const struct filter *f)
 
 /* ---- conditions ---- */
 
-/* Adds a text whose %s is the parameter of the value. */
+/* Adds " AND <before>?N<after>", and binds the value to ?N. */
 static void filter_add_value(struct where *w, const char *before, struct cell value,
                              const char *after)
 {
@@ -128,7 +128,8 @@ static void filter_add_time(struct where *w, const char *condition, int64_t us)
     filter_add_value(w, condition, (struct cell){.type = CELL_INT, .number = us}, "");
 }
 
-/* A name is compared by SQLite, which can then ask a store for it alone; a glob by fits(). */
+/* Adds the comparison of a name. SQLite compares a name without a glob, and can ask a store for
+ * that name only; fits() compares a glob. */
 static void filter_add_name(struct where *w, const char *column, const char *name)
 {
     char before[160];
@@ -233,7 +234,8 @@ void where_call(struct where *w, const struct filter *f)
 #define OF_MESSAGE(column)                                                                         \
     "CASE WHEN m.kind IN ('result', 'error') THEN r." column " ELSE m." column " END"
 
-/* What can have these statuses is found by its columns first: message_status() is asked of few messages. */
+/* Finds messages that can have these statuses by their columns first, so that message_status() is
+ * called for few of them. */
 static void add_message_statuses(struct where *w, unsigned statuses)
 {
     const unsigned results = 1u << CALL_OK | 1u << CALL_TOOL_ERROR;
@@ -255,7 +257,7 @@ void where_message(struct where *w, const struct filter *f, int64_t started_at_u
         buf_adds(&w->sql, " AND ");
         add_words(&w->sql, "m.kind", &row_kinds, f->kinds);
     }
-    if (f->failed) { /* also an answer that was rejected, whatever it says */
+    if (f->failed) { /* also an answer that was rejected, whatever it contains */
         buf_adds(&w->sql, " AND (m.action = 'refused' OR ");
         add_message_statuses(w, failed_statuses());
         buf_addc(&w->sql, ')');
@@ -311,7 +313,8 @@ static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
     sqlite3_result_int(to, is_in_project(project, filter_text_of(value[0])));
 }
 
-/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if it has none */
+/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if the message has no
+ * status */
 static void sql_message_status(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;

@@ -7,7 +7,7 @@ int query_version(struct query *q, int64_t *ret)
 {
     int status = query_number(q, Q_VERSION, 0, ret);
     if (status == 0)
-        *ret += q->d.connections << 32; /* each connection counts on its own */
+        *ret += q->d.connections << 32; /* each connection counts separately */
     return status;
 }
 

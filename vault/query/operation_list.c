@@ -57,7 +57,7 @@ static int by_operation(const void *a, const void *b)
     return by_seq(a, b);
 }
 
-/* Makes l->of. */
+/* Fills l->of from l->hop. */
 static void group_hops(struct operation_list *l)
 {
     free(l->of);
@@ -87,7 +87,7 @@ int operation_list_read(struct operation_list *l, struct query *q, int64_t sessi
         st = call_rows_have_operations(q, &has);
     x.operations = true;
     x.from = x.up_to = 0;
-    l->n = l->end_n = 0; /* any of them may have changed */
+    l->n = l->end_n = 0; /* any operation may have changed */
     if (st == 0 && has)
         st = query_calls_of(q, &x, operation_list_on_operation, l);
     l->last_seq = st == 0 ? last_seq : l->last_seq;

@@ -11,7 +11,7 @@
 /* A copy of the current row and its size. NULL: out of memory. */
 typedef struct page_row *(*copy_fn)(sqlite3_stmt *st, size_t *ret_bytes);
 
-/* A row with space for n bytes of text. */
+/* Makes a row with space for n bytes of text. */
 static struct page_row *new_row(size_t n, size_t *ret_bytes)
 {
     struct page_row *row = malloc(sizeof *row + n);
@@ -31,8 +31,8 @@ void page_free(struct page_row *row)
     }
 }
 
-/* A statement with three parameters. The first column of its rows grows, or becomes less, and is between two numbers: a
- * damaged file may have other rows, after which the next page would not be another one. */
+/* A statement with three parameters. The first column of its rows ascends, or descends, within a
+ * range. In a damaged file it may not: then the next page might not advance. */
 struct page_query {
     enum query_statement statement;
     const struct where *where;    /* NULL: all rows */

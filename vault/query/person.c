@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A request with a task is part of the operation of its task. */
+/* A request about a task belongs to the operation of the task. */
 #define ASKS(methods) "direction = 's2c' AND operation_seq IS NULL AND method " methods
 
-/* A session whose server asked: ids of its first and its last request that does. */
+/* A session whose server asked a person: ids of the first and last such request. */
 struct asking {
     int64_t first, last;
 };
@@ -21,11 +21,11 @@ struct asking {
 struct reading {
     struct person_list *l;
     enum person_order order;
-    const char *asks; /* the condition of a request that does */
+    const char *asks; /* the SQL condition of such a request */
     struct asking *session; /* owned */
     size_t n, cap;
     const struct asking *now; /* the session that is read */
-    struct asker open;        /* its calls */
+    struct asker open;        /* calls of the session that are open */
 };
 
 static int on_session(void *ctx, sqlite3_stmt *st)
@@ -49,7 +49,7 @@ static int add_call(struct reading *r, struct asker_call *c, sqlite3_stmt *st)
     int status = 0;
     if (!asker_counts(connect_column(st, 3)))
         return 0;
-    if (r->order == PERSON_BY_ASK) { /* the texts are for those who list requests */
+    if (r->order == PERSON_BY_ASK) { /* only readers that list requests use the texts */
         status = intern_add(&r->l->texts, connect_column(st, 3), &c->method);
         if (status == 0)
             status = intern_add(&r->l->texts, connect_column(st, 4), &c->target);
@@ -87,7 +87,7 @@ static int on_call(void *ctx, sqlite3_stmt *st)
     c.operation_seq = first != 0 ? first : c.seq;
     c.end_us = c.closing_seq != 0 && lasted_us >= 0 ? t_us + lasted_us : INT64_MAX;
     if (!slice_is(connect_column(st, 8), "peer") || slice_is(connect_column(st, 9), "refused"))
-        return 0; /* the other side has not got it */
+        return 0; /* the other side did not get the message */
     if (slice_is(connect_column(st, 2), "c2s"))
         return add_call(r, &c, st);
     enum asks what = asker_asks(connect_column(st, 3));
@@ -95,14 +95,14 @@ static int on_call(void *ctx, sqlite3_stmt *st)
     return wanted && id >= r->now->first && first == 0 ? add_ask(r, id, &c, what == ASKS_PERSON) : 0;
 }
 
-/* What a server asks is in the range of `first` to `last`. Of the calls only those are read that may be open then: that did not end
- * before, nor with the message after their request. */
+/* Reads the calls of a session that may be open between its first and last question. Calls that
+ * ended before, and calls answered by the message after their request, are skipped. */
 static int read_session(struct reading *r, struct query *q, const struct call_question *question,
                         const struct asking *a)
 {
     struct filter f = FILTER_ANY;
     struct call_question x = {.filter = &f,
-                              .side = CALLS_OF_ALL, /* few are read: on_call() looks at the rest */
+                              .side = CALLS_OF_ALL, /* on_call() checks the rest */
                               .from = a->first & ~SCHEMA_SEQ_MAX,
                               .up_to = a->last,
                               .goes_on = question->goes_on,
@@ -148,7 +148,7 @@ int person_list_read(struct person_list *l, struct query *q, const struct call_q
     *l = (struct person_list){0};
     if (query_is_store(q))
         return 0;
-    /* What the server asked is another method than that of the call, and later. */
+    /* Requests of the server have other methods than the call, and come later. */
     f.tool = f.method = NULL;
     f.failed = false;
     f.statuses = f.kinds = 0;

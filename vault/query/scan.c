@@ -7,7 +7,7 @@
 struct reading {
     query_message_fn fn;
     void *ctx;
-    int64_t left;         /* messages that may still be passed on */
+    int64_t left;         /* number of messages that may still be passed on */
     enum query_body body; /* query_rows() */
 };
 
@@ -17,7 +17,7 @@ static int pass_on(struct reading *r, const struct query_message *m)
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
 }
 
-/* As connect_column(), of a column that is a text or NULL. */
+/* Like connect_column(), for a column that is a text or NULL. */
 static struct slice text_column(sqlite3_stmt *st, int i)
 {
     const void *p = sqlite3_column_text(st, i);
@@ -44,7 +44,7 @@ int query_fields(const struct record_fields *s, sqlite3_stmt *st, int i, enum qu
             *field_number(f, record) = connect_time(st, i);
             break;
         default:
-            *field_number(f, record) = sqlite3_column_int64(st, i); /* NULL is 0 */
+            *field_number(f, record) = sqlite3_column_int64(st, i); /* NULL gives 0 */
             break;
         }
         if (f->null == VALUE_UNLESS)
@@ -127,10 +127,12 @@ int query_facts(struct query *q, const struct message_question *x, enum query_or
     return st;
 }
 
-/* The statuses that only answers of the interposer give. Each of these answers ends a call, if no message is missing. */
+/* The statuses that only answers of the interposer give. Each such answer ends a call, if no
+ * message is missing. */
 #define OWN_STATUSES (1u << CALL_SERVER_GONE | 1u << CALL_INTERRUPTED | 1u << CALL_TIMEOUT)
 
-/* Such messages are found by their calls, which are much fewer bytes. 0: another filter, or another session. */
+/* Such messages are found through their calls, which are much fewer bytes. *ret_statuses is 0 if
+ * the filter or the session does not allow it. */
 static int find_own(struct query *q, const struct message_question *x, unsigned *ret_statuses)
 {
     const struct filter *f = x->filter;

@@ -8,8 +8,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Sessions in the first page, as many as a list shows, and in the largest: four times as many in each, because a
- * store answers each page with at least one call. */
+/* Sessions in the first page (as many as a list shows), and in the largest. Each page is four times
+ * as large as the one before, because a store answers each page with at least one call. */
 #define PAGE_SESSIONS 64
 #define PAGE_SESSIONS_MAX 1024
 
@@ -130,14 +130,14 @@ static int find_named(struct query *q, enum query_statement i, const char *name,
     return query_done(q, st, rc);
 }
 
-/* The newest session of a server, if possible one with a message; 0: there is none. */
+/* *ret: the newest session of a server, preferably one with a message; 0 if there is none. */
 static int newest_of(struct query *q, const char *name, int64_t *ret)
 {
     int st = find_named(q, Q_NEWEST_USED_OF, name, ret);
     return st == 0 && *ret == 0 ? find_named(q, Q_NEWEST_OF, name, ret) : st;
 }
 
-/* *ret 0: there is none. */
+/* *ret: the session with this number; 0 if there is none. */
 static int find_number(struct query *q, int64_t number, int64_t *ret)
 {
     *ret = number;
@@ -182,7 +182,7 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     int st = 0;
     buf_clear(&q->error);
     if (ref == NULL || is_last(ref)) {
-        /* 0: there is no session yet. */
+        /* the newest session with a message; if there is none, the newest */
         st = query_number(q, Q_NEWEST_USED, 0, &id);
         st = st == 0 && id == 0 ? query_number(q, Q_NEWEST, 0, &id) : st;
     } else if (is_id(ref, &id)) {

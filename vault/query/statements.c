@@ -51,7 +51,7 @@ const char *const query_sql[Q_COUNT] = {
     [Q_DERIVE_END] = "RELEASE derived",
     [Q_DERIVE_DONE] = "INSERT OR REPLACE INTO temp.derived VALUES (?1, ?2)",
     [Q_SCHEMA] = "PRAGMA user_version",
-    /* from events, of which an imported session has none: there, from messages */
+    /* from events; for an imported session, which has no such events, from messages */
     [Q_SIGNS] = "SELECT max(changed), max(unfinished) FROM"
                 " (SELECT kind = 'tool-changed' AS changed,"
                 " kind = 'unfinished-line' AND detail LIKE '%\"from\":\"server\"%' AS unfinished"
@@ -65,13 +65,13 @@ const char *const query_sql[Q_COUNT] = {
     [Q_MATCHING] = "SELECT m.id & 68719476735 FROM messages m"
                    " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                    " WHERE m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY m.id DESC LIMIT ?3",
-    /* The same, of messages that end calls. */
+    /* The same, for messages that end calls. */
     [Q_MATCHING_ENDS] = "SELECT DISTINCT m.id & 68719476735 FROM main.calls c"
                         " CROSS JOIN messages m ON m.id = (c.id >> 36 << 36) + c.closing_seq"
                         " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                         " WHERE c.id BETWEEN ?4 << 36 AND (?4 << 36) + 68719476735"
                         " AND m.id BETWEEN ?1 AND ?2" QUERY_WHERE " ORDER BY 1 DESC LIMIT ?3",
-    /* a session that was recorded here without a gap, and has its calls in the table */
+    /* whether a session was recorded here without a gap, and has its calls in the table */
     [Q_IS_WHOLE] = "SELECT calls FROM sessions s WHERE id = ?1 AND pid <> 0 AND NOT EXISTS"
                    " (SELECT 1 FROM events e WHERE e.session_id = s.id AND e.kind = 'gap')",
     [Q_ROWS] = MESSAGES " ORDER BY m.id",

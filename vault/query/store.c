@@ -1,4 +1,4 @@
-/* store.c - what only a store of many vaults is asked, and its errors. */
+/* store.c - queries that only a store of many vaults answers, and its errors. */
 #include "vault/query/store.h"
 
 #include "vault/query/connection.h"

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* Requests with a higher number count as open: a forged file may have one message with the highest number that there is. */
+/* Requests with a higher seq count as open: a forged file may have a single message with the
+ * highest possible seq. */
 #define WAITING_MAX (INT64_C(1) << 30)
 
 static int on_open_call(void *ctx, sqlite3_stmt *st)
@@ -23,7 +24,7 @@ static int on_open_call(void *ctx, sqlite3_stmt *st)
 
 struct summing {
     struct query_summary *s;
-    bool asks; /* the server has asked a person in a request of its own */
+    bool asks; /* the server has sent a request that asks a person */
 };
 
 static int summary_on_call(void *ctx, sqlite3_stmt *st)
@@ -65,7 +66,7 @@ static int count_operations(struct query *q, const struct call_question *x, stru
     return st;
 }
 
-/* A person's share of calls that are one request. */
+/* Adds a person's share of calls made of one request. */
 static int add_person(struct query *q, const struct call_question *x, struct query_summary *s)
 {
     struct person_list l;

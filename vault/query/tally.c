@@ -62,8 +62,8 @@ void tally_add_tokens(struct tally *t, int64_t tokens)
                            (tokens < UINT32_MAX ? tokens : UINT32_MAX);
 }
 
-/* Sorts by 11 bits at a time from the lowest on: the work grows with n, whatever the values are. `scratch` has n as well.
- * Durations above 2^44 us, half a year, are not told apart. */
+/* Sorts by 11 bits at a time from the lowest on, so that the work is proportional to n for any
+ * values. `scratch` has n elements. Durations above 2^44 us, half a year, are treated as equal. */
 #define DIGIT_BITS 11
 #define DIGITS ((size_t)1 << DIGIT_BITS)
 #define SORTED_BITS 44

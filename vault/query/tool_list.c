@@ -11,7 +11,7 @@ struct reading {
     const char *server, *except_uid;
     enum tool_list_from from;
     int64_t before;
-    bool passed; /* the session `before` */
+    bool passed; /* the session `before` was passed */
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
     /* the session being read: */
@@ -36,7 +36,7 @@ static bool tool_list_on_session(void *ctx, const struct query_session *s)
     return l->n < TOOL_LIST_SESSIONS;
 }
 
-/* Pages are consecutive: a page continues the list unless the one before was the last. */
+/* Pages are consecutive: a page continues the list unless the previous page was the last one. */
 static bool tool_list_on_message(void *ctx, const struct query_message *m)
 {
     struct reading *l = ctx;
@@ -57,7 +57,7 @@ static bool tool_list_on_message(void *ctx, const struct query_message *m)
     return !tools_whole(l->tools);
 }
 
-/* The list of one session. MI_ENOENT: it has no complete one. */
+/* Reads the list of one session. MI_ENOENT: the session has no complete list. */
 static int read_session(struct reading *l, int64_t id, int64_t started_at_us, const char *uid,
                         struct tool_list *ret)
 {

@@ -38,7 +38,7 @@ int pages_seq(struct remote *r, enum remote_table table, int64_t session, int64_
     }
     struct block *b = find_block(r, table, session, first);
     b->used = ++r->lookups;
-    if (b->page != NULL && is_before(b->page, seq)) { /* the session has grown since */
+    if (b->page != NULL && is_before(b->page, seq)) { /* the session has grown */
         page_drop(b->page);
         b->page = NULL;
     }

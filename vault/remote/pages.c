@@ -9,12 +9,12 @@
 
 struct filling {
     struct page *page;
-    int64_t bytes; /* of the bodies */
-    int64_t texts; /* bytes of the other texts */
+    int64_t bytes; /* bytes of bodies */
+    int64_t texts; /* bytes of other texts */
     const struct remote_ask *ask;
 };
 
-/* While the page is being filled, a text's pointer is its place in page->text, plus 1. */
+/* While a page is being filled, a text's pointer is its offset in page->text, plus 1. */
 static int remote_pages_add_row(void *ctx, const struct cell *cell)
 {
     struct filling *f = ctx;
@@ -80,8 +80,8 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
     return 0;
 }
 
-/* A new page with n rows from row `first` on, without the first cells that the table does not have; turned: in the opposite
- * order. */
+/* Makes a page of n rows from row `first` on, without the leading cells that the table does not
+ * have. turned: in reverse order. */
 static int copy_rows(const struct page *p, const struct remote_ask *ask, size_t first, size_t n,
                      bool turned, struct page **ret)
 {
@@ -190,7 +190,8 @@ void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct 
     page_hold(p);
 }
 
-/* Whether the page knows the session next to this one; *ret: its row, or p->n if there is none. */
+/* Whether the page has the neighbour of this session. *ret: the neighbour's row, or p->n if the
+ * session has no neighbour. */
 static bool find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
 {
     size_t i;
@@ -205,7 +206,7 @@ int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page 
 {
     bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
     bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    /* `first` is the uid and one more character: table.c */
+    /* `first` is the uid and one more character (table.c) */
     struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
     const struct page *p = r->sessions[1];
     size_t i;
@@ -228,7 +229,8 @@ static bool has_beginning(const struct kept *k, int64_t session, const struct re
            begin >= k->from && begin <= k->to;
 }
 
-/* The rows of the page with seq >= from are those from *ret on, or before *ret if the page is backwards. */
+/* Finds the rows with seq >= from: they start at *ret, or if the page is backwards, end before
+ * *ret. */
 static void find_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
 {
     size_t low = 0, high = p->n;
@@ -307,11 +309,11 @@ void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask,
 struct group {
     size_t n;
     int64_t id[1 + REMOTE_SESSIONS_MORE];
-    struct slice uid[1 + REMOTE_SESSIONS_MORE]; /* of a page of sessions, but the first */
+    struct slice uid[1 + REMOTE_SESSIONS_MORE]; /* UIDs after the first are in a page of sessions */
 };
 
-/* Adds the sessions behind this one in a page of sessions that has, before it, the last one that was asked for: a statement
- * goes through that page. *ask: for all of them. */
+/* Adds the next sessions of the page that has the last requested session before this one, because a
+ * statement reads that page in order. *ask: a request for all of them. */
 static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
                              struct remote_ask *ask)
 {
@@ -330,15 +332,15 @@ static int add_next_sessions(struct remote *r, int64_t last_id, struct group *g,
         if (pages_id(r, session, &g->id[g->n]) < 0)
             return MI_ENOMEM;
     }
-    if (pages_of(r, g->id[0], ask)) { /* again: the texts may have moved */
+    if (pages_of(r, g->id[0], ask)) { /* set again: the texts may have moved */
         ask->more = &g->uid[1];
         ask->more_n = g->n - 1;
     }
     return 0;
 }
 
-/* Makes a page of each session from one of all of them, which may end in the middle of a session. Keeps them; *ret: that of
- * the first session. */
+/* Splits a page with calls of several sessions into one page for each session, and keeps these; the
+ * page may end in the middle of a session. *ret: the page of the first session. */
 static int part_calls(struct remote *r, const struct page *all, bool full,
                       const struct remote_ask *ask, const int64_t *session, struct page **ret)
 {
@@ -431,7 +433,7 @@ static int read_summaries(struct remote *r, int64_t id)
     }
     page_drop(r->summaries);
     r->summaries = NULL;
-    r->summary_of[0] = id; /* the last one that was asked for, also if it has no row */
+    r->summary_of[0] = id; /* the session that was requested last, even if it has no row */
     if (st == 0)
         st = copy_rows(all, &ask, 0, all->n, false, &r->summaries);
     for (size_t i = 0; st == 0 && i < all->n; i++)

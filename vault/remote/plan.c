@@ -3,13 +3,13 @@
 
 #define COLUMNS_MAX 64
 
-/* The conditions that `read` has: a column, and operators. */
+/* A column, and the operators with which the store compares it. */
 struct key {
     int column;
     const char *operators;
 };
 
-/* Positions of columns in `sql` of remote_shape: one more than those of the cells. */
+/* Indexes of columns in remote_shape.sql: one more than those of the cells. */
 enum {
     COLUMN_ID = 0,
     SESSION_UID = 2,
@@ -59,7 +59,7 @@ static bool is_key(enum remote_table table, int column, char op)
     return false;
 }
 
-/* The order in which rows come by themselves. */
+/* Whether rows already come in the order that the statement wants. */
 static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
 {
     if (info->nOrderBy != 1)
@@ -99,7 +99,7 @@ int plan_best(enum remote_table table, sqlite3_index_info *info)
         some = true;
     }
     text[2 * n] = '\0';
-    /* They are read of one session only. */
+    /* these tables are read for one session only */
     if (table != REMOTE_SESSIONS && table != REMOTE_LEAVES && strchr(text, 'a') == NULL)
         return SQLITE_CONSTRAINT;
     info->idxStr = sqlite3_mprintf("%s", text);

@@ -59,7 +59,7 @@ void remote_free(struct remote *r)
     free(r);
 }
 
-/* 0: it was not read. */
+/* The id of a session; 0 if it was not read. */
 static int64_t id_of(const struct remote *r, struct slice uid)
 {
     uint32_t place;
@@ -114,7 +114,7 @@ static int add_found(void *ctx, const struct cell *cell)
 {
     struct page_found *p = ctx;
     struct slice uid = cell[0].text;
-    assert(p->n < SEARCH_ROWS && uid.n == UID_LEN); /* as remote_words asks */
+    assert(p->n < SEARCH_ROWS && uid.n == UID_LEN); /* as struct remote_words demands */
     struct found *f = &p->row[p->n++];
     *f = (struct found){.seq = cell[1].number};
     memcpy(f->uid, uid.p, uid.n);

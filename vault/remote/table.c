@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define FIRST_ROWS 1024 /* of the first page: most sessions are one page, without bodies */
+#define FIRST_ROWS 1024 /* rows in the first page: most sessions fit into one page without bodies */
 
 struct table {
     sqlite3_vtab base;
@@ -15,11 +15,11 @@ struct table {
 
 struct cursor {
     sqlite3_vtab_cursor base;
-    struct remote_ask ask;          /* of the next page */
-    int64_t session;                /* id; messages, events and calls */
-    int64_t id;                     /* one row with this id is wanted; 0: a range */
-    bool none;                      /* a condition that no row meets */
-    struct buf first, before, name; /* owned; the texts of ask */
+    struct remote_ask ask;          /* the request for the next page */
+    int64_t session;                /* id of the session, for messages, events and calls */
+    int64_t id;                     /* id of the only wanted row; 0: a range of rows */
+    bool none;                      /* a condition matches no row */
+    struct buf first, before, name; /* owned; texts of the request */
     struct page *page;              /* held; NULL: the end */
     size_t row;
     bool one; /* the row is the only one */
@@ -54,7 +54,7 @@ static void remote_table_drop(struct cursor *c)
     c->row = 0;
 }
 
-/* What is kept, or what the store answers. */
+/* Reads a page from the kept pages or from the store. */
 static int read_page(struct remote *r, struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
@@ -95,7 +95,7 @@ static int remote_table_load(struct cursor *c)
     return SQLITE_OK;
 }
 
-/* Sets the range of what follows the page, and reads it. */
+/* Sets the range to what follows the page, and reads the next page. */
 static int load_next(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
@@ -133,13 +133,14 @@ static void raise_to(int64_t *from, int64_t v)
     *from = v > *from ? v : *from;
 }
 
-/* id of sessions. A range with one id is that session; else, what is older than the session above the range. */
+/* Limits a query for sessions by id: for one id to that session, for a range to the sessions older
+ * than the one just above it. */
 static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
     c->none |= to < from;
     assert(c->none || from == to ||
-           from <= 1); /* no statement asks for what is newer than a session */
+           from <= 1); /* no statement selects sessions that are newer than another */
     if (from == to) {
         c->id = to;
         c->none |= to < 1;
@@ -150,7 +151,7 @@ static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
     }
 }
 
-/* id of messages and calls: that of their session and their seq. All are of one session. */
+/* Limits a query for messages or calls by id. All ids must be of one session. */
 static void limit_messages(struct cursor *c, int64_t from, int64_t to)
 {
     c->none |= to < from;
@@ -171,7 +172,7 @@ static void take_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool a
     buf_clear(to);
     buf_add(to, text, (size_t)sqlite3_value_bytes(v));
     if (after)
-        buf_addc(to, '\1'); /* the next text after it */
+        buf_addc(to, '\1'); /* the smallest text that is greater */
     c->none |= to->n == 0 && to == &c->name;
 }
 
@@ -189,7 +190,7 @@ static void take_number(struct range *r, char op, int64_t v)
         raise_to(&r->from, v == INT64_MAX ? v : v + 1);
 }
 
-/* One condition; `ids` is the range of the first column, `keys` of an event's id. */
+/* Adds one condition. ids: the range of the first column; keys: the range of an event's id. */
 static void remote_table_take(struct cursor *c, const char *plan, sqlite3_value *v,
                               struct range *ids, struct range *keys)
 {
@@ -297,7 +298,8 @@ static int remote_table_column(sqlite3_vtab_cursor *base, sqlite3_context *to, i
             sqlite3_result_text64(to, cell->text.p, cell->text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
         return SQLITE_OK;
     }
-    /* the last column of a message, and that of a session: its calls can be read */
+    /* hidden columns: the last one of a message, and a session's `calls`: 1, because calls can be
+     * read */
     sqlite3_int64 id = c->ask.table == REMOTE_SESSIONS ? 1 : c->session;
     int rc = i == 0 ? row_id(c, &id) : SQLITE_OK;
     sqlite3_result_int64(to, id);

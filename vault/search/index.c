@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT 1    /* PRAGMA user_version; files with another one are created again */
+#define FORMAT 1    /* PRAGMA user_version; files with another value are created again */
 #define BATCH 20000 /* messages added in one transaction */
 #define NAME_MAX_LEN 32
 
@@ -57,11 +57,11 @@ static void remove_and_overwrite(int dir_fd, int64_t number)
     if (fd < 0)
         return;
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
-    /* holes have no bytes on the disk, and get none */
+    /* holes use no disk space, and are skipped */
     for (int64_t at = 0; plain && (at = file_next_data(fd, at)) < st.st_size;
          at += (int64_t)sizeof zeros)
         plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
-    (void)!file_sync_data(fd); /* the file is deleted in any case */
+    (void)!file_sync_data(fd); /* an error is ignored: the file is deleted anyway */
     close(fd);
 }
 
@@ -84,7 +84,8 @@ static const struct db_kind index_file = {
     .can_not = "use",
 };
 
-/* An error of the index, which is created again, not of the vault. */
+/* Converts an error of the index file, which is created again, so that it is not taken for an error
+ * of the vault. */
 static int of_index(int st)
 {
     return st == MI_ESTORE ? MI_EIO : st;
@@ -144,7 +145,7 @@ struct adding {
     const struct search_session *session;
     void (*on_read)(void *ctx);
     void *ctx;
-    int64_t last, n; /* of this transaction */
+    int64_t last, n; /* of this transaction: the last seq and the number of messages */
     int status;
 };
 
@@ -154,7 +155,7 @@ static struct slice search_index_text_of(struct search *s, const struct search_s
     struct slice body = m->body;
     if (m->is_large) {
         buf_clear(&s->large);
-        /* A body without its file has no words. */
+        /* if the body's file is missing, the body has no words */
         if (query_body(s->q, slice_of(x->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
             body = buf_slice(&s->large);
     }
@@ -175,7 +176,8 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     return a->status == 0;
 }
 
-/* The last indexed message of a session; 0: none. MI_EIO: the id belongs to another session. */
+/* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: the id belongs to another
+ * session. */
 static int read_done(struct search *s, const struct search_session *x, int64_t *ret)
 {
     sqlite3_stmt *q;
@@ -190,7 +192,7 @@ static int read_done(struct search *s, const struct search_session *x, int64_t *
     return st == 0 && other ? MI_EIO : st;
 }
 
-/* One transaction: up to BATCH messages of a session. *ret_more: there may be more. */
+/* Indexes up to BATCH messages of a session in one transaction. *ret_more: there may be more. */
 static int add_batch(struct search *s, const struct search_session *x, struct adding *a,
                      bool *ret_more)
 {
@@ -198,7 +200,7 @@ static int add_batch(struct search *s, const struct search_session *x, struct ad
     int st = of_index(db_begin(&s->d));
     if (st < 0)
         return st;
-    st = read_done(s, x, &done); /* again: another process may have added some */
+    st = read_done(s, x, &done); /* read again: another process may have added messages */
     a->n = a->status = 0;
     a->last = done;
     if (st == 0)
@@ -226,7 +228,7 @@ static int search_index_catch_up(struct search *s, const struct search_session *
     return st;
 }
 
-/* MI_EIO: the file has a session that no longer exists. */
+/* Returns MI_EIO if the file has a session that no longer exists. */
 static int check_sessions(struct search *s, const struct search_session *session, size_t n)
 {
     sqlite3_stmt *q;
@@ -274,14 +276,14 @@ static int search_index_update(struct search *s, const struct search_session *se
 static int ask_file(struct search *s, const struct search_session *session, size_t n,
                     const char *query, search_fn fn, void *ctx)
 {
-    (void)session, (void)n; /* the file has no others */
+    (void)session, (void)n; /* the file has no other sessions */
     sqlite3_stmt *q;
     bool more = true, damaged = false;
     int64_t last = INT64_MAX;
     int rc = SQLITE_DONE, st = db_ask(&s->d, MATCH, &q, DB_WITH(db_text(slice_of(query))));
     while (st == 0 && more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(q, 0);
-        damaged = id >= last; /* it may come again and again */
+        damaged = id >= last; /* in a damaged file, a row may come again and again */
         more = !damaged && fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
         last = id;
     }
@@ -300,7 +302,7 @@ static const struct search_kind files = {file_of, search_terms_query, search_ind
 
 /* ---- the folder ---- */
 
-/* Without the folder, search_file() fails. */
+/* Opens VAULT/Search. If it cannot, search_file() fails later. */
 static int open_folder(struct search *s)
 {
     struct buf path = {0};
@@ -354,7 +356,8 @@ int64_t search_forget_bytes(int vault, int64_t session_id)
     return bytes;
 }
 
-/* Waits for a process that is adding to the file: it must not leave a journal for the next file with this name. */
+/* Waits for a process that is adding to the file: that process must not leave a journal, which
+ * would apply to the next file with this name. */
 int search_forget(const char *vault, int64_t session_id)
 {
     struct search s = {.dir_fd = -1};
@@ -373,7 +376,7 @@ int search_forget(const char *vault, int64_t session_id)
     s.path = path;
     if (file_exists(s.dir_fd, name)) {
         if (search_index_connect_to(&s, number) == 0)
-            (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* the file is removed in any case */
+            (void)!db_exec(&s.d, "BEGIN EXCLUSIVE"); /* the file is removed even on an error */
         remove_and_overwrite(s.dir_fd, number);
         close_file(&s);
     }

@@ -1,11 +1,12 @@
-/* store.c - a store finds words itself; its sessions are searched in groups. */
+/* store.c - search in a store, which finds words itself. Sessions are searched in groups. */
 #include "vault/search/kind.h"
 
 #include "vault/query/store.h"
 
-/* The groups end before these numbers: the first have few sessions, so that a frequent word is found soon. */
+/* The first groups of sessions end before these numbers: they are small, so that a frequent word is
+ * found soon. */
 static const int64_t first_groups[] = {64, 1024};
-#define GROUP 4096 /* sessions in each of the others */
+#define GROUP 4096 /* number of sessions in each further group */
 
 static int64_t group_of(int64_t session_id)
 {
@@ -19,13 +20,13 @@ static int search_store_update(struct search *s, const struct search_session *se
                                void (*on_read)(void *ctx), void *ctx)
 {
     (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
-    return 0; /* the machines send the words with their messages */
+    return 0; /* machines send the words with their messages */
 }
 
-/* The sessions that the store has found are in the order of those that are searched, which may be fewer. */
+/* Passes on found sessions that are among the searched ones. Both lists have the same order. */
 struct passing {
     const struct search_session *session;
-    size_t n, at; /* at: sessions before it have passed */
+    size_t n, at; /* at: number of sessions that have been passed */
     search_fn fn;
     void *ctx;
 };
@@ -37,7 +38,7 @@ static bool search_store_on_found(void *ctx, struct slice uid, int64_t seq)
         size_t n = strlen(p->session[p->at].uid);
         int order = memcmp(p->session[p->at].uid, uid.p, size_min(n, uid.n));
         if (order < 0)
-            return true; /* not among the sessions */
+            return true; /* this session is not searched */
         p->at++;
     }
     return p->at < p->n && p->fn(p->ctx, p->session[p->at].id, seq);

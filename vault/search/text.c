@@ -39,13 +39,15 @@ int search_terms_add(struct search_terms *t, const char *text, bool exact)
     return st;
 }
 
-/* False for a word at either end of an exact term: it may be part of a longer word in the text. */
+/* Whether word i of the term is a whole word of the text. The first and last word of an exact term
+ * may be parts of longer words. */
 static bool is_whole(const struct search_term *t, size_t i)
 {
     return !t->exact || (t->list.word[i].from > 0 && t->list.word[i].to < t->text.n);
 }
 
-/* How an index writes a query. Words contain letters and digits only: no quotes. */
+/* The syntax of queries in an index. Words consist of letters and digits only, so they contain no
+ * quotes. */
 struct dialect {
     const char *and, *quote, *prefix;
     bool keys;
@@ -94,7 +96,7 @@ static bool word_fits(const struct search_term *x, size_t i, struct slice word)
     return slice_eq(word, want);
 }
 
-/* The words of the term, in sequence. */
+/* Finds the words of the term, in sequence. */
 static bool find_words(const struct search_term *x, const struct search_list *l, struct slice text,
                        struct slice *ret)
 {
@@ -122,7 +124,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
 {
     bool listed = false;
     *ret = (struct slice){text.p, 0};
-    for (size_t i = 0; i < t->n; i++) { /* cheapest first */
+    for (size_t i = 0; i < t->n; i++) { /* exact terms first: they are the cheapest */
         struct slice at;
         if (t->term[i].exact && !find_exact(&t->term[i], text, &at))
             return MI_ENOENT;
@@ -142,7 +144,7 @@ int search_terms_find(struct search_terms *t, struct slice text, struct slice *r
 
 /* ---- text ---- */
 
-/* As much as the text needs. */
+/* Unescapes as much of the body as the text needs. */
 static void search_terms_unescape(struct buf *b, struct slice body)
 {
     const char *p = body.p, *end = body.p + body.n;
@@ -174,7 +176,7 @@ struct slice search_text(enum row_kind kind, struct slice body, struct buf *b)
     if (!plain && memchr(body.p, '\\', body.n) != NULL &&
         (json_scan(body, NULL, NULL, &scan) == 0 || (long_body && scan.fault.kind == JSON_CUT))) {
         buf_clear(b);
-        search_terms_unescape(b, body); /* there are no escapes outside of strings */
+        search_terms_unescape(b, body); /* escapes occur only inside strings */
         if (!b->failed)
             body = buf_slice(b);
     }

@@ -10,7 +10,7 @@
 /* ---- the tokenizer ---- */
 
 struct search_words {
-    sqlite3 *db; /* owned; an empty database in memory, for its tokenizer */
+    sqlite3 *db; /* owned; an empty database in memory, which provides the tokenizer */
     fts5_tokenizer use;
     Fts5Tokenizer *it; /* owned */
 };

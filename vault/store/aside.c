@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #define BUSY_MS 2000
-#define LOCK_TRIES 200 /* of LOCK_PAUSE_MS: a check of another process may take long */
+#define LOCK_TRIES 200 /* times LOCK_PAUSE_MS: another process may check for a long time */
 #define LOCK_PAUSE_MS 50
-#define NAMES_MAX 100 /* in one second */
+#define NAMES_MAX 100 /* names tried for one second */
 
 bool aside_is_damage(int code)
 {
@@ -27,12 +27,12 @@ bool aside_is_damage(int code)
 
 /* ---- the check ---- */
 
-/* Appends what is wrong. false: nothing is, or it cannot be found out now. */
+/* Appends what is wrong to `why`. false: nothing is wrong, or the check cannot be done now. */
 static bool is_damaged(const char *path, struct buf *why)
 {
     sqlite3 *db;
     int rc = connect_open(&db, path, NULL, SQLITE_OPEN_READWRITE, BUSY_MS);
-    if (rc == SQLITE_OK) /* or closing it would change the file */
+    if (rc == SQLITE_OK) /* without this, closing the database would change the file */
         rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (rc == SQLITE_OK)
         rc = rebuild_check(db, why);
@@ -82,8 +82,8 @@ static bool choose_name(int dir, char ret[ASIDE_NAME_MAX])
     return false;
 }
 
-/* The database comes last: until then it is the damaged one that others open. SQLite removes a -wal that is there when a
- * new database is made. */
+/* Renames the database last: until then, other processes open the damaged one. SQLite removes an
+ * existing -wal when it creates a database. */
 static int rename_all(int dir, const char *name)
 {
     static const char *const more[] = {"-wal", "-shm", ""};

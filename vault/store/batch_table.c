@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* What a connection was given; freed with it. */
+/* Data of the module for one connection; freed with the connection. */
 struct source {
     const struct batch_table *table; /* borrowed */
     const void *rows;                /* borrowed */
@@ -43,7 +43,7 @@ static int disconnect_table(sqlite3_vtab *t)
 
 static int plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
-    (void)t, (void)info; /* there is one way to read it: all rows */
+    (void)t, (void)info; /* the only way to read the table is to read all rows */
     return SQLITE_OK;
 }
 
@@ -98,7 +98,7 @@ static int batch_table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, 
     return SQLITE_OK;
 }
 
-/* Without xCreate: the table exists in every database, and only there by this name. */
+/* There is no xCreate: the table exists in every database under the module's name only. */
 static const sqlite3_module module = {
     .iVersion = 1,
     .xConnect = connect_table,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define PART 1000000 /* steps between two calls */
+#define PART 1000000 /* steps between two calls of the progress handler */
 
 struct budget {
     sqlite3 *db;
@@ -18,8 +18,9 @@ static int64_t bytes_of(const char *path, const char *more)
     int n = path != NULL ? snprintf(name, sizeof name, "%s%s", path, more) : -1;
     if (n < 0 || (size_t)n >= sizeof name || stat(name, &st) != 0)
         return 0;
-    /* A file may have a size of exabytes, and few bytes on the disk. Less than a page: some file systems do not know, and
-     * others not before they have written it. */
+    /* Compares the file's size with its disk blocks: a sparse file may have exabytes. If the blocks
+     * are less than a page, they are unknown: some file systems report none, or none before the
+     * data is written. */
     int64_t stored = (int64_t)st.st_blocks * 512;
     bool known = stored >= 4096 && st.st_size / BUDGET_COMPRESSED > stored;
     return known ? stored * BUDGET_COMPRESSED : st.st_size;
@@ -35,7 +36,7 @@ static int on_steps(void *ctx)
     return b->used > BUDGET_LEAST + BUDGET_PER_BYTE * (bytes_of(path, "") + bytes_of(path, "-wal"));
 }
 
-/* A statement begins, or the connection is closed. */
+/* Called when a statement begins, and when the connection is closed. */
 static int on_trace(unsigned event, void *ctx, void *p, void *x)
 {
     (void)p, (void)x;

@@ -10,7 +10,8 @@
 
 #define COLUMNS "id" CALL_FIELDS(FIELD_NAME) ", operation_seq, result_tokens"
 
-/* A commit that was reported as failed may have been written: the same rows are then put again. */
+/* The same rows may be put again, because a commit that was reported as failed may have been
+ * written. */
 static const char *const sql[CALL_STATEMENTS] = {
     [CALL_PUT] = "INSERT OR REPLACE INTO calls (" COLUMNS ") SELECT " COLUMNS " FROM call_batch()",
     [CALL_GET] =
@@ -39,7 +40,7 @@ int call_batch_open(struct call_batch *b)
 
 static const char declaration[] = "CREATE TABLE call_batch (" COLUMNS ")";
 
-/* Calls of earlier batches that have ended, then those of this batch. */
+/* Rows: first the ended calls of earlier batches, then the calls of this batch. */
 static const struct call *call_of_row(const struct call_batch *b, size_t row)
 {
     return row < b->ended_n ? &b->kept[b->ended[row]].call : &b->calls.call[row - b->ended_n];
@@ -97,7 +98,7 @@ void call_batch_forget(struct call_batch *b)
     b->session_id = 0;
 }
 
-/* NULL: an error. */
+/* Prepares a statement once. NULL: an error. */
 static sqlite3_stmt *call_batch_statement(struct call_batch *b, sqlite3 *db, enum call_statement i)
 {
     if (b->q[i] == NULL &&
@@ -106,7 +107,8 @@ static sqlite3_stmt *call_batch_statement(struct call_batch *b, sqlite3 *db, enu
     return b->q[i];
 }
 
-/* The result of the last step becomes a status; the statement keeps neither a lock nor a pointer. */
+/* Converts the result of the last step to a status, and resets the statement, so that it holds no
+ * lock and no pointer. */
 static int call_batch_finish(sqlite3 *db, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
@@ -117,7 +119,7 @@ static int call_batch_finish(sqlite3 *db, sqlite3_stmt *q, int rc)
 
 /* ---- a session ------------------------------------------------------------------------------ */
 
-/* The last requests of the proxy, which come newest first. */
+/* Reads the last requests of the proxy; the newest come first. */
 static int read_own(struct call_batch *b, sqlite3 *db)
 {
     struct own_request own[CALLS_OWN];
@@ -187,7 +189,8 @@ int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Requests of the proxy and their answers are rare: the earlier ones are read when the first of them comes. */
+/* Whether a message is a request of the proxy or an answer to one. These are rare: earlier requests
+ * are read at the first one. */
 static bool is_about_own(const struct call_message *m)
 {
     return m->kind == KIND_REQUEST ? m->origin == ROW_INTERPOSER
@@ -200,7 +203,7 @@ static struct kept_call *find_kept(struct call_batch *b, int64_t seq)
     return at < b->kept_n && b->kept[at].call.seq == seq ? &b->kept[at] : NULL;
 }
 
-/* Its texts are its own: after it was moved, too. */
+/* Moves a kept call with its texts: pointers to its own texts are adjusted. */
 static void move_kept(struct kept_call *to, const struct kept_call *from)
 {
     if (to != from)
@@ -211,7 +214,8 @@ static void move_kept(struct kept_call *to, const struct kept_call *from)
         to->call.target.p = to->text + to->call.method.n;
 }
 
-/* The oldest ones make room: they are read from the table if they end. */
+/* Keeps an open call. If there is no room, the oldest calls are dropped: they are read from the
+ * table when they end. */
 static void keep_call(struct call_batch *b, const struct call *c)
 {
     if (c->method.n + c->target.n > CALL_KEPT_TEXT)
@@ -231,7 +235,7 @@ static void keep_call(struct call_batch *b, const struct call *c)
     move_kept(k, k);
 }
 
-/* After the rows were written. */
+/* Keeps the open calls of the batch. Call it after the rows were written. */
 static void keep_open(struct call_batch *b)
 {
     size_t n = 0;
@@ -248,7 +252,7 @@ static void keep_open(struct call_batch *b)
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* Most sessions have none. */
+/* Reads the operations of the session. Most sessions have none. */
 static int know_operations(struct call_batch *b, sqlite3 *db)
 {
     if (b->operations == NULL && (b->operations = calloc(1, sizeof *b->operations)) == NULL)
@@ -260,7 +264,7 @@ static int know_operations(struct call_batch *b, sqlite3 *db)
     return operation_rows_read(&b->operation_rows, db, b->session_id, b->operations);
 }
 
-/* `call`: the one that the message has begun or ended; NULL: none. */
+/* Updates operations. call: the call that the message has begun or ended; NULL: none. */
 static int operate(struct call_batch *b, sqlite3 *db, const struct call_message *m,
                    struct call *call)
 {
@@ -290,7 +294,8 @@ static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
         sqlite3_bind_null(q, i);
 }
 
-/* The stored call that the message ends, without its texts. *ret_found false: there is none. */
+/* Reads the stored call that the message ends, without its texts. *ret_found: whether there is
+ * one. */
 static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_message *m,
                      struct call *ret, bool *ret_found)
 {

@@ -4,25 +4,25 @@
 #include "vault/store/schema.h"
 #include "vault/store/writer_state.h"
 
-/* The newest one that has no rows yet. */
+/* Selects the newest session that has no rows yet. */
 #define NEXT                                                                                       \
     "SELECT id FROM sessions WHERE calls IS NOT 1 AND ended_at_us IS NOT NULL ORDER BY id DESC "   \
     "LIMIT 1"
-/* Whether it may still be filled in, and how far it is: the last message, the last call. */
+/* Selects, if the session may still be filled in, the last message and the last call. */
 #define STATE                                                                                      \
     "SELECT (SELECT max(id) FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + "             \
     "68719476735),"                                                                                \
     " (SELECT max(id) FROM calls WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735)"          \
     " FROM sessions WHERE id = ?1 AND calls IS NOT 1 AND ended_at_us IS NOT NULL"
-/* The last message of a step. */
+/* Selects the last message of a step. */
 #define STEP                                                                                       \
     "SELECT max(id) FROM (SELECT id FROM messages WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT "   \
     "?3)"
 #define DONE "UPDATE sessions SET calls = 1 WHERE id = ?1"
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
-/* The first columns of the only row, at most two, as numbers of messages. `arg`: a value for each parameter. MI_ENOENT:
- * there is no row. */
+/* Reads the first columns of the only row, at most two, as seqs. arg: a value for each parameter.
+ * MI_ENOENT: there is no row. */
 static int read_numbers(sqlite3 *db, const char *sql, const int64_t *arg, int64_t *ret)
 {
     sqlite3_stmt *q = NULL;
@@ -37,7 +37,7 @@ static int read_numbers(sqlite3 *db, const char *sql, const int64_t *arg, int64_
     return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? MI_ENOENT : failure_keep(db);
 }
 
-/* The calls that follow from the messages after f->after, up to `to`. */
+/* Adds the calls that follow from the messages after f->after, up to `to`. */
 static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int64_t to)
 {
     sqlite3_stmt *q = NULL;
@@ -58,12 +58,12 @@ static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int
     return st == 0 ? call_batch_flush(b, db) : st;
 }
 
-/* Within the transaction. */
+/* Runs one step, within the transaction. */
 static int fill_some(struct call_fill *f, struct writer *w)
 {
     int64_t id = f->session_id, state[2], step[2];
     int st = read_numbers(w->db, STATE, &id, state);
-    if (st == MI_ENOENT) { /* it was removed or filled in meanwhile */
+    if (st == MI_ENOENT) { /* the session was removed or filled in meanwhile */
         f->session_id = 0;
         return 0;
     }
@@ -78,7 +78,7 @@ static int fill_some(struct call_fill *f, struct writer *w)
         return st;
     call_batch_continue(&w->calls, id);
     st = add_calls(f, &w->calls, w->db, step[0]);
-    call_batch_forget(&w->calls); /* the writer's own session is another one */
+    call_batch_forget(&w->calls); /* the batch remembered this session, not the writer's own */
     f->after = step[0] > f->after ? step[0] : f->after;
     if (st == 0 && f->after >= state[0]) {
         int64_t none;

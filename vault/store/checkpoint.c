@@ -4,12 +4,13 @@
 
 #define PASSES_MAX 8
 #define PASS_SHORT_US 3000
-/* Pages; more than this remain only if a reader prevents their checkpoint. */
+/* Pages; more remain only if a reader prevents their checkpoint. */
 #define LEFT_MOST 2000
 
-/* Repeats passive checkpoints: each moves only the pages written during the previous one. After a short pass, little is
- * left for the last step, which blocks writers. A pass is also short if a reader of an old snapshot prevents it from
- * moving pages. The last step might then have to move many: *ret_left is the number of pages left. */
+/* Repeats passive checkpoints: each moves only the pages written during the previous one. After a
+ * short pass, little is left for the last step, which blocks writers. A pass is also short if a
+ * reader of an old snapshot prevents it from moving pages; the last step might then have to move
+ * many. *ret_left: the number of pages left. */
 static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
 {
     int rc = SQLITE_OK, in_log = 0, moved = 0;
@@ -23,7 +24,8 @@ static int checkpoint_catch_up(sqlite3 *db, int *ret_left)
     return rc;
 }
 
-/* Through SQLite's own descriptor: closing another one would drop all locks of the process on the file (POSIX). */
+/* Syncs through SQLite's own file descriptor: closing another one would drop all locks of the
+ * process on the file (POSIX). */
 static int sync_file(sqlite3 *db)
 {
     sqlite3_file *file = NULL;
@@ -37,7 +39,8 @@ int checkpoint_run(sqlite3 *db)
 {
     int left = 0;
     int rc = checkpoint_catch_up(db, &left);
-    /* SQLite syncs the database in the last step, which blocks writers: sync most of it before. */
+    /* SQLite syncs the database in the last step, which blocks writers: so sync most of it
+     * before */
     if (rc == SQLITE_OK)
         rc = sync_file(db);
     if (rc == SQLITE_OK)

@@ -48,7 +48,7 @@ static int coverage_finish(sqlite3 *db, sqlite3_stmt *q)
 
 struct slots {
     struct places *to;
-    uint64_t from; /* place of the first one */
+    uint64_t from; /* place of the first commitment */
     bool filled[PLACES_GROUP];
 };
 
@@ -58,7 +58,7 @@ static void coverage_fill(struct slots *s, sqlite3_stmt *q, int i, uint64_t plac
         return;
     struct digest *d = &s->to->rest[place - s->from];
     s->filled[place - s->from] = true;
-    if (!commitment_digest(q, i, d)) /* verification will find that it was removed */
+    if (!commitment_digest(q, i, d)) /* verification will find that the record was removed */
         memset(d, 0, sizeof *d);
 }
 
@@ -76,7 +76,7 @@ static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* Messages have the places that are left, the last message the last one. */
+/* Messages have the places that events leave free; the last message has the last one. */
 static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
 {
     uint64_t place = s->to->n;
@@ -140,7 +140,8 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
         c->ended = sqlite3_column_int(q, 1) != 0;
         c->places.n = (uint64_t)sqlite3_column_int64(q, 2);
         c->last_seq = (uint64_t)sqlite3_column_int64(q, 4);
-        /* if it does not fit, somebody has changed it: recording goes on, and verification will find it */
+        /* if the tree is invalid, somebody has changed it: recording continues, and verification
+         * will find it */
         if (!tree_unpack(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
             c->places.groups = (struct tree){0};
         rc = sqlite3_step(q);
@@ -215,7 +216,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
                  record_text(&r, row->name));
 #define ADD_OPEN(name, type, null, since, evidence, ...)                                           \
     FIELD_IF(FIELD_OPEN_##evidence)(ADD(name, type, null))
-/* Of the tail the fields up to the last that is not NULL. */
+/* Sets `tail` to the number of tail fields up to the last that is not NULL. */
 #define COUNT_TAIL(name, type, null, since, evidence, ...)                                         \
     FIELD_IF(FIELD_TAIL_##evidence)                                                                \
     (n++; if (FIELD_EITHER(FIELD_NUMBER_##type, BATCH_HAS_##null(name), row->name.p != NULL))      \
@@ -284,7 +285,8 @@ static struct slice quoted(struct buf *b, struct slice text)
     return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
 }
 
-/* The record `end` keeps its salt and commitment as long as it is the same: after a redaction, the log states them. */
+/* Reads salt and commitment of the record `end`, which are kept if the record has not changed:
+ * after a redaction, the log states them. *ret_same: whether they are kept. */
 static int end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret, bool *ret_same)
 {
     struct digest stored;
@@ -306,7 +308,7 @@ static int save_end(struct coverage *c, sqlite3 *db, const struct salt *salt,
     return coverage_finish(db, q);
 }
 
-/* The record `end` and the leaf `seal`. */
+/* Stores the record `end`, and adds the leaf `seal`. */
 static int coverage_seal(struct coverage *c, sqlite3 *db)
 {
     static const char sql[] = "SELECT uid, end_reason, end_salt, end_commitment@end_record"

@@ -57,7 +57,7 @@ int db_reconnect(struct db *d)
     const struct db_kind *k = d->kind;
     const char *file = buf_str(&d->file);
     db_disconnect(d);
-    d->tables = 0; /* of another file, maybe */
+    d->tables = 0; /* the new connection may be to another file */
     d->connections++;
     int rc;
     if (k->writes)
@@ -86,7 +86,7 @@ int db_open(struct db *d, const struct db_kind *kind, const char *file, struct b
 int db_open_memory(struct db *d, const struct db_kind *kind, const char *name, struct buf *error)
 {
     int st = begin_db(d, kind, name, error);
-    d->shared = true; /* no file may appear */
+    d->shared = true; /* it must not create files */
     if (st == 0 && connect_open(&d->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK)
         st = db_fail(d);
     return st;
@@ -111,7 +111,7 @@ static bool has_open_statement(sqlite3 *db)
 
 bool db_is_outdated(const struct db *d)
 {
-    struct buf file = d->file; /* NUL-terminated since it is open */
+    struct buf file = d->file; /* d->file is NUL-terminated since it was opened */
     return !d->shared && d->db != NULL && read_only_is_shared(buf_str(&file)) &&
            sqlite3_get_autocommit(d->db) && !has_open_statement(d->db);
 }
@@ -156,7 +156,7 @@ static int add_sql(struct db *d, const char *sql, struct buf *ret)
     return ret->failed ? MI_ENOMEM : 0;
 }
 
-/* The kept statement with this text. NULL: none. */
+/* The kept statement with this text; NULL if there is none. */
 static sqlite3_stmt **find_kept(struct db *d, const char *sql)
 {
     for (size_t i = 0; i < DB_KEPT; i++)
@@ -173,7 +173,7 @@ static int db_prepare(struct db *d, const char *sql, unsigned flags, sqlite3_stm
     sqlite3_stmt **kept = st == 0 ? find_kept(d, sql) : NULL;
     if (kept != NULL) {
         *ret = *kept;
-        *kept = NULL; /* in use: it is kept again when it is done */
+        *kept = NULL; /* it is in use: db_done() keeps it again */
     } else if (st == 0 && sqlite3_prepare_v3(d->db, sql, -1, flags, ret, NULL) != SQLITE_OK) {
         st = db_fail(d);
     }
@@ -285,7 +285,7 @@ int db_end(struct db *d, int st)
         return st;
     if (st == 0 && d->kind->writes)
         st = db_exec(d, "COMMIT");
-    if (!sqlite3_get_autocommit(d->db)) /* the first error is reported */
+    if (!sqlite3_get_autocommit(d->db)) /* an error is ignored: the first one is reported */
         (void)sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }

@@ -27,7 +27,7 @@ static int escalation_rows_prepare(struct writer *w, const char *sql, sqlite3_st
     return sqlite3_prepare_v2(w->db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : writer_fail_sql(w);
 }
 
-/* rc: of the last step. These statements are rare, so they are not kept prepared. */
+/* rc: the result of the last step. These statements are rare, so they are finalized. */
 static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
 {
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(w);
@@ -35,7 +35,7 @@ static int escalation_rows_finish(struct writer *w, sqlite3_stmt *q, int rc)
     return st;
 }
 
-/* The first n fields, from ?1 on. */
+/* Binds the first n fields, from ?1 on. */
 static void bind_fields(sqlite3_stmt *q, const struct escalation_row *row, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ int escalation_row_find(struct writer *w, const struct escalation_row *problem, 
     sqlite3_bind_int64(q, 7, max);
     int rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
-        id = sqlite3_column_int64(q, 0); /* NULL is 0 */
+        id = sqlite3_column_int64(q, 0); /* NULL gives 0 */
     int st = escalation_rows_finish(w, q, rc);
     if (st == 0 && id == 0)
         st = MI_ENOENT;

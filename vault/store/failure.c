@@ -21,7 +21,7 @@ static bool has_failed(sqlite3 *db)
     return is_error(sqlite3_errcode(db) & 0xFF);
 }
 
-/* SQLITE_INTERRUPT: the statement took more than there is in the file (budget.h). */
+/* The text of an error. SQLITE_INTERRUPT: the statement exceeded its budget (budget.h). */
 static const char *failure_text_of(sqlite3 *db)
 {
     return (sqlite3_errcode(db) & 0xFF) == SQLITE_INTERRUPT ? ENDLESS : sqlite3_errmsg(db);

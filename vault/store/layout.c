@@ -10,7 +10,7 @@
 
 _Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
                "describe the new version here and in docs/evidence.md");
-/* Versions; older vaults have no evidence, and are not compared. */
+/* Ranges of versions; vaults of older versions have no evidence, and are not compared. */
 #define ALL SCHEMA_EVIDENCE, SCHEMA_VERSION
 #define BEFORE_CALLS SCHEMA_EVIDENCE, SCHEMA_CALLS - 1
 #define WITH_CALLS SCHEMA_CALLS, SCHEMA_VERSION
@@ -29,7 +29,7 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
 #define MARK_ZERO
 #define MARK_MINUS_ONE
 #define MARK_UNLESS(flag)
-#define V3_1 1 /* by the version that added it: does version 3 have it? */
+#define V3_1 1 /* by the version that added a column: whether version 3 has it */
 #define V3_2 1
 #define V3_4 0
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
@@ -42,9 +42,9 @@ _Static_assert(SCHEMA_VERSION == SCHEMA_CALLS,
 #define ROWID_TABLE ") STRICT"
 #define KEYED_TABLE ") STRICT, WITHOUT ROWID"
 static const struct object {
-    int first, last; /* the versions that have it */
+    int first, last; /* first and last version that has the object */
     const char *type, *name, *table;
-    bool needed; /* false: not all vaults of these versions have it */
+    bool needed; /* false: some vaults of these versions lack it */
     const char *key, *text, *end;
 } known[] = {
     {BEFORE_CALLS, "table", "sessions", "sessions", true, "id INTEGER 1",
@@ -96,14 +96,15 @@ static const struct object {
      "6e6e4ba445a89a1f3fd26490f244c4fea2de825b4eaf0774778cc696be403baa", NULL},
 };
 
-/* version 0: one without evidence. It has what version 3 has; a table of a later version does not matter there. */
+/* Whether a version has the object. version 0: a vault without evidence, which has what version 3
+ * has; tables of later versions do not matter there. */
 static bool is_of_version(const struct object *o, int64_t version)
 {
     return version == 0 || (version >= o->first && version <= o->last);
 }
 
-/* A row for each object. SQLite refuses a row whose SQL makes an object of another name. Only of tables is it asked what
- * they have: reading the columns of a virtual table would run its code. */
+/* Selects a row for each object. SQLite rejects a row whose SQL makes an object of another name.
+ * Only the columns of tables are read: reading those of a virtual table would run its code. */
 static const char objects[] =
     "SELECT m.type, m.name, m.tbl_name, m.sql,"
     " CASE WHEN is_table THEN"
@@ -127,7 +128,7 @@ struct comparing {
     void *ctx;
     int64_t version;
     bool found[MI_COUNT(known)];
-    bool old; /* a version without evidence: only what readers rely on is compared */
+    bool old; /* a version without evidence: only what readers depend on is compared */
 };
 
 static const char *type_of(struct slice type)
@@ -139,7 +140,7 @@ static const char *type_of(struct slice type)
     return "object";
 }
 
-/* SQLite does not distinguish upper and lower case. */
+/* Whether a name is a table of this program. Like SQLite, it ignores case. */
 static bool is_our_table(struct slice name)
 {
     for (size_t i = 0; i < MI_COUNT(known); i++)
@@ -174,7 +175,8 @@ static bool has_word(const char *text, struct slice word)
     return false;
 }
 
-/* The length of what upgrade_to_evidence() adds to `sessions`; 0: it is not there. */
+/* The length of the constraint that upgrade_to_evidence() adds to `sessions`; 0 if it is not
+ * there. */
 static size_t check_length(struct slice text)
 {
     static const char begin[] = "CHECK (salt IS NOT NULL OR id <= ";
@@ -186,8 +188,8 @@ static size_t check_length(struct slice text)
     return n < text.n && text.p[n] == ')' ? n + 1 : 0;
 }
 
-/* Whether the SQL has the words of the columns and these: no constraint, which SQLite would compute for each row, no
- * default, no collation, nothing quoted, no comment. */
+/* Whether the SQL has only the words of the columns and a few others: no constraint, which SQLite
+ * would compute for each row, no default, no collation, no quotes, no comment. */
 static bool layout_is_plain(const struct object *o, struct slice sql)
 {
     static const char words[] = "CREATE TABLE NOT NULL PRIMARY KEY UNIQUE STRICT WITHOUT ROWID";
@@ -222,8 +224,8 @@ static struct slice take_column(struct slice *list)
     return column;
 }
 
-/* Whether two lists have the same columns in any order: no table has a column twice, so it is enough that the lists are equally
- * long and that each column of one is in the other. */
+/* Whether two lists have the same columns in any order. No table has a column twice, so it is
+ * enough that the lists have the same length and that each column of one is in the other. */
 static bool has_columns(struct slice list, struct slice known_columns)
 {
     bool all = list.n == known_columns.n;

@@ -4,7 +4,8 @@
 #include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
-/* What a leaf states of a session was not sent to other stores yet. */
+/* Marks the session as not sent completely, because a new leaf about it was not sent to other
+ * stores. */
 static int mark_unsent(sqlite3 *db, struct slice uid)
 {
     static const char sql[] = "UPDATE shipped SET complete = 0 WHERE complete"
@@ -12,7 +13,7 @@ static int mark_unsent(sqlite3 *db, struct slice uid)
     sqlite3_stmt *q = NULL;
     int rc =
         sqlite3_table_column_metadata(db, "main", "shipped", NULL, NULL, NULL, NULL, NULL, NULL);
-    if (rc == SQLITE_ERROR) /* an older vault does not have the table */
+    if (rc == SQLITE_ERROR) /* an older vault lacks the table */
         return 0;
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -36,7 +37,8 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
         connect_bind(q, 1, buf_slice(&text));
         rc = sqlite3_step(q);
     }
-    /* Not again after an error: SQLite may have rolled back, and the leaf would be a transaction of its own. */
+    /* after an error, do not step again: SQLite may have rolled back, and the leaf would be in its
+     * own transaction */
     if (rc == SQLITE_ROW) {
         *ret_n = sqlite3_column_int64(q, 0);
         rc = sqlite3_step(q);
@@ -48,7 +50,8 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
     return st == 0 && changes ? mark_unsent(db, l->uid) : st;
 }
 
-/* The last leaf of this type is found from the end of the log, at which it usually is. 0, or MI_ENOENT. */
+/* Reads an id from the last leaf of a type, searching from the end of the log, where it usually is.
+ * 0, or MI_ENOENT. */
 static int read_id(sqlite3 *db, const char *sql, int64_t *ret)
 {
     struct leaf l;

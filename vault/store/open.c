@@ -13,11 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Columns of `messages` in the order of the table: SQLite then copies no value from the SELECT to the INSERT. */
+/* Columns of `messages` in the order of the table: then SQLite copies no values from the SELECT to
+ * the INSERT. */
 #define FIRST(name, type, null, since, ...) FIELD_IF(SCHEMA_FIRST_##since)(", " #name)
 #define LAST(name, type, null, since, ...) FIELD_IF(SCHEMA_LAST_##since)(", " #name)
 #define COLUMNS "id, session_id" MESSAGE_FIELDS(FIRST) ", salt, commitment" MESSAGE_FIELDS(LAST)
-/* The same of usual rows (vault/store/row_batch.h), where constants replace the columns that are equal in all of them. */
+/* The same for usual rows (vault/store/row_batch.h): constants replace the columns that are equal
+ * in all of them. */
 #define SAME_origin "'" ROW_BATCH_ORIGIN "'"
 #define SAME_action "'" ROW_BATCH_ACTION "'"
 #define SAME_redactions "0"
@@ -31,13 +33,14 @@
 #define USUAL "id, ?1" MESSAGE_FIELDS(USUAL_FIRST) ", salt, commitment" MESSAGE_FIELDS(USUAL_LAST)
 
 #define PARAMETER(name, type, null) ",?"
-/* Of the fields of a session, those that are known at its start. */
+/* The fields of a session that are known at its start. */
 #define BEGUN(name, type, null, since, evidence, cassette, store, json, journal)                   \
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ", " #name)
 #define BEGUN_PARAMETER(name, type, null, since, evidence, cassette, store, json, journal)         \
     FIELD_EITHER(FIELD_UPDATE_##journal, "", ",?")
-/* NULL: one more than the greatest; ?1 is that of a session that may have been removed. Rows of `calls` that were left behind
- * must not become those of another session. */
+/* The id of a new session. NULL lets SQLite take one more than the greatest; ?1 is the greatest id
+ * of sessions that may have been removed: their rows left in `calls` must not become rows of
+ * another session. */
 #define NEXT_ID                                                                                    \
     "(SELECT CASE WHEN ifnull((SELECT max(id) FROM sessions), 0) <= n THEN n + 1 END FROM"         \
     " (SELECT max(?1, ifnull((SELECT max(id) >> 36 FROM calls), 0)) AS n))"
@@ -47,8 +50,9 @@
 #define UPDATED(name, type, null, since, evidence, cassette, store, json, journal)                 \
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
 
-/* A failed commit may turn out to be committed when the database is opened again: its frames were in the log, and only
- * the sync failed. The same rows are then inserted a second time, which must not fail. */
+/* A commit that failed may turn out to be committed when the database is opened again: its frames
+ * were in the log, and only the sync failed. The same rows are then inserted again, which must not
+ * fail. */
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
@@ -62,7 +66,7 @@ static const char *const sql[Q_COUNT] = {
                 " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] = "INSERT INTO sessions (" SESSION_COLUMNS ") VALUES (" SESSION_VALUES ")"
                   " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
-    /* each begins with a comma: one that changes nothing is before them */
+    /* Each field begins with a comma, so `pid = pid`, which changes nothing, is before them. */
     [Q_UPDATE] = "UPDATE sessions SET pid = pid" SESSION_FIELDS(UPDATED) " WHERE id = ?",
     [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id" RUNNING_FIELDS(
         FIELD_NAME) ") VALUES (?" RUNNING_FIELDS(PARAMETER) ")",
@@ -81,7 +85,7 @@ static int on_busy(void *ctx, int times)
     struct writer *s = ctx;
     int64_t now = clock_mono_us();
     if (s->busy_until_us == 0)
-        s->busy_until_us = now + s->wait_us; /* the time starts with the first call */
+        s->busy_until_us = now + s->wait_us; /* the wait starts with the first call */
     if (now >= s->busy_until_us)
         return 0;
     long us = 50 + 10L * times;
@@ -139,11 +143,11 @@ static int is_wal(void *ctx, int n, char **value, char **name)
     return 0;
 }
 
-/* Of a new database; an existing one keeps its own. Larger pages mean fewer of them for a batch of rows, but more bytes for
- * a single row. Before journal_mode: afterwards it has no effect. */
+/* For a new database; an existing one keeps its size. With larger pages, a batch of rows needs
+ * fewer pages, but a single row writes more bytes. It must be set before journal_mode. */
 static const char page_size[] = "PRAGMA page_size = 8192";
-/* A larger cache is slower: this one stays in the processor's (tests/bench/parts/rows.c). A confined process cannot make
- * temporary files. */
+/* A larger cache is slower: this one stays in the processor's cache (tests/bench/parts/rows.c). A
+ * confined process cannot create temporary files. */
 static const char settings[] = "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512;"
                                " PRAGMA temp_store = MEMORY";
 
@@ -153,8 +157,8 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
     int n = snprintf(path, sizeof path, "%s/%s", dir->path, VAULT_DB);
     if (n < 0 || (size_t)n >= sizeof path)
         return MI_EINVAL;
-    /* Turns off thread safety and memory statistics, which are not used and cost time on every call. Has no effect if
-     * SQLite is already initialized. */
+    /* Turn off thread safety and memory statistics: they are not used, and cost time on every call.
+     * This has no effect if SQLite is already initialized. */
     static bool done;
     if (!done) {
         (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
@@ -236,7 +240,7 @@ void writer_close(struct writer *s)
         sqlite3_finalize(s->q[i]);
     call_batch_close(&s->calls);
     coverage_close(&s->coverage);
-    if (s->db != NULL && writer_damaged(s)) /* its -wal stays as it is */
+    if (s->db != NULL && writer_damaged(s)) /* its -wal must not be changed */
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_close(s->db);
     row_batch_close(&s->batch);

@@ -1,6 +1,6 @@
-/* The VFS in this file is SQLite's own, except for what makes files: it opens no write-ahead log that does not exist, and
- * has no shared memory. SQLite supports such a VFS since 3.22: it returns SQLITE_READONLY_CANTINIT from xShmMap (wal.c,
- * walBeginShmUnreliable). */
+/* The VFS in this file is SQLite's own, but it creates no files: it does not create a write-ahead
+ * log, and has no shared memory. SQLite supports such a VFS since 3.22: it returns
+ * SQLITE_READONLY_CANTINIT from xShmMap (wal.c, walBeginShmUnreliable). */
 #include "vault/store/read_only.h"
 
 #include "base/os/file.h"
@@ -13,15 +13,15 @@
 
 #define VFS_NAME "mcp-interposer-read-only"
 
-/* What follows SQLite's own part of a file. */
+/* Our data, which follows SQLite's own data of a file. */
 struct more {
-    const char *name;    /* of the database, borrowed from SQLite; NULL: another file */
+    const char *name;    /* the database's name, borrowed from SQLite; NULL: another kind of file */
     struct stat at_lock; /* the file when it was locked */
 };
 
-static sqlite3_vfs *own;                 /* SQLite's */
-static const sqlite3_io_methods *files;  /* those of its database files */
-static sqlite3_io_methods private_files; /* the same, with the functions below */
+static sqlite3_vfs *own;                 /* SQLite's VFS */
+static const sqlite3_io_methods *files;  /* SQLite's functions for database files */
+static sqlite3_io_methods private_files; /* those functions, some replaced by the functions below */
 static size_t more_at;                   /* offset of struct more in a file */
 
 static struct more *more_of(sqlite3_file *f)
@@ -40,7 +40,8 @@ static int read_only_lock(sqlite3_file *f, int level)
     return rc;
 }
 
-/* A page is only good if nobody has written to the file since it was locked: a writer copies pages from its -wal. */
+/* Reads a page. It is valid only if nobody has written to the file since it was locked: a writer
+ * copies pages from its -wal. */
 static int read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 {
     const struct more *m = more_of(f);
@@ -168,10 +169,10 @@ static void make_private(sqlite3_file *f)
     f->pMethods = &private_files;
 }
 
-/* SQLite ignores a write-ahead log without this header, but not if it has no shared memory. */
+/* SQLite ignores a write-ahead log without this header, but only if it has shared memory. */
 static bool has_log_header(const char *name)
 {
-    static const unsigned char magic[] = {0x37, 0x7f, 0x06}; /* and 0x82 or 0x83 */
+    static const unsigned char magic[] = {0x37, 0x7f, 0x06}; /* followed by 0x82 or 0x83 */
     unsigned char head[32];                                  /* sqlite.org/fileformat2.html */
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)

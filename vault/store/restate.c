@@ -15,15 +15,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A record with a new commitment. */
+/* A record with a new commitment: a line of the leaf's digest. */
 struct line {
-    char record[32]; /* its name */
+    char record[32]; /* the record's name */
     struct digest old, now;
 };
 
 struct run {
     const struct restate *r;
-    int64_t leaf;      /* number of the leaf that will state it */
+    int64_t leaf;      /* number of the leaf that will state the changes */
     struct line *line; /* owned */
     size_t n, cap;
 };
@@ -81,7 +81,7 @@ static int restate_replace(struct run *run, const struct line *line, const struc
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* Removes what was added to a finding later. */
+/* Removes names that were added to a finding later. */
 static int first_finding(struct run *run, int64_t seq, struct slice *finding)
 {
     sqlite3_stmt *q = restate_prepare(run,
@@ -90,7 +90,8 @@ static int first_finding(struct run *run, int64_t seq, struct slice *finding)
                                       " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
                                       run->r->session_id, seq);
     int rc;
-    /* if it does not end so, somebody has changed it, and verification will find it */
+    /* if the finding does not end with the names, somebody has changed it, and verification will
+     * find it */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
            commitment_without(finding, connect_column(q, 0)))
         ;
@@ -159,7 +160,8 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* A row with the columns: the old commitment, a number for its name, and its fields. */
+/* Restates a row with these columns: the old commitment, a number for the record's name, the
+ * fields. */
 static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
                        enum bundle_kind kind)
 {

@@ -50,7 +50,7 @@ static bool is_usual(const struct batch_row *row, int64_t session_id)
            row->action.p == row_action_name(ROW_FORWARDED) MESSAGE_FIELDS(AND_NULL);
 }
 
-/* Copies a text to `*at` on, and moves `*at` behind it. false: it does not fit. */
+/* Copies a text to *at, and advances *at. false: the text does not fit. */
 static bool copy_text(struct slice *text, char **at, const char *end)
 {
     if (text->p == NULL)

@@ -54,7 +54,7 @@ bool running_is_host(struct slice name)
     return gethostname(host, sizeof host - 1) == 0 && name.p != NULL && slice_is(name, host);
 }
 
-/* Whether the proxy's process runs, if its id is valid here. */
+/* Whether the proxy's process runs. Call it only if process ids are valid here. */
 static bool process_runs(const struct running *r, int64_t started_at_us)
 {
     if (r->pid_start != 0 || boot_of(r) == LIVENESS_HERE)
@@ -128,7 +128,7 @@ static int running_fail(sqlite3 *db, const char *vault, struct buf *error)
     return MI_ESTORE;
 }
 
-/* MI_ENOENT: no database, or no table. The caller closes *ret in every case. */
+/* MI_ENOENT: the database or the table does not exist. The caller closes *ret in every case. */
 static int running_connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf *error)
 {
     char path[PATH_MAX];
@@ -174,7 +174,7 @@ static pid_t take_pid(sqlite3_stmt *q, int i)
 #define TAKE_TICKS(name) ret->name = (uint64_t)sqlite3_column_int64(q, at++);
 #define TAKE(name, type, null) TAKE_##type(name)
 
-/* at: the column of the first of PROCESSES. */
+/* at: the first column of PROCESSES. */
 static void take_processes(sqlite3_stmt *q, int at, struct running *ret)
 {
     RUNNING_FIELDS(TAKE)
@@ -294,7 +294,7 @@ static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
     return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
-/* The end of a session changes what is known of it: it is sealed. Vaults of older versions have no seals. */
+/* Seals a session that was ended here, if its vault has evidence. */
 static int running_seal(sqlite3 *db, int64_t id)
 {
     bool has;
@@ -311,7 +311,8 @@ static int running_seal(sqlite3 *db, int64_t id)
     return st;
 }
 
-/* Whether its recorder has stored records since it was ended, of which no seal is known. */
+/* Whether the session's recorder has stored records after the session was ended: no seal covers
+ * these. */
 static int has_grown(sqlite3 *db, int64_t id, bool *ret)
 {
     int64_t n = 0;
@@ -360,17 +361,18 @@ int running_end(const char *vault, int64_t session_id, bool forget, struct buf *
     return st == MI_ENOENT ? 0 : st;
 }
 
-/* Whether a journal has more of the session: its recorder, or orphans_store() (record/process), stores it, and ends the
- * session. One that cannot be read will never be stored. */
+/* Whether a journal has more of the session. Then its recorder, or orphans_store()
+ * (record/process), stores that and ends the session. A journal that cannot be read will never be
+ * stored. */
 static bool has_journal(const char *uid)
 {
     struct journal_file f;
     struct ring r;
-    if (!uid_is_valid(slice_of(uid))) /* another program may have written it */
+    if (!uid_is_valid(slice_of(uid))) /* another program may have written the uid */
         return false;
     int st = journal_file_open(&f, uid);
     if (st < 0)
-        return st == MI_EFULL; /* somebody stores it now */
+        return st == MI_EFULL; /* MI_EFULL: a process is storing it now */
     bool readable = ring_open(&r, f.fd) == 0;
     if (readable)
         ring_close(&r);

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-#define LARGE ((size_t)1 << 20) /* larger buffers are freed after use */
+#define LARGE ((size_t)1 << 20) /* buffers of more bytes are freed after use */
 
 void sanitize_close(struct row_sanitizer *k)
 {
@@ -13,7 +13,7 @@ void sanitize_close(struct row_sanitizer *k)
     buf_close(&k->text);
 }
 
-/* Text that needs no change is not copied into the scratch buffer. */
+/* Whether the text can be stored unchanged, so that it need not be copied. */
 static bool sanitize_is_plain(struct slice s)
 {
     return s.n <= STORED_NAME_MAX && memchr(s.p, '\\', s.n) == NULL;
@@ -84,7 +84,8 @@ bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, str
     return true;
 }
 
-/* Names are short and seldom contain secrets: they are searched before they are copied. */
+/* Sanitizes a name. Names are short and seldom contain secrets, so they are searched before they
+ * are copied. */
 static int clean_name(struct row_sanitizer *k, struct redact *r, struct clean_name *last,
                       struct slice *name)
 {
@@ -96,11 +97,12 @@ static int clean_name(struct row_sanitizer *k, struct redact *r, struct clean_na
         return st;
     struct slice head = text_head(buf_slice(&k->text), STORED_NAME_MAX);
     buf_slice_add(&k->clean, head);
-    *name = (struct slice){NULL, head.n}; /* the buffer may move: the pointer is set later */
+    *name = (struct slice){NULL, head.n}; /* the buffer may move, so the pointer is set later */
     return k->clean.failed ? MI_ENOMEM : 0;
 }
 
-/* The head of a truncated message is searched as a message first, then as text. */
+/* Sanitizes a body. The head of a truncated message is searched as a message first, then as
+ * text. */
 static int clean_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
                       struct sanitized_row *ret)
 {

@@ -16,7 +16,7 @@
 #define SQL_ZERO
 #define SQL_MINUS_ONE
 #define SQL_UNLESS(flag)
-/* Some tables of fields have nothing behind `null`. */
+/* Some lists of fields have no argument after `null`. */
 #define COLUMN(name, type, ...) COLUMN_(name, type, __VA_ARGS__, )
 #define COLUMN_(name, type, null, ...) ", " #name COLUMN_TYPE(type) SQL_##null
 #define FIRST(name, type, null, since, ...)                                                        \
@@ -46,8 +46,8 @@
 
 /* ---- versions ---- */
 
-/* A new database, except the additions. In `sessions` and `messages`, the columns after those of version 1 are in the order in
- * which the upgrades below add them. */
+/* A new database, without the additions. In `sessions` and `messages`, the columns after those of
+ * version 1 are in the order in which the upgrades below add them. */
 /* clang-format off */
 static const char tables[] =
     "CREATE TABLE sessions (id INTEGER PRIMARY KEY" SESSION_FIELDS(FIRST)
@@ -99,7 +99,7 @@ static const char version_4[] =
 const char schema_calls[] = CALLS;
 const char schema_operations[] = OPERATIONS;
 
-/* steps[N] upgrades version N to N + 1, but steps[0] makes a new database. */
+/* steps[N] upgrades version N to N + 1; steps[0] makes a new database. */
 static const char *const steps[SCHEMA_VERSION] = {tables, version_2, version_3, version_4};
 
 /* ---- additions ------------------------------------------------------------------------------ */
@@ -134,7 +134,8 @@ static const char ship_targets[] = "CREATE TABLE IF NOT EXISTS ship_targets ("
                                    " leaves INTEGER NOT NULL,"
                                    " error TEXT"
                                    ") STRICT;";
-/* The log of evidence. Where somebody has removed it, recording goes on, and verification says so. */
+/* The log of evidence. If somebody has removed the table, recording continues, and verification
+ * reports it. */
 static const char log_tables[] =
     "CREATE TABLE IF NOT EXISTS leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS checkpoints ("
@@ -150,8 +151,9 @@ static const char log_tables[] =
     " PRIMARY KEY (session_id, record, leaf)"
     ") STRICT, WITHOUT ROWID;";
 
-/* Of sessions whose calls are complete from the table `calls`; of others from their messages, as in the versions before it.
- * CROSS JOIN: the messages of a session are a range of ids, and none are read if there is no such session. */
+/* For sessions whose calls are complete, reads the table `calls`; for others, their messages, as
+ * earlier versions did. CROSS JOIN: the messages of a session are a range of ids, and if there is
+ * no such session, none are read. */
 static const char invocations[] =
     "DROP VIEW IF EXISTS invocations;"
     "CREATE VIEW invocations AS"
@@ -259,7 +261,8 @@ static int vault_schema_add(sqlite3 *db, size_t i)
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 
-/* SQLite knows the version as a signed number of 32 bits: a negative one is a high one, which is not known. */
+/* SQLite stores the version as a signed 32-bit number: a negative version is a high one, and
+ * unknown. */
 int schema_version(sqlite3 *db, int64_t *ret)
 {
     int64_t version;
@@ -269,7 +272,7 @@ int schema_version(sqlite3 *db, int64_t *ret)
     return 0;
 }
 
-/* The log begins: the sessions up to `after` are not covered by evidence. */
+/* Begins the log. The sessions up to id `after` are not covered by evidence. */
 static int begin_log(sqlite3 *db, int64_t after)
 {
     char uid[UID_LEN + 1];
@@ -280,8 +283,8 @@ static int begin_log(sqlite3 *db, int64_t after)
     return ledger_add(db, &leaf, &n);
 }
 
-/* A program that knows no evidence, and had the database open before the upgrade, cannot add another session: it keeps what
- * it records in its journal, which a later program stores. */
+/* Prevents a program that does not know evidence, and opened the database before the upgrade, from
+ * adding sessions: it keeps its records in its journal, which a later program stores. */
 static int upgrade_to_evidence(sqlite3 *db)
 {
     char sql[200];
@@ -320,7 +323,7 @@ int schema_ready(sqlite3 *db)
         return MI_ESTORE;
     if (complete)
         return 0;
-    /* Two proxies may open a new vault at once: the second one finds it upgraded. */
+    /* two proxies may open a new vault at once: then the second one finds it upgraded */
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return failure_keep(db);
     st = schema_version(db, &version);
@@ -332,7 +335,7 @@ int schema_ready(sqlite3 *db)
         st = vault_schema_add(db, i);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         st = failure_keep(db);
-    if (!sqlite3_get_autocommit(db)) /* the first error is reported */
+    if (!sqlite3_get_autocommit(db)) /* an error is ignored: the first one is reported */
         (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }

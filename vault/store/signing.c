@@ -159,7 +159,7 @@ int signing_root(struct signing *s, uint64_t size, struct digest *ret)
 
 /* ---- signing -------------------------------------------------------------------------------- */
 
-/* The last checkpoint of this vault. *ret_has: there is one. */
+/* Reads the last checkpoint of this vault. *ret_has: whether there is one. */
 static int last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_has)
 {
     sqlite3_stmt *q = NULL;
@@ -184,7 +184,8 @@ static int last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_
     return st;
 }
 
-/* What is kept outside of the vault, where a writer of the vault cannot change it. */
+/* Compares with checkpoints kept outside of the vault, where a writer of the vault cannot change
+ * them. */
 static int compare_kept(struct signing *s, const struct reading *r)
 {
     const char *why = NULL;
@@ -290,7 +291,7 @@ static int signing_sign(struct signing *s, const struct log_head *h, const struc
     return st;
 }
 
-/* note: NULL: no checkpoint. */
+/* note: NULL for no checkpoint. */
 static int signing_work(struct signing *s, const struct secret_key *key,
                         signing_previous_fn previous, void *ctx, struct buf *note)
 {

@@ -33,7 +33,7 @@ int writer_fail_memory(struct writer *s)
     return MI_ESTORE;
 }
 
-/* Runs a statement without result rows. It is always reset, so that it does not hold a lock. */
+/* Runs a statement without result rows. It is always reset, so that it holds no lock. */
 static int writer_step(struct writer *s, enum writer_query i)
 {
     int rc = sqlite3_step(s->q[i]);
@@ -83,7 +83,8 @@ int writer_begin(struct writer *s, int64_t wait_us)
     return writer_take_lock(s);
 }
 
-/* Inserts the rows that wait. They are forgotten even if it fails, because the transaction has failed then. */
+/* Inserts the waiting rows. They are forgotten even on an error, because then the transaction has
+ * failed. */
 static int insert_rows(struct writer *s)
 {
     if (s->batch.n == 0)
@@ -136,7 +137,7 @@ int writer_end_own(struct writer *s, bool own, int st)
 int writer_cover(struct writer *s, int64_t session_id)
 {
     bool other = s->coverage.session_id != session_id && s->coverage.changed;
-    int st = other ? writer_take_lock(s) : 0; /* the state of the other session is saved */
+    int st = other ? writer_take_lock(s) : 0; /* needed to save the state of the previous session */
     if (st == 0 && (st = coverage_use(&s->coverage, s->db, session_id)) < 0)
         st = writer_fail_coverage(s, st);
     return st;
@@ -203,14 +204,15 @@ static int add_event(struct writer *s, int64_t session_id, const struct row *r)
     return insert_event(s, session_id, &e);
 }
 
-/* Writes a long body to the file of bodies. If the file cannot be written for a reason other than a full disk, the row
- * is stored without its body unless bodies are wanted: it must not block all other rows. */
+/* Writes a long body to the file of bodies. If this fails for another reason than a full disk, the
+ * row is stored without its body, unless bodies are wanted: it must not block all other rows. */
 static int place_body(struct writer *s, const char *uid, struct batch_row *b, findings *found)
 {
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* not written again and again while another process holds the lock */
+    /* take the lock first, so that the body is not written again and again while another process
+     * holds it */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -232,7 +234,7 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
     return 0;
 }
 
-/* The rows that wait are inserted before those of another session. */
+/* Switches to a session. Waiting rows of another session are inserted first. */
 static int use_session(struct writer *s, int64_t session_id)
 {
     int st = writer_cover(s, session_id);
@@ -243,7 +245,7 @@ static int use_session(struct writer *s, int64_t session_id)
     return st;
 }
 
-/* `copy`: the row in the batch, whose texts live until the batch is inserted. */
+/* copy: the row in the batch; its texts live until the batch is inserted. */
 static struct call_message call_message_of(const struct row *r, const struct batch_row *copy)
 {
     return (struct call_message){
@@ -261,13 +263,14 @@ static struct call_message call_message_of(const struct row *r, const struct bat
         .target = copy->target,
         .rpc_id = copy->rpc_id,
         .finding = copy->finding,
-        .body = r->body, /* as it was received: that is what the client's model reads */
+        .body = r->body, /* the text as received, which the client's model reads */
         .read = r->read,
         .result_tokens = r->result_tokens > 0 ? r->result_tokens : -1,
     };
 }
 
-/* As it was received: the sanitizer may have replaced a state by which requests belong together. */
+/* The link of a message as received: the sanitizer may have replaced a state that links
+ * requests. */
 static struct link link_of(const struct row *r)
 {
     struct rpc m;
@@ -387,7 +390,8 @@ bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq
     return has;
 }
 
-/* Adds names to the finding of a message. *ret_t_us: its time; -1: the message does not exist. */
+/* Adds names to the finding of a message. *ret_t_us: the message's time; -1 if it does not
+ * exist. */
 static int add_finding(struct writer *s, int64_t id, struct slice names, int64_t *ret_t_us)
 {
     sqlite3_stmt *q = s->q[Q_RULES];
@@ -410,7 +414,7 @@ static int add_rules(struct writer *s, int64_t session_id, uint64_t seq, struct 
 {
     char text[2200];
     struct covered_event e = {.kind = slice_of(EVENT_FINDING_ADDED)};
-    int st = insert_rows(s); /* the message may be one of those that wait */
+    int st = insert_rows(s); /* the message may be one of the waiting rows */
     if (st == 0)
         st = add_finding(s, schema_message_id(session_id, seq), names, &e.t_us);
     if (st < 0 || e.t_us < 0)

@@ -20,7 +20,7 @@ static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
 
 #define CLEAN_TEXTS 3
 
-/* What people or peers have chosen is sanitized. Texts of *n point into `text` then. */
+/* Sanitizes texts that people or peers have chosen. Changed texts of *n point into `text`. */
 static int clean_session(struct writer *s, struct session_record *n, struct buf text[CLEAN_TEXTS])
 {
     struct slice *const clean[CLEAN_TEXTS] = {&n->name, &n->cwd, &n->tools_rule};
@@ -45,7 +45,8 @@ static struct slice until_nul(struct slice text)
         FIELD_UPDATE_##journal, ,                                                                  \
         FIELD_EITHER(FIELD_NUMBER_##type, sqlite3_bind_int64, connect_bind)(q, at++, n.name);)
 
-/* Ids of its messages would be out of range. Recorders do not get that far: somebody has written the row. */
+/* Fails because ids of the session's messages would be out of range. Recorders never get there:
+ * somebody has written the row. */
 static int fail_no_id(struct writer *s)
 {
     s->rc = SQLITE_CONSTRAINT;
@@ -94,7 +95,7 @@ static int writer_add_session_row(struct writer *s, const struct session_record 
         buf_close(&text[i]);
     if (st == 0 && (id < 1 || id > SCHEMA_SESSION_MAX))
         st = fail_no_id(s);
-    /* The id may have belonged to one that was removed, if nobody knows: its position must not be taken over. */
+    /* A removed session may have had this id, without a trace: its position must not be reused. */
     bool is_new = sqlite3_last_insert_rowid(s->db) == id;
     if (st == 0 && is_new)
         st = writer_position_remove(s, id);

@@ -23,8 +23,7 @@ struct cursor {
 /* One target. Texts are borrowed. */
 struct target_state {
     struct slice url;
-    int64_t tried_at_us, sent_at_us; /* time of the last attempt, and of the last success; 0:
-                                      * never */
+    int64_t tried_at_us, sent_at_us; /* last attempt and last success; 0: never */
     int64_t leaves;                  /* leaves of the log that were sent */
     struct slice error;              /* error of the last attempt; {NULL, 0}: none */
 };

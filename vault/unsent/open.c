@@ -13,7 +13,7 @@
 
 #define LOCK "ship.lock"
 
-/* The recorders move the write-ahead log into the database. */
+/* It makes no checkpoints: recorders do. */
 static const struct db_kind shipper = {
     .writes = true,
     .wait_ms = UNSENT_WAIT_MS,
@@ -93,7 +93,7 @@ void unsent_close(struct unsent *u)
 
 /* ---- the lock ---- */
 
-/* A byte of the file for each target: the lock of the byte names its holder. */
+/* The byte of the lock file that stands for a target. Its lock tells which process holds it. */
 static off_t lock_byte(struct slice target)
 {
     uint32_t h = 2166136261u; /* FNV-1a */
@@ -143,7 +143,7 @@ static int fail_body(struct unsent *u, const char *uid)
 
 static int use_file(struct unsent *u, const char *uid)
 {
-    if (!uid_is_valid(slice_of(uid))) { /* it becomes a file name */
+    if (!uid_is_valid(slice_of(uid))) { /* the uid becomes a file name */
         errno = EINVAL;
         return fail_body(u, "?");
     }

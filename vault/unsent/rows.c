@@ -9,7 +9,7 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 #define CELLS_MAX 32
 
-/* ?3: only what the level minimal sends. */
+/* ?3: send only what the level `minimal` allows. */
 #define SENT_YES(name) ", " #name
 #define SENT_FULL(name) ", CASE WHEN NOT ?3 THEN " #name " END"
 #define SENT_PROGRAM(name)                                                                         \
@@ -70,7 +70,8 @@ const char *const unsent_sql[UNSENT_STATEMENTS] = {
 };
 /* clang-format on */
 
-/* Of all commits that are visible now, unless this was done since the last of them. A recorder commits without it. */
+/* Syncs all commits that are visible now, unless none was made since the last sync. A recorder
+ * commits without syncing. */
 static int sync_commits(struct unsent *u)
 {
     sqlite3_file *log = NULL;
@@ -102,12 +103,13 @@ static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
     return bytes;
 }
 
-/* Numbers of rows grow, from the one that was asked for: so sending ends, whatever is in the file. */
+/* Whether numbers of rows ascend from the requested one, so that a damaged file cannot make sending
+ * endless. */
 static bool is_next(enum unsent_rows what, const int64_t key[3], const struct cell *first,
                     int64_t n, int64_t *last)
 {
     int64_t from = what == UNSENT_MESSAGES || what == UNSENT_EVENTS ? key[1] : key[0];
-    if (what == UNSENT_REPLACED) /* one statement reads them all */
+    if (what == UNSENT_REPLACED) /* one statement reads all rows */
         return true;
     bool next =
         first->type == CELL_INT &&

@@ -51,8 +51,7 @@ enum {
     SESSION_BEFORE_LATER = SESSION_EVIDENCE + 5,
     SESSION_FIELDS(SESSION_LAST)
     SESSION_COLUMNS,
-    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* columns from here on are missing in the first
-                                               * stores */
+    SESSION_LATER = SESSION_BEFORE_LATER + 1, /* columns from here on are not in old stores */
     SESSION_SEQ = SESSION_COLUMNS, /* seq of its last message: not sent */
     SESSION_EVENT,                 /* id of its last event, likewise */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
@@ -66,8 +65,7 @@ enum {
     MESSAGE_COLUMNS,
     MESSAGE_KIND = MESSAGE_kind,
     MESSAGE_BODY = MESSAGE_body,
-    MESSAGE_LENGTH = MESSAGE_body_length, /* length of a body in a file; NULL: the body is in
-                                           * MESSAGE_BODY */
+    MESSAGE_LENGTH = MESSAGE_body_length, /* of a body in a file; else NULL */
     MESSAGE_OFFSET = MESSAGE_body_offset  /* offset in that file */
 };
 /* clang-format on */

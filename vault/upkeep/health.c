@@ -47,7 +47,7 @@ static int health_done(struct db *d, int st)
     return st;
 }
 
-/* *ret_version: of the schema. *d is closed with health_done() in any case. */
+/* *ret_version: version of the schema. Call health_done() for *d in any case. */
 static int health_connect_to(const char *vault, struct db *d, int64_t *ret_version,
                              struct buf *error)
 {
@@ -134,7 +134,8 @@ int health_check(const char *vault, struct buf *error)
     int st = health_connect_to(vault, &d, &version, error);
     if (st == 0 && layout_compare(d.db, add_fault, &faults) < 0)
         st = db_fail(&d);
-    /* The check computes constraints of the tables: only if they are those of this program. */
+    /* the check computes constraints of the tables: run it only if they are those of this
+     * program */
     if (st == 0 && !faults.deceives)
         st = db_ask(&d, H_INTEGRITY, &q, NULL, 0);
     int rc = SQLITE_DONE;
@@ -165,7 +166,7 @@ static int count_seal(void *ctx, int64_t n, struct slice text)
     return st == MI_ENOMEM ? st : 0; /* `audit verify` reports a damaged log */
 }
 
-/* The last checkpoint; without one, nothing is changed. */
+/* Reads the last checkpoint; if there is none, *size and note stay as they are. */
 static int health_read_checkpoint(struct db *d, int64_t *size, struct buf *note)
 {
     sqlite3_stmt *q;

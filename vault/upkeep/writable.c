@@ -11,7 +11,7 @@ static const char *const folders[] = {".", VAULT_BODIES, VAULT_LOGS "/" VAULT_AC
                                       VAULT_ESCALATIONS, VAULT_SEARCH};
 static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int try_file(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

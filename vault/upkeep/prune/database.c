@@ -15,8 +15,9 @@ static const char *const sql[PRUNE_QUERIES] = {
     [P_UNUSED_PAGES] = "PRAGMA freelist_count",
     [P_PAGE_SIZE] = "PRAGMA page_size",
     [P_DATA_VERSION] = "PRAGMA data_version",
-    /* All sessions, oldest first, and whether each may be removed: not the last ?1, not a running one. A session without a
-     * recorded end that is not running ended with its last message. */
+    /* All sessions, oldest first, and whether each may be removed: not the last ?1 sessions, and no
+     * running one. A session without a recorded end that does not run ended with its last
+     * message. */
     [P_SESSIONS] =
         "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "
         "m.t_us"
@@ -50,7 +51,7 @@ static const char *const sql[PRUNE_QUERIES] = {
 static const struct db_kind pruning = {
     .writes = true,
     .wait_ms = PRUNE_WAIT_MS,
-    /* no checkpoints: they would delay running proxies, which do their own */
+    /* no checkpoints: they would delay running proxies, which make them */
     .settings = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
                 " PRAGMA cache_size = -2048",
     .sql = sql,

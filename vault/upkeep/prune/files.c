@@ -33,11 +33,12 @@ static int64_t changed_us(const struct stat *st)
 
 /* ---- which files ---- */
 
-/* Whether a file is one of those, and until when it has something. 0, 1 or MI_ESTORE. */
+/* Whether a file is of the wanted kind; *ret_until: time after which it has nothing. 0, 1 or
+ * MI_ESTORE. */
 typedef int (*file_fn)(struct prune *p, const char *name, const struct stat *st,
                        int64_t *ret_until);
 
-/* Newer lines of its day may still be added. */
+/* Log files. Lines of their day may still be added. */
 static int is_log(struct prune *p, const char *name, const struct stat *st, int64_t *ret_until)
 {
     struct tm day = {0};
@@ -58,7 +59,7 @@ static int is_escalation(struct prune *p, const char *name, const struct stat *s
     return name[0] >= '0' && name[0] <= '9' && n > 3 && strcmp(name + n - 3, ".md") == 0;
 }
 
-/* Those of a session in a database that was put aside stay. */
+/* Bodies without a session. Bodies of sessions in a database that was put aside are kept. */
 static int is_left_body(struct prune *p, const char *name, const struct stat *st,
                         int64_t *ret_until)
 {
@@ -87,7 +88,7 @@ static int find_in_folder(struct prune *p, struct prune_files *f, int fd, file_f
     if (d == NULL) {
         if (again >= 0)
             close(again);
-        return 0; /* the folder is missing or unreadable: nothing to remove */
+        return 0; /* missing or unreadable: there is nothing to remove */
     }
     int found = 0;
     for (struct dirent *e; found >= 0 && (e = readdir(d)) != NULL;) {

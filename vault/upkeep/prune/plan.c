@@ -55,7 +55,8 @@ static int read_candidates(struct prune *p, struct candidates *l)
     return st == 0 && rc == SQLITE_ROW ? MI_ENOMEM : st;
 }
 
-/* Plans the removal of a session, with its large bodies, unless it has to be sent first. *bytes: what it frees is added. */
+/* Plans the removal of a session and its large bodies, unless it must be sent first. Adds what this
+ * frees to *bytes. */
 static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
 {
     bool sent;
@@ -63,7 +64,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
     int st = prune_is_sent(p, c->id, &sent);
     if (st < 0)
         return st;
-    c->removable = false; /* decided */
+    c->removable = false; /* decided now */
     p->plan.unsent += !sent;
     if (!sent)
         return 0;
@@ -78,7 +79,7 @@ static int plan_session(struct prune *p, struct candidate *c, int64_t *bytes)
     return st;
 }
 
-/* Plans the session of the rule, if it exists. */
+/* Plans the session that the rule names, if it exists. */
 static int plan_the_session(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     size_t i = SEARCH_INT64(l->c, l->n, id, p->rule.session);
@@ -106,8 +107,8 @@ static int plan_old_sessions(struct prune *p, struct candidates *l, int64_t *byt
 
 /* ---- files and size ---- */
 
-/* Log files and escalations that have nothing of a later time are removed: it is older than the rule's age, and than the
- * oldest session that is kept. */
+/* The time before which log files and escalations are removed: they must be older than the rule's
+ * age, and than the oldest session that is kept. */
 static int64_t cutoff_us(const struct prune *p, int64_t kept_us)
 {
     int64_t aged_us = p->now_us - p->rule.older_us;
@@ -124,7 +125,8 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
            prune_files_until(&p->escalations, cutoff_us(p, kept_us));
 }
 
-/* Log files of whole days that are not planned, and their bytes; *ret_today: the bytes of newer ones. */
+/* The number of unplanned log files of past days, and their bytes; *ret_today: bytes of newer log
+ * files. */
 static size_t whole_days(const struct prune *p, int64_t *ret_bytes, int64_t *ret_today)
 {
     size_t n = p->logs.planned;
@@ -136,10 +138,10 @@ static size_t whole_days(const struct prune *p, int64_t *ret_bytes, int64_t *ret
     return n;
 }
 
-/* Removes from what is large: the oldest log file while log files take more than all else, otherwise the oldest session,
- * and what is then older than all sessions. Today's log file is still written to: it stays, and is not counted, or
- * sessions would be removed in its place.
- * *bytes: what the plan leaves of the vault. */
+/* Plans until the vault is small enough: the oldest log file while log files take more than all
+ * other data, otherwise the oldest session, and files that are then older than all sessions.
+ * Today's log file is still written to: it is kept, and not counted, or sessions would be removed
+ * in its place. *bytes: size of the vault after the plan. */
 static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 {
     int64_t logs, today, kept_us = INT64_MAX;
@@ -170,7 +172,7 @@ static int plan_by_size(struct prune *p, struct candidates *l, int64_t *bytes)
 
 /* ---- all ---- */
 
-/* *freed: what the plan frees is added. */
+/* Adds what the plan frees to *freed. */
 static int plan_by_rules(struct prune *p, struct candidates *l, int64_t *freed)
 {
     int st = plan_old_sessions(p, l, freed);
@@ -213,7 +215,7 @@ int prune_make_plan(struct prune *p)
         st = p->rule.session != 0 ? plan_the_session(p, &l, &freed) : plan_by_rules(p, &l, &freed);
     p->plan.bytes_after = p->plan.bytes_before - freed;
     free(l.c);
-    if (p->n > 1) /* those that are old may be newer than those that were removed for their size */
+    if (p->n > 1) /* sessions planned for their age may be newer than sessions planned for size */
         qsort(p->session, p->n, sizeof *p->session, by_number);
     p->plan.sessions = (int64_t)p->n;
     p->plan.file_bytes = sum_planned(&p->bodies, &p->plan.bodies) +

@@ -123,7 +123,7 @@ static int remove_from(struct prune *p, const char *table, enum prune_query i, i
     return st == 0 && has ? db_run(&p->d, i, DB_WITH(db_int(id), db_int(PRUNE_ROWS))) : st;
 }
 
-/* What a session has beside its messages. */
+/* Removes the other rows of a session, without its messages. */
 static int remove_rest(struct prune *p, int64_t id)
 {
     static const struct {
@@ -140,13 +140,13 @@ static int remove_rest(struct prune *p, int64_t id)
     return st;
 }
 
-/* Removes the messages first, some of them in a step, with their calls: the session's row is kept until all of them are
- * removed. *ret_n: how many. */
+/* Removes some of the session's messages, with their calls. The session's row is kept until all
+ * messages are removed. *ret_n: how many were removed. */
 static int remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
 {
     bool sent;
     int st = prune_is_sent(p, id, &sent);
-    if (st == 0 && !sent) { /* it was redacted, or sent again, after the plan was made */
+    if (st == 0 && !sent) { /* the session was redacted, or sent again, after the plan was made */
         buf_printf(p->d.error,
                    "session %lld was changed meanwhile, and must be sent first; run it again",
                    (long long)id);
@@ -162,7 +162,7 @@ static int remove_rows(struct prune *p, int64_t id, int64_t *ret_n)
     return st == 0 && *ret_n < PRUNE_ROWS ? remove_rest(p, id) : st;
 }
 
-/* The search index is removed before and after the rows: a search may recreate it in between. */
+/* Removes the search index before and after the rows: a search may recreate it in between. */
 static int prune_forget(struct prune *p, int64_t id)
 {
     if (search_forget(p->dir.path, id) == 0)
@@ -196,7 +196,8 @@ static int session_step(struct prune *p)
     return prune_forget(p, id);
 }
 
-/* The rows of an escalation file that is to be removed. A problem that occurs again gets a new file. */
+/* Removes the rows of an escalation file before the file: a problem that occurs again gets a new
+ * file. */
 static int remove_escalation_rows(struct prune *p, const char *file)
 {
     bool recorded;
@@ -222,7 +223,7 @@ static int file_step(struct prune_files *f, int64_t *count, struct prune_report 
     return 0;
 }
 
-/* VACUUM locks the database: only if no proxy runs. */
+/* Shrinks the database if no proxy runs: VACUUM locks it. */
 static int last_step(struct prune *p)
 {
     int64_t pages = 0, unused = 0, size = 0;
@@ -238,7 +239,7 @@ static int last_step(struct prune *p)
         st = rebuild_database(p->d.db) == 0 ? db_exec(&p->d, "PRAGMA wal_checkpoint(TRUNCATE)")
                                             : db_fail(&p->d);
         p->done.shrunk = st == 0;
-        if (st < 0 && prune_status(p, st) != MI_EFULL) /* locked: left to the next run */
+        if (st < 0 && prune_status(p, st) != MI_EFULL) /* locked: the next run will do it */
             return st;
     }
     return prune_size_vault(p, &p->done.bytes_after);

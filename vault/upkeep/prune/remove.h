@@ -31,8 +31,7 @@ struct retention {
     int64_t older_us, keep_last, max_bytes;
     int64_t session; /* id of the only session to remove; 0: use the rules */
     const char *
-        target; /* borrowed: remove only sessions that were sent there completely an hour ago; NULL:
-                 * any */
+        target; /* borrowed: remove only sessions completely sent there an hour ago; NULL: any */
 };
 
 struct prune_report {

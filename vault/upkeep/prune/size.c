@@ -45,8 +45,8 @@ int prune_size_vault(struct prune *p, int64_t *ret)
 
 /* ---- a session ---- */
 
-/* Tables with rows of sessions; an older vault does not have all of them. Of messages, the columns whose size differs much
- * are read: that takes half the time. `others`: bytes of the other columns. */
+/* Tables with rows of sessions; older vaults lack some. Of messages, only columns of very different
+ * sizes are read, which halves the time. others: bytes of the other columns. */
 static const struct {
     const char *name;
     int others;
@@ -57,8 +57,8 @@ static const struct {
     {"calls", 0, P_SIZE_CALLS},        {"operations", 0, P_SIZE_OPERATIONS},
 };
 
-/* The bytes of a record: the type of each column, then the values. A number has as many bytes as it needs; the first column
- * is the row's id, which is not in the record. */
+/* The bytes of a record: the types of its columns, then the values. A number takes as many bytes as
+ * it needs; the first column is the row's id, which is not in the record. */
 static int64_t record_bytes(sqlite3_stmt *q)
 {
     int n = sqlite3_column_count(q);
@@ -79,14 +79,14 @@ static int64_t record_bytes(sqlite3_stmt *q)
     return sum;
 }
 
-#define PAGE_HEAD 8  /* of a leaf page */
-#define CELL_HEAD 11 /* of a row: its size, its id, and where it is in the page */
+#define PAGE_HEAD 8  /* header of a leaf page, in bytes */
+#define CELL_HEAD 11 /* header of a row: its size, its id, and its offset in the page */
 
 /* Adds a row. Returns the number of pages that were begun. */
 static int64_t pages_add(struct prune_pages *x, int64_t page, int64_t row)
 {
     int64_t most = page - 35, least = (page - 12) * 32 / 255 - 23, more = 0, local = row;
-    if (row > most) { /* the rest is in pages of its own */
+    if (row > most) { /* the rest of the row is in pages of its own */
         local = least + (row - least) % (page - 4);
         if (local > most)
             local = least;

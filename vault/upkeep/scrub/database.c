@@ -51,7 +51,7 @@ void scrub_disconnect(struct scrub *s)
 
 /* ---- changing rows ---- */
 
-/* The changed records get new commitments. */
+/* Gives the changed records new commitments. */
 static int restate(struct scrub *s)
 {
     struct restate r = {
@@ -92,7 +92,7 @@ int scrub_change(struct scrub *s, enum scrub_query i, const struct cell *value, 
 void scrub_roll_back(struct scrub *s)
 {
     if (s->d.depth > 0)
-        (void)!db_end(&s->d, MI_EIO); /* the first error is reported */
+        (void)!db_end(&s->d, MI_EIO); /* an error is ignored: the first one is reported */
     s->waiting = s->changed_n = 0;
 }
 

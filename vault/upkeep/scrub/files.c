@@ -25,12 +25,12 @@ struct lines {
     const char *folder;
     int dir_fd; /* owned */
     enum scrub_kind kind;
-    const char *uid; /* NULL: every session */
+    const char *uid; /* NULL: all sessions */
 };
 
 /* A file being searched, and its replacement. */
 struct copy {
-    FILE *in, *out; /* out: NULL until something is replaced */
+    FILE *in, *out; /* out: NULL until a secret is replaced */
     char name[272], wip[288], path[320];
 };
 
@@ -71,8 +71,8 @@ static int scrub_row(struct scrub *s, sqlite3_stmt *q)
     return st;
 }
 
-/* Does nothing in a scan without changes: it finds the same names in the files of VAULT/Escalations.
- * 0, MI_ESTORE or MI_ENOMEM. */
+/* Replaces names in the table. A scan without changes skips it: VAULT/Escalations has the same
+ * names. 0, MI_ESTORE or MI_ENOMEM. */
 static int scrub_escalations(struct scrub *s)
 {
     sqlite3_stmt *q;
@@ -120,7 +120,7 @@ static int open_copy(struct lines *l, struct copy *c, long upto)
 {
     char block[64 << 10];
     snprintf(c->wip, sizeof c->wip, WIP "%s", c->name);
-    (void)unlinkat(l->dir_fd, c->wip, 0); /* left by an interrupted run */
+    (void)unlinkat(l->dir_fd, c->wip, 0); /* an interrupted run may have left it */
     c->out = open_stream(l->dir_fd, c->wip, O_WRONLY | O_CREAT | O_EXCL, "w");
     if (c->out == NULL || fseek(c->in, 0, SEEK_SET) != 0)
         return scrub_fail(l->s, "write", c->path);
@@ -179,7 +179,7 @@ static int scrub_lines(struct lines *l, struct copy *c)
     return st;
 }
 
-/* Replaces the file, and overwrites the bytes of the old one. */
+/* Replaces the file, and overwrites the bytes of the old file. */
 static int scrub_files_replace(struct lines *l, struct copy *c)
 {
     static const char zeros[4096];
@@ -239,7 +239,7 @@ static int scrub_file(struct lines *l, const char *name)
     return st;
 }
 
-/* A proxy that updates an escalation holds this lock, too (record/process/escalation.h). */
+/* Takes the lock that a proxy also takes to update an escalation (record/process/escalation.h). */
 static int scrub_locked(struct lines *l, const char *name)
 {
     bool changes = l->s->d.db != NULL;

@@ -12,7 +12,8 @@
 
 /* ---- messages ---- */
 
-/* The call first: if the process is killed between the two, the next run finds the message again. */
+/* Changes the call before the message: if the process is killed in between, the next run finds the
+ * message again. */
 static int change_names(struct scrub *s, int64_t seq, const struct slice names[2])
 {
     const struct cell value[] = {db_int(schema_message_id(s->session_id, (uint64_t)seq)),
@@ -146,7 +147,8 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
     return st;
 }
 
-/* Adds the active rules to the session's rules: its texts are now sanitized by both, and a replay applies both. */
+/* Adds the active rules to the session's rules: its texts are now sanitized by both sets, and a
+ * replay applies both. */
 static int change_rules(struct scrub *s, const struct query_session *row)
 {
     struct redact *both = NULL;
@@ -199,7 +201,7 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     s->found = s->ranges_n = 0;
     memset(s->lines, 0, sizeof s->lines);
     buf_clear(&s->error);
-    if (!uid_is_valid(slice_of(uid))) { /* it becomes a file name */
+    if (!uid_is_valid(slice_of(uid))) { /* the uid becomes a file name */
         buf_printf(&s->error, "session %lld has no valid UID: another program has changed it",
                    (long long)id);
         return MI_EINVAL;
