@@ -27,7 +27,7 @@ static int ship_forget_on_target(void *ctx, const struct target_state *t,
     return 0;
 }
 
-/* EXIT_FINE: the vault knows this target. */
+/* EXIT_FINE: the vault has rows of this target. */
 static int ship_forget_find(struct unsent *u, const char *url)
 {
     struct search x = {.url = slice_of(url)};
@@ -77,7 +77,7 @@ static int run_at(const struct settings *s, const char *vault, const char *url)
     if (st < 0) {
         status = command_fail(st, &error);
     } else if (ship_forget_find(u, url) == EXIT_FINE) {
-        if (unsent_lock(u, url) < 0) { /* until unsent_close(), no shipper can begin to send there */
+        if (unsent_lock(u, url) < 0) { /* no shipper can begin until unsent_close() */
             log_error("%s", unsent_error(u));
         } else {
             struct out o;

@@ -17,13 +17,13 @@
 
 static const struct {
     const struct command *command;
-    int (*run)(const struct settings *s); /* NULL: that of the command */
+    int (*run)(const struct settings *s); /* NULL: the command's own function */
 } commands[] = {
     {&ship_init, run_init},
     {&ship_to, run_to},
     {&ship_status, run_status},
     {&ship_forget, run_forget},
-    /* with --from */
+    /* reading commands, for --from */
     {&command_sessions, NULL},
     {&command_show, NULL},
     {&command_search, NULL},

@@ -13,7 +13,7 @@
 struct report {
     struct out out;
     bool json;
-    int64_t targets, late; /* late: of which something is missing */
+    int64_t targets, late; /* late: targets that lack something */
 };
 
 static void time_member(struct json_out *j, const char *name, int64_t at_us)
@@ -44,7 +44,7 @@ static void ship_status_print_json(struct report *r, const struct target_state *
     out_end_line(&r->out);
 }
 
-/* A line of its own, with what happened then. */
+/* Prints a line with a time. */
 static void print_time(struct out *o, const char *what, int64_t at_us)
 {
     if (at_us == 0)

@@ -1,4 +1,4 @@
-/* to.c - `ship to`: sends what is new, and follows the vault. */
+/* to.c - `ship to`: sends new rows, and follows the vault. */
 #include "ship/commands.h"
 
 #include "base/clock.h"
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define LINGER_MS 1000 /* after something was sent: what follows soon is sent together */
+#define LINGER_MS 1000 /* wait after sending, so that rows which follow soon are sent together */
 #define ERROR_MAX 2048
 #define ORPHANS_US INT64_C(60000000)
-/* How often the store is asked whether it has lost something, and the vault is told that nothing was new. Each write to
- * the vault wakes the shippers to other targets. */
+/* How often the store is asked whether it has lost something, and the vault is told that there was
+ * nothing to send. Each write to the vault wakes the shippers to other targets. */
 #define STATE_US INT64_C(600000000)
-#define UNSAVED_US INT64_C(60000000) /* the same, while the vault cannot be written */
+#define UNSAVED_US INT64_C(60000000) /* likewise, while the vault cannot be written */
 
 static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target};
 
@@ -32,14 +32,14 @@ struct shipper {
     const char *url;
     bool once, minimal, content, notifications;
     int64_t until_us; /* 0: no deadline */
-    int failures;     /* in a row */
-    bool warned;      /* of one of them */
+    int failures;     /* number of failures in a row */
+    bool warned;      /* a failure was logged */
     int64_t sent_at_us, orphans_us;
-    int64_t state_us; /* when the next state is to be saved even without news */
+    int64_t state_us; /* when the state is saved next, even without news */
     uint32_t random;
 };
 
-/* Messages of killed sessions that are still in memory. */
+/* Stores messages of killed sessions that are still in memory. */
 static void store_orphans(struct shipper *x)
 {
     if (clock_mono_us() < x->orphans_us)
@@ -48,7 +48,7 @@ static void store_orphans(struct shipper *x)
     orphans_store(unsent_vault(x->from), NULL, NULL);
 }
 
-/* For `ship status` and `prune`. */
+/* Saves the state for `ship status` and `prune`. */
 static void save_state(struct shipper *x, const char *error)
 {
     struct target_state t = {
@@ -61,7 +61,7 @@ static void save_state(struct shipper *x, const char *error)
     x->state_us = clock_mono_us() + (saved ? STATE_US : UNSAVED_US);
 }
 
-/* false: the end. */
+/* Waits. false: the program ends. */
 static bool wait_ms(struct shipper *x, int64_t ms)
 {
     int64_t until = clock_mono_us() + ms * 1000;
@@ -69,20 +69,21 @@ static bool wait_ms(struct shipper *x, int64_t ms)
         if (watch_is_stopped() || (x->until_us != 0 && clock_mono_us() >= x->until_us))
             return false;
         int64_t part =
-            left < 1000 ? left : 1000; /* a signal ends it, unless it comes just before */
+            left < 1000 ? left : 1000; /* a signal ends the wait, unless it comes just before */
         nanosleep(&(struct timespec){part / 1000, part % 1000 * 1000000}, NULL);
     }
     return !watch_is_stopped();
 }
 
-/* Whether it is time to ask the store if it still has everything: it may have failed over to a standby. */
+/* Whether it is time to check that the store still has everything: it may have failed over to a
+ * standby. */
 static bool is_check_due(struct shipper *x)
 {
     return clock_mono_us() >= x->state_us ||
            (x->kind->is_cut != NULL && x->kind->is_cut(x->sender));
 }
 
-/* Waits until the vault has changed, or the store is to be asked. */
+/* Waits until the vault has changed, or the store must be checked. */
 static bool wait_for_rows(struct shipper *x, int64_t version)
 {
     int64_t now = version;
@@ -93,18 +94,18 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
         if (is_check_due(x))
             return true;
         if (unsent_version(x->from, &now) < 0)
-            return true; /* the round reports it */
+            return true; /* the round reports the error */
     }
     return true;
 }
 
-/* EXIT_FINE: try again. */
+/* Handles a failure of a round. EXIT_FINE: try again. */
 static int ship_to_failed(struct shipper *x, int st, const char *sentence)
 {
-    char error[ERROR_MAX]; /* a vault that cannot be written either has another sentence */
+    char error[ERROR_MAX]; /* a copy: save_state() may set another sentence */
     snprintf(error, sizeof error, "%s", sentence);
     bool refused = st == TARGET_REFUSED, final = refused || st == TARGET_STOPPED || st == MI_ENOMEM;
-    bool again = st == TARGET_AGAIN || st == TARGET_DIFFERS; /* a few times at most */
+    bool again = st == TARGET_AGAIN || st == TARGET_DIFFERS; /* retry at once, a few times */
     save_state(x, error);
     if (st == TARGET_STOPPED && !x->once)
         return EXIT_FINE;
@@ -129,7 +130,7 @@ static int ship_to_failed(struct shipper *x, int st, const char *sentence)
     return EXIT_FINE;
 }
 
-/* What this target will never take; NULL: nothing. */
+/* What this target has refused for good; NULL: nothing. */
 static const char *refused_by(const struct shipper *x)
 {
     return x->kind->refused != NULL ? x->kind->refused(x->sender) : NULL;
@@ -156,7 +157,7 @@ static int ship_to_follow(struct shipper *x)
         if (x->warned)
             log_note("sending again");
         x->warned = false;
-        if (sent > 0 || asked) { /* otherwise the store may have lost something since */
+        if (sent > 0 || asked) { /* else the store may have lost something since */
             x->sent_at_us = clock_wall_us();
             save_state(x, refused_by(x));
         }
@@ -167,12 +168,13 @@ static int ship_to_follow(struct shipper *x)
         if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
             break;
     }
-    return status == EXIT_FINE && x->once ? EXIT_TROUBLE : status; /* it was stopped */
+    return status == EXIT_FINE && x->once ? EXIT_TROUBLE : status; /* stopped before it was done */
 }
 
 /* ---- the beginning ---- */
 
-/* Nothing is written to stdout, which may be a pipe that nobody reads any more. */
+/* Watches the vault, but not stdout: nothing is written there, and it may be a pipe that nobody
+ * reads any more. */
 static void open_watch(struct shipper *x, const char *vault)
 {
     watch_open(&x->watch, vault);
@@ -197,7 +199,8 @@ static int ship(struct shipper *x)
     return status;
 }
 
-/* Waits for the first recording, unless --once is given. MI_ENOENT: there is none. */
+/* Opens the vault. Waits for the first recording, unless --once is given. MI_ENOENT: nothing is
+ * recorded. */
 static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *error)
 {
     int st = unsent_open(&x->from, vault, error);
@@ -207,7 +210,7 @@ static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *
         log_warn("nothing is recorded in %s yet", vault);
         return st;
     }
-    open_watch(x, vault); /* only for the signals: there may be no folder to watch */
+    open_watch(x, vault); /* only for signals: there may be no folder to watch */
     log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
     while (st == MI_ENOENT && wait_ms(x, WATCH_IDLE_MS))
         st = unsent_open(&x->from, vault, error);

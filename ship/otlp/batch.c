@@ -1,4 +1,4 @@
-/* batch.c - a batch: one request for each signal, and what the collector says to it. */
+/* batch.c - a batch: one request for each signal, and the collector's answers. */
 #include "ship/otlp/exporter.h"
 
 #include "base/clock.h"
@@ -60,7 +60,7 @@ static const char *hint_of(int status)
     }
 }
 
-/* "URL/v1/traces: HTTP 503: what it says" */
+/* Makes a sentence: "URL/v1/traces: HTTP 503: message of the collector" */
 static void otlp_batch_describe(struct exporter *x, enum otlp_signal signal, int status,
                                 struct slice text)
 {
@@ -72,7 +72,7 @@ static void otlp_batch_describe(struct exporter *x, enum otlp_signal signal, int
     }
 }
 
-/* A warning for the 1st, 2nd, 4th, 8th… time. */
+/* Logs a warning for the 1st, 2nd, 4th, 8th… refusal. */
 static void otlp_batch_refuse(struct exporter *x, enum otlp_signal signal, int64_t n, bool partial)
 {
     x->refused += n;
@@ -157,7 +157,8 @@ static int send_part(struct exporter *x, enum otlp_signal signal)
     return st == 0 ? otlp_batch_judge(x, signal, &answer) : st;
 }
 
-/* Here the vault's cursors are all that is known: without them the same would be sent again. */
+/* Saves the cursors. A failure is an error, because a collector cannot be asked what it has: the
+ * same data would be sent again. */
 static int otlp_batch_save(struct exporter *x)
 {
     struct cursor c[EXPORTER_WALKS];

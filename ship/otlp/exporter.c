@@ -1,4 +1,4 @@
-/* exporter.c - a round: all sessions of which something is new. */
+/* exporter.c - a round: sends all sessions that have new rows. */
 #include "ship/otlp/exporter.h"
 
 #include "ship/otlp/reading.h"
@@ -87,7 +87,7 @@ int exporter_round(struct exporter *x, int64_t *ret_sent)
 {
     x->sent = 0;
     buf_clear(&x->error);
-    int st = batch_send(x); /* what is left of the last round */
+    int st = batch_send(x); /* the rest of the last round */
     if (st == 0)
         st = exporter_read_all(x);
     if (st == 0)

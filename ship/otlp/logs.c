@@ -8,7 +8,7 @@
 
 struct found {
     struct reading *r;
-    const struct query_message *m; /* that the finding is about */
+    const struct query_message *m; /* the message that has the findings */
     struct slice names;
     struct otlp_origin origin;
 };
@@ -38,7 +38,7 @@ static bool otlp_logs_on_request(void *ctx, const struct query_message *m)
     return true;
 }
 
-/* The request is looked up for its trace. */
+/* Adds logs for findings of a message. Looks up its request for the trace. */
 static int log_findings(struct reading *r, const struct query_message *m, struct slice names)
 {
     struct found f = {.r = r, .m = m, .names = names};
@@ -47,7 +47,7 @@ static int log_findings(struct reading *r, const struct query_message *m, struct
     if (names.n > 0 && call != 0)
         st = lookup_request(r->x, r->s->s, call, otlp_logs_on_request, &f);
     if (st == 0)
-        otlp_logs_add_findings(&f); /* of a message without a request */
+        otlp_logs_add_findings(&f); /* the message has no request */
     return st;
 }
 
@@ -60,7 +60,8 @@ static bool on_added(void *ctx, const struct query_event *e)
     return r->status == 0;
 }
 
-/* Newest first, so they are undone in this order. */
+/* Reads the findings that were added to the session's messages. The newest comes first, so they are
+ * undone in this order. */
 static int read_added(struct reading *r)
 {
     if (r->has_added)
@@ -79,11 +80,12 @@ int logs_message(struct reading *r, const struct query_message *m)
     struct slice names = m->finding;
     int st = read_added(r);
     if (st == 0 && !findings_undo(&r->x->added, m->seq, &names))
-        names = m->finding; /* the record was changed: `audit verify` says so */
+        names = m->finding; /* the record was changed, as `audit verify` reports */
     return st == 0 ? log_findings(r, m, names) : st;
 }
 
-/* The message that a finding was added to, without its texts, if they are those of its request. */
+/* The message to which a finding was added. If it has a request, only its number, time and
+ * direction are copied. */
 struct named {
     struct found f;
     struct query_message copy;
@@ -118,7 +120,7 @@ static int log_added(struct reading *r, const struct query_event *e)
     if (st == 0 && n.copy.request_seq != 0)
         st = lookup_request(r->x, r->s->s, n.copy.request_seq, on_named, &n);
     findings_close(&one);
-    return st == MI_EINVAL ? 0 : st; /* it does not say what was added */
+    return st == MI_EINVAL ? 0 : st; /* MI_EINVAL: the event does not say what was added */
 }
 
 /* ---- events ---- */

@@ -1,6 +1,6 @@
 #include "ship/otlp/lookup.h"
 
-#define BODY_KEPT ((size_t)1 << 20) /* memory of a large body that is kept for the next one */
+#define BODY_KEPT ((size_t)1 << 20) /* bytes of memory kept between large bodies */
 
 int lookup_failed(struct exporter *x, int st)
 {

@@ -11,15 +11,15 @@ struct post {
     struct curl_slist *headers; /* owned */
     const struct target *t;     /* borrowed */
     struct buf base, url;       /* owned */
-    struct buf answer;          /* owned; its beginning */
-    size_t answer_n;            /* all of it, as far as it was read */
+    struct buf answer;          /* owned; the beginning of the answer */
+    size_t answer_n;            /* bytes of the answer that were read */
     char why[CURL_ERROR_SIZE];
     struct buf error; /* owned */
 };
 
 /* ---- called by libcurl ---- */
 
-/* What is beyond POST_READ ends the transfer. */
+/* Ends the transfer after POST_READ bytes. */
 static size_t post_on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct post *x = ctx;
@@ -35,7 +35,7 @@ static bool is_over(const struct post *x)
     return x->t->stop() || (x->t->until_us != 0 && clock_mono_us() >= x->t->until_us);
 }
 
-/* Not 0 ends the transfer. */
+/* Returns nonzero to end the transfer. */
 static int post_on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)a, (void)b, (void)c, (void)d;
@@ -56,7 +56,8 @@ static int add_header(void *ctx, const char *header)
 
 static int add_headers(struct post *p, struct buf *error)
 {
-    /* "Expect:": without it libcurl waits a second for leave to send a large body. */
+    /* "Expect:" removes the header: with it, libcurl waits a second for permission to send a large
+     * body */
     static const char *const own[] = {"Content-Type: application/json", "Expect:"};
     int st = 0;
     for (size_t i = 0; st == 0 && i < MI_COUNT(own); i++)
@@ -163,7 +164,8 @@ int post_send(struct post *p, const char *path, struct slice body, struct post_a
     curl_easy_setopt(p->c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
     curl_easy_setopt(p->c, CURLOPT_POSTFIELDS, body.p);
     CURLcode code = curl_easy_perform(p->c);
-    bool too_long = code == CURLE_WRITE_ERROR && p->answer_n > POST_READ; /* its status counts */
+    /* then only the status counts */
+    bool too_long = code == CURLE_WRITE_ERROR && p->answer_n > POST_READ;
     if (code == CURLE_OUT_OF_MEMORY || p->answer.failed)
         return MI_ENOMEM;
     if (code != CURLE_OK && !too_long)

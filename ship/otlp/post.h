@@ -1,8 +1,9 @@
 /* post.h - sends requests to a collector over HTTP; the only user of libcurl.
  *
- * Rules     the certificate of the server is verified. Redirections are not followed. Proxies are those of libcurl's
- *           environment (https_proxy, no_proxy). Headers and certificates come from OTEL_EXPORTER_OTLP_HEADERS,
- *           OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY.
+ * Rules     the certificate of the server is verified. Redirections are not followed. Proxies are
+ *           taken from libcurl's environment variables (https_proxy, no_proxy). Headers and
+ *           certificates come from OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE,
+ *           OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY.
  * Owns      the connection, which is kept for the next request.
  * Errors    TARGET_LOST, with a sentence in post_error(): no complete answer came. TARGET_STOPPED; MI_ENOMEM.
  * Memory    POST_KEPT bytes of an answer are kept, and no more than POST_READ are read.
@@ -21,15 +22,15 @@ struct post;
 
 struct post_answer {
     int status;            /* of HTTP */
-    int64_t retry_after_s; /* 0: it has not said */
-    struct slice body;     /* its beginning; until the next request */
+    int64_t retry_after_s; /* 0: the collector did not say */
+    struct slice body;     /* the beginning of the body; valid until the next request */
 };
 
-/* base: as url_base() makes it. MI_EINVAL: the environment is wrong, with the reason in `error`. */
+/* base: the result of url_base(). MI_EINVAL: the environment is invalid; `error` has the reason. */
 MI_MUST int post_new(struct post **ret, const char *base, const struct target *t,
                      struct buf *error);
 void post_free(struct post *p); /* NULL is fine */
-/* A request with JSON to base + path. */
+/* Posts JSON to base + path. */
 MI_MUST int post_send(struct post *p, const char *path, struct slice body, struct post_answer *ret);
 const char *post_error(struct post *p);
 

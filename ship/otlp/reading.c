@@ -9,16 +9,16 @@
 struct closing {
     struct exporter *x;
     const struct otlp_session *s;
-    const struct query_message *m; /* that closes it; NULL: the end of the session */
+    const struct query_message *m; /* the message that closes the call; NULL: session end */
     int64_t end_us;
-    struct otlp_operation operation; /* that it belongs to */
+    struct otlp_operation operation; /* the operation that the call belongs to */
 };
 
 static bool otlp_reading_on_request(void *ctx, const struct query_message *m)
 {
     struct closing *c = ctx;
     struct exporter *x = c->x;
-    if (m->method.p == NULL) /* a span must have a method; a rejected line may have none */
+    if (m->method.p == NULL) /* a span must have a method, but a rejected line may have none */
         return true;
     bool answered = c->m != NULL && c->m->kind != KIND_NOTIFICATION;
     bool has_text = answered && c->m->kind == KIND_ERROR && !x->t.minimal;
@@ -52,7 +52,7 @@ static bool otlp_reading_on_first(void *ctx, const struct query_message *m)
 
 /* ---- calls that were several requests ---- */
 
-/* Reads them again for a message that came later. */
+/* Reads the operations again if the message is newer than they are. */
 static int know_operations(struct reading *r, int64_t seq)
 {
     if (seq <= r->operations.last_seq)
@@ -94,14 +94,15 @@ static int otlp_reading_add_operation(struct reading *r, const struct listed_ope
 
 /* ---- a session ---- */
 
-/* Times of its ends are those of the clock, which may have been set back meanwhile; those of messages are not. */
+/* How long a session lasted. Start and end are of the wall clock, which may have been set back;
+ * times of messages are not. */
 static int64_t session_lasted_us(const struct reading *r)
 {
     int64_t us = r->s->s->ended_at_us - r->s->s->started_at_us;
     return us > r->w->t_us ? us : r->w->t_us;
 }
 
-/* Durations are written once for a session in each batch. */
+/* Adds the durations, once for each session in a batch. */
 static void add_durations(struct reading *r)
 {
     struct exporter *x = r->x;
@@ -117,7 +118,8 @@ static void add_durations(struct reading *r)
     r->since_us = r->w->t_us;
 }
 
-/* false: the round ends. The position is advanced first: what is in the batch is not read again. */
+/* Sends the batch if it is full. The position is advanced before, so that rows in the batch are not
+ * read again. false: the round ends. */
 static bool added(struct reading *r)
 {
     r->missed |= r->status < 0;
@@ -126,7 +128,7 @@ static bool added(struct reading *r)
         add_durations(r);
         if (r->status == 0)
             r->status = batch_send(r->x);
-        r->w = walks_find(&r->x->walks, r->s->s->id); /* others were dropped */
+        r->w = walks_find(&r->x->walks, r->s->s->id); /* dropping sessions has moved it */
     }
     return r->status == 0;
 }
@@ -175,7 +177,7 @@ static bool on_old(void *ctx, const struct query_message *m)
     return r->status == 0;
 }
 
-/* Which calls are open at the cursor. */
+/* Finds the calls that are open at the cursor. */
 static int find_open(struct reading *r, int64_t seq)
 {
     int st = query_rows(r->x->q, r->w->id, 1, seq, QUERY_FORWARD, false, on_old, r);
@@ -189,7 +191,7 @@ static int read_rows(struct reading *r)
     int st = 0;
     do {
         int64_t at = seq = r->w->seq, on = event = r->w->event;
-        r->has_added = false; /* findings may have been added */
+        r->has_added = false; /* new findings may have been added */
         st = lookup_failed(r->x, query_more(r->x->q, r->w->id, &at, &on, otlp_reading_on_message,
                                             otlp_reading_on_event, r));
         st = st == 0 ? r->status : st;
@@ -197,7 +199,7 @@ static int read_rows(struct reading *r)
     return st;
 }
 
-/* Calls that were never closed. */
+/* Ends the calls and operations that were never closed. */
 static int end_session(struct reading *r)
 {
     int64_t seq;
@@ -224,7 +226,7 @@ int reading_session(struct exporter *x, const struct cursor *at)
 {
     struct query_session row;
     int st = query_session_by_id(x->q, at->session_id, &row);
-    if (st == MI_ENOENT) /* it was just removed */
+    if (st == MI_ENOENT) /* the session was just removed */
         return 0;
     if (st < 0)
         return lookup_failed(x, st);

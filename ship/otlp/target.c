@@ -46,7 +46,8 @@ static const char *refused_of(void *x)
     return exporter_refused(x);
 }
 
-/* A collector cannot be asked what it has, and has no use for the log. Unsaved cursors end the round with an error. */
+/* A collector cannot be asked what it has, and has no use for the log. If the cursors cannot be
+ * saved, the round fails. */
 const struct target_kind otlp_target = {
     .form = "otlp+http://HOST:4318",
     .is_url = url_is_otlp,

@@ -71,7 +71,8 @@ static struct slice otlp_url_trim(struct slice s)
     return s;
 }
 
-/* false: a control character, which could begin another header. A % that begins no escape stands for itself. */
+/* Adds a value. A % that begins no escape stands for itself. false: a control character, which
+ * could begin another header. */
 static bool otlp_url_add_value(struct buf *b, struct slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -86,7 +87,7 @@ static bool otlp_url_add_value(struct buf *b, struct slice s)
     return true;
 }
 
-/* `NAME: VALUE`; without a value libcurl wants `NAME;`. */
+/* Makes `NAME: VALUE`; libcurl wants `NAME;` for an empty value. */
 static bool make_header(struct buf *b, struct slice entry)
 {
     const char *equals = memchr(entry.p, '=', entry.n);

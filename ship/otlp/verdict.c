@@ -17,13 +17,13 @@ enum verdict verdict_of(int status, enum otlp_signal signal)
     case 504:
         return VERDICT_LATER;
     case 404:
-    case 405: /* spans are what a collector is asked for first */
+    case 405: /* of the signals, spans are sent first */
         return signal == OTLP_SPANS ? VERDICT_CLIENT_REFUSED : VERDICT_SIGNAL_REFUSED;
     case 401:
     case 403:
     case 407:
         return VERDICT_CLIENT_REFUSED;
-    default: /* a redirection is not followed: the headers belong to the first host */
+    default: /* redirections are not followed: the headers are meant for the first host */
         return status < 400 ? VERDICT_CLIENT_REFUSED : VERDICT_BATCH_REFUSED;
     }
 }
@@ -35,7 +35,7 @@ int64_t verdict_wait_ms(int64_t retry_after_s)
     return retry_after_s < VERDICT_WAIT_MAX_MS / 1000 ? retry_after_s * 1000 : VERDICT_WAIT_MAX_MS;
 }
 
-/* 64-bit integers are numbers or strings. */
+/* 64-bit integers are numbers or strings in JSON. */
 static int64_t count_of(struct json_value v)
 {
     struct slice digits = v.type == JSON_STRING ? json_string_raw(v) : v.text;

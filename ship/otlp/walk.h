@@ -1,6 +1,7 @@
-/* walk.h - sessions that are being sent: how far each was read, and its calls that are open.
+/* walk.h - sessions that are being sent: how far each was read, and its open calls.
  *
- * Rules     a call is closed by the first of: a forwarded answer of the other side, its cancellation.
+ * Rules     a call is closed by a forwarded answer of the other side or by its cancellation,
+ *           whichever comes first.
  * Owns      16 bytes for each open call.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -20,24 +21,24 @@ struct walk {
     struct open_call *open;   /* owned; by seq */
     size_t open_n, open_cap;
     bool complete; /* the session has ended, and all of it was read */
-    bool saved;    /* the vault's cursor says the same */
+    bool saved;    /* the vault's cursor has the same values */
 };
 
-/* By id. */
+/* Sorted by id. */
 struct walks {
     struct walk *list; /* owned */
     size_t n, cap;
 };
 
-struct walk *walks_find(const struct walks *w, int64_t id); /* NULL: not there */
-/* A new one, at the beginning. NULL: no memory. Invalidates pointers. */
+struct walk *walks_find(const struct walks *w, int64_t id); /* NULL if it is not there */
+/* Adds a session, at its beginning. NULL: no memory. Invalidates pointers. */
 struct walk *walks_add(struct walks *w, int64_t id);
 void walks_remove(struct walks *w, int64_t id);
-void walks_drop(struct walks *w, bool all); /* those that are complete and saved, or all */
+void walks_drop(struct walks *w, bool all); /* removes complete, saved sessions, or all */
 
-/* The next message. *ret_call: seq of the call that it closes; 0: none. */
+/* Reads the next message. *ret_call: seq of the call that the message closes; 0: none. */
 MI_MUST int walk_message(struct walk *w, const struct query_message *m, int64_t *ret_call);
 int64_t
-walk_take_open(struct walk *w); /* removes the first open call, and returns its seq; 0: none */
+walk_take_open(struct walk *w); /* removes the first open call; returns its seq, or 0 */
 
 #endif

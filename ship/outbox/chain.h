@@ -14,7 +14,8 @@ struct chain {
 
 void chain_add(struct chain *c, struct slice leaf);
 
-/* How our log, of `ours` leaves, relates to the other store's. known: of our first theirs->n leaves, if there are as many. */
+/* How our log, which has `ours` leaves, relates to the other store's. known: the head of our first
+ * theirs->n leaves, if we have that many. */
 enum chain_verdict { CHAIN_EXTENDS, CHAIN_ROLLED_BACK, CHAIN_CHANGED };
 enum chain_verdict chain_compare(int64_t ours, const struct digest *known,
                                  const struct chain *theirs);

@@ -10,13 +10,13 @@
 
 struct shipped_session {
     char uid[UID_LEN + 1];
-    bool known;                   /* the other store has its row */
-    bool complete;                /* it has ended, and everything of it was sent */
-    bool saved;                   /* the vault's cursor says the same */
-    int64_t id;                   /* in the vault; 0: it is not there any more */
-    int64_t seq, event;           /* what the other store has */
-    int64_t row_hash;             /* of the row that the other store has */
-    int64_t last_seq, last_event; /* what the vault had when the row was read */
+    bool known;                   /* the other store has a row of the session */
+    bool complete;                /* the session has ended, and all of it was sent */
+    bool saved;                   /* the vault's cursor has the same values */
+    int64_t id;                   /* in the vault; 0: the vault no longer has the session */
+    int64_t seq, event;           /* last ones that the other store has */
+    int64_t row_hash;             /* hash of the row that the other store has */
+    int64_t last_seq, last_event; /* last ones that the vault had when the session's row was read */
     bool ended;
 };
 
@@ -28,12 +28,13 @@ struct progress {
 
 void progress_close(struct progress *p); /* {0} is fine */
 void progress_clear(struct progress *p);
-/* NULL: it is not in the list. */
+/* NULL if the session is not in the list. */
 struct shipped_session *progress_find(struct progress *p, struct slice uid);
-/* Finds it or adds it. NULL: no memory, or not a uid. Invalidates pointers. */
+/* Finds or adds the session. NULL: no memory, or not a uid. Invalidates pointers. */
 struct shipped_session *progress_add(struct progress *p, struct slice uid);
 
-/* The hash by which a changed row is noticed: FNV-1a, continued over its cells. Begins with PROGRESS_HASH. */
+/* Continues a hash (FNV-1a) over a cell of a row, to notice changes of the row. Begin with
+ * PROGRESS_HASH. */
 #define PROGRESS_HASH UINT64_C(14695981039346656037)
 uint64_t progress_hash(uint64_t hash, struct slice bytes);
 

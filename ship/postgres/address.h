@@ -1,7 +1,7 @@
 /* address.h - the URL of a store: its check, and the connection string by which a router reaches a shard.
  *
- * Rules     those of link.h. The connection string has no role and no password: the router adds the role of the device
- *           or reader.
+ * Rules     as in link.h. The connection string has no role and no password: the router adds the
+ *           role of the device or reader.
  * Blocks    never. */
 #ifndef MI_SHIP_POSTGRES_ADDRESS_H
 #define MI_SHIP_POSTGRES_ADDRESS_H
@@ -12,7 +12,7 @@
 #define ADDRESS_DEFAULTS 5
 extern const char *const address_defaults[ADDRESS_DEFAULTS][2];
 
-/* Whether it looks like a URL or connection string of PostgreSQL. */
+/* Whether the text looks like a URL or connection string of PostgreSQL. */
 bool address_is_url(const char *url);
 /* Whether a text may be used as a URL. MI_EINVAL: the reason is in `error`, without the URL. */
 MI_MUST int address_check_url(const char *url, struct buf *error);

@@ -1,4 +1,4 @@
-/* anchor.c - the beginning of a round: is this the vault that the store knows? */
+/* anchor.c - the beginning of a round: compares the vault with what the store has of it. */
 #include "ship/postgres/sender.h"
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#define WATERMARKS 1000 /* of one call */
+#define WATERMARKS 1000 /* watermarks in one call */
 
 static int check_version(struct sender *s)
 {
@@ -48,7 +48,7 @@ static int on_begin(void *ctx, const struct cell *cell)
 
 struct known {
     struct chain ours;
-    int64_t until; /* leaves that are compared */
+    int64_t until; /* number of leaves to compare */
 };
 
 static int on_known(void *ctx, const struct cell *cell)
@@ -65,7 +65,7 @@ static int compare_logs(struct sender *s, const struct chain *theirs)
     struct known k = {.until = theirs->n};
     int64_t n, before = -1;
     int st = 0;
-    /* until the end, or a missing leaf */
+    /* until the end of the log, or a missing leaf */
     while (st == 0 && k.ours.n < k.until && k.ours.n > before) {
         before = k.ours.n;
         st = sender_read(s, UNSENT_LEAVES, before, 0, 0, on_known, &k, &n);
@@ -92,7 +92,7 @@ static int compare_logs(struct sender *s, const struct chain *theirs)
     }
 }
 
-/* What the store has of the vault. */
+/* The store's state of the vault. */
 struct state {
     struct chain log;
     int64_t handled, checkpoint, calls;
@@ -168,7 +168,7 @@ static int read_watermarks(struct sender *s)
             if (x == NULL)
                 return MI_ENOMEM;
             x->known = true;
-            x->complete = true; /* until the vault's row says otherwise */
+            x->complete = true; /* unless the vault's row says otherwise */
             x->seq = link_int(s->to, i, 1);
             x->event = link_int(s->to, i, 2);
             x->row_hash = link_int(s->to, i, 3);
@@ -195,7 +195,7 @@ int sender_begin(struct sender *s)
 
 struct leaves {
     struct sender *s;
-    struct chain next; /* with the leaves of this batch */
+    struct chain next; /* the chain, including leaves of this batch */
 };
 
 static int sender_anchor_on_leaf(void *ctx, const struct cell *cell)
@@ -209,7 +209,7 @@ static int sender_anchor_on_leaf(void *ctx, const struct cell *cell)
     struct shipped_session *x =
         leaf_read(cell[1].text, &leaf) == 0 ? progress_find(&l->s->sessions, leaf.uid) : NULL;
     if (x != NULL)
-        x->complete = false; /* it has changed since */
+        x->complete = false; /* the session has changed since */
     return 0;
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-#define HEAD 20 /* dimensions, whether there is a NULL, type, elements, first index */
+#define HEAD 20 /* bytes: dimensions, has NULL, type, number of elements, first index */
 
 static void put32(char *at, uint32_t v)
 {
@@ -81,7 +81,7 @@ struct slice array_last(const struct array *a)
     return (struct slice){buf_slice(&a->b).p + a->last, a->b.n - a->last};
 }
 
-/* Each key with a NUL, and the number of its positions in 2 bytes. */
+/* Each key is followed by a NUL and the number of its positions, in 2 bytes. */
 void array_keys(struct array *a, const struct search_list *keys)
 {
     static const char end[3];
@@ -119,7 +119,7 @@ struct slice array_done(struct array *a)
 {
     if (a->b.failed)
         return (struct slice){NULL, 0};
-    put32(a->b.p, a->n > 0 ? 1 : 0); /* an empty array has no dimension */
+    put32(a->b.p, a->n > 0 ? 1 : 0); /* number of dimensions: an empty array has none */
     put32(a->b.p + 4, a->has_null);
     put32(a->b.p + 8, a->type);
     put32(a->b.p + 12, a->n);

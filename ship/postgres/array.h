@@ -12,7 +12,7 @@
 /* OIDs of int8, text, bytea and tsvector (pg_type.dat). */
 enum array_type { ARRAY_INT = 20, ARRAY_TEXT = 25, ARRAY_BYTES = 17, ARRAY_WORDS = 3614 };
 
-/* Of the types of fields (model/records.h). */
+/* Array types for the types of fields (model/records.h). */
 #define ARRAY_OF_NUMBER ARRAY_INT
 #define ARRAY_OF_TIME ARRAY_INT
 #define ARRAY_OF_SINCE ARRAY_INT
@@ -25,21 +25,22 @@ struct array {
     enum array_type type;
     struct buf b; /* owned */
     uint32_t n;   /* elements */
-    size_t last;  /* where the bytes of the last element of array_add() begin */
+    size_t last;  /* offset of the bytes of the element that array_add() added last */
     bool has_null;
 };
 
-unsigned array_oid(enum array_type type);                /* of the array */
+unsigned array_oid(enum array_type type);                /* of the array, not of its elements */
 void array_begin(struct array *a, enum array_type type); /* empties it */
 void array_int(struct array *a, int64_t v);
-/* Text and bytes. Text that PostgreSQL cannot store, which is not UTF-8 or has a NUL, is stored with U+FFFD. */
+/* Adds a text or bytes. Invalid UTF-8 and NUL, which PostgreSQL cannot store in a text, become
+ * U+FFFD. */
 void array_add(struct array *a, struct slice v);
-/* The bytes that the last array_add() has added, as they will be stored; borrowed until the next call. */
+/* The element that array_add() added last, as it will be stored; borrowed until the next call. */
 struct slice array_last(const struct array *a);
-/* Keys (search_list_to_keys()) as a tsvector without positions. */
+/* Adds keys (search_list_to_keys()) as a tsvector without positions. */
 void array_keys(struct array *a, const struct search_list *keys);
 void array_null(struct array *a);
-/* A cell of another type than the array's is NULL. */
+/* Adds a cell, or NULL if the cell has another type than the array. */
 void array_cell(struct array *a, const struct cell *c);
 struct slice array_done(struct array *a); /* borrowed until the next array_begin() */
 void array_close(struct array *a);

@@ -1,4 +1,4 @@
-/* handle.c - redactions and removals of sessions, which the vault's log states.
+/* handle.c - handles redactions and removals of sessions, which the vault's log states.
  *
  * The store remembers up to which leaf this is complete, so that it is done
  * again after a failure. */
@@ -15,7 +15,7 @@ struct redaction {
 };
 
 struct stated {
-    int64_t until;               /* leaves before this one */
+    int64_t until;               /* number of leaves that were read */
     struct redaction *redaction; /* owned */
     size_t n, cap;
     struct array pruned; /* owned; uids of sessions */
@@ -61,7 +61,7 @@ int sender_stated(struct sender *s, struct stated **ret)
     array_begin(&t->pruned, ARRAY_TEXT);
     for (t->until = s->handled; st == 0 && n > 0 && t->until < s->log.n;)
         st = sender_read(s, UNSENT_LEAVES, t->until, 0, 0, on_stated, t, &n);
-    if (t->until > s->log.n) /* written since the log was sent */
+    if (t->until > s->log.n) /* leaves that were written after the log was sent */
         t->until = s->log.n;
     *ret = t;
     return st;
@@ -70,10 +70,10 @@ int sender_stated(struct sender *s, struct stated **ret)
 /* ---- redactions ---- */
 
 struct numbers {
-    struct sender *s; /* NULL: its arrays are not used */
-    int64_t *seq;     /* owned; of messages */
+    struct sender *s; /* the sender whose arrays are filled; NULL: collect seqs of messages */
+    int64_t *seq;     /* owned; seqs of messages */
     size_t n, cap;
-    bool events; /* there are events */
+    bool events; /* there are events among them */
 };
 
 static int on_replaced(void *ctx, const struct cell *cell)
@@ -96,7 +96,7 @@ static int put_replaced(struct sender *s, const struct redaction *r)
     struct numbers k = {.s = s};
     int64_t id, n = 1;
     int st = unsent_session_id(s->from, slice_of(r->uid), &id);
-    if (st == MI_ENOENT) /* it was removed since */
+    if (st == MI_ENOENT) /* the session was removed meanwhile */
         return 0;
     for (int64_t from = 0; st == 0 && n > 0; from += n) {
         sender_arrays(s, types, MI_COUNT(types));
@@ -121,7 +121,7 @@ int sender_replaced(struct sender *s, const struct stated *t)
     return st;
 }
 
-/* Sends what was sent before it was redacted. */
+/* Sends records again that were sent before they were redacted. */
 static int send_again(struct sender *s, const struct redaction *r)
 {
     struct shipped_session *x = progress_find(&s->sessions, slice_of(r->uid));

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#define TIMEOUT_MAX_S 3600 /* also for 0, which means for ever */
+#define TIMEOUT_MAX_S 3600 /* also used for 0, which means no limit */
 
 static int hosts_count(const char *list)
 {
@@ -14,7 +14,7 @@ static int hosts_count(const char *list)
     return n;
 }
 
-/* The i-th of a list; a list of one is for all. */
+/* Item i of a list; a list with one item has it for all i. */
 static struct slice item(const char *list, int i)
 {
     if (list == NULL)
@@ -43,7 +43,7 @@ static void hosts_add(struct hosts *h, struct slice name, struct slice address, 
     h->list[h->n++].port = hosts_add_text(h, port);
 }
 
-/* Each address of a name. false: it has none, or it is not a name of the network. */
+/* Adds each address of a host name. false: there is none, or it is not a host name. */
 static bool add_addresses(struct hosts *h, struct slice name, struct slice port)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};

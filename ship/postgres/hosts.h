@@ -1,7 +1,7 @@
 /* hosts.h - the hosts of a connection and their addresses, one at a time.
  *
- * libpq goes from one to the next itself, but when its caller does not block, then only after an error: one that does not
- * answer would be waited for until the end.
+ * libpq itself tries one host after the other, but for a non-blocking caller only after an error:
+ * for a host that does not answer, it would use up all the time.
  *
  * Owns      a copy of the options, and the addresses.
  * Errors    MI_ENOMEM.
@@ -14,25 +14,26 @@
 #include <libpq-fe.h>
 
 #define HOSTS_OPTIONS 64 /* libpq has some 40 */
-#define HOSTS_MAX 64     /* addresses; further ones are not used */
+#define HOSTS_MAX 64     /* addresses; further addresses are not used */
 
 struct host {
-    size_t name, address, port; /* places of texts; the text is empty: the default, or a socket */
+    size_t name, address, port; /* offsets in hosts.text; empty: the default, or a Unix socket */
 };
 
 struct hosts {
     struct host list[HOSTS_MAX];
     int n;              /* at least 1 */
-    int64_t timeout_us; /* of each: connect_timeout */
+    int64_t timeout_us; /* for each address: connect_timeout */
     struct buf text;    /* owned */
-    /* owned; with the values of the service file, the environment and the defaults */
+    /* Owned; the options, with values of the service file, the environment and the defaults. */
     PQconninfoOption *all;
 };
 
-/* c: was begun with the options; it may have failed. Safe to close after an error. */
+/* c: a connection that was begun with the options; it may have failed. After an error, call
+ * hosts_close() too. */
 MI_MUST int hosts_open(struct hosts *h, PGconn *c);
 void hosts_close(struct hosts *h);
-/* Begins to connect to the i-th. NULL: no memory. Owned by the caller. */
+/* Begins to connect to host i. The caller owns the connection. NULL: no memory. */
 PGconn *hosts_start(const struct hosts *h, int i);
 
 #endif

@@ -1,4 +1,4 @@
-/* link.c - with hosts.c the only file that uses libpq. */
+/* link.c - the connection; only this file and hosts.c use libpq. */
 #include "ship/postgres/link.h"
 
 #include "base/chars.h"
@@ -12,17 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RUN_TRIES 20 /* of statements that end in a deadlock, which is found after a second */
-#define SLICE_MS 200 /* how long a wait lasts until `stop` is asked again */
+#define RUN_TRIES 20 /* times to run statements that end in a deadlock, each found after a second */
+#define SLICE_MS 200 /* how long a wait lasts before `stop` is called again */
 
 struct link {
     char *url;   /* owned */
     PGconn *c;   /* owned; NULL: not connected */
-    PGresult *r; /* owned; of the last call */
+    PGresult *r; /* owned; result of the last call */
     bool (*stop)(void);
     bool only_reads;
-    bool ended, deadlocked; /* the last error: the connection ended, or a deadlock */
-    const char *if_denied;  /* borrowed; NULL: nothing */
+    bool ended, deadlocked; /* the last error: the connection ended, or there was a deadlock */
+    const char *if_denied;  /* borrowed; link_if_denied(); may be NULL */
     int64_t until_us;
     struct buf error; /* owned */
     int n;
@@ -46,7 +46,7 @@ static int store_link_fail(struct link *l, int status, const char *text)
         n--;
     buf_clear(&l->error);
     for (size_t i = 0; i < n; i++)
-        if (text[i] == '\t') /* libpq begins lines that explain with it */
+        if (text[i] == '\t') /* libpq begins lines of explanation with a tab */
             buf_adds(&l->error, "- ");
         else
             buf_addc(&l->error, text[i] == '\n' ? ' ' : text[i]);
@@ -69,7 +69,7 @@ static int no_answer(struct link *l)
     return st;
 }
 
-/* Until the socket is ready. TARGET_LOST: not before until_us. */
+/* Waits until the socket is ready. TARGET_LOST: it was not ready at until_us. */
 static int wait_socket(struct link *l, short events, int64_t until_us)
 {
     for (;;) {
@@ -87,7 +87,7 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
     }
 }
 
-/* libpq would print them as they are. */
+/* Logs notices, which libpq would print unchanged. */
 static void on_notice(void *ctx, const char *text)
 {
     static const char warning[] = "WARNING:  ";
@@ -98,7 +98,7 @@ static void on_notice(void *ctx, const char *text)
         log_info("the server says: %s", text);
 }
 
-/* Until l->c is connected, or has failed. */
+/* Waits until l->c is connected, or has failed. */
 static int connect_one(struct link *l, int64_t timeout_us)
 {
     int64_t until_us = clock_mono_us() + timeout_us;
@@ -112,7 +112,7 @@ static int connect_one(struct link *l, int64_t timeout_us)
             poll_for = PQconnectPoll(l->c);
     }
     if (st == 0 && poll_for == PGRES_POLLING_FAILED) {
-        /* PQerrorMessage() and what to do. */
+        /* The error is PQerrorMessage() and a hint. */
         (void)store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c));
         if (PQconnectionNeedsPassword(l->c))
             buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
@@ -123,7 +123,8 @@ static int connect_one(struct link *l, int64_t timeout_us)
     return st;
 }
 
-/* One after the other, until one is connected. The errors of all are the error. */
+/* Tries one address after the other until one is connected. If all fail, the error has all their
+ * errors. */
 static int connect_any(struct link *l, const struct hosts *h)
 {
     struct buf errors = {0};
@@ -144,7 +145,7 @@ static int connect_any(struct link *l, const struct hosts *h)
 int link_connect(struct link *l)
 {
     const char *names[ADDRESS_DEFAULTS + 4] = {NULL}, *values[ADDRESS_DEFAULTS + 4] = {NULL};
-    /* What follows dbname, the URL cannot change. */
+    /* options after dbname override the URL */
     const char *const more[][2] = {{"application_name", "mcp-interposer-ship"},
                                    {"dbname", l->url},
                                    {"client_encoding", "UTF8"}};
@@ -232,7 +233,7 @@ void link_until(struct link *l, int64_t mono_us)
 
 /* ---- calls ---- */
 
-/* What is to be done about an error of the server. */
+/* Converts an error of the server to a status. */
 static int store_link_status_of(const char *state)
 {
     static const struct {
@@ -240,7 +241,7 @@ static int store_link_status_of(const char *state)
         int status;
     } table[] = {
         {"MI002", TARGET_AGAIN}, {"MI004", TARGET_AGAIN}, {"MI003", TARGET_DIFFERS},
-        {"MI", TARGET_REFUSED},  {"42", TARGET_REFUSED}, /* no such function, no right */
+        {"MI", TARGET_REFUSED},  {"42", TARGET_REFUSED}, /* no such function, no permission */
         {"3F", TARGET_REFUSED},  {"22", TARGET_REFUSED},  {"23", TARGET_REFUSED},
         {"P0", TARGET_REFUSED},
     };
@@ -259,7 +260,8 @@ static int result_status(struct link *l)
     const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
     int st = store_link_status_of(state);
     store_link_fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
-    /* 57P01: the server stops; 08006: a router has lost a shard. Other errors of the server would come again. */
+    /* The connection has ended if the server stops (57P01) or a router has lost a shard (08006).
+     * Other errors would occur again. */
     l->ended &= state == NULL || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0;
     l->deadlocked = state != NULL && strcmp(state, "40P01") == 0;
     bool no_schema = state != NULL && (strcmp(state, "3F000") == 0 || strcmp(state, "42883") == 0 ||
@@ -276,7 +278,7 @@ static int result_status(struct link *l)
     return st;
 }
 
-/* Reads all results of what was sent, until this time; l->r is the last one, or the first error. */
+/* Reads all results of the call until until_us. l->r is the last one, or the first error. */
 static int store_link_await(struct link *l, int64_t until_us)
 {
     int st = 0, left;
@@ -306,7 +308,7 @@ static int store_link_await(struct link *l, int64_t until_us)
     return st == 0 && l->r == NULL ? store_link_fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
-/* After an error the connection may be in any state. */
+/* Ends a call. After an error, the connection may be in any state, so it is closed. */
 static int store_link_finish(struct link *l, bool sent, int64_t until_us)
 {
     int st = sent ? store_link_await(l, until_us)
@@ -383,7 +385,8 @@ int link_select(struct link *l, const char *function, const char *more)
     }
     bool sent = PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
     buf_close(&sql);
-    /* A device sends batches of about the same size; what a person asks may take long, and is ended by a signal. */
+    /* Batches of a device have about the same size. A person's query may take long, and is ended by
+     * a signal. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
     return store_link_finish(l, sent, l->only_reads ? INT64_MAX : until_us);
 }

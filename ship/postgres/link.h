@@ -1,17 +1,19 @@
 /* link.h - a connection to PostgreSQL, and calls of functions of the schema mcp_interposer.
  *
- * Rules     TLS is verified (sslmode=verify-full) unless the URL says otherwise, or leads to a Unix socket. Of several
- *           hosts, and of several addresses of a host, the one that can be written is used; one that does not answer has
- *           connect_timeout seconds, 10 unless the URL says otherwise. Passwords come from ~/.pgpass or a service file: a
- *           URL with a password is refused, because it would be seen in `ps` and kept in the vault. Texts are UTF-8.
+ * Rules     TLS is verified (sslmode=verify-full) unless the URL says otherwise, or leads to a Unix
+ *           socket. If there are several hosts, or several addresses of a host, the first one that
+ *           accepts writes is used. Each has connect_timeout seconds to answer, 10 unless the URL
+ *           says otherwise. Passwords come from ~/.pgpass or a service file: a URL with a password
+ *           is rejected, because `ps` would show it and the vault would keep it. Texts are UTF-8.
  * Owns      the connection, and the result of the last call.
- * Errors    those of ship/outbox/target.h, each but TARGET_STOPPED with a sentence in link_error(), and MI_ENOMEM.
- *           TARGET_AGAIN: what was sent does not fit what is there; ask for the watermarks, and send again.
- *           TARGET_DIFFERS: a record is not the one that was stored; read the vault's log again, which may state that it
- *           was redacted, and send again.
- * Blocks    on the network. A connection: while a name is looked up, and connect_timeout for each address. A call:
- *           LINK_REPLY_S at most; without a limit after link_only_reads(), and in link_run(). All but the look-up: until
- *           link_until(), or until `stop` is true. */
+ * Errors    MI_ENOMEM, and the errors of ship/outbox/target.h; all of these but TARGET_STOPPED have
+ *           a sentence in link_error(). TARGET_AGAIN: the rows do not fit the store's watermarks;
+ *           read these, and send again. TARGET_DIFFERS: a record differs from the stored one; read
+ *           the vault's log again, which may state that the record was redacted, and send again.
+ * Blocks    on the network. A connection: while a name is looked up, and connect_timeout for each
+ *           address. A call: LINK_REPLY_S at most; without a limit after link_only_reads(), and in
+ *           link_run(). All waits except the look-up end at link_until(), or when `stop` returns
+ *           true. */
 #ifndef MI_SHIP_POSTGRES_LINK_H
 #define MI_SHIP_POSTGRES_LINK_H
 
@@ -23,22 +25,24 @@
 
 struct link;
 
-/* stop: asked several times a second while waiting; NULL: nothing stops it. MI_ENOMEM. */
+/* stop: called several times a second while waiting; may be NULL. MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */
-/* No call waits beyond this time (clock_mono_us()); 0: none. */
+/* No call waits beyond this time (clock_mono_us()); 0: no limit. */
 void link_until(struct link *l, int64_t mono_us);
-/* What follows a sentence about a missing right, for example "; ask …". Borrowed. */
+/* Sets the text that is appended to an error about a missing permission, such as "; ask …".
+ * Borrowed. */
 void link_if_denied(struct link *l, const char *what_to_do);
-/* Before the first connection: of several hosts any will do, also one that cannot be written. */
+/* Call it before the first connection. Then any of several hosts will do, also a read-only one. */
 void link_only_reads(struct link *l);
-/* Connects, unless it is connected. */
+/* Connects, if it is not connected. */
 MI_MUST int link_connect(struct link *l);
 void link_disconnect(struct link *l);
-/* The server has ended the connection: true until link_disconnect(). Does not block. */
+/* Whether the server has ended the connection; true until link_disconnect(). Does not block. */
 bool link_is_cut(struct link *l);
 const char *link_error(struct link *l);
-/* After TARGET_LOST: the connection ended. false: it did not, and the same call would probably fail again. */
+/* After TARGET_LOST: whether the connection has ended. If not, the same call would probably fail
+ * again. */
 bool link_has_ended(const struct link *l);
 
 /* Arguments of a call, in order. They are borrowed until link_call(). */
@@ -47,22 +51,23 @@ void link_arg_int(struct link *l, int64_t v);
 void link_arg_text(struct link *l, const char *v); /* NULL is NULL */
 void link_arg_bytes(struct link *l, struct slice v);
 void link_arg_array(struct link *l, struct array *a);
-/* SELECT * FROM mcp_interposer.FUNCTION(arguments). */
+/* Calls SELECT * FROM mcp_interposer.FUNCTION(arguments). */
 MI_MUST int link_call(struct link *l, const char *function);
-/* The same with more after it: " ORDER BY …". */
+/* Does the same with `more` after it, such as " ORDER BY …". */
 MI_MUST int link_select(struct link *l, const char *function, const char *more);
-/* Runs statements as one transaction, however long that takes; after a deadlock with others again, several times. */
+/* Runs statements as one transaction, without a time limit. After a deadlock, runs them again,
+ * several times. */
 MI_MUST int link_run(struct link *l, const char *sql);
 
-/* The result. A row or column that it does not have is "", 0 or NULL. */
+/* The result of the last call. A missing row or column gives "", 0 or NULL. */
 int link_rows(const struct link *l);
 int link_columns(const struct link *l);
 int64_t link_int(const struct link *l, int row, int column);
 struct slice link_slice(const struct link *l, int row, int column); /* {NULL, 0}: NULL */
 const char *link_text(const struct link *l, int row, int column);
-/* Appends a bytea of at most `max` bytes. MI_EINVAL: it is longer, or something else. MI_ENOMEM. */
+/* Appends a bytea of at most `max` bytes. MI_EINVAL: it is longer, or not a bytea. MI_ENOMEM. */
 MI_MUST int link_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret);
-/* 32 bytes. false: something else. */
+/* Reads a bytea of 32 bytes. false: it is something else. */
 MI_MUST bool link_hash(const struct link *l, int row, int column, uint8_t ret[32]);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define MESSAGE_ARRAYS (MESSAGE_COLUMNS + 1) /* and the words */
+#define MESSAGE_ARRAYS (MESSAGE_COLUMNS + 1) /* columns and the words */
 #define LARGE_MAX 16                         /* large bodies in a batch */
 
 /* clang-format off */
@@ -23,7 +23,8 @@ static const enum array_type event_types[EVENT_COLUMNS] = {
 };
 /* clang-format on */
 
-/* The array of a column: the words are before the columns that the first stores do not have. */
+/* The array of a column: the array of words is before those of columns that the first stores
+ * lack. */
 static struct array *array_of(struct sender *s, int column)
 {
     return &s->array[column < SENDER_WORDS ? column : column + 1];
@@ -51,7 +52,8 @@ static struct digest commitment_of(const struct cell *cell)
     return d;
 }
 
-/* Whether a large body can be read. Without it, the message is sent nevertheless: all that follows would wait for it. */
+/* Whether a large body can be read. If not, the message is sent without it, because all later
+ * messages would wait for it. */
 static int has_large(const struct batch *b, const struct cell *cell, bool *ret)
 {
     int st = unsent_has_body(b->s->from, b->x->uid, cell[MESSAGE_OFFSET].number,
@@ -105,7 +107,8 @@ static int changed(struct sender *s, int64_t seq)
     return TARGET_AGAIN;
 }
 
-/* A redaction moves a body, and writes zeros where it was. */
+/* Checks that a body was not redacted while it was sent: a redaction moves the body, and overwrites
+ * the old bytes with zeros. */
 static int check_same(struct sender *s, int64_t session_id, const struct large *l)
 {
     struct large copy = *l;
@@ -191,7 +194,7 @@ int sender_messages(struct sender *s, struct shipped_session *x)
 
 struct event_batch {
     struct sender *s;
-    int64_t *seq; /* owned; messages that got a finding */
+    int64_t *seq; /* owned; seqs of messages that got a finding */
     size_t n, cap;
     int64_t last;
 };
@@ -212,8 +215,8 @@ static int sender_messages_on_event(void *ctx, const struct cell *cell)
     return 0;
 }
 
-/* A finding that was added to a message: the message is sent again, before the event. Both use the arrays, so the events
- * are read twice. */
+/* Sends events. Messages to which one of them added a finding are sent again before the events.
+ * Both use the same arrays, so the events are read twice. */
 static int send_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
                        int64_t *ret_n, int64_t *ret_last)
 {

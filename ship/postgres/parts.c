@@ -1,4 +1,4 @@
-/* parts.c - what the parts of a round share. */
+/* parts.c - functions that the parts of a round share. */
 #include "ship/postgres/sender.h"
 
 #include <stdarg.h>

@@ -5,19 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PIECE (INT64_C(16) << 20) /* of a body in one reading */
+#define PIECE (INT64_C(16) << 20) /* bytes of a body that are read at once */
 #define UNASKED "the store sent rows that were not asked for"
 
 struct reader {
     struct link *link;                              /* owned */
-    bool (*asked_before)(void);                     /* NULL: it is not asked */
+    bool (*asked_before)(void);                     /* called before each request; may be NULL */
     struct buf host, user;                          /* owned; regular expressions; empty: any */
     struct buf first, before, name, vault, session; /* owned; arguments, with a NUL */
     struct array sessions;                          /* owned; likewise */
-    struct buf error;                               /* owned; empty: that of the link */
+    struct buf error;                               /* owned; empty: the error of the link */
 };
 
-/* The regular expression of PostgreSQL for a name or a glob. */
+/* Appends the regular expression of PostgreSQL for a name or a glob. */
 static void add_pattern(struct buf *b, const char *glob)
 {
     buf_addc(b, '^');
@@ -27,9 +27,9 @@ static void add_pattern(struct buf *b, const char *glob)
         else if (*glob == '?')
             buf_addc(b, '.');
         else if (*glob == '!' && b->n > 0 && b->p[b->n - 1] == '[')
-            buf_addc(b, '^'); /* none of the class */
+            buf_addc(b, '^'); /* a negated class */
         else if (strchr("[]-", *glob) != NULL)
-            buf_addc(b, *glob); /* a class, as in a glob */
+            buf_addc(b, *glob); /* a class: the same as in a glob */
         else if (strchr("\\^$.|()+{}", *glob) != NULL)
             buf_printf(b, "\\%c", *glob);
         else
@@ -102,7 +102,7 @@ static void add_filter(struct reader *r)
     link_arg_text(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
 }
 
-/* Sets the arguments. Returns the function. */
+/* Sets the arguments of the request. Returns the name of the function. */
 static const char *arguments(struct reader *r, const struct remote_ask *ask)
 {
     link_begin(r->link);
@@ -150,7 +150,8 @@ static int select_rows(struct reader *r, const char *function, const char *more)
     return st == 0 ? link_select(r->link, function, more) : st;
 }
 
-/* Calls a function whose rows have so many columns; if the connection ends, once more. */
+/* Calls a function whose rows have this number of columns. If the connection has ended, connects
+ * and calls again once. */
 static int store_reader_call(struct reader *r, const char *function, const char *more,
                              size_t columns)
 {
@@ -167,7 +168,7 @@ static int store_reader_call(struct reader *r, const char *function, const char 
 
 /* ---- rows ---- */
 
-/* Whether a uid is one that was asked for, and follows the row before. */
+/* Whether a uid was requested, and follows the one before. */
 static bool is_next_uid(const struct remote_ask *ask, struct slice uid, struct slice before)
 {
     bool asked = uid.n == UID_LEN && (ask->first.p == NULL || slice_cmp(uid, ask->first) >= 0) &&
@@ -176,14 +177,15 @@ static bool is_next_uid(const struct remote_ask *ask, struct slice uid, struct s
     return asked && (before.p == NULL || (ask->backwards ? order < 0 : order > 0));
 }
 
-/* The same for a seq, an id of an event or a number of a leaf. before: NULL: it is the first row. */
+/* The same for a seq, an id of an event or a number of a leaf. before: NULL for the first row. */
 static bool is_next_key(const struct remote_ask *ask, int64_t key, const int64_t *before)
 {
     bool asked = ask->table == REMOTE_LEAVES || (key >= ask->from && key <= ask->to);
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
 }
 
-/* The same for a call. The first column of a row is the place of its session, from 0, and the second one is seq. */
+/* The same for a call. The first column of a row is the index of its session, the second one is
+ * seq. */
 static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row)
 {
     int64_t place = link_int(r->link, row, 0), seq = link_int(r->link, row, 1);
@@ -198,7 +200,8 @@ static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row
     return seq > 0 && (place > 0 || (seq >= ask->from && seq <= ask->to));
 }
 
-/* SQLite does not compare them again, and the next page begins after the last row. */
+/* Whether a row was requested. SQLite does not check it again, and the next page begins after the
+ * last row. */
 static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {
     if (row >= ask->rows)
@@ -220,7 +223,7 @@ static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *as
     return is_next_key(ask, link_int(r->link, row, 0), row > 0 ? &before : NULL);
 }
 
-/* Columns before those of remote_shape. */
+/* Number of columns before those of remote_shape. */
 static int places(enum remote_table table)
 {
     return table == REMOTE_CALLS || table == REMOTE_SUMMARIES ? 1 : 0;
@@ -313,7 +316,7 @@ static int store_reader_search(void *ctx, const struct remote_words *ask, remote
 
 /* ---- bodies ---- */
 
-/* At most n bytes from `at` on. */
+/* Reads at most n bytes, from offset `at` on. */
 static int read_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
 {
     link_arg_int(r->link, (int64_t)at);
@@ -341,7 +344,7 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
         store_reader_add_session(r, vault, session);
         link_arg_int(r->link, seq);
         st = read_piece(r, at, n, ret);
-        got = ret->n - begin - at < n ? 0 : n; /* a shorter one is the last */
+        got = ret->n - begin - at < n ? 0 : n; /* a shorter piece is the last one */
     }
     return st;
 }

@@ -1,12 +1,13 @@
 /* reader.h - a central store for the reading commands (vault/remote/remote.h): `--from URL`.
  *
- * Rules     reads with the functions read_* of reading.sql only, so that it also works where several shards are behind
- *           one router. The role needs no right to write. A connection that has ended is made again, once for each
- *           reading. Rows that were not asked for are an error.
+ * Rules     uses only the functions read_* of reading.sql, so that it also works with several
+ *           shards behind one router. The role needs no permission to write. If the connection has
+ *           ended, a reading connects once more. Rows that were not requested are an error.
  * Owns      the connection.
  * Errors    MI_ESTORE with a sentence in reader_error(), MI_ENOMEM.
- * Blocks    on the network, without a limit: a signal ends the program, or `before` and `during`, which are asked before each
- *           question and several times a second until the answer: true is an error. NULL: they are not asked. */
+ * Blocks    on the network, without a limit. A signal ends the program. `before` is called before
+ *           each request, `during` several times a second until the answer; if one returns true,
+ *           the reading fails. Both may be NULL. */
 #ifndef MI_SHIP_POSTGRES_READER_H
 #define MI_SHIP_POSTGRES_READER_H
 
@@ -15,8 +16,8 @@
 
 struct reader;
 
-/* Connects. host and user: only sessions of these; names or globs; NULL: any. *ret is set also after MI_ESTORE, for
- * reader_error(). */
+/* Connects. host and user: names or globs that select sessions; NULL: any. *ret is set after
+ * MI_ESTORE as well, for reader_error(). */
 MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
                         bool (*before)(void), bool (*during)(void));
 void reader_close(struct reader *r); /* NULL is fine */

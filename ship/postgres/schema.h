@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-extern const char begin_sql[]; /* a router begins with it, too */
+extern const char begin_sql[]; /* a router begins with the same text */
 extern const size_t begin_sql_n;
 extern const char schema_sql[];
 extern const size_t schema_sql_n;
@@ -20,10 +20,10 @@ extern const size_t operations_sql_n;
 extern const char reading_sql[];
 extern const size_t reading_sql_n;
 
-/* All of it, in order; to be run in one transaction. */
+/* Appends all of these texts, in order, to be run in one transaction. */
 void schema_write(struct buf *b);
-/* After it, by itself: adds the calls of sessions that an older version has taken in, in many short transactions. Until then
- * they are read from the messages. */
+/* To be run after that, by itself: adds the calls of sessions that an older version has stored, in
+ * many short transactions. Until then, their calls are read from the messages. */
 #define SCHEMA_FILL "CALL mcp_interposer.fill_all_calls()"
 
 #endif

@@ -3,13 +3,13 @@
 
 #include "base/clock.h"
 
-#define SAVE_ROWS 500 /* cursors of one transaction */
+#define SAVE_ROWS 500 /* cursors saved in one transaction */
 #define SAVE_EVERY_US INT64_C(5000000)
 #define DIFFERS_MAX 4
 
 /* ---- a round ---- */
 
-/* In one transaction, cursors of sessions from number *at on, which it advances. */
+/* Saves cursors in one transaction, from index *at on, which it advances. */
 static int save_some(struct sender *s, size_t *at)
 {
     struct cursor c[SAVE_ROWS];
@@ -27,7 +27,7 @@ static int save_some(struct sender *s, size_t *at)
     return st;
 }
 
-/* Tells the vault. A vault that cannot be written does not stop the sending. */
+/* Saves cursors in the vault. If the vault cannot be written, sending continues. */
 static void sender_save(struct sender *s)
 {
     int st = 0;
@@ -73,7 +73,7 @@ static int send_all(struct sender *s)
         st = sender_sessions(s);
         sender_hold_back(s, stated);
     }
-    if (st == 0 && fresh) /* what the store has lost must not be pruned while it is sent again */
+    if (st == 0 && fresh) /* `prune` must wait until lost rows are sent again */
         sender_save(s);
     if (st == 0)
         st = sender_redacted(s, stated);
@@ -109,13 +109,14 @@ int sender_round(struct sender *s, int64_t *ret_sent)
     s->sent = 0;
     buf_clear(&s->error);
     int st = send_all(s);
-    /* A record that was redacted after the log was read differs: when the log has been read again, it does not. */
+    /* A record differs if it was redacted after the log was read. After the log is read again, it
+     * does not. */
     if (st == TARGET_DIFFERS && ++s->differs == DIFFERS_MAX)
         st = TARGET_REFUSED;
     if (st == 0 || st == TARGET_REFUSED)
         s->differs = 0;
-    /* What does not fit may fit when the watermarks have been read again. The second time, the store changes, or the
-     * vault does: later. */
+    /* Rows that do not fit may fit after the watermarks are read again. If they do not fit a second
+     * time, the store or the vault is changing: try later. */
     if (st == TARGET_AGAIN && s->again)
         st = TARGET_LOST;
     s->again = st == TARGET_AGAIN;

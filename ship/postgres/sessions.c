@@ -1,7 +1,7 @@
 /* sessions.c - the rows of sessions, which change until their end. */
 #include "ship/postgres/sender.h"
 
-/* And the hash of the row, before the columns that the first stores do not have. */
+/* Columns, and the hash of the row before the columns that the first stores lack. */
 #define ARRAYS (SESSION_COLUMNS + 1)
 
 /* clang-format off */
@@ -23,7 +23,7 @@ static int64_t hash_row(const struct sender *s, const struct cell *cell)
     for (int i = 0; i < SESSION_COLUMNS; i++) {
         const struct cell *c = &cell[i];
         if (i >= SESSION_LATER && c->type == CELL_NULL)
-            continue; /* as before there was this column: the session is not sent again */
+            continue; /* the hash of older rows stays valid: they are not sent again */
         h = progress_hash(h, (struct slice){(const char *)&c->type, sizeof c->type});
         h = progress_hash(h, (struct slice){(const char *)&c->number, sizeof c->number});
         h = progress_hash(h, c->text);
@@ -31,7 +31,8 @@ static int64_t hash_row(const struct sender *s, const struct cell *cell)
     return (int64_t)h;
 }
 
-/* The store has more of it than the vault. A session that is being removed has no messages at the end. */
+/* Whether the store has more of the session than the vault. A session that is being removed lacks
+ * its last messages. */
 static bool is_short(const struct shipped_session *x)
 {
     return x->last_seq > 0 && x->last_seq < x->seq;
@@ -80,7 +81,7 @@ static int sender_sessions_put(struct sender *s)
     return sender_run(s, "put_sessions");
 }
 
-/* Those with from <= id <= to. *ret_n: how many there were. */
+/* Sends sessions with from <= id <= to. *ret_n: how many there were. */
 static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
     sender_arrays(s, types, ARRAYS);
@@ -89,7 +90,7 @@ static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n
     return st == 0 ? sender_sessions_put(s) : st;
 }
 
-/* Those that were not complete. */
+/* Sends sessions that were not complete. */
 static int send_open(struct sender *s)
 {
     int64_t n;
@@ -100,7 +101,7 @@ static int send_open(struct sender *s)
             continue;
         st = send_range(s, x->id, x->id, &n);
         if (st == 0 && n == 0)
-            x->id = 0; /* it was removed */
+            x->id = 0; /* the session was removed */
     }
     return st;
 }

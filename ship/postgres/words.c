@@ -1,7 +1,7 @@
 /* words.c - the words of a message, for the index at the store. */
 #include "ship/postgres/sender.h"
 
-/* The body as it will be stored, or the part of it that its words depend on. */
+/* Gets the body as it will be stored, or the part of it that its words need. */
 static int read_body(struct sender *s, const struct shipped_session *x, const struct cell *cell,
                      bool large, struct slice *ret)
 {
@@ -12,7 +12,7 @@ static int read_body(struct sender *s, const struct shipped_session *x, const st
     int st = unsent_body(s->from, x->uid, cell[MESSAGE_OFFSET].number,
                          size_min((size_t)cell[MESSAGE_LENGTH].number, SEARCH_BODY_MAX), &s->piece);
     *ret = buf_slice(&s->piece);
-    return st == MI_ENOENT ? 0 : st; /* the session is being removed, which messages.c will see */
+    return st == MI_ENOENT ? 0 : st; /* the session is being removed: messages.c reports it */
 }
 
 int sender_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,

@@ -1,6 +1,7 @@
 /* list.h - a file that lists the shards of a router: one URL in each line, in the order of their numbers.
  *
- * Form      `#` begins a line that is a comment; spaces around a URL and empty lines are ignored.
+ * Form      a line that begins with `#` is a comment; spaces around a URL and empty lines are
+ *           ignored.
  * Owns      copies of the URLs; shard_list_close() frees them.
  * Errors    MI_EINVAL: a line is invalid; `error` says which and why, without the URL. MI_ENOMEM.
  * Blocks    never. Pure. */
@@ -10,7 +11,7 @@
 #include "base/buf.h"
 
 #define SHARD_LIST_MAX 256
-#define SHARD_LIST_BYTES ((size_t)1 << 20) /* of the file */
+#define SHARD_LIST_BYTES ((size_t)1 << 20) /* bytes of the file */
 
 struct shard_line {
     char *url;   /* owned */
@@ -18,7 +19,7 @@ struct shard_line {
 };
 
 struct shard_list {
-    struct shard_line *shard; /* owned; shard number i + 1 */
+    struct shard_line *shard; /* owned; index i is shard number i + 1 */
     size_t n, cap;
 };
 

@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-/* What is told to the other databases, as rows for VALUES: (device, role), and (role, device), where NULL is all devices.
- * The last one for the router: its table `readers` has the name of the device. */
+/* Rows for VALUES that the other databases get: (device, role), and (role, device), where a NULL
+ * device stands for all devices. The last statement is for the router, whose table `readers` has
+ * names of devices. */
 #define ROWS(columns) "SELECT string_agg(format('(%L, %L)', " columns "), ', ') FROM "
 #define MEMBERS                                                                                    \
     "UNION ALL SELECT m.rolname, NULL FROM pg_auth_members a JOIN pg_roles m ON m.oid = a.member " \
@@ -25,11 +26,11 @@ static const char routed_readers_sql[] =
 struct router {
     const struct router_plan *plan;
     struct link *to;     /* owned; the router */
-    struct link **shard; /* owned; one for each line of the list, NULL: not yet */
-    struct buf *address; /* owned; likewise, how the router reaches it */
-    struct buf devices;  /* owned; of all databases, as rows for VALUES */
-    struct buf readers;  /* owned; likewise */
-    struct buf script;   /* owned; what is run on the router */
+    struct link **shard; /* owned; one for each line of the list; NULL: not opened yet */
+    struct buf *address; /* owned; likewise; how the router reaches the shard */
+    struct buf devices;  /* owned; devices of all databases, as rows for VALUES */
+    struct buf readers;  /* owned; readers of all databases, likewise */
+    struct buf script;   /* owned; SQL to run on the router */
     struct buf *error;
 };
 
@@ -52,7 +53,7 @@ static int fail_router(struct router *r, int st)
     return MI_EIO;
 }
 
-/* Statements on a shard. */
+/* Runs statements on a shard. */
 static int run_at(struct router *r, size_t i, const char *sql)
 {
     int st = link_run(r->shard[i], sql);
@@ -115,7 +116,7 @@ static void close_all(struct router *r)
 
 /* ---- what is there ---- */
 
-/* Appends rows for VALUES of the last result, if there are any. */
+/* Appends the last result, which is rows for VALUES, if it has any. */
 static void add_rows(struct buf *b, const struct link *l)
 {
     const char *rows = link_rows(l) > 0 ? link_text(l, 0, 0) : "";
@@ -152,7 +153,7 @@ static int read_routed_roles(struct router *r)
     return 0;
 }
 
-/* The devices and readers of all databases, for one of them. */
+/* Writes the devices and readers of all databases, for one database. */
 static void write_roles(struct router *r, struct buf *b)
 {
     if (r->devices.n > 0) {
@@ -183,7 +184,7 @@ static void write_literal(struct buf *b, const struct buf *text)
     buf_addc(b, '\'');
 }
 
-/* The vaults that shard i has, ten thousand in a call. */
+/* Writes the vaults that shard i has, ten thousand in each call. */
 static int write_vaults(struct router *r, size_t i)
 {
     struct buf sql = {0};
@@ -201,7 +202,7 @@ static int write_vaults(struct router *r, size_t i)
     return st;
 }
 
-/* The functions of the first shard, and its version, which are those of all. */
+/* Writes the functions and the version of the first shard: all shards have the same. */
 static int write_functions(struct router *r)
 {
     int st = run_at(r, 0, catalogue_sql);
@@ -231,7 +232,8 @@ static void write_schema(struct buf *b)
     buf_add(b, share_sql, share_sql_n);
 }
 
-/* A router that knows no shards takes the identity that they have, if it was made before and was lost. */
+/* A router that knows no shards takes the identity that the shards have: the router was made
+ * before, and lost. */
 static int write_identity(struct router *r, struct buf *sql)
 {
     int st = run_at(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
@@ -246,7 +248,7 @@ static int write_identity(struct router *r, struct buf *sql)
     return st;
 }
 
-/* with_schema: for a router that may not exist yet. */
+/* with_schema: the router's schema may not exist yet. */
 static int write_router(struct router *r, bool with_schema)
 {
     int st = 0;
@@ -289,7 +291,7 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
     schema_write(&sql);
     buf_add(&sql, shard_sql, shard_sql_n);
     buf_add(&sql, share_sql, share_sql_n);
-    /* Marks shard i; `known`: the address that the router has of it, or NULL. */
+    /* marks shard i; known: the shard's address that the router has, or NULL */
     bool is_new = known == NULL || strcmp(known, buf_str(&r->address[i])) == 0;
     buf_printf(&sql, "SELECT mcp_interposer.be_shard('%s', %zu, %s);\n", id, i + 1,
                is_new ? "true" : "false");
@@ -321,7 +323,7 @@ static int make_shards(struct router *r)
     return st;
 }
 
-/* Gives every shard the devices and readers of all. */
+/* Gives every shard the devices and readers of all databases. */
 static int share_roles(struct router *r)
 {
     struct buf sql = {0};

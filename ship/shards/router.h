@@ -1,13 +1,12 @@
 /* router.h - makes or upgrades a central store that is spread over several databases: the shards, and the router in
  * front of them, a database with PL/Proxy that has the same functions (router.sql).
  *
- * Rules     it can be run again at any time, and again after a failure. A shard keeps its number: it cannot be removed or
- *           replaced, and new ones are added at the end. A device or reader of one shard or of the router is made on all
- *           of them.
- *           The router has nothing that cannot be made again: it learns from the shards which vaults they have.
- * Owns      nothing of what it is given.
+ * Rules     router_make() can be run again at any time, also after a failure. A shard keeps its
+ *           number: it cannot be removed or replaced, and new shards are added at the end. A device
+ *           or reader of one shard, or of the router, is made on all of them.
+ * Owns      nothing; it borrows the plan.
  * Errors    MI_EINVAL: a URL; MI_EIO: a database. `error` says which, and why. MI_ENOMEM.
- * Blocks    as ship/postgres/link.h. */
+ * Blocks    as in ship/postgres/link.h. */
 #ifndef MI_SHIP_SHARDS_ROUTER_H
 #define MI_SHIP_SHARDS_ROUTER_H
 
@@ -21,7 +20,8 @@ struct router_plan {
 };
 
 MI_MUST int router_make(const struct router_plan *p, struct buf *error);
-/* Appends the SQL of the router, as one transaction. Only reads the shards, which must have their schema. */
+/* Appends the SQL of the router, as one transaction. Reads the shards, which must have their
+ * schema, but does not change them. */
 MI_MUST int router_print(const struct router_plan *p, struct buf *ret, struct buf *error);
 
 #endif
