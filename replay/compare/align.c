@@ -12,10 +12,10 @@ struct aligning {
     uint32_t *to_b, *to_a;       /* owned; the partner of each call; ALIGN_NONE */
     bool *equal, *moved;         /* owned; for each call of a with a partner */
     uint32_t *first, *next;      /* owned; lists of calls of b, by class or topic */
-    uint32_t *list_of;           /* owned; the number of the list that first[] belongs to */
+    uint32_t *list_of;           /* owned; the list to which each element of first[] belongs */
     align_fn distance;
     void *ctx;
-    uint32_t distances; /* calls of it that are left */
+    uint32_t distances; /* calls of `distance` that are left */
 };
 
 /* ---- memory ---- */
@@ -96,7 +96,8 @@ static int pair_in_order(struct aligning *x)
     return st;
 }
 
-/* Pairs calls without a partner, of a[i0..i1) and b[j0..j1), first with first. `round` is new for each call and not 0. */
+/* Pairs calls of a[i0..i1) and b[j0..j1) that have no partner, in order of appearance. `round` must
+ * be different for each call, and not 0. */
 static void pair_rest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
                       bool equal, uint32_t round)
 {
@@ -139,7 +140,7 @@ static int pair_group(struct group *g)
     bool a_is_short = g->n <= g->m;
     uint32_t n = a_is_short ? g->n : g->m, m = a_is_short ? g->m : g->n;
     if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
-        return 0; /* first with first */
+        return 0; /* pairs them in order of appearance */
     g->x->distances -= n * m;
     int st = near_pair(n, m, distance_in_group, g, partner);
     for (uint32_t i = 0; st == 0 && i < n; i++)
@@ -147,7 +148,7 @@ static int pair_group(struct group *g)
     return st;
 }
 
-/* Pairs calls of topics of which one side has more. `round` as for pair_rest(). */
+/* Pairs calls of topics of which one side has more calls. round: as for pair_rest(). */
 static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
                         uint32_t round)
 {
@@ -172,7 +173,7 @@ static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j
     return st;
 }
 
-/* in_order: to_b after the first step. */
+/* in_order: a copy of to_b after the first step. */
 static int pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
 {
     uint32_t i0 = 0, j0 = 0;
@@ -191,8 +192,8 @@ static int pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *
     return st;
 }
 
-/* Of the pairs of changed calls, those that cross another one. Pairs of equal calls in order lie between them, so that each
- * of these is in every longest ascending subsequence. */
+/* Finds, among the pairs of changed calls, those that cross another pair. The pairs of equal calls
+ * in order lie between them, and so are in every longest ascending subsequence. */
 static int find_crossing(struct aligning *x)
 {
     uint32_t *values = numbers(x->n);
@@ -213,7 +214,7 @@ static int find_crossing(struct aligning *x)
     return st;
 }
 
-/* All pairs that are not in `before` were moved. */
+/* Marks all pairs that are not in `before` as moved. */
 static void mark_moved(struct aligning *x, const uint32_t *before)
 {
     for (uint32_t i = 0; i < x->n; i++)
@@ -255,7 +256,7 @@ static struct align_row pair_row(const struct aligning *x, uint32_t j)
     return (struct align_row){i, j, x->equal[i] ? ALIGN_EQUAL : ALIGN_CHANGED, x->moved[i]};
 }
 
-/* Adds the calls that only a has, from i on until the next pair that was not moved. */
+/* Adds the calls that are only in a, from i on, until the next pair that was not moved. */
 static void add_missing(const struct aligning *x, uint32_t i, struct align_row *rows, uint32_t *n)
 {
     for (; i < x->n && (x->to_b[i] == ALIGN_NONE || x->moved[i]); i++)

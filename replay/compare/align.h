@@ -1,14 +1,17 @@
 /* align.h - which calls of two sessions belong together.
  *
  * Order     1. equal calls in the longest common order (lcs.h);
- *           2. of the rest, equal calls anywhere, first with first: they were moved;
- *           3. of the rest, calls of one topic (a method and its target) between the same pairs of 1: they were changed,
- *              and those outside their longest common order were moved, too. First with first or, if one side has more
- *              of them, so that they differ as little as possible (near.h), in groups that are not large;
- *           4. of the rest, calls of one topic anywhere, first with first: they were changed and moved.
- * Rows      in the order of b; a call that only a has follows what precedes it in a. A moved pair is where b has it.
+ *           2. of the rest, equal calls anywhere, in order of appearance: they were moved;
+ *           3. of the rest, calls of one topic (a method and its target) between the same pairs of
+ *              1: they were changed; those outside of their longest common order were also moved.
+ *              They are paired in order of appearance; in groups that are not large, if one side
+ *              has more of them, so that they differ as little as possible (near.h);
+ *           4. of the rest, calls of one topic anywhere, in order of appearance: they were changed
+ *              and moved.
+ * Rows      in the order of b. A call that is only in a comes after the call before it in a. A
+ *           moved pair is at its position in b.
  * Owns      the caller frees *ret with free().
- * Cost      time as lcs.h; about 60 bytes for each call.
+ * Cost      time as in lcs.h; about 60 bytes for each call.
  * Blocks    as the distance function does; otherwise pure. */
 #ifndef MI_REPLAY_COMPARE_ALIGN_H
 #define MI_REPLAY_COMPARE_ALIGN_H
@@ -23,28 +26,28 @@ struct align_call {
 };
 
 enum align_kind {
-    ALIGN_EQUAL,   /* the same call on both sides */
-    ALIGN_CHANGED, /* another call of the same topic */
+    ALIGN_EQUAL,   /* equal calls */
+    ALIGN_CHANGED, /* different calls of one topic */
     ALIGN_MISSING, /* only in a */
     ALIGN_ADDED,   /* only in b */
 };
 
 struct align_row {
-    uint32_t a, b; /* indices of the calls; ALIGN_NONE */
+    uint32_t a, b; /* indexes of the calls; ALIGN_NONE: no call */
     uint8_t kind;  /* enum align_kind */
     bool moved;
 };
 
-/* How much a call of a differs from one of b: from 0 to NEAR_DISTANCE, or a negative status. Called at most
- * ALIGN_DISTANCES times. */
+/* The distance of a call of a from a call of b: 0 to NEAR_DISTANCE, or a negative status. Called at
+ * most ALIGN_DISTANCES times. */
 typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
 #define ALIGN_DISTANCES 20000
 
 struct align_sides {
     const struct align_call *a, *b;
-    uint32_t n, m;     /* calls of a and b; below ALIGN_NONE */
-    uint32_t topics;   /* larger than every topic */
-    align_fn distance; /* NULL: first with first */
+    uint32_t n, m;     /* numbers of calls of a and b; below ALIGN_NONE */
+    uint32_t topics;   /* greater than every topic */
+    align_fn distance; /* NULL: pair in order of appearance */
     void *ctx;
 };
 

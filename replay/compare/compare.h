@@ -17,23 +17,24 @@
 
 struct compare_rules {
     const struct pointers *ignore;
-    bool both_recorded; /* the sanitizer may have changed the second value, too */
+    bool both_recorded; /* the sanitizer may also have changed the second value */
 };
 
 struct compare_difference {
-    struct slice pointer;        /* "": the whole value */
+    struct slice pointer;        /* "" for the whole value */
     struct slice recorded, live; /* JSON as written; {NULL, 0}: missing */
     bool in_schema;              /* inside the schema of a tool */
-    bool is_entry;               /* a whole entry of a list: a tool, a prompt, a resource */
-    struct slice entry; /* the name or URI of the entry that it is in, JSON; {NULL, 0}: none */
-    struct slice below; /* the rest of the pointer, below that entry */
+    bool is_entry;               /* a whole entry of a list differs: a tool, a prompt, a resource */
+    struct slice entry; /* name or URI of the entry that it is in, as JSON; {NULL, 0}: none */
+    struct slice below; /* the pointer below that entry */
 };
 typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 
-/* Reports each difference until the callback returns false. 0, or MI_ENOMEM. */
+/* Calls fn for each difference until it returns false. 0, or MI_ENOMEM. */
 MI_MUST int compare_values(struct json_value recorded, struct json_value live,
                            const struct compare_rules *rules, compare_fn fn, void *ctx);
-/* Whether two recorded values are equal, or one of them is what the sanitizer left of the other. */
+/* Whether two recorded values are equal, or one is the other with parts that the sanitizer
+ * replaced. */
 bool compare_equal_sanitized(struct json_value a, struct json_value b);
 
 #endif

@@ -9,14 +9,14 @@
 
 struct diff {
     const struct diff_rules *rules; /* borrowed */
-    struct side side[DIFF_SIDES];   /* owned, as all of the following */
-    struct intern topics;           /* until the calls are aligned */
-    int loaded;                     /* sides that were read */
+    struct side side[DIFF_SIDES];   /* owned, like all members below */
+    struct intern topics;           /* used until the calls are aligned */
+    int loaded;                     /* number of sides that were read */
     struct align_row *rows;
     uint32_t rows_n;
     struct pages pages[DIFF_SIDES];
-    struct buf value[DIFF_SIDES]; /* sanitized; of the difference being reported */
-    struct buf list[DIFF_SIDES];  /* the whole lists being compared */
+    struct buf value[DIFF_SIDES]; /* sanitized; for the difference being reported */
+    struct buf list[DIFF_SIDES];  /* complete lists that are being compared */
     char exit_status[DIFF_SIDES][24];
     struct buf error;
 };
@@ -65,7 +65,7 @@ static bool count_one(void *ctx, const struct canon_difference *x)
     return --*left > 0;
 }
 
-/* How much the requests of two calls differ, for align(). */
+/* How much the requests of two calls differ; for align(). */
 static int replay_diff_distance(void *ctx, uint32_t a, uint32_t b)
 {
     struct diff *d = ctx;
@@ -174,7 +174,7 @@ struct looking {
     struct diff_look *look;
     enum diff_part part;
     bool initialize;
-    const char *entry; /* begin of the name of the last tool that differs; NULL */
+    const char *entry; /* where the name of the last tool that differs begins; NULL: none */
     bool failed;       /* out of memory */
 };
 
@@ -219,7 +219,7 @@ static bool on_params(void *ctx, const struct canon_difference *x)
     return !l->failed;
 }
 
-/* The differences of one tool follow each other. */
+/* Counts a tool that differs. All differences of one tool come in a row. */
 static void count_tool(struct looking *l, const struct compare_difference *x)
 {
     if (x->entry.p == NULL || x->entry.p == l->entry || !slice_begins(x->pointer, "/tools/"))
@@ -279,7 +279,8 @@ static struct json_value content_of(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
-/* Whether pages are to be compared as parts of their lists: both are the first page, or the first pages are a pair. */
+/* Whether pages are compared as parts of their lists: both are first pages, or their first pages
+ * are a pair. */
 static bool are_lists(const struct diff *d, struct align_row row)
 {
     const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
@@ -335,7 +336,8 @@ static int look_at_answers(struct looking *l, struct align_row row)
     return l->failed ? MI_ENOMEM : st == MI_ENOENT ? 0 : st;
 }
 
-/* Errors of the interposer say how long it has waited, and what the server's process was doing. */
+/* Whether the error is the interposer's: it says how long it has waited, and what the server's
+ * process was doing. */
 static bool is_ours(enum call_status s)
 {
     return s == CALL_TIMEOUT || s == CALL_SERVER_GONE || s == CALL_INTERRUPTED;

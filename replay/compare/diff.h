@@ -5,16 +5,19 @@
  *         diff_look(d, i, on_difference, ctx, &look);
  *     diff_close(d);
  *
- * Steps     diff_begin() and diff_step() until it is done are diff_open() in steps of some milliseconds, if the source reads
- *           quickly. The last one aligns the calls: 3 ms for 20,000 and 20,000 that are the same, 26 ms if all differ.
- * Calls     the requests of the client, each with its outcome. A `ping` that was answered is left out: how many there are
- *           depends on time.
- * Rows      which calls belong together (align.h). Requests are compared in canonical form (canon.h, with `across`), so
- *           a row of two calls may have the kind ALIGN_CHANGED and yet no difference, for example when only one of
- *           them was redacted: diff_look() decides.
- * Answers   results and errors are compared as by `verify` (compare.h), and so are values that the sanitizer changed.
+ * Steps     diff_begin() and repeated diff_step() do the work of diff_open() in steps of some
+ *           milliseconds, if the source reads quickly. The last step aligns the calls: for 20,000
+ *           calls on each side, it takes 3 ms if all are equal, 26 ms if all differ.
+ * Calls     the requests of the client, each with its outcome. An answered `ping` is left out: the
+ *           number of these depends on time.
+ * Rows      pairs of calls (align.h), or single calls. Requests are compared in canonical form
+ *           (canon.h, with `across`), so a row of two calls may have the kind ALIGN_CHANGED and yet
+ *           no difference, for example when only one of them was redacted: diff_look() decides.
+ * Answers   results and errors are compared as by `verify` (compare.h), also where the sanitizer
+ *           changed values.
  * Owns      about 400 bytes for each call, and the bodies of one row. Sources and rules are borrowed.
- * Errors    MI_ENOMEM, MI_EFULL, or the source's, with a sentence in error or diff_error().
+ * Errors    MI_ENOMEM, MI_EFULL, or an error of the source, with a sentence in `error` or
+ *           diff_error().
  * Blocks    on the sources: diff_open() reads all messages once, diff_look() the bodies of one row. */
 #ifndef MI_REPLAY_COMPARE_DIFF_H
 #define MI_REPLAY_COMPARE_DIFF_H
@@ -26,18 +29,19 @@ enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 
 struct diff_rules {
     struct canon_rules canon; /* `ignore` applies to params, results and errors; set `across` */
-    /* Slower: the call of b took more than `slower` times as long, and slower_min_us longer. 0: never. */
+    /* A row is slower if the call of b took more than `slower` times as long, and slower_min_us
+     * longer. 0: never. */
     double slower;
     int64_t slower_min_us;
-    /* Which calls are compared; NULL: all. */
+    /* Whether a call is compared; NULL: all calls are. */
     bool (*takes)(void *ctx, struct slice method, struct slice target);
     void *ctx;
 };
 
 struct diff_call {
-    struct slice method, target; /* escapes resolved; target.n == 0: none */
-    uint64_t seq;                /* of the request in its session */
-    uint64_t place, answer; /* of the request and of its answer in the source; answer 0: none */
+    struct slice method, target; /* escapes resolved; target.n 0: no target */
+    uint64_t seq;                /* seq of the request */
+    uint64_t place, answer; /* places of the request and its answer in the source; answer 0: none */
     int64_t t_us, took_us;  /* took_us -1: no outcome */
     enum call_status status;
 };
@@ -47,7 +51,8 @@ struct diff;
 /* Reads both recordings and pairs their calls. */
 MI_MUST int diff_open(struct diff **ret, struct source *a, struct source *b,
                       const struct diff_rules *rules, struct buf *error);
-/* The same in steps. *ret_done: it is opened; until then only diff_close() and diff_error() may be called. */
+/* Do the same in steps. *ret_done: diff_open() is complete; until then, call only diff_close() and
+ * diff_error(). */
 MI_MUST int diff_begin(struct diff **ret, struct source *a, struct source *b,
                        const struct diff_rules *rules);
 MI_MUST int diff_step(struct diff *d, bool *ret_done);
@@ -64,12 +69,12 @@ struct align_row diff_row(const struct diff *d, uint32_t row);
 
 /* ---- a row ---- */
 
-/* Where a difference is. */
+/* What differs. */
 enum diff_part {
     DIFF_PARAMS,
     DIFF_RESULT,
     DIFF_ERROR,
-    DIFF_ANSWER, /* a result on one side, an error on the other: both as a whole */
+    DIFF_ANSWER, /* a result on one side, an error on the other: the values are these */
 };
 
 /* Borrowed for the call. */
@@ -80,36 +85,38 @@ struct diff_difference {
     /* In a list of tools, prompts, resources or templates: the name or URI of the entry as JSON, and the pointer below
      * it; {NULL, 0}: not in a list. */
     struct slice entry, below;
-    bool is_entry; /* the whole entry: one of the values is missing */
+    bool is_entry; /* a whole entry: it is missing on one side */
 };
-/* false: no more differences are wanted. */
+/* Returns false to stop. */
 typedef bool (*diff_fn)(void *ctx, const struct diff_difference *one);
 
 enum diff_entry { DIFF_NEW, DIFF_CHANGED, DIFF_GONE, DIFF_ENTRIES };
 
 struct diff_look {
     uint64_t differences;
-    uint64_t tools[DIFF_ENTRIES]; /* in a list of tools */
-    bool status, slower, moved;   /* another status; see diff_rules; see align.h */
+    uint64_t tools[DIFF_ENTRIES]; /* number of new, changed and missing tools in a list */
+    bool status, slower, moved;   /* the status differs; see diff_rules; see align.h */
     bool unread;                  /* an answer was not recorded, so answers were not compared */
 };
 
 /* Compares the two calls of a row. A row with one call has no differences. fn may be NULL. */
 MI_MUST int diff_look(struct diff *d, uint32_t row, diff_fn fn, void *ctx, struct diff_look *ret);
-/* Whether the calls differ. A pair that was only moved is a difference of the sessions, not of the calls. */
+/* Whether the calls of the row differ. Moving alone is a difference of the sessions, not of the
+ * calls. */
 bool diff_changed(const struct diff_look *l);
-/* The params of a call, as JSON; {NULL, 0}: it has none. Valid until the next call. */
+/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next call of the
+ * function. */
 MI_MUST int diff_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret);
 
 /* ---- the sessions ---- */
 
-/* What the sessions differ in. */
+/* A fact in which the sessions differ. */
 struct diff_fact {
     const char *name;               /* "server_version", … */
     struct slice value[DIFF_SIDES]; /* {NULL, 0}: not known */
-    bool counts; /* a difference; else for information, such as another version of the server */
+    bool counts; /* it is a difference, not information such as the server's version */
 };
-/* The facts with different values, from i = 0 on. false: no more. */
+/* The facts with different values, for i = 0, 1, …; false after the last one. */
 bool diff_fact(const struct diff *d, size_t i, struct diff_fact *ret);
 
 #endif

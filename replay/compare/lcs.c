@@ -11,7 +11,7 @@ struct part {
 struct search {
     const uint32_t *a, *b;
     int64_t *forward;  /* the furthest x on each diagonal, from the beginning of the part */
-    int64_t *backward; /* the same from its end */
+    int64_t *backward; /* the same, from the end of the part */
     uint32_t *partner;
 };
 
@@ -24,7 +24,8 @@ struct reach {
     int64_t min, max;
 };
 
-/* Extends the range by one diagonal on each side, within [low, high]; `edge` is the value outside of it. */
+/* Extends the range by one diagonal on each side, within [low, high]. edge: the value outside of
+ * the range. */
 static void lcs_widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high, int64_t edge)
 {
     if (r->min > low)
@@ -73,7 +74,7 @@ static bool step_backward(struct search *s, const struct part *p, struct reach *
     return false;
 }
 
-/* The point where one of the directions has come furthest. */
+/* The furthest point that one of the directions has reached. */
 static struct point furthest(const struct search *s, const struct part *p, const struct reach *f,
                              const struct reach *b)
 {
@@ -95,7 +96,7 @@ static struct point furthest(const struct search *s, const struct part *p, const
     return p->x1 + p->y1 - (to.x + to.y) > from.x + from.y - (p->x0 + p->y0) ? to : from;
 }
 
-/* A point on a shortest path through the part: it can be split there. */
+/* Finds a point on a shortest path through the part, at which the part can be split. */
 static struct point lcs_split(struct search *s, const struct part *p)
 {
     int64_t first = p->x0 - p->y0, last = p->x1 - p->y1;
@@ -160,7 +161,7 @@ int lcs_pair(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m, uint3
     return 0;
 }
 
-/* `tail` has, for each length, the subsequence of that length whose last value is the smallest. */
+/* For each length, `tail` has the subsequence of this length whose last value is the smallest. */
 int lcs_ascending(const uint32_t *values, uint32_t n, bool *in_order)
 {
     uint32_t *tail = calloc(2 * (size_t)n + 1, sizeof *tail);

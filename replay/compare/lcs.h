@@ -1,8 +1,8 @@
 /* lcs.h - the longest common order of two sequences of numbers.
  *
- * Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in linear space. Beyond LCS_EXACT differences a part is
- * split where the search has come furthest, as GNU diff does: the order found there is a common one, but perhaps not
- * the longest.
+ * Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in linear space. After
+ * LCS_EXACT differences, a part is split at the furthest point that the search has reached, as in
+ * GNU diff: the result is a common order, but perhaps not the longest.
  *
  * Cost      time (n + m) * min(differences, LCS_EXACT), 16 bytes for each number.
  * Blocks    never. Pure; recursion of at most 64 levels. */
@@ -14,11 +14,11 @@
 #define LCS_NONE UINT32_MAX
 #define LCS_EXACT 1000
 
-/* Sets partner[i] to the place in b that is paired with a[i], or LCS_NONE. 0 or MI_ENOMEM. */
+/* Sets partner[i] to the index in b of the partner of a[i], or LCS_NONE. 0 or MI_ENOMEM. */
 MI_MUST int lcs_pair(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m,
                      uint32_t *partner);
-/* The longest ascending subsequence: sets in_order[i] for its members. Members of `values` are distinct. 0 or
- * MI_ENOMEM. */
+/* Finds the longest ascending subsequence, and sets in_order[i] for its members. The values must be
+ * distinct. 0 or MI_ENOMEM. */
 MI_MUST int lcs_ascending(const uint32_t *values, uint32_t n, bool *in_order);
 
 #endif

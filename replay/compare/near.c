@@ -2,8 +2,9 @@
 
 #include <assert.h>
 
-/* best[i][j]: the smallest sum of distances that pairs the first i of the short list with some of the first j of the long
- * one. Row by row, of different lengths: i <= j <= m - n + i. */
+/* best[i][j]: the smallest sum of distances if the first i members of the short list are paired
+ * with some of the first j members of the long list. Stored row by row; row i has i <= j <= m - n +
+ * i. */
 int near_pair(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner)
 {
     uint32_t best[NEAR_LIST + 1][NEAR_LIST + 1] = {{0}};

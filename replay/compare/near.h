@@ -1,7 +1,7 @@
 /* near.h - pairs two short lists of different lengths so that the pairs differ as little as possible.
  *
- * Every member of the shorter list gets a partner; the order of both lists is kept. Of several ways the one whose
- * partners come first is taken.
+ * Every member of the shorter list gets a partner; the order of both lists is kept. If several
+ * pairings are equally good, the one with the earliest partners is taken.
  *
  * Blocks    as the distance function does; otherwise pure. */
 #ifndef MI_REPLAY_COMPARE_NEAR_H
@@ -10,9 +10,9 @@
 #include "base/base.h"
 
 #define NEAR_LIST 64   /* longest list */
-#define NEAR_PAIRS 256 /* most distances: the product of both lengths */
+#define NEAR_PAIRS 256 /* product of both lengths: the most distances */
 
-/* How much two members differ, at most NEAR_DISTANCE; or a negative status. */
+/* The distance of two members, 0 to NEAR_DISTANCE; or a negative status. */
 #define NEAR_DISTANCE 100
 typedef int (*near_fn)(void *ctx, uint32_t of_short, uint32_t of_long);
 

@@ -13,7 +13,7 @@ static const char *const lists[][2] = {
     {"resources/templates/list", "resourceTemplates"},
 };
 
-/* NULL: not a list. */
+/* NULL if the method is not of a list. */
 static const char *list_of(struct slice method)
 {
     for (size_t i = 0; i < MI_COUNT(lists); i++)
@@ -43,7 +43,7 @@ static struct page *list_pages_find(const struct pages *p, uint32_t call)
 
 /* ---- reading ---- */
 
-/* 0: no cursor. */
+/* The hash of a cursor; 0: no cursor. */
 static uint64_t list_pages_hash_of(struct json_value cursor, struct buf *scratch)
 {
     if (cursor.type != JSON_STRING)
@@ -53,7 +53,7 @@ static uint64_t list_pages_hash_of(struct json_value cursor, struct buf *scratch
     return canon_hash(buf_slice(scratch));
 }
 
-/* The newest page whose cursor was this. */
+/* The newest page that had this cursor for its next page. */
 static struct page *page_before(struct pages *p, uint32_t topic, uint64_t cursor)
 {
     for (size_t i = p->n; cursor != 0 && i > 0; i--) {
@@ -117,7 +117,7 @@ uint32_t pages_first(const struct pages *p, uint32_t call)
 
 /* ---- the whole list ---- */
 
-/* All members except the list and the cursor, each with a comma after it. */
+/* Appends all members except the list and the cursor, each with a comma after it. */
 static void add_others(struct buf *b, struct json_value result, const char *list)
 {
     struct slice key;
@@ -145,7 +145,7 @@ static void add_entries(struct buf *b, struct json_value entries)
     }
 }
 
-/* The entries of the first page, whose result is given, and of all other pages. */
+/* Appends the entries of the first page, whose result is given, and of all other pages. */
 static int add_all(const struct pages *p, struct side *s, const struct page *x,
                    struct json_value result, const char *list, struct buf *b)
 {
@@ -159,7 +159,7 @@ static int add_all(const struct pages *p, struct side *s, const struct page *x,
         add_entries(b, json_get(m.result, list));
     }
     buf_addc(b, ']');
-    if (x->cursor != 0) /* the client did not ask for the rest */
+    if (x->cursor != 0) /* the client did not request the rest */
         buf_adds(b, ",\"nextCursor\":\"\"");
     return 0;
 }

@@ -1,10 +1,10 @@
 /* pages.h - lists of tools, prompts, resources and templates that a client has read in several pages.
  *
- * Pages are compared as one list: if a server has one tool more, others move to another page. The first page of a list gets
- * the entries of all pages, and the other pages have none.
+ * Pages are compared as one list, because with one more tool others move to another page. The first
+ * page of a list gets the entries of all pages, and the other pages have none.
  *
  * Owns      40 bytes for each page; pages_close() frees them. The side is borrowed.
- * Errors    MI_ENOMEM, or the source's.
+ * Errors    MI_ENOMEM, or an error of the source.
  * Blocks    on the source: pages_open() reads the answers to all lists. */
 #ifndef MI_REPLAY_COMPARE_PAGES_H
 #define MI_REPLAY_COMPARE_PAGES_H
@@ -14,8 +14,8 @@
 #define PAGES_NONE UINT32_MAX
 
 struct page {
-    uint32_t call, first; /* calls: this page, and the first one of its list */
-    uint32_t next;        /* in pages.list; PAGES_NONE */
+    uint32_t call, first; /* indexes of calls: of this page, and of the first page of its list */
+    uint32_t next;        /* index of the next page in pages.list; PAGES_NONE: none */
     uint32_t topic;
     uint64_t cursor; /* hash of the cursor of the next page; 0: the last page */
 };
@@ -27,11 +27,11 @@ struct pages {
 
 MI_MUST int pages_open(struct pages *p, struct side *s);
 void pages_close(struct pages *p);
-bool pages_has(const struct pages *p, uint32_t call); /* whether it is a page of several */
-/* The call of the first page. A call that is not a page is its own. */
+bool pages_has(const struct pages *p, uint32_t call); /* whether it is one of several pages */
+/* The call of the first page of the list; `call` itself if it is not a page. */
 uint32_t pages_first(const struct pages *p, uint32_t call);
-/* Appends the result of a page as described above. 0; MI_ENOENT: it is not a page, or a page was deleted; or an error.
- * The answer that was read before is invalid. */
+/* Appends the result of a page, with entries as described above. 0; MI_ENOENT: the call is not a
+ * page, or a page was deleted; or an error. Invalidates the answer that was read before. */
 MI_MUST int pages_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b);
 
 #endif

@@ -12,20 +12,21 @@
 struct side {
     struct source *source;   /* borrowed */
     struct plan *plan;       /* owned */
-    uint32_t *exchange;      /* owned; of each call */
+    uint32_t *exchange;      /* owned; index of the exchange of each call */
     struct align_call *call; /* owned */
-    uint32_t n, listed;      /* calls, and exchanges that were looked at for them */
+    uint32_t n, listed;      /* number of calls, and of exchanges that were searched for them */
     struct buf request, answer; /* owned; the bodies read last */
 };
 
 MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules);
-/* Reads a part of the recording. Topics are numbered in `topics`, which both sides share. *ret_done: it was the last one. */
+/* Reads a part of the recording. `topics` numbers the topics of both sides. *ret_done: it was the
+ * last part. */
 MI_MUST int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics,
                       bool *ret_done);
 void side_close(struct side *s);
 struct diff_call side_call(const struct side *s, uint32_t call);
-/* The request or the answer of a call, valid until the next call of the same function. 0; MI_ENOENT: it was not
- * recorded; or an error. */
+/* Reads the request or the answer of a call; valid until the next call of the same function. 0;
+ * MI_ENOENT: it was not recorded; or an error. */
 MI_MUST int side_request(struct side *s, uint32_t call, struct rpc *ret);
 MI_MUST int side_answer(struct side *s, uint32_t call, struct rpc *ret);
 

@@ -10,11 +10,11 @@
 
 #include <stdio.h>
 
-#define PAGES_MAX 100 /* of a live tools/list */
+#define PAGES_MAX 100 /* pages of a live tools/list */
 
 /* ---- requests of the live server ---- */
 
-/* The next recorded request of this method that the client answered. */
+/* Finds the next recorded request of this method that the client answered. */
 static int find_request(struct talk *t, const struct rpc *live, uint32_t *ret)
 {
     struct buf method = {0};
@@ -39,7 +39,8 @@ static int find_request(struct talk *t, const struct rpc *live, uint32_t *ret)
     return st;
 }
 
-/* The client's recorded answer to this request of the server, in out. *ret_refused: why there is none; else NULL. */
+/* Puts the client's recorded answer to this request of the server into `out`. *ret_refused: why
+ * there is none; else NULL. */
 static int recorded_answer(struct talk *t, const struct rpc *live, struct buf *out,
                            const char **ret_refused)
 {
@@ -94,7 +95,7 @@ static int64_t ask_deadline(const struct talk *t)
     return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
 }
 
-/* The answer as a client of the proxy gets it: repaired, or an error. */
+/* Reads the answer as a client of the proxy would get it: repaired, or an error. */
 static int read_answer(struct talk *t, int64_t id, struct slice method, struct rpc *m)
 {
     char digits[24];
@@ -117,7 +118,8 @@ static int read_answer(struct talk *t, int64_t id, struct slice method, struct r
     return 0;
 }
 
-/* Waits for the answer with this id to a request of this method; *ret is in the live server's line, or in t->mended. */
+/* Waits for the answer with this id to a request of this method. *ret is in the live server's line,
+ * or in t->mended. */
 static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc *ret,
                      bool *ret_answered)
 {
@@ -139,7 +141,7 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
             return 0;
         }
         if (rpc_read(line, ret) < 0)
-            continue; /* a banner or a log line: the proxy drops it, too */
+            continue; /* a banner or a log line, which the proxy drops as well */
         if (ret->kind == RPC_REQUEST) {
             int st = answer_server(t, ret);
             if (st < 0)
@@ -150,7 +152,7 @@ static int ask_await(struct talk *t, int64_t id, struct slice method, struct rpc
             *ret_answered = true;
             return read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_ERROR && ret->id.type == JSON_NULL && !t->notified) {
-            *ret_answered = true; /* servers answer what they cannot read so */
+            *ret_answered = true; /* servers answer an unreadable request with such an error */
             return read_answer(t, id, method, ret);
         } else if (ret->kind == RPC_NOTIFICATION) {
             if (rpc_method_is(ret, "notifications/progress"))

@@ -65,7 +65,7 @@ int talk_body(struct talk *t, uint32_t item, struct buf *b)
     return st < 0 ? fail_source(t, st) : b->failed ? talk_no_memory(t) : 0;
 }
 
-/* The tools of the recorded server. */
+/* Learns the tools of the recorded server. */
 static int learn_recorded_tools(struct talk *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
@@ -107,7 +107,8 @@ static struct slice text_at(const struct talk *t, size_t at, size_t n)
     return (struct slice){t->text.p + at, n};
 }
 
-/* The handle of the other server, or the same text when it is not a handle. Between the quotes. */
+/* The other server's handle for this one, or the same text if it is not a handle. Both without
+ * quotes. */
 static struct slice handle_of(const struct talk *t, struct slice raw, bool to_live)
 {
     for (size_t i = t->handles_n; i > 0; i--) { /* the newest first */

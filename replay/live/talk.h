@@ -1,8 +1,9 @@
-/* talk.h - a conversation with a live server, beside a recording: its messages, and what each server generated.
+/* talk.h - a conversation with a live server that follows a recording: the recorded messages, and
+ * texts that each server generated.
  *
  * Owns      the list of messages, 24 bytes each, handles, tools, and the buffers; talk_close() frees them. The source
  *           and the server are borrowed.
- * Errors    MI_ENOMEM or the source's, with a sentence in t->error.
+ * Errors    MI_ENOMEM or an error of the source, with a sentence in t->error.
  * Blocks    on reading the recording. */
 #ifndef MI_REPLAY_LIVE_TALK_H
 #define MI_REPLAY_LIVE_TALK_H
@@ -15,40 +16,41 @@
 /* A message of the recording. */
 struct talk_item {
     int64_t place;   /* ascending */
-    uint32_t answer; /* of a request: the item that answers it; TALK_NONE */
+    uint32_t answer; /* of a request: index of the item that answers it; TALK_NONE */
     uint8_t kind;    /* enum rpc_kind */
     bool from_client, lost;
-    bool used; /* a request of the server that the live server has sent, too */
+    bool used; /* a request of the server that the live server has also sent */
 };
 
-/* A text that each server generates: as recorded, and as the live one generated it. Between the quotes. */
+/* A text that servers generate, such as a cursor: the recorded one, and the live server's. Both
+ * without quotes. */
 struct talk_handle {
-    size_t recorded_at, recorded_n, live_at, live_n; /* in talk.text */
+    size_t recorded_at, recorded_n, live_at, live_n; /* ranges of talk.text */
 };
 
 struct talk_tool {
-    size_t name_at, name_n; /* in talk.text; escapes resolved */
+    size_t name_at, name_n; /* range of talk.text; escapes resolved */
     bool reads_only;        /* marked read-only */
     bool safe;              /* marked read-only or idempotent */
     bool live;              /* according to the live server */
 };
 
-/* A notification of the live server, or a request of it, and why it gets an error; NULL: it gets an answer. Borrowed for
- * the call. */
+/* Called for a notification of the live server (refused is NULL), and for its request: refused is
+ * the reason if it gets an error, NULL if it gets an answer. Arguments are borrowed. */
 typedef void (*talk_heard_fn)(void *ctx, const struct rpc *m, const char *refused);
 
 struct talk {
-    struct source *source; /* borrowed; NULL: without a recording */
+    struct source *source; /* borrowed; NULL: there is no recording */
     struct live *server;   /* borrowed */
     struct buf *error;     /* borrowed */
-    int64_t timeout_us;    /* for each answer; progress begins it anew. 0: none */
-    talk_heard_fn heard;   /* NULL: not wanted */
+    int64_t timeout_us;    /* for each answer; restarted by progress; 0: none */
+    talk_heard_fn heard;   /* NULL: not called */
     void *ctx;             /* for heard() */
 
     struct talk_item *items; /* owned */
     uint32_t n;
     size_t cap;
-    uint32_t from;               /* where the search for a recorded request of the server begins */
+    uint32_t from;               /* where the search for a request of the server begins */
     struct talk_handle *handles; /* owned */
     size_t handles_n;
     struct talk_tool *tools; /* owned */
@@ -57,8 +59,8 @@ struct talk {
     bool ended;            /* the live server has ended */
     bool interrupted;      /* a signal ended the wait for an answer */
     bool notified;         /* a notification was sent since the last answer that had an id */
-    int64_t next_id;       /* of the last request that was sent */
-    uint64_t sent;         /* live_sent() after that */
+    int64_t next_id;       /* id of the request that was sent last */
+    uint64_t sent;         /* live_sent() after that request */
 
     struct buf text;     /* owned; handles and names */
     struct buf request;  /* owned; the recorded request */
@@ -68,22 +70,23 @@ struct talk {
     struct buf mended;   /* owned; an answer of the live server that was repaired */
 };
 
-/* Reads the recording; the borrowed members are set. */
+/* Reads the recording. The borrowed members must be set. */
 MI_MUST int talk_load(struct talk *t);
 void talk_close(struct talk *t);
-int talk_no_memory(struct talk *t); /* MI_ENOMEM, with the sentence */
-/* The body of an item, in b. */
+int talk_no_memory(struct talk *t); /* sets the sentence; returns MI_ENOMEM */
+/* Reads the body of an item into b. */
 MI_MUST int talk_body(struct talk *t, uint32_t item, struct buf *b);
 
 /* Learns the handles from a recorded answer and the live one. */
 MI_MUST int talk_learn_handles(struct talk *t, struct json_value recorded, struct json_value live);
 MI_MUST int talk_learn_tools(struct talk *t, struct json_value result, bool live);
-/* NULL: unknown. */
+/* NULL if the tool is unknown. */
 const struct talk_tool *talk_find_tool(const struct talk *t, struct slice raw_name);
-/* Whether the request changes nothing, by its method. false for tools/call. */
+/* Whether a request with this method changes nothing; false for tools/call. */
 bool talk_reads_only(const struct rpc *m);
 
-/* Copies a message with another id (JSON text), and with the handles of the other server. */
+/* Copies a message with another id (JSON text) and with the handles of the other server: if
+ * to_live, those of the live one. */
 MI_MUST int talk_rewrite(struct talk *t, const struct rpc *m, struct slice id, bool to_live,
                          struct buf *out);
 

@@ -108,7 +108,7 @@ static bool has_method(const struct conversation *s, const char *prefix)
     return false;
 }
 
-/* For a recording without initialize: the capabilities that the recorded requests need. */
+/* Writes the capabilities that the recorded requests need, for a recording without initialize. */
 static void put_capabilities(const struct conversation *s, struct json_out *j, bool extensions)
 {
     static const char *const uses[][2] = {{"tools/", "tools"},
@@ -146,7 +146,7 @@ static int discover(struct conversation *s, struct mock_batch *batch, const stru
     return send_answer(s, batch, &j);
 }
 
-/* For a recording without initialize. */
+/* Answers initialize, for a recording without it. */
 static int answer_initialize(struct conversation *s, struct mock_batch *batch,
                              const struct rpc *live)
 {
@@ -168,7 +168,7 @@ static int answer_initialize(struct conversation *s, struct mock_batch *batch,
     return send_answer(s, batch, &j);
 }
 
-/* 1: answered; 0: it is a miss; or an error. */
+/* Returns 1: answered; 0: the request is a miss; or an error. */
 static int answer_by_default(struct conversation *s, struct mock_batch *batch,
                              const struct rpc *live)
 {
@@ -206,7 +206,7 @@ static void set_name(struct conversation *s, const struct rpc *m, struct miss *f
     f->target = name.target;
 }
 
-/* Whether the client uses another revision than the recorded one. */
+/* Whether the client uses another revision than the recording. */
 static bool other_version(const struct conversation *s, const struct rpc *live)
 {
     const char *modern = plan_version(s->plan, true);
@@ -215,7 +215,8 @@ static bool other_version(const struct conversation *s, const struct rpc *live)
     return !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern);
 }
 
-/* Whether a live server may answer: not a request that was recorded, but for another place or revision. */
+/* Whether a live server may answer: not if the same request was recorded, but at another place or
+ * for another revision. */
 static bool is_for_live(const struct conversation *s, enum miss_kind kind)
 {
     return s->forward != NULL && (kind == MISS_UNKNOWN_METHOD || kind == MISS_UNKNOWN_TARGET ||

@@ -6,19 +6,19 @@
 #include "replay/mock/state.h"
 
 MI_MUST int mock_send_line(struct conversation *s, struct slice line);
-/* `batch` of the request; NULL: none. A batch is sent after its last answer. */
+/* batch: the request's batch, or NULL. A batch is sent after its last answer. */
 MI_MUST int mock_send_answer(struct conversation *s, struct mock_batch *batch, struct slice text);
 MI_MUST int mock_send_error(struct conversation *s, struct mock_batch *batch, struct slice id,
                             int code, const char *why, const char *cause, const struct miss *f);
 MI_MUST int mock_batch_done(struct conversation *s,
-                            struct mock_batch *batch); /* one answer less is missing */
-/* Answers a request that was not recorded: the default answer of its method, or an error and a finding. MOCK_FOR_LIVE: it
- * has a finding, and the live server is to answer. */
+                            struct mock_batch *batch); /* one of the batch's answers is complete */
+/* Answers a request that was not recorded: with the default answer of its method, or with an error
+ * and a finding. MOCK_FOR_LIVE: there is a finding, and the live server must answer. */
 #define MOCK_FOR_LIVE 1
 MI_MUST int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch,
                                    const struct rpc *live, const struct rpc *sanitized,
                                    enum miss_kind why);
-/* An error, because the recorded answer cannot be sent. */
+/* Sends an error because the recorded answer cannot be sent. */
 MI_MUST int mock_answer_missing(struct conversation *s, struct playback *p);
 /* Reports, once, that the client's capabilities differ from the recorded ones, which may affect answers. */
 MI_MUST int mock_compare_capabilities(struct conversation *s, const struct rpc *sanitized,

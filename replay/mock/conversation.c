@@ -152,8 +152,8 @@ static int load_exchange(struct conversation *s, uint32_t x)
     return 0;
 }
 
-/* Clients send server/discover first. If a legacy recording has none at its beginning, it has none at all: the answer
- * does not wait until the rest has been read. */
+/* Whether the answer to server/discover need not wait until the rest of the recording is read:
+ * clients send this request first, so a legacy recording has it at the beginning or not at all. */
 static bool is_legacy(const struct conversation *s, const struct rpc *live)
 {
     return rpc_method_is(live, "server/discover") && plan_exchanges(s->plan) > 0 &&
@@ -224,7 +224,7 @@ static int conversation_cancel(struct conversation *s, const struct rpc *live)
         return 0;
     const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
     int st = 0;
-    if (x->outcome == PLAN_CANCELLED && !p->again) /* as recorded: starts the list that followed */
+    if (x->outcome == PLAN_CANCELLED && !p->again) /* as recorded: start the list that followed */
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
     int ended = playback_end(s, p);
@@ -259,13 +259,14 @@ static int on_notification(struct conversation *s, const struct rpc *live)
     int st = forward_all(s->forward) ? 0 : take_notification(s, live);
     if (st == 0 && s->forward != NULL)
         st = forward_notification(s, live);
-    /* unless the recorded server exited at this point, with a status of its own */
+    /* unless the recorded server exited at this point with its own status */
     if (st == 0 && s->ended == CONVERSATION_RUNNING && rpc_method_is(live, "exit"))
         s->ended = CONVERSATION_CLIENT_EXIT;
     return st;
 }
 
-/* The client has created a task (revision 2025-11-25): later requests of the server name it by the live id. */
+/* The client has created a task (revision 2025-11-25). Learns its live id, by which later requests
+ * of the server name it. */
 static int learn_task(struct conversation *s, const struct plan_question *q, const struct rpc *live)
 {
     struct rpc recorded;
@@ -298,7 +299,7 @@ static int conversation_on_answer(struct conversation *s, const struct rpc *live
 {
     struct rpc sanitized;
     struct question *question = playback_take_question(s, live->id);
-    if (question == NULL) /* of the live server, unknown, or already answered */
+    if (question == NULL) /* a question of the live server, unknown, or already answered */
         return s->forward != NULL ? forward_answer(s, live) : 0;
     uint32_t i = plan_step(s->plan, question->step)->link;
     struct playback *p = question->playback;

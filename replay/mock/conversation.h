@@ -37,10 +37,11 @@ enum conversation_end {
 
 struct conversation;
 
-/* Sends a line to the client, newline included (a fault may truncate it). Borrowed for the call. 0, or an error; 1:
- * sent, but the output is full: call conversation_advance() when there is room again. */
+/* Sends a line, newline included, to the client (a fault may truncate it). Borrowed for the call.
+ * Returns 0; an error; or 1 if it was sent, but the output is full: then call
+ * conversation_advance() when there is room again. */
 typedef int (*conversation_send_fn)(void *ctx, struct slice line);
-/* A line of the recorded server's standard error, without its newline. */
+/* Passes on a line of the recorded server's standard error, without its newline. */
 typedef void (*conversation_stderr_fn)(void *ctx, struct slice line);
 
 MI_MUST int conversation_open(struct conversation **ret, const struct conversation_rules *rules,
@@ -48,18 +49,20 @@ MI_MUST int conversation_open(struct conversation **ret, const struct conversati
                               conversation_send_fn send, conversation_stderr_fn send_stderr,
                               void *ctx);
 void conversation_close(struct conversation *s);
-/* What was not recorded goes to a live server (forward.h). Borrowed; call before conversation_begin(). */
+/* Unrecorded requests go to a live server (forward.h). Borrowed; call it before
+ * conversation_begin(). */
 struct forward;
 void conversation_forward_to(struct conversation *s, struct forward *forward);
 /* Reads the first messages, and sends what the server sent before any message of the client. */
 MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
-/* One line of the client, without its newline. */
+/* Handles one line of the client, without its newline. */
 MI_MUST int conversation_line(struct conversation *s, struct slice line, int64_t now_us);
-/* The beginning of a line that was too long to store. */
+/* Handles a line that was too long to store. head: its beginning. */
 MI_MUST int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us);
-/* The client has closed its side: delayed messages are sent at once; those that wait for the client are dropped. */
+/* The client has closed its side: sends delayed messages at once, and drops messages that wait for
+ * the client. */
 MI_MUST int conversation_hangup(struct conversation *s, int64_t now_us);
-/* A line of the live server, without its newline; {NULL, 0}: it has ended. */
+/* Handles a line of the live server, without its newline; {NULL, 0}: the server has ended. */
 MI_MUST int conversation_live_line(struct conversation *s, struct slice line, int64_t now_us);
 /* Sends the messages that are due. */
 MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);
@@ -70,7 +73,8 @@ int64_t conversation_exit_status(const struct conversation *s);
 /* Reads some more messages of the recording. *ret_done: all were read. */
 MI_MUST int conversation_load(struct conversation *s, bool *ret_done);
 struct plan *conversation_plan(struct conversation *s);
-/* The number of pending requests, at the live server, too, and of unfinished lists of unsolicited messages. */
+/* The number of pending requests, including those at the live server, and of unfinished lists of
+ * unsolicited messages. */
 size_t conversation_playbacks(const struct conversation *s);
 
 #endif

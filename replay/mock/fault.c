@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const struct {
-    const char *name, *value; /* value: describes the text after `=`; NULL: there is none */
+    const char *name, *value; /* value: describes the text after `=`; NULL: no such text */
 } kinds[] = {
     [FAULT_HANG] = {"hang", NULL},         [FAULT_DELAY] = {"delay", "a duration"},
     [FAULT_ERROR] = {"error", "a code"},   [FAULT_CLOSE] = {"close", NULL},

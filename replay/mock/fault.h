@@ -11,7 +11,8 @@
  *           wrong-id       the answer with an unknown id
  * METHOD    a method, or a pattern with * (`resources/\*`). TARGET: tool, prompt, URI or task, likewise.
  * N         only the N-th matching request, counted from 1. Without N: each.
- * Several   the first fault that matches is injected. The same requests get the same faults.
+ * Several   the first fault that matches is injected. A replay with the same requests has the same
+ *           faults.
  * Owns      a copy of the text; faults_close() frees it.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_MOCK_FAULT_H
@@ -34,12 +35,12 @@ enum fault_kind {
 
 struct fault {
     enum fault_kind kind;
-    char *text;            /* owned; KIND; method and target point behind it */
+    char *text;            /* owned; KIND; method and target point into it */
     char *method, *target; /* target NULL: any */
     int64_t delay_us;
     int code;
     uint64_t nth, seen; /* nth 0: each; seen: matching requests so far */
-    bool applied;       /* to at least one request */
+    bool applied;       /* it was injected at least once */
 };
 
 struct faults {
@@ -47,12 +48,13 @@ struct faults {
     size_t n;
 };
 
-/* 0; MI_EINVAL with the reason in error; MI_ENOMEM. */
+/* Adds a fault. 0; MI_EINVAL with the reason in `error`; MI_ENOMEM. */
 MI_MUST int faults_add(struct faults *f, const char *text, struct buf *error);
 void faults_close(struct faults *f);
-/* Counts the request, and returns its fault; NULL: none. */
+/* Counts the request, and returns its fault, or NULL. */
 const struct fault *faults_find(struct faults *f, struct slice method, struct slice target);
-/* Iterates over the faults that no request has got: appends the text of one. *at starts at 0. false: no more. */
+/* Iterates over the faults that were never injected: appends the text of one. *at starts at 0.
+ * false: there are no more. */
 bool faults_unused(const struct faults *f, size_t *at, struct buf *b);
 const char *fault_name(enum fault_kind kind);
 

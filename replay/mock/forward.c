@@ -102,7 +102,7 @@ static int forward_cancel(struct conversation *s, const struct rpc *live)
     if (p != NULL)
         p->cancelled = true;
     if (p == NULL || p->number == 0)
-        return 0; /* it is not at the server: its answer will come too late */
+        return 0; /* the server does not have the request: its answer will come too late */
     with[REWRITE_REQUEST_ID] = forward_number(p->number, text);
     int st = forward_keep(s, true, live->text);
     return st < 0 ? st : forward_send(f, live->text, with);
@@ -116,7 +116,7 @@ int forward_notification(struct conversation *s, const struct rpc *live)
     if (rpc_method_is(live, "notifications/cancelled"))
         return forward_cancel(s, live);
     if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
-        return 0; /* the server got one of ours */
+        return 0; /* the server got an initialized notification of ours */
     int st = forward_keep(s, true, live->text);
     return st < 0 ? st : f->calls->send(f->ctx, live->text);
 }
@@ -143,14 +143,15 @@ int forward_answer(struct conversation *s, const struct rpc *live)
 
 /* ---- the live server ---- */
 
-/* The request gets an id of ours, because the replay has requests of the recorded server, too. */
+/* The request gets an id of ours, because the replay has requests of the recorded server as
+ * well. */
 static int on_question(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
     if (f->questions_n == CONVERSATION_OPEN_MAX)
-        return 0; /* the client answers none of them: the server gets no answer to this one either */
+        return 0; /* the client answers none of them, so there is no answer to this one */
     struct forward_question *q = malloc(sizeof *q + m->id.text.n);
     if (q == NULL)
         return MI_ENOMEM;
@@ -186,9 +187,9 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     }
     const struct forward_pending *found = find_pending(f, m->id);
     if (found == NULL)
-        return 0; /* of a request that has its answer */
+        return 0; /* the request has its answer already */
     struct forward_pending *p = forward_take(f, found->number);
-    if (rpc_is_ours(m)) /* of the proxy in front of the server */
+    if (rpc_is_ours(m)) /* the message is of the proxy in front of the server */
         forward_unanswered(s, p);
     with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
     buf_clear(&s->out);
@@ -201,7 +202,8 @@ static int forward_on_answer(struct conversation *s, const struct rpc *m)
     return st < 0 ? st : ended;
 }
 
-/* What a notification of the server names: a subscription or another request of the client, or a request of its own. */
+/* Replaces what a notification of the server names: a subscription, another request of the client,
+ * or a request of the server. */
 static int on_notification(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;

@@ -1,4 +1,5 @@
-/* forward_queue.h - struct forward: requests that wait for the live server or for its answer, and what is sent to it.
+/* forward_queue.h - struct forward: requests that wait for the live server or for its answer, and
+ * sending to the server.
  *
  * Rules, errors and ownership as in forward.h. */
 #ifndef MI_REPLAY_MOCK_FORWARD_QUEUE_H
@@ -19,11 +20,11 @@ enum forward_phase {
 /* A request of the client, sent to the server or waiting for it. */
 struct forward_pending {
     struct forward_pending *next;
-    uint64_t number; /* its id at the server; 0: not sent yet */
+    uint64_t number; /* the request's id at the server; 0: not sent yet */
     struct mock_batch *batch;
-    bool cancelled;       /* by the client, which does not wait for an answer */
-    struct buf text;      /* owned; until it is sent */
-    struct slice id, key; /* of the client: JSON text, and its key (wire/rpc_id.h); in `data` */
+    bool cancelled;       /* cancelled by the client, which does not wait for an answer */
+    struct buf text;      /* owned; the request, until it is sent */
+    struct slice id, key; /* the client's id: JSON text, and its key (wire/rpc_id.h); in `data` */
     struct slice method, target; /* sanitized, escapes resolved; in `data` */
     char data[];
 };
@@ -31,9 +32,9 @@ struct forward_pending {
 /* A request of the server that the client has not answered. */
 struct forward_question {
     struct forward_question *next;
-    uint64_t number; /* its id at the client */
+    uint64_t number; /* the request's id at the client */
     size_t id_n;
-    char id[]; /* the server's, JSON text */
+    char id[]; /* the server's id, JSON text */
 };
 
 struct forward {
@@ -41,43 +42,44 @@ struct forward {
     const struct forward_calls *calls; /* borrowed, like ctx */
     void *ctx;
     enum forward_phase phase;
-    uint64_t number;                          /* of the last request that was sent to the server */
-    uint64_t own;                             /* of our own request without an answer; 0: none */
-    struct forward_pending *pending, *newest; /* oldest first; newest: the last one */
+    uint64_t number;                          /* number of the request that was sent last */
+    uint64_t own;                             /* number of our own unanswered request; 0: none */
+    struct forward_pending *pending, *newest; /* oldest first; newest: the last entry */
     size_t pending_n;
     struct forward_question *questions;
     size_t questions_n;
     struct buf hello; /* owned; the client's initialize */
     uint32_t *noted;  /* owned; exchanges that were answered from the recording, in order */
     size_t noted_n, noted_cap, noted_at;
-    size_t pages;     /* of tools/list that were requested */
+    size_t pages;     /* pages of tools/list that were requested */
     struct talk talk; /* owned; the tools of the live server */
-    struct buf error; /* owned; of talk */
+    struct buf error; /* owned; error of `talk` */
     struct buf out;   /* owned; scratch */
-    struct buf over;  /* owned; why it cannot be used */
+    struct buf over;  /* owned; why the server cannot be used */
 };
 
 /* The text of a number. */
 struct slice forward_number(uint64_t number, char text[32]);
-/* Sends a message to the server, with these values in place of the client's. */
+/* Sends a message to the server, with the values of `with` in place of the client's. */
 MI_MUST int forward_send(struct forward *f, struct slice message,
                          const struct slice with[REWRITE_COUNT]);
-/* Sends a request of our own, whose id is replaced. */
+/* Sends a request of our own. Its id is replaced. */
 MI_MUST int forward_send_own(struct forward *f, struct slice message);
 MI_MUST int forward_keep(struct conversation *s, bool from_client, struct slice message);
 
-/* Adds a request, whose text is not copied, at the end of the list. NULL: out of memory. */
+/* Adds a request at the end of the list, without copying its text. NULL: out of memory. */
 struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
                                     struct mock_batch *batch);
 MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending *p,
                                  struct slice text);
 /* The server is ready: sends the requests that wait. */
 MI_MUST int forward_ready(struct conversation *s);
-/* The server cannot be used any more, because of forward.over: all requests get an error. */
+/* The server cannot be used any more, for the reason in forward.over: all requests get an error. */
 MI_MUST int forward_give_up(struct conversation *s);
-/* The server has not answered it: that is a failure of the replay. */
+/* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_unanswered(struct conversation *s, const struct forward_pending *p);
-/* Takes the oldest request with this number out of the list; NULL: none. */
+/* Removes the oldest request with this number from the list, and returns it; NULL if there is
+ * none. */
 struct forward_pending *forward_take(struct forward *f, uint64_t number);
 /* Frees a request that was taken out of the list. */
 MI_MUST int forward_end(struct conversation *s, struct forward_pending *p);

@@ -46,7 +46,7 @@ static int forward_start_catch_up(struct conversation *s)
     return forward_ready(s);
 }
 
-/* cursor: JSON text; {NULL, 0}: the first page. */
+/* cursor: JSON text; {NULL, 0} for the first page. */
 static int ask_tools(struct forward *f, struct slice meta, struct slice cursor)
 {
     struct buf b = {0};
@@ -66,7 +66,8 @@ static int after_greeting(struct conversation *s, struct slice meta)
     return forward_ready(s);
 }
 
-/* The `_meta` of a request that waits, for requests of our own; {NULL, 0}: none, or of an older revision. */
+/* The `_meta` of a waiting request, for requests of our own; {NULL, 0} if there is none, as in
+ * older revisions. */
 static struct slice pending_meta(const struct forward *f)
 {
     struct rpc m;
@@ -89,7 +90,7 @@ static int forward_start_learn(struct conversation *s, const struct rpc *answer)
 
 /* ---- the handshake ---- */
 
-/* The client's initialize, with the recorded revision. */
+/* Sends the client's initialize, with the recorded revision. */
 static int forward_start_greet(struct conversation *s)
 {
     struct forward *f = s->forward;
@@ -119,7 +120,7 @@ static int greeted(struct conversation *s, const struct rpc *answer)
     const char *recorded = plan_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT) {
-        /* The proxy in front of the server answers for one that has ended. */
+        /* the proxy in front of the server answers for a server that has ended */
         struct buf *why = &s->forward->over;
         if (!rpc_is_ours(answer))
             return forward_start_give_up(s, "the live server rejected initialize");
@@ -157,7 +158,7 @@ int forward_step(struct conversation *s, const struct rpc *answer)
         return greeted(s, answer);
     case FORWARD_LEARNING:
         return forward_start_learn(s, answer);
-    default: /* FORWARD_CATCHING_UP: the answer itself is not needed */
+    default: /* FORWARD_CATCHING_UP: the answer is not needed */
         return forward_start_catch_up(s);
     }
 }

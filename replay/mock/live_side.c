@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 
-#define UNSENT_MAX ((size_t)1 << 20) /* bytes for the server at which the client is not read */
+#define UNSENT_MAX ((size_t)1 << 20) /* bytes for the server; above this, the client is not read */
 
 /* ---- lines of the server ---- */
 
@@ -73,7 +73,8 @@ void live_side_settle(struct live_side *l, bool full)
     if (runs)
         live_watch(l->live, &in, &out, &waits);
     live_side_watch(l, &l->read_watch, full ? -1 : in, EV_READ);
-    /* never readable: that is how an error is noticed, when the server closes its stdin */
+    /* if nothing waits: stdin is never readable, so only its closing by the server is noticed, as
+     * an error */
     live_side_watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
     int64_t next_us = runs && !full ? live_next_us(l->live) : -1;
     if (next_us < 0) {

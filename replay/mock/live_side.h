@@ -1,9 +1,9 @@
 /* live_side.h - the live server behind a replay: its process on the event loop, and struct forward.
  *
  * Owns      the process, the watchers and the forward; live_side_close() frees them. The configuration is borrowed.
- * Flow      the server is not read while the client does not read; live_side_is_full(): the client is not read while
- *           the server does not read.
- * Blocks    live_side_close() until the server has exited, at most for the grace. */
+ * Flow      the server is not read while the client does not read. The client must not be read
+ *           while live_side_is_full(): then the server does not read.
+ * Blocks    live_side_close() blocks until the server has exited, at most LIVE_SIDE_GRACE_US. */
 #ifndef MI_REPLAY_MOCK_LIVE_SIDE_H
 #define MI_REPLAY_MOCK_LIVE_SIDE_H
 
@@ -13,19 +13,20 @@
 #include <ev.h>
 
 #define LIVE_SIDE_GRACE_US                                                                         \
-    1600000 /* from closing the server's stdin to SIGKILL; SIGTERM half-way */
+    1600000 /* microseconds from closing the server's stdin to SIGKILL; SIGTERM at half of it */
 
 struct live_side_config {
-    char *const *argv; /* the server; NULL: none */
+    char *const *argv; /* the server's command; NULL: no live server */
     struct forward_rules rules;
     int (*keep)(void *ctx, bool from_client, struct slice message,
                 int64_t now_us); /* as in forward.h */
-    void *ctx;                   /* of keep() */
+    void *ctx;                   /* for keep() */
 };
 
-/* A line of the server, or {NULL, 0}: it has ended. 0, 1 (the client does not read: later lines wait) or an error. */
+/* Handles a line of the server; {NULL, 0}: it has ended. Returns 0, 1 (the client does not read:
+ * later lines wait) or an error. */
 typedef int (*live_side_line_fn)(void *ctx, struct slice line);
-/* After the lines of one event; st: the error of one. */
+/* Called after the lines of one event. st: the first error, or 0. */
 typedef void (*live_side_turn_fn)(void *ctx, int st);
 
 struct live_side {
@@ -37,7 +38,7 @@ struct live_side {
     ev_timer
         wait_timer; /* active while the server has closed a stream but not ended, or a line waits */
     bool ended;
-    bool waits; /* lines that were read wait for the client */
+    bool waits; /* lines that were read wait until the client reads */
     live_side_line_fn on_line;
     live_side_turn_fn on_turn;
     void *ctx;
@@ -48,7 +49,7 @@ MI_MUST int live_side_open(struct live_side *l, const struct live_side_config *c
                            struct ev_loop *loop, live_side_line_fn on_line,
                            live_side_turn_fn on_turn, void *ctx);
 void live_side_close(struct live_side *l);
-/* At the end of each event. full: the client does not read. */
+/* Call it at the end of each event. full: the client does not read. */
 void live_side_settle(struct live_side *l, bool full);
 bool live_side_is_full(const struct live_side *l);
 

@@ -3,7 +3,7 @@
 #include "replay/plan/load.h"
 #include "replay/source/sanitize.h"
 
-#define LOAD_MESSAGES 256 /* added to the plan at a time */
+#define LOAD_MESSAGES 256 /* messages added to the plan in one step */
 #define NEAR_MAX 64       /* recorded requests that a miss is compared with */
 
 void match_close(struct match *m)
@@ -31,13 +31,13 @@ static int load_more(struct match *m)
 
 /* ---- comparing ---- */
 
-/* Reads a recorded request again. 0; MI_ENOENT: it was deleted; or an error. */
+/* Reads a recorded request again. 0; MI_ENOENT: the request was deleted; or an error. */
 static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
 {
     return plan_read_request(m->plan, m->source, exchange, &m->text, ret);
 }
 
-/* Is the recorded request equal to the one in m->key? 1, 0 or an error. */
+/* Whether the recorded request equals the one in m->key. 1, 0 or an error. */
 static int equals(struct match *m, uint32_t exchange)
 {
     struct rpc recorded;
@@ -67,7 +67,8 @@ static bool is_exempt_topic(const struct plan_topic *t)
            slice_is(t->method, "server/discover");
 }
 
-/* Finds the group of the request in m->key. all: reads on until the group has an exchange that was not requested yet. */
+/* Finds the group of the request in m->key. all: reads the recording until the group has an
+ * exchange that was not requested yet. */
 static int find_group(struct match *m, bool all, struct plan_group **ret)
 {
     uint64_t hash = canon_hash(buf_slice(&m->key));
@@ -135,7 +136,7 @@ static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum mi
     return match_take(m, x, ret);
 }
 
-/* The next recorded request that is not exempt from --ordering strict. */
+/* Finds the next recorded request to which --ordering strict applies. */
 static int find_expected(struct match *m, uint32_t *ret)
 {
     for (;; m->expected++) {
@@ -172,7 +173,7 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum m
     *ret_why = g != NULL ? MISS_OUT_OF_ORDER : why_no_match(m, r);
     if (g != NULL || expected == PLAN_NONE)
         return MATCH_MISS;
-    /* the expected request with other parameters: go on with the one after it */
+    /* the expected request with other parameters: continue with the one after it */
     const struct plan_topic *t = plan_topic(m->plan, plan_exchange(m->plan, expected)->topic);
     struct rpc_name name = rpc_name(r, &m->other);
     if (slice_eq(t->method, name.method) && slice_eq(t->target, name.target))
@@ -207,7 +208,8 @@ static bool count_one(void *ctx, const struct canon_difference *d)
     return --*left > 0;
 }
 
-/* The nearest request has the fewest differences; of several, prefers one not requested yet, then the first. */
+/* Compares request i. The nearest request has the fewest differences; among equals, one that was
+ * not requested yet is preferred, then the first. */
 static int try_exchange(struct nearest *n, uint32_t i)
 {
     struct rpc recorded;
@@ -226,7 +228,7 @@ static int try_exchange(struct nearest *n, uint32_t i)
     return 0;
 }
 
-/* The nearest request of the same method and target, else of the same method. */
+/* Finds the nearest request of the same method and target, else of the same method. */
 static int find_nearest(struct match *m, const struct rpc *request, struct slice method,
                         struct slice target, struct nearest *n)
 {
@@ -250,7 +252,8 @@ static int find_nearest(struct match *m, const struct rpc *request, struct slice
     return 0;
 }
 
-/* A text in m->near, which moves when it grows: slices are taken after the last text was added. */
+/* A text in m->near, as offsets: the buffer moves when it grows. Slices are made after the last
+ * text was added. */
 struct place {
     size_t at, n;
     bool there;

@@ -1,9 +1,10 @@
 /* match.h - finds the recorded exchange that answers a request, or the reason why there is none.
  *
- * Rules     equal requests (canon.h) are answered in recorded order. After the last one, the last one is repeated, or with
- *           `repeat_fail` there is no match; tasks/get may always be repeated. With `strict_order` only the next
- *           recorded request matches. ping, initialize and server/discover are exempt from both options. Requests with
- *           equal hashes are read again and compared.
+ * Rules     equal requests (canon.h) are answered in recorded order. After that, the last answer is
+ *           repeated, or with `repeat_fail` there is no match; tasks/get may always be repeated.
+ *           With `strict_order` only the next recorded request matches. ping, initialize and
+ *           server/discover are exempt from both options. Requests with equal hashes are read again
+ *           and compared.
  * Owns      scratch; match_close() frees it. Plan, source and rules are borrowed.
  * Cost      one look-up and one read of the source for a match; a miss reads the whole recording.
  * Blocks    on the source. */
@@ -29,10 +30,11 @@ enum match_result {
 };
 
 void match_close(struct match *m);
-/* Adds the next few hundred messages to the plan. *ret_done: all were read. 0 or an error. */
+/* Adds the next few hundred messages to the plan. *ret_done: all messages were read. 0 or an
+ * error. */
 MI_MUST int match_load(struct match *m, bool *ret_done);
-/* The request must be sanitized. Returns enum match_result, with the exchange in *ret or the reason of a miss in
- * *ret_why; or MI_ENOMEM, MI_EFULL, MI_ESTORE, MI_EIO. */
+/* Finds the exchange for a sanitized request. Returns enum match_result, with the exchange in *ret,
+ * or the reason of a miss in *ret_why; or MI_ENOMEM, MI_EFULL, MI_ESTORE, MI_EIO. */
 MI_MUST int match_find(struct match *m, const struct rpc *request, uint32_t *ret,
                        enum miss_kind *ret_why);
 /* Completes the finding of a miss, whose kind, method and target are set: adds the nearest recorded request, its

@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 #define LOGGED_MAX 100       /* findings that are logged */
-#define NEVER_ASKED_MAX 1000 /* requests listed in `never_asked` of the JSON report */
+#define NEVER_ASKED_MAX 1000 /* most requests in `never_asked` of the JSON report */
 
 static const struct {
     const char *name, *sentence;
@@ -97,7 +97,7 @@ static void put_sentence(struct buf *b, const struct miss *f)
 
 /* ---- JSON ---- */
 
-/* A value that is longer than MISS_VALUE_MAX becomes a string with its first characters. */
+/* Writes a value. A value longer than MISS_VALUE_MAX becomes a string with its first characters. */
 static void put_json_value(struct json_out *j, const char *name, struct slice json)
 {
     if (json.p == NULL)
@@ -193,7 +193,7 @@ static void put_miss(struct misses *r, const struct miss *f, struct slice senten
     report_add(&r->report);
 }
 
-/* A recorded request: asked, or not. */
+/* Adds a case for a recorded request, which the client has sent or not. */
 static void put_request_case(struct misses *r, const struct misses_request *q, bool strict)
 {
     struct report_case *c = new_case(r, q->method, q->target, q->seq);

@@ -17,7 +17,7 @@
 #define MISS_VALUE_MAX 200
 #define MISS_DIFFERENCES_MAX 8
 #define MISS_FINDINGS_MAX 1000
-#define MISS_LOGGED_MAX 20 /* recorded requests without a live one that are logged */
+#define MISS_LOGGED_MAX 20 /* recorded requests that were not sent: how many are logged by name */
 
 enum miss_kind {
     MISS_UNKNOWN_METHOD, /* no request of this method was recorded */
@@ -25,11 +25,11 @@ enum miss_kind {
     MISS_DIFFERENT,      /* recorded with other parameters */
     MISS_EXHAUSTED,      /* recorded, but less often (--repeat fail) */
     MISS_OUT_OF_ORDER,   /* recorded, but not at this point (--ordering strict) */
-    MISS_NO_ANSWER,      /* its answer was not recorded */
+    MISS_NO_ANSWER,      /* recorded, but without its answer */
     MISS_VERSION,        /* another protocol revision than the recording */
     MISS_NOT_A_MESSAGE,  /* an invalid line from the client */
     MISS_ANSWER_DIFFERS, /* the client answered a request of the server differently */
-    MISS_CAPABILITIES,   /* a note: other client capabilities than recorded */
+    MISS_CAPABILITIES,   /* a note: the client's capabilities differ from the recorded ones */
     MISS_UNANSWERED,     /* the live server did not answer it */
     MISS_KINDS
 };
@@ -42,25 +42,25 @@ struct miss_difference {
 struct miss {
     enum miss_kind kind;
     bool is_note;                /* reported, but not a failure */
-    bool answered_live;          /* by a live server: not a failure */
+    bool answered_live;          /* a live server answered: not a failure */
     struct slice method, target; /* escapes resolved */
     uint64_t nearest_seq;        /* the nearest recorded request; 0: none */
     struct miss_difference difference[MISS_DIFFERENCES_MAX];
     size_t differences;  /* may exceed the number listed */
-    struct slice accept; /* options that would accept the request; "": none */
+    struct slice accept; /* options that would accept the request; "" if there are none */
 };
 
 struct misses_counts {
     uint64_t requests, matched, repeated, missed, faults, notes;
     uint64_t live;       /* sent to a live server */
-    uint64_t unanswered; /* of these: not answered */
+    uint64_t unanswered; /* of `live`: not answered */
 };
 
 struct misses {
     struct misses_counts counts;
     struct buf json; /* owned; finished findings, as members of an array */
     uint64_t kept;
-    struct report report; /* owned; its forms and its suite are chosen by the user of this module */
+    struct report report; /* owned; the user of this module chooses its formats and its suite */
     struct report_place place; /* the recording; borrowed */
 };
 
@@ -76,16 +76,17 @@ struct misses_request {
     uint64_t seq;
     struct slice method, target;
     bool asked;
-    bool needed; /* false: need not be requested, even with --strict (ping, a probe) */
+    bool needed; /* false: a client may leave it out, even with --strict (ping, a probe) */
 };
-/* false: no more; the next call starts again with the first. */
+/* Returns false after the last one; the next call starts again with the first. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
-/* Logs how many required requests were not asked for, and names the first MISS_LOGGED_MAX. Returns their number. */
+/* Logs how many needed requests were not sent, and names the first MISS_LOGGED_MAX. Returns their
+ * number. */
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
 
 struct misses_end {
-    struct slice recording; /* uid, or the path as it was given */
+    struct slice recording; /* uid, or the path as given */
     bool strict;
     int64_t began_us, lasted_us; /* wall clock, duration */
     int exit_status;

@@ -20,19 +20,21 @@ struct pace {
     double speed; /* 0: at once; 1: as recorded; 2: twice as fast */
 };
 
-/* The same moment on both clocks: of the request, or of the client's answer that a step waited for. */
+/* The same moment on both clocks: when the request was sent, or the client's answer for which a
+ * step waited. */
 struct pace_mark {
     int64_t live_us, t_us;
 };
 
-/* When a step recorded at t_us is due. last_us: when this playback last sent a message; 0: none yet. gap: that message
- * was a notification, and this one is an answer. */
+/* When a step that was recorded at t_us is due. last_us: when this playback last sent a message; 0:
+ * not yet. gap: that message was a notification, and this one is an answer. */
 int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
                  bool gap);
-/* How long a request without a recorded answer waits for its error. cancelled: the client cancelled it after
- * waited_us; else the recording ended waited_us after it. */
+/* How long a request without a recorded answer waits for its error. cancelled: the client cancelled
+ * it after waited_us; else the recording ended waited_us after the request. */
 int64_t pace_patience(int64_t waited_us, bool cancelled);
-/* How long a message recorded at t_us, and due at due_us, waits for a client that has last come to this mark. */
+/* How long a message that was recorded at t_us, and is due at due_us, waits for a client that last
+ * reached this mark. */
 int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
 /* Parses "0", "1", "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_read(const char *text, struct pace *ret);

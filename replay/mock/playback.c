@@ -101,7 +101,7 @@ int playback_wake_held(struct conversation *s)
     return 0;
 }
 
-/* The client may still come to where the recorded client was before this step. */
+/* Whether the client may still get to where the recorded client was before this step. */
 static bool client_may_come(const struct conversation *s, const struct plan_step *step)
 {
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
@@ -116,8 +116,8 @@ static int reach(struct conversation *s, uint64_t place, int64_t t_us)
     return playback_wake_held(s);
 }
 
-/* Sends the steps of the playback that were recorded before this place. *ret_until_us: the earliest time of an answer
- * after them. May end the playback. */
+/* Sends the steps of the playback that were recorded before this place. *ret_until_us: the earliest
+ * time for an answer after them. May end the playback. */
 static int playback_catch_up_to(struct conversation *s, struct playback *p, uint64_t place,
                                 int64_t *ret_until_us)
 {
@@ -137,7 +137,8 @@ static int playback_catch_up_to(struct conversation *s, struct playback *p, uint
     return playback_run(s, p);
 }
 
-/* Of all playbacks except `before`, which sends its next message after that; NULL: none. */
+/* Catches up all playbacks except `before`, which sends its next message after that; may be
+ * NULL. */
 static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
@@ -225,9 +226,10 @@ static int playback_wait(struct conversation *s, struct playback *p)
     return s->hung_up ? playback_end(s, p) : 0;
 }
 
-/* The request has no recorded answer, or only one for a client that cancels it: it gets an error after the time that
- * the recorded client waited, or when the client sends nothing more. Not if the recorded client left, or cancelled it:
- * then this one may do the same. */
+/* For a request without a recorded answer, or with one that only a client which cancels gets: sends
+ * an error after the time that the recorded client waited, or when the client sends nothing more.
+ * In the latter case, if the recorded client left or cancelled the request, no error is sent: this
+ * client may do the same. */
 static int give_error_when_due(struct conversation *s, struct playback *p)
 {
     const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
@@ -242,7 +244,7 @@ static int give_error_when_due(struct conversation *s, struct playback *p)
     return st < 0 ? st : ended;
 }
 
-/* The list has no more known steps. */
+/* Handles a list that has no more known steps. */
 static int at_the_end(struct conversation *s, struct playback *p)
 {
     if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_grows(s->plan, p->list)))
@@ -260,7 +262,7 @@ static int at_the_end(struct conversation *s, struct playback *p)
     return give_error_when_due(s, p);
 }
 
-/* Waits for the client until this time. */
+/* Waits for the client until until_us. */
 static int hold_until(struct conversation *s, struct playback *p, int64_t until_us)
 {
     s->held_n += !p->held;
@@ -268,8 +270,9 @@ static int hold_until(struct conversation *s, struct playback *p, int64_t until_
     return due_put(&s->heap, &p->due, until_us);
 }
 
-/* Whether the client still owes an answer that the recorded client gave before this one, to a question that was asked
- * during the exchange. Which of several concurrent requests caused the question is not recorded. */
+/* Whether the client still owes an answer that the recorded client gave before this step, to a
+ * question that was asked during the exchange. It is not recorded which of several concurrent
+ * requests caused the question. */
 static bool client_owes_answer(const struct conversation *s, const struct playback *p,
                                const struct plan_step *step)
 {
@@ -283,7 +286,8 @@ static bool client_owes_answer(const struct conversation *s, const struct playba
     return false;
 }
 
-/* Holds the answer back until the client has given its own, but not for ever: it may never answer. */
+/* Delays the answer until the client has given its own answers, but not for ever: it may never
+ * answer. */
 static bool must_wait_for_client(struct conversation *s, struct playback *p,
                                  const struct plan_step *step)
 {
@@ -323,13 +327,14 @@ static int answer_in_turn(struct conversation *s, struct playback *p, const stru
     int st = p->again ? 0 : catch_up_all(s, p, step->place);
     if (st < 0 || s->ended != CONVERSATION_RUNNING)
         return st;
-    if (p->not_before_us > s->now_us || s->full) /* full: other lists may have more to send first */
+    if (p->not_before_us > s->now_us || s->full) /* if full, other lists may have to send first */
         return due_put(&s->heap, &p->due, p->not_before_us);
     return playback_answer(s, p, step);
 }
 
-/* The subscription ended just before the recorded client left. Either the client left first, and the live client may
- * still send requests; or the client waited for the end. So the end is sent after a delay. */
+/* Whether the step ends a subscription just before the recorded client left. Either the client left
+ * first, and the live client may still send requests; or the client waited for the end. So the end
+ * is sent after a delay. */
 static bool is_ending(const struct conversation *s, const struct playback *p,
                       const struct plan_step *step, int64_t *ret_busy_us)
 {
@@ -353,7 +358,7 @@ int playback_run(struct conversation *s, struct playback *p)
         if (waits_for(s, p, step->gate))
             return playback_wait(s, p);
         if (client_is_behind(s, step)) {
-            /* Waits for the client to reach the step's place. */
+            /* wait for the client to reach the step's place */
             bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
             s->held_n += !p->held;
             p->held = true;
@@ -399,7 +404,7 @@ static bool has_more(struct conversation *s, const struct playback *p)
     return i != PLAN_NONE;
 }
 
-/* Wakes idle lists with new steps, and removes those that cannot get any more. */
+/* Wakes idle lists that have new steps, and removes lists that cannot get more. */
 static int wake_idle(struct conversation *s)
 {
     for (struct playback *p = s->idle, *next; p != NULL; p = next) {
@@ -418,7 +423,7 @@ static int wake_idle(struct conversation *s)
     return 0;
 }
 
-/* Playbacks are not run here: each may end others. */
+/* Makes all playbacks due. They are not run here, because each may end others. */
 int playback_wake_all(struct conversation *s)
 {
     int st = 0;

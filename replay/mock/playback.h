@@ -11,16 +11,18 @@ MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
 MI_MUST int playback_end(struct conversation *s, struct playback *p);
 /* Sends the steps that are due, and schedules the next one. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
-/* All playbacks are due now. */
+/* Makes all playbacks due now. */
 MI_MUST int playback_wake_all(struct conversation *s);
-/* Playbacks that wait for the client are due now. */
+/* Makes playbacks that wait for the client due now. */
 MI_MUST int playback_wake_held(struct conversation *s);
-/* The client has answered a question, or sent a notification, that was recorded at this place and time: sends the
- * unsolicited messages that were recorded before, and wakes playbacks that wait for the client to come there. */
+/* The client has sent an answer or a notification that was recorded at this place and time: sends
+ * the unsolicited messages that were recorded before, and wakes playbacks that wait for the client
+ * to reach this place. */
 MI_MUST int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us);
 /* Wakes playbacks that wait for more steps, if the plan has grown. */
 MI_MUST int playback_wake_grown(struct conversation *s);
-struct playback *playback_find(struct conversation *s, struct json_value id); /* NULL: none */
+/* NULL if there is none */
+struct playback *playback_find(struct conversation *s, struct json_value id);
 struct question *playback_take_question(struct conversation *s, struct json_value id);
 
 #endif

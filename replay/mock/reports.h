@@ -1,8 +1,8 @@
-/* reports.h - the files of what did not match: opened before the first message, so that a wrong path is an error at once, and
- * written at the end.
+/* reports.h - the files that report what did not match. They are opened before the first message,
+ * so that a wrong path fails at once, and written at the end.
  *
  * Owns      the descriptors, until reports_close().
- * Errors    after a message on stderr: MI_EIO, or false.
+ * Errors    MI_EIO or false, after a message on stderr.
  * Blocks    on the files. */
 #ifndef MI_REPLAY_MOCK_REPORTS_H
 #define MI_REPLAY_MOCK_REPORTS_H
@@ -12,7 +12,7 @@
 enum report_file { REPORT_JSON, REPORT_JUNIT, REPORT_SARIF, REPORT_FILES };
 
 struct reports {
-    const char *const *path; /* borrowed; REPORT_FILES of them; NULL: none */
+    const char *const *path; /* borrowed; REPORT_FILES paths; NULL: no such file */
     int fd[REPORT_FILES];    /* -1: none */
     bool some;
 };

@@ -14,7 +14,7 @@
 #define OUT_HIGH ((size_t)1 << 20)  /* unsent bytes at which reading and replaying stop */
 #define OUT_LOW ((size_t)256 << 10) /* unsent bytes at which they continue */
 #define READ_TURN ((size_t)256 << 10)
-#define LEAVE_S 1.0 /* from the end of stdin to our exit; clients kill us after 2 s */
+#define LEAVE_S 1.0 /* seconds from the end of stdin to our exit; clients kill us after 2 s */
 
 struct mock {
     struct mock_config *cfg;
@@ -33,7 +33,7 @@ struct mock {
     bool full; /* reading and replaying stop until the client has read */
     bool in_ended;
     bool loaded; /* the whole recording has been read */
-    bool failed; /* an error of ours: MOCK_FAILED */
+    bool failed; /* our own failure: MOCK_FAILED */
     int64_t began_wall_us, began_us;
 };
 
@@ -86,7 +86,8 @@ static void wait_for_due(struct mock *m)
     ev_timer_again(m->loop, &m->due_timer);
 }
 
-/* At the end of each event: writes the output, and ends the loop when the conversation has ended. */
+/* Call it at the end of each event: writes the output, and ends the loop when the conversation has
+ * ended. */
 static void mock_server_settle(struct mock *m)
 {
     mock_server_flush(m);
@@ -95,7 +96,7 @@ static void mock_server_settle(struct mock *m)
     wait_for_due(m);
     bool sent = outbox_bytes(&m->box) == 0;
     if (sent && line_partial(&m->lines) == 0)
-        chunk_rest(); /* large messages are rare: their memory is not kept for the next one */
+        chunk_rest(); /* frees the memory of large messages, which are rare */
     switch (conversation_ended(m->conversation)) {
     case CONVERSATION_RUNNING:
         if (m->in_ended && sent && conversation_playbacks(m->conversation) == 0)
@@ -103,7 +104,7 @@ static void mock_server_settle(struct mock *m)
         break;
     case CONVERSATION_CLOSE:
         if (sent) {
-            /* The fault `close`. */
+            /* the fault `close` */
             mock_server_set(m, &m->write_watch, false);
             stream_close(&m->out);
         }
@@ -350,7 +351,7 @@ static int conclude(struct mock *m)
                   (unsigned long long)c->unanswered);
     struct listing l = {conversation_plan(m->conversation), 0};
     uint64_t never = m->cfg->strict ? misses_log_never_asked(next_request, &l) : 0;
-    /* A misspelt tool would otherwise look like a client that survives the fault. */
+    /* reported, because a misspelt tool would look like a client that survives the fault */
     struct buf text = {0};
     for (size_t at = 0; faults_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
         log_warn("a fault was never injected, because no request matched it: fault=%s",
@@ -412,7 +413,7 @@ static int mock_server_begin(struct mock *m)
         log_error("cannot use stdin and stdout: %s", strerror(errno));
         return MI_EIO;
     }
-    ev_set_allocator(reserve_realloc); /* libev's own ends the program when memory runs out */
+    ev_set_allocator(reserve_realloc); /* libev's own ends the program if memory runs out */
     m->loop = ev_loop_new(EVFLAG_AUTO);
     if (m->loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));

@@ -10,17 +10,18 @@
 
 struct mock_config {
     struct conversation_rules rules;
-    struct faults faults;   /* count the requests */
+    struct faults faults;   /* they count the requests */
     struct source *source;  /* borrowed */
-    struct slice recording; /* its name in reports */
+    struct slice recording; /* the recording's name in reports */
     bool recording_is_file;
-    const char *path[REPORT_FILES]; /* of the reports; NULL: none */
-    bool strict;                    /* recorded requests that were not sent are a failure */
+    const char *path[REPORT_FILES]; /* paths of the reports; NULL: none */
+    bool strict;                    /* it is a failure if recorded requests were not sent */
     size_t max_message;             /* longest line of the client */
-    struct live_side_config live;   /* for what was not recorded */
-    /* Called when the client has left, before the live server is ended. NULL: nothing to do. false: MOCK_FAILED. */
+    struct live_side_config live;   /* for requests that were not recorded */
+    /* Called when the client has left, before the live server is ended. May be NULL. Returns false
+     * for MOCK_FAILED. */
     bool (*done)(void *ctx);
-    void *ctx; /* of done() */
+    void *ctx; /* for done() */
 };
 
 #define MOCK_FINE 0

@@ -20,22 +20,22 @@ struct playback {
     struct playback *prev, *next; /* in the list of active or idle playbacks */
     uint32_t exchange;            /* PLAN_NONE: unsolicited messages */
     struct plan_anchor list;      /* the list of its steps */
-    uint32_t at;                  /* the step sent last; PLAN_NONE: none yet */
+    uint32_t at;                  /* the step that was sent last; PLAN_NONE: none yet */
     struct pace_mark mark;
     int64_t last_us; /* when it last sent a message; 0: none yet */
     int64_t not_before_us;
     uint64_t catch_up; /* steps recorded before this place are due at once */
     int64_t began_us;
     int64_t ending_us;     /* when the end of its subscription is sent; 0: not known yet */
-    int64_t owed_until_us; /* how long its answer waits for the client to answer; 0: it does not */
+    int64_t owed_until_us; /* end of the wait for the client's answer; 0: no wait */
     bool after_note;       /* the message sent last was a notification */
     bool again;            /* a repetition: unsolicited messages are not sent again */
     bool patient;          /* METHOD_PATIENT: may stay pending forever */
     bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
-    bool idle;             /* a list without a next step so far */
-    bool stream;           /* of a subscription */
-    bool held; /* waits for the client: to reach a place (.behind, .after), or for its answer */
-    size_t questions;            /* not answered by the client yet */
+    bool idle;             /* a list that has no next step so far */
+    bool stream;           /* it is the playback of a subscription */
+    bool held; /* it waits for the client to reach a place (.behind, .after), or to answer */
+    size_t questions;            /* number of questions that the client has not answered yet */
     const struct fault *fault;   /* NULL: none */
     struct mock_batch *batch;    /* NULL: not in a batch */
     struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has none */
@@ -48,7 +48,7 @@ struct question {
     struct playback *playback; /* NULL: its playback has ended */
     uint32_t step;
     uint64_t number;
-    bool text; /* its id is a string */
+    bool text; /* the id is sent as a string */
 };
 
 struct task_name {
@@ -59,20 +59,20 @@ struct conversation {
     const struct conversation_rules *rules; /* borrowed, like the next three */
     struct source *source;
     struct misses *misses;
-    struct forward *forward; /* borrowed; NULL: what was not recorded is an error */
+    struct forward *forward; /* borrowed; NULL: unrecorded requests get an error */
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;
     void *send_ctx;
     struct pace pace; /* a copy: speed 0 after the client has closed its side */
     struct faults *faults;
     struct plan *plan; /* owned */
-    struct tool_rule tools; /* owned; of the recording: what its client did not see */
+    struct tool_rule tools; /* owned; the recording's rule: tools that its client did not see */
     struct match match;
     struct playback *playbacks; /* newest first */
     struct playback *idle;      /* lists that continue when more of the recording is read */
     size_t playbacks_n;         /* not counting idle ones */
     struct due_heap heap;
-    uint32_t steps_seen; /* plan_steps() and plan_finished() at the last playback_wake_grown() */
+    uint32_t steps_seen; /* plan_steps() at the last playback_wake_grown() */
     bool finish_seen;
     struct question *questions;
     uint64_t question_number;
@@ -81,13 +81,13 @@ struct conversation {
     struct buf out, body, text, key; /* owned; scratch */
     uint64_t reached; /* the furthest place of the recording that the client has reached */
     struct pace_mark reached_mark;
-    size_t held_n; /* playbacks with `held` */
+    size_t held_n; /* number of playbacks with `held` */
     int64_t now_us;
     int64_t exit_status;
     enum conversation_end ended;
     bool hung_up;
     bool full;              /* the output is full: stops until conversation_advance() */
-    bool capabilities_seen; /* the client's were compared */
+    bool capabilities_seen; /* the client's capabilities were compared */
     bool catching_up;       /* catch_up_all() is running: answers wait */
 };
 

@@ -5,7 +5,7 @@
 #include "replay/mock/state.h"
 
 MI_MUST int step_send(struct conversation *s, struct playback *p, uint32_t i);
-/* The outcome of an exchange, or the fault that replaces it. */
+/* Sends the outcome of an exchange, or the fault that replaces it. */
 MI_MUST int step_send_answer(struct conversation *s, struct playback *p,
                              const struct plan_step *step);
 

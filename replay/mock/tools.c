@@ -48,7 +48,8 @@ int mock_tools_cut(struct conversation *s, const struct playback *p)
     return st;
 }
 
-/* The error that the interposer gave such calls in the recorded session; only it knows the session and the message. */
+/* Sends the error that the interposer gave for such calls in the recorded session, without the
+ * session and the message number, which are not known here. */
 static int refuse_call(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
                        enum tool_verdict v, const char *why)
 {

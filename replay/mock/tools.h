@@ -1,19 +1,22 @@
-/* tools.h - the tools that the client of the recording did not see, by the rule of its session (wire/mcp/tool_rule.h): the
- * recording has all of them.
+/* tools.h - the tools that the rule of the recorded session (wire/mcp/tool_rule.h) hid from its
+ * client. The recording has all tools.
  *
- * Changes   tools; mock_tools_cut() also body.
+ * Changes   conversation.tools; mock_tools_cut() also conversation.body.
  * Blocks    never. */
 #ifndef MI_REPLAY_MOCK_TOOLS_H
 #define MI_REPLAY_MOCK_TOOLS_H
 
 #include "replay/mock/state.h"
 
-/* Reads the rule. One that cannot be read hides nothing, with a warning. 0 or MI_ENOMEM. */
+/* Reads the rule. If it cannot be read, it hides nothing, and a warning is logged. 0 or
+ * MI_ENOMEM. */
 MI_MUST int mock_tools_open(struct conversation *s);
-/* The recorded answer in s->body becomes what the client saw, if it is a list of tools. 0 or MI_ENOMEM. */
+/* If the recorded answer in s->body is a list of tools, removes the hidden tools from it. 0 or
+ * MI_ENOMEM. */
 MI_MUST int mock_tools_cut(struct conversation *s, const struct playback *p);
-/* A request that was not recorded: the interposer refuses a call of a tool that is hidden by its name. Whether a tool only reads is
- * not asked: then the call is a miss. *ret_done: the client has its answer. */
+/* For a request that was not recorded: refuses a call of a tool whose name the rule hides, as the
+ * interposer does. Rules about read-only tools are not applied: then the call is a miss. *ret_done:
+ * the client has got an answer. */
 MI_MUST int mock_tools_refuse(struct conversation *s, const struct rpc *live,
                               struct mock_batch *batch, bool *ret_done);
 

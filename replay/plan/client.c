@@ -135,7 +135,8 @@ int plan_client_note(struct plan *p, const struct source_message *m, const struc
     return 0;
 }
 
-/* The client may answer with a task (revision 2025-11-25), which the server then polls. 0: no task. */
+/* Hash of the task with which the client answered (revision 2025-11-25), and which the server then
+ * polls; 0: no task. */
 static uint64_t task_of_answer(struct plan *p, struct slice body)
 {
     struct rpc rpc;

@@ -12,18 +12,21 @@
  * no question are preferred. Without such a stimulus the question belongs to the request whose outcome is the next one
  * after the client's answer.
  *
- * Causes    an event that only reads or informs (plan_topic.reads, plan_only_informs()) causes nothing but log messages:
- *           how often a client polls depends on the time. No list follows it, unless the server exits there.
+ * Causes    an event that only reads or informs (plan_topic.reads, plan_only_informs()) causes only
+ *           log messages, because the number of such events depends on the time. No list follows
+ *           the event, unless the server exits there.
  * Gates     a step that was recorded after the client answered a question of the same list waits for that answer.
- * Behind    messages of a subscription and progress of a task continue while other requests are processed: each
- *           waits until the client has reached the last cause before it. So does the answer to a request that
- *           the client cancelled with `$/cancelRequest` (mcp-wire.md 7.5).
- * After     an unsolicited step waits for the events after its cause, too, but not for ever: the client may never come
- *           there.
- * Growth    messages are added in order and steps do not move later: an exchange can be replayed as soon as its outcome is
- *           known.
- * Owns      about 100 bytes per exchange and 40 per step. Bodies stay in the source; a step has the place there.
- * Limits    2^31 - 1 of each; MI_EFULL beyond.
+ * Behind    messages of a subscription and progress of a task continue while other requests are
+ *           processed: each step waits until the client has reached the last cause before the step.
+ *           So does the answer to a request that the client cancelled with `$/cancelRequest`
+ *           (mcp-wire.md 7.5).
+ * After     an unsolicited step also waits for the events after its cause, but not for ever: the
+ *           client may never get there.
+ * Growth    messages are added in order, and steps do not move later: so an exchange can be
+ *           replayed as soon as its outcome is known.
+ * Owns      about 100 bytes per exchange and 40 per step. Bodies stay in the source; a step has the
+ *           message's place in the source.
+ * Limits    2^31 - 1 exchanges and steps; MI_EFULL beyond.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_PLAN_EXCHANGES_H
 #define MI_REPLAY_PLAN_EXCHANGES_H
@@ -65,11 +68,11 @@ struct plan_anchor {
 };
 
 struct plan_step {
-    uint64_t place; /* of the message in the source */
+    uint64_t place; /* the message's place in the source */
     int64_t t_us;
     uint32_t next;
-    uint32_t gate;   /* step of the question whose answer it waits for; PLAN_NONE */
-    uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: its step */
+    uint32_t gate;   /* step of the question for whose answer this step waits; PLAN_NONE: none */
+    uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: step of the question */
     uint32_t behind; /* waits until the client has reached `place - behind`; 0: does not wait */
     uint32_t after;  /* waits until `place - after`, but not for ever; 0: does not wait */
     uint8_t kind;    /* enum plan_kind */
@@ -78,36 +81,36 @@ struct plan_step {
 
 struct plan_question {
     uint32_t step;
-    uint32_t owner;  /* its exchange; PLAN_NONE: unsolicited, or not known yet */
-    uint64_t answer; /* place of the client's answer; 0: none */
+    uint32_t owner;  /* index of its exchange; PLAN_NONE: unsolicited, or not known yet */
+    uint64_t answer; /* place of the client's answer; 0: no answer */
     int64_t answered_us;
     uint64_t id_hash;
     struct plan_list after; /* unsolicited steps after the answer */
-    bool polls;             /* its answer only informs */
+    bool polls;             /* the client's answer only informs the server */
 };
 
 enum plan_outcome {
     PLAN_PENDING,   /* no outcome so far */
-    PLAN_ANSWERED,  /* by the server, or by the interposer for it */
+    PLAN_ANSWERED,  /* by the server, or by the interposer in its place */
     PLAN_CANCELLED, /* by the client, before it was answered */
 };
 
 struct plan_exchange {
     uint64_t place;
-    uint64_t token_hash; /* of its progress token; 0: none */
+    uint64_t token_hash; /* hash of its progress token; 0: none */
     uint64_t id_hash;
-    uint64_t hash;          /* of its canonical form */
+    uint64_t hash;          /* hash of its canonical form */
     uint64_t lsp_cancelled; /* place of the client's `$/cancelRequest` for it; 0: none */
     int64_t t_us, end_us;   /* of the request and of the outcome */
     uint32_t topic;
     uint32_t next_same;                /* the next equal request; PLAN_NONE */
-    uint32_t next_topic;               /* the next request of its topic; PLAN_NONE */
+    uint32_t next_topic;               /* the next request of the same topic; PLAN_NONE */
     uint32_t active_prev, active_next; /* list of active exchanges */
     uint32_t gate;   /* gate of the next steps: the question answered last; PLAN_NONE */
     uint32_t burst;  /* number of the burst of its last stimulus */
     uint32_t order;  /* number of its last stimulus; 0: the server has reacted */
-    uint32_t answer; /* step; PLAN_NONE */
-    uint32_t task;   /* of the server, that it created or names (tables.h); PLAN_NONE */
+    uint32_t answer; /* step of the answer; PLAN_NONE */
+    uint32_t task;   /* the server's task that it created or names (tables.h); PLAN_NONE */
     struct plan_list inside, after;
     uint8_t outcome;          /* enum plan_outcome */
     uint8_t status;           /* enum call_status */
@@ -116,14 +119,14 @@ struct plan_exchange {
     uint32_t times_requested; /* by the live client; maintained by match.c */
 };
 
-/* Requests of one method and target, or notifications of the client of one method. */
+/* Requests of one method and target, or the client's notifications of one method. */
 struct plan_topic {
     struct slice method, target; /* owned; escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
     bool reads; /* its requests only read: a client may poll with them, or leave them out */
     uint32_t first, last; /* exchanges */
     uint32_t first_notification, last_notification,
-        live_notification; /* live_notification: the next one expected from the live client */
+        live_notification; /* live_notification: the live client's next one */
     uint32_t requests;
 };
 
@@ -132,7 +135,7 @@ struct plan_notification {
     uint64_t place;
     int64_t t_us;
     struct plan_list after;
-    uint32_t next; /* of the same topic */
+    uint32_t next; /* the next one of the same topic */
 };
 
 /* Requests with equal canonical forms. */
@@ -144,10 +147,11 @@ struct plan_group {
 
 struct plan;
 
-/* The rules are borrowed. 0 or MI_ENOMEM. */
+/* rules: borrowed. 0 or MI_ENOMEM. */
 MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
 void plan_close(struct plan *p); /* NULL is allowed */
-/* Adds a message with its whole body, which may be {NULL, 0} for an answer. 0, MI_EFULL or MI_ENOMEM. */
+/* Adds a message with its whole body; the body of an answer may be {NULL, 0}. 0, MI_EFULL or
+ * MI_ENOMEM. */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
 /* Call after the last message. server_ended: the server exited on its own. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
@@ -161,21 +165,23 @@ const struct plan_question *plan_question(const struct plan *p, uint32_t i);
 const struct plan_topic *plan_topic(const struct plan *p, uint32_t i);
 uint32_t plan_topics(const struct plan *p);
 uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target);
-/* The group of the requests whose canonical form has this hash; NULL: none so far. */
+/* The group of requests whose canonical form has this hash; NULL if there is none so far. */
 struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
-/* The outcome is known, or there are no more messages: the list inside the exchange is complete. */
+/* Whether the outcome is known, or there are no more messages: then the list inside the exchange is
+ * complete. */
 bool plan_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_list(struct plan *p, struct plan_anchor a);
-/* More steps may be added to this list, which must not be the list inside an exchange. */
+/* Whether more steps may be added to this list, which must not be inside an exchange. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a);
-/* After this place the recording contains only the ends of subscriptions, and then the client leaves: it cannot be
- * known which caused the other. Final when the plan is finished. *ret_busy_us: time of the last other message. */
+/* Whether the recording, after this place, contains only ends of subscriptions before the client
+ * leaves: then it is not known which of both caused the other. Final when the plan is finished.
+ * *ret_busy_us: time of the last other message. */
 bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
-/* Takes the next recorded notification of this method; PLAN_NONE: none so far. */
+/* Takes the next recorded notification of this method; PLAN_NONE if there is none so far. */
 uint32_t plan_take_notification(struct plan *p, struct slice method);
 const struct plan_notification *plan_notification(const struct plan *p, uint32_t i);
-/* The protocol revision: modern: named by requests themselves (mcp-wire.md 3.3); else negotiated by initialize.
- * "": none so far. */
+/* The protocol revision: if `modern`, the one that requests name themselves (mcp-wire.md 3.3), else
+ * the one negotiated by initialize. "" if there is none so far. */
 const char *plan_version(const struct plan *p, bool modern);
 /* The number of messages that belong to no list, such as progress with an unknown token. They are not replayed. */
 uint32_t plan_unplaced(const struct plan *p);

@@ -16,7 +16,7 @@ static bool is_one_of(struct slice method, const char *const *names)
     return false;
 }
 
-/* A request that only reads: a client may poll with it, and may leave it out. */
+/* Whether requests of this method only read: a client may poll with them, and may omit them. */
 static bool only_reads(struct slice method)
 {
     static const char *const reads[] = {
@@ -37,7 +37,7 @@ static uint64_t topic_hash(struct slice method, struct slice target)
     return h != 0 ? h : 1;
 }
 
-/* The map key of the topic, whether it exists or not. */
+/* The map key of the topic, even if the topic does not exist yet. */
 static uint64_t topic_key(const struct plan *p, struct slice method, struct slice target,
                           uint32_t *ret)
 {

@@ -11,10 +11,11 @@ uint32_t plan_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NONE: n
 uint32_t plan_question_at(const struct plan *p, uint64_t place);
 /* Whether a request of this method may cause messages of the server other than its answer. */
 bool plan_may_cause_messages(struct slice method);
-/* A notification of the client, or its answer to a request of the server, that the server does not react to. */
+/* Whether the server does not react to this notification of the client, or to the client's answer
+ * to a request of this method. */
 bool plan_only_informs(struct slice method);
 bool plan_is_listen(const struct plan *p, uint32_t exchange);
-uint64_t plan_id_hash(struct plan *p, struct json_value id); /* of an id or token; 0: invalid */
+uint64_t plan_id_hash(struct plan *p, struct json_value id); /* id: or a token; 0: invalid */
 uint64_t plan_task_hash(struct plan *p, struct json_value id);
 
 #endif

@@ -2,14 +2,14 @@
  *
  * Form      requests that another version of the sanitizer recorded are sanitized again (source_form()).
  * Owns      nothing: `scratch` holds the body that is being added.
- * Errors    those of the source, or MI_EFULL and MI_ENOMEM.
+ * Errors    MI_EFULL, MI_ENOMEM, and errors of the source.
  * Blocks    on the source. */
 #ifndef MI_REPLAY_PLAN_LOAD_H
 #define MI_REPLAY_PLAN_LOAD_H
 
 #include "replay/plan/exchanges.h"
 
-/* Adds at most `messages` messages; after the last one the plan is finished. 0 or an error. */
+/* Adds at most `messages` messages, and finishes the plan after the last one. 0 or an error. */
 MI_MUST int plan_load(struct plan *p, struct source *s, size_t messages, struct buf *scratch);
 /* Reads the request of an exchange again, into `scratch`. 0; MI_ENOENT: it was deleted; or an error. */
 MI_MUST int plan_read_request(struct plan *p, struct source *s, uint32_t exchange,

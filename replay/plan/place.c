@@ -55,7 +55,7 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
     case ANCHOR_REQUEST:
-        return &p->exchanges[a.i].inside; /* pending, else the anchor were its outcome */
+        return &p->exchanges[a.i].inside; /* pending; otherwise the anchor would be its outcome */
     case ANCHOR_OUTCOME:
         return &p->exchanges[a.i].after;
     case ANCHOR_NOTIFICATION:
@@ -113,8 +113,9 @@ static bool is_cause_of_task(const struct plan *p, struct plan_anchor a)
     return task != PLAN_NONE && same_anchor(a, plan_task_cause(p, task).cause);
 }
 
-/* Unsolicited messages follow the last cause, the server's exit the last event; messages of a task follow the task's
- * cause; late progress follows the outcome of its request. */
+/* Whether a list may grow. Unsolicited messages follow the last cause, the server's exit the last
+ * event; messages of a task follow the task's cause; late progress follows the outcome of its
+ * request. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
@@ -156,7 +157,8 @@ static uint32_t newest_active(const struct plan *p, bool log)
     return i;
 }
 
-/* In revision 2026-07-28 each log message belongs to a request, which may only read. */
+/* Whether log messages belong to requests, even to those that only read: so in revision
+ * 2026-07-28. */
 static bool logs_for_request(const struct plan *p)
 {
     return p->last.kind == ANCHOR_REQUEST && p->version[1][0] != '\0';
@@ -198,7 +200,7 @@ static bool is_likelier(const struct plan_exchange *a, const struct plan_exchang
     return a->order < b->order;
 }
 
-/* The first stimulus of the last burst that has no reaction yet. */
+/* The first stimulus in the last burst to which the server has not reacted yet. */
 static uint32_t find_stimulus(const struct plan *p)
 {
     uint32_t found = PLAN_NONE, looked = 0;
@@ -231,7 +233,7 @@ int plan_place_question(struct plan *p, uint32_t question, bool after_notificati
     return st;
 }
 
-/* Steps after the question's answer wait for it. */
+/* Makes the steps after the question wait for its answer. */
 static void set_gates(struct plan *p, const struct plan_question *q)
 {
     struct plan_exchange *x = &p->exchanges[q->owner];
@@ -268,8 +270,9 @@ static void decide(struct plan *p, uint32_t question, uint32_t exchange)
         set_gates(p, q);
 }
 
-/* One of several active requests is about to be answered. Distributes the answered questions of unknown origin evenly
- * among the active requests; this request gets the first question. */
+/* Decides the questions of unknown origin when one of several active requests is about to be
+ * answered: the answered questions are distributed evenly among the active requests, and this
+ * request gets the first one. */
 static void decide_for(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

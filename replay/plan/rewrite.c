@@ -3,7 +3,7 @@
 #include "wire/json/text.h"
 #include "wire/rpc.h"
 
-/* The task that a message names in its params or as related task. */
+/* The task that a message names in its params, or as related task. */
 static struct json_value task_at(const struct rpc *m)
 {
     struct json_value id = json_get(m->params, "taskId");

@@ -22,10 +22,10 @@ enum rewrite_what {
     REWRITE_COUNT
 };
 
-/* `with` has the new JSON text for each place; {NULL, 0}: unchanged. A missing place is an error for REWRITE_ID
- * and is ignored for the others. */
+/* with: the new JSON text for each enum rewrite_what; {NULL, 0}: unchanged. If the message lacks
+ * the value, this is an error for REWRITE_ID, and ignored for the others. */
 MI_MUST int rewrite(struct buf *b, struct slice recorded, const struct slice with[REWRITE_COUNT]);
-/* The value at this place of a message; JSON_NONE: missing. */
+/* The value in a message; JSON_NONE if it is missing. */
 struct json_value rewrite_at(struct slice message, enum rewrite_what what);
 
 #endif

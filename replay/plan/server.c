@@ -7,10 +7,10 @@
 #include "replay/plan/version.h"
 #include "wire/json/text.h"
 
-#define QUESTIONS_BACK 1024 /* searched for the id in a cancellation */
+#define QUESTIONS_BACK 1024 /* questions that are searched for the id of a cancellation */
 
-/* The list of the step began at this place: the step waits for events that were recorded since. `cause_place`: of the
- * last event that can have caused it. */
+/* Makes the step wait for events that were recorded since its list began, at place `began`.
+ * cause_place: place of the last event that may have caused the step. */
 static void set_behind(struct plan *p, uint32_t step, uint64_t began, uint64_t cause_place)
 {
     struct plan_step *s = &p->steps[step];
@@ -20,7 +20,8 @@ static void set_behind(struct plan *p, uint32_t step, uint64_t began, uint64_t c
         s->after = (uint32_t)(s->place - p->reached);
 }
 
-/* The place of the last event that can have caused a message of this task; PLAN_NONE: of any kind of message. */
+/* The place of the last event that may have caused a message of this task; for PLAN_NONE, a message
+ * of any kind. */
 static uint64_t cause_place(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_task_cause(p, task).place : p->cause_place;
@@ -45,7 +46,8 @@ static int step_of(struct plan *p, const struct source_message *m, enum plan_kin
     return plan_new_step(p, &s, ret);
 }
 
-/* Progress after the outcome follows the outcome: it belongs to a task, or the server ignored a cancellation. */
+/* Handles progress. Progress after the outcome follows the outcome: it belongs to a task, or the
+ * server ignored a cancellation. */
 static int server_progress(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint64_t hash = plan_id_hash(p, rpc->progress_token);
@@ -53,7 +55,7 @@ static int server_progress(struct plan *p, const struct source_message *m, const
     uint32_t step;
     bool made_up = x == NULL && rpc->progress_token.type == JSON_STRING;
     if (x == NULL && !made_up) {
-        p->unplaced++; /* not sent: a live client may use this number as token of another request */
+        p->unplaced++; /* not sent: a live client may use this token for another request */
         return 0;
     }
     int st = step_of(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
@@ -113,7 +115,8 @@ static int server_cancels(struct plan *p, const struct source_message *m, const 
     return 0;
 }
 
-/* The pending tasks/result of the task that a message of the server names (revision 2025-11-25). */
+/* The pending tasks/result for the task that a message of the server names (revision
+ * 2025-11-25). */
 static uint32_t pending_result(struct plan *p, const struct rpc *rpc)
 {
     struct json_value task = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");

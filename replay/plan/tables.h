@@ -13,8 +13,8 @@ struct listen {
 
 /* A task of the server (revision 2025-11-25, and the tasks extension). */
 struct plan_task {
-    struct plan_anchor cause; /* of its next message (task.h) */
-    uint64_t place;           /* of the cause */
+    struct plan_anchor cause; /* cause of the task's next message (task.h) */
+    uint64_t place;           /* place of that cause */
 };
 
 /* A message of a task that was sent before the answer that names the task. */
@@ -47,15 +47,15 @@ struct plan {
     struct plan_anchor last;            /* the last event */
     struct plan_anchor last_quiet;      /* the last event that is not a request */
     struct plan_anchor cause;           /* the last event that can have caused messages */
-    struct plan_anchor cause_quiet;     /* the last of these that is not a request */
+    struct plan_anchor cause_quiet;     /* the last such event that is not a request */
     uint64_t reached;                   /* place of `last` */
     uint64_t cause_place;               /* place of `cause` */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
     uint32_t active_n;
-    uint32_t burst, stimuli; /* numbers given so far */
+    uint32_t burst, stimuli; /* the last numbers that were given */
     int64_t stimulus_us;     /* time of the last stimulus */
     struct buf key;          /* owned; scratch */
-    char version[2][32];     /* see plan_version(): [0] of initialize, [1] modern */
+    char version[2][32];     /* see plan_version(): [0] by initialize, [1] modern */
     bool finished, server_ended;
     bool ends_listen; /* the message being added ends a subscription */
     int64_t last_t_us;
@@ -64,7 +64,7 @@ struct plan {
     uint32_t unplaced; /* see plan_unplaced() */
 };
 
-/* Makes room for one more entry. 0, MI_EFULL or MI_ENOMEM. */
+/* Makes room for one more element. 0, MI_EFULL or MI_ENOMEM. */
 #define PLAN_ROOM(p, what)                                                                         \
     ((p)->what##_n >= PLAN_NONE / 2                    ? MI_EFULL                                  \
      : GROW((p)->what, (p)->what##_n, (p)->what##_cap) ? 0                                         \

@@ -11,13 +11,14 @@
 
 #include "replay/plan/tables.h"
 
-/* The task that a message of the server names. *ret_hash: 0: it names none. PLAN_NONE: none, or not known. */
+/* The task that a message of the server names; PLAN_NONE if it names none, or the task is not
+ * known. *ret_hash: hash of its id; 0: it names none. */
 uint32_t plan_task_named(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash);
-/* The client has sent this request, which may name a task. */
+/* Notes a request of the client, which may name a task. */
 void plan_task_requested(struct plan *p, uint32_t exchange, uint64_t place);
-/* The client has answered a question of this exchange. */
+/* Notes the client's answer to a question of this exchange. */
 void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place);
-/* The server has answered the request. Call before the answer is added to the exchange. */
+/* Notes the server's answer to a request. Call it before the answer is added to the exchange. */
 MI_MUST int plan_task_created(struct plan *p, uint32_t exchange, struct slice answer,
                               uint64_t place);
 

@@ -1,6 +1,6 @@
 #include "replay/source/marks.h"
 
-/* "… [+N chars]", the first character perhaps as an escape. */
+/* Finds "… [+N chars]"; the first character may be an escape. */
 static bool has_truncation(struct slice text)
 {
     static const char *const dots[] = {MARKS_TRUNCATED, "\\u2026 [+"};

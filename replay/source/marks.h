@@ -11,7 +11,8 @@
 #define MARKS_TRUNCATED "\xe2\x80\xa6 [+" /* … [+ */
 
 enum marks { MARKS_NONE, MARKS_SECRET, MARKS_CUT };
-/* raw: JSON, or the text of a string with its escapes; {NULL, 0}: MARKS_NONE. */
+/* How the sanitizer changed `raw`: JSON, or the text of a string with its escapes. {NULL, 0} gives
+ * MARKS_NONE. */
 enum marks marks_of(struct slice raw);
 
 #endif

@@ -1,7 +1,7 @@
 /* recording.h - a recording to replay: a session of the vault, or a cassette.
  *
- * A session is read page by page, and large bodies are read when they are needed: memory does not grow with the
- * session. A cassette is read into memory and validated as a whole first.
+ * A session is read page by page, and large bodies are read when they are needed: memory does not
+ * grow with the session. A cassette is first read into memory completely and validated.
  *
  * Probe     some clients first send `server/discover` to a separate process (mcp-wire.md 3.3). If the previous session
  *           was such a probe of the same server, its messages come first.
@@ -27,12 +27,12 @@ struct source_info {
         SESSION_FIELDS(FIELD_MEMBER)
     };
     bool server_ended; /* the session ended because the server exited */
-    bool cut_off;      /* it ended because the proxy was killed, or failed */
+    bool cut_off;      /* the session ended because the proxy was killed, or failed */
 };
 
 struct source_message {
     uint64_t place;         /* ascending; names the message to source_body() */
-    uint64_t request_place; /* of an answer or a cancellation: place of its request; else 0 */
+    uint64_t request_place; /* of an answer or a cancellation: place of the request; else 0 */
     int64_t t_us;
     bool from_client;
     bool in_batch;  /* a member of an array line */
@@ -44,12 +44,12 @@ struct source_message {
     enum call_status status; /* of an answer: how the call ended; else CALL_UNKNOWN */
 };
 
-/* `session` comes from query_session() or source_pick(); its slices are invalid after the call. 0, MI_EINVAL (cannot
- * be replayed), MI_ENOMEM or MI_ESTORE. */
+/* session: from query_session() or source_pick(); its slices are invalid after the call. 0,
+ * MI_EINVAL (it cannot be replayed), MI_ENOMEM or MI_ESTORE. */
 MI_MUST int source_open_session(struct source **ret, struct query *q,
                                 const struct query_session *session, struct buf *error);
 MI_MUST int source_open_cassette(struct source **ret, const char *path, struct buf *error);
-/* A recording without messages, with this metadata. */
+/* Opens a recording with this metadata and without messages. */
 MI_MUST int source_open_empty(struct source **ret, const struct query_session *session,
                               struct buf *error);
 void source_close(struct source *s); /* NULL is allowed */
@@ -60,17 +60,19 @@ MI_MUST int source_next(struct source *s, struct source_message *ret);
 /* Appends the whole body to b. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO, MI_ENOMEM. */
 MI_MUST int source_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
-/* Sanitizes a message with the rules of the recording. *ret may be the message itself; it is valid until the
- * next call. 0 or MI_ENOMEM. */
+/* Sanitizes a message with the rules of the recording. *ret may be the message itself; valid until
+ * the next call. 0 or MI_ENOMEM. */
 MI_MUST int source_form(struct source *s, struct slice message, struct slice *ret);
-/* The recording was made by another version of the sanitizer: pass its messages through source_form(), too. */
+/* Whether another version of the sanitizer made the recording: then pass its messages through
+ * source_form() as well. */
 bool source_form_is_old(const struct source *s);
 /* The `seq` of a message in its session. */
 uint64_t source_seq(uint64_t place);
 
-/* The newest session that has ended, is not just a probe, and was not made by `send`; only of this name unless NULL, and
- * only with an id below `before` unless 0. `running` returns whether a session without a recorded end is still running
- * (NULL: it always is). 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
+/* Picks the newest session that has ended, is not just a probe, and was not made by `send`. name:
+ * only sessions of this name; NULL: any. before: only sessions with a lower id; 0: any. running:
+ * says whether a session without a recorded end still runs; NULL: it always does. 0, MI_ENOENT,
+ * MI_ESTORE or MI_ENOMEM. */
 typedef bool (*source_running_fn)(struct query *q, const struct query_session *s);
 MI_MUST int source_pick(struct query *q, const char *name, int64_t before,
                         source_running_fn running, struct query_session *ret, struct buf *error);

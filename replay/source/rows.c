@@ -37,7 +37,7 @@ const struct source_row *source_row_at(const struct source *s, uint64_t place)
 
 /* ---- messages ---- */
 
-/* false: neither a message nor a line of stderr: replays leave it out. */
+/* false: the row is neither a message nor a line of stderr, and replays omit it. */
 static bool rpc_kind_of(enum row_kind kind, enum rpc_kind *ret)
 {
     static const enum rpc_kind kinds[] = {RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR};
@@ -57,7 +57,8 @@ static void source_rows_keep_text(struct buf *b, struct slice text, size_t *ret_
     buf_slice_add(b, text);
 }
 
-/* A cassette that was written by hand has no findings: whether a tool has failed follows from the result. */
+/* The status of an answer. A hand-written cassette has no findings: then the result says whether a
+ * tool has failed. */
 static enum call_status source_rows_status_of(const struct query_message *m)
 {
     struct rpc rpc;
@@ -141,7 +142,7 @@ int source_take_info(struct source *s, const struct query_session *session, stru
         return MI_ENOMEM;
     memcpy(in, session, sizeof(struct session_record));
     fields_keep_texts(&fields_of_session, in, s->info_text.p);
-    /* All other reasons are ends of the server. */
+    /* all other reasons mean that the server ended */
     static const char *const client[] = {"client-closed", "signal"};
     static const char *const proxy[] = {"killed", "out-of-memory", "record-error"};
     in->cut_off = is_one_of(in->end_reason, proxy, MI_COUNT(proxy));

@@ -4,13 +4,13 @@
 
 #include "replay/source/recording.h"
 
-/* A place is the seq plus the part in the bits above it: the probe precedes its session. */
+/* A place is a part number in the high bits, and the seq: so the probe precedes its session. */
 #define PLACE_BITS 40
 #define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
 #define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
 
 struct source_row {
-    struct source_message m; /* its slices are empty: source.text may move, see the offsets below */
+    struct source_message m; /* its slices are empty: source.text may move; see the offsets */
     size_t id_at, id_n, body_at, body_n;
     bool has_id, has_body;
 };
@@ -25,23 +25,23 @@ struct source {
     struct source_row *rows; /* owned; all of a cassette, or one page of a session */
     size_t rows_n, rows_cap, next;
     struct buf text; /* owned; text of the rows */
-    /* The rest is only used for a session: */
+    /* The following members are used for a session only: */
     struct query *q; /* borrowed; NULL: a cassette */
     struct part {
         int64_t session_id, next_seq;
         char uid[32]; /* NUL-ended */
         uint64_t place;
         bool discover_only;
-    } part[2]; /* the probe, if any, then the session */
+    } part[2]; /* the probe, if there is one, then the session */
     size_t parts, at_part;
-    uint64_t last_body; /* place of the body that was asked for last */
-    uint32_t in_order;  /* bodies that were asked for one after the other, up to that */
+    uint64_t last_body; /* place of the body that was read last */
+    uint32_t in_order;  /* number of bodies that were read one after the other, up to that one */
 };
 
-/* The row of this place among those in memory; NULL: none. */
+/* The row with this place among those in memory; NULL if there is none. */
 const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
-/* Adds a message unless replays leave it out. false: out of memory. */
+/* Adds a message, unless replays omit it. false: out of memory. */
 bool source_take(struct source *s, const struct query_message *m, uint64_t place_base);
 /* Copies the metadata of the session. 0, MI_EINVAL with the reason in error, or MI_ENOMEM. */
 MI_MUST int source_take_info(struct source *s, const struct query_session *session,

@@ -4,7 +4,7 @@
 #include "redact/sanitizer.h"
 #include "wire/json/text.h"
 
-/* `{"key":value}`, because rules may depend on the key. */
+/* Appends `{"key":value}`, because rules may depend on the key. */
 static void put_member(struct buf *b, struct slice pointer, struct slice value)
 {
     const char *slash = slice_last(pointer, '/');

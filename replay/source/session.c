@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_PAGE 48 /* rows; small, so that the first request is answered soon */
+#define FIRST_PAGE 48 /* rows in the first page; few, so that the first request is answered soon */
 #define PROBE_ROWS 64
-#define NEAR 16    /* a body at most so far after the last one is asked for in order */
-#define IN_ORDER 8 /* after so many of them the following ones are read ahead */
+#define NEAR 16    /* greatest distance of places of two bodies that are read in order */
+#define IN_ORDER 8 /* number of such bodies after which the following ones are read ahead */
 #define PROBE_SESSIONS 8
-#define PROBE_BEFORE_US (60 * (int64_t)1000000) /* at most, from a probe to its session */
+#define PROBE_BEFORE_US (60 * (int64_t)1000000) /* longest time from a probe to its session */
 
 static int source_session_fail(struct source *s, int st)
 {
@@ -91,7 +91,7 @@ static struct part *part_of(struct source *s, uint64_t place)
     return &s->part[s->parts == 2 && place >= s->part[1].place ? 1 : 0];
 }
 
-/* Bodies that are asked for in order, after all messages were returned, are read in pages, too. */
+/* Reads bodies ahead, in pages, if they are requested in order after all messages were returned. */
 static int read_ahead(struct source *s, uint64_t place)
 {
     struct page p = {.s = s, .part = part_of(s, place)};
@@ -164,7 +164,8 @@ static bool on_server(void *ctx, const struct query_message *m)
     return !*spoke;
 }
 
-/* Whether the server sent anything; a session whose server failed to start cannot be replayed. 1, 0 or an error. */
+/* Whether the server sent anything. If it failed to start, the session cannot be replayed. 1, 0 or
+ * an error. */
 static int server_started(struct query *q, const struct query_session *s)
 {
     bool spoke = false;
@@ -178,9 +179,9 @@ struct search {
     struct query *q;
     const char *name; /* NULL: any */
     int64_t before;   /* 0: any */
-    bool passed;      /* the session `before` */
+    bool passed;      /* the session `before` was passed */
     source_running_fn running;
-    int64_t found; /* session id; 0: none yet */
+    int64_t found; /* id of the session that was found; 0: none yet */
     int status;
 };
 
@@ -246,7 +247,7 @@ static void add_part(struct source *s, const struct query_session *session, uint
         memcpy(part->uid, session->uid.p, session->uid.n);
 }
 
-/* Whether this earlier session is a probe of the same command. 1, 0 or an error. */
+/* Whether this earlier session is a probe for the same command. 1, 0 or an error. */
 static int is_probe_for(struct query *q, const struct query_session *probe, struct slice command,
                         int64_t started_at_us)
 {
@@ -258,15 +259,16 @@ static int is_probe_for(struct query *q, const struct query_session *probe, stru
     return st < 0 ? st : l.discovers > 0 && l.requests == l.discovers;
 }
 
-/* Checks several earlier sessions, because others may have started after the probe. */
+/* Adds the session's probe. Checks several earlier sessions, because others may have started after
+ * the probe. */
 static int add_probe(struct source *s, struct query_session of, struct slice command)
 {
     struct request_counts l;
     struct query_session probe;
-    if (query_is_store(s->q)) /* its ids do not say which session is the one before */
+    if (query_is_store(s->q)) /* ids of a store do not say which session is earlier */
         return 0;
     int st = count_requests(s->q, of.id, &l);
-    if (st < 0 || l.discovers > 0) /* it contains its own probe */
+    if (st < 0 || l.discovers > 0) /* the session contains its own probe */
         return st;
     for (int64_t id = of.id - 1; id > 0 && id >= of.id - PROBE_SESSIONS; id--) {
         st = query_session_by_id(s->q, id, &probe);

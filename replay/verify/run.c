@@ -15,10 +15,10 @@ const char *verify_verdict_name(enum verify_verdict verdict)
 
 /* ---- comparing ---- */
 
-/* The differences of one answer, copied because the next message invalidates the texts. */
+/* The differences of one answer, copied because the next message invalidates their texts. */
 struct differences {
     struct verify_result *r;
-    struct buf text; /* owned; of the listed differences */
+    struct buf text; /* owned; texts of the listed differences */
     struct span {
         size_t at, n;
         bool exists;
@@ -62,7 +62,7 @@ static struct slice span_text(const struct differences *g, struct span s)
     return s.exists ? (struct slice){g->text.p + s.at, s.n} : (struct slice){0};
 }
 
-/* Does the live server no longer have the method, tool or resource? */
+/* Whether the live server no longer has the method, tool or resource. */
 static bool is_gone(const struct verify *v, const struct rpc *request, const struct rpc *live)
 {
     int64_t code = 0;
@@ -103,7 +103,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 
 /* ---- the run ---- */
 
-/* was_sent: false: the server had ended before. */
+/* was_sent: false if the server had ended before. */
 static void no_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
     bool ended = v->talk.ended;
@@ -194,7 +194,7 @@ static int do_notification(struct verify *v, uint32_t i)
     int st = talk_body(&v->talk, i, &v->talk.request);
     if (st < 0 || rpc_read(buf_slice(&v->talk.request), &m) < 0 ||
         rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
-        return st; /* verify waits for each answer instead */
+        return st; /* verify waits for each answer instead of notifying */
     return talk_notify(&v->talk, m.text);
 }
 

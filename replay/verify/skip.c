@@ -65,7 +65,8 @@ static const struct verify_skip *skip_unanswered(const struct talk *t, uint32_t 
     return rpc_is_ours(recorded) ? &ours : NULL;
 }
 
-/* Did the client send `$/cancelRequest` for this request before its answer (mcp-wire.md 7.5)? 1, 0 or an error. */
+/* Whether the client sent `$/cancelRequest` for this request before its answer (mcp-wire.md 7.5).
+ * 1, 0 or an error. */
 static int is_cancelled(struct talk *t, uint32_t i, const struct rpc *asked)
 {
     struct rpc m;

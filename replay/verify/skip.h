@@ -13,7 +13,8 @@ struct verify_skip {
     const char *reason, *remedy;
 };
 
-/* *ret: NULL when item i, this request, is to be sent. answer: the recorded one; all zero when there is none. */
+/* *ret: why item i, this request, is not sent; NULL: it is sent. answer: the recorded answer; all
+ * zero if there is none. */
 MI_MUST int verify_skip(struct verify *v, uint32_t i, const struct rpc *request,
                         const struct rpc *answer, const struct verify_skip **ret);
 

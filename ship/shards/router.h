@@ -3,7 +3,8 @@
  *
  * Rules     router_make() can be run again at any time, also after a failure. A shard keeps its
  *           number: it cannot be removed or replaced, and new shards are added at the end. A device
- *           or reader of one shard, or of the router, is made on all of them.
+ *           or reader of one shard, or of the router, is made on all of them. A lost router can be
+ *           made again: it learns from the shards which vaults they have.
  * Owns      nothing; it borrows the plan.
  * Errors    MI_EINVAL: a URL; MI_EIO: a database. `error` says which, and why. MI_ENOMEM.
  * Blocks    as in ship/postgres/link.h. */

@@ -2,11 +2,11 @@
  *
  *     echo [--flood COUNT SIZE | --answer SIZE]
  *
- * Answers initialize, and each request of load.c with its own text (lines.h has the shapes), or with
- * --answer with a text of its own, so that the answer has SIZE bytes. With --flood it also sends COUNT
- * notifications of SIZE bytes after notifications/initialized. It must not be the slowest part of the
- * chain, so it accepts only the spellings of load.c. It exits with status 1 at any other line, which
- * detects a changed byte of the envelope.
+ * Answers initialize, and each request of load.c: with the request's text (lines.h has the
+ * formats), or with --answer with another text, so that the answer has SIZE bytes. With --flood it
+ * also sends COUNT notifications of SIZE bytes after notifications/initialized. It must not be the
+ * slowest part of the chain, so it accepts only the spellings of load.c. It exits with status 1 at
+ * any other line, which detects a changed byte of the envelope.
  *
  * Owns    the input buffer, which grows to the longest line, and one output buffer.
  * Blocks  in read() and write(); the client reads while it writes. */
@@ -22,11 +22,11 @@
 
 #define MAX_LINE ((size_t)256 << 20)
 #define MAX_ID 64
-#define COPY_MAX ((size_t)32 << 10) /* longer texts are written from where they were read */
+#define COPY_MAX ((size_t)32 << 10) /* longer texts are written directly from the input buffer */
 
 static char out[256 << 10];
 static size_t out_len;
-static size_t answer_size; /* --answer; 0: as long as the request */
+static size_t answer_size; /* --answer; 0: the size of the request */
 static char *answer_text;  /* --answer: the longest text that is needed */
 
 static void die(const char *what, const char *line, size_t len)
@@ -78,7 +78,7 @@ static bool starts(const char *p, size_t n, const char *with, size_t with_len)
     return n >= with_len && memcmp(p, with, with_len) == 0;
 }
 
-/* Answers the request in line, which counts its newline and starts with REQUEST_HEAD. */
+/* Answers the request in `line`, which starts with REQUEST_HEAD. len counts its newline. */
 static void answer(char *line, size_t len)
 {
     char *id = line + LEN(REQUEST_HEAD);

@@ -13,9 +13,10 @@
  *   --starts   starts COMMAND N times and measures from before the fork to the answer of
  *              initialize, then from the end of its stdin to its exit.
  *
- * A round trip starts when its request is ready to be written, so it includes waiting for a full pipe.
- * "mb_per_s" counts the bytes of one direction, of the one with the longer messages. "cpu_us" is the CPU time
- * of our processes (ours.h) for a message, until the last of them has exited; "pss_kb" their highest memory (--pss).
+ * A round trip starts when its request is ready to be written, so it includes waiting for a full
+ * pipe. "mb_per_s" counts the bytes of the direction with the longer messages. "cpu_us" is the CPU
+ * time of our processes (ours.h) for one message, until the last process has exited; "pss_kb" is
+ * their highest memory (--pss).
  *
  * Owns    the child: on a failure it is killed, and its output is shown.
  * Blocks  in poll(), at most STALL_MS without progress, then it fails. */
@@ -44,28 +45,28 @@
 #define SAMPLE_NS 5000000u /* --pss: how often memory is measured */
 #define MAX_SIZE ((size_t)128 << 20)
 #define MAX_WINDOW 65536
-#define BATCH_BYTES ((size_t)64 << 10) /* requests written at once: what a pipe holds */
+#define BATCH_BYTES ((size_t)64 << 10) /* requests written at once: as many as a pipe holds */
 #define ID_DIGITS 8
 #define FIRST_ID 10000000 /* all ids have ID_DIGITS digits, so all requests one length */
 #define COMPARE_ALL                                                                                \
-    ((size_t)64 << 10) /* of longer answers only both ends of this length are compared */
+    ((size_t)64 << 10) /* bytes; of longer answers, this much of both ends is compared */
 
 struct options {
     size_t count; /* requests measured */
-    size_t warm;  /* requests before those */
+    size_t warm;  /* requests before the measured ones */
     size_t size;  /* bytes of a message, its newline included */
     size_t
-        answer; /* bytes of an answer, likewise; COMMAND ends in echo --answer BYTES. 0: as its request */
+        answer; /* bytes, likewise; COMMAND ends in echo --answer BYTES. 0: as the request */
     size_t window;   /* most requests unanswered */
     size_t flood;    /* notifications awaited; 0: another workload */
     size_t starts;   /* times to start; 0: another workload */
     double seconds;  /* stop sending after this long; 0: no limit */
     size_t pause_ms; /* before each request, with --window 1 */
-    bool pin;        /* this process on the first core, the child on the second */
-    bool two;        /* this process and the child on the first two cores */
-    bool socket;     /* socket pairs instead of pipes, as Node gives them */
+    bool pin;        /* pin this process to the first core, the child to the second */
+    bool two;        /* pin this process and the child to the first two cores */
+    bool socket;     /* use socket pairs instead of pipes, as Node does */
     bool source;     /* texts look like source code: escapes and UTF-8 */
-    bool distinct;   /* each text begins with the request's id: no two are equal */
+    bool distinct;   /* each text begins with the request's id, so no two are equal */
     char **command;  /* borrowed from argv, NULL-ended */
 };
 
@@ -137,7 +138,7 @@ static void times_add(uint64_t ns)
         times.max_ns = ns;
 }
 
-/* The time that the given part of all times does not exceed, in microseconds. */
+/* The time in microseconds that this part of all times does not exceed. */
 static double times_us(double part)
 {
     uint64_t rank = (uint64_t)(part * (double)times.n);
@@ -152,7 +153,7 @@ static double times_us(double part)
     return (double)times.max_ns / 1e3;
 }
 
-/* n of the cores that this process may use, from the first (0) or the second (1) on. */
+/* Pins to n of the cores that this process may use, from the first (0) or the second (1) on. */
 static void pin_to(int which, int n)
 {
     static cpu_set_t allowed; /* read once: after pinning it has one core only */
@@ -219,7 +220,7 @@ static long child_peak_kb(void)
     return kb;
 }
 
-/* Measures memory when it is time to. */
+/* Measures memory if SAMPLE_NS have passed. */
 static void pss_sample(void)
 {
     static uint64_t next_ns;
@@ -232,7 +233,7 @@ static void pss_sample(void)
     next_ns = now + SAMPLE_NS;
 }
 
-/* Waits until the child's output can be read, or (want_write) its input written. Returns which. */
+/* Waits until the child's output can be read or, if want_write, its input can be written. */
 static void wait_ready(bool want_write, bool *ret_read, bool *ret_write)
 {
     struct pollfd p[] = {{.fd = child.out, .events = POLLIN},
@@ -256,7 +257,7 @@ static void wait_ready(bool want_write, bool *ret_read, bool *ret_write)
     *ret_write = p[1].revents != 0;
 }
 
-/* One read. False at the end of the child's output. */
+/* Reads once. Returns false at the end of the child's output. */
 static bool input_fill(void)
 {
     size_t left = input.tail - input.head;
@@ -275,7 +276,7 @@ static bool input_fill(void)
     return n != 0;
 }
 
-/* As much of p as the child takes now; returns how much. */
+/* Writes as much of p as the child accepts now; returns how much. */
 static size_t output_write(const char *p, size_t n)
 {
     ssize_t done = write(child.in, p, n);

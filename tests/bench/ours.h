@@ -1,8 +1,9 @@
 /* ours.h - memory and CPU time of the processes of the interposer, for the load generator.
  *
- * Ours are the processes below this one whose executable is that of the command, whatever they do: the proxy and those
- * that it starts from itself. The server is not one of them. A process that leaves its parent becomes a child of this
- * one (ours_watch()), so it is found, and its CPU time is counted, as well.
+ * "Ours" are the processes below this one that run the command's executable: the proxy, and
+ * processes that it starts with its own executable, but not the server. A process whose parent
+ * exits becomes a child of this one (ours_watch()), so it is still found and its CPU time is
+ * counted.
  *
  * Units    KiB; seconds.
  * Errors   a process that has just exited counts as nothing. */
@@ -26,7 +27,7 @@ static inline bool ours_watch(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
-/* The children of `of`, and theirs. Returns the new number of pids. */
+/* Adds the descendants of process `of`. Returns the new number of pids. */
 static size_t ours_below(pid_t of, pid_t pids[OURS_MAX], size_t n)
 {
     char path[64];
@@ -70,7 +71,7 @@ static long ours_pss_of(pid_t pid)
     return kb;
 }
 
-/* Memory of all our processes now. What several of them share, like the journal, counts once. */
+/* Current memory of all our processes. Shared memory, such as the journal, counts once. */
 static long ours_pss_kb(pid_t command)
 {
     pid_t pids[OURS_MAX];
@@ -102,7 +103,7 @@ static double ours_others_cpu_s(pid_t command)
     return sum_s;
 }
 
-/* Waits for all children. Returns the CPU time of all children so far, and of theirs. */
+/* Waits for all children. Returns the CPU time of all children so far, and of their descendants. */
 static double ours_wait_all_cpu_s(void)
 {
     struct rusage u;

@@ -1,4 +1,4 @@
-/* measure.h - for the programs that measure parts of the interposer from the inside, one file each.
+/* measure.h - helpers for programs that measure single parts of the interposer, one file each.
  *
  * Times are CPU time of this process, which a busy machine disturbs least; a figure is the median of ROUNDS. */
 #ifndef MI_TESTS_PARTS_MEASURE_H
@@ -12,7 +12,7 @@
 
 #define ROUNDS 5
 #define ROUND_US 200000
-#define COMMIT_EVERY 64 /* messages: as many as the benchmark has unanswered */
+#define COMMIT_EVERY 64 /* messages: as many as are unanswered in the benchmark */
 
 static inline _Noreturn void die(const char *what)
 {
@@ -68,7 +68,7 @@ static inline double cpu_us(void)
 
 typedef void (*once_fn)(void *ctx, struct slice message);
 
-/* Nanoseconds of one time. */
+/* Nanoseconds of one call. */
 static inline double measure(once_fn once, void *ctx, struct slice message)
 {
     double each[ROUNDS];

@@ -147,7 +147,7 @@ static void close_db(struct call *c)
     sqlite3_close(c->db);
 }
 
-/* MB/s in elapsed time: the kernel has to allocate memory. */
+/* MB/s in elapsed time, because the kernel allocates the memory. */
 static double bodies(const char *dir)
 {
     struct buf path = {0}, body = {0};

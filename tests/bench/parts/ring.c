@@ -1,8 +1,10 @@
-/* ring.c - what a record of 300 B costs in the journal's ring, and how long it takes to the other process.
+/* ring.c - CPU time of a record of 300 B in the journal's ring, and the time until the other
+ * process has it.
  *
- * The costs are CPU time of one process: the writer's, the reader's, and both together, which includes the memory that
- * is allocated and returned all the time. The times between two processes are elapsed time, and need two idle CPUs:
- * a round trip is a record published and read, and its release seen by the writer. */
+ * The CPU times are measured in one process: of the writer, of the reader, and of both together,
+ * which includes allocating and freeing memory. The times between two processes are elapsed time,
+ * and need two idle CPUs: a round trip is a record published and read, and its release seen by the
+ * writer. */
 #include "journal/ring.h"
 #include "tests/bench/parts/measure.h"
 
@@ -21,7 +23,7 @@
 
 struct both {
     struct ring w, r;
-    double us[2]; /* of the writer, of the reader */
+    double us[2]; /* times of the writer, and of the reader */
 };
 
 static void append(struct ring *w, struct slice record)

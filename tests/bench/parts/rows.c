@@ -10,7 +10,7 @@
 
 #define MESSAGE 300
 #define ROWS_MOST 1000
-#define TIMED_ROWS 64  /* at least, between two looks at the clock */
+#define TIMED_ROWS 64  /* least rows between two readings of the clock */
 #define LOG_ROWS 20000 /* rows between checkpoints */
 #define UID "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 

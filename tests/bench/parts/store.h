@@ -10,7 +10,7 @@
 #include "tests/bench/parts/measure.h"
 #include "vault/store/writer.h"
 
-#define STORE_PAGES 4000 /* of the write-ahead log, then a checkpoint */
+#define STORE_PAGES 4000 /* pages of the write-ahead log after which a checkpoint is made */
 
 struct store {
     struct vault_dir dir;
