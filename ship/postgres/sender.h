@@ -18,7 +18,7 @@
 #include "vault/search/text.h"
 #include "vault/unsent/cursors.h"
 
-#define SENDER_PROTOCOL 2 /* the schema version of the store that this program needs */
+#define SENDER_PROTOCOL 2              /* the schema version of the store that this program needs */
 #define SENDER_PIECE ((size_t)1 << 20) /* bytes of a large body that are sent at once */
 #define SENDER_ARRAYS 28
 #define SENDER_WORDS (MESSAGE_OFFSET + 1) /* index of the array of words */
@@ -90,7 +90,7 @@ void sender_stated_free(struct stated *t); /* NULL is fine */
 int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
 /* Begins a call that changes something: its first arguments are vault, head and number of calls. */
 void sender_call(struct sender *s);
-MI_MUST int sender_run(struct sender *s, const char *function); /* ends such a call */
+MI_MUST int sender_run(struct sender *s, const char *function);              /* ends such a call */
 void sender_arrays(struct sender *s, const enum array_type *type, size_t n); /* empties them */
 /* adds them as arguments */
 void sender_add_arrays(struct sender *s, size_t n);

@@ -52,11 +52,10 @@
     ((size_t)64 << 10) /* bytes; of longer answers, this much of both ends is compared */
 
 struct options {
-    size_t count; /* requests measured */
-    size_t warm;  /* requests before the measured ones */
-    size_t size;  /* bytes of a message, its newline included */
-    size_t
-        answer; /* bytes, likewise; COMMAND ends in echo --answer BYTES. 0: as the request */
+    size_t count;    /* requests measured */
+    size_t warm;     /* requests before the measured ones */
+    size_t size;     /* bytes of a message, its newline included */
+    size_t answer;   /* bytes, likewise; COMMAND ends in echo --answer BYTES. 0: as the request */
     size_t window;   /* most requests unanswered */
     size_t flood;    /* notifications awaited; 0: another workload */
     size_t starts;   /* times to start; 0: another workload */

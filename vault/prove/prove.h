@@ -15,8 +15,8 @@
 
 struct prove_what {
     int64_t session_id;
-    struct slice uid; /* of the session */
-    int64_t seq; /* this message with its request or answer; 0: all records */
+    struct slice uid;  /* of the session */
+    int64_t seq;       /* this message with its request or answer; 0: all records */
     struct slice note; /* the checkpoint; {NULL, 0}: use `size` */
     int64_t size;      /* size of a checkpoint of this vault; 0: the newest */
 };

@@ -53,11 +53,9 @@ struct remote {
     struct page *session;     /* held; the last session that was read alone */
     struct kept kept[4];      /* the last pages of messages */
     size_t kept_next;         /* index of the entry that is replaced next */
-    struct kept calls
-        [1 + REMOTE_SESSIONS_MORE]; /* the last pages of calls that include their session's last
-                                     * call */
-    int64_t calls_session;          /* id of the session whose calls were requested last */
-    struct page *summaries;         /* held; the last ones, of the sessions in summary_of */
+    struct kept calls[1 + REMOTE_SESSIONS_MORE]; /* pages that reach a session's last call */
+    int64_t calls_session;  /* id of the session whose calls were requested last */
+    struct page *summaries; /* held; the last ones, of the sessions in summary_of */
     int64_t summary_of[1 + REMOTE_SESSIONS_MORE];
     struct block block[PAGES_BLOCKS];
     uint64_t lookups;

@@ -12,8 +12,7 @@
 enum {
     PLAN_BACKWARDS = 1,
     PLAN_BODIES = 2, /* with bodies of messages */
-    PLAN_ONE =
-        4 /* one row is wanted: the session next to another, or a first or last message */
+    PLAN_ONE = 4 /* one row is wanted: the session next to another, or a first or last message */
 };
 enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l' };
 int plan_best(enum remote_table table, sqlite3_index_info *info);

@@ -45,8 +45,7 @@ MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, stru
 
 /* What is missing at a target. */
 struct target_lag {
-    int64_t
-        sessions; /* sessions of which messages, events, the end or a redaction are missing */
+    int64_t sessions; /* sessions of which messages, events, the end or a redaction are missing */
     int64_t messages, events, bytes;
     int64_t oldest_at_us; /* time of the oldest missing message; 0: none */
 };

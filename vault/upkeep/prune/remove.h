@@ -29,9 +29,8 @@
 /* 0: the rule is not set; keep_last is then 1. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
-    int64_t session; /* id of the only session to remove; 0: use the rules */
-    const char *
-        target; /* borrowed: remove only sessions completely sent there an hour ago; NULL: any */
+    int64_t session;    /* id of the only session to remove; 0: use the rules */
+    const char *target; /* borrowed: only sessions completely sent there an hour ago; NULL: any */
 };
 
 struct prune_report {
