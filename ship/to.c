@@ -75,8 +75,7 @@ static bool wait_ms(struct shipper *x, int64_t ms)
     return !watch_is_stopped();
 }
 
-/* Whether it is time to check that the store still has everything: it may have failed over to a
- * standby. */
+/* Whether it is time to check that the store still has everything: there may be a failover. */
 static bool is_check_due(struct shipper *x)
 {
     return clock_mono_us() >= x->state_us ||
@@ -199,8 +198,7 @@ static int ship(struct shipper *x)
     return status;
 }
 
-/* Opens the vault. Waits for the first recording, unless --once is given. MI_ENOENT: nothing is
- * recorded. */
+/* Opens the vault. Waits for the first recording, unless --once is given. MI_ENOENT: none. */
 static int ship_to_open_vault(struct shipper *x, const char *vault, struct buf *error)
 {
     int st = unsent_open(&x->from, vault, error);

@@ -34,7 +34,7 @@ static struct slice rest(struct slice s, size_t n)
 }
 
 /* Whether the live text contains the pieces of the recorded text between its marks, in order. The
- * first piece must be at the beginning, the last at the end, unless the recorded text is
+ * first piece must be at the beginning, the last at the end unless the recorded text is
  * truncated. */
 static bool compare_fits(struct slice recorded, struct slice live)
 {
@@ -238,8 +238,7 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
 
 /* ---- arrays ---- */
 
-/* Compares two elements. name: the name of an entry of a list; JSON_NONE: an element of another
- * array. */
+/* Compares two elements. name: the name of an entry of a list; JSON_NONE: of another array. */
 static void compare_element(struct comparison *c, size_t i, struct json_value a,
                             struct json_value b, pointer_set set, size_t depth,
                             struct json_value name)

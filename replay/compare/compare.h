@@ -33,8 +33,7 @@ typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 /* Calls fn for each difference until it returns false. 0, or MI_ENOMEM. */
 MI_MUST int compare_values(struct json_value recorded, struct json_value live,
                            const struct compare_rules *rules, compare_fn fn, void *ctx);
-/* Whether two recorded values are equal, or one is the other with parts that the sanitizer
- * replaced. */
+/* Whether two recorded values are equal, or one is the other after sanitizing. */
 bool compare_equal_sanitized(struct json_value a, struct json_value b);
 
 #endif

@@ -101,11 +101,9 @@ struct diff_look {
 
 /* Compares the two calls of a row. A row with one call has no differences. fn may be NULL. */
 MI_MUST int diff_look(struct diff *d, uint32_t row, diff_fn fn, void *ctx, struct diff_look *ret);
-/* Whether the calls of the row differ. Moving alone is a difference of the sessions, not of the
- * calls. */
+/* Whether the calls of the row differ. Only moving them does not make the calls differ. */
 bool diff_changed(const struct diff_look *l);
-/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next call of the
- * function. */
+/* The params of a call, as JSON; {NULL, 0} if it has none. Valid until the next diff_params(). */
 MI_MUST int diff_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret);
 
 /* ---- the sessions ---- */

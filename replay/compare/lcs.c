@@ -24,8 +24,7 @@ struct reach {
     int64_t min, max;
 };
 
-/* Extends the range by one diagonal on each side, within [low, high]. edge: the value outside of
- * the range. */
+/* Extends the range by one diagonal on each side, within [low, high]. edge: the value outside. */
 static void lcs_widen(struct reach *r, int64_t *furthest, int64_t low, int64_t high, int64_t edge)
 {
     if (r->min > low)

@@ -19,8 +19,8 @@ struct side {
 };
 
 MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules);
-/* Reads a part of the recording. `topics` numbers the topics of both sides. *ret_done: it was the
- * last part. */
+/* Reads a part of the recording. `topics` numbers the topics of both sides. *ret_done: the last
+ * one. */
 MI_MUST int side_load(struct side *s, const struct diff_rules *rules, struct intern *topics,
                       bool *ret_done);
 void side_close(struct side *s);

@@ -107,7 +107,7 @@ static struct slice text_at(const struct talk *t, size_t at, size_t n)
     return (struct slice){t->text.p + at, n};
 }
 
-/* The other server's handle for this one, or the same text if it is not a handle. Both without
+/* The other server's handle for this one, or the same text if it is not a handle. Without
  * quotes. */
 static struct slice handle_of(const struct talk *t, struct slice raw, bool to_live)
 {

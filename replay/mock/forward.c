@@ -143,8 +143,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
 
 /* ---- the live server ---- */
 
-/* The request gets an id of ours, because the replay has requests of the recorded server as
- * well. */
+/* The request gets an id of ours, because the replay has its own requests of the server. */
 static int on_question(struct conversation *s, const struct rpc *m)
 {
     struct forward *f = s->forward;

@@ -78,8 +78,7 @@ MI_MUST int forward_ready(struct conversation *s);
 MI_MUST int forward_give_up(struct conversation *s);
 /* Reports a request that the server has not answered, as a failure of the replay. */
 void forward_unanswered(struct conversation *s, const struct forward_pending *p);
-/* Removes the oldest request with this number from the list, and returns it; NULL if there is
- * none. */
+/* Removes the oldest request with this number from the list, and returns it; or NULL. */
 struct forward_pending *forward_take(struct forward *f, uint64_t number);
 /* Frees a request that was taken out of the list. */
 MI_MUST int forward_end(struct conversation *s, struct forward_pending *p);

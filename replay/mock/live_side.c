@@ -73,8 +73,7 @@ void live_side_settle(struct live_side *l, bool full)
     if (runs)
         live_watch(l->live, &in, &out, &waits);
     live_side_watch(l, &l->read_watch, full ? -1 : in, EV_READ);
-    /* if nothing waits: stdin is never readable, so only its closing by the server is noticed, as
-     * an error */
+    /* if nothing waits: stdin is never readable, but closing it is noticed as an error */
     live_side_watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
     int64_t next_us = runs && !full ? live_next_us(l->live) : -1;
     if (next_us < 0) {

@@ -30,8 +30,7 @@ enum match_result {
 };
 
 void match_close(struct match *m);
-/* Adds the next few hundred messages to the plan. *ret_done: all messages were read. 0 or an
- * error. */
+/* Adds the next few hundred messages to the plan. *ret_done: all were read. 0 or an error. */
 MI_MUST int match_load(struct match *m, bool *ret_done);
 /* Finds the exchange for a sanitized request. Returns enum match_result, with the exchange in *ret,
  * or the reason of a miss in *ret_why; or MI_ENOMEM, MI_EFULL, MI_ESTORE, MI_EIO. */

@@ -81,8 +81,8 @@ struct misses_request {
 /* Returns false after the last one; the next call starts again with the first. */
 typedef bool (*misses_next_fn)(void *ctx, struct misses_request *ret);
 
-/* Logs how many needed requests were not sent, and names the first MISS_LOGGED_MAX. Returns their
- * number. */
+/* Logs how many needed requests are missing, and names the first MISS_LOGGED_MAX. Returns how
+ * many. */
 uint64_t misses_log_never_asked(misses_next_fn next, void *ctx);
 
 struct misses_end {

@@ -137,8 +137,7 @@ static int playback_catch_up_to(struct conversation *s, struct playback *p, uint
     return playback_run(s, p);
 }
 
-/* Catches up all playbacks except `before`, which sends its next message after that; may be
- * NULL. */
+/* Catches up all playbacks except `before`, which sends its next message then; may be NULL. */
 static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
@@ -286,8 +285,7 @@ static bool client_owes_answer(const struct conversation *s, const struct playba
     return false;
 }
 
-/* Delays the answer until the client has given its own answers, but not for ever: it may never
- * answer. */
+/* Delays the answer until the client has given its own answers, but not for ever. */
 static bool must_wait_for_client(struct conversation *s, struct playback *p,
                                  const struct plan_step *step)
 {

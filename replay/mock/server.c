@@ -86,8 +86,7 @@ static void wait_for_due(struct mock *m)
     ev_timer_again(m->loop, &m->due_timer);
 }
 
-/* Call it at the end of each event: writes the output, and ends the loop when the conversation has
- * ended. */
+/* Called after each event: writes the output, and ends the loop when the conversation has ended. */
 static void mock_server_settle(struct mock *m)
 {
     mock_server_flush(m);

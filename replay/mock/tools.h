@@ -8,11 +8,9 @@
 
 #include "replay/mock/state.h"
 
-/* Reads the rule. If it cannot be read, it hides nothing, and a warning is logged. 0 or
- * MI_ENOMEM. */
+/* Reads the rule. An unreadable rule hides nothing, and is logged. 0 or MI_ENOMEM. */
 MI_MUST int mock_tools_open(struct conversation *s);
-/* If the recorded answer in s->body is a list of tools, removes the hidden tools from it. 0 or
- * MI_ENOMEM. */
+/* If s->body is a recorded list of tools, removes the hidden tools from it. 0 or MI_ENOMEM. */
 MI_MUST int mock_tools_cut(struct conversation *s, const struct playback *p);
 /* For a request that was not recorded: refuses a call of a tool whose name the rule hides, as the
  * interposer does. Rules about read-only tools are not applied: then the call is a miss. *ret_done:

@@ -150,8 +150,7 @@ struct plan;
 /* rules: borrowed. 0 or MI_ENOMEM. */
 MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
 void plan_close(struct plan *p); /* NULL is allowed */
-/* Adds a message with its whole body; the body of an answer may be {NULL, 0}. 0, MI_EFULL or
- * MI_ENOMEM. */
+/* Adds a message with its body; an answer's body may be {NULL, 0}. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
 /* Call after the last message. server_ended: the server exited on its own. 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_finish(struct plan *p, bool server_ended);
@@ -167,8 +166,7 @@ uint32_t plan_topics(const struct plan *p);
 uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target);
 /* The group of requests whose canonical form has this hash; NULL if there is none so far. */
 struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
-/* Whether the outcome is known, or there are no more messages: then the list inside the exchange is
- * complete. */
+/* Whether the outcome is known, or there are no more messages: then the list inside is complete. */
 bool plan_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_list(struct plan *p, struct plan_anchor a);
 /* Whether more steps may be added to this list, which must not be inside an exchange. */

@@ -114,8 +114,8 @@ static bool is_cause_of_task(const struct plan *p, struct plan_anchor a)
 }
 
 /* Whether a list may grow. Unsolicited messages follow the last cause, the server's exit the last
- * event; messages of a task follow the task's cause; late progress follows the outcome of its
- * request. */
+ * event; messages of a task follow the task's cause; late progress follows its request's
+ * outcome. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a)
 {
     if (p->finished)
@@ -157,8 +157,7 @@ static uint32_t newest_active(const struct plan *p, bool log)
     return i;
 }
 
-/* Whether log messages belong to requests, even to those that only read: so in revision
- * 2026-07-28. */
+/* Whether log messages belong to requests, even to those that only read (revision 2026-07-28). */
 static bool logs_for_request(const struct plan *p)
 {
     return p->last.kind == ANCHOR_REQUEST && p->version[1][0] != '\0';

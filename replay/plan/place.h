@@ -27,8 +27,8 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
 void plan_stimulus(struct plan *p, uint32_t exchange);
 /* Adds the exchange to the active ones. */
 void plan_activate(struct plan *p, uint32_t exchange);
-/* Removes the exchange from the active ones. answered: it was answered. Call it before appending
- * the answer. */
+/* Removes the exchange from the active ones. answered: it was. Call it before appending the
+ * answer. */
 void plan_deactivate(struct plan *p, uint32_t exchange, bool answered);
 
 #endif

@@ -20,8 +20,8 @@ static void set_behind(struct plan *p, uint32_t step, uint64_t began, uint64_t c
         s->after = (uint32_t)(s->place - p->reached);
 }
 
-/* The place of the last event that may have caused a message of this task; for PLAN_NONE, a message
- * of any kind. */
+/* The place of the last event that may have caused a message of this task; PLAN_NONE: of any
+ * kind. */
 static uint64_t cause_place(const struct plan *p, uint32_t task)
 {
     return task != PLAN_NONE ? plan_task_cause(p, task).place : p->cause_place;
@@ -115,8 +115,7 @@ static int server_cancels(struct plan *p, const struct source_message *m, const 
     return 0;
 }
 
-/* The pending tasks/result for the task that a message of the server names (revision
- * 2025-11-25). */
+/* The pending tasks/result for the task that a server's message names (revision 2025-11-25). */
 static uint32_t pending_result(struct plan *p, const struct rpc *rpc)
 {
     struct json_value task = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");

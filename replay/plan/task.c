@@ -44,7 +44,7 @@ void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, ui
                   (struct plan_anchor){ANCHOR_CLIENT_ANSWER, question}, place);
 }
 
-/* The id of the task that this answer creates: nested in revision 2025-11-25, flat in the tasks
+/* The id of the task that this answer creates: nested in 2025-11-25, flat in the tasks
  * extension. */
 static struct json_value id_of_new_task(const struct rpc *answer)
 {

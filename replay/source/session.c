@@ -164,8 +164,7 @@ static bool on_server(void *ctx, const struct query_message *m)
     return !*spoke;
 }
 
-/* Whether the server sent anything. If it failed to start, the session cannot be replayed. 1, 0 or
- * an error. */
+/* Whether the server sent anything. Otherwise, the session cannot be replayed. 1, 0 or an error. */
 static int server_started(struct query *q, const struct query_session *s)
 {
     bool spoke = false;
@@ -259,8 +258,7 @@ static int is_probe_for(struct query *q, const struct query_session *probe, stru
     return st < 0 ? st : l.discovers > 0 && l.requests == l.discovers;
 }
 
-/* Adds the session's probe. Checks several earlier sessions, because others may have started after
- * the probe. */
+/* Adds the session's probe. Checks several earlier sessions, as others may have started since. */
 static int add_probe(struct source *s, struct query_session of, struct slice command)
 {
     struct request_counts l;

@@ -7,7 +7,7 @@
 
 #include "ship/otlp/exporter.h"
 
-/* Calls fn with the row of a message, within a transaction. If there is no such row, fn is not
+/* Calls fn with the row of a message, within a transaction. Without such a row, fn is not
  * called. */
 MI_MUST int lookup_request(struct exporter *x, const struct query_session *s, int64_t seq,
                            query_message_fn fn, void *ctx);

@@ -26,8 +26,7 @@ struct reading {
     int status;
 };
 
-/* Adds a log for each finding of a message, except findings that were added to the message
- * later. */
+/* Adds a log for each finding of a message, except those added to it later. */
 MI_MUST int logs_message(struct reading *r, const struct query_message *m);
 /* Adds a log for an event. An added finding becomes a log of its message. */
 MI_MUST int logs_event(struct reading *r, const struct query_event *e);

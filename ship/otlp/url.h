@@ -7,8 +7,7 @@
 #include "base/buf.h"
 
 bool url_is_otlp(const char *url); /* it begins with otlp+http:// or otlp+https:// */
-/* Appends the URL under which signals are sent: http://HOST[:PORT][/PATH], without a slash at the
- * end. */
+/* Appends the URL for signals: http://HOST[:PORT][/PATH], without a slash at the end. */
 MI_MUST int url_base(const char *url, struct buf *ret, struct buf *error);
 
 /* Calls fn for each header `NAME: VALUE` of a list NAME=VALUE,… with percent-encoded values, as in

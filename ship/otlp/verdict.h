@@ -16,8 +16,7 @@ enum verdict {
 enum verdict verdict_of(int status, enum otlp_signal signal);
 
 #define VERDICT_WAIT_MAX_MS INT64_C(3600000)
-/* How long to wait, at most one hour. retry_after_s: value of the header Retry-After; 0: there was
- * none. */
+/* How long to wait, at most one hour. retry_after_s: value of Retry-After; 0: there was none. */
 int64_t verdict_wait_ms(int64_t retry_after_s);
 
 #define VERDICT_COUNT_MAX 1000000 /* rejected items of a signal: more than a batch has */

@@ -35,8 +35,7 @@ struct target_kind {
     const char *form; /* form of the URLs, for people */
     /* Whether the text looks like a URL of this kind. */
     bool (*is_url)(const char *url);
-    /* Whether the URL may be used. MI_EINVAL: `error` has the reason, without secret parts of the
-     * URL. */
+    /* Whether the URL may be used. MI_EINVAL: `error` has the reason, without secrets. */
     int (*check_url)(const char *url, struct buf *error);
     /* MI_ENOMEM, or another error with a sentence in `error`. */
     int (*open)(void **ret, const struct target *t, struct buf *error);

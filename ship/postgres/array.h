@@ -32,8 +32,7 @@ struct array {
 unsigned array_oid(enum array_type type);                /* of the array, not of its elements */
 void array_begin(struct array *a, enum array_type type); /* empties it */
 void array_int(struct array *a, int64_t v);
-/* Adds a text or bytes. Invalid UTF-8 and NUL, which PostgreSQL cannot store in a text, become
- * U+FFFD. */
+/* Adds a text or bytes. Invalid UTF-8 and NUL, which a text cannot have, become U+FFFD. */
 void array_add(struct array *a, struct slice v);
 /* The element that array_add() added last, as it will be stored; borrowed until the next call. */
 struct slice array_last(const struct array *a);

@@ -123,8 +123,8 @@ static int connect_one(struct link *l, int64_t timeout_us)
     return st;
 }
 
-/* Tries one address after the other until one is connected. If all fail, the error has all their
- * errors. */
+/* Tries one address after the other until one is connected. If all fail, their errors are
+ * joined. */
 static int connect_any(struct link *l, const struct hosts *h)
 {
     struct buf errors = {0};
@@ -385,8 +385,8 @@ int link_select(struct link *l, const char *function, const char *more)
     }
     bool sent = PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
     buf_close(&sql);
-    /* Batches of a device have about the same size. A person's query may take long, and is ended by
-     * a signal. */
+    /* Batches of a device have about the same size. A person's query may take long; a signal ends
+     * it. */
     int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
     return store_link_finish(l, sent, l->only_reads ? INT64_MAX : until_us);
 }

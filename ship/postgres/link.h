@@ -30,8 +30,7 @@ MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */
 /* No call waits beyond this time (clock_mono_us()); 0: no limit. */
 void link_until(struct link *l, int64_t mono_us);
-/* Sets the text that is appended to an error about a missing permission, such as "; ask …".
- * Borrowed. */
+/* Sets a text to append to errors about missing permissions, such as "; ask …". Borrowed. */
 void link_if_denied(struct link *l, const char *what_to_do);
 /* Call it before the first connection. Then any of several hosts will do, also a read-only one. */
 void link_only_reads(struct link *l);
@@ -41,8 +40,7 @@ void link_disconnect(struct link *l);
 /* Whether the server has ended the connection; true until link_disconnect(). Does not block. */
 bool link_is_cut(struct link *l);
 const char *link_error(struct link *l);
-/* After TARGET_LOST: whether the connection has ended. If not, the same call would probably fail
- * again. */
+/* After TARGET_LOST: whether the connection has ended. If not, a retry would probably fail. */
 bool link_has_ended(const struct link *l);
 
 /* Arguments of a call, in order. They are borrowed until link_call(). */

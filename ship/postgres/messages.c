@@ -23,8 +23,7 @@ static const enum array_type event_types[EVENT_COLUMNS] = {
 };
 /* clang-format on */
 
-/* The array of a column: the array of words is before those of columns that the first stores
- * lack. */
+/* The array of a column: the words come before columns that the first stores lack. */
 static struct array *array_of(struct sender *s, int column)
 {
     return &s->array[column < SENDER_WORDS ? column : column + 1];

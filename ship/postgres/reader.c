@@ -184,8 +184,7 @@ static bool is_next_key(const struct remote_ask *ask, int64_t key, const int64_t
     return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
 }
 
-/* The same for a call. The first column of a row is the index of its session, the second one is
- * seq. */
+/* The same for a call. The first column of a row is its session's index, the second one is seq. */
 static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row)
 {
     int64_t place = link_int(r->link, row, 0), seq = link_int(r->link, row, 1);
@@ -200,8 +199,8 @@ static bool is_next_call(struct reader *r, const struct remote_ask *ask, int row
     return seq > 0 && (place > 0 || (seq >= ask->from && seq <= ask->to));
 }
 
-/* Whether a row was requested. SQLite does not check it again, and the next page begins after the
- * last row. */
+/* Whether a row was requested. SQLite does not check it, and the next page begins after the last
+ * row. */
 static bool store_reader_is_wanted(struct reader *r, const struct remote_ask *ask, int row)
 {
     if (row >= ask->rows)

@@ -109,8 +109,8 @@ int sender_round(struct sender *s, int64_t *ret_sent)
     s->sent = 0;
     buf_clear(&s->error);
     int st = send_all(s);
-    /* A record differs if it was redacted after the log was read. After the log is read again, it
-     * does not. */
+    /* A record differs if it was redacted after the log was read. Then the log must be read
+     * again. */
     if (st == TARGET_DIFFERS && ++s->differs == DIFFERS_MAX)
         st = TARGET_REFUSED;
     if (st == 0 || st == TARGET_REFUSED)

@@ -62,8 +62,7 @@ const char *sender_error(struct sender *s, int status);
 
 /* anchor.c */
 MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
-MI_MUST int sender_compare(struct sender *s, bool *ret_same); /* *ret_same: the store's state is
-                                                               * unchanged */
+MI_MUST int sender_compare(struct sender *s, bool *ret_same); /* *ret_same: unchanged */
 MI_MUST int sender_leaves(struct sender *s);                  /* sends new leaves and checkpoints */
 /* sessions.c */
 MI_MUST int sender_sessions(struct sender *s);

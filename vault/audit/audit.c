@@ -337,8 +337,7 @@ static int say_session(struct audit *a)
     return 0;
 }
 
-/* Reports messages of other sessions that have ids of this one. For a verified session, walk.c does
- * so. */
+/* Reports messages of other sessions with ids of this one. walk.c does so for verified sessions. */
 static int say_foreign(struct audit *a, int64_t id)
 {
     bool has;
@@ -416,8 +415,7 @@ static int say_missing(struct audit *a)
     return 0;
 }
 
-/* Reports rows of sessions that do not exist. bits: how far an id is shifted right to get its
- * session's. */
+/* Reports rows of sessions that do not exist. bits: the session's id is the row's id >> bits. */
 static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, const char *table)
 {
     int64_t from = INT64_MIN, last = INT64_MIN;

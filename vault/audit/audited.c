@@ -289,8 +289,7 @@ static int records(struct audited *c)
 }
 
 /* `prune` adds the leaf in the transaction that removes the session's first messages, and removes
- * the row with the last ones. So a session whose removal has begun does not have its first
- * messages. */
+ * the row with the last ones. So a session whose removal has begun lacks its first messages. */
 static int compare_removal(struct audited *c)
 {
     int64_t first;

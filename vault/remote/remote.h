@@ -45,8 +45,7 @@ enum remote_table {
 struct remote_shape {
     const char *name;  /* name of the table */
     const char *cells; /* "iitt" */
-    const char
-        *sql; /* the columns: an id that is made here, the cells, and values derived from them */
+    const char *sql;   /* columns: an id made here, the cells, derived values */
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 

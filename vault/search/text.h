@@ -43,8 +43,7 @@ MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exac
 bool search_terms_query(const struct search_terms *t, struct buf *b);
 /* Does the same for a tsquery of PostgreSQL, over the keys of texts. */
 bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
-/* 0: the text has all terms, and *ret is the match of the first term. MI_ENOENT: it has not.
- * MI_ENOMEM. */
+/* 0: the text has all terms, and *ret is the match of the first term. MI_ENOENT; MI_ENOMEM. */
 MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);
 
 /* The text of a message: a slice of the body, or of b. Of a longer body, only the first

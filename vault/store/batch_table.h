@@ -20,8 +20,7 @@ struct batch_table {
     void (*column)(const void *rows, size_t row, sqlite3_context *to, int column);
 };
 
-/* Makes the table known to a connection. `table` and `rows` are borrowed. Returns an SQLite
- * code. */
+/* Makes the table known to a connection. table and rows: borrowed. Returns an SQLite code. */
 MI_MUST int batch_table_connect(const struct batch_table *table, const void *rows, sqlite3 *db);
 
 /* For `column`: sets a text, unless it is {NULL, 0}; a number, if `has`; or a cell. */

@@ -10,8 +10,7 @@
 
 #define COLUMNS "id" CALL_FIELDS(FIELD_NAME) ", operation_seq, result_tokens"
 
-/* The same rows may be put again, because a commit that was reported as failed may have been
- * written. */
+/* The same rows may be put again, because a commit reported as failed may have been written. */
 static const char *const sql[CALL_STATEMENTS] = {
     [CALL_PUT] = "INSERT OR REPLACE INTO calls (" COLUMNS ") SELECT " COLUMNS " FROM call_batch()",
     [CALL_GET] =
@@ -294,8 +293,7 @@ static void bind_or_null(sqlite3_stmt *q, int i, bool has, int64_t v)
         sqlite3_bind_null(q, i);
 }
 
-/* Reads the stored call that the message ends, without its texts. *ret_found: whether there is
- * one. */
+/* Reads the stored call that the message ends, without its texts. *ret_found: there is one. */
 static int get_ended(struct call_batch *b, sqlite3 *db, const struct call_message *m,
                      struct call *ret, bool *ret_found)
 {

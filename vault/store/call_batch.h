@@ -59,8 +59,7 @@ MI_MUST int call_batch_open(struct call_batch *b); /* 0 or MI_ENOMEM */
 /* Call it first: makes the rows known to the connection. Returns an SQLite code. */
 MI_MUST int call_batch_connect(struct call_batch *b, sqlite3 *db);
 void call_batch_close(struct call_batch *b); /* accepts {0}; may be called twice */
-/* Remembers a session, unless it already is the remembered one. If it is not, the batch must be
- * empty. */
+/* Remembers a session, unless it already is the remembered one. Else the batch must be empty. */
 MI_MUST int call_batch_use(struct call_batch *b, sqlite3 *db, int64_t session_id);
 /* Remembers a session whose rows are written again from its first message on. Texts of its messages
  * are copied. */

@@ -39,8 +39,7 @@ int checkpoint_run(sqlite3 *db)
 {
     int left = 0;
     int rc = checkpoint_catch_up(db, &left);
-    /* SQLite syncs the database in the last step, which blocks writers: so sync most of it
-     * before */
+    /* SQLite syncs the database in the last step, which blocks writers: sync most of it now */
     if (rc == SQLITE_OK)
         rc = sync_file(db);
     if (rc == SQLITE_OK)

@@ -21,15 +21,12 @@ enum {
 
 /* Adds n columns of the current row as fields. */
 void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n);
-/* How many of the tail columns of a record are fields: all columns up to the last that is not
- * NULL. */
+/* How many of the tail columns of a record are fields: those up to the last that is not NULL. */
 int commitment_tail(sqlite3_stmt *q, int first, enum bundle_kind kind);
-/* The commitment of a record all of whose fields are columns, such as @session_record; not of a
- * message. */
+/* The commitment of a record whose fields are all columns, such as @session_record. */
 struct digest commitment_of(sqlite3_stmt *q, int first, enum bundle_kind kind,
                             const struct salt *salt);
-/* Removes the names that were added to a finding later. false: the finding does not end with
- * them. */
+/* Removes the names that were added to a finding later. false: it does not end with them. */
 MI_MUST bool commitment_without(struct slice *finding, struct slice names);
 /* Reads a column that should be a salt or a hash. false: the column is something else. */
 MI_MUST bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret);

@@ -15,12 +15,10 @@
 
 /* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is connect_vfs(). */
 MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
-/* Whether SQLite may open this name: opening a fifo would wait for a writer for ever. Returns true
- * for a name that does not exist, a link, which SQLite does not follow, and NULL, a temporary
- * file. */
+/* Whether SQLite may open this name: opening a fifo would wait for a writer for ever. True also for
+ * a missing name, a link, which SQLite does not follow, and NULL, a temporary file. */
 bool connect_is_file(const char *name);
-/* The name of a VFS like SQLite's own, in which a rollback journal cannot make SQLite delete other
- * files. */
+/* The name of a VFS like SQLite's own, but a rollback journal cannot make it delete other files. */
 const char *connect_vfs(void);
 /* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */
 MI_MUST int connect_guard(sqlite3 *db);

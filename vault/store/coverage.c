@@ -140,8 +140,7 @@ static int coverage_load(struct coverage *c, sqlite3 *db, int64_t session_id)
         c->ended = sqlite3_column_int(q, 1) != 0;
         c->places.n = (uint64_t)sqlite3_column_int64(q, 2);
         c->last_seq = (uint64_t)sqlite3_column_int64(q, 4);
-        /* if the tree is invalid, somebody has changed it: recording continues, and verification
-         * will find it */
+        /* if the tree is invalid, somebody has changed it; verification will find it */
         if (!tree_unpack(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
             c->places.groups = (struct tree){0};
         rc = sqlite3_step(q);

@@ -43,8 +43,7 @@ struct covered_event {
     struct digest commitment;
 };
 
-/* For a new session, whose row was added with this salt: computes its commitment, and adds the leaf
- * `open`. */
+/* For a new session, whose row has a salt: computes its commitment, and adds the leaf `open`. */
 MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
 /* Remembers a session, unless it already is the remembered one. */
 MI_MUST int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id);
@@ -60,8 +59,7 @@ MI_MUST int coverage_event(struct coverage *c, struct covered_event *e);
 MI_MUST int coverage_changed(struct coverage *c, sqlite3 *db);
 
 /* Binds the number of records and the tree to two parameters of the caller's statement, which saves
- * them. Call it directly before the statement. For an ended session, coverage_save() is still
- * needed. */
+ * them. Call it directly before the statement. An ended session still needs coverage_save(). */
 MI_MUST int coverage_bind(struct coverage *c, sqlite3_stmt *q, int i);
 /* Call it before the commit: saves the number of records and the tree, and adds a seal if the
  * session has ended. */

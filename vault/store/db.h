@@ -101,8 +101,7 @@ void db_bind(sqlite3_stmt *q, int first, const struct cell *value, size_t n);
 
 /* Starts a statement, with its values bound from ?1 on. End it with db_done(). */
 MI_MUST int db_ask(struct db *d, size_t i, sqlite3_stmt **ret, const struct cell *value, size_t n);
-/* Does the same for a text that is made at run time. The last DB_KEPT texts need not be prepared
- * again. */
+/* Does the same for a text that is made at run time. The last DB_KEPT texts stay prepared. */
 MI_MUST int db_ask_text(struct db *d, const char *sql, sqlite3_stmt **ret, const struct cell *value,
                         size_t n);
 /* Ends a statement. rc: the result of its last step; SQLITE_DONE and SQLITE_ROW are not errors. q
@@ -124,8 +123,7 @@ MI_MUST int db_has_table(struct db *d, const char *table, bool *ret);
 /* Begins a snapshot; on a connection that writes, BEGIN IMMEDIATE. Within another transaction, it
  * is a part of that one. */
 MI_MUST int db_begin(struct db *d);
-/* st: the result so far. If it is 0, commits; if it is an error, rolls back and returns the
- * error. */
+/* st: the result so far. 0 commits; an error rolls back, and is returned. */
 MI_MUST int db_end(struct db *d, int st);
 
 #endif

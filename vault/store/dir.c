@@ -29,8 +29,7 @@ static bool vault_dir_is_empty(int fd)
     return empty;
 }
 
-/* Makes a directory private if it is empty or a vault. Another directory may not be intended for
- * us. */
+/* Makes a directory private if it is empty or a vault. Others may not be intended for us. */
 static int make_private(int fd, const char *path, struct buf *error)
 {
     struct stat st;

@@ -31,8 +31,7 @@ void vault_dir_close(struct vault_dir *d); /* safe to call twice */
 /* Opens a directory inside another one. create: makes it 0700 if it is missing. Returns a file
  * descriptor, or MI_EIO. */
 MI_MUST int vault_dir_sub(int fd, const char *name, bool create);
-/* Opens a file 0600 inside a directory. flags: as for open(2). Returns a file descriptor, or
- * MI_EIO. */
+/* Opens a file 0600 inside a directory. flags: as for open(2). A file descriptor, or MI_EIO. */
 MI_MUST int vault_dir_file(int fd, const char *name, int flags);
 /* The process that holds SQLite's lock for writing; 0 if there is none, or it is unknown. */
 pid_t vault_dir_writer(const char *vault);

@@ -175,8 +175,7 @@ static bool has_word(const char *text, struct slice word)
     return false;
 }
 
-/* The length of the constraint that upgrade_to_evidence() adds to `sessions`; 0 if it is not
- * there. */
+/* The length of the constraint that upgrade_to_evidence() adds to `sessions`; 0: none. */
 static size_t check_length(struct slice text)
 {
     static const char begin[] = "CHECK (salt IS NOT NULL OR id <= ";

@@ -4,8 +4,7 @@
 #include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
-/* Marks the session as not sent completely, because a new leaf about it was not sent to other
- * stores. */
+/* Marks the session as not sent completely, because a new leaf about it was not sent. */
 static int mark_unsent(sqlite3 *db, struct slice uid)
 {
     static const char sql[] = "UPDATE shipped SET complete = 0 WHERE complete"

@@ -51,8 +51,7 @@
     FIELD_IF(FIELD_UPDATE_##journal)(", " #name " = coalesce(?, " #name ")")
 
 /* A commit that failed may turn out to be committed when the database is opened again: its frames
- * were in the log, and only the sync failed. The same rows are then inserted again, which must not
- * fail. */
+ * were in the log, and only the sync failed. Inserting the rows again must not fail. */
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",

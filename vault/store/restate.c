@@ -90,8 +90,7 @@ static int first_finding(struct run *run, int64_t seq, struct slice *finding)
                                       " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
                                       run->r->session_id, seq);
     int rc;
-    /* if the finding does not end with the names, somebody has changed it, and verification will
-     * find it */
+    /* if the finding does not end with them, somebody has changed it: verification will find it */
     while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
            commitment_without(finding, connect_column(q, 0)))
         ;
@@ -160,7 +159,7 @@ static int restate_message(struct run *run, int64_t seq)
 
 /* ---- other records -------------------------------------------------------------------------- */
 
-/* Restates a row with these columns: the old commitment, a number for the record's name, the
+/* Restates a row with these columns: the old commitment, the number in the record's name,
  * fields. */
 static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
                        enum bundle_kind kind)

@@ -311,8 +311,7 @@ static int running_seal(sqlite3 *db, int64_t id)
     return st;
 }
 
-/* Whether the session's recorder has stored records after the session was ended: no seal covers
- * these. */
+/* Whether the recorder has stored records after the session was ended: no seal covers these. */
 static int has_grown(sqlite3 *db, int64_t id, bool *ret)
 {
     int64_t n = 0;
@@ -362,8 +361,7 @@ int running_end(const char *vault, int64_t session_id, bool forget, struct buf *
 }
 
 /* Whether a journal has more of the session. Then its recorder, or orphans_store()
- * (record/process), stores that and ends the session. A journal that cannot be read will never be
- * stored. */
+ * (record/process), stores that and ends the session. An unreadable journal is never stored. */
 static bool has_journal(const char *uid)
 {
     struct journal_file f;

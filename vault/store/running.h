@@ -44,8 +44,7 @@ bool running_has_rows(sqlite3 *db);         /* false also if that cannot be read
 /* Reads the row of one session. 0; MI_ENOENT: the session has no row; MI_ESTORE: see failure.h. */
 MI_MUST int running_read(sqlite3 *db, int64_t session_id, struct running *ret);
 
-/* What the rows of a session say. r: its row in `running`; if there is no row, only `pid` is
- * set. */
+/* What the rows of a session say. r: its row in `running`; without one, only `pid` is set. */
 struct running_session {
     int64_t id, started_at_us;
     bool ended;
@@ -60,8 +59,7 @@ enum session_state running_look(const struct running_list *l, const struct runni
 bool running_is_host(struct slice name);
 /* Whether a proxy with this vault may run. */
 bool running_any(const char *vault);
-/* Whether process ids of the row are valid here: in this boot of the machine and this PID
- * namespace. */
+/* Whether process ids of the row are valid here: in this boot and this PID namespace. */
 bool running_is_here(const struct running *r);
 /* Whether the process that started the interposer has exited. Call it only if running_is_here(). */
 bool running_client_exited(const struct running *r);

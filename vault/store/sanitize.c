@@ -101,8 +101,7 @@ static int clean_name(struct row_sanitizer *k, struct redact *r, struct clean_na
     return k->clean.failed ? MI_ENOMEM : 0;
 }
 
-/* Sanitizes a body. The head of a truncated message is searched as a message first, then as
- * text. */
+/* Sanitizes a body. The head of a truncated message is searched as a message, then as text. */
 static int clean_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
                       struct sanitized_row *ret)
 {

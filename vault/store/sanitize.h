@@ -36,8 +36,7 @@ struct sanitized_row {
     uint64_t redactions; /* the number in row.redactions included */
 };
 
-/* Whether the sanitizer finds nothing in a name (not {NULL, 0}). Remembers a clean name in
- * *last. */
+/* Whether the sanitizer finds nothing in a name (not {NULL, 0}). Remembers it in *last. */
 bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);

@@ -261,8 +261,7 @@ static int vault_schema_add(sqlite3 *db, size_t i)
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 
-/* SQLite stores the version as a signed 32-bit number: a negative version is a high one, and
- * unknown. */
+/* SQLite stores the version as a signed 32-bit number: a negative one is high and unknown. */
 int schema_version(sqlite3 *db, int64_t *ret)
 {
     int64_t version;

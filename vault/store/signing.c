@@ -184,7 +184,7 @@ static int last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_
     return st;
 }
 
-/* Compares with checkpoints kept outside of the vault, where a writer of the vault cannot change
+/* Compares with checkpoints outside of the vault, where a writer of the vault cannot change
  * them. */
 static int compare_kept(struct signing *s, const struct reading *r)
 {

@@ -83,7 +83,7 @@ int writer_begin(struct writer *s, int64_t wait_us)
     return writer_take_lock(s);
 }
 
-/* Inserts the waiting rows. They are forgotten even on an error, because then the transaction has
+/* Inserts the waiting rows. They are forgotten even on an error, as then the transaction has
  * failed. */
 static int insert_rows(struct writer *s)
 {
@@ -211,8 +211,7 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
     struct slice body = b->body;
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    /* take the lock first, so that the body is not written again and again while another process
-     * holds it */
+    /* take the lock first, or the body is written again and again while another process holds it */
     int st = writer_take_lock(s);
     if (st < 0)
         return st;
@@ -269,8 +268,7 @@ static struct call_message call_message_of(const struct row *r, const struct bat
     };
 }
 
-/* The link of a message as received: the sanitizer may have replaced a state that links
- * requests. */
+/* The link of a message as received: the sanitizer may replace a state that links requests. */
 static struct link link_of(const struct row *r)
 {
     struct rpc m;
@@ -390,8 +388,7 @@ bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq
     return has;
 }
 
-/* Adds names to the finding of a message. *ret_t_us: the message's time; -1 if it does not
- * exist. */
+/* Adds names to the finding of a message. *ret_t_us: the message's time; -1: it does not exist. */
 static int add_finding(struct writer *s, int64_t id, struct slice names, int64_t *ret_t_us)
 {
     sqlite3_stmt *q = s->q[Q_RULES];

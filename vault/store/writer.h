@@ -25,8 +25,7 @@
 struct writer;
 
 /* sync_full: every commit survives a power cut. Returns 0, MI_ENOMEM, MI_ESTORE, MI_EBUSY, or
- * MI_EPROTO if SQLite calls the database damaged (aside_put()). The last three set a sentence in
- * `error`. */
+ * MI_EPROTO if SQLite calls the database damaged (aside_put()). The last three set `error`. */
 MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
                         struct buf *error);
 void writer_close(struct writer *s); /* NULL is fine */
@@ -69,8 +68,8 @@ bool writer_left_body(const struct writer *s);
 /* The sanitized body of that message, wherever it is stored; {NULL, 0} if it has none. Valid until
  * the next call. */
 struct slice writer_body(const struct writer *s);
-/* The commitment, in hex, of the message that was added last, and of a stored message. false: it
- * has none. */
+/* The commitment, in hex, of the message added last, and of a stored message. false: it has
+ * none. */
 #define WRITER_COMMITMENT 65
 MI_MUST bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
 MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,

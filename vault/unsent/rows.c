@@ -103,8 +103,8 @@ static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
     return bytes;
 }
 
-/* Whether numbers of rows ascend from the requested one, so that a damaged file cannot make sending
- * endless. */
+/* Whether row numbers ascend from the requested one, so that sending ends even with a damaged
+ * file. */
 static bool is_next(enum unsent_rows what, const int64_t key[3], const struct cell *first,
                     int64_t n, int64_t *last)
 {

@@ -88,8 +88,7 @@ MI_MUST int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t k
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
 /* The seq of the message that an event `finding-added` is about; 0 for another event. */
 MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
-/* Whether the session's file of large bodies has this range: after a power failure, it may be
- * missing. */
+/* Whether the session's file of large bodies has this range: it may not, after a power failure. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
                             bool *ret);
 /* Appends `length` bytes of the session's large bodies, from `offset` on. */

@@ -134,8 +134,7 @@ int health_check(const char *vault, struct buf *error)
     int st = health_connect_to(vault, &d, &version, error);
     if (st == 0 && layout_compare(d.db, add_fault, &faults) < 0)
         st = db_fail(&d);
-    /* the check computes constraints of the tables: run it only if they are those of this
-     * program */
+    /* the check computes constraints of the tables: only if they are those of this program */
     if (st == 0 && !faults.deceives)
         st = db_ask(&d, H_INTEGRITY, &q, NULL, 0);
     int rc = SQLITE_DONE;

@@ -16,7 +16,7 @@ static const char *const sql[PRUNE_QUERIES] = {
     [P_PAGE_SIZE] = "PRAGMA page_size",
     [P_DATA_VERSION] = "PRAGMA data_version",
     /* All sessions, oldest first, and whether each may be removed: not the last ?1 sessions, and no
-     * running one. A session without a recorded end that does not run ended with its last
+     * running one. A session that does not run and has no recorded end ended with its last
      * message. */
     [P_SESSIONS] =
         "SELECT s.id, s.started_at_us, coalesce(s.ended_at_us, s.started_at_us + coalesce((SELECT "

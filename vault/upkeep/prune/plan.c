@@ -125,8 +125,8 @@ static int64_t plan_old_files(struct prune *p, const struct candidates *l)
            prune_files_until(&p->escalations, cutoff_us(p, kept_us));
 }
 
-/* The number of unplanned log files of past days, and their bytes; *ret_today: bytes of newer log
- * files. */
+/* The number of unplanned log files of past days, and their bytes; *ret_today: bytes of newer
+ * ones. */
 static size_t whole_days(const struct prune *p, int64_t *ret_bytes, int64_t *ret_today)
 {
     size_t n = p->logs.planned;

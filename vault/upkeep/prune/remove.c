@@ -196,8 +196,8 @@ static int session_step(struct prune *p)
     return prune_forget(p, id);
 }
 
-/* Removes the rows of an escalation file before the file: a problem that occurs again gets a new
- * file. */
+/* Removes the rows of an escalation file before the file. If the problem recurs, it gets a new
+ * one. */
 static int remove_escalation_rows(struct prune *p, const char *file)
 {
     bool recorded;
