@@ -26,7 +26,7 @@ static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target
 
 struct shipper {
     const struct target_kind *kind;
-    void *sender; /* of this kind */
+    void *sender; /* made by kind->open() */
     struct unsent *from;
     struct watch watch;
     const char *url;

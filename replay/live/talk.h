@@ -43,7 +43,7 @@ struct talk {
     struct source *source; /* borrowed; NULL: there is no recording */
     struct live *server;   /* borrowed */
     struct buf *error;     /* borrowed */
-    int64_t timeout_us;    /* for each answer; restarted by progress; 0: none */
+    int64_t timeout_us;    /* for each answer; progress restarts it; 0: no limit */
     talk_heard_fn heard;   /* NULL: not called */
     void *ctx;             /* for heard() */
 

@@ -38,7 +38,7 @@ struct forward_calls {
 };
 
 struct forward_rules {
-    bool all; /* without a recording */
+    bool all; /* send everything to the live server; there is no recording */
     bool catch_up;
 };
 

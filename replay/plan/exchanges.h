@@ -101,7 +101,7 @@ struct plan_exchange {
     uint64_t id_hash;
     uint64_t hash;          /* hash of its canonical form */
     uint64_t lsp_cancelled; /* place of the client's `$/cancelRequest` for it; 0: none */
-    int64_t t_us, end_us;   /* of the request and of the outcome */
+    int64_t t_us, end_us;   /* times of the request and of the outcome */
     uint32_t topic;
     uint32_t next_same;                /* the next equal request; PLAN_NONE */
     uint32_t next_topic;               /* the next request of the same topic; PLAN_NONE */

@@ -51,7 +51,7 @@ struct audit_vault {
 };
 
 struct audit_calls {
-    void (*on_wrong)(void *ctx, const struct audit_wrong *w); /* in the log or the vault */
+    void (*on_wrong)(void *ctx, const struct audit_wrong *w); /* a fault in the log or the vault */
     void (*on_session)(void *ctx, const struct audit_session *s);
     /* `records` of `total` are read so far; `total` may grow. If NULL, it is not called. */
     void (*on_progress)(void *ctx, uint64_t records, uint64_t total, uint64_t bytes);

@@ -301,7 +301,7 @@ static int compare_removal(struct audited *c)
     return st;
 }
 
-/* whole: read the session in one transaction. Set if the session has not ended. */
+/* *whole: read the session in one transaction. Set if the session has not ended. */
 static int attempt(struct audited *c, int64_t id, bool *whole)
 {
     audited_close(c);

@@ -79,7 +79,7 @@ struct import {
     struct vault_dir dir;
     struct writer *writer; /* owned */
     char uid[UID_LEN + 1];
-    uint64_t digest; /* of what was imported so far */
+    uint64_t digest; /* of the records imported so far */
     int64_t id, started_us, last_t_us, messages;
     bool began, committed;
     bool sanitizes;              /* the recording is of another program: not sanitized so far */

@@ -89,7 +89,7 @@ static int pass_noise(struct cassette_reader *r, const struct server_line *line)
     if (line->kind == SERVER_LINE_REFUSED)
         return answer_refused(r, seq);
     bool more;
-    if (held_is_full(&r->held)) /* as in proxy/session/odd */
+    if (held_is_full(&r->held)) /* the oldest is ended, as in proxy/session/odd */
         st = end_held(r, INT64_MAX, &more);
     held_add(&r->held, (uint64_t)seq, r->line_t_us + SERVER_LINES_WAIT_US);
     return st;

@@ -26,7 +26,7 @@ struct asked {
 /* The questions that asked_read() passes on. */
 struct asked_question {
     const struct filter *filter; /* tool: of the call it is for; times: of the question */
-    bool sent;                   /* also of sessions that `send` made */
+    bool sent;                   /* include sessions that `send` made */
 };
 
 /* Returns false to stop. Texts are borrowed for the call. */

@@ -13,7 +13,7 @@ enum count_by { COUNT_TOOL, COUNT_SERVER, COUNT_CLIENT, COUNT_DAY, COUNT_METHOD,
 
 struct count {
     enum count_by by; /* COUNT_TOOL: only calls of tools */
-    bool imported;    /* count imported sessions, too */
+    bool imported;    /* count imported sessions */
     bool sent;        /* count sessions that `send` made */
     bool tokens;      /* tokens of results are wanted */
     bool requests;    /* if a call was several requests (model/operations.h), count each of them */

@@ -42,7 +42,7 @@ struct query_session {
     struct {
         SESSION_FIELDS(FIELD_MEMBER)
     };
-    int64_t id;     /* for the functions below */
+    int64_t id;     /* identifies the session in the functions below */
     int64_t number; /* the id in its vault, for people; `id` differs only in a store */
     enum query_evidence evidence;
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */

@@ -22,7 +22,7 @@ struct tally_group {
     int64_t bucket[TALLY_BUCKETS];
     int64_t *took_us; /* owned; durations of the answered calls */
     size_t took_n, took_cap;
-    uint32_t key; /* in tally.keys */
+    uint32_t key; /* number of the key in tally.keys */
 };
 
 struct tally {

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SEARCH_ROWS 1000 /* in a page */
+#define SEARCH_ROWS 1000 /* messages in a page */
 
 int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store)
 {

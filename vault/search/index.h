@@ -17,7 +17,7 @@
 #include "vault/query/reader.h"
 #include "vault/search/text.h"
 
-#define SEARCH_SESSIONS 64 /* in a file */
+#define SEARCH_SESSIONS 64 /* sessions in one file */
 #define SEARCH_WAIT_MS 10000
 
 struct search;

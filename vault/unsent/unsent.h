@@ -53,7 +53,7 @@ enum {
     SESSION_COLUMNS,
     SESSION_LATER = SESSION_BEFORE_LATER + 1, /* columns from here on are not in old stores */
     SESSION_SEQ = SESSION_COLUMNS, /* seq of its last message: not sent */
-    SESSION_EVENT,                 /* id of its last event, likewise */
+    SESSION_EVENT,                 /* id of its last event: not sent */
     SESSION_ENDED_AT_US = SESSION_ended_at_us
 };
 enum {
