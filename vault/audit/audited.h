@@ -91,8 +91,7 @@ struct audited {
     void *ctx;
 };
 
-/* Whether the session must have evidence: it was recorded since the vault has evidence. Valid ids
- * begin with 1. */
+/* Whether the session must have evidence, because it began after the log did. Ids begin with 1. */
 bool audited_has_evidence(const struct audited *c);
 /* Whether the session is verified: it is covered, and not being removed. */
 bool audited_is_covered(const struct audited *c);

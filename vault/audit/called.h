@@ -29,8 +29,7 @@ MI_MUST int called_begin(struct called *x, struct snapshot *s, int64_t session_i
 MI_MUST int called_add(struct called *x, const struct call_message *m);
 /* Compares the rows of all calls before the first one that is still open. */
 MI_MUST int called_compare(struct called *x, struct snapshot *s);
-/* Compares all remaining rows, after the last message. messages: number of the session's
- * messages. */
+/* Compares all remaining rows, after the last message. messages: how many the session has. */
 MI_MUST int called_end(struct called *x, struct snapshot *s, bool ended, int64_t messages);
 void called_close(struct called *x); /* accepts {0}; may be called twice */
 

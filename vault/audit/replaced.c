@@ -113,8 +113,7 @@ static void replaced_add_line(struct digest_sum *sum, const struct replaced *r,
     digest_add(sum, text, sizeof text);
 }
 
-/* A record's name is read from the vault: it is reported only if this program could have written
- * it. */
+/* A record's name is read from the vault: it is reported only if it could be ours. */
 static void say_row(const struct replaced *r, const struct replaced_row *x, enum audit_kind kind,
                     const char *text, struct audit_wrong *w)
 {

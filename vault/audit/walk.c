@@ -224,8 +224,7 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
     return st == MI_EINVAL ? 0 : st;
 }
 
-/* Rows arrive in the order of ids, so the seq is taken from the id; other columns are not
- * trusted. */
+/* Rows arrive in the order of ids, so seq is taken from it; other columns are not trusted. */
 static int add_to_calls(struct audited *c, sqlite3_stmt *q)
 {
     enum { FIRST = MESSAGE_SALT + 2, ERROR = FIRST + BUNDLE_MESSAGE_error_code };

@@ -32,8 +32,7 @@ static const struct cassette_member header_members[] = {{"format", JSON_STRING, 
                                                         SESSION_FIELDS(HEADER_MEMBER)};
 #define H_COUNT MI_COUNT(header_members)
 
-/* *ret_ours: whether the line is the header of a cassette. 0, or MI_EINVAL for an unknown
- * version. */
+/* *ret_ours: whether the line is the header of a cassette. MI_EINVAL: an unknown version. */
 static int check_format(struct cassette_reader *r, struct slice line, bool *ret_ours)
 {
     struct json_value v[H_FIELDS];

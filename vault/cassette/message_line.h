@@ -19,8 +19,7 @@
  * reason in `why`. */
 MI_MUST int message_line_read(struct slice line, int version, struct buf *texts,
                               struct query_message *ret, struct buf *why);
-/* Writes the members of m that differ from `derived`. is_msg: the body is JSON, and is written as
- * JSON. */
+/* Writes the members of m that differ from `derived`. is_msg: the body is JSON, written as such. */
 void message_line_write(struct json_out *j, int version, const struct query_message *m,
                         const struct cassette_derived *derived, bool is_msg);
 

@@ -43,7 +43,7 @@ void pairing_close(struct pairing *p); /* accepts a zeroed one */
 
 enum pairing_rule { PAIRING_OLDEST, PAIRING_NEWEST };
 
-/* *ret_request_seq: the request that the message answers or cancels; 0 if there is none, as for
+/* *ret_request_seq: the request that the message answers or cancels; 0 for none, as for
  * requests. */
 MI_MUST int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_client,
                          const struct rpc *m, int64_t *ret_request_seq);
@@ -52,8 +52,7 @@ MI_MUST int pairing_look(struct pairing *p, enum pairing_rule rule, bool from_cl
 MI_MUST int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
                          int64_t t_us, struct slice method, struct slice target,
                          enum row_action action, int64_t request_seq);
-/* The client's only request without an answer or a cancellation; NULL if there is none, or
- * several. */
+/* The client's only request without an answer or a cancellation; NULL: none, or several. */
 const struct pairing_request *pairing_only(struct pairing *p);
 /* The request or batch with this seq; NULL if there is none. Valid until the next call. */
 const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);

@@ -127,8 +127,7 @@ static int keep_seq(struct cassette_writer *w, int64_t seq)
     return 0;
 }
 
-/* Sets w->body to the body in the form in which it will be read: JSON if *ret_is_msg, otherwise
- * text. */
+/* Sets w->body to the body as it will be read: JSON if *ret_is_msg, otherwise text. */
 static void shape_body(struct cassette_writer *w, const struct query_message *m, bool *ret_is_msg)
 {
     struct json_scan scan;

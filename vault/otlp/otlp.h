@@ -96,8 +96,7 @@ struct otlp_origin {
 /* Writes a log record for a finding. name: one of those in the column `finding` of m. */
 void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
                   const struct query_message *m, const struct otlp_origin *o);
-/* Writes a log record for an event. Numbers and short texts of the event's detail become
- * attributes. */
+/* Writes a log record for an event. Numbers and short texts of its detail become attributes. */
 void otlp_event(struct otlp_request *r, const struct otlp_session *s, const struct query_event *e,
                 const struct otlp_origin *o);
 /* The member `seq` in the detail of an event; 0 if there is none. */

@@ -1,5 +1,4 @@
-/* part.h - attributes, times and ids, as used in spans, logs and metrics. Only vault/otlp includes
- * this. */
+/* part.h - attributes, times and ids of spans, logs and metrics. Only vault/otlp includes this. */
 #ifndef MI_VAULT_OTLP_PART_H
 #define MI_VAULT_OTLP_PART_H
 

@@ -169,7 +169,7 @@ static void otlp_span_add_content(struct otlp_request *r, const struct otlp_call
 
 /* ---- the span ---- */
 
-/* operation: id of the operation's span, which is then the parent instead of the client's span; or
+/* operation: id of the operation's span, which is the parent instead of the client's span; or
  * NULL. */
 static void add_parent(struct otlp_request *r, const struct otlp_context *c, const char *operation)
 {

@@ -52,8 +52,7 @@ MI_MUST int prove_log(struct prove *p);
 MI_MUST int prove_places(struct prove *p);
 /* Adds the records that were chosen, then `end`. */
 MI_MUST int prove_records(struct prove *p, struct bundle_out *o);
-/* If o is NULL, chooses the leaves `redact` of these records; else adds the lines of these
- * leaves. */
+/* If o is NULL, chooses the leaves `redact` of these records; else adds their lines. */
 MI_MUST int prove_redactions(struct prove *p, struct bundle_out *o);
 
 #endif

@@ -1,7 +1,6 @@
 #include "vault/prove/proven.h"
 
-/* Sets the fields with this cover, from the record's field `at` on. Returns the index after
- * them. */
+/* Sets the fields with this cover, from the record's field `at` on. Returns the next index. */
 static size_t set_fields(const struct record_fields *s, enum field_cover cover,
                          const struct bundle_record *r, size_t at, void *ret)
 {

@@ -98,8 +98,7 @@ static int derive_each(struct query *q, const struct id_list *list)
     return st;
 }
 
-/* If no temporary file can be made, or it has no room, such as in a container, the table is kept in
- * memory. */
+/* If no temporary file can be made, or has no room, as in a container, the table is in memory. */
 static int derive_all(struct query *q, const struct id_list *list)
 {
     int st = list->n > 0 ? derive_each(q, list) : 0;
@@ -330,8 +329,8 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     return st < 0 ? st : 0;
 }
 
-/* Operations of sessions that are only partly filled in may be in the table. Derived ones come
- * after them. */
+/* Operations of sessions that are only partly filled in may be in the table. Derived ones
+ * follow. */
 int call_rows_operations(struct query *q, const struct filter *f, query_row_fn fn, void *ctx)
 {
     struct id_list missing = {0};

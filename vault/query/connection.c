@@ -32,7 +32,7 @@ static int register_functions(struct query *q)
     return all ? 0 : MI_ENOMEM;
 }
 
-/* The first statement that reads the file: it shows whether the file can be read. Returns SQLite's
+/* The first statement that reads the file: shows whether that is possible. Returns SQLite's
  * code. */
 static int read_version(struct query *q)
 {
@@ -366,8 +366,8 @@ bool query_in_order(const struct query *q, struct query_range *r, sqlite3_stmt *
     return true;
 }
 
-/* Reads one part from the beginning of `rest`, and removes it from `rest`. *ret_n: the number of
- * its rows. */
+/* Reads one part from the beginning of `rest`, and removes it from `rest`. *ret_n: its number of
+ * rows. */
 static int scan_part(struct query *q, enum query_statement i, const struct where *w,
                      struct query_range *rest, int64_t *ret_n, query_row_fn fn, void *ctx)
 {

@@ -281,8 +281,7 @@ static size_t cost_count_up_to(const struct cost_results *r, uint32_t tokens)
     return from;
 }
 
-/* Removes tools that are in no list and were not called: an earlier list of the session had
- * them. */
+/* Removes tools that are in no list and were not called: an earlier list had them. */
 static void cost_drop_unlisted(struct cost_server *s)
 {
     size_t n = 0;

@@ -14,8 +14,7 @@
 
 #define COST_OLDER 5
 
-/* The bit of the list, or of the instructions, that an answer to this method has; 0 if it has
- * none. */
+/* The bit of the list, or of the instructions, that an answer to this method has; else 0. */
 unsigned cost_lists_bit(struct slice method);
 /* Sets what is known of the lists of `s` and of its tools, whose calls are counted already.
  * s->session: newest first. */

@@ -313,8 +313,7 @@ static void sql_is_in_project(sqlite3_context *to, int n, sqlite3_value **value)
     sqlite3_result_int(to, is_in_project(project, filter_text_of(value[0])));
 }
 
-/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if the message has no
- * status */
+/* message_status(KIND, ACTION, ORIGIN, FINDING, ACTION OF THE REQUEST): NULL if it has no status */
 static void sql_message_status(sqlite3_context *to, int n, sqlite3_value **value)
 {
     (void)n;

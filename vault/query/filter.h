@@ -58,8 +58,7 @@ bool filter_session(const struct filter *f, enum filter_time time, const struct 
 bool filter_at(const struct filter *f, int64_t at_us);
 /* Whether the method and target of a request match. */
 bool filter_call(const struct filter *f, struct slice method, struct slice target);
-/* Whether a message or an event matches. Its session, which began at started_at_us, is not
- * checked. */
+/* Whether a message or an event matches. Its session is not checked. */
 bool filter_message(const struct filter *f, int64_t started_at_us, const struct query_message *m);
 bool filter_event(const struct filter *f, int64_t started_at_us, const struct query_event *e);
 /* Whether method, tool, failed or slow_us is given: then events do not match. */
@@ -86,7 +85,7 @@ struct where {
 void where_session(struct where *w, const struct filter *f, enum filter_time time);
 /* Adds the condition of a call `c` of session `s`, without the condition of the session. */
 void where_call(struct where *w, const struct filter *f);
-/* Adds the condition of a message `m` of a session that began at started_at_us. `r` is its request,
+/* Adds the condition of a message `m` of a session that began at started_at_us. `r`: its request,
  * or NULL. */
 void where_message(struct where *w, const struct filter *f, int64_t started_at_us);
 /* Adds the condition of an event `e` likewise. If filter_has_call(), no event matches. */

@@ -43,8 +43,7 @@ MI_MUST int operation_list_read(struct operation_list *l, struct query *q, int64
 void operation_list_close(struct operation_list *l); /* {0} is fine */
 /* The operation with this first request; NULL if there is none. */
 const struct listed_operation *operation_list_find(const struct operation_list *l, int64_t seq);
-/* The seq of the first request of the operation that request `seq` continues; 0 if it continues
- * none. */
+/* The seq of the first request of the operation that request `seq` continues; 0: none. */
 int64_t operation_list_continues(const struct operation_list *l, int64_t seq);
 /* The requests that continue the operation with this first request, by seq. */
 const struct listed_hop *operation_list_hops(const struct operation_list *l, int64_t first,

@@ -46,8 +46,7 @@ struct query_session {
     int64_t number; /* the id in its vault, for people; `id` differs only in a store */
     enum query_evidence evidence;
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
-    /* Its messages may have revisions: see query_has_revisions(), or the version of the
-     * cassette. */
+    /* Its messages may have revisions: query_has_revisions(), or the cassette's version. */
     bool has_revisions;
 };
 
@@ -130,15 +129,14 @@ struct call_question {
     int64_t from, up_to; /* range of ids (query_call_id()); 0: no limit */
     enum call_sort sort; /* if set, newest_first must be false */
     const char *around;  /* a statement where @calls are the calls; NULL: read the calls */
-    bool (*goes_on)(void *ctx); /* called before, and every few thousand rows; false ends the
-                                 * reading */
+    bool (*goes_on)(void *ctx); /* called before and between rows; false ends reading. May be
+                                 * NULL */
     void *ctx;
     int64_t skip,
         limit; /* if sorted: number of rows to skip, and then to return */
 };
 
-/* MI_ENOENT (nothing is recorded in the vault), MI_ESTORE or MI_ENOMEM, with a sentence in
- * `error`. */
+/* MI_ENOENT (nothing is recorded), MI_ESTORE or MI_ENOMEM, with a sentence in `error`. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
 /* Does the same for `audit verify`, which compares the schema itself. query_open() rejects a vault
  * whose tables are not those of this program (vault/store/layout.h). */
@@ -153,8 +151,7 @@ MI_MUST int query_open_store(struct query **ret, const struct remote_store *stor
 void query_close(struct query *q);           /* NULL is fine */
 bool query_is_store(const struct query *q);  /* false: a vault */
 bool query_is_stored(const struct query *q); /* true for a vault with a directory: query_open() */
-/* Whether sessions of several vaults are read, so that several sessions may have the same
- * number. */
+/* Whether sessions of several vaults are read, so that numbers may not be unique. */
 MI_MUST int query_several(struct query *q, bool *ret);
 const char *query_error(struct query *q);
 const char *query_vault(const struct query *q); /* absolute path; for a store, its name */
@@ -172,8 +169,7 @@ MI_MUST int query_sessions_of(struct query *q, const struct filter *f, enum filt
  * pass on the newest session first. *passed must be false before the first call. In a vault the ids
  * alone decide, as they ascend. */
 bool query_is_older(const struct query *q, const struct query_session *s, int64_t id, bool *passed);
-/* Whether the session with id a is newer than the one with id b. In a store, both must have been
- * read. */
+/* Whether the session with id a is newer than the one with id b. A store must have read both. */
 bool query_is_newer(const struct query *q, int64_t a, int64_t b);
 /* The session that `ref` names, by the first rule that applies: a number; `last` or NULL: the
  * newest session with a message, else the newest; a server's name: the same among its sessions; a
@@ -255,10 +251,10 @@ MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, in
 MI_MUST int query_matching(struct query *q, const struct message_question *x, size_t max,
                            int64_t *ret_seq, size_t *ret_n);
 
-/* Passes on messages without copying them: the callback runs within a transaction. Only these
- * fields are set: query_bodies(): seq, kind and the body, of at most `max` messages after seq
- * `after`. query_facts(): seq, t_us, kind, origin, action, method, target, finding and those of the
- * request. */
+/* Pass on messages without copying them: the callback runs within a transaction. Only these fields
+ * are set:
+ * query_bodies(): seq, kind and the body, of at most `max` messages after seq `after`.
+ * query_facts(): seq, t_us, kind, origin, action, method, target, finding, and the request. */
 enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
 MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                          query_message_fn fn, void *ctx);
@@ -266,8 +262,7 @@ MI_MUST int query_facts(struct query *q, const struct message_question *x, enum 
                         query_message_fn fn, void *ctx);
 
 /* Passes on messages with from <= seq <= to, in order or newest first, without copying them. All
- * fields are set; `body` only if `bodies`: a reader that shows a list does not need the time to
- * read bodies. */
+ * fields are set; `body` only if `bodies`: lists need no bodies. */
 MI_MUST int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                        enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
@@ -282,8 +277,7 @@ MI_MUST int query_is_sent(struct query *q, int64_t session_id, bool *ret);
 MI_MUST int query_has_revisions(struct query *q, int64_t session_id, bool *ret);
 
 /* The last seal of a session, from the log (docs/evidence.md). Reads the log backwards from its end
- * to the seal: 0.25 s for a million leaves. MI_ENOENT: the session is not sealed, or the log has no
- * seal of it. */
+ * to the seal: 0.25 s for a million leaves. MI_ENOENT: the log has no seal of it. */
 #define QUERY_ROOT 65
 struct query_seal {
     int64_t records;

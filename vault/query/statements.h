@@ -54,8 +54,8 @@ extern const char *const query_sql[Q_COUNT];
 /* Calls query_refresh(), and prepares a statement. It begins a transaction, unless another
  * statement is running. *ret is valid until the next transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
-/* Does the same with a condition at QUERY_WHERE in the text, and binds its values. NULL: no
- * condition. */
+/* Does the same with a condition at QUERY_WHERE in the text, and binds its values. w may be
+ * NULL. */
 #define QUERY_WHERE " /*where*/"
 MI_MUST int query_prepare_where(struct query *q, enum query_statement i, const struct where *w,
                                 sqlite3_stmt **ret);
@@ -65,8 +65,7 @@ MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
 /* The first column of a statement with at most one row; 0 if there is no row. `id` is bound if the
  * statement has a parameter. */
 MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* A range of rows of a session: their first column, a message's seq or an id, is from `from` to
- * `to`. */
+/* A range of rows of a session: the first column, a seq or an id, is from `from` to `to`. */
 struct query_range {
     int64_t session_id, from, to;
     bool backwards; /* newest first; the statement has this order as well */

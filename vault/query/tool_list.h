@@ -21,8 +21,8 @@ struct tool_list {
     int64_t session_id, number, started_at_us; /* number: as in struct query_session */
 };
 
-/* Which sessions are read. An imported session may have been recorded where another server has the
- * same name. */
+/* Which sessions are read. Where an imported session was recorded, another server may have the
+ * name. */
 enum tool_list_from { TOOL_LIST_RECORDED, TOOL_LIST_RECORDED_OR_IMPORTED };
 
 /* The list of the newest session of this server that has a list. Skipped are the session

@@ -229,8 +229,7 @@ static bool has_beginning(const struct kept *k, int64_t session, const struct re
            begin >= k->from && begin <= k->to;
 }
 
-/* Finds the rows with seq >= from: they start at *ret, or if the page is backwards, end before
- * *ret. */
+/* Finds the rows with seq >= from: they start at *ret, or, if `backwards`, end before *ret. */
 static void find_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
 {
     size_t low = 0, high = p->n;

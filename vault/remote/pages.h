@@ -77,8 +77,7 @@ struct page *pages_find_kept(struct remote *r, enum remote_table table, int64_t 
 
 /* The session's id. A session that was not read before gets one. MI_ENOMEM. */
 MI_MUST int pages_id(struct remote *r, const struct cell *session, int64_t *ret);
-/* Sets uid and vault of the request to those of the session with this id. false: there is no such
- * session. */
+/* Sets uid and vault of the request to those of the session with this id. false: there is none. */
 MI_MUST bool pages_of(const struct remote *r, int64_t id, struct remote_ask *ask);
 /* One row; the page is held for the caller. MI_ENOENT: there is no such row. */
 MI_MUST int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
@@ -90,8 +89,8 @@ MI_MUST int pages_seq(struct remote *r, enum remote_table table, int64_t session
  * kept, so ask the store. */
 MI_MUST int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
 void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
-/* A page of messages or calls as page_read() makes it, from kept pages. MI_ENOENT: not kept, so ask
- * the store. */
+/* A page of messages or calls as page_read() makes it, from kept pages. MI_ENOENT: ask the
+ * store. */
 MI_MUST int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask,
                        struct page **ret);
 void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p);

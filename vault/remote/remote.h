@@ -62,8 +62,7 @@ struct remote_ask {
     struct slice vault, session;
     int64_t from, to;
     const struct slice
-        *more; /* further sessions, whose calls follow in this order, or whose summaries are read,
-                * too */
+        *more; /* further sessions: their calls follow in order; or their summaries */
     size_t more_n;
     bool bodies; /* of messages: wanted, at most about REMOTE_BYTES of them */
     /* sessions with uid >= first and < before; leaves that begin with `first`. {NULL, 0}: any */
@@ -107,8 +106,7 @@ struct remote;
  * and the store is closed. Returns SQLite's code. */
 MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
 void remote_free(struct remote *r); /* closes the store; NULL is fine */
-/* Forgets the rows that were read, so that the next requests read the store again. Ids of sessions
- * stay valid. */
+/* Forgets the rows that were read, so that they are read again. Ids of sessions stay valid. */
 void remote_forget(struct remote *r);
 
 /* Finds the sessions with this id in their vaults. *ret_id: the id of one of them; *ret_n: how many

@@ -298,8 +298,7 @@ static int remote_table_column(sqlite3_vtab_cursor *base, sqlite3_context *to, i
             sqlite3_result_text64(to, cell->text.p, cell->text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
         return SQLITE_OK;
     }
-    /* hidden columns: the last one of a message, and a session's `calls`: 1, because calls can be
-     * read */
+    /* hidden columns: the last one of a message, and a session's `calls`, which is 1 */
     sqlite3_int64 id = c->ask.table == REMOTE_SESSIONS ? 1 : c->session;
     int rc = i == 0 ? row_id(c, &id) : SQLITE_OK;
     sqlite3_result_int64(to, id);

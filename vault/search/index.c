@@ -176,8 +176,8 @@ static bool search_index_add_body(void *ctx, const struct query_message *m)
     return a->status == 0;
 }
 
-/* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: the id belongs to another
- * session. */
+/* *ret: seq of the last indexed message of a session; 0: none. MI_EIO: another session has the
+ * id. */
 static int read_done(struct search *s, const struct search_session *x, int64_t *ret)
 {
     sqlite3_stmt *q;

@@ -3,7 +3,7 @@
 
 #include "vault/query/store.h"
 
-/* The first groups of sessions end before these numbers: they are small, so that a frequent word is
+/* The first groups of sessions end before these numbers: they are small, so a frequent word is
  * found soon. */
 static const int64_t first_groups[] = {64, 1024};
 #define GROUP 4096 /* number of sessions in each further group */

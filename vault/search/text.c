@@ -46,8 +46,7 @@ static bool is_whole(const struct search_term *t, size_t i)
     return !t->exact || (t->list.word[i].from > 0 && t->list.word[i].to < t->text.n);
 }
 
-/* The syntax of queries in an index. Words consist of letters and digits only, so they contain no
- * quotes. */
+/* The syntax of queries in an index. Words contain letters and digits only, no quotes. */
 struct dialect {
     const char *and, *quote, *prefix;
     bool keys;
