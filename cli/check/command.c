@@ -194,7 +194,7 @@ static int check_run(const struct settings *s)
 
 const struct command command_check = {
     .name = "check",
-    .summary = "report violations of the protocol in recordings",
+    .summary = "report violations and other findings in recordings",
     .usage = "[OPTIONS] [SESSION|FILE...]",
     .about = about,
     .table = table_of_options,

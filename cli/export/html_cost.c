@@ -2,13 +2,66 @@
  * It uses only markup and CSS, so it is shown even without scripts. */
 #include "cli/export/formats.h"
 
+#include "base/grow.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "cli/frame/cost_line.h"
+#include "model/context.h"
 #include "show/token_cell.h"
 
 #include <stdlib.h>
 
 #define COST_ROWS 30 /* at most so many tools are shown */
+#define BODY_MAX ((size_t)16 << 20) /* bytes of a body whose tokens are counted */
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+/* The tokens of the results of a session, counted from the recorded bodies: calls.result_tokens counts the text before it is
+ * redacted, and a store does not have that column. */
+struct html_results {
+    struct export *x;
+    struct html_result {
+        int64_t seq; /* of the request */
+        int64_t tokens;
+    } *list; /* owned; by seq once all are known */
+    size_t n, cap;
+};
+
+static bool html_cost_on_message(void *ctx, const struct query_message *m)
+{
+    struct html_results *r = ctx;
+    struct export *x = r->x;
+    const char *error;
+    struct rpc rpc;
+    if (m->direction != ROW_S2C || !query_ended_call(m) ||
+        !context_counts_results(m->request_method))
+        return true;
+    bool fits = !m->is_large || (uint64_t)m->body_length <= BODY_MAX;
+    struct slice body = fits ? export_body(x, m, BODY_MAX, &error) : (struct slice){0};
+    if (x->status == 0 && !GROW(r->list, r->n, r->cap))
+        x->status = MI_ENOMEM;
+    if (x->status < 0)
+        return false;
+    bool counts = body.p != NULL && rpc_read(body, &rpc) == 0;
+    r->list[r->n++] = (struct html_result){
+        m->request_seq, counts ? context_result_tokens(&rpc) : CONTEXT_UNKNOWN};
+    return true;
+}
+
+static int html_compare_results(const void *a, const void *b)
+{
+    const struct html_result *x = a, *y = b;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int64_t html_result_tokens(void *ctx, int64_t seq)
+{
+    const struct html_results *r = ctx;
+    size_t at = SEARCH_INT64(r->list, r->n, seq, seq);
+    return at < r->n && r->list[at].seq == seq ? r->list[at].tokens : CONTEXT_UNKNOWN;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 /* Adds recorded text, escaped so that nothing of it is markup. */
 static void add_escaped(struct buf *b, struct slice text)
@@ -89,16 +142,26 @@ static void add_table(struct buf *b, const struct cost_server *s, const struct c
 
 int export_html_cost(struct export *x)
 {
-    struct cost c = {.filter = FILTER_ANY, .imported = true, .sent = true};
+    struct html_results results = {.x = x};
+    struct cost c = {.filter = FILTER_ANY,
+                     .imported = true,
+                     .sent = true,
+                     .result_tokens = html_result_tokens,
+                     .ctx = &results};
     struct cost_tool_line *l = NULL;
     c.filter.session_id = x->s->id;
-    int st = cost_read(&c, x->q);
+    int st = export_each(x, html_cost_on_message, NULL, &results);
+    if (results.n > 0)
+        qsort(results.list, results.n, sizeof *results.list, html_compare_results);
+    if (st == 0)
+        st = cost_read(&c, x->q);
     if (st == 0 && c.n > 0 && c.list[0].tool_n > 0) {
         st = cost_tool_lines(&c.list[0], &l);
         if (st == 0)
             add_table(&x->b, &c.list[0], l);
     }
     free(l);
+    free(results.list);
     cost_close(&c);
     return st;
 }

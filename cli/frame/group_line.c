@@ -153,6 +153,7 @@ int group_count(struct count *c, struct count *again, struct query *q)
 {
     *again = *c;
     again->requests = !c->requests;
+    again->repeats_too = false;
     int st = count_calls(c, q);
     if (st == 0 && c->several)
         return count_calls(again, q);

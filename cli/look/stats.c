@@ -68,6 +68,7 @@ static int stats_count(struct query *q, const struct settings *s)
                       .imported = settings_on(s, "imported"),
                       .sent = settings_on(s, "sent"),
                       .tokens = settings_on(s, "tokens"),
+                      .repeats_too = true,
                       .requests = settings_on(s, "requests") || settings_on(s, "json") ||
                                   settings_on(s, "csv")};
     struct count again = {0};
@@ -84,7 +85,7 @@ static int stats_count(struct query *q, const struct settings *s)
     bool none = c.tally.n == 0 && o.form == LIST_TABLE;
     if (st == 0 && c.repeats > 0)
         log_warn("%lld call%s equalled one that may have run; the server got %lld of them; "
-                 "`mcp-interposer check` names them: repeat-of-uncertain",
+                 "`mcp-interposer check -a` names them: repeat-of-uncertain",
                  (long long)c.repeats, c.repeats == 1 ? "" : "s", (long long)c.repeats_forwarded);
     count_close(&again);
     count_close(&c);

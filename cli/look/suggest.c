@@ -295,11 +295,13 @@ static int suggest(const struct settings *s, const struct basis *b, struct tool_
                   b->server, buf_str(&u.hidden));
     else if (u.names.n == 0)
         log_error("no tool of %s was called: a rule would hide all of them", b->server);
-    else if (is_enough(s, b) && e.hidden == 0)
+    else if (!is_enough(s, b))
+        ; /* it has logged why */
+    else if (e.hidden == 0)
         log_error("a rule would hide no tool of %s: %s", b->server,
                   e.more > 0 ? "its patterns match those that nobody called, too"
                              : "all that clients see were called");
-    else if (is_enough(s, b)) {
+    else {
         explain(b, list, &u, &e);
         status = print_rule(s, b, buf_str(&u.names));
     }

@@ -53,6 +53,8 @@ static const struct opt proxy_opts[] = {
     {0, "original", "TEXT...", NULL, NULL},
     /* `send` writes this: the recorded request that it sends again. It is recorded as an event. */
     {0, "sent", "REQUEST", NULL, NULL},
+    /* Written by `replay`: the recorded rule, in place of every other one and of `validate = none`. */
+    {0, "tools-rule", "RULE", NULL, NULL},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -113,6 +115,7 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
                      struct tool_rule *tools)
 {
     struct buf url = {0};
+    bool checks = !settings_is(s, "validate", "none") || tool_rule_exists(tools);
     char *vault = settings_vault(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
@@ -125,7 +128,7 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
         .vault = vault,
         .name = name,
         .url = url.n > 0 ? buf_str(&url) : NULL,
-        .validate = settings_is(s, "validate", "none")       ? VALIDATE_NONE
+        .validate = !checks                                  ? VALIDATE_NONE
                     : settings_is(s, "validate", "protocol") ? VALIDATE_PROTOCOL
                                                              : VALIDATE_WIRE,
         .check_arguments = settings_is(s, "check-arguments", "off")    ? ARGUMENTS_OFF

@@ -111,42 +111,29 @@ static bool write_tape(void *ctx)
     return l->tape == NULL || tape_write(l->tape) == EXIT_FINE;
 }
 
-static const char *rule_list(const struct tool_rule *r, bool hides, struct buf *b)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        if (r->list[i].hides != hides)
-            continue;
-        buf_adds(b, b->n > 0 ? "," : "");
-        buf_add(b, r->text.p + r->list[i].at, r->list[i].n);
-    }
-    return b->n > 0 ? buf_str(b) : NULL;
-}
-
-/* The live server stands behind the tool rule of the recording, so its client gets what the
- * recorded client would have got. If the rule cannot be read, the replay reports that. */
+/* The live server stands behind the tool rule of the recording, and no other one, so its client gets
+ * what the recorded client would have got. If the rule cannot be read, the replay reports that. */
 static int open_proxied(struct live_choice *l, const struct settings *s,
                         const struct source_info *info)
 {
     struct tool_rule rule;
-    struct buf name = {0}, tools = {0}, hide = {0}, why = {0};
+    struct buf name = {0}, only = {0}, why = {0};
     int st = tool_rule_read(&rule, info->tools_rule, &why);
-    if (st == MI_EINVAL)
-        tool_rule_close(&rule);
     buf_slice_add(&name, info->name);
+    buf_adds(&only, "--tools-rule=");
+    if (st == 0)
+        buf_slice_add(&only, buf_slice(&rule.text));
     const char *options[] = {"--name", name.n > 0 ? buf_str(&name) : NULL,
-                             "--tools", rule_list(&rule, false, &tools),
-                             "--hide-tools", rule_list(&rule, true, &hide),
-                             "--read-only", rule.read_only ? "" : NULL,
+                             buf_str(&only), l->record != LIVE_RECORD_ALL ? "" : NULL,
                              NULL};
     int status = EXIT_TROUBLE;
-    if (st == MI_ENOMEM || name.failed || tools.failed || hide.failed)
+    if (st == MI_ENOMEM || name.failed || only.failed)
         log_error("out of memory");
     else
         status = proxied_open(&l->proxied, s, options, l->server);
     tool_rule_close(&rule);
     buf_close(&name);
-    buf_close(&tools);
-    buf_close(&hide);
+    buf_close(&only);
     buf_close(&why);
     return status;
 }

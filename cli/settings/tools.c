@@ -14,6 +14,9 @@ static int open_rule(const struct settings *s, const char *server, const char *t
 int settings_tools(const struct settings *s, const char *server, struct tool_rule *ret,
                    struct buf *error)
 {
+    const char *only = settings_text(s, "tools-rule");
+    if (only != NULL)
+        return tool_rule_read(ret, slice_of(only), error);
     int st = open_rule(s, server, settings_of_server(s, server, "tools"), ret, error);
     if (st == 0 && tool_rule_exists(ret) && settings_is(s, "validate", "none")) {
         buf_adds(error, "--tools, --hide-tools and --read-only need checked messages: use "

@@ -29,10 +29,12 @@ static bool takes_session(void *ctx, const struct query_session *s)
 struct part {
     struct ui *u;
     enum listing_end end;
-    int64_t until_us, seq; /* seq: last message that was read */
-    int64_t *ended;        /* owned; earlier requests that the messages of this part belong to */
+    int64_t until_us;
+    int64_t from; /* of newer messages: the first one */
+    int64_t seq;  /* of the last message that is read */
+    int64_t *ended; /* owned; earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
-    bool tasks; /* a message may end a task, of any open call */
+    bool tasks; /* one of them may end the task of a call */
     int status;
 };
 
@@ -164,19 +166,21 @@ static int read_older(struct ui *u)
     return st == MI_EFULL ? 0 : st;
 }
 
-#define TASKS_MAX 64 /* newest open calls that are read again when a task may have ended */
-
-static int read_open(struct part *p)
+static bool on_operation(void *ctx, const struct query_call *c)
 {
-    int64_t seq[TASKS_MAX];
-    const struct listing_requests *open = &p->u->listing.open;
-    size_t n = size_min(open->n, TASKS_MAX);
-    int st = 0;
-    for (size_t i = 0; i < n; i++)
-        seq[i] = open->request[open->n - 1 - i].seq;
-    for (size_t i = 0; st == 0 && i < n; i++) /* a call that has ended is removed from `open` */
-        st = ui_feed_read_calls(p, seq[i], seq[i], on_changed);
-    return st;
+    struct part *p = ctx;
+    return c->closing_seq < p->from || c->closing_seq > p->seq || on_changed(p, c);
+}
+
+/* The calls that a notification of this part has ended: those with a task. */
+static int read_ended_tasks(struct part *p)
+{
+    struct filter session = FILTER_ANY;
+    struct call_question x = {
+        .filter = &session, .side = CALLS_OF_PEERS, .operations = true, .several = true};
+    session.session_id = ui_session(p->u)->id;
+    int st = query_calls_of(p->u->q, &x, on_operation, p);
+    return st == 0 ? p->status : st;
 }
 
 static int read_newer(struct ui *u, bool *ret_more)
@@ -188,6 +192,7 @@ static int read_newer(struct ui *u, bool *ret_more)
     *ret_more = false;
     if (st < 0 || last < from)
         return st;
+    p.from = from;
     st = read_messages(&p, from, to);
     *ret_more = p.seq < last;
     if (st == 0)
@@ -197,8 +202,8 @@ static int read_newer(struct ui *u, bool *ret_more)
     for (size_t i = 0; st == 0 && i < p.ended_n; i++)
         if (p.ended[i] < from)
             st = ui_feed_read_calls(&p, p.ended[i], p.ended[i], on_changed);
-    if (st == 0 && p.tasks)
-        st = read_open(&p);
+    if (st == 0 && p.tasks && feed_tells_operations(u) && !query_is_store(u->q))
+        st = read_ended_tasks(&p);
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)

@@ -416,6 +416,8 @@ def _(t):
     eq(shown, {name: tokens[name] for name in shown}, "tokens of definitions")
     [used] = [cells for name, cells in rows if name == "more1"]
     check("unused" not in used and ">1</td>" in used and "~3" in used, used)
+    change(t, "UPDATE calls SET result_tokens = NULL")
+    eq(export(t, "html"), page, "without the counts of a vault, as of a central store")
 
 
 @case("html: its script is valid JavaScript")

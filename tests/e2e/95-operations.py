@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Calls that were several requests: how the record links them, and how each form tells them."""
+import contextlib
 import csv
 import json
 import os
@@ -286,6 +287,13 @@ def _(t):
     db.commit()
     db.close()
     eq((ask("--since", "2h", "-n", "1"), ask("--until", "2h")), (shop[:1], desk), "two hours ago")
+
+    def move(us):
+        with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+            db.execute("UPDATE messages SET t_us = t_us + ? WHERE id = (SELECT id << 36 FROM sessions WHERE name = 'desk') + 14", (us,))
+    move(86400000000)
+    eq(ask("--since", "2h", "-n", "0"), [*shop, ("desk", 14)], "a call that is open since yesterday has asked today")
+    move(-86400000000)      # at the end, the calls are compared with their messages
     Screen(t, "asked", "--server", "x", "--vault", t.vault).sees("no matching request for input")
     Screen(t, "asked", "--vault", t.vault, size=(80, 60)).sees("-n 0 lists all")
     script = t.tmp / "asks.py"
@@ -530,8 +538,13 @@ def _(t):
     p = t.proxy("--name", "desk")
     through(p, call(1, "film"), result(1, {"resultType": "task", "status": "working", **TASK}))
     through(p, call(2, "plain"), result(2, DONE))
+    for id in range(3, 73):     # more open calls after it than fit the screen
+        p.client.send(call(id, "slow"))
+        p.server.recv()
     s = Screen(t, "ui", "--vault", t.vault)
-    s.sees("calls 2/2", r"… +1 .*film")
+    s.sees("calls 72/72")
+    s.keys("Enter", "g")
+    s.sees(r"… +1 .*film")
     ended = note("notifications/tasks", {"_meta": META, "status": "completed", "result": {"content": [{"type": "text", "text": "premiere"}]}, **TASK})
     p.server.send(ended)
     p.client.expect(ended)
@@ -541,6 +554,9 @@ def _(t):
     s.type("premiere")
     s.keys("Enter")
     s.sees("calls 1/1", r"✓ +1 .*film")
+    for id in range(3, 73):
+        p.server.send(result(id, DONE))
+        p.client.expect(result(id, DONE))
     p.end()
 
 

@@ -451,7 +451,7 @@ def _(t):
         p.end()
     got = suggest()
     eq((got.returncode, got.stdout), (1, b""), "one day is too little")
-    check(b"5 sessions on 1 day" in got.stderr, got.stderr)
+    eq(got.stderr.count(b"5 sessions on 1 day"), 1, got.stderr)
     with sqlite3.connect(t.vault / "interposer.db") as db:
         db.execute("UPDATE sessions SET started_at_us = started_at_us - 86400000000 * 2 WHERE id = 1")
     got = suggest()

@@ -225,6 +225,11 @@ def _(t):
     got = t.run("cost", "--json", "--vault", t.vault)
     rows = {x["server"]: (x["calls"], x["uncounted"], x["result_tokens"]) for x in map(json.loads, got.stdout.splitlines())}
     eq(rows, {"tasks": (1, 0, 9), "round": (1, 0, 3)}, "calls, uncounted, result_tokens")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        db.executescript("UPDATE sessions SET calls = NULL; UPDATE operations SET status = 'error'")
+    for options, n in (((), 2), (("--server", "tasks"), 1)):
+        rows = t.run("cost", "--json", *options, "--vault", t.vault).stdout.splitlines()
+        eq([json.loads(x)["errors"] for x in rows], n * [0], f"errors {options}: stale rows are not read")
     eq(b"result tokens" in got.stderr, False, "warning of results")
     eq(got.stderr.count(b"and others are not known: no complete list of tools"), 1, "warnings of definitions")
 

@@ -92,14 +92,15 @@ static int asked_on_call(void *ctx, sqlite3_stmt *st)
         return MI_ENOMEM;
     int64_t id = sqlite3_column_int64(st, 0), first = sqlite3_column_int64(st, 7);
     bool from_server = slice_is(connect_column(st, 2), "s2c");
-    int64_t from_us = connect_time(st, 6) + connect_time(st, 9), lasted_us = connect_time(st, 10);
+    int64_t from_us = connect_time(st, 6) + connect_time(st, 9);
+    bool is_open = sqlite3_column_type(st, 10) == SQLITE_NULL;
     x->list[x->n++] = (struct candidate){
         .call = first != 0 ? (id & ~SCHEMA_SEQ_MAX) + first : id,
         .id = id,
         .closing_seq = sqlite3_column_int64(st, 1),
         .started_at_us = connect_time(st, 6),
         .from_us = from_us,
-        .to_us = lasted_us >= 0 ? from_us + lasted_us : INT64_MAX,
+        .to_us = is_open ? INT64_MAX : from_us + connect_time(st, 10),
         .server = asked_keep(x, connect_column(st, 4)),
         .uid = asked_keep(x, connect_column(st, 5)),
         .method = asked_keep(x, from_server ? (struct slice){0} : connect_column(st, 8)),

@@ -93,7 +93,7 @@ static int derive_each(struct query *q, const struct id_list *list)
         st = derive(q, list->id[i]);
     if (st < 0)
         query_forget_derived(q);
-    if (!sqlite3_get_autocommit(q->d.db)) /* after an error, which is reported already */
+    if (st < 0 && !sqlite3_get_autocommit(q->d.db))
         (void)sqlite3_exec(q->d.db, "ROLLBACK", NULL, NULL, NULL);
     return st;
 }
@@ -291,6 +291,14 @@ static int prepare_missing(struct query *q, const struct filter *f, struct id_li
     return st;
 }
 
+int call_rows_prepare(struct query *q, const struct filter *f)
+{
+    struct id_list missing = {0};
+    int st = prepare_missing(q, f, &missing);
+    free(missing.id);
+    return st;
+}
+
 int call_rows(struct query *q, const struct call_question *x, const char *columns, query_row_fn fn,
               void *ctx)
 {
@@ -326,32 +334,6 @@ int call_rows(struct query *q, const struct call_question *x, const char *column
     buf_close(&sql);
     where_close(&w);
     where_close(&sessions);
-    return st < 0 ? st : 0;
-}
-
-/* Operations of sessions that are only partly filled in may be in the table. Derived ones
- * follow. */
-int call_rows_operations(struct query *q, const struct filter *f, query_row_fn fn, void *ctx)
-{
-    struct id_list missing = {0};
-    bool has = false;
-    int st = prepare_missing(q, f, &missing);
-    if (st == 0)
-        st = call_rows_have_operations(q, &has);
-    struct buf sql = {0};
-    if (q->has_operations)
-        buf_adds(&sql, "SELECT id, status, 0 FROM main.operations");
-    if (q->has_operations && q->has_derived_operations)
-        buf_adds(&sql, " UNION ALL ");
-    if (q->has_derived_operations)
-        buf_adds(&sql, "SELECT id, status, 1 FROM temp.operations");
-    buf_adds(&sql, " ORDER BY 1, 3");
-    struct where none = {0};
-    struct call_question all = {0};
-    if (st == 0 && has)
-        st = sql.failed ? MI_ENOMEM : call_rows_run(q, buf_str(&sql), &none, &all, fn, ctx);
-    free(missing.id);
-    buf_close(&sql);
     return st < 0 ? st : 0;
 }
 

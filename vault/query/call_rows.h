@@ -26,8 +26,8 @@ MI_MUST int call_rows_each(struct query *q, const struct call_question *x, const
 
 /* Whether the vault has operations of several requests. 0, or an error. */
 MI_MUST int call_rows_have_operations(struct query *q, bool *ret);
-/* Passes on id (of the first request) and status of all operations, ordered by id. */
-MI_MUST int call_rows_operations(struct query *q, const struct filter *f, query_row_fn fn,
-                                 void *ctx);
+/* Derives the calls of the sessions that match, as the functions above do first. Call it before a transaction around several of
+ * them. */
+MI_MUST int call_rows_prepare(struct query *q, const struct filter *f);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/os/sort.h"
 #include "base/search.h"
 #include "vault/query/call_rows.h"
+#include "vault/query/connection.h"
 #include "vault/query/cost_lists.h"
 #include "vault/query/tool_list.h"
 #include "vault/store/connect.h"
@@ -58,7 +59,7 @@ struct cost_reading {
     struct cost_status {
         int64_t id;
         enum call_status status;
-    } *several; /* owned; all calls that were several requests, by id */
+    } *several; /* owned; calls that were several requests, by id once all are known */
     size_t several_n, several_cap;
     struct cost_operation *operation; /* owned; by id */
     size_t operation_n, operation_cap;
@@ -152,6 +153,13 @@ static int cost_on_several(void *ctx, sqlite3_stmt *st)
     return 0;
 }
 
+static int cost_compare_several(const void *a, const void *b, void *ctx)
+{
+    const struct cost_status *x = a, *y = b;
+    (void)ctx;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
 /* Call it at the end of a session. */
 static int cost_add_operations(struct cost_reading *x)
 {
@@ -230,6 +238,8 @@ static int cost_on_call(void *ctx, sqlite3_value **column)
         return 0; /* the session is of another server, or is new */
     int64_t tokens = cost_tokens(column[4]), first = sqlite3_value_int64(column[8]);
     int64_t at_us = x->session[x->at].started_at_us + each_time(column[5]);
+    if (x->c->result_tokens != NULL)
+        tokens = x->c->result_tokens(x->c->ctx, id & SCHEMA_SEQ_MAX);
     struct slice method = each_text(column[1]);
     if (!slice_is(method, "tools/call"))
         cost_note_lists(x, id & SCHEMA_SEQ_MAX, method);
@@ -379,6 +389,20 @@ static int cost_finish(struct cost *c, struct query *q)
     return st;
 }
 
+static int cost_read_calls(struct cost_reading *x, const struct call_question *question)
+{
+    struct call_question several = *question;
+    several.operations = several.several = true;
+    int st = call_rows(x->q, &several, "c.id, c.status", cost_on_several, x);
+    if (x->several_n > 0)
+        sort_with(x->several, x->several_n, sizeof *x->several, cost_compare_several, NULL);
+    if (st == 0)
+        st = call_rows_each(x->q, question,
+                            x->several_n > 0 ? CALL_COLUMNS "c.operation_seq" : CALL_COLUMNS "NULL",
+                            cost_on_call, x);
+    return st == 0 ? cost_add_operations(x) : st;
+}
+
 int cost_read(struct cost *c, struct query *q)
 {
     struct cost_reading x = {.c = c, .q = q};
@@ -390,21 +414,23 @@ int cost_read(struct cost *c, struct query *q)
                                      .not_sent = !c->sent};
     if (c->server != NULL && !filter_is_glob(c->server)) /* a glob does not always match itself */
         f.server = c->server;
-    *c = (struct cost){
-        .server = c->server, .filter = c->filter, .imported = c->imported, .sent = c->sent};
+    *c = (struct cost){.server = c->server,
+                       .filter = c->filter,
+                       .imported = c->imported,
+                       .sent = c->sent,
+                       .result_tokens = c->result_tokens,
+                       .ctx = c->ctx};
     int st = query_sessions_of(q, &f, FILTER_HOLDS, 0, cost_on_session, &x);
     st = st == 0 ? x.status : st;
-    if (st == 0)
-        st = call_rows_operations(q, &f, cost_on_several, &x);
     if (x.session_n > 0)
         sort_with(x.session, x.session_n, sizeof *x.session, cost_compare_sessions, NULL);
     x.at = x.session_n;
     if (st == 0)
-        st = call_rows_each(q, &question,
-                            x.several_n > 0 ? CALL_COLUMNS "c.operation_seq" : CALL_COLUMNS "NULL",
-                            cost_on_call, &x);
+        st = call_rows_prepare(q, &f);
     if (st == 0)
-        st = cost_add_operations(&x);
+        st = db_begin(&q->d); /* operations and calls are those of one moment */
+    if (st == 0)
+        st = db_end(&q->d, cost_read_calls(&x, &question));
     free(x.operation);
     free(x.several);
     free(x.session);

@@ -65,6 +65,10 @@ struct cost {
     struct filter filter;
     bool imported; /* count imported sessions */
     bool sent;     /* count sessions that `send` made */
+    /* Returns the tokens of a request's result, by the seq of the request; -1 if they are not known.
+     * NULL: calls.result_tokens has them. */
+    int64_t (*result_tokens)(void *ctx, int64_t seq);
+    void *ctx;
 
     struct cost_server *list; /* owned; highest definition_tokens first */
     size_t n, cap;
@@ -72,7 +76,7 @@ struct cost {
     struct intern names;  /* owned; names of the servers */
 };
 
-/* Zeroes `cost`, except for its first four members. Call cost_close() in any case. */
+/* Zeroes `cost`, except for its first six members. Call cost_close() in any case. */
 MI_MUST int cost_read(struct cost *c, struct query *q);
 void cost_close(struct cost *c);
 

@@ -88,21 +88,25 @@ static void make_key(struct counting *x, sqlite3_stmt *st, int64_t at_us)
 }
 
 /* Reads the repeats before the calls, because there are few of them. */
-static int count_read_repeats(struct counting *x, struct query *q)
+static int count_read_repeats(struct counting *x, struct query *q, const struct filter *f)
 {
-    static const char sql[] =
-        "SELECT (session_id << 36) + json_extract(detail, '$.seq'),"
-        " json_extract(detail, '$.decision') IN ('forwarded', 'insisted')"
-        " FROM events WHERE kind = 'repeat' AND json_valid(detail) ORDER BY 1";
-    sqlite3_stmt *st;
-    int rc = SQLITE_DONE, status = 0;
-    if (query_is_store(q)) /* a store would send all of its events */
+    sqlite3_stmt *st = NULL;
+    if (!x->c->repeats_too || query_is_store(q)) /* a store would send all of its events */
         return 0;
-    status = query_refresh(q);
+    int rc = SQLITE_DONE, status = call_rows_prepare(q, f);
+    struct where w = {.has_cwd = q->has_calls};
+    struct buf sql = {0};
+    where_session(&w, f, FILTER_HOLDS);
+    buf_adds(&sql, "SELECT (e.session_id << 36) + json_extract(e.detail, '$.seq'),"
+                   " json_extract(e.detail, '$.decision') IN ('forwarded', 'insisted')"
+                   " FROM events e WHERE e.session_id IN (SELECT s.id FROM sessions s WHERE 1");
+    buf_slice_add(&sql, buf_slice(&w.sql));
+    buf_adds(&sql, ") AND e.kind = 'repeat' AND json_valid(e.detail) ORDER BY 1");
     if (status == 0)
-        status = db_ask_text(&q->d, sql, &st, NULL, 0);
-    if (status < 0)
-        return status;
+        status = sql.failed || w.sql.failed ? MI_ENOMEM
+                                            : db_ask_text(&q->d, buf_str(&sql), &st, NULL, 0);
+    if (status == 0)
+        db_bind(st, WHERE_FIRST, w.value, w.n);
     while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
         if (!GROW(x->repeat, x->repeats_n, x->repeats_cap))
             status = MI_ENOMEM;
@@ -111,6 +115,8 @@ static int count_read_repeats(struct counting *x, struct query *q)
                 sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1) == 1};
     }
     int ended = db_done(&q->d, st, rc);
+    buf_close(&sql);
+    where_close(&w);
     return status != 0 ? status : ended;
 }
 
@@ -187,7 +193,7 @@ int count_calls(struct count *c, struct query *q)
     c->left_out = c->several = false;
     c->repeats = c->repeats_forwarded = 0;
     c->tally = (struct tally){0};
-    int st = columns.failed ? MI_ENOMEM : count_read_repeats(&x, q);
+    int st = columns.failed ? MI_ENOMEM : count_read_repeats(&x, q, &f);
     if (st == 0)
         st = person_list_read(&x.person, q, &question, PERSON_BY_CALL);
     if (st == 0)

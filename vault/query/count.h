@@ -16,6 +16,7 @@ struct count {
     bool imported;    /* count imported sessions */
     bool sent;        /* count sessions that `send` made */
     bool tokens;      /* tokens of results are wanted */
+    bool repeats_too; /* also count the calls that repeat another one */
     bool requests;    /* if a call was several requests (model/operations.h), count each of them */
     struct filter filter;
     /* as in struct call_question */
@@ -25,7 +26,7 @@ struct count {
     bool several;       /* the vault has calls that were several requests */
     bool left_out;      /* sessions were skipped: imported, or made by `send` */
     /* Calls that repeat a call which may have run (docs/repeats.md), and how many of them the
-     * server got. Not counted for a store. */
+     * server got. Not counted without repeats_too, and for a store. */
     int64_t repeats, repeats_forwarded;
     struct tally tally; /* its keys are read with count_part() */
 };
@@ -33,7 +34,7 @@ struct count {
 const char *count_by_name(enum count_by by); /* "tool", … */
 /* The value with this name; COUNT_WAYS if there is none. */
 enum count_by count_by_of(const char *name);
-/* Zeroes `count`, except for its first eight members, and counts. Call count_close() in any case. */
+/* Zeroes `count`, except for its first nine members, and counts. Call count_close() in any case. */
 MI_MUST int count_calls(struct count *c, struct query *q);
 void count_close(struct count *c);
 /* Takes the next part of a key: for COUNT_TOOL, server and then tool; else the only part. If n is
