@@ -280,8 +280,7 @@ def store_1(t):
         uid = device.begin(old=True)
         sessions[uid] = session(device.dice, 40)
         send_in_parts(device, uid, sessions[uid], old=True)
-    t.cluster.psql("DROP ROLE IF EXISTS team; CREATE ROLE team LOGIN; SELECT mcp_interposer.add_reader('team', ARRAY['laptop'])")
-    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY team; DROP ROLE team"))
+    t.cluster.psql("CREATE ROLE team LOGIN; SELECT mcp_interposer.add_reader('team', ARRAY['laptop'])")
     return device, sessions
 
 
@@ -385,8 +384,7 @@ def _(t):
     b.record(texts(5))
     sent(a.to(t.device("laptop-a"), "--once"))
     sent(b.to(t.device("laptop-b"), "--once"))
-    t.cluster.psql("DROP ROLE IF EXISTS reads_a; CREATE ROLE reads_a LOGIN; SELECT mcp_interposer.add_reader('reads_a', ARRAY['laptop-a'])")
-    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY reads_a; DROP ROLE reads_a"))
+    t.cluster.psql("CREATE ROLE reads_a LOGIN; SELECT mcp_interposer.add_reader('reads_a', ARRAY['laptop-a'])")
     uids = t.cluster.psql("SELECT array_agg(uid) FROM mcp_interposer.sessions")
     read = f"SELECT count(*) FROM mcp_interposer.read_calls('{uids}', 0, 1000, false, 1000)"
     for _ in range(2):

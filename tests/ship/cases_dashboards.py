@@ -81,10 +81,8 @@ def fleet(t):
     for vault, device in ((a, "laptop-a"), (b, "laptop-b")):
         sent(vault.to(t.device(device), "--once"))
         t.cluster.psql(f"UPDATE mcp_interposer.sessions SET host = '{device}' WHERE vault = '{vault.name()}'")
-    t.cluster.psql("DROP ROLE IF EXISTS reads_all; DROP ROLE IF EXISTS reads_a; DROP ROLE IF EXISTS reads_none;"
-                   "CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN; CREATE ROLE reads_none LOGIN;"
+    t.cluster.psql("CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN; CREATE ROLE reads_none LOGIN;"
                    "SELECT mcp_interposer.add_reader('reads_a', ARRAY['laptop-a']); SELECT mcp_interposer.add_reader('reads_none', '{}')")
-    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY reads_a, reads_none; DROP ROLE reads_a, reads_none, reads_all"))
     return a, b
 
 

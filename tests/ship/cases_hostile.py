@@ -271,7 +271,7 @@ def _(t):
     for r in running:
         assert r.wait(DEADLINE) == 0, r.stderr.read()
     assert t.cluster.psql("SELECT count(*) FROM mcp_interposer.devices") == "4"
-    t.cluster.psql("DROP ROLE IF EXISTS boss; CREATE ROLE boss LOGIN CREATEROLE")
+    t.cluster.psql("CREATE ROLE boss LOGIN CREATEROLE")
     t.cluster.psql("CREATE DATABASE bossy OWNER boss")
     t.cleanups.append(lambda: t.cluster.psql("DROP DATABASE bossy WITH (FORCE)"))
     vault = Vault(t.folder)
@@ -281,6 +281,6 @@ def _(t):
     assert done.returncode == 0 and "NOTICE" not in done.stderr, done.stderr
     sent(vault.to(t.cluster.url("laptop", database="bossy"), "--once"))
     assert t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages", "boss", database="bossy") == "6"
-    t.cluster.psql("DROP ROLE IF EXISTS clerk; CREATE ROLE clerk LOGIN")
+    t.cluster.psql("CREATE ROLE clerk LOGIN")
     done = subprocess.run([SHIP, "init", t.cluster.url("clerk")], capture_output=True, text=True, env=vault.env, timeout=DEADLINE)
     assert done.returncode == 3 and "permission denied" in done.stderr, done

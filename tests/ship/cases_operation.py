@@ -44,10 +44,8 @@ def behind_pgbouncer(t, **settings):
         shutil.copy(t.folder / name, files)
         if t.cluster.user:
             os.chown(files / name, t.cluster.user.pw_uid, t.cluster.user.pw_gid)
-    t.cluster.psql("DROP FUNCTION IF EXISTS public.pooler_password(text); DROP ROLE IF EXISTS pgbouncer")
     for sql in filter(str.strip, block("postgresql", "CREATE ROLE pgbouncer").split(";\n")):
         t.cluster.psql(sql)
-    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY pgbouncer; DROP ROLE pgbouncer; DROP FUNCTION public.pooler_password"))
     password(t, "pgbouncer", "words")
     pooler = Pooler(t.cluster, t.folder / "pooler", client_tls_key_file=files / "localhost.key",
                     client_tls_cert_file=files / "localhost.crt", **settings)

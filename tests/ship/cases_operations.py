@@ -104,7 +104,7 @@ def compare_views(t, vault, role="admin"):
 @case("operations: the view has the rows of the vault's table, and each request that continues one")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
-    t.cluster.psql("DROP ROLE IF EXISTS reads_all; CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader")
+    t.cluster.psql("CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader")
     talk(vault, conversation())
     talk(vault, conversation()[:1])
     sent(vault.to(url, "--once"))

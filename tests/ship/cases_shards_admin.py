@@ -9,7 +9,7 @@ from cases import LONG, Skip, page, same, sent
 from cases_reading import REPORTS, here, read, recorded
 from cases_setup import certificate
 from cluster import DEADLINE, Cluster, free_port
-from fleet import SETTINGS, between, drop_roles, shards, vaults_on
+from fleet import SETTINGS, between, shards, vaults_on
 from vaults import PROGRAM, SHIP, Vault, environment, texts
 
 
@@ -118,7 +118,7 @@ def _(t, f):
     assert "invalid vault name" in says("SELECT mcp_interposer.vault_state('x', '', '')")
     assert f.router.psql("SELECT count(*) FROM mcp_interposer.placements") == before
     same(f, vault)
-    f.router.psql("DROP ROLE IF EXISTS nobody_special; CREATE ROLE nobody_special LOGIN")
+    f.router.psql("CREATE ROLE nobody_special LOGIN")
     assert "permission denied" in says("SELECT mcp_interposer.hello(1)", "nobody_special")
     f.router.psql("GRANT mcp_interposer_device TO nobody_special")
     assert "is not a device" in says("SELECT mcp_interposer.hello(1)", "nobody_special")
@@ -129,7 +129,6 @@ def _(t, f):
     a, b = vaults_on(t, f, f.device("laptop-7"), (1, 2, 3)), Vault(t.folder, "b")
     b.record(texts(1))
     sent(b.to(f.device("laptop-8"), "--once"))
-    drop_roles(t, f, "team_a", "reads_all")
     f.router.psql("CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE team_a LOGIN; "
                   "SELECT mcp_interposer.add_reader('team_a', ARRAY['laptop-7'])")
     assert "no device laptop-9" in f.router.psql("SELECT mcp_interposer.add_reader('team_a', ARRAY['laptop-9'])", check=False)
@@ -169,7 +168,6 @@ def _(t, f):
     assert len(here) > 10 and here == there, set(here) ^ set(there)
     # a function that is new on the shards needs nothing but another init
     add_read_uids(f, "mcp_interposer_reader")
-    drop_roles(t, f, "reads_all")
     f.router.psql("CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader")
     f.init()
     said = f.router.psql("SELECT uid, name FROM mcp_interposer.read_uids() ORDER BY uid", "reads_all")
@@ -210,7 +208,7 @@ def _(t, f):
     done = subprocess.run([SHIP, "init", "--shards", f.file, t.cluster.url()], env=environment(t.folder), capture_output=True,
                           text=True, timeout=DEADLINE)
     assert done.returncode == 3 and "this database is a store" in done.stderr, done.stderr
-    f.router.psql("DROP ROLE IF EXISTS maker; CREATE ROLE maker LOGIN CREATEROLE")
+    f.router.psql("CREATE ROLE maker LOGIN CREATEROLE")
     done = subprocess.run([SHIP, "init", "--shards", f.file, f.router.url("maker")], env=environment(t.folder), capture_output=True,
                           text=True, timeout=DEADLINE)
     assert done.returncode == 3 and "must be made by a superuser" in done.stderr, done.stderr
@@ -236,7 +234,6 @@ def _(t, f):
     f.router.psql(closing)
     assert f.router.psql("SELECT n FROM mcp_interposer.shards WHERE NOT accepts") == "1"
     assert re.search(r"^2\t[1-9]", f.router.psql(count), re.M)
-    drop_roles(t, f, "analyst", "team_b")
     f.router.psql(blocks[1])
     f.init()
     for role in ("analyst", "team_b"):
@@ -304,7 +301,6 @@ def _(t, f):
 def _(t, f):
     url, vault = f.device("laptop"), recorded(t)
     sent(vault.to(url, "--once"))
-    drop_roles(t, f, "boss")
     f.router.psql("CREATE ROLE boss LOGIN IN ROLE mcp_interposer_reader")
     f.init()
     on = types.SimpleNamespace(cluster=f.router, folder=t.folder)

@@ -46,7 +46,7 @@ def _(t):
     t.cluster.psql(f"SELECT mcp_interposer.vault_state('{own}', '', '')", "thief")
     assert "not of this vault" in t.cluster.psql(
         f"SELECT mcp_interposer.put_piece('{own}', decode(repeat('00', 32), 'hex'), 0, '{uid}', 1, 0, '')", "thief", check=False)
-    t.cluster.psql("DROP ROLE IF EXISTS nobody_special; CREATE ROLE nobody_special LOGIN")
+    t.cluster.psql("CREATE ROLE nobody_special LOGIN")
     assert "permission denied" in t.cluster.psql("SELECT mcp_interposer.hello(1)", "nobody_special", check=False)
 
 
@@ -57,13 +57,11 @@ def _(t):
     b.record(texts(5))
     sent(a.to(t.device("laptop-a"), "--once"))
     sent(b.to(t.device("laptop-b"), "--once"))
-    t.cluster.psql("DROP ROLE IF EXISTS reads_all; DROP ROLE IF EXISTS reads_a;"
-                   "CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN;"
+    t.cluster.psql("CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN;"
                    "GRANT USAGE ON SCHEMA mcp_interposer TO reads_a;"
                    "GRANT SELECT ON mcp_interposer.devices, mcp_interposer.sessions, mcp_interposer.messages, mcp_interposer.events,"
                    " mcp_interposer.readers, mcp_interposer.call_rows, mcp_interposer.invocations TO reads_a;"
                    "INSERT INTO mcp_interposer.readers SELECT 'reads_a', id FROM mcp_interposer.devices WHERE name = 'laptop-a'")
-    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY reads_a; DROP ROLE reads_a; DROP ROLE reads_all"))
     count = "SELECT count(*) FROM mcp_interposer.{}"
     assert t.cluster.psql(count.format("messages"), "reads_all") == "18"
     assert t.cluster.psql(count.format("messages"), "reads_a") == "6"
@@ -117,7 +115,6 @@ def _(t):
     text += page("fleet-schema.md")
     blocks = re.findall(r"```postgresql\n(.*?)```", text, re.S)
     assert len(blocks) >= 3 and any("SELECT target" in b for b in blocks)
-    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY team_a; DROP ROLE team_a"))
     for block in reversed(blocks):      # the query, then the removal
         for sql in filter(str.strip, block.replace("2026_01", month).split(";\n")):
             out = t.cluster.psql(sql)

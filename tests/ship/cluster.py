@@ -126,6 +126,7 @@ class Cluster:
         with (self.folder / "data/postgresql.conf").open("a") as f:
             f.writelines(f"{k} = '{v}'\n" for k, v in options.items())
         self.start()
+        self.saved_roles = self.roles() if store else set()
 
     run = staticmethod(run)
 
@@ -179,14 +180,21 @@ class Cluster:
         self.psql(f"SELECT mcp_interposer.add_device('{name}')")
 
     def save(self):
-        """Keeps the database as it is now, for restore()."""
+        """Keeps the database and the names of the roles as they are now, for restore()."""
+        self.saved_roles = self.roles()
         self.psql("DROP DATABASE IF EXISTS saved")
         self.psql(f"CREATE DATABASE saved TEMPLATE postgres {COPY}")
 
     def restore(self):
-        """The database is as it was at save(), also if its schema was changed; that is much faster than `ship init`. Roles stay."""
+        """The database is as it was at save(), also if its schema was changed; that is much faster than `ship init`. Roles made since
+        then are dropped, so that no case depends on those before it."""
         self.psql("DROP DATABASE IF EXISTS postgres WITH (FORCE)", database="saved")
         self.psql(f"CREATE DATABASE postgres TEMPLATE saved {COPY}", database="saved")
+        if new := self.roles() - self.saved_roles:
+            self.psql("DROP ROLE " + ", ".join(f'"{name}"' for name in sorted(new)))
+
+    def roles(self):
+        return set(self.psql("SELECT rolname FROM pg_roles").split("\n"))
 
     def url(self, role="admin", folder=None, database="postgres"):
         return f"postgresql://{role}@/{database}?host={folder or self.folder}&port={PORT}"

@@ -141,14 +141,3 @@ def vaults_until(t, f, url, wanted):
         if set(wanted) <= set(found):
             return found
     raise AssertionError(f"a hundred vaults are on {sorted(found)} only")
-
-
-def drop_roles(t, f, *roles):
-    """Now, and at the end."""
-    def drop():
-        for c in (f.router, *f.shards):
-            for r in roles:
-                c.psql(f"DROP OWNED BY {r}", check=False)
-                c.psql(f"DROP ROLE {r}", check=False)
-    drop()
-    t.cleanups.append(drop)
