@@ -56,7 +56,7 @@ static inline bool slice_begins(struct slice s, const char *text)
 }
 
 /* Takes the first line off the text, and returns it without its '\n'. */
-static inline struct slice slice_line(struct slice *rest)
+static inline struct slice slice_take_line(struct slice *rest)
 {
     const char *end = rest->n > 0 ? memchr(rest->p, '\n', rest->n) : NULL;
     struct slice line = {rest->p, end != NULL ? (size_t)(end - rest->p) : rest->n};
@@ -66,7 +66,7 @@ static inline struct slice slice_line(struct slice *rest)
 }
 
 /* Returns the last occurrence of a character, or NULL. */
-static inline const char *slice_last(struct slice s, char c)
+static inline const char *slice_find_last(struct slice s, char c)
 {
     for (size_t i = s.n; i > 0; i--)
         if (s.p[i - 1] == c)

@@ -49,12 +49,12 @@ int base64_decode(struct buf *b, struct slice text)
 
 /* ---- strict --------------------------------------------------------------------------------- */
 
-static int strict_digit(char c)
+static int standard_base64_digit(char c)
 {
     return c == '-' || c == '_' ? -1 : base64_digit(c);
 }
 
-ptrdiff_t base64_bytes(struct slice text)
+ptrdiff_t base64_decoded_size(struct slice text)
 {
     size_t padding = 0;
     if (text.n == 0 || text.n % 4 != 0)
@@ -62,11 +62,11 @@ ptrdiff_t base64_bytes(struct slice text)
     while (padding < 2 && text.p[text.n - 1 - padding] == '=')
         padding++;
     for (size_t i = 0; i < text.n - padding; i++)
-        if (strict_digit(text.p[i]) < 0)
+        if (standard_base64_digit(text.p[i]) < 0)
             return -1;
     /* the bits of the last digit that belong to no byte are 0 */
     int unused = padding == 2 ? 15 : padding == 1 ? 3 : 0;
-    if ((strict_digit(text.p[text.n - 1 - padding]) & unused) != 0)
+    if ((standard_base64_digit(text.p[text.n - 1 - padding]) & unused) != 0)
         return -1;
     return (ptrdiff_t)(text.n / 4 * 3 - padding);
 }
@@ -75,10 +75,10 @@ bool base64_read(struct slice text, void *ret, size_t n)
 {
     uint8_t *to = ret;
     uint32_t bits = 0;
-    if (base64_bytes(text) != (ptrdiff_t)n)
+    if (base64_decoded_size(text) != (ptrdiff_t)n)
         return false;
     for (size_t i = 0, at = 0; at < n; i++) {
-        bits = bits << 6 | (uint32_t)strict_digit(text.p[i]);
+        bits = bits << 6 | (uint32_t)standard_base64_digit(text.p[i]);
         unsigned have = 6 * (unsigned)((i & 3) + 1) % 8; /* number of bits that do not fill a byte
                                                           * yet */
         if ((i & 3) != 0)

@@ -11,10 +11,10 @@
  * MI_ENOMEM. */
 MI_MUST int base64_decode(struct buf *b, struct slice text);
 
-/* Strict: accepts only a text that base64_encode() would write. base64_bytes() returns the number
+/* Strict: accepts only a text that base64_encode() would write. base64_decoded_size() returns the number
  * of bytes, or -1 for any other text. base64_read() writes exactly n bytes, and returns false if
  * the text does not have n bytes. */
-ptrdiff_t base64_bytes(struct slice text);
+ptrdiff_t base64_decoded_size(struct slice text);
 MI_MUST bool base64_read(struct slice text, void *ret, size_t n);
 
 /* Appends the bytes as text, with padding and without line breaks. */

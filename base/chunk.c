@@ -9,7 +9,7 @@
 static struct chunk *spare; /* owned; NULL: none */
 
 /* Returns the spare chunk, or NULL if there is none or it is too small or too large for `cap`. */
-static struct chunk *take_spare(size_t cap)
+static struct chunk *chunk_take_spare(size_t cap)
 {
     struct chunk *c = spare;
     if (c == NULL || c->cap < cap || cap < CHUNK_SPARE_MIN || c->cap / CHUNK_SPARE_RATIO > cap)
@@ -21,7 +21,7 @@ static struct chunk *take_spare(size_t cap)
 
 struct chunk *chunk_new(size_t cap)
 {
-    struct chunk *large = take_spare(cap);
+    struct chunk *large = chunk_take_spare(cap);
     if (large != NULL)
         return large;
     if (cap > SIZE_MAX / 2)
@@ -39,7 +39,7 @@ int chunk_grow(struct chunk **c, size_t cap)
     assert((*c)->refs == 1);
     if (cap > SIZE_MAX / 2)
         return MI_ENOMEM;
-    struct chunk *large = take_spare(cap);
+    struct chunk *large = chunk_take_spare(cap);
     if (large != NULL) {
         memcpy(large->data, (*c)->data, (*c)->cap);
         free(*c);
@@ -81,7 +81,7 @@ bool chunk_is_kept(void)
     return spare != NULL;
 }
 
-void chunk_rest(void)
+void chunk_free_spare(void)
 {
     free(spare);
     spare = NULL;

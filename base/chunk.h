@@ -25,6 +25,6 @@ void chunk_drop(struct chunk *c); /* NULL is allowed */
 /* Whether a large chunk is kept. */
 bool chunk_is_kept(void);
 /* Frees it. */
-void chunk_rest(void);
+void chunk_free_spare(void);
 
 #endif

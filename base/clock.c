@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static int64_t now_us(clockid_t id)
+static int64_t clock_read_us(clockid_t id)
 {
     struct timespec t;
     if (clock_gettime(id, &t) != 0)
@@ -13,20 +13,20 @@ static int64_t now_us(clockid_t id)
 
 int64_t clock_mono_us(void)
 {
-    return now_us(CLOCK_MONOTONIC);
+    return clock_read_us(CLOCK_MONOTONIC);
 }
 
 int64_t clock_wall_us(void)
 {
-    return now_us(CLOCK_REALTIME);
+    return clock_read_us(CLOCK_REALTIME);
 }
 
 int64_t clock_thread_us(void)
 {
-    return now_us(CLOCK_THREAD_CPUTIME_ID);
+    return clock_read_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static struct tm utc(int64_t wall_us)
+static struct tm utc_fields(int64_t wall_us)
 {
     time_t s = (time_t)(wall_us / 1000000);
     struct tm tm = {0};
@@ -36,14 +36,14 @@ static struct tm utc(int64_t wall_us)
 
 void clock_utc_text(int64_t wall_us, char *ret)
 {
-    struct tm tm = utc(wall_us);
+    struct tm tm = utc_fields(wall_us);
     size_t n = strftime(ret, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(ret + n, CLOCK_TEXT_MAX - n, ".%03dZ", (int)(wall_us / 1000 % 1000));
 }
 
 void clock_utc_day(int64_t wall_us, char *ret)
 {
-    struct tm tm = utc(wall_us);
+    struct tm tm = utc_fields(wall_us);
     if (strftime(ret, CLOCK_TEXT_MAX, "%Y-%m-%d", &tm) == 0)
         ret[0] = '\0';
 }

@@ -13,7 +13,7 @@
  * duration fits into an int64_t. */
 #define CLOCK_MAX_US INT64_C(253402300799999999)
 /* Limits us to -CLOCK_MAX_US … CLOCK_MAX_US: a number from a file or a peer can be any. */
-static inline int64_t clock_bounded(int64_t us)
+static inline int64_t clock_limit_us(int64_t us)
 {
     return us > CLOCK_MAX_US ? CLOCK_MAX_US : us < -CLOCK_MAX_US ? -CLOCK_MAX_US : us;
 }

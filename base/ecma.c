@@ -74,7 +74,7 @@ static size_t translate_property(struct buf *b, struct slice s, size_t i)
     return (size_t)(end - s.p) - i + 1;
 }
 
-void ecma_translate(struct buf *b, struct slice s)
+void ecma_regex_to_pcre(struct buf *b, struct slice s)
 {
     bool class = false;
     for (size_t i = 0; i < s.n;) {

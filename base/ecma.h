@@ -11,6 +11,6 @@
 #include "base/buf.h"
 
 /* Appends at most 20 bytes for each byte of the expression. */
-void ecma_translate(struct buf *b, struct slice regex);
+void ecma_regex_to_pcre(struct buf *b, struct slice regex);
 
 #endif

@@ -18,7 +18,7 @@ struct slice intern_text(const struct intern *t, uint32_t number)
 }
 
 /* The slot of a text, or the free one for it. */
-static size_t intern_slot_of(const struct intern *t, struct slice text)
+static size_t intern_find_slot(const struct intern *t, struct slice text)
 {
     size_t i = intern_hash(text) & (t->slots - 1);
     while (t->slot[i] != 0 && !slice_eq(intern_text(t, t->slot[i] - 1), text))
@@ -36,11 +36,11 @@ static bool grow_slots(struct intern *t)
     t->slot = slot;
     t->slots = slots;
     for (size_t i = 0; i < t->n; i++)
-        slot[intern_slot_of(t, intern_text(t, (uint32_t)i))] = (uint32_t)i + 1;
+        slot[intern_find_slot(t, intern_text(t, (uint32_t)i))] = (uint32_t)i + 1;
     return true;
 }
 
-static bool grow_from(struct intern *t)
+static bool intern_slots_from_array(struct intern *t)
 {
     size_t cap = t->from_cap != 0 ? 2 * t->from_cap : 64;
     size_t *from = realloc(t->from, cap * sizeof *from);
@@ -57,12 +57,12 @@ int intern_add(struct intern *t, struct slice text, uint32_t *ret)
 {
     if (2 * t->n >= t->slots && !grow_slots(t))
         return MI_ENOMEM;
-    size_t i = intern_slot_of(t, text);
+    size_t i = intern_find_slot(t, text);
     if (t->slot[i] != 0) {
         *ret = t->slot[i] - 1;
         return 0;
     }
-    if (t->n == UINT32_MAX - 1 || (t->n + 2 > t->from_cap && !grow_from(t)))
+    if (t->n == UINT32_MAX - 1 || (t->n + 2 > t->from_cap && !intern_slots_from_array(t)))
         return MI_ENOMEM;
     buf_slice_add(&t->text, text);
     if (t->text.failed)
@@ -75,7 +75,7 @@ int intern_add(struct intern *t, struct slice text, uint32_t *ret)
 
 bool intern_find(const struct intern *t, struct slice text, uint32_t *ret)
 {
-    size_t i = t->slots > 0 ? intern_slot_of(t, text) : 0;
+    size_t i = t->slots > 0 ? intern_find_slot(t, text) : 0;
     if (t->slots == 0 || t->slot[i] == 0)
         return false;
     *ret = t->slot[i] - 1;

@@ -40,7 +40,7 @@ static inline struct json_out json_out_to(struct buf *b)
     return (struct json_out){.b = b};
 }
 /* Continues a list of values in b: a comma precedes the first value unless b is empty. */
-static inline struct json_out json_out_more(struct buf *b)
+static inline struct json_out json_out_continue_list(struct buf *b)
 {
     return (struct json_out){.b = b, .comma = b->n > 0};
 }
@@ -68,7 +68,7 @@ void json_out_members(struct json_out *j, struct slice written);
 void json_out_name(struct json_out *j, const char *name);
 
 /* Writes white space before the next value, after its comma if it needs one. */
-void json_out_space(struct json_out *j, const char *space);
+void json_out_whitespace(struct json_out *j, const char *space);
 /* Ends a line of JSON lines: the next value at the top follows without a comma. */
 void json_out_line(struct json_out *j);
 

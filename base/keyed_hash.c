@@ -28,7 +28,7 @@ static void sip_rounds(struct sip *s, int n)
 }
 
 /* Reads at most 8 bytes as a little-endian number. */
-static uint64_t word_of(const char *p, size_t n)
+static uint64_t read_little_endian(const char *p, size_t n)
 {
     uint64_t w = 0;
     memcpy(&w, p, n);
@@ -48,15 +48,15 @@ uint64_t keyed_hash(const struct hash_key *key, struct slice bytes)
                     key->k0 ^ 0x6c7967656e657261, key->k1 ^ 0x7465646279746573};
     size_t at = 0;
     for (; bytes.n - at >= 8; at += 8)
-        sip_add(&s, word_of(bytes.p + at, 8));
-    sip_add(&s, (uint64_t)bytes.n << 56 | word_of(bytes.p + at, bytes.n - at));
+        sip_add(&s, read_little_endian(bytes.p + at, 8));
+    sip_add(&s, (uint64_t)bytes.n << 56 | read_little_endian(bytes.p + at, bytes.n - at));
     s.v2 ^= 0xff;
     sip_rounds(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
 /* Both halves of the product. */
-static uint64_t mix_fold(uint64_t a, uint64_t b)
+static uint64_t multiply_and_fold(uint64_t a, uint64_t b)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)a * b;
     return (uint64_t)m ^ (uint64_t)(m >> 64);
@@ -69,7 +69,7 @@ static uint64_t mix_fold(uint64_t a, uint64_t b)
 
 uint64_t keyed_pair(const struct hash_key *key, uint64_t a, uint64_t b)
 {
-    return mix_fold(a ^ key->k0 ^ MIX_0, mix_fold(b ^ key->k1 ^ MIX_1, MIX_2));
+    return multiply_and_fold(a ^ key->k0 ^ MIX_0, multiply_and_fold(b ^ key->k1 ^ MIX_1, MIX_2));
 }
 
 uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice bytes)
@@ -77,12 +77,13 @@ uint64_t keyed_mix(const struct hash_key *key, uint64_t before, struct slice byt
     uint64_t k0 = key->k0 ^ MIX_0, k1 = key->k1 ^ MIX_1;
     uint64_t h = keyed_pair(key, before, bytes.n), a = 0, b = 0;
     for (; bytes.n > 16; bytes.p += 16, bytes.n -= 16)
-        h = mix_fold(word_of(bytes.p, 8) ^ k0, word_of(bytes.p + 8, 8) ^ h);
+        h = multiply_and_fold(read_little_endian(bytes.p, 8) ^ k0,
+                              read_little_endian(bytes.p + 8, 8) ^ h);
     if (bytes.n >= 8) { /* the two loads may overlap */
-        a = word_of(bytes.p, 8);
-        b = word_of(bytes.p + bytes.n - 8, 8);
+        a = read_little_endian(bytes.p, 8);
+        b = read_little_endian(bytes.p + bytes.n - 8, 8);
     } else if (bytes.n > 0) {
-        a = word_of(bytes.p, bytes.n);
+        a = read_little_endian(bytes.p, bytes.n);
     }
-    return mix_fold(a ^ k1, b ^ h);
+    return multiply_and_fold(a ^ k1, b ^ h);
 }

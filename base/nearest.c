@@ -6,7 +6,7 @@ struct nearest nearest_to(const char *word)
 }
 
 /* The edit distance: insertions, deletions, substitutions and swaps of neighbours. */
-static size_t nearest_distance(const char *a, size_t an, const char *b, size_t bn)
+static size_t edit_distance(const char *a, size_t an, const char *b, size_t bn)
 {
     size_t d[NEAREST_MAX + 1][NEAREST_MAX + 1];
     for (size_t i = 0; i <= an; i++)
@@ -25,7 +25,7 @@ static size_t nearest_distance(const char *a, size_t an, const char *b, size_t b
     return d[an][bn];
 }
 
-void nearest_try(struct nearest *n, const char *candidate)
+void nearest_consider(struct nearest *n, const char *candidate)
 {
     size_t an = strlen(n->word);
     size_t bn = strlen(candidate);
@@ -34,7 +34,7 @@ void nearest_try(struct nearest *n, const char *candidate)
     /* A prefix is also close: `sess` for `sessions`. */
     size_t d = an >= 3 && an < bn && memcmp(n->word, candidate, an) == 0
                    ? 1
-                   : nearest_distance(n->word, an, candidate, bn);
+                   : edit_distance(n->word, an, candidate, bn);
     if (d <= 1 + an / 4 && d < an && d < n->distance) {
         n->best = candidate;
         n->distance = d;

@@ -16,6 +16,6 @@ struct nearest {
 
 struct nearest nearest_to(const char *word);
 /* Keeps the candidate if it is close enough, and closer than the previous ones. */
-void nearest_try(struct nearest *n, const char *candidate);
+void nearest_consider(struct nearest *n, const char *candidate);
 
 #endif

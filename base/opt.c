@@ -86,7 +86,7 @@ static int opt_unknown(struct opt_set *s, const char *written, const char *name,
     snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
     struct nearest near = nearest_to(word);
     for (size_t i = 0; i < s->n; i++)
-        nearest_try(&near, s->table[i].name);
+        nearest_consider(&near, s->table[i].name);
     if (near.best == NULL)
         return opt_fail(s, "unknown option $1", written, "");
     return opt_fail(s, "unknown option $1; did you mean --$2?", written, near.best);
@@ -165,7 +165,7 @@ int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operand
     return 0;
 }
 
-int opt_env(struct opt_set *s)
+int opt_read_environment(struct opt_set *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         char name[80] = "MCP_INTERPOSER_";
@@ -187,7 +187,7 @@ int opt_env(struct opt_set *s)
     return 0;
 }
 
-int opt_config(struct opt_set *s, const char *name, const char *value)
+int opt_set_from_config(struct opt_set *s, const char *name, const char *value)
 {
     size_t i = opt_find(s, name, strlen(name));
     if (i == s->n)
@@ -211,7 +211,7 @@ const char *opt_get(const struct opt_set *s, const char *name)
 }
 
 /* *at is source * OPT_MANY_MAX + index: one pass over the list for each source. */
-const char *opt_each(const struct opt_set *s, const char *name, size_t *at)
+const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at)
 {
     size_t i = must_find(s, name);
     for (; *at < (OPT_FLAG + 1) * OPT_MANY_MAX; ++*at) {
@@ -224,7 +224,7 @@ const char *opt_each(const struct opt_set *s, const char *name, size_t *at)
     return NULL;
 }
 
-bool opt_on(const struct opt_set *s, const char *name)
+bool opt_is_on(const struct opt_set *s, const char *name)
 {
     const char *v = opt_get(s, name);
     return v != NULL && strcmp(v, "yes") == 0;
@@ -238,7 +238,7 @@ enum opt_from opt_source(const struct opt_set *s, const char *name)
 #define HELP_COLUMNS 80
 #define HELP_LEFT_MAX 30 /* if an option is longer, its help text begins on a new line */
 
-static void help_left(struct buf *b, const struct opt *o)
+static void help_left_column(struct buf *b, const struct opt *o)
 {
     buf_clear(b);
     if (o->letter != 0)
@@ -249,21 +249,21 @@ static void help_left(struct buf *b, const struct opt *o)
         buf_printf(b, " %s", o->arg);
 }
 
-void opt_help(struct buf *b, const struct opt *table)
+void opt_write_help(struct buf *b, const struct opt *table)
 {
     struct buf left = {0}, text = {0};
     size_t indent = 0;
     for (const struct opt *o = table; o->name != NULL; o++) {
         if (o->help == NULL)
             continue;
-        help_left(&left, o);
+        help_left_column(&left, o);
         if (left.n <= HELP_LEFT_MAX && left.n + 2 > indent)
             indent = left.n + 2;
     }
     for (const struct opt *o = table; o->name != NULL; o++) {
         if (o->help == NULL)
             continue;
-        help_left(&left, o);
+        help_left_column(&left, o);
         buf_clear(&text);
         buf_adds(&text, o->help);
         if (o->def != NULL)

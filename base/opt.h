@@ -2,7 +2,7 @@
  *
  * Forms     `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options.
  * Order     a flag overrides the environment (MCP_INTERPOSER_NAME, dashes as underscores), which overrides the
- *           configuration file, which overrides the table's default, in whatever order opt_config(), opt_env() and
+ *           configuration file, which overrides the table's default, in whatever order opt_set_from_config(), opt_read_environment() and
  *           opt_parse() are called.
  * Owns      nothing: values point into argv, the environment, the table or memory of the caller.
  * Errors    MI_EINVAL with a message in `error`: the option, the problem and the remedy.
@@ -55,16 +55,16 @@ void opt_close(struct opt_set *s);
 MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
                       int *ret_next);
 /* Reads the environment. Returns 0, or MI_EINVAL if a flag is neither yes nor no. */
-MI_MUST int opt_env(struct opt_set *s);
+MI_MUST int opt_read_environment(struct opt_set *s);
 /* Applies one `name = value` of the configuration file. Returns 0, MI_ENOENT (no such option) or
  * MI_EINVAL. */
-MI_MUST int opt_config(struct opt_set *s, const char *name, const char *value);
+MI_MUST int opt_set_from_config(struct opt_set *s, const char *name, const char *value);
 
 const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not given, no default */
 /* Iterates over the values of an option that may be repeated, without the default, in increasing
  * priority of their sources. *at starts at 0. Returns NULL when there are no more. */
-const char *opt_each(const struct opt_set *s, const char *name, size_t *at);
-bool opt_on(const struct opt_set *s, const char *name); /* whether the flag is `yes` */
+const char *opt_next_value(const struct opt_set *s, const char *name, size_t *at);
+bool opt_is_on(const struct opt_set *s, const char *name); /* whether the flag is `yes` */
 enum opt_from opt_source(const struct opt_set *s, const char *name);
 
 /* Reads the value of a flag: yes, true, on, 1; no, false, off, 0. Returns false for any other
@@ -72,6 +72,6 @@ enum opt_from opt_source(const struct opt_set *s, const char *name);
 bool opt_yes_or_no(const char *value, bool *ret);
 
 /* Writes the table as aligned help lines of at most 80 columns, with the defaults. */
-void opt_help(struct buf *b, const struct opt *table);
+void opt_write_help(struct buf *b, const struct opt *table);
 
 #endif

@@ -38,25 +38,25 @@ static void *pattern_take(size_t n, void *quota)
         return NULL;
     b = malloc(all);
     if (b == NULL) {
-        quota_give(quota, all);
+        quota_give_back(quota, all);
         return NULL;
     }
     b->n = all;
     return b + 1;
 }
 
-static void give(void *p, void *quota)
+static void free_from_quota(void *p, void *quota)
 {
     if (p == NULL)
         return;
     union block *b = (union block *)p - 1;
-    quota_give(quota, b->n);
+    quota_give_back(quota, b->n);
     free(b);
 }
 
 /* ---- compiling ---------------------------------------------------------------------------------- */
 
-static int no_memory(const struct pattern_rules *rules)
+static int pattern_no_memory(const struct pattern_rules *rules)
 {
     return rules->quota != NULL && rules->quota->refused ? MI_EFULL : MI_ENOMEM;
 }
@@ -65,27 +65,27 @@ static int pattern_refuse(const struct pattern_rules *rules, int code, size_t at
 {
     PCRE2_UCHAR why[160];
     if (code == PCRE2_ERROR_HEAP_FAILED)
-        return no_memory(rules);
+        return pattern_no_memory(rules);
     if (error != NULL && pcre2_get_error_message(code, why, sizeof why) > 0)
         buf_printf(error, "%s, at character %zu of the expression", (const char *)why, at + 1);
     return MI_EINVAL;
 }
 
-static int compile(struct pattern *p, const struct pattern_rules *rules, struct slice regex,
-                   struct buf *error)
+static int pattern_compile(struct pattern *p, const struct pattern_rules *rules, struct slice regex,
+                           struct buf *error)
 {
     int code;
     PCRE2_SIZE at;
     struct buf text = {0};
     pcre2_compile_context *cc = pcre2_compile_context_create(p->memory);
     if (cc == NULL)
-        return no_memory(rules);
+        return pattern_no_memory(rules);
     if (regex.n > PATTERN_MAX || !rules->ecma) {
         (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX); /* PCRE2 reports this with an error of
                                                               * its own */
     } else {
         (void)pcre2_set_compile_extra_options(cc, PCRE2_EXTRA_ALT_BSUX);
-        ecma_translate(&text, regex);
+        ecma_regex_to_pcre(&text, regex);
         regex = buf_slice(&text);
     }
     p->code = text.failed ? NULL
@@ -114,16 +114,16 @@ int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct
     int st = 0;
     if (rules->quota != NULL) {
         rules->quota->refused = false;
-        p->memory = pcre2_general_context_create(pattern_take, give, rules->quota);
-        st = p->memory == NULL ? no_memory(rules) : 0;
+        p->memory = pcre2_general_context_create(pattern_take, free_from_quota, rules->quota);
+        st = p->memory == NULL ? pattern_no_memory(rules) : 0;
     }
     if (st == 0)
-        st = compile(p, rules, regex, error);
+        st = pattern_compile(p, rules, regex, error);
     if (st < 0)
         goto fail;
     p->data = pcre2_match_data_create_from_pattern(p->code, p->memory);
     p->context = pcre2_match_context_create(p->memory);
-    st = no_memory(rules);
+    st = pattern_no_memory(rules);
     if (p->data == NULL || p->context == NULL)
         goto fail;
     (void)pcre2_set_match_limit(p->context, rules->steps);
@@ -150,7 +150,7 @@ void pattern_close(struct pattern *p)
 
 /* ---- searching ---------------------------------------------------------------------------------- */
 
-static enum pattern_result result_of(int rc)
+static enum pattern_result pattern_result_of_pcre(int rc)
 {
     if (rc == PCRE2_ERROR_NOMATCH)
         return PATTERN_NO;
@@ -165,7 +165,7 @@ struct progress {
 
 /* PCRE2 calls this before it tries an item of the expression. Its own limit of steps begins anew at each start in the
  * text. */
-static int on_item(pcre2_callout_block *b, void *ctx)
+static int pattern_on_callout(pcre2_callout_block *b, void *ctx)
 {
     struct progress *r = ctx;
     size_t now = b->current_position;
@@ -180,9 +180,9 @@ enum pattern_result pattern_search(struct pattern *p, struct slice text, struct 
     struct progress r = {.work = w, .item = 1 + (p->backreferences > 0 ? text.n / 16 : 0)};
     if (!work_do(w, 20 + text.n / 8))
         return PATTERN_GAVE_UP;
-    (void)pcre2_set_callout(p->context, on_item, &r);
-    return result_of(pcre2_match(p->code, (PCRE2_SPTR)(text.p != NULL ? text.p : ""), text.n, 0, 0,
-                                 p->data, p->context));
+    (void)pcre2_set_callout(p->context, pattern_on_callout, &r);
+    return pattern_result_of_pcre(pcre2_match(p->code, (PCRE2_SPTR)(text.p != NULL ? text.p : ""),
+                                              text.n, 0, 0, p->data, p->context));
 }
 
 enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
@@ -195,7 +195,7 @@ enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *
     int rc =
         pcre2_match(p->code, (PCRE2_SPTR)text.p, text.n, piece->from, options, p->data, p->context);
     if (rc < 0)
-        return result_of(rc);
+        return pattern_result_of_pcre(rc);
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(p->data);
     size_t group = rc > 1 && v[2] != PCRE2_UNSET && v[3] > v[2] ? 1 : 0;
     size_t a = v[2 * group], b = v[2 * group + 1];

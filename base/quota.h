@@ -24,7 +24,7 @@ static inline bool quota_take(struct quota *q, size_t n)
     return true;
 }
 
-static inline void quota_give(struct quota *q, size_t n)
+static inline void quota_give_back(struct quota *q, size_t n)
 {
     q->used -= n;
 }

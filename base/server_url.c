@@ -1,6 +1,6 @@
 #include "base/server_url.h"
 
-static size_t scheme_n(struct slice word)
+static size_t url_scheme_len(struct slice word)
 {
     static const char *const schemes[] = {"https://", "http://"};
     for (size_t i = 0; i < MI_COUNT(schemes); i++)
@@ -18,9 +18,10 @@ static size_t span_until(struct slice s, const char *ends)
     return n;
 }
 
-bool server_url_take(struct server_url_search *s, struct slice word, struct server_url *ret)
+bool server_url_take(struct server_url_search *s, struct slice word,
+                     struct server_url *ret)
 {
-    size_t n = s->began && !s->after_option ? scheme_n(word) : 0;
+    size_t n = s->began && !s->after_option ? url_scheme_len(word) : 0;
     s->began = true;
     s->after_option = word.n > 1 && word.p[0] == '-' && !slice_is(word, "--");
     if (n == 0)

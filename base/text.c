@@ -135,15 +135,15 @@ static void add_json_char(struct buf *b, const char *p, size_t len)
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(unsigned char)(byte))
 #define HIGH EACH(0x80)
 
-static uint64_t odd_below(uint64_t w, unsigned char least)
+static uint64_t bytes_below_are_odd(uint64_t w, unsigned char least)
 {
     return (w - EACH(least)) & ~w;
 }
 
 static bool is_plain_word(uint64_t w, char a, char b)
 {
-    uint64_t odd = w | odd_below(w, 0x20) | odd_below(w ^ EACH(0x7F), 1) |
-                   odd_below(w ^ EACH(a), 1) | odd_below(w ^ EACH(b), 1);
+    uint64_t odd = w | bytes_below_are_odd(w, 0x20) | bytes_below_are_odd(w ^ EACH(0x7F), 1) |
+                   bytes_below_are_odd(w ^ EACH(a), 1) | bytes_below_are_odd(w ^ EACH(b), 1);
     return (odd & HIGH) == 0;
 }
 
@@ -161,7 +161,7 @@ size_t text_plain_run(struct slice s, char a, char b)
 }
 
 /* The number of leading bytes of s, at most max, that are unescaped in a JSON string and one character each. */
-static size_t json_run(struct slice s, size_t max)
+static size_t plain_json_run(struct slice s, size_t max)
 {
     return text_plain_run((struct slice){s.p, size_min(s.n, max)}, '"', '\\');
 }
@@ -172,7 +172,7 @@ void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
     buf_addc(b, '"');
     for (size_t i = 0; i < s.n;) {
         size_t max = max_chars - size_min(chars, max_chars);
-        size_t run = json_run((struct slice){s.p + i, s.n - i}, max);
+        size_t run = plain_json_run((struct slice){s.p + i, s.n - i}, max);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;
@@ -212,13 +212,13 @@ void text_json_visible(struct buf *b, struct slice valid)
     buf_add(b, valid.p + from, valid.n - from);
 }
 
-void text_json_head(struct buf *b, struct slice s, size_t max_chars)
+void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
 {
     size_t i = 0;
     size_t chars = 0;
     buf_addc(b, '"');
     while (i < s.n && chars < max_chars) {
-        size_t run = json_run((struct slice){s.p + i, s.n - i}, max_chars - chars);
+        size_t run = plain_json_run((struct slice){s.p + i, s.n - i}, max_chars - chars);
         buf_add(b, s.p + i, run);
         i += run;
         chars += run;
@@ -276,7 +276,7 @@ void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns)
     }
 }
 
-void text_sentence(struct buf *b, struct slice clause)
+void text_clause_to_sentence(struct buf *b, struct slice clause)
 {
     if (clause.n == 0)
         return;

@@ -100,7 +100,7 @@ void text_json(struct buf *b, struct slice s);
  * follows. */
 void text_json_truncated(struct buf *b, struct slice s, size_t max_chars);
 /* Writes the first max_chars characters, and "…" if there are more; does not read the rest. */
-void text_json_head(struct buf *b, struct slice s, size_t max_chars);
+void text_json_cut(struct buf *b, struct slice s, size_t max_chars);
 /* Writes valid JSON text on one line. The characters that text_visible() escapes become JSON
  * escapes; white space becomes blanks, because a raw CR ends a line for some readers. */
 void text_json_visible(struct buf *b, struct slice valid);
@@ -111,7 +111,7 @@ void text_xml(struct buf *b, struct slice text);
  * separated by single blanks; a longer word is not broken. */
 void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns);
 /* A clause as a sentence: with a capital letter and a full stop. */
-void text_sentence(struct buf *b, struct slice clause);
+void text_clause_to_sentence(struct buf *b, struct slice clause);
 /* The longest prefix of at most max bytes that does not split a character. */
 struct slice text_head(struct slice s, size_t max);
 

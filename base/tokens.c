@@ -8,30 +8,14 @@ enum kind { START, LOWER, UPPER, CAPITALS, DIGIT, PUNCTUATION, SPACE, NEWLINE, O
 
 /* Hundredths of a token. */
 static const int64_t weights[TOKENS_CLASSES] = {
-    [TOKENS_WORD] = 89,
-    [TOKENS_WORD_MIDDLE] = 117,
-    [TOKENS_WORD_LONG] = 113,
-    [TOKENS_LETTER] = 12,
-    [TOKENS_JOINED] = 116,
-    [TOKENS_CAPITALS] = 148,
-    [TOKENS_DIGITS] = 119,
-    [TOKENS_PREFIX] = 56,
-    [TOKENS_PUNCTUATION] = 91,
-    [TOKENS_MORE] = 54,
-    [TOKENS_REPEATED] = 16,
-    [TOKENS_SPACE] = 61,
-    [TOKENS_BLANK] = 148,
-    [TOKENS_NEWLINE] = 78,
-    [TOKENS_WIDTH] = 100,
-    [TOKENS_LATIN] = 77,
-    [TOKENS_GREEK_CYRILLIC] = 27,
-    [TOKENS_NEAR_EAST] = 57,
-    [TOKENS_INDIC] = 80,
-    [TOKENS_SYMBOL] = 52,
-    [TOKENS_KANA] = 80,
-    [TOKENS_HAN] = 68,
-    [TOKENS_HANGUL] = 75,
-    [TOKENS_OTHER] = 180,
+    [TOKENS_WORD] = 89,     [TOKENS_WORD_MIDDLE] = 117,   [TOKENS_WORD_LONG] = 113,
+    [TOKENS_LETTER] = 12,   [TOKENS_JOINED] = 116,        [TOKENS_CAPITALS] = 148,
+    [TOKENS_DIGITS] = 119,  [TOKENS_PREFIX] = 56,         [TOKENS_PUNCTUATION] = 91,
+    [TOKENS_MORE] = 54,     [TOKENS_REPEATED] = 16,       [TOKENS_SPACE] = 61,
+    [TOKENS_BLANK] = 148,   [TOKENS_NEWLINE] = 78,        [TOKENS_WIDTH] = 100,
+    [TOKENS_LATIN] = 77,    [TOKENS_GREEK_CYRILLIC] = 27, [TOKENS_NEAR_EAST] = 57,
+    [TOKENS_INDIC] = 80,    [TOKENS_SYMBOL] = 52,         [TOKENS_KANA] = 80,
+    [TOKENS_HAN] = 68,      [TOKENS_HANGUL] = 75,         [TOKENS_OTHER] = 180,
     [TOKENS_CONTROL] = 100,
 };
 
@@ -95,14 +79,14 @@ static void tokens_end_run(struct tokens *t, enum kind next)
 #define U UPPER
 #define L LOWER
 static const uint8_t kinds[256] = {
-    O, O, O, O, O, O, O, O, O, SPACE, NEWLINE, O, O, NEWLINE, O, O, /* controls */
-    O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O,                 /* controls */
-    SPACE, P, P, P, P, P, P, P, P, P, P, P, P, P, P, P,             /* space to / */
-    D, D, D, D, D, D, D, D, D, D, P, P, P, P, P, P,                 /* 0 to ? */
-    P, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U,                 /* @ to O */
-    U, U, U, U, U, U, U, U, U, U, U, P, P, P, P, P,                 /* P to _ */
-    P, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,                 /* ` to o */
-    L, L, L, L, L, L, L, L, L, L, L, P, P, P, P, O,                 /* p to DEL */
+    O,     O, O, O, O, O, O, O, O, SPACE, NEWLINE, O, O, NEWLINE, O, O, /* controls */
+    O,     O, O, O, O, O, O, O, O, O,     O,       O, O, O,       O, O, /* controls */
+    SPACE, P, P, P, P, P, P, P, P, P,     P,       P, P, P,       P, P, /* space to / */
+    D,     D, D, D, D, D, D, D, D, D,     P,       P, P, P,       P, P, /* 0 to ? */
+    P,     U, U, U, U, U, U, U, U, U,     U,       U, U, U,       U, U, /* @ to O */
+    U,     U, U, U, U, U, U, U, U, U,     U,       P, P, P,       P, P, /* P to _ */
+    P,     L, L, L, L, L, L, L, L, L,     L,       L, L, L,       L, L, /* ` to o */
+    L,     L, L, L, L, L, L, L, L, L,     L,       P, P, P,       P, O, /* p to DEL */
 };
 #undef O
 #undef P
@@ -121,7 +105,7 @@ static void tokens_begin_run(struct tokens *t, enum kind kind)
 }
 
 /* Continues the run, or begins one. */
-static void tokens_step(struct tokens *t, enum kind kind)
+static void tokens_extend_run(struct tokens *t, enum kind kind)
 {
     if (t->kind == kind)
         t->run++;
@@ -129,7 +113,7 @@ static void tokens_step(struct tokens *t, enum kind kind)
         tokens_begin_run(t, kind);
 }
 
-static void tokens_letter(struct tokens *t, enum kind kind)
+static void tokens_add_letter(struct tokens *t, enum kind kind)
 {
     if (kind == LOWER && t->kind == CAPITALS) { /* HTTPServer: the last capital begins a word */
         t->run--;
@@ -142,13 +126,13 @@ static void tokens_letter(struct tokens *t, enum kind kind)
     } else if (kind == UPPER && t->kind == CAPITALS) {
         t->run++;
     } else {
-        tokens_step(t, kind);
+        tokens_extend_run(t, kind);
     }
 }
 
-static void tokens_punctuation(struct tokens *t, unsigned char c)
+static void tokens_add_punctuation(struct tokens *t, unsigned char c)
 {
-    tokens_step(t, PUNCTUATION);
+    tokens_extend_run(t, PUNCTUATION);
     if (t->run > 1)
         t->same = (uint8_t)(c != t->last ? 1 : t->same < 3 ? t->same + 1 : 3);
     if (t->same == 3)
@@ -160,9 +144,9 @@ static void tokens_punctuation(struct tokens *t, unsigned char c)
 
 /* Tokenizers have one token for up to about 128 spaces, 16 tabs or ends of line, or 4 pairs of \r\n; where white space changes from
  * one character to another, fewer go into one. */
-static void tokens_white(struct tokens *t, enum kind kind, unsigned char c)
+static void tokens_add_white_space(struct tokens *t, enum kind kind, unsigned char c)
 {
-    tokens_step(t, t->kind == NEWLINE ? NEWLINE : kind);
+    tokens_extend_run(t, t->kind == NEWLINE ? NEWLINE : kind);
     t->width += c == ' ' ? 1 : c == '\r' ? 24 : 8;
     if (t->run > 1 && c != t->last && c != '\r' && t->last != '\r')
         t->width += 32;
@@ -172,20 +156,21 @@ static void tokens_white(struct tokens *t, enum kind kind, unsigned char c)
 #if defined(__SSE2__) && !defined(MI_NO_SIMD)
 #define BLOCK 64
 
-static unsigned tokens_lower(__m128i v)
+static unsigned tokens_lower_case_mask(__m128i v)
 {
     __m128i letter = _mm_sub_epi8(v, _mm_set1_epi8('a')); /* 0 to 25 */
-    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
+    return (unsigned)_mm_movemask_epi8(
+        _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter));
 }
 
 /* Bit i is about byte i: which of BLOCK bytes are small letters, which are spaces. */
-static void tokens_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
+static void tokens_classify_block(const char *p, uint64_t *ret_lower, uint64_t *ret_space)
 {
     *ret_lower = *ret_space = 0;
     for (unsigned i = 0; i < BLOCK; i += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
         __m128i space = _mm_cmpeq_epi8(v, _mm_set1_epi8(' '));
-        *ret_lower |= (uint64_t)tokens_lower(v) << i;
+        *ret_lower |= (uint64_t)tokens_lower_case_mask(v) << i;
         *ret_space |= (uint64_t)(unsigned)_mm_movemask_epi8(space) << i;
     }
 }
@@ -212,7 +197,7 @@ static size_t tokens_block_words(struct tokens *t, const char *p, size_t i, size
 {
     uint64_t lower, space;
     while (n - i >= BLOCK) {
-        tokens_block(p + i, &lower, &space);
+        tokens_classify_block(p + i, &lower, &space);
         space &= lower >> 1 & (lower << 1 | 1); /* between two letters: the byte before the block is
                                                  * a letter */
         uint64_t other = ~(lower | space);
@@ -250,7 +235,8 @@ static size_t tokens_lower_end(const char *p, size_t i, size_t n)
 {
 #ifdef BLOCK
     for (; n - i >= 16; i += 16) {
-        unsigned lower = tokens_lower(_mm_loadu_si128((const __m128i *)(const void *)(p + i)));
+        unsigned lower =
+            tokens_lower_case_mask(_mm_loadu_si128((const __m128i *)(const void *)(p + i)));
         if (lower != 0xFFFF)
             return i + (unsigned)__builtin_ctz(~lower);
     }
@@ -289,25 +275,25 @@ static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
         enum kind kind = kinds[c];
         switch (kind) {
         case LOWER:
-            tokens_letter(t, kind);
+            tokens_add_letter(t, kind);
             i = tokens_words(t, p, i, n);
             break;
         case UPPER:
-            tokens_letter(t, kind);
+            tokens_add_letter(t, kind);
             break;
         case DIGIT:
-            tokens_step(t, DIGIT);
+            tokens_extend_run(t, DIGIT);
             start = i;
             while (i < n && kinds[(unsigned char)p[i]] == DIGIT)
                 i++;
             t->run += i - start;
             break;
         case PUNCTUATION:
-            tokens_punctuation(t, c);
+            tokens_add_punctuation(t, c);
             break;
         case SPACE:
         case NEWLINE:
-            tokens_white(t, kind, c);
+            tokens_add_white_space(t, kind, c);
             if (c != ' ')
                 break;
             start = i;
@@ -317,7 +303,7 @@ static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
             t->width += i - start;
             break;
         default:
-            tokens_step(t, OTHER);
+            tokens_extend_run(t, OTHER);
             t->n[TOKENS_CONTROL]++;
             break;
         }
@@ -325,17 +311,27 @@ static size_t tokens_ascii(struct tokens *t, const char *p, size_t n)
     return i;
 }
 
-static enum tokens_class tokens_class_of(uint32_t c)
+static enum tokens_class tokens_script_of_char(uint32_t c)
 {
     static const struct {
         uint32_t below;
         enum tokens_class class;
     } scripts[] = {
-        {0xA0, TOKENS_CONTROL},         {0x370, TOKENS_LATIN},   {0x530, TOKENS_GREEK_CYRILLIC},
-        {0x900, TOKENS_NEAR_EAST},      {0x1E00, TOKENS_INDIC},  {0x1F00, TOKENS_LATIN},
-        {0x2000, TOKENS_GREEK_CYRILLIC}, {0x2E80, TOKENS_SYMBOL}, {0x3040, TOKENS_HAN},
-        {0x3130, TOKENS_KANA},          {0x3190, TOKENS_HANGUL}, {0xA000, TOKENS_HAN},
-        {0xAC00, TOKENS_OTHER},         {0xD7B0, TOKENS_HANGUL}, {0xFF00, TOKENS_OTHER},
+        {0xA0, TOKENS_CONTROL},
+        {0x370, TOKENS_LATIN},
+        {0x530, TOKENS_GREEK_CYRILLIC},
+        {0x900, TOKENS_NEAR_EAST},
+        {0x1E00, TOKENS_INDIC},
+        {0x1F00, TOKENS_LATIN},
+        {0x2000, TOKENS_GREEK_CYRILLIC},
+        {0x2E80, TOKENS_SYMBOL},
+        {0x3040, TOKENS_HAN},
+        {0x3130, TOKENS_KANA},
+        {0x3190, TOKENS_HANGUL},
+        {0xA000, TOKENS_HAN},
+        {0xAC00, TOKENS_OTHER},
+        {0xD7B0, TOKENS_HANGUL},
+        {0xFF00, TOKENS_OTHER},
         {0xFFF0, TOKENS_HAN},
     };
     for (size_t i = 0; i < MI_COUNT(scripts); i++)
@@ -344,21 +340,21 @@ static enum tokens_class tokens_class_of(uint32_t c)
     return TOKENS_OTHER;
 }
 
-static void tokens_other(struct tokens *t, enum tokens_class class)
+static void tokens_add_other(struct tokens *t, enum tokens_class class)
 {
     tokens_begin_run(t, OTHER);
     t->n[class]++;
 }
 
 /* The first byte of a character of several; RFC 3629. */
-static void tokens_lead(struct tokens *t, unsigned char c)
+static void tokens_begin_multibyte(struct tokens *t, unsigned char c)
 {
     t->want = c < 0xC2 || c > 0xF4 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
     t->code = c & (0x3Fu >> t->want);
     t->low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
     t->high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
     if (t->want == 0)
-        tokens_other(t, TOKENS_CONTROL);
+        tokens_add_other(t, TOKENS_CONTROL);
 }
 
 void tokens_add(struct tokens *t, const char *p, size_t n)
@@ -374,17 +370,17 @@ void tokens_add(struct tokens *t, const char *p, size_t n)
             t->low = 0x80;
             t->high = 0xBF;
             if (--t->want == 0)
-                tokens_other(t, tokens_class_of(t->code));
+                tokens_add_other(t, tokens_script_of_char(t->code));
             continue;
         }
         if (t->want > 0) { /* cut off */
             t->want = 0;
-            tokens_other(t, TOKENS_CONTROL);
+            tokens_add_other(t, TOKENS_CONTROL);
         }
         if (c < 0x80)
             (void)tokens_ascii(t, p + i, 1);
         else
-            tokens_lead(t, c);
+            tokens_begin_multibyte(t, c);
     }
 }
 
@@ -393,7 +389,7 @@ int64_t tokens_count(const struct tokens *t)
     struct tokens end = *t;
     int64_t sum = 0;
     if (end.want > 0)
-        tokens_other(&end, TOKENS_CONTROL);
+        tokens_add_other(&end, TOKENS_CONTROL);
     tokens_end_run(&end, START);
     for (size_t i = 0; i < TOKENS_CLASSES; i++)
         sum += end.n[i] * weights[i];

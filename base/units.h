@@ -12,7 +12,7 @@
 MI_MUST int units_duration(const char *text, int64_t *ret_us);
 MI_MUST int units_size(const char *text, size_t *ret_bytes);
 /* Whether the text of a duration or a size has a unit. */
-bool units_named(const char *text);
+bool units_has_unit(const char *text);
 void units_show_duration(struct buf *b, int64_t us); /* 850us, 12.3ms, 4.20s, 3m12s, 2h05m */
 void units_show_size(struct buf *b, int64_t bytes);  /* 512B, 1.5KiB, 16.0MiB, 128MiB */
 /* The text as a value, for use in one expression. */

@@ -8,7 +8,7 @@
 #define SECOND_US ((int64_t)1000000)
 
 /* The start of the day `days` days before now. */
-static int64_t midnight(int64_t now_us, int days)
+static int64_t midnight_days_ago(int64_t now_us, int days)
 {
     time_t s = (time_t)(now_us / SECOND_US);
     struct tm tm = {0};
@@ -20,7 +20,7 @@ static int64_t midnight(int64_t now_us, int days)
 }
 
 /* Reads exactly n digits. Returns -1 if there are fewer. */
-static int digits(const char **at, int n)
+static int read_n_digits(const char **at, int n)
 {
     int v = 0;
     for (; n > 0; n--, ++*at) {
@@ -54,15 +54,15 @@ static bool read_fraction(const char **at, int64_t *ret_us)
 /* HH:MM, HH:MM:SS or HH:MM:SS.ssssss */
 static bool read_clock(const char **at, struct tm *tm, int64_t *ret_us)
 {
-    tm->tm_hour = digits(at, 2);
+    tm->tm_hour = read_n_digits(at, 2);
     if (tm->tm_hour < 0 || tm->tm_hour > 23 || !when_skip(at, ':'))
         return false;
-    tm->tm_min = digits(at, 2);
+    tm->tm_min = read_n_digits(at, 2);
     if (tm->tm_min < 0 || tm->tm_min > 59)
         return false;
     if (!when_skip(at, ':'))
         return true;
-    tm->tm_sec = digits(at, 2);
+    tm->tm_sec = read_n_digits(at, 2);
     return tm->tm_sec >= 0 && tm->tm_sec <= 59 &&
            (!when_skip(at, '.') || read_fraction(at, ret_us));
 }
@@ -72,11 +72,11 @@ static int read_date(const char *text, int64_t *ret_us)
     const char *at = text;
     int64_t us = 0; /* microseconds within the second */
     struct tm tm = {.tm_isdst = -1};
-    int year = digits(&at, 4);
+    int year = read_n_digits(&at, 4);
     bool ok = year >= 1970 && when_skip(&at, '-');
-    int month = ok ? digits(&at, 2) : -1;
+    int month = ok ? read_n_digits(&at, 2) : -1;
     ok = month >= 1 && month <= 12 && when_skip(&at, '-');
-    tm.tm_mday = ok ? digits(&at, 2) : -1;
+    tm.tm_mday = ok ? read_n_digits(&at, 2) : -1;
     ok = tm.tm_mday >= 1;
     if (ok && (when_skip(&at, 'T') || when_skip(&at, ' ')))
         ok = read_clock(&at, &tm, &us);
@@ -99,9 +99,9 @@ int when_parse(const char *text, int64_t now_us, int64_t *ret_us)
     if (strcmp(text, "now") == 0)
         *ret_us = now_us;
     else if (strcmp(text, "today") == 0)
-        *ret_us = midnight(now_us, 0);
+        *ret_us = midnight_days_ago(now_us, 0);
     else if (strcmp(text, "yesterday") == 0)
-        *ret_us = midnight(now_us, 1);
+        *ret_us = midnight_days_ago(now_us, 1);
     else if (text[strspn(text, "0123456789")] != '\0' && units_duration(text, &ago_us) == 0)
         *ret_us = now_us - ago_us;
     else

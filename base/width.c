@@ -251,7 +251,7 @@ static const struct range hidden[] = {
 };
 /* clang-format on */
 
-static bool covers(const struct range *r, size_t n, uint32_t code)
+static bool ranges_contain(const struct range *r, size_t n, uint32_t code)
 {
     while (n > 0) {
         size_t half = n / 2;
@@ -279,9 +279,9 @@ size_t width_of(uint32_t code)
         return 1;
     if (is_common_wide(code))
         return 2;
-    if (covers(none, MI_COUNT(none), code))
+    if (ranges_contain(none, MI_COUNT(none), code))
         return 0;
-    return covers(two, MI_COUNT(two), code) ? 2 : 1;
+    return ranges_contain(two, MI_COUNT(two), code) ? 2 : 1;
 }
 
 bool width_printable(uint32_t code)
@@ -290,5 +290,5 @@ bool width_printable(uint32_t code)
         return code >= 0x20 && code < 0x7F;
     if (is_common_wide(code))
         return true;
-    return !covers(hidden, MI_COUNT(hidden), code);
+    return !ranges_contain(hidden, MI_COUNT(hidden), code);
 }

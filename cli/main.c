@@ -18,7 +18,7 @@
 
 typedef int (*report_fn)(const char *error);
 
-static int usage(const char *error)
+static int fail_usage(const char *error)
 {
     log_error("%s", error);
     fputs("try: mcp-interposer --help\n", stderr);
@@ -26,21 +26,21 @@ static int usage(const char *error)
 }
 
 /* Reports the error, also to a client: it may have been configured to start this command. */
-static int usage_for_client(const char *error)
+static int fail_usage_for_client(const char *error)
 {
-    int status = usage(error);
+    int status = fail_usage(error);
     command_proxy.refuse(error);
     return status;
 }
 
-static int unknown_command(const char *name, report_fn report)
+static int fail_unknown_command(const char *name, report_fn report)
 {
     char text[LOG_LINE_MAX];
     struct nearest n = nearest_to(name);
     for (size_t i = 0; table_of_commands[i] != NULL; i++)
-        nearest_try(&n, table_of_commands[i]->name);
-    nearest_try(&n, "help");
-    const char *hint = guess_hint(name);
+        nearest_consider(&n, table_of_commands[i]->name);
+    nearest_consider(&n, "help");
+    const char *hint = guess_hint_for_word(name);
     if (hint != NULL)
         snprintf(text, sizeof text, "unknown command '%s'; %s", name, hint);
     else if (n.best != NULL)
@@ -52,23 +52,23 @@ static int unknown_command(const char *name, report_fn report)
     return report(text);
 }
 
-static bool is_help(const char *word)
+static bool is_help_option(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int help(const char *name, const char *verb)
+static int print_help(const char *name, const char *verb)
 {
-    if (name == NULL || strcmp(name, "help") == 0 || is_help(name)) {
+    if (name == NULL || strcmp(name, "help") == 0 || is_help_option(name)) {
         struct buf b = {0};
-        command_help_all(&b, table_of_commands);
+        command_append_all_help(&b, table_of_commands);
         return run_print(&b);
     }
     const struct command *c = command_find(table_of_commands, name);
     if (c == NULL)
-        return unknown_command(name, usage);
+        return fail_unknown_command(name, fail_usage);
     if (c->verbs != NULL && verb != NULL) {
-        const struct command *v = command_verb(c, verb);
+        const struct command *v = command_find_verb(c, verb);
         if (v == NULL)
             return run_unknown_verb(c, verb);
         c = v;
@@ -78,15 +78,15 @@ static int help(const char *name, const char *verb)
 
 static int run_here(const struct settings *s, char **argv)
 {
-    bool elsewhere = s->command->run == NULL || session_from(s) != NULL;
-    return elsewhere ? ship_command(argv) : s->command->run(s);
+    bool elsewhere = s->command->run == NULL || session_store_url(s) != NULL;
+    return elsewhere ? run_ship_command(argv) : s->command->run(s);
 }
 
 /* argv[0]: the name of the command, or the second word of its name; argv[-1]: the word before
  * it. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
-    int status = c == &command_proxy ? bypass(argc, argv) : EXIT_FINE;
+    int status = c == &command_proxy ? bypass_if_wanted(argc, argv) : EXIT_FINE;
     return status != EXIT_FINE ? status : run_command(c, run_here, argc, argv);
 }
 
@@ -94,26 +94,26 @@ static int command_run(const struct command *c, int argc, char **argv)
 static int run_verb(const struct command *c, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
-    if (verb != NULL && is_help(verb))
+    if (verb != NULL && is_help_option(verb))
         return run_help(c);
-    const struct command *v = verb != NULL ? command_verb(c, verb) : NULL;
+    const struct command *v = verb != NULL ? command_find_verb(c, verb) : NULL;
     return v != NULL ? command_run(v, argc - 1, argv + 1) : run_unknown_verb(c, verb);
 }
 
 /* Reads `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required, because `mcp-interposer
  * --vault v sessions` must not start a server named sessions. */
-static int short_form(int argc, char **argv)
+static int run_short_form(int argc, char **argv)
 {
     struct opt_set s;
     int next = 1;
     opt_open(&s, command_proxy.table);
     int st = opt_parse(&s, argc, argv, 1, NULL, &next);
-    bool asks_help = st == 0 && opt_on(&s, "help");
+    bool asks_help = st == 0 && opt_is_on(&s, "help");
     opt_close(&s);
     if (asks_help)
-        return help(NULL, NULL);
+        return print_help(NULL, NULL);
     if (st == 0 && s.operands_before_dashes < 0)
-        return usage_for_client(
+        return fail_usage_for_client(
             "missing '--': put options after the command, or a server's command after '--'");
     return command_run(&command_proxy, argc, argv); /* this also reports an invalid option */
 }
@@ -128,24 +128,24 @@ int main(int argc, char **argv)
 
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL)
-        return usage_for_client("missing command");
-    if (is_help(word))
-        return help(NULL, NULL);
+        return fail_usage_for_client("missing command");
+    if (is_help_option(word))
+        return print_help(NULL, NULL);
     if (strcmp(word, "help") == 0)
-        return help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
+        return print_help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
     struct buf b = {0};
     if (strcmp(word, "--version") == 0) {
         version_text(&b);
         return run_print(&b);
     }
     if (strcmp(word, "__complete") == 0) {
-        complete(&b, table_of_commands, argc - 2, argv + 2);
+        complete_command_line(&b, table_of_commands, argc - 2, argv + 2);
         return run_print(&b);
     }
     if (word[0] == '-')
-        return short_form(argc, argv);
+        return run_short_form(argc, argv);
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
-        return unknown_command(word, usage_for_client);
+        return fail_unknown_command(word, fail_usage_for_client);
     return c->verbs != NULL ? run_verb(c, argc - 1, argv + 1) : command_run(c, argc - 1, argv + 1);
 }

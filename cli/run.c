@@ -23,7 +23,7 @@ int run_print(struct buf *b)
 int run_help(const struct command *c)
 {
     struct buf b = {0};
-    command_help(&b, c);
+    command_append_help(&b, c);
     return run_print(&b);
 }
 
@@ -34,7 +34,7 @@ int run_unknown_verb(const struct command *c, const char *verb)
     struct nearest n = nearest_to(verb != NULL ? verb : "");
     for (size_t i = 0; c->verbs[i] != NULL; i++) {
         const char *name = strchr(c->verbs[i]->name, ' ') + 1;
-        nearest_try(&n, name);
+        nearest_consider(&n, name);
         buf_printf(&verbs, "%s%s", i > 0 ? ", " : "", name);
     }
     if (verb == NULL)
@@ -46,10 +46,10 @@ int run_unknown_verb(const struct command *c, const char *verb)
         snprintf(text, sizeof text, "unknown command '%s %s'; expected one of: %s", c->name, verb,
                  buf_str(&verbs));
     buf_close(&verbs);
-    return command_usage(c, text);
+    return command_fail_usage(c, text);
 }
 
-static int with_journals(const struct settings *s, run_fn run, char **argv)
+static int run_with_journals(const struct settings *s, run_fn run, char **argv)
 {
     char *journals;
     int status = settings_journal_dir(s, &journals);
@@ -67,17 +67,17 @@ int run_command(const struct command *c, run_fn run, int argc, char **argv)
     int status = EXIT_TROUBLE;
     switch (settings_read(&s, table_of_commands, c, argc, argv, &error)) {
     case SETTINGS_READY:
-        status = with_journals(&s, run, argv);
+        status = run_with_journals(&s, run, argv);
         break;
     case SETTINGS_HELP:
         status = run_help(c);
         break;
     case SETTINGS_BAD_FILE:
         status = c->run_misconfigured != NULL ? c->run_misconfigured(&s, buf_str(&error))
-                                              : command_usage(c, buf_str(&error));
+                                              : command_fail_usage(c, buf_str(&error));
         break;
     case SETTINGS_INVALID:
-        status = command_usage(c, buf_str(&error));
+        status = command_fail_usage(c, buf_str(&error));
         break;
     case SETTINGS_NO_MEMORY:
         log_error("out of memory");

@@ -46,7 +46,7 @@ static void add_salt(struct json_out *j, const struct salt *salt)
 /* Begins an element of a section on a new line. */
 static void bundle_form_element(struct bundle_out *o)
 {
-    json_out_space(&o->j, "\n");
+    json_out_whitespace(&o->j, "\n");
     json_out_object(&o->j, NULL);
 }
 
@@ -97,7 +97,7 @@ void bundle_redaction(struct bundle_out *o, uint64_t n)
 
 void bundle_line(struct bundle_out *o, struct slice line)
 {
-    json_out_space(&o->j, "\n");
+    json_out_whitespace(&o->j, "\n");
     json_out_text(&o->j, NULL, line);
 }
 
@@ -147,7 +147,7 @@ void bundle_record_end(struct bundle_out *o)
 void bundle_last(struct bundle_out *o, const struct salt *salt)
 {
     end_section(o);
-    json_out_space(&o->j, "\n");
+    json_out_whitespace(&o->j, "\n");
     json_out_object(&o->j, "end");
     add_salt(&o->j, salt);
     json_out_array(&o->j, "fields");

@@ -108,7 +108,7 @@ static bool next_signature(struct slice *rest, struct signature *ret)
         return false;
     ret->name = (struct slice){line.p + dash, (size_t)(blank - line.p) - dash};
     ret->base64 = (struct slice){blank + 1, line.n - (size_t)(blank + 1 - line.p)};
-    return name_is_valid(ret->name) && base64_bytes(ret->base64) > KEY_HASH_N;
+    return name_is_valid(ret->name) && base64_decoded_size(ret->base64) > KEY_HASH_N;
 }
 
 static bool is_text(struct slice s)

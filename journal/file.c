@@ -57,7 +57,7 @@ static bool dir_is_safe(int fd, const char *path, struct buf *why)
     struct stat st;
     if (fstat(fd, &st) != 0)
         buf_printf(why, "cannot examine %s: %s", path, strerror(errno));
-    else if (!memory_holds(fd))
+    else if (!memory_contains_file(fd))
         buf_printf(why, "%s is not on tmpfs", path);
     else if (st.st_uid != geteuid())
         buf_printf(why, "%s belongs to another user", path);

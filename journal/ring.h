@@ -71,7 +71,7 @@ struct ring_shared {
     _Atomic uint64_t trying;    /* the record being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
     _Atomic uint32_t kills;     /* how often in a row */
-    _Atomic uint32_t filtered;  /* 1: confine_calls() of the reader has succeeded */
+    _Atomic uint32_t filtered;  /* 1: confine_system_calls() of the reader has succeeded */
     struct confine_denied denied;
 };
 

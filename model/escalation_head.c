@@ -87,7 +87,7 @@ void escalation_head_read(struct slice file, struct buf *texts, struct escalatio
                                       * not grow and texts do not move */
         return;
     while (rest.n > 0) {
-        struct slice value, line = slice_line(&rest);
+        struct slice value, line = slice_take_line(&rest);
         size_t i = field_of_line(line, &value);
         if (i < FIELDS_OF_ESCALATION_HEAD && !seen[i])
             field_set(&fields_of_escalation_head.list[i], ret,
@@ -102,7 +102,7 @@ bool escalation_head_set(struct buf *file, size_t field, const struct escalation
     struct slice rest = lines_of_head(buf_slice(file)), value = {0};
     bool found = false;
     while (rest.n > 0 && !found) {
-        struct slice line = slice_line(&rest);
+        struct slice line = slice_take_line(&rest);
         found = field_of_line(line, &value) == field;
     }
     if (!found)

@@ -333,7 +333,7 @@ int live_close(struct live *l, int64_t grace_us)
     close_fd(&l->out);
     line_close(&l->lines);
     lines_close(&l->read);
-    chunk_rest();
+    chunk_free_spare();
     buf_close(&l->waiting);
     free(l);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

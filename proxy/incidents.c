@@ -239,7 +239,7 @@ void incidents_auth(struct incidents *t, const struct pending *q, struct slice a
 void incidents_tools_rule(struct incidents *t, const char *happened)
 {
     struct buf sentence = {0};
-    text_sentence(&sentence, slice_of(happened));
+    text_clause_to_sentence(&sentence, slice_of(happened));
     struct escalation e = {
         .cause = ESCALATION_TOOLS_RULE,
         .action = "applied",

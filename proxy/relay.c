@@ -264,7 +264,7 @@ void relay_read_available(struct relay *r)
 /* Call it when the peer has closed `out`. */
 static void fail_writing(struct relay *r)
 {
-    outbox_break(r->priority != NULL ? r->priority : r->box);
+    outbox_discard_after_error(r->priority != NULL ? r->priority : r->box);
     relay_close_out(r);
     r->calls->write_failed(r);
 }

@@ -153,13 +153,13 @@ static void resend_requests(struct proxy *p)
     struct traffic *t = &p->traffic;
     const struct pending *next = resend_next(&t->open[ROW_C2S].open);
     uint64_t before = bytes_before_outbox(p, next);
-    outbox_follow(&t->out[ROW_C2S], before);
+    outbox_count_written_elsewhere(&t->out[ROW_C2S], before);
     repeats_moved(&t->repeats, before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
             q->written_at += before; /* the request is in the outbox */
         } else if (is_sent_now(q, next) && resend_request(p, q, &p->handshake_box) < 0) {
-            outbox_break(&p->handshake_box);
+            outbox_discard_after_error(&p->handshake_box);
             break;
         }
     }
@@ -173,7 +173,8 @@ void restart_send_next(struct proxy *p)
     if (next == NULL || !server_state_gets_requests(&p->machine))
         return;
     if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
-        outbox_break(&t->out[ROW_C2S]); /* the process exits, and pending requests get errors */
+        outbox_discard_after_error(
+            &t->out[ROW_C2S]); /* the process exits, and pending requests get errors */
     timers_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 

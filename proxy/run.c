@@ -277,7 +277,8 @@ static void run_without_server(struct proxy *p, struct stream in, struct stream 
     server_event(p, SERVER_EV_START_FAILED);
     if (isatty(in.fd))
         return;
-    outbox_break(&p->traffic.out[ROW_C2S]); /* the messages of the client are dropped */
+    outbox_discard_after_error(
+        &p->traffic.out[ROW_C2S]); /* the messages of the client are dropped */
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
     run_loop(p);

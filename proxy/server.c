@@ -111,7 +111,7 @@ static void end_session(struct proxy *p, bool gives_up)
     if (unasked && (p->exit_status != 0 || pending > 0))
         log_warn("the server exited: server=%s status=%d pending_requests=%zu", server_name_of(p),
                  p->exit_status, pending);
-    outbox_break(&p->traffic.out[ROW_C2S]);
+    outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
     if (!unasked)
         final_answers_end_listens(&p->traffic);
     bool interrupted =
@@ -384,7 +384,7 @@ static void on_server_exit(struct child *c)
     bool launcher = status == 0 && !c->output_ended;
     server_event(p, launcher ? SERVER_EV_LAUNCHER_EXITED : SERVER_EV_EXITED);
     if (server_state_is_last(&p->machine, clock_mono_us()))
-        outbox_break(&p->traffic.out[ROW_C2S]);
+        outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
 }
 
 static void on_server_signalled(struct child *c, int sig)

@@ -14,7 +14,7 @@ static void flush(struct stderr_relay *v)
     outbox_release(&v->box);
     int st = outbox_flush(&v->box, &v->out);
     if (st < 0) {
-        outbox_break(&v->box);
+        outbox_discard_after_error(&v->box);
         ev_io_stop(v->loop, &v->watch);
     } else if (st == 1) {
         ev_io_start(v->loop, &v->watch);

@@ -27,7 +27,7 @@ static void stop_recording(struct proxy *p)
     incidents_record_error(&p->incidents,
                            "Messages could not be recorded, and --on-record-error is stop.");
     p->exit_status = PROXY_FAILED;
-    outbox_break(&p->traffic.out[ROW_C2S]);
+    outbox_discard_after_error(&p->traffic.out[ROW_C2S]);
     if (!recorded)
         final_answers_drop_unrecorded(&p->traffic, "record-error", why);
     traffic_list_failed(&p->traffic, why);
@@ -109,7 +109,7 @@ static void on_large_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
-    chunk_rest();
+    chunk_free_spare();
     for (int i = 0; i < 2; i++)
         relay_narrow(&p->relay[i]);
 }

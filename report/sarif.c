@@ -98,12 +98,12 @@ static void sarif_add_text(struct json_out *j, const struct report_case *c)
 void report_add_sarif(struct report *r)
 {
     const struct report_case *c = &r->draft;
-    struct json_out j = json_out_more(&r->results);
+    struct json_out j = json_out_continue_list(&r->results);
     if (!r->sarif || c->rule.name == NULL || c->outcome == REPORT_PASSED ||
         c->outcome == REPORT_SKIPPED)
         return;
     report_rule(r, &c->rule);
-    json_out_space(&j, "\n");
+    json_out_whitespace(&j, "\n");
     json_out_object(&j, NULL);
     json_out_str(&j, "ruleId", c->rule.name);
     json_out_str(&j, "level", level_name(c->rule.level));
@@ -123,7 +123,7 @@ void report_add_sarif(struct report *r)
 static void add_description(struct json_out *j, const char *name, const char *text)
 {
     struct buf b = {0};
-    text_sentence(&b, slice_of(text));
+    text_clause_to_sentence(&b, slice_of(text));
     json_out_object(j, name);
     json_out_text(j, "text", buf_slice(&b));
     json_out_end(j);
@@ -134,7 +134,7 @@ static void add_description(struct json_out *j, const char *name, const char *te
 /* Writes everything that GitHub's code scanning shows of a rule. */
 static void add_rule(struct json_out *j, const struct report_rule *rule)
 {
-    json_out_space(j, "\n");
+    json_out_whitespace(j, "\n");
     json_out_object(j, NULL);
     json_out_str(j, "id", rule->name);
     add_description(j, "shortDescription", rule->meaning);
@@ -164,7 +164,7 @@ void report_sarif(struct report *r, struct buf *b)
     json_out_end(&j);
     json_out_end(&j);
     json_out_end(&j);
-    json_out_space(&j, "\n");
+    json_out_whitespace(&j, "\n");
     json_out_array(&j, "results");
     json_out_members(&j, buf_slice(&r->results));
     json_out_end(&j);

@@ -49,7 +49,7 @@ static int ship_forget_find(struct unsent *u, const char *url)
 static int ship_forget_target(const struct settings *s, struct unsent *u, struct out *o,
                               const char *url)
 {
-    if (!settings_on(s, "yes") && !ask_yes("Forget this target? What was sent stays there.")) {
+    if (!settings_is_on(s, "yes") && !ask_yes("Forget this target? What was sent stays there.")) {
         out_raw(o, "nothing was forgotten");
         out_end_line(o);
         return EXIT_FOUND;
@@ -95,10 +95,11 @@ static int run_at(const struct settings *s, const char *vault, const char *url)
 int run_forget(const struct settings *s)
 {
     if (s->operands_n == 0)
-        return settings_usage(s, "missing the URL to forget, as `ship status` prints it");
-    if (!settings_on(s, "yes") && !ask_possible())
-        return settings_usage(s, "cannot ask before forgetting, since stdin or stderr is not a "
-                                 "terminal: add --yes");
+        return settings_fail_usage(s, "missing the URL to forget, as `ship status` prints it");
+    if (!settings_is_on(s, "yes") && !ask_possible())
+        return settings_fail_usage(s,
+                                   "cannot ask before forgetting, since stdin or stderr is not a "
+                                   "terminal: add --yes");
     char *vault = settings_vault(s);
     int status = vault != NULL ? run_at(s, vault, s->operands[0]) : EXIT_TROUBLE;
     free(vault);

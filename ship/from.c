@@ -9,7 +9,7 @@
 static int open_store(const struct settings *s, const char *url, struct query **ret)
 {
     struct reader *r;
-    struct session_wait wait = session_wait();
+    struct session_wait wait = session_get_store_wait();
     int st = reader_open(&r, url, settings_text(s, "host"), settings_text(s, "user"), wait.before,
                          wait.during);
     if (st == 0) {
@@ -29,9 +29,9 @@ int from_store(const struct settings *s, struct query **ret)
     struct buf error = {0};
     int status = EXIT_FINE;
     if (address_check_url(url, &error) < 0)
-        status = settings_usage(s, "--from: %s", buf_str(&error));
+        status = settings_fail_usage(s, "--from: %s", buf_str(&error));
     else if (opt_source(&s->set, "vault") == OPT_FLAG)
-        status = settings_usage(s, "--from and --vault: give one of them");
+        status = settings_fail_usage(s, "--from and --vault: give one of them");
     buf_close(&error);
     return status == EXIT_FINE ? open_store(s, url, ret) : status;
 }

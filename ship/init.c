@@ -114,18 +114,18 @@ int run_init(const struct settings *s)
 {
     const char *device = settings_text(s, "device"), *shards = settings_text(s, "shards");
     const char *url = s->operands_n > 0 ? s->operands[0] : NULL;
-    bool only_print = settings_on(s, "print");
+    bool only_print = settings_is_on(s, "print");
     struct buf error = {0};
     int status = EXIT_FINE;
     if (url == NULL && !only_print)
-        status = settings_usage(s, "missing the URL of the database");
+        status = settings_fail_usage(s, "missing the URL of the database");
     else if (device != NULL && (device[0] == '\0' || strlen(device) > 63))
-        status = settings_usage(s, "--device: use a name of 1 to 63 bytes");
+        status = settings_fail_usage(s, "--device: use a name of 1 to 63 bytes");
     else if (device != NULL && only_print)
-        status = settings_usage(s, "--device: not with --print; run SELECT "
-                                   "mcp_interposer.add_device('NAME')");
+        status = settings_fail_usage(s, "--device: not with --print; run SELECT "
+                                        "mcp_interposer.add_device('NAME')");
     else if (url != NULL && !only_print && address_check_url(url, &error) < 0)
-        status = settings_usage(s, "%s", buf_str(&error));
+        status = settings_fail_usage(s, "%s", buf_str(&error));
     else if (shards != NULL)
         status = init_shards(shards, url, device, only_print);
     else

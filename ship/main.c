@@ -58,7 +58,7 @@ int main(int argc, char **argv)
         return run_print(&b);
     }
     session_set_store(from_store);
-    const struct command *c = command_verb(&command_ship, word);
+    const struct command *c = command_find_verb(&command_ship, word);
     if (c == NULL)
         c = command_find(table_of_commands, word);
     for (size_t i = 0; i < MI_COUNT(commands); i++)

@@ -101,7 +101,7 @@ static int ship_status_on_target(void *ctx, const struct target_state *t,
 
 int run_status(const struct settings *s)
 {
-    struct report r = {.json = settings_on(s, "json")};
+    struct report r = {.json = settings_is_on(s, "json")};
     struct buf error = {0};
     char *vault = settings_vault(s);
     if (vault == NULL)

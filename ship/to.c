@@ -252,26 +252,26 @@ int run_to(const struct settings *s)
 {
     struct buf error = {0};
     struct shipper x = {.url = s->operands_n > 0 ? s->operands[0] : settings_text(s, "url"),
-                        .once = settings_on(s, "once"),
+                        .once = settings_is_on(s, "once"),
                         .random = (uint32_t)clock_mono_us() ^ (uint32_t)clock_wall_us()};
     if (x.url == NULL)
-        return settings_usage(
+        return settings_fail_usage(
             s,
             "missing the URL to send to, as an argument or as url in [ship] of the configuration");
     if (choose_kind(&x, &error) < 0) {
-        int status = settings_usage(s, "%s", buf_str(&error));
+        int status = settings_fail_usage(s, "%s", buf_str(&error));
         buf_close(&error);
         return status;
     }
-    x.minimal = settings_is(s, "level", "minimal");
-    x.content = settings_on(s, "content") && !x.minimal;
-    x.notifications = settings_on(s, "notifications");
+    x.minimal = settings_is_word(s, "level", "minimal");
+    x.content = settings_is_on(s, "content") && !x.minimal;
+    x.notifications = settings_is_on(s, "notifications");
     if (s->ship_minimal && !x.minimal)
-        return settings_usage(
+        return settings_fail_usage(
             s, "--level: the configuration has level = minimal, which an option cannot loosen");
     if (settings_text(s, "deadline") != NULL) {
         if (!x.once)
-            return settings_usage(s, "--deadline needs --once");
+            return settings_fail_usage(s, "--deadline needs --once");
         x.until_us = clock_mono_us() + settings_duration_us(s, "deadline");
     }
     char *vault = settings_vault(s);

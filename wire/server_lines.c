@@ -45,7 +45,7 @@ static int drop_lines(struct server_lines *l, struct slice lines, struct slice m
     int st = 0;
     while (st == 0 && lines.n > 0) {
         struct rpc m;
-        struct slice line = slice_line(&lines);
+        struct slice line = slice_take_line(&lines);
         (void)!rpc_read(line, &m); /* only for the findings */
         st = noise(l, line, m.findings | l->found, meant);
         meant.n = 0;

@@ -22,7 +22,7 @@ static void drop_first(struct outbox *o)
     o->count--;
 }
 
-void outbox_break(struct outbox *o)
+void outbox_discard_after_error(struct outbox *o)
 {
     while (o->count > 0)
         drop_first(o);
@@ -36,7 +36,7 @@ void outbox_reset(struct outbox *o)
     o->broken = false;
 }
 
-void outbox_follow(struct outbox *o, uint64_t n)
+void outbox_count_written_elsewhere(struct outbox *o, uint64_t n)
 {
     o->staged += n;
     o->released += n;
@@ -45,7 +45,7 @@ void outbox_follow(struct outbox *o, uint64_t n)
 
 void outbox_close(struct outbox *o)
 {
-    outbox_break(o);
+    outbox_discard_after_error(o);
     free(o->ring);
     *o = (struct outbox){.broken = true};
 }
@@ -107,7 +107,7 @@ void outbox_release(struct outbox *o)
     o->released = o->staged;
 }
 
-bool outbox_staged(const struct outbox *o, size_t *at, struct slice *ret)
+bool outbox_find_staged(const struct outbox *o, size_t *at, struct slice *ret)
 {
     uint64_t end = o->written; /* the end of the current segment, in bytes of the stream */
     for (size_t i = 0; i < o->count; i++) {
@@ -137,7 +137,7 @@ void outbox_drop_staged(struct outbox *o)
     }
 }
 
-static size_t outbox_gather(const struct outbox *o, struct iovec *v)
+static size_t outbox_fill_iovec(const struct outbox *o, struct iovec *v)
 {
     uint64_t left = o->released - o->written;
     size_t n = 0;
@@ -150,7 +150,7 @@ static size_t outbox_gather(const struct outbox *o, struct iovec *v)
     return n;
 }
 
-static void outbox_advance(struct outbox *o, size_t n)
+static void outbox_remove_written(struct outbox *o, size_t n)
 {
     o->written += n;
     while (n > 0) {
@@ -170,12 +170,12 @@ int outbox_flush(struct outbox *o, const struct stream *to)
 {
     while (o->written < o->released) {
         struct iovec v[IOV_MOST];
-        ssize_t n = stream_write(to, v, (int)outbox_gather(o, v));
+        ssize_t n = stream_write(to, v, (int)outbox_fill_iovec(o, v));
         if (n < 0)
             return (int)n;
         if (n == 0)
             return 1;
-        outbox_advance(o, (size_t)n);
+        outbox_remove_written(o, (size_t)n);
     }
     return 0;
 }

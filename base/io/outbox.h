@@ -6,7 +6,7 @@
  * Owns      a reference to each chunk in the queue, until its bytes are written.
  * Units     staged, released and written are total bytes since outbox_open(). A message is written once `written` has
  *           reached the value that `staged` had just after it was added.
- * Errors    MI_ENOMEM: nothing was staged. After outbox_break() all bytes are dropped silently. The
+ * Errors    MI_ENOMEM: nothing was staged. After outbox_discard_after_error() all bytes are dropped silently. The
  *           queue grows when it is half full, so that a short lack of memory does no harm.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
 #ifndef MI_BASE_IO_OUTBOX_H
@@ -25,8 +25,8 @@ struct outbox {
     struct segment *ring; /* owned; cap is a power of two */
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
-    uint64_t lost;                      /* part of `written`: dropped by outbox_break() */
-    bool broken;                        /* outbox_break() was called */
+    uint64_t lost; /* part of `written`: dropped by outbox_discard_after_error() */
+    bool broken;   /* outbox_discard_after_error() was called */
 };
 
 void outbox_open(struct outbox *o);
@@ -39,16 +39,17 @@ void outbox_release(struct outbox *o);
 /* Iterates over the staged bytes that are not released, oldest first, in pieces that never split an
  * add. *at starts at 0. Returns false when there are no more. Pieces are valid until the outbox
  * changes. */
-bool outbox_staged(const struct outbox *o, size_t *at, struct slice *ret);
+bool outbox_find_staged(const struct outbox *o, size_t *at, struct slice *ret);
 void outbox_drop_staged(struct outbox *o); /* drops what has not been released */
 /* Writes released bytes. Returns 0 if all are written, 1 if the peer accepts no more now, MI_EIO if
  * the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
-void outbox_break(struct outbox *o);
-void outbox_reset(struct outbox *o); /* prepares the outbox for a new peer, after outbox_break() */
+void outbox_discard_after_error(struct outbox *o);
+void outbox_reset(
+    struct outbox *o); /* prepares the outbox for a new peer, after outbox_discard_after_error() */
 /* Call it when n bytes of another queue go to the same peer before the bytes of this queue; they
  * are counted as written. */
-void outbox_follow(struct outbox *o, uint64_t n);
+void outbox_count_written_elsewhere(struct outbox *o, uint64_t n);
 
 /* Bytes that the peer has accepted. */
 static inline uint64_t outbox_accepted(const struct outbox *o)

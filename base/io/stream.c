@@ -51,7 +51,7 @@ void stream_close(struct stream *s)
     s->fd = -1;
 }
 
-static bool try_again(void)
+static bool is_retryable_errno(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
@@ -63,7 +63,7 @@ ssize_t stream_read(const struct stream *s, char *p, size_t n)
         return got;
     if (got == 0)
         return MI_ENOENT;
-    return try_again() ? 0 : MI_EIO; /* EIO: the terminal has hung up */
+    return is_retryable_errno() ? 0 : MI_EIO; /* EIO: the terminal has hung up */
 }
 
 ssize_t stream_write(const struct stream *s, const struct iovec *v, int n)
@@ -82,5 +82,5 @@ ssize_t stream_write(const struct stream *s, const struct iovec *v, int n)
     }
     if (put > 0)
         return put;
-    return put < 0 && !try_again() ? MI_EIO : 0;
+    return put < 0 && !is_retryable_errno() ? MI_EIO : 0;
 }

@@ -12,6 +12,6 @@
  * changes; then the caller must check often. */
 int changes_open(const char *dir);
 /* Forgets what was reported. */
-void changes_forget(int fd);
+void changes_discard_events(int fd);
 
 #endif

@@ -10,7 +10,7 @@
  *   sockets     no connection to an abstract Unix socket of another process (Linux 6.12)
  *   processes   no ptrace(2) of a process that is not confined in the same way; no privileges from setuid programs
  *
- * After confine_calls(), any system call that a recorder does not need fails with EPERM, and is counted unless it makes a
+ * After confine_system_calls(), any system call that a recorder does not need fails with EPERM, and is counted unless it makes a
  * process or thread: no sockets (TCP, UDP, Unix sockets with a path), no new processes, no chmod, chown or times of files
  * by their path, no io_uring, no mounts or namespaces.
  *
@@ -40,7 +40,7 @@ int confine_self(const int *dir, size_t n);
 
 /* Returns the version of the system's mechanism; *ret_text is its name, such as "Landlock". Returns
  * 0 if there is none; *ret_text says why. */
-int confine_kernel(const char **ret_text);
+int confine_kernel_support(const char **ret_text);
 
 /* System calls that were denied. */
 struct confine_denied {
@@ -52,7 +52,7 @@ struct confine_denied {
 /* For the calling thread and its later children. ret must live as long as the process: a signal handler for SIGSYS
  * writes to it, and SIGSYS must not be blocked. Returns 0; with MI_ENOMEM or MI_EIO no filter was
  * installed. */
-MI_MUST int confine_calls(struct confine_denied *ret);
+MI_MUST int confine_system_calls(struct confine_denied *ret);
 /* Returns the name of a call, such as "connect", or its number as text, such as "1234". */
 void confine_call_name(uint32_t call, struct buf *b);
 /* Appends "libseccomp 2.5.4". */

@@ -14,11 +14,11 @@
 /* ---- files ---- */
 
 /* The directory on a file system in memory where every user may make files, such as /dev/shm. A
- * system without such a directory returns one for which memory_holds() is false; then journals are
+ * system without such a directory returns one for which memory_contains_file() is false; then journals are
  * files without a name. */
 const char *memory_dir(void);
 /* Whether the file or directory is on a file system that keeps everything in memory. */
-bool memory_holds(int fd);
+bool memory_contains_file(int fd);
 /* Makes a file without a name in memory, empty, close-on-exec. The file disappears with its last
  * descriptor and mapping. It can be read, written, resized, mapped, and locked with F_OFD_SETLK
  * (fcntl(2)). Returns -1 if it cannot be made. */

@@ -33,7 +33,7 @@ bool anchor_check(const char *where, struct buf *error)
 }
 
 /* Writes all that the note says to syslog, so that the note can be restored from the line. */
-static int to_syslog(const struct anchoring *a)
+static int write_note_to_syslog(const struct anchoring *a)
 {
     static const char format[] = "checkpoint origin=%.*s size=%" PRIu64 " root=%s signature=%.*s";
     struct buf root = {0};
@@ -57,12 +57,12 @@ static int to_syslog(const struct anchoring *a)
     return st;
 }
 
-int anchor_last(const char *where, struct slice origin, uint64_t *ret_size, struct buf *error)
+int anchor_read_last(const char *where, struct slice origin, uint64_t *ret_size, struct buf *error)
 {
     struct buf file = {0};
     if (strcmp(where, SYSLOG) == 0)
         return MI_ENOENT;
-    char *path = path_given(is_git(where) ? where + strlen(GIT) : where);
+    char *path = path_expand_home(is_git(where) ? where + strlen(GIT) : where);
     if (path == NULL)
         return MI_ENOMEM;
     buf_adds(&file, path);
@@ -70,7 +70,8 @@ int anchor_last(const char *where, struct slice origin, uint64_t *ret_size, stru
         buf_addc(&file, '/');
         anchor_git_name(&file, origin);
     }
-    int st = file.failed ? MI_ENOMEM : anchor_file_last(buf_str(&file), origin, ret_size, error);
+    int st =
+        file.failed ? MI_ENOMEM : anchor_file_read_last(buf_str(&file), origin, ret_size, error);
     buf_close(&file);
     free(path);
     return st;
@@ -79,11 +80,11 @@ int anchor_last(const char *where, struct slice origin, uint64_t *ret_size, stru
 int anchor_write(const struct anchoring *a, const char *where)
 {
     if (strcmp(where, SYSLOG) == 0)
-        return to_syslog(a);
-    char *path = path_given(is_git(where) ? where + strlen(GIT) : where);
+        return write_note_to_syslog(a);
+    char *path = path_expand_home(is_git(where) ? where + strlen(GIT) : where);
     if (path == NULL)
         return MI_ENOMEM;
-    int st = is_git(where) ? anchor_git(a, path) : anchor_file(a, path);
+    int st = is_git(where) ? anchor_write_to_git(a, path) : anchor_write_to_file(a, path);
     free(path);
     return st;
 }

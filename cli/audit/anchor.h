@@ -34,15 +34,15 @@ MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
 /* Reads the size of the last checkpoint of a vault at this place. Returns MI_ENOENT if there is
  * none, or it cannot be read back (syslog). */
-MI_MUST int anchor_last(const char *where, struct slice origin, uint64_t *ret_size,
-                        struct buf *error);
+MI_MUST int anchor_read_last(const char *where, struct slice origin, uint64_t *ret_size,
+                             struct buf *error);
 
 /* The next functions are for anchor.c. path and dir are used as they are, without expanding ~. */
-MI_MUST int anchor_file(const struct anchoring *a, const char *path);
-MI_MUST int anchor_file_last(const char *path, struct slice origin, uint64_t *ret_size,
-                             struct buf *error);
+MI_MUST int anchor_write_to_file(const struct anchoring *a, const char *path);
+MI_MUST int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
+                                  struct buf *error);
 /* Appends the file name for this origin. */
 void anchor_git_name(struct buf *b, struct slice origin);
-MI_MUST int anchor_git(const struct anchoring *a, const char *dir);
+MI_MUST int anchor_write_to_git(const struct anchoring *a, const char *dir);
 
 #endif

@@ -44,8 +44,8 @@ static int read_whole(int fd, struct buf *b)
 
 /* Finds the last note of this vault in a file. Returns 0; MI_ENOENT: there is none; MI_EINVAL: it
  * is not a file of notes. */
-static int last_of(struct slice origin, const char *path, struct slice text, struct checkpoint *ret,
-                   struct buf *error)
+static int find_last_note(struct slice origin, const char *path, struct slice text,
+                          struct checkpoint *ret, struct buf *error)
 {
     struct slice note;
     struct note n;
@@ -80,7 +80,7 @@ static int anchor_file_compare(const struct anchoring *a, const char *path, stru
     struct checkpoint last;
     struct log_head now; /* another process may have signed and anchored more in the meantime */
     struct digest root;
-    int st = last_of(a->c.origin, path, text, &last, a->error);
+    int st = find_last_note(a->c.origin, path, text, &last, a->error);
     *ret_new = true;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
@@ -123,7 +123,7 @@ static int anchor_file_append(const struct anchoring *a, const char *path, int f
     return st;
 }
 
-int anchor_file(const struct anchoring *a, const char *path)
+int anchor_write_to_file(const struct anchoring *a, const char *path)
 {
     struct buf text = {0};
     struct stat s;
@@ -147,7 +147,8 @@ int anchor_file(const struct anchoring *a, const char *path)
     return st;
 }
 
-int anchor_file_last(const char *path, struct slice origin, uint64_t *ret_size, struct buf *error)
+int anchor_file_read_last(const char *path, struct slice origin, uint64_t *ret_size,
+                          struct buf *error)
 {
     struct buf text = {0};
     struct checkpoint last;
@@ -160,7 +161,7 @@ int anchor_file_last(const char *path, struct slice origin, uint64_t *ret_size, 
     if (fd >= 0)
         close(fd);
     if (st == 0)
-        st = last_of(origin, path, buf_slice(&text), &last, error);
+        st = find_last_note(origin, path, buf_slice(&text), &last, error);
     if (st == 0)
         *ret_size = last.size;
     buf_close(&text);

@@ -56,7 +56,7 @@ static void read_output(int fd, struct buf *out)
             buf_add(out, part, (size_t)n);
 }
 
-static bool ended_well(pid_t pid)
+static bool git_succeeded(pid_t pid)
 {
     int status;
     while (waitpid(pid, &status, 0) < 0)
@@ -70,7 +70,7 @@ static void add_lines(struct buf *b, struct slice text)
 {
     const char *before = "";
     while (text.n > 0) {
-        struct slice line = slice_line(&text);
+        struct slice line = slice_take_line(&text);
         if (line.n == 0)
             continue;
         buf_adds(b, before);
@@ -124,7 +124,7 @@ static int anchor_git_run(const struct anchoring *a, const char *dir, const char
     close(fd[1]);
     if (st == 0) {
         read_output(fd[0], out);
-        if (!ended_well(pid)) {
+        if (!git_succeeded(pid)) {
             buf_printf(a->error, "git %s in %s failed: ", args[0], dir);
             add_lines(a->error, buf_slice(out));
             st = MI_EIO;
@@ -142,7 +142,7 @@ void anchor_git_name(struct buf *b, struct slice origin)
     buf_adds(b, ".note");
 }
 
-static int commit(const struct anchoring *a, const char *dir, const char *file)
+static int git_commit_file(const struct anchoring *a, const char *dir, const char *file)
 {
     struct buf out = {0}, message = {0};
     buf_printf(&message, "Checkpoint of %" PRIu64 " leaves of %.*s", a->c.size, (int)a->c.origin.n,
@@ -163,7 +163,7 @@ static int commit(const struct anchoring *a, const char *dir, const char *file)
     return st;
 }
 
-int anchor_git(const struct anchoring *a, const char *dir)
+int anchor_write_to_git(const struct anchoring *a, const char *dir)
 {
     static const char *const look[] = {"rev-parse", "--is-inside-work-tree", NULL};
     struct buf file = {0}, path = {0}, out = {0};
@@ -172,9 +172,9 @@ int anchor_git(const struct anchoring *a, const char *dir)
     buf_printf(&path, "%s/%s", dir, buf_str(&file));
     int st = file.failed || path.failed ? MI_ENOMEM : anchor_git_run(a, dir, look, &out);
     if (st == 0)
-        st = anchor_file(a, buf_str(&path));
+        st = anchor_write_to_file(a, buf_str(&path));
     if (st == 0)
-        st = commit(a, dir, buf_str(&file));
+        st = git_commit_file(a, dir, buf_str(&file));
     buf_close(&file);
     buf_close(&path);
     buf_close(&out);

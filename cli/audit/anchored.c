@@ -91,10 +91,11 @@ int anchored_add(const struct settings *s, struct audit *a)
 {
     int status = EXIT_FINE;
     size_t at = 0;
-    for (const char *x; status == EXIT_FINE && (x = settings_each(s, "against", &at)) != NULL;)
+    for (const char *x;
+         status == EXIT_FINE && (x = settings_next_value(s, "against", &at)) != NULL;)
         status = add_file(&(struct reading){.a = a, .path = x});
     at = 0;
-    for (const char *x; status == EXIT_FINE && (x = settings_each(s, "anchor", &at)) != NULL;)
+    for (const char *x; status == EXIT_FINE && (x = settings_next_value(s, "anchor", &at)) != NULL;)
         if (audit_origin(a).n > 0)
             status =
                 add_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);

@@ -24,7 +24,7 @@ static const char about[] =
 /* clang-format on */
 
 /* Does one of the notes state the same checkpoint as the bundle? */
-static bool has_checkpoint(struct slice notes, const struct checkpoint *c)
+static bool notes_have_checkpoint(struct slice notes, const struct checkpoint *c)
 {
     struct slice text;
     struct note n;
@@ -46,7 +46,7 @@ static int check_anchor(const struct settings *s, const struct bundle *b, struct
     if (path == NULL)
         return EXIT_FINE;
     int status = input_read(path, ANCHOR_FILE_MAX, &notes);
-    if (status == EXIT_FINE && !has_checkpoint(buf_slice(&notes), &b->checkpoint)) {
+    if (status == EXIT_FINE && !notes_have_checkpoint(buf_slice(&notes), &b->checkpoint)) {
         buf_printf(why,
                    "its checkpoint, of %llu leaves, is not in %s; ask for a bundle against that "
                    "one: audit prove --checkpoint %s",
@@ -68,12 +68,12 @@ static int audit_check_bundle(const struct settings *s, struct slice text,
                         .key = key,
                         .why = buf_str(&why),
                         .proven = status == EXIT_FINE,
-                        .bodies = settings_on(s, "bodies"),
+                        .bodies = settings_is_on(s, "bodies"),
                         .anchor = settings_text(s, "checkpoint")};
     if (st == MI_ENOMEM)
         log_error("out of memory");
     else if (status == EXIT_FINE || status == EXIT_FOUND) {
-        int printed = settings_on(s, "json") ? verdict_json(&v) : verdict_text(&v);
+        int printed = settings_is_on(s, "json") ? verdict_print_json(&v) : verdict_text(&v);
         status = printed != EXIT_FINE ? printed : status;
     }
     bundle_close(&b);
@@ -86,9 +86,9 @@ static int audit_check_run(const struct settings *s)
     struct public_key key;
     struct buf text = {0};
     if (s->operands_n == 0)
-        return settings_usage(s, "missing FILE: a bundle that `audit prove` has written");
+        return settings_fail_usage(s, "missing FILE: a bundle that `audit prove` has written");
     if (settings_text(s, "key") == NULL)
-        return settings_usage(s, "missing --key: the verifier key, or a file with it");
+        return settings_fail_usage(s, "missing --key: the verifier key, or a file with it");
     int status = input_key(settings_text(s, "key"), &key);
     if (status == EXIT_FINE)
         status = input_read(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);

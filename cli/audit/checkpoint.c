@@ -59,7 +59,7 @@ static const struct opt table_of_options[] = {
 };
 
 /* Copies the note to all anchors. If one fails, goes on with the others. */
-static int anchor_all(const struct settings *s, struct signing *log, struct slice note)
+static int anchor_note_everywhere(const struct settings *s, struct signing *log, struct slice note)
 {
     struct buf error = {0};
     struct anchoring a = {.log = log, .note = note, .error = &error};
@@ -68,7 +68,7 @@ static int anchor_all(const struct settings *s, struct signing *log, struct slic
     if (note_read(note, &n) < 0 || checkpoint_read(n.text, &a.c) < 0)
         return EXIT_TROUBLE; /* cannot happen: the note is our own */
     size_t at = 0;
-    for (const char *where; (where = settings_each(s, "anchor", &at)) != NULL;) {
+    for (const char *where; (where = settings_next_value(s, "anchor", &at)) != NULL;) {
         buf_clear(&error);
         log->error = &error;
         int st = anchor_write(&a, where);
@@ -85,7 +85,7 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     struct buf error = {0}, note = {0};
     struct kept kept = {0};
     struct signing log;
-    bool anew = settings_on(s, "new-vault");
+    bool anew = settings_is_on(s, "new-vault");
     int st = signing_open(&log, vault, &error);
     if (st == 0 && !anew)
         st = kept_read(&kept, key_path, vault, &error);
@@ -98,14 +98,14 @@ static int audit_checkpoint_sign(const struct settings *s, const char *vault, ch
     if (st == 0)
         st = kept_write(key_path, vault, buf_slice(&note), anew, &error);
     int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
-    if (st == 0 && !settings_on(s, "quiet") && buf_str(&note)[0] != '\0') {
+    if (st == 0 && !settings_is_on(s, "quiet") && buf_str(&note)[0] != '\0') {
         struct out o;
         out_open(&o);
         out_raw(&o, note.p);
         status = out_close(&o);
     }
     if (st == 0) {
-        int anchored = anchor_all(s, &log, buf_slice(&note));
+        int anchored = anchor_note_everywhere(s, &log, buf_slice(&note));
         status = anchored != EXIT_FINE ? anchored : status;
     }
     signing_close(&log);
@@ -138,9 +138,9 @@ static int check_anchors(const struct settings *s)
     struct buf error = {0};
     int status = EXIT_FINE;
     size_t at = 0;
-    for (const char *where; (where = settings_each(s, "anchor", &at)) != NULL;)
+    for (const char *where; (where = settings_next_value(s, "anchor", &at)) != NULL;)
         if (status == EXIT_FINE && !anchor_check(where, &error))
-            status = settings_usage(s, "--anchor: %s", buf_str(&error));
+            status = settings_fail_usage(s, "--anchor: %s", buf_str(&error));
     buf_close(&error);
     return status;
 }
@@ -150,11 +150,11 @@ static int audit_checkpoint_run(const struct settings *s)
     struct buf error = {0};
     struct secret_key key;
     int status = check_anchors(s);
-    char *path = status == EXIT_FINE ? keypath(s) : NULL;
+    char *path = status == EXIT_FINE ? audit_key_path(s) : NULL;
     if (path == NULL)
         return status != EXIT_FINE ? status : EXIT_TROUBLE;
     int st = keyfile_read(path, &key, &error);
-    if (st == MI_ENOENT && settings_on(s, "quiet"))
+    if (st == MI_ENOENT && settings_is_on(s, "quiet"))
         status = EXIT_FINE;
     else
         status = st < 0 ? command_fail(st, &error) : sign_vault(s, path, &key);

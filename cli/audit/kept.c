@@ -17,7 +17,7 @@
 #define FOLDER "signed"
 #define NAME_N (32 + sizeof ".note")
 
-static void file_name(const char *vault, char ret[NAME_N])
+static void kept_file_name(const char *vault, char ret[NAME_N])
 {
     char hex[DIGEST_HEX + 1];
     struct digest d = digest_of(slice_of(vault));
@@ -27,7 +27,7 @@ static void file_name(const char *vault, char ret[NAME_N])
 
 /* Returns folder i: 0 is the one beside the key, 1 the one in the state directory. NULL: there is
  * none, or memory is short. */
-static char *folder_of(const char *key_path, size_t i)
+static char *kept_folder_path(const char *key_path, size_t i)
 {
     const char *slash = strrchr(key_path, '/');
     struct buf b = {0};
@@ -40,7 +40,7 @@ static char *folder_of(const char *key_path, size_t i)
     return path;
 }
 
-static int cannot(const char *what, const char *path, struct buf *error)
+static int fail_to_write_kept(const char *what, const char *path, struct buf *error)
 {
     buf_printf(error, "cannot %s %s: %s", what, path, strerror(errno));
     return MI_EIO;
@@ -65,12 +65,12 @@ static int read_note(struct kept *k, const char *folder, const char *vault, stru
 {
     char name[NAME_N];
     struct buf path = {0}, *text = &k->note[k->n];
-    file_name(vault, name);
+    kept_file_name(vault, name);
     buf_printf(&path, "%s/%s", folder, name);
     int st = 0, e = path.failed ? ENOMEM : input_read_file(buf_str(&path), NOTE_MAX, text);
     errno = e;
     if (e != 0 && e != ENOENT && e != ENOTDIR)
-        st = e == ENOMEM ? MI_ENOMEM : cannot("read", buf_str(&path), error);
+        st = e == ENOMEM ? MI_ENOMEM : fail_to_write_kept("read", buf_str(&path), error);
     if (e == 0 && kept_parse(buf_slice(text), &k->at[k->n]) < 0) {
         buf_printf(error,
                    "%s is not a signed checkpoint: put a copy of it back, or, if the vault %s is "
@@ -88,7 +88,7 @@ int kept_read(struct kept *k, const char *key_path, const char *vault, struct bu
     int st = 0;
     *k = (struct kept){0};
     for (size_t i = 0; st == 0 && i < SIGNING_KEPT_MAX; i++) {
-        char *folder = folder_of(key_path, i);
+        char *folder = kept_folder_path(key_path, i);
         st = folder != NULL             ? read_note(k, folder, vault, error)
              : errno == ENOENT && i > 0 ? 0
                                         : MI_ENOMEM;
@@ -125,7 +125,7 @@ static int kept_replace(int dir, const char *name, struct slice note)
     return -1;
 }
 
-static int put_aside(int dir, const char *name)
+static int kept_put_aside(int dir, const char *name)
 {
     char old[NAME_N + 64], utc[CLOCK_TEXT_MAX];
     clock_utc_text(clock_wall_us(), utc);
@@ -134,7 +134,7 @@ static int put_aside(int dir, const char *name)
 }
 
 /* Is this log kept already with at least this size? Another process may have kept a longer log. */
-static bool is_kept(int dir, const char *name, struct slice note)
+static bool kept_has_this_log(int dir, const char *name, struct slice note)
 {
     struct buf text = {0};
     struct signing_kept is, new;
@@ -153,7 +153,7 @@ static bool is_kept(int dir, const char *name, struct slice note)
 static int write_in(const char *folder, const char *vault, struct slice note, bool anew)
 {
     char name[NAME_N];
-    file_name(vault, name);
+    kept_file_name(vault, name);
     if (make_path(folder) < 0)
         return -1;
     int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -161,8 +161,8 @@ static int write_in(const char *folder, const char *vault, struct slice note, bo
         return -1;
     int st = flock(dir, LOCK_EX);
     if (st == 0 && anew)
-        st = put_aside(dir, name);
-    if (st == 0 && !is_kept(dir, name, note))
+        st = kept_put_aside(dir, name);
+    if (st == 0 && !kept_has_this_log(dir, name, note))
         st = kept_replace(dir, name, note);
     int e = errno;
     close(dir);
@@ -175,7 +175,7 @@ int kept_write(const char *key_path, const char *vault, struct slice note, bool 
 {
     int written = -1, tried = -1;
     for (size_t i = 0; i < SIGNING_KEPT_MAX && (written < 0 || anew); i++) {
-        char *folder = folder_of(key_path, i);
+        char *folder = kept_folder_path(key_path, i);
         if (folder == NULL && i == 0)
             return MI_ENOMEM;
         struct stat s;
@@ -183,7 +183,7 @@ int kept_write(const char *key_path, const char *vault, struct slice note, bool 
         if (folder != NULL && (written < 0 || stat(folder, &s) == 0)) {
             tried = write_in(folder, vault, note, anew);
             if (tried < 0 && written < 0)
-                (void)(i == 0 ? 0 : cannot("keep the checkpoint in", folder, error));
+                (void)(i == 0 ? 0 : fail_to_write_kept("keep the checkpoint in", folder, error));
             written = tried == 0 ? 0 : written;
         }
         free(folder);

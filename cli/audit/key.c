@@ -19,7 +19,7 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
-static void line(struct out *o, const char *label, struct slice text)
+static void print_labelled_line(struct out *o, const char *label, struct slice text)
 {
     out_raw(o, label);
     out_text(o, text);
@@ -33,10 +33,10 @@ static int audit_key_print(const char *path, const struct public_key *k, const c
     struct buf text = {0};
     key_write_public(&text, k);
     out_open(&o);
-    line(&o, "key     ", buf_slice(&text));
-    line(&o, "file    ", slice_of(path));
+    print_labelled_line(&o, "key     ", buf_slice(&text));
+    print_labelled_line(&o, "file    ", slice_of(path));
     if (origin[0] != '\0')
-        line(&o, "origin  ", slice_of(origin));
+        print_labelled_line(&o, "origin  ", slice_of(origin));
     buf_close(&text);
     return out_close(&o);
 }
@@ -48,7 +48,7 @@ typedef int (*log_fn)(struct signing *log, void *ctx);
 
 /* Opens the vault's log and calls fn. Does nothing if nothing is recorded yet. Returns EXIT_FINE,
  * or EXIT_TROUBLE after a message. */
-static int with_log(const struct settings *s, log_fn fn, void *ctx)
+static int audit_key_with_log(const struct settings *s, log_fn fn, void *ctx)
 {
     struct query *q;
     struct signing log;
@@ -123,7 +123,7 @@ static int audit_key_show(const struct settings *s, char *path)
     struct buf error = {0};
     struct secret_key k;
     int st = keyfile_read(path, &k, &error);
-    int status = st < 0 ? command_fail(st, &error) : with_log(s, read_origin, origin);
+    int status = st < 0 ? command_fail(st, &error) : audit_key_with_log(s, read_origin, origin);
     if (status == EXIT_FINE)
         status = audit_key_print(path, &k.public, origin);
     key_erase(&k);
@@ -134,7 +134,7 @@ static int audit_key_show(const struct settings *s, char *path)
 /* Replaces the key. The old key stays in its own file until each vault's log states that the new
  * key follows. Any later checkpoint writes that statement, so that an interrupted rotation needs no
  * repair. */
-static int rotate(const struct settings *s, char *path)
+static int audit_key_rotate(const struct settings *s, char *path)
 {
     struct buf error = {0}, old_path = {0};
     struct secret_key old, k = {0};
@@ -148,7 +148,7 @@ static int rotate(const struct settings *s, char *path)
     }
     if (st == 0)
         st = keyfile_replace(path, &old, &k, &error);
-    int status = st < 0 ? command_fail(st, &error) : with_log(s, add_key, &x);
+    int status = st < 0 ? command_fail(st, &error) : audit_key_with_log(s, add_key, &x);
     if (st == 0) {
         int printed = audit_key_print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;
@@ -168,26 +168,27 @@ static int rotate(const struct settings *s, char *path)
 static const struct {
     const char *name;
     int (*run)(const struct settings *s, char *path);
-} actions[] = {{"new", audit_key_make}, {"show", audit_key_show}, {"rotate", rotate}};
+} actions[] = {{"new", audit_key_make}, {"show", audit_key_show}, {"rotate", audit_key_rotate}};
 
 static int audit_key_run(const struct settings *s)
 {
     if (s->operands_n == 0)
-        return settings_usage(s, "missing what to do: new, show or rotate");
+        return settings_fail_usage(s, "missing what to do: new, show or rotate");
     if (!key_name_valid(slice_of(settings_text(s, "name"))))
-        return settings_usage(s,
-                              "--name: invalid name: use 1 to %d ASCII characters without blanks "
-                              "and '+'",
-                              KEY_NAME_MAX);
+        return settings_fail_usage(
+            s,
+            "--name: invalid name: use 1 to %d ASCII characters without blanks "
+            "and '+'",
+            KEY_NAME_MAX);
     for (size_t i = 0; i < MI_COUNT(actions); i++) {
         if (strcmp(s->operands[0], actions[i].name) != 0)
             continue;
-        char *path = keypath(s);
+        char *path = audit_key_path(s);
         int status = path != NULL ? actions[i].run(s, path) : EXIT_TROUBLE;
         free(path);
         return status;
     }
-    return settings_usage(s, "unknown action '%s': use new, show or rotate", s->operands[0]);
+    return settings_fail_usage(s, "unknown action '%s': use new, show or rotate", s->operands[0]);
 }
 
 const struct command audit_key = {

@@ -16,7 +16,7 @@
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int refused(const char *path, const struct stat *st, struct buf *error)
+static int keyfile_check_mode(const char *path, const struct stat *st, struct buf *error)
 {
     if (!S_ISREG(st->st_mode)) {
         buf_printf(error, "%s is not a regular file", path);
@@ -66,7 +66,7 @@ int keyfile_read(const char *path, struct secret_key *ret, struct buf *error)
         return missing ? MI_ENOENT : MI_EIO;
     }
     ssize_t n = -1;
-    int status = fstat(fd, &st) == 0 ? refused(path, &st, error) : MI_EIO;
+    int status = fstat(fd, &st) == 0 ? keyfile_check_mode(path, &st, error) : MI_EIO;
     if (status == 0 && (n = read(fd, text, sizeof text)) < 0)
         status = MI_EIO;
     if (status == MI_EIO)
@@ -130,8 +130,8 @@ static int keyfile_move(int dir, const char *from, const char *to, bool replace)
 }
 
 /* Returns 0 or an errno. */
-static int keyfile_put(const struct folder *f, const char *name, const struct secret_key *k,
-                       bool replace)
+static int keyfile_write_in_folder(const struct folder *f, const char *name,
+                                   const struct secret_key *k, bool replace)
 {
     struct buf text = {0}, beside = {0};
     int e = ENOMEM;
@@ -160,7 +160,7 @@ static int keyfile_put(const struct folder *f, const char *name, const struct se
     return e;
 }
 
-static int cannot_write(const char *path, int e, struct buf *error)
+static int keyfile_fail_write(const char *path, int e, struct buf *error)
 {
     if (e == ENOMEM)
         return MI_ENOMEM;
@@ -174,7 +174,7 @@ int keyfile_create(const char *path, const struct secret_key *k, struct buf *err
     int st = open_folder(path, &f, error);
     if (st < 0)
         return st;
-    int e = keyfile_put(&f, f.file, k, false);
+    int e = keyfile_write_in_folder(&f, f.file, k, false);
     close(f.fd);
     if (e == EEXIST) {
         buf_printf(error,
@@ -183,7 +183,7 @@ int keyfile_create(const char *path, const struct secret_key *k, struct buf *err
                    path);
         return MI_EBUSY;
     }
-    return e == 0 ? 0 : cannot_write(path, e, error);
+    return e == 0 ? 0 : keyfile_fail_write(path, e, error);
 }
 
 void keyfile_old_path(struct buf *b, const char *path, const struct public_key *old)
@@ -202,9 +202,9 @@ int keyfile_replace(const char *path, const struct secret_key *old, const struct
     if (st < 0)
         return st;
     keyfile_old_path(&name, f.file, &old->public);
-    int e = name.failed ? ENOMEM : keyfile_put(&f, buf_str(&name), old, true);
-    e = e == 0 ? keyfile_put(&f, f.file, k, true) : e;
+    int e = name.failed ? ENOMEM : keyfile_write_in_folder(&f, buf_str(&name), old, true);
+    e = e == 0 ? keyfile_write_in_folder(&f, f.file, k, true) : e;
     close(f.fd);
     buf_close(&name);
-    return e == 0 ? 0 : cannot_write(path, e, error);
+    return e == 0 ? 0 : keyfile_fail_write(path, e, error);
 }

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-char *keypath(const struct settings *s)
+char *audit_key_path(const struct settings *s)
 {
     char *path = path_audit_key(settings_text(s, "audit-key"));
     if (path == NULL)

@@ -14,6 +14,6 @@
 
 /* Returns the path of the key file; NULL, after a message on stderr, if memory is short or there is
  * no home directory. */
-char *keypath(const struct settings *s);
+char *audit_key_path(const struct settings *s);
 
 #endif

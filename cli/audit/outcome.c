@@ -22,7 +22,7 @@ int outcome_open(struct outcome *r, const struct settings *s)
 {
     *r = (struct outcome){0};
     table_open(&r->table, columns, MI_COUNT(columns));
-    int status = reporting_open(&r->reporting, s, settings_on(s, "json"));
+    int status = reporting_open(&r->reporting, s, settings_is_on(s, "json"));
     r->reporting.out.held = !r->reporting.json;
     report_suite(&r->reporting.report, slice_of("mcp-interposer audit verify"),
                  slice_of("mcp-interposer.audit"), clock_mono_us());
@@ -47,16 +47,16 @@ static void add_clause(struct buf *b, const struct audit_wrong *w)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_wrong(struct json_out *j, const struct audit_wrong *w)
+static void json_add_fault(struct json_out *j, const struct audit_wrong *w)
 {
     json_out_str(j, "kind", audit_kind_name(w->kind));
     json_out_str(j, "record", w->record[0] != '\0' ? w->record : NULL);
     json_out_str(j, "text", w->text);
 }
 
-static void json_session(struct outcome *r, const struct audit_session *s)
+static void json_add_audited_session(struct outcome *r, const struct audit_session *s)
 {
-    struct json_out *j = reporting_row(&r->reporting);
+    struct json_out *j = reporting_begin_row(&r->reporting);
     json_out_str(j, "type", "session");
     if (s->id != 0)
         json_out_int(j, "session_id", s->id);
@@ -74,14 +74,15 @@ static void json_session(struct outcome *r, const struct audit_session *s)
         json_out_int(j, "redacted_at_us", s->redacted_at_us);
     }
     if (s->status == AUDIT_TAMPERED)
-        json_wrong(j, &s->wrong);
+        json_add_fault(j, &s->wrong);
     reporting_end_row(&r->reporting);
 }
 
-static void json_vault(struct outcome *r, const struct audit_vault *v, const char *verdict)
+static void json_add_audited_vault(struct outcome *r, const struct audit_vault *v,
+                                   const char *verdict)
 {
     struct buf key = {0};
-    struct json_out *j = reporting_row(&r->reporting);
+    struct json_out *j = reporting_begin_row(&r->reporting);
     json_out_str(j, "type", "vault");
     json_out_str(j, "verdict", verdict);
     json_out_bool(j, "covered", v->has_log);
@@ -244,7 +245,7 @@ static void print_log(struct outcome *r, const struct audit_vault *v)
     out_fill_line(o, from, 2);
 }
 
-static uint64_t unfinished(const struct outcome *r)
+static uint64_t count_unfinished_sessions(const struct outcome *r)
 {
     return r->n[AUDIT_INCOMPLETE] + r->n[AUDIT_REMOVING];
 }
@@ -253,7 +254,7 @@ static uint64_t unfinished(const struct outcome *r)
 static const char *outcome_verdict(const struct outcome *r)
 {
     bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
-    return tampered ? "TAMPERED" : unfinished(r) > 0 ? "incomplete" : "valid";
+    return tampered ? "TAMPERED" : count_unfinished_sessions(r) > 0 ? "incomplete" : "valid";
 }
 
 /* Prints what was compared for the verdict, and what was not. */
@@ -291,9 +292,13 @@ static void print_compared(struct outcome *r, const struct audit_vault *v)
 static void print_verdict(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->reporting.out;
-    unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = unfinished(r);
+    unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = count_unfinished_sessions(r);
     out_raw(o, "verdict: ");
-    out_words(o, wrong > 0 ? OUT_RED : open > 0 ? OUT_YELLOW : OUT_GREEN, outcome_verdict(r));
+    out_styled_words(o,
+                     wrong > 0  ? OUT_RED
+                     : open > 0 ? OUT_YELLOW
+                                : OUT_GREEN,
+                     outcome_verdict(r));
     if (wrong > 0)
         out_printf(o, ": %llu thing%s wrong; %s", wrong, wrong == 1 ? " is" : "s are",
                    v->stopped ? "nothing else was compared" : "something was changed later");
@@ -339,27 +344,27 @@ static int outcome_print_text(struct outcome *r, const struct audit_vault *v)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-void outcome_session(struct outcome *r, const struct audit_session *s)
+void outcome_add_session(struct outcome *r, const struct audit_session *s)
 {
     r->n[s->status]++;
     r->tests++;
     add_session_case(&r->reporting.report, s);
     if (r->reporting.json)
-        json_session(r, s);
+        json_add_audited_session(r, s);
     if (r->reporting.text) {
         outcome_add_row(r, s);
         add_session_details(r, s);
     }
 }
 
-void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
+void outcome_add_fault(struct outcome *r, const struct audit_wrong *w)
 {
     r->wrong++;
     add_wrong_case(&r->reporting.report, new_log_case(&r->reporting.report, w->record), w);
     if (r->reporting.json) {
-        struct json_out *j = reporting_row(&r->reporting);
+        struct json_out *j = reporting_begin_row(&r->reporting);
         json_out_str(j, "type", "log");
-        json_wrong(j, w);
+        json_add_fault(j, w);
         reporting_end_row(&r->reporting);
     }
     if (r->reporting.text)
@@ -368,13 +373,13 @@ void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
 
 int outcome_print(struct outcome *r, const struct audit_vault *v)
 {
-    bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || unfinished(r) > 0;
+    bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || count_unfinished_sessions(r) > 0;
     if (r->wrong == 0) {
         (void)new_log_case(&r->reporting.report, "");
         report_add(&r->reporting.report);
     }
     if (r->reporting.json)
-        json_vault(r, v, outcome_verdict(r));
+        json_add_audited_vault(r, v, outcome_verdict(r));
     if (r->reporting.text && outcome_print_text(r, v) != EXIT_FINE)
         r->reporting.out.b.failed = true;
     int status = reporting_close(&r->reporting);

@@ -22,9 +22,9 @@ struct outcome {
 /* returns the same as reporting_open() */
 MI_MUST int outcome_open(struct outcome *r, const struct settings *s);
 void outcome_close(struct outcome *r);
-void outcome_session(struct outcome *r, const struct audit_session *s);
+void outcome_add_session(struct outcome *r, const struct audit_session *s);
 /* something is wrong with the vault's log */
-void outcome_wrong(struct outcome *r, const struct audit_wrong *w);
+void outcome_add_fault(struct outcome *r, const struct audit_wrong *w);
 /* Returns EXIT_FINE, EXIT_FOUND or EXIT_TROUBLE. */
 MI_MUST int outcome_print(struct outcome *r, const struct audit_vault *v);
 

@@ -59,7 +59,7 @@ static int audit_prove_read_checkpoint(const struct settings *s, struct buf *b,
     if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
         return read_note(text, b, &w->note);
     w->size = strtoll(text, &end, 10);
-    return w->size > 0 ? EXIT_FINE : settings_usage(s, "--checkpoint: a size is 1 or more");
+    return w->size > 0 ? EXIT_FINE : settings_fail_usage(s, "--checkpoint: a size is 1 or more");
 }
 
 static int write_bundle(const struct settings *s, const struct query_session *session,
@@ -76,7 +76,7 @@ static int write_bundle(const struct settings *s, const struct query_session *se
     return status;
 }
 
-static int prove(struct query *q, const struct settings *s)
+static int prove_one_session(struct query *q, const struct settings *s)
 {
     struct query_session session;
     struct buf note = {0}, bundle = {0}, error = {0};
@@ -105,10 +105,10 @@ static int audit_prove_run(const struct settings *s)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     if (s->operands_n == 0)
-        return settings_usage(s, "missing SESSION");
+        return settings_fail_usage(s, "missing SESSION");
     if (settings_text(s, "seq") != NULL && settings_number(s, "seq") < 1)
-        return settings_usage(s, "--seq: the first message is 1");
-    return session_command(s, prove);
+        return settings_fail_usage(s, "--seq: the first message is 1");
+    return session_run_command(s, prove_one_session);
 }
 
 const struct command audit_prove = {

@@ -28,21 +28,21 @@ struct page {
 };
 
 /* Adds without overflow, because times in a bundle may be any numbers. */
-static int64_t sum(int64_t a, int64_t b)
+static int64_t add_saturated(int64_t a, int64_t b)
 {
     int64_t v;
     return __builtin_add_overflow(a, b, &v) ? INT64_MAX : v;
 }
 
-static int64_t difference(int64_t a, int64_t b)
+static int64_t subtract_saturated(int64_t a, int64_t b)
 {
     int64_t v;
     return __builtin_sub_overflow(a, b, &v) ? INT64_MAX : v;
 }
 
-static void label(struct page *p, const char *name)
+static void print_label(struct page *p, const char *name)
 {
-    out_words(&p->o, OUT_DIM, name);
+    out_styled_words(&p->o, OUT_DIM, name);
     for (size_t n = strlen(name); n < INDENT; n++)
         out_raw(&p->o, " ");
     p->from = p->o.b.n;
@@ -53,29 +53,30 @@ static void end_line(struct page *p)
     out_fill_line(&p->o, p->from, INDENT);
 }
 
-static void text_line(struct page *p, const char *name, struct slice text)
+static void print_text_line(struct page *p, const char *name, struct slice text)
 {
-    label(p, name);
+    print_label(p, name);
     out_text(&p->o, text);
     end_line(p);
 }
 
-static void redacted(struct page *p, const char *what, int64_t at_us)
+static void print_redaction_time(struct page *p, const char *what, int64_t at_us)
 {
     if (at_us == 0)
         return;
-    label(p, "redacted");
+    print_label(p, "redacted");
     out_printf(&p->o, "%s, at ", what);
     out_raw(&p->o, clock_utc(at_us).s);
     end_line(p);
 }
 
 /* Prints "NAME VERSION", or NAME if the version is unknown. */
-static void named(struct page *p, const char *what, struct slice name, struct slice version)
+static void print_name_and_version(struct page *p, const char *what, struct slice name,
+                                   struct slice version)
 {
     if (name.p == NULL)
         return;
-    label(p, what);
+    print_label(p, what);
     out_text(&p->o, name);
     if (version.p != NULL) {
         out_raw(&p->o, " ");
@@ -87,12 +88,12 @@ static void named(struct page *p, const char *what, struct slice name, struct sl
 static void print_session(struct page *p)
 {
     struct query_session *s = &p->session;
-    text_line(p, "session", s->uid);
-    text_line(p, "server", s->name);
-    text_line(p, "command", s->command);
-    named(p, "said to be", s->server_name, s->server_version);
-    named(p, "client", s->client_name, s->client_version);
-    label(p, "recorded");
+    print_text_line(p, "session", s->uid);
+    print_text_line(p, "server", s->name);
+    print_text_line(p, "command", s->command);
+    print_name_and_version(p, "said to be", s->server_name, s->server_version);
+    print_name_and_version(p, "client", s->client_name, s->client_version);
+    print_label(p, "recorded");
     if (s->pid == 0)
         out_raw(&p->o, "imported; ");
     out_raw(&p->o, clock_utc(s->started_at_us).s);
@@ -101,13 +102,13 @@ static void print_session(struct page *p)
     out_raw(&p->o, ", by the clock of ");
     out_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
     end_line(p);
-    label(p, "ended");
+    print_label(p, "ended");
     out_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
     out_raw(&p->o, ", sealed ");
     out_raw(&p->o, clock_utc(p->b->leaf[p->b->seal].leaf.at_us).s);
     end_line(p);
-    redacted(p, "the data of the session's start", p->start.redacted_at_us);
-    redacted(p, "the data of the session's end", p->end.redacted_at_us);
+    print_redaction_time(p, "the data of the session's start", p->start.redacted_at_us);
+    print_redaction_time(p, "the data of the session's end", p->end.redacted_at_us);
 }
 
 static void print_body(struct page *p, struct slice body)
@@ -133,7 +134,7 @@ static void print_status(struct page *p, struct query_message *m)
             continue;
         m->request_action = p->request[i].action;
         out_printf(&p->o, ", %s after %s", value_word(&call_statuses, query_status(m)),
-                   units_took(difference(m->t_us, p->request[i].t_us)).s);
+                   units_took(subtract_saturated(m->t_us, p->request[i].t_us)).s);
     }
 }
 
@@ -144,8 +145,8 @@ static void print_message(struct page *p, const struct bundle_record *r)
     (void)snprintf(name, sizeof name, "message %lld ", (long long)m.seq);
     if (p->bodies)
         out_end_line(&p->o);
-    label(p, name);
-    out_raw(&p->o, clock_utc(sum(p->session.started_at_us, m.t_us)).s);
+    print_label(p, name);
+    out_raw(&p->o, clock_utc(add_saturated(p->session.started_at_us, m.t_us)).s);
     out_printf(&p->o, " %s, %s", m.direction == ROW_C2S ? "client to server" : "server to client",
                value_word(&row_kinds, m.kind));
     if (m.method.p != NULL) {
@@ -160,7 +161,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
         out_printf(&p->o, ", %s", value_word(&row_actions, m.action));
     print_status(p, &m);
     end_line(p);
-    redacted(p, "after it was recorded", r->redacted_at_us);
+    print_redaction_time(p, "after it was recorded", r->redacted_at_us);
     if (p->bodies)
         print_body(p, m.body);
     if (m.kind == KIND_REQUEST && p->requests < VERDICT_MESSAGES)
@@ -170,21 +171,22 @@ static void print_message(struct page *p, const struct bundle_record *r)
 static void print_checkpoint(struct page *p, const struct verdict *v)
 {
     struct buf key = {0};
-    label(p, "checkpoint");
+    print_label(p, "checkpoint");
     out_text(&p->o, v->b->checkpoint.origin);
     out_printf(&p->o, ", %llu leaves", (unsigned long long)v->b->checkpoint.size);
     end_line(p);
     key_write_public(&key, &v->b->signer);
-    text_line(p, "signed with", buf_slice(&key));
+    print_text_line(p, "signed with", buf_slice(&key));
     if (!key_eq(&v->b->signer, v->key))
-        text_line(p, "", slice_of("which the given key, its predecessor, has signed"));
+        print_text_line(p, "", slice_of("which the given key, its predecessor, has signed"));
     if (v->anchor != NULL)
-        text_line(p, "anchored", slice_of(v->anchor));
-    text_line(p, "not proven",
-              slice_of(v->anchor != NULL
-                           ? "that what was sent is true"
-                           : "that this checkpoint was anchored: compare it with the copy of an "
-                             "anchor (--checkpoint NOTE)"));
+        print_text_line(p, "anchored", slice_of(v->anchor));
+    print_text_line(
+        p, "not proven",
+        slice_of(v->anchor != NULL
+                     ? "that what was sent is true"
+                     : "that this checkpoint was anchored: compare it with the copy of an "
+                       "anchor (--checkpoint NOTE)"));
     buf_close(&key);
 }
 
@@ -192,7 +194,7 @@ static void print_verdict(struct page *p, const struct verdict *v)
 {
     bool whole = bundle_is_whole(v->b);
     long long of = v->b->leaf[v->b->seal].leaf.records;
-    out_words(&p->o, OUT_GREEN, "PROVEN");
+    out_styled_words(&p->o, OUT_GREEN, "PROVEN");
     if (whole)
         out_printf(&p->o, "      all %lld records of this session are as they were sealed", of);
     else
@@ -207,7 +209,7 @@ int verdict_text(const struct verdict *v)
     struct page p = {.b = v->b, .bodies = v->bodies};
     out_open(&p.o);
     if (!v->proven) {
-        out_words(&p.o, OUT_RED, "NOT PROVEN");
+        out_styled_words(&p.o, OUT_RED, "NOT PROVEN");
         out_raw(&p.o, "  ");
         p.from = p.o.b.n;
         out_text(&p.o, slice_of(v->why));

@@ -21,6 +21,6 @@ struct verdict {
 };
 
 MI_MUST int verdict_text(const struct verdict *v);
-MI_MUST int verdict_json(const struct verdict *v);
+MI_MUST int verdict_print_json(const struct verdict *v);
 
 #endif

@@ -107,7 +107,7 @@ static bool add_messages(struct json_out *j, const struct bundle *b)
     return good;
 }
 
-int verdict_json(const struct verdict *v)
+int verdict_print_json(const struct verdict *v)
 {
     struct out o;
     out_open(&o);

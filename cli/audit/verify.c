@@ -62,16 +62,16 @@ struct job {
     int64_t began_us, shown_us;
 };
 
-static void on_wrong(void *ctx, const struct audit_wrong *w)
+static void audit_verify_on_fault(void *ctx, const struct audit_wrong *w)
 {
     struct job *j = ctx;
-    outcome_wrong(&j->outcome, w);
+    outcome_add_fault(&j->outcome, w);
 }
 
 static void audit_verify_on_session(void *ctx, const struct audit_session *s)
 {
     struct job *j = ctx;
-    outcome_session(&j->outcome, s);
+    outcome_add_session(&j->outcome, s);
 }
 
 static void audit_verify_on_progress(void *ctx, uint64_t records, uint64_t total, uint64_t bytes)
@@ -131,7 +131,7 @@ static int add_kept(const struct settings *s, struct audit *a, const char *vault
     return status;
 }
 
-static int verify_all(const struct settings *s, struct query *q, struct audit *a)
+static int verify_all_sessions(const struct settings *s, struct query *q, struct audit *a)
 {
     struct public_key key;
     bool trusted = settings_text(s, "key") != NULL;
@@ -156,7 +156,7 @@ static int audit_verify_vault(const struct settings *s, struct query *q, struct 
     struct audit *a;
     struct audit_vault v;
     struct buf error = {0};
-    struct audit_calls calls = {.on_wrong = on_wrong,
+    struct audit_calls calls = {.on_wrong = audit_verify_on_fault,
                                 .on_session = audit_verify_on_session,
                                 .on_progress = j->bar ? audit_verify_on_progress : NULL,
                                 .ctx = j};
@@ -167,7 +167,7 @@ static int audit_verify_vault(const struct settings *s, struct query *q, struct 
         buf_close(&error);
         return status;
     }
-    int status = verify_all(s, q, a);
+    int status = verify_all_sessions(s, q, a);
     if (j->drawn)
         fprintf(stderr, "\r\033[K");
     audit_vault(a, &v);

@@ -36,7 +36,7 @@ static void add_detail(void *ctx, const struct finding_info *info, struct buf *b
     if ((info->rule & c->broken & RULE(RULE_LARGE_RESULT)) != 0) {
         buf_printf(b, "about %lld tokens", (long long)c->report->tokens);
     } else if ((info->rule & c->broken) != 0) {
-        recheck_detail(&c->recheck, (enum rule)__builtin_ctzll(info->rule), b);
+        recheck_explain_breach(&c->recheck, (enum rule)__builtin_ctzll(info->rule), b);
     } else if (c->text.p == NULL || info->finding == 0) {
         return;
     } else if (c->message->kind == KIND_NOISE) {
@@ -58,7 +58,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     if (c->limit != NULL && !c->limit->goes_on(c->limit->ctx))
         return false;
     if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
-        c->status = session_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
+        c->status = session_read_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
     if (c->status < 0) /* an unread body may have a finding, so do not go on */
         return false;
     c->message = m;
@@ -78,7 +78,7 @@ static bool checking_on_message(void *ctx, const struct query_message *m)
     return c->status == 0;
 }
 
-static bool on_header(void *ctx, const struct query_session *s)
+static bool checking_on_header(void *ctx, const struct query_session *s)
 {
     struct checking *c = ctx;
     check_set_server(c->report, s->name);
@@ -92,17 +92,18 @@ static int checking_end(struct checking *c, int status)
     return status == 0 ? c->status : status;
 }
 
-int checking_file(struct check_report *r, const struct filter *f, const char *path,
-                  struct buf *error)
+int check_recording_file(struct check_report *r, const struct filter *f, const char *path,
+                         struct buf *error)
 {
     struct checking c = {.report = r, .filter = f};
     recheck_open(&c.recheck);
     check_add_recording(r, slice_of(path), 0, 0);
-    return checking_end(&c, cassette_read(path, on_header, checking_on_message, &c, error));
+    return checking_end(&c,
+                        cassette_read(path, checking_on_header, checking_on_message, &c, error));
 }
 
-int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                     const struct query_session *s, const struct checking_limit *limit)
+int check_recorded_session(struct check_report *r, const struct filter *f, struct query *q,
+                           const struct query_session *s, const struct checking_limit *limit)
 {
     struct checking c = {.report = r,
                          .q = q,

@@ -20,9 +20,10 @@ struct checking_limit {
     void *ctx;
 };
 /* If limit is NULL, the whole session is checked. */
-MI_MUST int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                             const struct query_session *s, const struct checking_limit *limit);
-MI_MUST int checking_file(struct check_report *r, const struct filter *f, const char *path,
-                          struct buf *error);
+MI_MUST int check_recorded_session(struct check_report *r, const struct filter *f, struct query *q,
+                                   const struct query_session *s,
+                                   const struct checking_limit *limit);
+MI_MUST int check_recording_file(struct check_report *r, const struct filter *f, const char *path,
+                                 struct buf *error);
 
 #endif

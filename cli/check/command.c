@@ -54,7 +54,7 @@ static int check_one_file(struct check_report *report, const struct filter *filt
                           const char *path)
 {
     struct buf error = {0};
-    int st = checking_file(report, filter, path, &error);
+    int st = check_recording_file(report, filter, path, &error);
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     buf_close(&error);
@@ -71,8 +71,8 @@ static int check_open_vault(const struct settings *s, struct check_report *repor
     return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
 
-static int check_one(const struct settings *s, struct check_report *report,
-                     const struct filter *filter, const char *ref, struct query **q)
+static int check_one_recording(const struct settings *s, struct check_report *report,
+                               const struct filter *filter, const char *ref, struct query **q)
 {
     struct query_session x;
     if (recording_is_file(ref))
@@ -82,7 +82,7 @@ static int check_one(const struct settings *s, struct check_report *report,
         return status;
     int st = query_session(*q, ref, &x);
     if (st == 0)
-        st = checking_session(report, filter, *q, &x, NULL);
+        st = check_recorded_session(report, filter, *q, &x, NULL);
     return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
 
@@ -94,7 +94,7 @@ struct selection {
     int status;
 };
 
-static bool is_narrowed(const struct filter *f)
+static bool filter_selects_sessions(const struct filter *f)
 {
     return f->server != NULL || f->client != NULL || f->project != NULL ||
            f->since_us != INT64_MIN || f->until_us != INT64_MAX;
@@ -110,8 +110,8 @@ static bool check_on_session(void *ctx, const struct query_session *s)
 }
 
 /* Checks all sessions that match, oldest first. If no session matches, that is an error. */
-static int check_all(const struct settings *s, struct check_report *report, struct selection *w,
-                     struct query **q)
+static int check_matching_sessions(const struct settings *s, struct check_report *report,
+                                   struct selection *w, struct query **q)
 {
     struct query_session x;
     int status = check_open_vault(s, report, q);
@@ -126,7 +126,7 @@ static int check_all(const struct settings *s, struct check_report *report, stru
     for (size_t i = w->n; st == 0 && i-- > 0;) {
         st = query_session_by_id(*q, w->id[i], &x);
         if (st == 0)
-            st = checking_session(report, &w->filter, *q, &x, NULL);
+            st = check_recorded_session(report, &w->filter, *q, &x, NULL);
     }
     return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
@@ -136,14 +136,14 @@ static int check_operands(const struct settings *s, struct check_report *report,
     struct selection w = {0};
     int status = EXIT_FINE;
     filter_read(&w.filter, s);
-    bool all = settings_on(s, "all") || is_narrowed(&w.filter);
+    bool all = settings_is_on(s, "all") || filter_selects_sessions(&w.filter);
     if (all && s->operands_n > 0)
-        status = settings_usage(s, "'%s': name sessions, or select them with options, not both",
-                                s->operands[0]);
+        status = settings_fail_usage(
+            s, "'%s': name sessions, or select them with options, not both", s->operands[0]);
     else if (all)
-        status = check_all(s, report, &w, q);
+        status = check_matching_sessions(s, report, &w, q);
     for (int i = 0; !all && status == EXIT_FINE && (i < s->operands_n || i == 0); i++)
-        status = check_one(s, report, &w.filter, s->operands[i], q);
+        status = check_one_recording(s, report, &w.filter, s->operands[i], q);
     free(w.id);
     return status;
 }
@@ -151,9 +151,9 @@ static int check_operands(const struct settings *s, struct check_report *report,
 static int write_report(const struct check_report *report, struct reporting *r)
 {
     if (r->text)
-        check_text(report, &r->out);
+        check_print_text(report, &r->out);
     if (r->json) {
-        check_json(report, reporting_row(r));
+        check_print_json(report, reporting_begin_row(r));
         reporting_end_row(r);
     }
     if (r->junit != NULL || r->sarif != NULL)
@@ -168,16 +168,16 @@ static int check_run(const struct settings *s)
     struct check_report report;
     struct reporting r;
     struct buf error = {0};
-    int status = reporting_open(&r, s, settings_on(s, "json"));
+    int status = reporting_open(&r, s, settings_is_on(s, "json"));
     check_open(&report);
     if (status == EXIT_FINE && !check_fail_on(&report, settings_text(s, "fail-on"), &error))
-        status = settings_usage(s, "--fail-on: %s", buf_str(&error));
+        status = settings_fail_usage(s, "--fail-on: %s", buf_str(&error));
     else if (status == EXIT_FINE && settings_text(s, "ignore") != NULL &&
              !check_ignore(&report, settings_text(s, "ignore"), &error))
-        status = settings_usage(s, "--ignore: %s", buf_str(&error));
+        status = settings_fail_usage(s, "--ignore: %s", buf_str(&error));
     report.large_result = settings_number(s, "large-result");
-    report.of_client = !settings_is(s, "only", "server");
-    report.of_server = !settings_is(s, "only", "client");
+    report.of_client = !settings_is_word(s, "only", "server");
+    report.of_server = !settings_is_word(s, "only", "client");
     if (status == EXIT_FINE)
         status = check_operands(s, &report, &q);
     if (status == EXIT_FINE)

@@ -9,10 +9,8 @@
 
 void check_open(struct check_report *r)
 {
-    *r = (struct check_report){.of_client = true,
-                               .of_server = true,
-                               .large_result = CONTEXT_LARGE_RESULT,
-                               .tokens = -1};
+    *r = (struct check_report){
+        .of_client = true, .of_server = true, .large_result = CONTEXT_LARGE_RESULT, .tokens = -1};
 }
 
 void check_close(struct check_report *r)
@@ -30,7 +28,7 @@ static bool check_findings_is_blank(char c)
 
 /* Takes the next word from the list, without the blanks around it. Returns false at the end of the
  * list. */
-static bool next_word(struct slice *list, struct slice *ret)
+static bool take_listed_word(struct slice *list, struct slice *ret)
 {
     while (list->n > 0 && (*list->p == ',' || check_findings_is_blank(*list->p)))
         *list = (struct slice){list->p + 1, list->n - 1};
@@ -44,7 +42,7 @@ static bool next_word(struct slice *list, struct slice *ret)
     return true;
 }
 
-static int severity_of(struct slice word)
+static int severity_by_name(struct slice word)
 {
     for (int s = SEVERITY_NOTE; s <= SEVERITY_ERROR; s++)
         if (slice_is(word, severity_name((enum severity)s)))
@@ -52,7 +50,7 @@ static int severity_of(struct slice word)
     return -1;
 }
 
-static bool unknown_word(struct slice word, struct buf *error)
+static bool fail_unknown_finding(struct slice word, struct buf *error)
 {
     char *list = path_document("findings.md");
     buf_printf(error, "unknown finding '%.*s'; %s lists them", (int)word.n, word.p,
@@ -65,8 +63,8 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
 {
     struct slice word, rest = slice_of(list);
     struct finding_info info;
-    while (next_word(&rest, &word)) {
-        int s = severity_of(word);
+    while (take_listed_word(&rest, &word)) {
+        int s = severity_by_name(word);
         if (s >= 0) {
             for (; s <= SEVERITY_ERROR; s++) /* and all higher severities */
                 r->fail_severity[s] = true;
@@ -74,7 +72,7 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
             r->fail_findings |= info.finding;
             r->fail_rules |= info.rule;
         } else if (!slice_is(word, "none")) {
-            return unknown_word(word, error);
+            return fail_unknown_finding(word, error);
         }
     }
     return true;
@@ -84,9 +82,9 @@ bool check_ignore(struct check_report *r, const char *list, struct buf *error)
 {
     struct slice word, rest = slice_of(list);
     struct finding_info info;
-    while (next_word(&rest, &word)) {
+    while (take_listed_word(&rest, &word)) {
         if (!finding_by_name(word, &info)) {
-            return unknown_word(word, error);
+            return fail_unknown_finding(word, error);
         }
         r->ignored_findings |= info.finding;
         r->ignored_rules |= info.rule;
@@ -179,7 +177,7 @@ static bool check_findings_add(struct check_report *r, const struct subject *s, 
 static bool check_findings_has(struct slice names, const char *name)
 {
     struct slice word;
-    while (next_word(&names, &word))
+    while (take_listed_word(&names, &word))
         if (slice_is(word, name))
             return true;
     return false;
@@ -204,7 +202,7 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     findings also =
         (cut ? FINDING(FIND_NOT_JSON) : 0) |
         (check_findings_has(names, "malformed-answer") ? FINDING(FIND_MALFORMED_ANSWER) : 0);
-    while (next_word(&names, &word)) {
+    while (take_listed_word(&names, &word)) {
         bool is_cut = slice_is(word, "cut-json"), is_not_json = slice_is(word, "not-json");
         if (slice_is(word, "own-request") || (is_not_json && cut) ||
             (not_json && slice_is(word, "malformed-answer")) ||

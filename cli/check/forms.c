@@ -49,12 +49,12 @@ static void print_finding(const struct check_report *r, const struct check_findi
                                            {f->name, 28, OUT_PLAIN}};
     check_subject(r, f, "", ": ", &sentence);
     check_sentence(r, f, &sentence);
-    reporting_line(o, cells, MI_COUNT(cells), buf_slice(&sentence));
+    reporting_print_line(o, cells, MI_COUNT(cells), buf_slice(&sentence));
     o->b.failed |= sentence.failed;
     buf_close(&sentence);
 }
 
-void check_text(const struct check_report *r, struct out *o)
+void check_print_text(const struct check_report *r, struct out *o)
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
@@ -87,12 +87,12 @@ void check_finding_members(const struct check_report *r, const struct check_find
     add_optional(j, "why", check_slice(r, f->detail));
 }
 
-void check_json(const struct check_report *r, struct json_out *j)
+void check_print_json(const struct check_report *r, struct json_out *j)
 {
     json_out_array(j, "recordings");
     for (size_t i = 0; i < r->n; i++) {
         const struct check_recording *x = &r->recordings[i];
-        json_out_space(j, "\n");
+        json_out_whitespace(j, "\n");
         json_out_object(j, NULL);
         json_out_text(j, x->session_id == 0 ? "file" : "session", check_slice(r, x->name));
         if (x->session_id != 0)
@@ -106,7 +106,7 @@ void check_json(const struct check_report *r, struct json_out *j)
         json_out_uint(j, "not_listed", x->not_listed);
         json_out_array(j, "findings");
         for (size_t k = 0; k < x->n; k++) {
-            json_out_space(j, "\n ");
+            json_out_whitespace(j, "\n ");
             json_out_object(j, NULL);
             check_finding_members(r, &x->findings[k], j);
             json_out_bool(j, "fails", x->findings[k].fails);
@@ -116,7 +116,7 @@ void check_json(const struct check_report *r, struct json_out *j)
         json_out_end(j);
     }
     json_out_end(j);
-    json_out_space(j, "\n");
+    json_out_whitespace(j, "\n");
     json_out_uint(j, "failing", r->failing);
 }
 

@@ -72,12 +72,12 @@ static int recheck_add(struct recheck *r, struct recheck_request *q)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static bool is_method(const struct recheck_request *q, const char *name)
+static bool request_has_method(const struct recheck_request *q, const char *name)
 {
     return q->asked.method != NULL && strcmp(q->asked.method->name, name) == 0;
 }
 
-static breaches recheck_call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
+static breaches recheck_tool_call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
 {
     struct tool *tool;
     breaches b = tools_call(&r->tools, m, &tool, &r->fault);
@@ -98,8 +98,8 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
     const struct recheck_request *same = find_token(r, from_client, q.token);
     if (same != NULL && !same->abandoned)
         *ret |= RULE(RULE_REUSED_TOKEN);
-    if (from_client && is_method(&q, "tools/call"))
-        *ret |= recheck_call(r, m, &q);
+    if (from_client && request_has_method(&q, "tools/call"))
+        *ret |= recheck_tool_call(r, m, &q);
     int st = recheck_add(r, &q);
     if (st < 0)
         buf_close(&q.tool);
@@ -108,7 +108,7 @@ static int recheck_on_request(struct recheck *r, struct rpc *m, int64_t seq, boo
 
 /* The message was not passed on to the server, so it does not change the state of the
  * connection. */
-static breaches rejected(struct recheck *r, const struct rpc *m)
+static breaches recheck_rejected_message(struct recheck *r, const struct rpc *m)
 {
     struct tool *tool;
     if (m->kind == RPC_REQUEST) /* the client may cancel this request later */
@@ -117,13 +117,13 @@ static breaches rejected(struct recheck *r, const struct rpc *m)
     return calls ? tools_call(&r->tools, m, &tool, &r->fault) : 0;
 }
 
-static breaches notification(struct recheck *r, const struct rpc *m, bool from_client)
+static breaches recheck_notification(struct recheck *r, const struct rpc *m, bool from_client)
 {
     breaches b = protocol_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
     struct recheck_request *q = NULL;
     if (rpc_method_is(m, "notifications/cancelled"))
         q = find_id(r, from_client, rpc_id_hash_of(m->request_id));
-    if (q != NULL && !is_method(q, "initialize"))
+    if (q != NULL && !request_has_method(q, "initialize"))
         q->abandoned = true;
     if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
         tools_forget(&r->tools);
@@ -133,14 +133,15 @@ static breaches notification(struct recheck *r, const struct rpc *m, bool from_c
     return b | protocol_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
 }
 
-static breaches tools_answer(struct recheck *r, const struct rpc *m,
-                             const struct recheck_request *q)
+static breaches recheck_tools_answer(struct recheck *r, const struct rpc *m,
+                                     const struct recheck_request *q)
 {
     struct tool *tool;
     breaches b = 0;
-    if (is_method(q, "tools/list") && m->kind == RPC_RESULT && m->result.type == JSON_OBJECT)
+    if (request_has_method(q, "tools/list") && m->kind == RPC_RESULT &&
+        m->result.type == JSON_OBJECT)
         tools_page(&r->tools, m, q->asked.cursor);
-    else if (is_method(q, "tools/call") && !q->tool.failed && q->tool.n > 0)
+    else if (request_has_method(q, "tools/call") && !q->tool.failed && q->tool.n > 0)
         b = tools_result(&r->tools, buf_slice(&q->tool), m, &tool, &r->fault);
     return b;
 }
@@ -154,21 +155,21 @@ static breaches recheck_answer(struct recheck *r, const struct rpc *m, int64_t r
         return 0;
     if (!q->abandoned) {
         b = protocol_answer(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q->asked);
-        b |= from_client ? 0 : tools_answer(r, m, q);
+        b |= from_client ? 0 : recheck_tools_answer(r, m, q);
     }
     recheck_drop(r, q);
     return b;
 }
 
-static int any_message(struct recheck *r, struct rpc *m, const struct query_message *q,
-                       breaches *ret)
+static int recheck_any_message(struct recheck *r, struct rpc *m, const struct query_message *q,
+                               breaches *ret)
 {
     bool from_client = q->direction == ROW_C2S;
     switch (m->kind) {
     case RPC_REQUEST:
         return recheck_on_request(r, m, q->seq, from_client, ret);
     case RPC_NOTIFICATION:
-        *ret = notification(r, m, from_client);
+        *ret = recheck_notification(r, m, from_client);
         return 0;
     case RPC_RESULT:
     case RPC_ERROR:
@@ -220,18 +221,18 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     if (!readable || m->origin != ROW_PEER)
         return 0;
     if (m->action == ROW_REFUSED && from_client)
-        *ret |= rejected(r, &rpc);
+        *ret |= recheck_rejected_message(r, &rpc);
     if (m->action != ROW_FORWARDED)
         return 0;
     breaches broken = 0;
-    int st = any_message(r, &rpc, m, &broken);
+    int st = recheck_any_message(r, &rpc, m, &broken);
     *ret |= broken;
     if (forms_message(&r->forms, redact_present(), &rpc, from_client))
         *ret |= RULE(RULE_SECRET_IN_FORM);
     return st;
 }
 
-void recheck_detail(const struct recheck *r, enum rule broken, struct buf *b)
+void recheck_explain_breach(const struct recheck *r, enum rule broken, struct buf *b)
 {
     if ((RULES_OF_MEMBERS & RULE(broken)) != 0)
         buf_printf(b, "`%s`", r->protocol.blame);

@@ -47,6 +47,6 @@ MI_MUST int recheck_message(struct recheck *r, const struct query_message *m, st
                             breaches *ret);
 /* Appends details about a rule that the last message breaks, such as "`name`" or "/a must be a
  * number". Appends nothing if there are none. */
-void recheck_detail(const struct recheck *r, enum rule broken, struct buf *b);
+void recheck_explain_breach(const struct recheck *r, enum rule broken, struct buf *b);
 
 #endif

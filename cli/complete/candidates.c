@@ -33,7 +33,7 @@ void candidates_add_words(struct candidates *c, const char *words)
 
 /* Whether the text has only characters that no shell interprets. It must not begin with a colon,
  * because the scripts read such a line as a request to the shell. */
-static bool is_safe(struct slice text)
+static bool is_safe_for_shells(struct slice text)
 {
     for (size_t i = 0; i < text.n; i++)
         if (!isalnum((unsigned char)text.p[i]) && strchr("_-.:/@+%,", text.p[i]) == NULL)
@@ -47,7 +47,7 @@ static bool completion_has(const struct candidates *c, struct slice text)
     struct slice lines = buf_slice(&c->lines);
     size_t n = c->before.n + text.n;
     while (lines.n > 0) {
-        struct slice line = slice_line(&lines);
+        struct slice line = slice_take_line(&lines);
         if (line.n >= n && memcmp(line.p + c->before.n, text.p, text.n) == 0 &&
             (line.n == n || line.p[n] == '\t'))
             return true;
@@ -58,7 +58,7 @@ static bool completion_has(const struct candidates *c, struct slice text)
 void candidates_add_recorded(struct candidates *c, struct slice text, const char *about)
 {
     if (c->recorded == CANDIDATES_MAX || text.p == NULL || !slice_begins(text, c->word) ||
-        !is_safe(text) || completion_has(c, text))
+        !is_safe_for_shells(text) || completion_has(c, text))
         return;
     c->recorded++;
     completion_add_line(c, text, about);

@@ -2,14 +2,14 @@
 
 enum server_place { SERVER_NONE, SERVER_OPERAND, SERVER_AFTER_DASHES };
 
-static enum server_place server_place(const struct command *c)
+static enum server_place find_server_place(const struct command *c)
 {
     if (c->server_command)
         return SERVER_OPERAND;
     return strstr(c->usage, "-- SERVER") != NULL ? SERVER_AFTER_DASHES : SERVER_NONE;
 }
 
-bool cmdline_takes(const struct command *c, const char *operand)
+bool cmdline_takes_operand(const struct command *c, const char *operand)
 {
     const char *at = c->usage;
     while ((at = strstr(at, operand)) != NULL && at - c->usage >= 3 &&
@@ -35,7 +35,7 @@ static const struct opt *find_letter(const struct command *c, char letter)
     return NULL;
 }
 
-static void keep_value(struct cmdline *l, const struct opt *o, const char *value)
+static void cmdline_keep_value(struct cmdline *l, const struct opt *o, const char *value)
 {
     if (strcmp(o->name, "vault") == 0)
         l->vault = value;
@@ -52,7 +52,7 @@ static const struct opt *pass_option(struct cmdline *l, const char *word)
         if (o == NULL || o->arg == NULL)
             return NULL;
         if (eq != NULL)
-            keep_value(l, o, eq + 1);
+            cmdline_keep_value(l, o, eq + 1);
         return eq == NULL ? o : NULL;
     }
     for (const char *p = word + 1; *p != '\0'; p++) {
@@ -60,13 +60,13 @@ static const struct opt *pass_option(struct cmdline *l, const char *word)
         if (o == NULL || o->arg == NULL)
             continue;
         if (p[1] != '\0')
-            keep_value(l, o, p + 1);
+            cmdline_keep_value(l, o, p + 1);
         return p[1] == '\0' ? o : NULL;
     }
     return NULL;
 }
 
-static void last_word(struct cmdline *l, bool dashes, bool more_operands)
+static void cmdline_read_last_word(struct cmdline *l, bool dashes, bool more_operands)
 {
     const char *word = l->word;
     const char *eq = strchr(word, '=');
@@ -91,7 +91,7 @@ static int read_command(struct cmdline *l, const struct command *const *commands
         l->want = CMDLINE_COMMAND;
         l->command = l->word[0] == '-' ? command_find(commands, "proxy") : NULL;
         if (strchr(l->word, '=') != NULL && l->command != NULL)
-            last_word(l, false, false);
+            cmdline_read_last_word(l, false, false);
         return -1;
     }
     bool help = strcmp(words[0], "help") == 0;
@@ -107,7 +107,7 @@ static int read_command(struct cmdline *l, const struct command *const *commands
             l->want = CMDLINE_VERB;
             return -1;
         }
-        l->command = command_verb(l->command, words[1 + help]);
+        l->command = command_find_verb(l->command, words[1 + help]);
         first = 2;
     }
     return help || l->command == NULL ? -1 : first;
@@ -121,8 +121,8 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
     int first = read_command(l, commands, n, words);
     if (first < 0)
         return;
-    enum server_place server = server_place(l->command);
-    bool one = server == SERVER_AFTER_DASHES && !cmdline_takes(l->command, "ARG=VALUE");
+    enum server_place server = find_server_place(l->command);
+    bool one = server == SERVER_AFTER_DASHES && !cmdline_takes_operand(l->command, "ARG=VALUE");
     int operands_max = one ? 1 : l->command->operands_max;
     int operands = 0;
     bool dashes = false;
@@ -130,7 +130,7 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
     for (int i = first; i < n - 1; i++) {
         const char *word = words[i];
         if (pending != NULL) {
-            keep_value(l, pending, word);
+            cmdline_keep_value(l, pending, word);
             pending = NULL;
         } else if (!dashes && strcmp(word, "--") == 0) {
             dashes = true;
@@ -156,6 +156,6 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
         l->server_at = n - 1;
     } else {
         l->operands = operands;
-        last_word(l, dashes, operands < operands_max);
+        cmdline_read_last_word(l, dashes, operands < operands_max);
     }
 }

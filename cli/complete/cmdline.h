@@ -34,6 +34,6 @@ struct cmdline {
 void cmdline_read(struct cmdline *l, const struct command *const *commands, int n,
                   char *const *words);
 /* Whether the usage text of the command has this operand, such as "SESSION" or "FILE". */
-bool cmdline_takes(const struct command *c, const char *operand);
+bool cmdline_takes_operand(const struct command *c, const char *operand);
 
 #endif

@@ -30,7 +30,7 @@ static int completion_run(const struct settings *s)
         {"fish", completion_fish, completion_fish_n},
     };
     if (s->operands_n == 0)
-        return settings_usage(s, "missing shell: use bash, zsh or fish");
+        return settings_fail_usage(s, "missing shell: use bash, zsh or fish");
     for (size_t i = 0; i < MI_COUNT(scripts); i++) {
         if (strcmp(s->operands[0], scripts[i].shell) != 0)
             continue;
@@ -39,7 +39,7 @@ static int completion_run(const struct settings *s)
         buf_add(&out.b, scripts[i].text, scripts[i].n);
         return out_close(&out);
     }
-    return settings_usage(s, "unknown shell '%s': use bash, zsh or fish", s->operands[0]);
+    return settings_fail_usage(s, "unknown shell '%s': use bash, zsh or fish", s->operands[0]);
 }
 
 /* The script does not depend on the configuration file, so an error in that file must not stop a

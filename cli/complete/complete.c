@@ -117,7 +117,7 @@ static void add_names(struct completing *x, const char *option)
 
 /* Compares the name of the option's argument, but ignores the dots that mark a repeatable
  * option. */
-static bool is_arg(const struct opt *o, const char *name)
+static bool option_takes_argument(const struct opt *o, const char *name)
 {
     size_t n = strlen(name);
     return strncmp(o->arg, name, n) == 0 && (o->arg[n] == '\0' || strcmp(o->arg + n, "...") == 0);
@@ -128,19 +128,19 @@ static void add_values(struct completing *x)
     const struct opt *o = x->line.option;
     if (strchr(o->arg, '|') != NULL) {
         candidates_add_words(&x->found, o->arg);
-    } else if (is_arg(o, "CLIENT")) {
+    } else if (option_takes_argument(o, "CLIENT")) {
         for (size_t i = 0; client_name(i) != NULL; i++)
             candidates_add(&x->found, client_name(i), NULL);
-    } else if (is_arg(o, "FILE")) {
+    } else if (option_takes_argument(o, "FILE")) {
         candidates_ask_shell(&x->found, "files");
-    } else if (is_arg(o, "DIR")) {
+    } else if (option_takes_argument(o, "DIR")) {
         candidates_ask_shell(&x->found, "directories");
-    } else if (is_arg(o, "SESSION")) {
+    } else if (option_takes_argument(o, "SESSION")) {
         add_recorded(x, RECORDED_SESSION);
-    } else if (is_arg(o, "LIST")) {
+    } else if (option_takes_argument(o, "LIST")) {
         begin_last_element(&x->found);
         complete_add_findings(x, strcmp(o->name, "fail-on") == 0);
-    } else if (is_arg(o, "TOOLS")) {
+    } else if (option_takes_argument(o, "TOOLS")) {
         begin_last_element(&x->found);
         add_recorded(x, RECORDED_TOOL);
     } else {
@@ -189,21 +189,22 @@ static void add_operands(struct completing *x)
 {
     const struct command *c = x->line.command;
     const char *last = strrchr(c->usage, ' ');
-    if (cmdline_takes(c, "SESSION"))
+    if (cmdline_takes_operand(c, "SESSION"))
         add_recorded(x, RECORDED_SESSION);
-    if (cmdline_takes(c, "[METHOD]"))
+    if (cmdline_takes_operand(c, "[METHOD]"))
         add_requests(x);
-    if (cmdline_takes(c, "[SERVER]"))
+    if (cmdline_takes_operand(c, "[SERVER]"))
         add_recorded(x, RECORDED_SERVER);
-    if (cmdline_takes(c, "FIELD:"))
+    if (cmdline_takes_operand(c, "FIELD:"))
         add_fields(x);
     else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* such as bash|zsh|fish */
         candidates_add_words(&x->found, last + 1);
-    if (cmdline_takes(c, "FILE"))
+    if (cmdline_takes_operand(c, "FILE"))
         candidates_ask_shell(&x->found, "files");
 }
 
-void complete(struct buf *ret, const struct command *const *commands, int n, char *const *words)
+void complete_command_line(struct buf *ret, const struct command *const *commands, int n,
+                           char *const *words)
 {
     struct completing x = {.commands = commands};
     cmdline_read(&x.line, commands, n, words);

@@ -13,6 +13,7 @@
 
 #include "cli/settings/command.h"
 
-void complete(struct buf *ret, const struct command *const *commands, int n, char *const *words);
+void complete_command_line(struct buf *ret, const struct command *const *commands, int n,
+                           char *const *words);
 
 #endif

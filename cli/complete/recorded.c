@@ -17,7 +17,7 @@ struct reading {
     int64_t requests; /* the requests of the current session that have been read */
 };
 
-static bool goes_on(const struct reading *r)
+static bool recorded_may_read_more(const struct reading *r)
 {
     return r->c->recorded < CANDIDATES_MAX && clock_mono_us() < r->end_us;
 }
@@ -41,7 +41,7 @@ static bool recorded_on_request(void *ctx, const struct query_message *m)
         candidates_add_recorded(r->c, m->method, NULL);
     else if (m->method.p != NULL && slice_is(m->method, "tools/call"))
         candidates_add_recorded(r->c, m->target, NULL);
-    return ++r->requests < REQUESTS_MAX && goes_on(r);
+    return ++r->requests < REQUESTS_MAX && recorded_may_read_more(r);
 }
 
 static bool recorded_on_session(void *ctx, const struct query_session *s)
@@ -68,7 +68,7 @@ static bool recorded_on_session(void *ctx, const struct query_session *s)
             return false;
         break;
     }
-    return goes_on(r);
+    return recorded_may_read_more(r);
 }
 
 void recorded_add(struct candidates *c, enum recorded what, const char *vault)

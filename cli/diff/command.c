@@ -75,16 +75,16 @@ static int read_ignore(struct diffing *x)
     const char *pointer;
     size_t at = 0;
     int status = EXIT_FINE;
-    while (status == EXIT_FINE && (pointer = settings_each(x->s, "ignore", &at)) != NULL)
+    while (status == EXIT_FINE && (pointer = settings_next_value(x->s, "ignore", &at)) != NULL)
         if (pointers_add(&x->rules.canon.ignore, "", slice_of(pointer), &error) < 0)
-            status = settings_usage(x->s, "--ignore: %s", buf_str(&error));
+            status = settings_fail_usage(x->s, "--ignore: %s", buf_str(&error));
     if (status == EXIT_FINE && x->s->set.overflow)
-        status = settings_usage(x->s, "--ignore: at most %d places", OPT_MANY_MAX);
+        status = settings_fail_usage(x->s, "--ignore: at most %d places", OPT_MANY_MAX);
     buf_close(&error);
     return status;
 }
 
-static bool diff_takes(void *ctx, struct slice method, struct slice target)
+static bool diff_selects_call(void *ctx, struct slice method, struct slice target)
 {
     const struct diffing *x = ctx;
     return filter_call(&x->filter, method, target);
@@ -95,18 +95,18 @@ static int read_options(struct diffing *x)
     const char *slower = settings_text(x->s, "slower");
     x->rules.canon.across = true;
     x->rules.slower_min_us = settings_duration_us(x->s, "slower-by");
-    x->verbose = settings_on(x->s, "verbose");
+    x->verbose = settings_is_on(x->s, "verbose");
     filter_read(&x->filter, x->s);
     if (x->filter.tool != NULL || x->filter.method != NULL) {
-        x->rules.takes = diff_takes;
+        x->rules.takes = diff_selects_call;
         x->rules.ctx = x;
     }
-    int status = reporting_open(&x->reporting, x->s, settings_on(x->s, "json"));
+    int status = reporting_open(&x->reporting, x->s, settings_is_on(x->s, "json"));
     if (status != EXIT_FINE)
         return status;
     if (slower != NULL && read_factor(slower, &x->rules.slower) < 0)
-        return settings_usage(x->s, "--slower: invalid factor '%s': use a number such as 2 or 1.5",
-                              slower);
+        return settings_fail_usage(
+            x->s, "--slower: invalid factor '%s': use a number such as 2 or 1.5", slower);
     return read_ignore(x);
 }
 
@@ -122,10 +122,11 @@ static int open_recordings(struct diffing *x)
         if (status == EXIT_FINE)
             status = recording_find(b, x->s, ref[1], NULL);
     } else if (recording_is_file(ref[0])) {
-        return settings_usage(x->s,
-                              "'%s' needs a second recording: add a session, such as `last`, or "
-                              "another file",
-                              ref[0]);
+        return settings_fail_usage(
+            x->s,
+            "'%s' needs a second recording: add a session, such as `last`, or "
+            "another file",
+            ref[0]);
     } else {
         status = recording_find(b, x->s, ref[0], NULL);
         if (status == EXIT_FINE)
@@ -150,25 +151,25 @@ static void begin_output(struct diffing *x, int64_t began_us)
     buf_slice_add(&title, x->name[DIFF_B]);
     report_suite(&x->reporting.report, buf_slice(&title), slice_of("mcp-interposer.diff"),
                  began_us);
-    diff_case_of_sessions(&x->reporting.report, x->diff, x->place);
+    diff_add_sessions_case(&x->reporting.report, x->diff, x->place);
     if (x->reporting.text)
         diff_text_begin(&x->reporting.out, x->diff, x->title);
     x->reporting.report.failed |= title.failed;
     buf_close(&title);
 }
 
-static void put_row(struct diffing *x)
+static void diff_print_row(struct diffing *x)
 {
     const struct result *r = &x->result;
     struct reporting *to = &x->reporting;
     bool shown = x->verbose || r->change != RESULT_SAME || r->look.unread;
-    struct report_case *c = diff_case_of_row(&to->report, &to->out, r, x->place);
+    struct report_case *c = diff_add_row_case(&to->report, &to->out, r, x->place);
     if (to->json && shown) {
-        diff_json_row(reporting_row(to), r, SIZE_MAX);
+        diff_json_row(reporting_begin_row(to), r, SIZE_MAX);
         reporting_end_row(to);
     }
     if (to->text && shown)
-        diff_text_row(&to->out, r, buf_slice(&c->detail));
+        diff_text_print_row(&to->out, r, buf_slice(&c->detail));
     to->out.b.failed |= c->detail.failed;
     report_add(&to->report);
 }
@@ -176,7 +177,7 @@ static void put_row(struct diffing *x)
 static void end_output(struct diffing *x)
 {
     if (x->reporting.json) {
-        struct json_out *j = reporting_row(&x->reporting);
+        struct json_out *j = reporting_begin_row(&x->reporting);
         struct diff_name name[DIFF_SIDES];
         for (int i = 0; i < DIFF_SIDES; i++)
             name[i] = (struct diff_name){x->name[i], x->recording[i].session_id};
@@ -199,20 +200,20 @@ static int compare_rows(struct diffing *x, int64_t began_us)
         x->counts.facts += f.counts;
     begin_output(x, began_us);
     for (uint32_t i = 0; i < n; i++) {
-        int st = result_look(&x->result, x->diff, i);
+        int st = result_compare_row(&x->result, x->diff, i);
         if (st < 0)
             return st;
-        if ((x->filter.failed && !result_failed(&x->result)) ||
-            (x->filter.slow_us > 0 && !result_took(&x->result, x->filter.slow_us)))
+        if ((x->filter.failed && !result_has_failed_call(&x->result)) ||
+            (x->filter.slow_us > 0 && !result_lasted_at_least(&x->result, x->filter.slow_us)))
             continue;
         result_count(&x->counts, &x->result);
-        put_row(x);
+        diff_print_row(x);
     }
     end_output(x);
     return 0;
 }
 
-static int diff_compare(struct diffing *x)
+static int diff_compare_and_print(struct diffing *x)
 {
     struct buf error = {0};
     struct pager pager = {.terminal = -1};
@@ -232,7 +233,9 @@ static int diff_compare(struct diffing *x)
     int status = st < 0 ? EXIT_TROUBLE : reporting_close(&x->reporting);
     reporting_drop(&x->reporting);
     pager_close(&pager);
-    return status != EXIT_FINE ? status : result_differs(&x->counts) ? EXIT_FOUND : EXIT_FINE;
+    return status != EXIT_FINE                  ? status
+           : result_has_differences(&x->counts) ? EXIT_FOUND
+                                                : EXIT_FINE;
 }
 
 static int diff_run(const struct settings *s)
@@ -247,7 +250,7 @@ static int diff_run(const struct settings *s)
     if (status == EXIT_FINE)
         status = open_recordings(x);
     if (status == EXIT_FINE)
-        status = diff_compare(x);
+        status = diff_compare_and_print(x);
     diff_close(x->diff);
     result_close(&x->result);
     reporting_drop(&x->reporting);

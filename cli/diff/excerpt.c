@@ -5,7 +5,7 @@
 #define SHORT 40  /* if the values differ before this byte, their beginnings are shown */
 #define BEFORE 20 /* so many bytes before the difference are shown */
 
-static size_t common_prefix(struct slice a, struct slice b)
+static size_t common_prefix_len(struct slice a, struct slice b)
 {
     size_t n = size_min(a.n, b.n), i = 0;
     while (i < n && a.p[i] == b.p[i])
@@ -15,7 +15,7 @@ static size_t common_prefix(struct slice a, struct slice b)
 
 /* Returns the start of the escape that contains byte `at`. If no escape contains it, returns
  * `at`. */
-static size_t before_escape(struct slice s, size_t at)
+static size_t start_of_escape_at(struct slice s, size_t at)
 {
     for (size_t i = at; i > 0 && at - i < 6; i--) {
         size_t slashes = 0;
@@ -37,15 +37,15 @@ static size_t excerpt_begin(struct slice a, size_t differs)
     size_t at = differs - BEFORE;
     while (at > 0 && text_utf8_cont(a.p + at))
         at--;
-    return before_escape(a, at);
+    return start_of_escape_at(a, at);
 }
 
-struct excerpt excerpt_of(struct slice a, struct slice b)
+struct excerpt excerpt_of_difference(struct slice a, struct slice b)
 {
     struct excerpt e = {0};
     const struct slice value[2] = {a, b};
     if (a.p != NULL && b.p != NULL && !slice_eq(a, b))
-        e.at = excerpt_begin(a, common_prefix(a, b));
+        e.at = excerpt_begin(a, common_prefix_len(a, b));
     for (int i = 0; i < 2; i++) {
         if (value[i].p == NULL)
             continue;

@@ -7,7 +7,7 @@
 
 static const char *const sides[DIFF_SIDES] = {"a", "b"};
 
-static void put_facts(struct json_out *j, const struct diff *d)
+static void diff_json_facts(struct json_out *j, const struct diff *d)
 {
     struct diff_fact f;
     json_out_array(j, "session");
@@ -22,7 +22,7 @@ static void put_facts(struct json_out *j, const struct diff *d)
     json_out_end(j);
 }
 
-static void put_call(struct json_out *j, const struct result *r, enum diff_side side)
+static void diff_json_call(struct json_out *j, const struct result *r, enum diff_side side)
 {
     const struct diff_call *c = &r->call[side];
     if (!r->has[side]) {
@@ -39,8 +39,8 @@ static void put_call(struct json_out *j, const struct result *r, enum diff_side 
     json_out_end(j);
 }
 
-static void put_difference(struct json_out *j, const struct result *r,
-                           const struct result_difference *d)
+static void diff_json_difference(struct json_out *j, const struct result *r,
+                                 const struct result_difference *d)
 {
     json_out_object(j, NULL);
     json_out_str(j, "part", result_part_name(d->part));
@@ -60,13 +60,13 @@ static void put_difference(struct json_out *j, const struct result *r,
 
 void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes)
 {
-    const struct diff_call *c = result_call(r);
+    const struct diff_call *c = result_shown_call(r);
     json_out_str(j, "type", "call");
     json_out_str(j, "change", result_change_name(r->change));
     json_out_text(j, "method", c->method);
     json_out_text(j, "target", c->target.n > 0 ? c->target : (struct slice){0});
-    put_call(j, r, DIFF_A);
-    put_call(j, r, DIFF_B);
+    diff_json_call(j, r, DIFF_A);
+    diff_json_call(j, r, DIFF_B);
     json_out_bool(j, "moved", r->look.moved);
     json_out_bool(j, "status_differs", r->look.status);
     json_out_bool(j, "slower", r->look.slower);
@@ -75,7 +75,7 @@ void diff_json_row(struct json_out *j, const struct result *r, size_t max_bytes)
     json_out_array(j, "differences");
     size_t from = j->b->n;
     for (size_t i = 0; i < r->listed && j->b->n - from < max_bytes; i++)
-        put_difference(j, r, &r->difference[i]);
+        diff_json_difference(j, r, &r->difference[i]);
     json_out_end(j);
 }
 
@@ -90,7 +90,7 @@ void diff_json_sides(struct json_out *j, const struct diff *d,
         json_out_uint(j, "calls", diff_calls(d, (enum diff_side)side));
         json_out_end(j);
     }
-    put_facts(j, d);
+    diff_json_facts(j, d);
 }
 
 void diff_json_counts(struct json_out *j, const struct result_counts *c)
@@ -101,7 +101,7 @@ void diff_json_counts(struct json_out *j, const struct result_counts *c)
     json_out_uint(j, "not_compared", c->unread);
     for (size_t i = 0; i < MI_COUNT(tools); i++)
         json_out_uint(j, tools[i], c->tools[i]);
-    json_out_bool(j, "differs", result_differs(c));
+    json_out_bool(j, "differs", result_has_differences(c));
 }
 
 /* ---- details ---- */
@@ -191,8 +191,8 @@ static const struct report_rule rules[RESULT_CHANGES] = {
                       REPORT_WARNING},
 };
 
-void diff_case_of_sessions(struct report *report, const struct diff *d,
-                           const struct report_place place[DIFF_SIDES])
+void diff_add_sessions_case(struct report *report, const struct diff *d,
+                            const struct report_place place[DIFF_SIDES])
 {
     struct report_case *c = report_new(report);
     struct diff_fact f;
@@ -222,7 +222,7 @@ void diff_case_of_sessions(struct report *report, const struct diff *d,
 static void diff_forms_add_name(struct buf *b, const struct result *r)
 {
     static const char *const ends[DIFF_SIDES] = {"/", " "};
-    const struct diff_call *c = result_call(r);
+    const struct diff_call *c = result_shown_call(r);
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (r->has[side])
             buf_printf(b, "#%llu", (unsigned long long)r->call[side].seq);
@@ -250,9 +250,9 @@ static void diff_forms_add_message(struct buf *b, const struct result *r)
                    r->look.differences == 1 ? "" : "s");
 }
 
-struct report_case *diff_case_of_row(struct report *report, const struct out *o,
-                                     const struct result *r,
-                                     const struct report_place place[DIFF_SIDES])
+struct report_case *diff_add_row_case(struct report *report, const struct out *o,
+                                      const struct result *r,
+                                      const struct report_place place[DIFF_SIDES])
 {
     enum diff_side side = r->has[DIFF_B] ? DIFF_B : DIFF_A;
     struct report_case *c = report_new(report);

@@ -24,13 +24,13 @@ void diff_json_sides(struct json_out *j, const struct diff *d,
 void diff_json_counts(struct json_out *j, const struct result_counts *c);
 
 /* place: the recordings; the places do not name a message. */
-void diff_case_of_sessions(struct report *report, const struct diff *d,
-                           const struct report_place place[DIFF_SIDES]);
+void diff_add_sessions_case(struct report *report, const struct diff *d,
+                            const struct report_place place[DIFF_SIDES]);
 /* Fills the case, which the caller then adds with report_add(). Its detail lists the differences as
  * lines of printable text. "- " precedes a value of the first recording, "+ " one of the second
  * (cli/frame/reporting.h). o says which characters can be shown. */
-struct report_case *diff_case_of_row(struct report *report, const struct out *o,
-                                     const struct result *r,
-                                     const struct report_place place[DIFF_SIDES]);
+struct report_case *diff_add_row_case(struct report *report, const struct out *o,
+                                      const struct result *r,
+                                      const struct report_place place[DIFF_SIDES]);
 
 #endif

@@ -14,18 +14,18 @@ struct slice result_text(const struct result *r, struct result_span s)
     return (struct slice){r->text.p != NULL ? r->text.p + s.at : "", s.n};
 }
 
-const struct diff_call *result_call(const struct result *r)
+const struct diff_call *result_shown_call(const struct result *r)
 {
     return &r->call[r->has[DIFF_A] ? DIFF_A : DIFF_B];
 }
 
-bool result_failed(const struct result *r)
+bool result_has_failed_call(const struct result *r)
 {
     return (r->has[DIFF_A] && call_status_failed(r->call[DIFF_A].status)) ||
            (r->has[DIFF_B] && call_status_failed(r->call[DIFF_B].status));
 }
 
-bool result_took(const struct result *r, int64_t us)
+bool result_lasted_at_least(const struct result *r, int64_t us)
 {
     return (r->has[DIFF_A] && r->call[DIFF_A].took_us >= us) ||
            (r->has[DIFF_B] && r->call[DIFF_B].took_us >= us);
@@ -68,7 +68,7 @@ static bool result_on_difference(void *ctx, const struct diff_difference *one)
 {
     struct result *r = ctx;
     struct result_difference *d = &r->difference[r->listed++];
-    struct excerpt e = excerpt_of(one->value[DIFF_A], one->value[DIFF_B]);
+    struct excerpt e = excerpt_of_difference(one->value[DIFF_A], one->value[DIFF_B]);
     *d = (struct result_difference){.part = one->part, .is_entry = one->is_entry, .at = e.at};
     d->pointer = result_keep(r, text_head(one->pointer, RESULT_POINTER_MAX));
     d->entry = result_keep(r, text_head(one->entry, RESULT_POINTER_MAX));
@@ -81,7 +81,7 @@ static bool result_on_difference(void *ctx, const struct diff_difference *one)
     return r->listed < RESULT_LISTED;
 }
 
-static enum result_change change_of(const struct result *r, struct align_row row)
+static enum result_change change_of_aligned_row(const struct result *r, struct align_row row)
 {
     if (row.kind == ALIGN_MISSING)
         return RESULT_MISSING;
@@ -90,7 +90,7 @@ static enum result_change change_of(const struct result *r, struct align_row row
     return diff_changed(&r->look) ? RESULT_CHANGED : row.moved ? RESULT_MOVED : RESULT_SAME;
 }
 
-int result_look(struct result *r, struct diff *d, uint32_t i)
+int result_compare_row(struct result *r, struct diff *d, uint32_t i)
 {
     struct align_row row = diff_row(d, i);
     const uint32_t call[DIFF_SIDES] = {row.a, row.b};
@@ -103,7 +103,7 @@ int result_look(struct result *r, struct diff *d, uint32_t i)
             r->call[side] = diff_call(d, (enum diff_side)side, call[side]);
     }
     int st = diff_look(d, i, result_on_difference, r, &r->look);
-    r->change = change_of(r, row);
+    r->change = change_of_aligned_row(r, row);
     if (st == 0 && row.kind == ALIGN_MISSING)
         st = diff_params(d, DIFF_A, row.a, &r->params);
     if (st == 0 && row.kind == ALIGN_ADDED)
@@ -121,7 +121,7 @@ void result_count(struct result_counts *c, const struct result *r)
         c->tools[i] += r->look.tools[i];
 }
 
-bool result_differs(const struct result_counts *c)
+bool result_has_differences(const struct result_counts *c)
 {
     uint64_t n = c->facts;
     for (int i = RESULT_SAME + 1; i < RESULT_CHANGES; i++)

@@ -51,14 +51,14 @@ struct result {
 };
 
 /* Looks at a row. `r` is reset first, but its memory is used again. */
-MI_MUST int result_look(struct result *r, struct diff *d, uint32_t row);
+MI_MUST int result_compare_row(struct result *r, struct diff *d, uint32_t row);
 void result_close(struct result *r);
 struct slice result_text(const struct result *r, struct result_span s);
 /* Returns the call whose method and target name the row. */
-const struct diff_call *result_call(const struct result *r);
-bool result_failed(const struct result *r); /* whether a call of the row failed */
+const struct diff_call *result_shown_call(const struct result *r);
+bool result_has_failed_call(const struct result *r); /* whether a call of the row failed */
 /* Whether a call of the row took at least us microseconds. */
-bool result_took(const struct result *r, int64_t us);
+bool result_lasted_at_least(const struct result *r, int64_t us);
 
 const char *result_change_name(enum result_change c); /* returns "same", "changed", … */
 /* returns "request", "result", "error", or "answer" */
@@ -76,6 +76,6 @@ struct result_counts {
 };
 
 void result_count(struct result_counts *c, const struct result *r);
-bool result_differs(const struct result_counts *c);
+bool result_has_differences(const struct result_counts *c);
 
 #endif

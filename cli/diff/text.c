@@ -11,7 +11,7 @@
 static const enum out_style side_styles[DIFF_SIDES] = {OUT_RED, OUT_GREEN};
 
 /* Returns how many columns of the line are left after `used` columns. */
-static size_t diff_text_left(const struct out *o, size_t used)
+static size_t diff_text_columns_left(const struct out *o, size_t used)
 {
     return o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : o->columns > used ? o->columns - used : 0;
 }
@@ -36,7 +36,7 @@ static void print_facts(struct out *o, const struct diff *d)
         diff_text_add_value(&text, f.value[DIFF_A]);
         buf_printf(&text, " %s ", out_arrow(o, true));
         diff_text_add_value(&text, f.value[DIFF_B]);
-        (void)out_fit(o, OUT_PLAIN, buf_slice(&text), diff_text_left(o, 22));
+        (void)out_fit(o, OUT_PLAIN, buf_slice(&text), diff_text_columns_left(o, 22));
         o->b.failed |= text.failed;
         buf_close(&text);
         out_end_line(o);
@@ -50,7 +50,7 @@ void diff_text_begin(struct out *o, const struct diff *d, const struct slice tit
     for (int i = 0; i < DIFF_SIDES; i++) {
         out_style(o, side_styles[i]);
         out_raw(o, marks[i]);
-        (void)out_fit(o, OUT_PLAIN, title[i], diff_text_left(o, 4));
+        (void)out_fit(o, OUT_PLAIN, title[i], diff_text_columns_left(o, 4));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
     }
@@ -85,7 +85,7 @@ static void add_durations(const struct out *o, struct buf *b, const struct resul
 /* Appends the method and the target. If only one side has the call, appends its arguments, too. */
 static void diff_text_add_name(struct buf *b, const struct result *r, bool narrow)
 {
-    const struct diff_call *c = result_call(r);
+    const struct diff_call *c = result_shown_call(r);
     if (c->target.n == 0 || !narrow || !slice_is(c->method, "tools/call")) {
         buf_slice_add(b, c->method);
         buf_adds(b, c->target.n > 0 ? " " : "");
@@ -101,7 +101,7 @@ static void diff_text_add_name(struct buf *b, const struct result *r, bool narro
     if (arguments.type == JSON_NONE || slice_is(arguments.text, "{}"))
         return;
     buf_addc(b, ' ');
-    struct slice head = excerpt_of(arguments.text, (struct slice){0}).text[0];
+    struct slice head = excerpt_of_difference(arguments.text, (struct slice){0}).text[0];
     buf_slice_add(b, head);
     buf_adds(b, head.n < arguments.text.n ? "..." : "");
 }
@@ -113,10 +113,10 @@ static void print_heading(struct out *o, const struct result *r)
     struct buf name = {0}, took = {0};
     add_durations(o, &took, r);
     size_t taken = 8 + 2 * (SEQ_COLUMNS + 1);
-    size_t width = diff_text_left(o, taken + 2 + out_width(o, buf_slice(&took)));
+    size_t width = diff_text_columns_left(o, taken + 2 + out_width(o, buf_slice(&took)));
     if (width < NAME_MIN) {
         buf_clear(&took);
-        width = diff_text_left(o, taken + 2);
+        width = diff_text_columns_left(o, taken + 2);
     }
     diff_text_add_name(&name, r, width < NAME_COLUMNS);
     out_style(o, styles[r->change]);
@@ -128,17 +128,17 @@ static void print_heading(struct out *o, const struct result *r)
     if (o->is_terminal && printed < width)
         out_printf(o, "%*s", (int)(width - printed), "");
     out_raw(o, "  ");
-    out_words(o, r->look.slower ? OUT_YELLOW : OUT_DIM, buf_str(&took));
+    out_styled_words(o, r->look.slower ? OUT_YELLOW : OUT_DIM, buf_str(&took));
     out_end_line(o);
     o->b.failed |= name.failed || took.failed;
     buf_close(&name);
     buf_close(&took);
 }
 
-void diff_text_row(struct out *o, const struct result *r, struct slice details)
+void diff_text_print_row(struct out *o, const struct result *r, struct slice details)
 {
     print_heading(o, r);
-    reporting_details(o, details, 4);
+    reporting_print_details(o, details, 4);
 }
 
 /* ---- the end ---- */

@@ -12,7 +12,7 @@
 /* Prints the two recordings, and how their sessions differ. title: see cli/frame/recording.h. */
 void diff_text_begin(struct out *o, const struct diff *d, const struct slice title[DIFF_SIDES]);
 /* details: the detail of the row's case (cli/diff/forms.h). */
-void diff_text_row(struct out *o, const struct result *r, struct slice details);
+void diff_text_print_row(struct out *o, const struct result *r, struct slice details);
 void diff_text_end(struct out *o, const struct diff *d, const struct result_counts *c);
 
 #endif

@@ -6,9 +6,10 @@
 #define TEXT_MAX 8192
 #define INDENT 21 /* columns before the text of a result */
 
-static void put_json(struct doctor *d, const char *check, const char *remedy, const char *text)
+static void doctor_put_json(struct doctor *d, const char *check, const char *remedy,
+                            const char *text)
 {
-    struct json_out *j = reporting_row(&d->reporting);
+    struct json_out *j = reporting_begin_row(&d->reporting);
     json_out_str(j, "type", "check");
     json_out_str(j, "check", check);
     json_out_str(j, "state", remedy != NULL ? "found" : "ok");
@@ -17,16 +18,16 @@ static void put_json(struct doctor *d, const char *check, const char *remedy, co
     reporting_end_row(&d->reporting);
 }
 
-static void put_line(struct doctor *d, const char *state, enum out_style style, const char *check,
-                     const char *text)
+static void doctor_put_line(struct doctor *d, const char *state, enum out_style style,
+                            const char *check, const char *text)
 {
-    reporting_line(&d->reporting.out,
-                   (struct reporting_cell[]){{state, 7, style}, {check, 14, OUT_PLAIN}}, 2,
-                   slice_of(text));
+    reporting_print_line(&d->reporting.out,
+                         (struct reporting_cell[]){{state, 7, style}, {check, 14, OUT_PLAIN}}, 2,
+                         slice_of(text));
 }
 
-static void put_case(struct report *r, enum report_outcome outcome, const char *check,
-                     const char *remedy, const char *text)
+static void doctor_put_case(struct report *r, enum report_outcome outcome, const char *check,
+                            const char *remedy, const char *text)
 {
     struct report_case *c = report_new(r);
     c->outcome = outcome;
@@ -46,16 +47,16 @@ static void doctor_put(struct doctor *d, enum report_outcome outcome, const char
 {
     char text[TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
-    put_case(&d->reporting.report, outcome, check, remedy, text);
+    doctor_put_case(&d->reporting.report, outcome, check, remedy, text);
     if (d->reporting.json)
-        put_json(d, check, remedy, text);
+        doctor_put_json(d, check, remedy, text);
     if (outcome == REPORT_PASSED) {
         d->fine_n++;
         buf_add(&d->fine, check, strlen(check) + 1);
         buf_add(&d->fine, text, strlen(text) + 1);
     } else if (d->reporting.text) {
         bool found = outcome == REPORT_FAILED;
-        put_line(d, found ? "found" : "note", found ? OUT_RED : OUT_YELLOW, check, text);
+        doctor_put_line(d, found ? "found" : "note", found ? OUT_RED : OUT_YELLOW, check, text);
         if (found) {
             out_printf(&d->reporting.out, "%*sto do: ", INDENT, "");
             out_style(&d->reporting.out, OUT_BOLD);
@@ -67,7 +68,7 @@ static void doctor_put(struct doctor *d, enum report_outcome outcome, const char
     }
 }
 
-void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
+void doctor_report_fine(struct doctor *d, const char *check, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -75,7 +76,7 @@ void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
     va_end(ap);
 }
 
-void doctor_note(struct doctor *d, const char *check, const char *fmt, ...)
+void doctor_report_note(struct doctor *d, const char *check, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -83,7 +84,8 @@ void doctor_note(struct doctor *d, const char *check, const char *fmt, ...)
     va_end(ap);
 }
 
-void doctor_found(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
+void doctor_report_fault(struct doctor *d, const char *check, const char *remedy, const char *fmt,
+                         ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -99,7 +101,7 @@ void doctor_end(struct doctor *d)
     while (d->reporting.text && d->verbose && rest.n > 0) {
         const char *check = rest.p, *text = check + strlen(check) + 1;
         const char *next = text + strlen(text) + 1;
-        put_line(d, "ok", OUT_GREEN, check, text);
+        doctor_put_line(d, "ok", OUT_GREEN, check, text);
         rest = (struct slice){next, (size_t)(rest.p + rest.n - next)};
     }
     if (d->reporting.text && !d->verbose) {

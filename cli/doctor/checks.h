@@ -1,5 +1,5 @@
-/* checks.h - the results of `doctor`. Each check calls doctor_fine(), doctor_note(), or
- * doctor_found(), which also takes the remedy.
+/* checks.h - the results of `doctor`. Each check calls doctor_report_fine(), doctor_report_note(), or
+ * doctor_report_fault(), which also takes the remedy.
  *
  * Text      problems and notes are printed at once. What is fine is counted and, with --verbose,
  *           listed at the end.
@@ -23,11 +23,11 @@ struct doctor {
 
 /* Reports that a check found no problem. check: a word such as "permissions". The text is a
  * sentence. */
-void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
+void doctor_report_fine(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
 /* Reports that a check found no problem, but something that the user should read. */
-void doctor_note(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
-void doctor_found(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
-    MI_FORMAT(4, 5);
+void doctor_report_note(struct doctor *d, const char *check, const char *fmt, ...) MI_FORMAT(3, 4);
+void doctor_report_fault(struct doctor *d, const char *check, const char *remedy, const char *fmt,
+                         ...) MI_FORMAT(4, 5);
 /* Prints the results that are fine, or only their number. */
 void doctor_end(struct doctor *d);
 

@@ -57,33 +57,35 @@ static const char about[] =
 static void check_schema(struct doctor *d, const struct health *h)
 {
     if (h->version > health_schema())
-        doctor_found(d, "schema", "use the newer mcp-interposer",
-                     "version %lld is newer than %lld, the latest known to this program",
-                     (long long)h->version, (long long)health_schema());
+        doctor_report_fault(d, "schema", "use the newer mcp-interposer",
+                            "version %lld is newer than %lld, the latest known to this program",
+                            (long long)h->version, (long long)health_schema());
     else if (h->version < health_schema())
-        doctor_found(d, "schema", "start a proxy once: it upgrades the schema",
-                     "version %lld is older than %lld", (long long)h->version,
-                     (long long)health_schema());
+        doctor_report_fault(d, "schema", "start a proxy once: it upgrades the schema",
+                            "version %lld is older than %lld", (long long)h->version,
+                            (long long)health_schema());
     else
-        doctor_fine(d, "schema", "version %lld", (long long)h->version);
+        doctor_report_fine(d, "schema", "version %lld", (long long)h->version);
     if (!h->journal_is_wal)
-        doctor_found(d, "schema", "start a proxy once: it sets WAL mode",
-                     "the database is not in WAL mode: readers and writers wait for each other");
+        doctor_report_fault(
+            d, "schema", "start a proxy once: it sets WAL mode",
+            "the database is not in WAL mode: readers and writers wait for each other");
 }
 
 static void check_size(struct doctor *d, const struct health *h)
 {
     struct units_text wal = units_bytes(h->wal_bytes);
     if (h->wal_bytes > WAL_MAX)
-        doctor_found(d, "wal",
-                     "stop the program that keeps the database open; the next idle proxy then "
-                     "shrinks the log",
-                     "the write-ahead log has %s: a long-running reader prevents a checkpoint",
-                     wal.s);
+        doctor_report_fault(
+            d, "wal",
+            "stop the program that keeps the database open; the next idle proxy then "
+            "shrinks the log",
+            "the write-ahead log has %s: a long-running reader prevents a checkpoint", wal.s);
     else
-        doctor_fine(d, "wal", "the write-ahead log has %s", wal.s);
-    doctor_fine(d, "database", "%s for %lld session%s, %s of it free", units_bytes(h->db_bytes).s,
-                (long long)h->sessions, h->sessions == 1 ? "" : "s", units_bytes(h->free_bytes).s);
+        doctor_report_fine(d, "wal", "the write-ahead log has %s", wal.s);
+    doctor_report_fine(d, "database", "%s for %lld session%s, %s of it free",
+                       units_bytes(h->db_bytes).s, (long long)h->sessions,
+                       h->sessions == 1 ? "" : "s", units_bytes(h->free_bytes).s);
 }
 
 #define UNLOCK                                                                                     \
@@ -94,15 +96,15 @@ static void check_integrity(struct doctor *d)
     struct buf error = {0};
     int st = health_check(d->vault, &error);
     if (st == 0)
-        doctor_fine(d, "integrity", "the database is intact");
+        doctor_report_fine(d, "integrity", "the database is intact");
     else if (st == MI_EBUSY)
-        doctor_found(d, "integrity", UNLOCK, "it was not checked: %s", buf_str(&error));
+        doctor_report_fault(d, "integrity", UNLOCK, "it was not checked: %s", buf_str(&error));
     else
-        doctor_found(d, "integrity",
-                     "see mcp-interposer audit verify; if it is damaged, copy the vault, then: "
-                     "sqlite3 interposer.db '.recover' | sqlite3 new.db",
-                     "the database is damaged, or was changed by another program: %s",
-                     buf_str(&error));
+        doctor_report_fault(
+            d, "integrity",
+            "see mcp-interposer audit verify; if it is damaged, copy the vault, then: "
+            "sqlite3 interposer.db '.recover' | sqlite3 new.db",
+            "the database is damaged, or was changed by another program: %s", buf_str(&error));
     buf_close(&error);
 }
 
@@ -111,11 +113,11 @@ static void check_calls(struct doctor *d)
 {
     int64_t n = health_unfilled(d->vault);
     if (n > 0 && !running_any(d->vault))
-        doctor_note(d, "calls",
-                    "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
-                    "until a proxy that runs has added %s",
-                    (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them",
-                    n == 1 ? "it" : "them");
+        doctor_report_note(
+            d, "calls",
+            "%lld session%s not in the table `calls` yet: commands take longer to read %s, "
+            "until a proxy that runs has added %s",
+            (long long)n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 }
 
 static void check_database(struct doctor *d, bool quick)
@@ -124,20 +126,21 @@ static void check_database(struct doctor *d, bool quick)
     struct buf error = {0};
     int st = health_look(d->vault, &h, &error);
     if (st == MI_ENOENT) {
-        doctor_fine(d, "database", "none yet: nothing has been recorded");
+        doctor_report_fine(d, "database", "none yet: nothing has been recorded");
     } else if (st == MI_EBUSY) {
-        doctor_found(d, "database", UNLOCK, "%s", buf_str(&error));
+        doctor_report_fault(d, "database", UNLOCK, "%s", buf_str(&error));
     } else if (st < 0) {
-        doctor_found(d, "database",
-                     "copy the vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
-                     "%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        doctor_report_fault(
+            d, "database",
+            "copy the vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db", "%s",
+            st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     } else {
         check_schema(d, &h);
         check_size(d, &h);
         if (h.gaps > 0)
-            doctor_note(d, "record",
-                        "%lld gap%s: some messages were not recorded, see the events `gap`",
-                        (long long)h.gaps, h.gaps == 1 ? "" : "s");
+            doctor_report_note(d, "record",
+                               "%lld gap%s: some messages were not recorded, see the events `gap`",
+                               (long long)h.gaps, h.gaps == 1 ? "" : "s");
         check_calls(d);
         if (!quick)
             check_integrity(d);
@@ -164,13 +167,14 @@ static void check_proxies(struct doctor *d)
         left += state == SESSION_DIED ? (int64_t)running_group(&l.row[i].r, group, GROUP_MAX) : 0;
     }
     if (dead > 0)
-        doctor_found(d, "proxies", "mcp-interposer reap",
-                     "%lld killed prox%s left %lld process%s, and recorded no end of the session, "
-                     "which is not sealed",
-                     (long long)dead, dead == 1 ? "y has" : "ies have", (long long)left,
-                     left == 1 ? "" : "es");
+        doctor_report_fault(
+            d, "proxies", "mcp-interposer reap",
+            "%lld killed prox%s left %lld process%s, and recorded no end of the session, "
+            "which is not sealed",
+            (long long)dead, dead == 1 ? "y has" : "ies have", (long long)left,
+            left == 1 ? "" : "es");
     else
-        doctor_fine(d, "proxies", "%lld running", (long long)live);
+        doctor_report_fine(d, "proxies", "%lld running", (long long)live);
     running_close(&l);
     buf_close(&error);
 }
@@ -181,13 +185,13 @@ static void check_libraries(struct doctor *d)
     struct buf list = {0};
     const char *sqlite = health_sqlite(&new_enough, &fts5);
     libraries_list(&list);
-    doctor_fine(d, "libraries", "mcp-interposer " MI_VERSION ", %s", buf_str(&list));
+    doctor_report_fine(d, "libraries", "mcp-interposer " MI_VERSION ", %s", buf_str(&list));
     if (!new_enough)
-        doctor_found(d, "libraries", "install SQLite 3.37 or later",
-                     "SQLite %s does not support STRICT tables", sqlite);
+        doctor_report_fault(d, "libraries", "install SQLite 3.37 or later",
+                            "SQLite %s does not support STRICT tables", sqlite);
     if (!fts5)
-        doctor_found(d, "libraries", "install a SQLite with FTS5",
-                     "SQLite %s has no FTS5: search does not work", sqlite);
+        doctor_report_fault(d, "libraries", "install a SQLite with FTS5",
+                            "SQLite %s has no FTS5: search does not work", sqlite);
     buf_close(&list);
 }
 
@@ -197,16 +201,16 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
 {
     char *path = path_config(settings_text(s, "config"));
     if (fault != NULL)
-        doctor_found(d, "configuration",
-                     "correct it: until then most commands fail, and clients get an error "
-                     "instead of their server; the checks below ignore the rest of the file",
-                     "%s", fault);
+        doctor_report_fault(d, "configuration",
+                            "correct it: until then most commands fail, and clients get an error "
+                            "instead of their server; the checks below ignore the rest of the file",
+                            "%s", fault);
     else if (path != NULL && access(path, F_OK) == 0)
-        doctor_fine(d, "configuration", "%s is valid", path);
+        doctor_report_fine(d, "configuration", "%s is valid", path);
     else
-        doctor_fine(d, "configuration",
-                    "no configuration file: all options have their "
-                    "defaults");
+        doctor_report_fine(d, "configuration",
+                           "no configuration file: all options have their "
+                           "defaults");
     free(path);
 }
 
@@ -221,44 +225,45 @@ static void check_retention(struct doctor *d, const struct settings *s)
         if (s->retention[i] != NULL)
             buf_printf(&rules, "%s%s = %s", rules.n > 0 ? ", " : "", names[i], s->retention[i]);
     if (rules.n > 0)
-        doctor_fine(d, "retention", "proxies remove old sessions: %s", buf_str(&rules));
+        doctor_report_fine(d, "retention", "proxies remove old sessions: %s", buf_str(&rules));
     else
-        doctor_note(d, "retention",
-                    "recordings are kept until you remove them: run mcp-interposer prune, or set "
-                    "[retention] in the configuration");
+        doctor_report_note(
+            d, "retention",
+            "recordings are kept until you remove them: run mcp-interposer prune, or set "
+            "[retention] in the configuration");
     buf_close(&rules);
 }
 
 static void check_vault(struct doctor *d, const struct settings *s)
 {
-    doctor_files(d);
+    doctor_check_files(d);
     check_retention(d, s);
-    check_database(d, settings_on(s, "quick"));
+    check_database(d, settings_is_on(s, "quick"));
     check_proxies(d);
-    doctor_seals(d);
-    doctor_recorders(d);
-    doctor_escalations(d);
+    doctor_check_seals(d);
+    doctor_check_recorders(d);
+    doctor_check_escalations(d);
 }
 
 static void check_servers(struct doctor *d, const struct settings *s, bool calls)
 {
     struct rules rules;
     if (rules_open(&rules, s) == 0) {
-        doctor_wrapped(d, &rules);
+        doctor_check_wrapped_servers(d, &rules);
         if (calls) {
-            doctor_failing(d);
-            doctor_slow(d, &rules);
-            doctor_hidden(d);
+            doctor_check_failing_servers(d);
+            doctor_check_slow_tools(d, &rules);
+            doctor_check_hidden_tools(d);
         }
     }
     rules_close(&rules);
 }
 
 /* fault: what is wrong with the configuration file; NULL if nothing is. */
-static int check_all(const struct settings *s, const char *fault)
+static int doctor_check_all(const struct settings *s, const char *fault)
 {
-    struct doctor d = {.verbose = settings_on(s, "verbose")};
-    int status = reporting_open(&d.reporting, s, settings_on(s, "json"));
+    struct doctor d = {.verbose = settings_is_on(s, "verbose")};
+    int status = reporting_open(&d.reporting, s, settings_is_on(s, "json"));
     char *named = status == EXIT_FINE ? settings_vault(s) : NULL;
     char *real = named != NULL ? realpath(named, NULL) : NULL;
     if (named != NULL) {
@@ -266,18 +271,18 @@ static int check_all(const struct settings *s, const char *fault)
                      slice_of("mcp-interposer.doctor"), clock_mono_us());
         d.vault = real != NULL ? real : named;
         check_configuration(&d, s, fault);
-        if (real != NULL && settings_on(s, "repair"))
+        if (real != NULL && settings_is_on(s, "repair"))
             doctor_repair(&d);
         if (real != NULL)
             check_vault(&d, s);
         else
-            doctor_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
+            doctor_report_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
         if (real == NULL)
-            doctor_journals(&d);
-        doctor_signing(&d, s, real != NULL);
+            doctor_check_journals(&d);
+        doctor_check_signing(&d, s, real != NULL);
         if (real != NULL)
-            doctor_shipping(&d, s->ship_url);
-        check_servers(&d, s, real != NULL && !settings_on(s, "quick"));
+            doctor_check_shipping(&d, s->ship_url);
+        check_servers(&d, s, real != NULL && !settings_is_on(s, "quick"));
         check_libraries(&d);
         doctor_end(&d);
     } else if (status == EXIT_FINE) {
@@ -293,7 +298,7 @@ static int check_all(const struct settings *s, const char *fault)
 
 static int doctor_run(const struct settings *s)
 {
-    return check_all(s, NULL);
+    return doctor_check_all(s, NULL);
 }
 
 const struct command command_doctor = {
@@ -303,5 +308,5 @@ const struct command command_doctor = {
     .about = about,
     .table = table_of_options,
     .run = doctor_run,
-    .run_misconfigured = check_all,
+    .run_misconfigured = doctor_check_all,
 };

@@ -69,8 +69,8 @@ static bool has_answered_nothing(const struct session_view *v)
 }
 
 /* Appends how the session failed. Appends nothing if it did not fail. */
-static void failing_judge(struct buf *b, const struct query_session *s,
-                          const struct session_view *v)
+static void failing_describe(struct buf *b, const struct query_session *s,
+                             const struct session_view *v)
 {
     if (slice_is(s->end_reason, "server-failed")) {
         buf_adds(b, "could not be started");
@@ -87,7 +87,7 @@ static void failing_count(struct failing_server *server, const struct query_sess
                           const struct session_view *v)
 {
     struct buf what = {0};
-    failing_judge(&what, s, v);
+    failing_describe(&what, s, v);
     if (what.n > 0 && server->failed++ == 0) {
         server->id = s->id;
         server->at_us = s->started_at_us;
@@ -109,7 +109,7 @@ static bool failing_on_session(void *ctx, const struct query_session *s)
         f->status = MI_ENOMEM;
     if (server == NULL || server->done)
         return server != NULL;
-    f->status = session_look(f->q, s, false, &v);
+    f->status = session_read_view(f->q, s, false, &v);
     if (f->status < 0)
         return false;
     failing_count(server, s, &v);
@@ -178,28 +178,28 @@ static int report_server(struct doctor *d, const struct failing *f, size_t i)
         "see: mcp-interposer show %lld; correct the command, the environment or the deadline "
         "of this server in the file of its client",
         (long long)server->id);
-    doctor_found(d, "servers", buf_str(&remedy), "%s", buf_str(&text));
+    doctor_report_fault(d, "servers", buf_str(&remedy), "%s", buf_str(&text));
     buf_close(&text);
     buf_close(&remedy);
     return st;
 }
 
-static int failing_report(struct doctor *d, struct failing *f)
+static int failing_report_servers(struct doctor *d, struct failing *f)
 {
     size_t found = 0;
     for (size_t i = 0; i < f->n && f->status == 0; i++)
         if (f->server[i].failed > 0 && found++ < NAMED_MAX)
             f->status = report_server(d, f, i);
     if (found > NAMED_MAX)
-        doctor_found(d, "servers", "mcp-interposer sessions --failed lists their sessions",
-                     "%zu more servers failed in their last sessions", found - NAMED_MAX);
+        doctor_report_fault(d, "servers", "mcp-interposer sessions --failed lists their sessions",
+                            "%zu more servers failed in their last sessions", found - NAMED_MAX);
     if (found == 0)
-        doctor_fine(d, "servers", "no server failed in its last session of the last %d days",
-                    FAILING_DAYS);
+        doctor_report_fine(d, "servers", "no server failed in its last session of the last %d days",
+                           FAILING_DAYS);
     return f->status;
 }
 
-void doctor_failing(struct doctor *d)
+void doctor_check_failing_servers(struct doctor *d)
 {
     struct failing f = {.q = NULL};
     struct filter recent = FILTER_ANY;
@@ -209,7 +209,7 @@ void doctor_failing(struct doctor *d)
     if (st == 0)
         st = query_sessions_of(f.q, &recent, FILTER_BEGAN, 0, failing_on_session, &f);
     if (st == 0 && f.status == 0)
-        st = failing_report(d, &f);
+        st = failing_report_servers(d, &f);
     query_close(f.q); /* the check of the database reports errors */
     intern_close(&f.names);
     free(f.server);

@@ -16,6 +16,6 @@
 #define FAILING_DAYS 7
 #define FAILING_WAIT_US 5000000
 
-void doctor_failing(struct doctor *d);
+void doctor_check_failing_servers(struct doctor *d);
 
 #endif

@@ -41,10 +41,10 @@ static void doctor_files_check_file(struct walk *w, const char *path, const stru
         snprintf(remedy, sizeof remedy, "chmod %s '%s'", folder ? "700" : "600", path);
     }
     if (why != NULL && ++w->bad <= NAMED_MAX)
-        doctor_found(w->d, "permissions", remedy, "%s %s", path, why);
+        doctor_report_fault(w->d, "permissions", remedy, "%s %s", path, why);
 }
 
-static void doctor_files_walk(struct walk *w, const char *path, int depth)
+static void doctor_files_check_tree(struct walk *w, const char *path, int depth)
 {
     struct stat st;
     if (lstat(path, &st) != 0)
@@ -56,7 +56,7 @@ static void doctor_files_walk(struct walk *w, const char *path, int depth)
         int n = snprintf(below, sizeof below, "%s/%s", path, e->d_name);
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && n > 0 &&
             (size_t)n < sizeof below)
-            doctor_files_walk(w, below, depth + 1);
+            doctor_files_check_tree(w, below, depth + 1);
     }
     if (d != NULL)
         closedir(d);
@@ -70,10 +70,10 @@ static void check_space(struct doctor *d)
     int64_t left = (int64_t)v.f_bavail * (int64_t)v.f_frsize;
     int64_t all = (int64_t)v.f_blocks * (int64_t)v.f_frsize;
     if (left < SPACE_MIN && left < all / SPACE_SHARE)
-        doctor_found(d, "disk", "free some space, or: mcp-interposer prune --older-than 30d",
-                     "only %s free on the disk of %s", units_bytes(left).s, d->vault);
+        doctor_report_fault(d, "disk", "free some space, or: mcp-interposer prune --older-than 30d",
+                            "only %s free on the disk of %s", units_bytes(left).s, d->vault);
     else
-        doctor_fine(d, "disk", "%s free", units_bytes(left).s);
+        doctor_report_fine(d, "disk", "%s free", units_bytes(left).s);
 }
 
 static void check_writing(struct doctor *d)
@@ -81,7 +81,7 @@ static void check_writing(struct doctor *d)
     struct buf where = {0}, remedy = {0};
     int e = 0;
     if (writable_try(d->vault, &where, &e) == 0) {
-        doctor_fine(d, "writing", "%s can be written", d->vault);
+        doctor_report_fine(d, "writing", "%s can be written", d->vault);
     } else {
         if (e == EROFS)
             buf_adds(&remedy, "mount it writable, or choose another vault with --vault");
@@ -90,9 +90,9 @@ static void check_writing(struct doctor *d)
         else
             buf_printf(&remedy, "chown -R %u '%s'; and see its attributes: lsattr",
                        (unsigned)geteuid(), buf_str(&where));
-        doctor_found(d, "writing", buf_str(&remedy),
-                     "%s cannot be written, so nothing is recorded: %s", buf_str(&where),
-                     strerror(e));
+        doctor_report_fault(d, "writing", buf_str(&remedy),
+                            "%s cannot be written, so nothing is recorded: %s", buf_str(&where),
+                            strerror(e));
     }
     buf_close(&where);
     buf_close(&remedy);
@@ -112,8 +112,8 @@ static void check_put_aside(struct doctor *d)
         "mcp-interposer doctor --repair brings what can be read into the vault; then remove it: "
         "rm '%s/%s'*",
         d->vault, newest);
-    doctor_found(d, "damaged", remedy, "%zu damaged database%s put aside, the newest as %s", n,
-                 n == 1 ? " was" : "s were", newest);
+    doctor_report_fault(d, "damaged", remedy, "%zu damaged database%s put aside, the newest as %s",
+                        n, n == 1 ? " was" : "s were", newest);
 }
 
 /* The number of files in Escalations, and the newest of them. */
@@ -139,7 +139,7 @@ static void count_escalations(struct escalations *m, DIR *d)
     }
 }
 
-void doctor_escalations(struct doctor *d)
+void doctor_check_escalations(struct doctor *d)
 {
     char path[4200], remedy[256];
     struct escalations m = {0};
@@ -157,25 +157,27 @@ void doctor_escalations(struct doctor *d)
              "done %.20s",
              m.newest, m.newest);
     if (m.n > 0 && age_us < FRESH_US)
-        doctor_found(d, "escalations", remedy, "%lld escalation%s, the newest %s ago",
-                     (long long)m.n, m.n == 1 ? "" : "s", buf_str(&ago));
+        doctor_report_fault(d, "escalations", remedy, "%lld escalation%s, the newest %s ago",
+                            (long long)m.n, m.n == 1 ? "" : "s", buf_str(&ago));
     else if (m.n > 0)
-        doctor_fine(d, "escalations", "%lld, the newest more than a day ago", (long long)m.n);
+        doctor_report_fine(d, "escalations", "%lld, the newest more than a day ago",
+                           (long long)m.n);
     else
-        doctor_fine(d, "escalations", "none");
+        doctor_report_fine(d, "escalations", "none");
     buf_close(&ago);
 }
 
-void doctor_files(struct doctor *d)
+void doctor_check_files(struct doctor *d)
 {
     struct walk w = {.d = d};
-    doctor_files_walk(&w, d->vault, 0);
+    doctor_files_check_tree(&w, d->vault, 0);
     if (w.bad > NAMED_MAX)
-        doctor_found(d, "permissions", "chmod -R go= on the vault",
-                     "%lld more files are accessible to other users or belong to another user",
-                     (long long)(w.bad - NAMED_MAX));
+        doctor_report_fault(
+            d, "permissions", "chmod -R go= on the vault",
+            "%lld more files are accessible to other users or belong to another user",
+            (long long)(w.bad - NAMED_MAX));
     if (w.bad == 0)
-        doctor_fine(d, "permissions", "%s is accessible only to you", d->vault);
+        doctor_report_fine(d, "permissions", "%s is accessible only to you", d->vault);
     check_writing(d);
     check_space(d);
     check_put_aside(d);

@@ -7,9 +7,9 @@
 
 #include "cli/doctor/checks.h"
 
-void doctor_files(
+void doctor_check_files(
     /* the owner and mode of each file, writing, the space on the disk, damaged databases */
     struct doctor *d);
-void doctor_escalations(struct doctor *d); /* escalations written within the last day */
+void doctor_check_escalations(struct doctor *d); /* escalations written within the last day */
 
 #endif

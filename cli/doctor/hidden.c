@@ -13,7 +13,7 @@ struct hidden {
     size_t found; /* the number of tools */
 };
 
-static struct buf shown(struct slice text)
+static struct buf visible_name(struct slice text)
 {
     struct buf b = {0};
     struct slice head = text_head(text, NAME_SHOWN);
@@ -22,22 +22,25 @@ static struct buf shown(struct slice text)
     return b;
 }
 
-static bool on_tool(void *ctx, const struct cell *row, size_t n)
+static bool doctor_on_hidden_tool(void *ctx, const struct cell *row, size_t n)
 {
     struct hidden *h = ctx;
-    struct buf server = shown(row[0].text), tool = shown(row[1].text), rule = shown(row[3].text);
+    struct buf server = visible_name(row[0].text), tool = visible_name(row[1].text),
+               rule = visible_name(row[3].text);
     struct buf remedy = {0};
     long long calls = row[2].number;
     (void)n;
     if (h->found++ < NAMED_MAX) {
-        buf_printf(&remedy,
-                   "to let clients call it, change the line of the rule in section [server %s] of the "
-                   "configuration, or --tools, --hide-tools or --read-only before the '--' of this "
-                   "server: %s",
-                   buf_str(&server), buf_str(&rule));
-        doctor_found(h->d, "tools", buf_str(&remedy),
-                     "%s of %s: in the last %d days a client called it %lld time%s, and a rule hides it",
-                     buf_str(&tool), buf_str(&server), HIDDEN_DAYS, calls, calls == 1 ? "" : "s");
+        buf_printf(
+            &remedy,
+            "to let clients call it, change the line of the rule in section [server %s] of the "
+            "configuration, or --tools, --hide-tools or --read-only before the '--' of this "
+            "server: %s",
+            buf_str(&server), buf_str(&rule));
+        doctor_report_fault(
+            h->d, "tools", buf_str(&remedy),
+            "%s of %s: in the last %d days a client called it %lld time%s, and a rule hides it",
+            buf_str(&tool), buf_str(&server), HIDDEN_DAYS, calls, calls == 1 ? "" : "s");
     }
     buf_close(&server);
     buf_close(&tool);
@@ -46,7 +49,7 @@ static bool on_tool(void *ctx, const struct cell *row, size_t n)
     return true;
 }
 
-void doctor_hidden(struct doctor *d)
+void doctor_check_hidden_tools(struct doctor *d)
 {
     /* if several rules hid the tool, the newest rule is named */
     static const char sql[] =
@@ -64,12 +67,14 @@ void doctor_hidden(struct doctor *d)
     f.statuses = 1u << CALL_REFUSED;
     int st = query_open(&q, d->vault, &error);
     if (st == 0)
-        st = query_ask_calls(q, &x, on_tool, &h);
+        st = query_ask_calls(q, &x, doctor_on_hidden_tool, &h);
     if (st == 0 && h.found > NAMED_MAX)
-        doctor_found(d, "tools", "mcp-interposer check lists them: finding tool-hidden",
-                     "%zu more tools that clients called are hidden by a rule", h.found - NAMED_MAX);
+        doctor_report_fault(d, "tools", "mcp-interposer check lists them: finding tool-hidden",
+                            "%zu more tools that clients called are hidden by a rule",
+                            h.found - NAMED_MAX);
     if (st == 0 && h.found == 0)
-        doctor_fine(d, "tools", "no client called a hidden tool in the last %d days", HIDDEN_DAYS);
+        doctor_report_fine(d, "tools", "no client called a hidden tool in the last %d days",
+                           HIDDEN_DAYS);
     query_close(q); /* the check of the database reports errors */
     buf_close(&error);
 }

@@ -10,6 +10,6 @@
 
 #define HIDDEN_DAYS 7
 
-void doctor_hidden(struct doctor *d);
+void doctor_check_hidden_tools(struct doctor *d);
 
 #endif

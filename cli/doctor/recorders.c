@@ -15,52 +15,58 @@
 
 /* ---- one session ---- */
 
-static void found_trouble(struct doctor *d, const struct journal_view *v, const char *unstored)
+static void report_recorder_trouble(struct doctor *d, const struct journal_view *v,
+                                    const char *unstored)
 {
     if (v->trouble == RING_BUSY)
-        doctor_found(d, "recorders", "end the program that keeps the database locked",
-                     "the recorder of %s cannot store: another process has locked the database; %s "
-                     "not yet stored",
-                     v->name, unstored);
+        doctor_report_fault(
+            d, "recorders", "end the program that keeps the database locked",
+            "the recorder of %s cannot store: another process has locked the database; %s "
+            "not yet stored",
+            v->name, unstored);
     else
-        doctor_found(d, "recorders",
-                     "free some space, and see what the proxy of this session wrote to stderr",
-                     "the recorder of %s cannot store; %s not yet stored", v->name, unstored);
+        doctor_report_fault(
+            d, "recorders",
+            "free some space, and see what the proxy of this session wrote to stderr",
+            "the recorder of %s cannot store; %s not yet stored", v->name, unstored);
 }
 
-static void found_silence(struct doctor *d, const struct journal_view *v, const char *unstored)
+static void report_silent_recorder(struct doctor *d, const struct journal_view *v,
+                                   const char *unstored)
 {
     char remedy[128];
     if (v->reader) {
         snprintf(remedy, sizeof remedy, "kill -9 %d: the proxy starts another one",
                  (int)v->recorder);
-        doctor_found(d, "recorders", remedy,
-                     "the recorder of %s has stored nothing for %d ms; %s not yet stored", v->name,
-                     RECORDER_SETTLE_MS, unstored);
+        doctor_report_fault(d, "recorders", remedy,
+                            "the recorder of %s has stored nothing for %d ms; %s not yet stored",
+                            v->name, RECORDER_SETTLE_MS, unstored);
     } else {
-        doctor_found(d, "recorders",
-                     "see what the proxy of this session wrote to stderr, and start it again",
-                     "the proxy of %s has no recorder; %s not yet stored", v->name, unstored);
+        doctor_report_fault(
+            d, "recorders",
+            "see what the proxy of this session wrote to stderr, and start it again",
+            "the proxy of %s has no recorder; %s not yet stored", v->name, unstored);
     }
 }
 
 static void check_session(struct doctor *d, struct journal_view *v)
 {
-    bool settled = !v->writer || journals_settle(v, RECORDER_SETTLE_MS);
+    bool settled = !v->writer || journals_wait_until_stored(v, RECORDER_SETTLE_MS);
     int64_t age_us = clock_wall_us() - v->started_wall_us;
     struct units_text unstored = units_bytes((int64_t)v->unstored);
     if (settled)
-        doctor_fine(d, "recorders", "%s: process %d, %s not yet stored, running for %s", v->name,
-                    (int)v->recorder, unstored.s, units_took(age_us > 0 ? age_us : 0).s);
+        doctor_report_fine(d, "recorders", "%s: process %d, %s not yet stored, running for %s",
+                           v->name, (int)v->recorder, unstored.s,
+                           units_took(age_us > 0 ? age_us : 0).s);
     else if (v->trouble != RING_FINE)
-        found_trouble(d, v, unstored.s);
+        report_recorder_trouble(d, v, unstored.s);
     else
-        found_silence(d, v, unstored.s);
+        report_silent_recorder(d, v, unstored.s);
 }
 
 /* ---- all ---- */
 
-static void found_stranded(struct doctor *d, const struct stranded *x)
+static void report_stranded_journals(struct doctor *d, const struct stranded *x)
 {
     struct buf remedy = {0};
     if (x->n == 0)
@@ -69,10 +75,11 @@ static void found_stranded(struct doctor *d, const struct stranded *x)
                "make the vault writable, then: mcp-interposer sessions --vault '%s'; or remove the "
                "messages: mcp-interposer reap --journals",
                x->vault);
-    doctor_found(d, "journals", buf_str(&remedy),
-                 "%zu journal%s with %s of messages for a vault that is gone or cannot be written: "
-                 "%s",
-                 x->n, x->n == 1 ? "" : "s", units_bytes((int64_t)x->bytes).s, x->vault);
+    doctor_report_fault(
+        d, "journals", buf_str(&remedy),
+        "%zu journal%s with %s of messages for a vault that is gone or cannot be written: "
+        "%s",
+        x->n, x->n == 1 ? "" : "s", units_bytes((int64_t)x->bytes).s, x->vault);
     buf_close(&remedy);
 }
 
@@ -82,19 +89,19 @@ static void check_left(struct doctor *d, const struct journals *l)
     for (size_t i = 0; i < l->n; i++)
         left += !l->row[i].writer && !l->row[i].reader && l->row[i].unstored > 0;
     if (left > 0)
-        doctor_found(d, "journals", "mcp-interposer sessions: it stores them first",
-                     "%zu killed session%s left messages that are not yet stored", left,
-                     left == 1 ? " has" : "s have");
-    found_stranded(d, &l->stranded);
+        doctor_report_fault(d, "journals", "mcp-interposer sessions: it stores them first",
+                            "%zu killed session%s left messages that are not yet stored", left,
+                            left == 1 ? " has" : "s have");
+    report_stranded_journals(d, &l->stranded);
     if (l->unreadable > 0)
-        doctor_found(d, "journals",
-                     l->unreadable == 1
-                         ? "run the version of mcp-interposer that wrote it, or remove "
-                           "it: mcp-interposer reap --journals"
-                         : "run the version of mcp-interposer that wrote them, or "
-                           "remove them: mcp-interposer reap --journals",
-                     "%zu journal%s damaged, or of another version", l->unreadable,
-                     l->unreadable == 1 ? " is" : "s are");
+        doctor_report_fault(d, "journals",
+                            l->unreadable == 1
+                                ? "run the version of mcp-interposer that wrote it, or remove "
+                                  "it: mcp-interposer reap --journals"
+                                : "run the version of mcp-interposer that wrote them, or "
+                                  "remove them: mcp-interposer reap --journals",
+                            "%zu journal%s damaged, or of another version", l->unreadable,
+                            l->unreadable == 1 ? " is" : "s are");
 }
 
 static void check_directory(struct doctor *d)
@@ -107,39 +114,40 @@ static void check_directory(struct doctor *d)
     journal_file_where(&where);
     journal_file_problem(&problem);
     if (problem.n > 0)
-        doctor_found(
+        doctor_report_fault(
             d, "journals", remedy,
             "%s; if a proxy and its recorder are killed at once, messages that are not yet "
             "stored are lost",
             buf_str(&problem));
     else
-        doctor_fine(d, "journals", "in %s", buf_str(&where));
+        doctor_report_fine(d, "journals", "in %s", buf_str(&where));
     buf_close(&where);
     buf_close(&problem);
 }
 
 /* Reports that a recorder made a system call that no recorder should make. Either a message has
  * made it misbehave, or its libc makes a call that this program does not know. */
-static void found_denied(struct doctor *d, const struct journal_view *v)
+static void report_denied_system_call(struct doctor *d, const struct journal_view *v)
 {
     struct buf name = {0};
     confine_call_name(v->last_denied, &name);
-    doctor_found(d, "confinement",
-                 "if it repeats, keep the vault and report the version of the system's libc",
-                 "the recorder of %s tried %u system call%s that it may not use, the last one: %s",
-                 v->name, v->denied, v->denied == 1 ? "" : "s", buf_str(&name));
+    doctor_report_fault(
+        d, "confinement",
+        "if it repeats, keep the vault and report the version of the system's libc",
+        "the recorder of %s tried %u system call%s that it may not use, the last one: %s", v->name,
+        v->denied, v->denied == 1 ? "" : "s", buf_str(&name));
     buf_close(&name);
 }
 
 static void check_confinement(struct doctor *d, const struct journals *l)
 {
     const char *text = "";
-    int version = confine_kernel(&text);
+    int version = confine_kernel_support(&text);
     size_t recorders = 0, confined = 0, filtered = 0;
     for (size_t i = 0; i < l->n; i++) {
         const struct journal_view *v = &l->row[i];
         if (v->reader && v->denied > 0)
-            found_denied(d, v);
+            report_denied_system_call(d, v);
         if (!v->reader || clock_wall_us() - v->started_wall_us <= START_US)
             continue;
         recorders++;
@@ -147,27 +155,30 @@ static void check_confinement(struct doctor *d, const struct journals *l)
         filtered += v->filtered;
     }
     if (version == 0)
-        doctor_fine(d, "confinement", "recorders may use all files: %s", text);
+        doctor_report_fine(d, "confinement", "recorders may use all files: %s", text);
     else if (confined < recorders)
-        doctor_found(d, "confinement", "start the session again",
-                     "%zu of %zu recorders may use all files", recorders - confined, recorders);
+        doctor_report_fault(d, "confinement", "start the session again",
+                            "%zu of %zu recorders may use all files", recorders - confined,
+                            recorders);
     else
-        doctor_fine(d, "confinement", "%s %d: recorders can use only the vault and the journals",
-                    text, version);
+        doctor_report_fine(d, "confinement",
+                           "%s %d: recorders can use only the vault and the journals", text,
+                           version);
     if (filtered < recorders)
-        doctor_fine(d, "confinement",
-                    "%zu of %zu recorders may use all system calls: the kernel, or a filter of the "
-                    "container, does not permit another filter",
-                    recorders - filtered, recorders);
+        doctor_report_fine(
+            d, "confinement",
+            "%zu of %zu recorders may use all system calls: the kernel, or a filter of the "
+            "container, does not permit another filter",
+            recorders - filtered, recorders);
 }
 
-void doctor_recorders(struct doctor *d)
+void doctor_check_recorders(struct doctor *d)
 {
     struct journals l;
     check_directory(d);
     if (journals_open(&l, d->vault) < 0) {
-        doctor_found(d, "journals", "check its owner and mode", "they cannot be read: %s",
-                     strerror(errno));
+        doctor_report_fault(d, "journals", "check its owner and mode", "they cannot be read: %s",
+                            strerror(errno));
         return;
     }
     for (size_t i = 0; i < l.n; i++)
@@ -178,7 +189,7 @@ void doctor_recorders(struct doctor *d)
     journals_close(&l);
 }
 
-void doctor_journals(struct doctor *d)
+void doctor_check_journals(struct doctor *d)
 {
     struct journals l;
     if (journals_open(&l, d->vault) == 0)

@@ -9,9 +9,9 @@
 
 #define RECORDER_SETTLE_MS 1000
 
-void doctor_recorders(struct doctor *d);
+void doctor_check_recorders(struct doctor *d);
 /* Checks only the journals that killed sessions have left. This is for a vault that does not
  * exist. */
-void doctor_journals(struct doctor *d);
+void doctor_check_journals(struct doctor *d);
 
 #endif

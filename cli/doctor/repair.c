@@ -22,7 +22,7 @@
 #define GUESS_MAX (INT64_C(1) << 20)
 /* the number of messages that are read at once: a power of 8 */
 #define SPAN 512
-#define HEADER 100   /* bytes of the header of a database; see sqlite.org/fileformat2.html */
+#define HEADER 100 /* bytes of the header of a database; see sqlite.org/fileformat2.html */
 /* offset in the header: the version for which the size in the header is valid */
 #define VALID_FOR 92
 #define FREE_LIST 32 /* offset in the header: the list of unused pages */
@@ -41,7 +41,7 @@ struct repair {
     int64_t sessions, messages, before;
     /* the number of sessions, messages and parts that cannot be read */
     int64_t lost;
-    struct buf why;                     /* why the first of these cannot be read */
+    struct buf why; /* why the first of these cannot be read */
     /* about the current session */
     struct import *import;
     char uid[UID_LEN + 1];
@@ -51,7 +51,7 @@ struct repair {
     int status; /* of the import */
 };
 
-static void repair_lost(struct repair *p, const char *why)
+static void repair_report_lost(struct repair *p, const char *why)
 {
     p->lost++;
     if (p->why.n == 0)
@@ -111,8 +111,8 @@ static bool repair_copy_with_header(const struct repair *p, const char *header)
 {
     int from = vault_dir_file(p->dir, p->name, O_RDONLY);
     int to = vault_dir_file(p->own, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
-    bool done = from >= 0 && to >= 0 && repair_copy(from, to) &&
-                pwrite(to, header, HEADER, 0) == HEADER;
+    bool done =
+        from >= 0 && to >= 0 && repair_copy(from, to) && pwrite(to, header, HEADER, 0) == HEADER;
     if (from >= 0)
         close(from);
     if (to >= 0)
@@ -202,10 +202,10 @@ static bool on_repaired_message(void *ctx, const struct query_message *stored)
         m.body = read ? buf_slice(&p->large) : (struct slice){0};
         m.is_large = false;
         if (!read)
-            repair_lost(p, query_error(p->q));
+            repair_report_lost(p, query_error(p->q));
     }
     if (!repair_is_whole(&m)) {
-        repair_lost(p, "a message is not valid JSON");
+        repair_report_lost(p, "a message is not valid JSON");
         return true;
     }
     p->status = import_message(p->import, &m);
@@ -221,7 +221,7 @@ static void repair_messages(struct repair *p, int64_t id)
 {
     int64_t from = 1, span = INT64_MAX, step = 1, last = 0, t_us;
     if (query_last_message(p->q, id, &last, &t_us) < 0) {
-        repair_lost(p, query_error(p->q));
+        repair_report_lost(p, query_error(p->q));
         last = GUESS_MAX;
     }
     while (from <= last && p->status == 0) {
@@ -237,19 +237,19 @@ static void repair_messages(struct repair *p, int64_t id)
             span = span > SPAN ? SPAN : span / 8;
         } else {
             if (step == 1)
-                repair_lost(p, query_error(p->q));
+                repair_report_lost(p, query_error(p->q));
             from += step;
             step *= 2;
         }
     }
 }
 
-static int repair_one(struct repair *p, int64_t id, struct buf *error)
+static int repair_one_session(struct repair *p, int64_t id, struct buf *error)
 {
     struct query_session s;
     struct buf origin = {0};
     if (query_session_by_id(p->q, id, &s) < 0) {
-        repair_lost(p, query_error(p->q));
+        repair_report_lost(p, query_error(p->q));
         return 0;
     }
     int st = import_open(&p->import, p->d->vault, error);
@@ -296,19 +296,21 @@ static void repair_report(struct repair *p, int st, struct buf *error)
     snprintf(remedy, sizeof remedy, "sqlite3 '%s/%s' .recover | sqlite3 recovered.db finds more",
              p->d->vault, p->name);
     if (st < 0)
-        doctor_found(p->d, "repair", remedy, "%s: %s", p->name,
-                     st == MI_ENOMEM ? "out of memory" : buf_str(error));
+        doctor_report_fault(p->d, "repair", remedy, "%s: %s", p->name,
+                            st == MI_ENOMEM ? "out of memory" : buf_str(error));
     else if (p->lost > 0)
-        doctor_found(p->d, "repair", remedy,
-                     "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
-                     "already; something is missing in %lld places: %s",
-                     p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before,
-                     (long long)p->lost, buf_str(&p->why));
+        doctor_report_fault(
+            p->d, "repair", remedy,
+            "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
+            "already; something is missing in %lld places: %s",
+            p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before,
+            (long long)p->lost, buf_str(&p->why));
     else
-        doctor_note(p->d, "repair",
-                    "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
-                    "already; nothing is missing",
-                    p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before);
+        doctor_report_note(
+            p->d, "repair",
+            "%s: %lld sessions with %lld messages are in the vault now, %lld were there "
+            "already; nothing is missing",
+            p->name, (long long)p->sessions, (long long)p->messages, (long long)p->before);
 }
 
 static void repair_database(void *ctx, const char *name)
@@ -325,9 +327,9 @@ static void repair_database(void *ctx, const char *name)
     if (st == 0)
         st = query_open(&p.q, p.path, &error);
     if (st == 0 && query_sessions(p.q, 0, on_repaired_session, &p) < 0)
-        repair_lost(&p, query_error(p.q));
+        repair_report_lost(&p, query_error(p.q));
     while (st == 0 && p.n > 0) /* oldest first */
-        st = repair_one(&p, p.id[--p.n], &error);
+        st = repair_one_session(&p, p.id[--p.n], &error);
     query_close(p.q);
     repair_unlink(&p);
     repair_report(&p, st, &error);
@@ -343,7 +345,7 @@ void doctor_repair(struct doctor *d)
     if (p.dir < 0)
         return;
     if (aside_count(p.dir, NULL) == 0)
-        doctor_note(d, "repair", "no database was put aside");
+        doctor_report_note(d, "repair", "no database was put aside");
     aside_each(p.dir, repair_database, &p);
     close(p.dir);
 }

@@ -11,8 +11,8 @@ static int doctor_rules_read(const struct settings *s, struct rules_server *ret,
 {
     *ret = (struct rules_server){.max_us = settings_duration_us(s, "max-timeout")};
     if (s->operands_n > 0)
-        server_name(settings_text(s, "name"), s->operands, ret->name);
-    int st = settings_deadlines(s, &ret->deadlines, error);
+        server_name_choose(settings_text(s, "name"), s->operands, ret->name);
+    int st = settings_read_deadlines(s, &ret->deadlines, error);
     if (st < 0)
         deadlines_close(&ret->deadlines);
     return st == MI_EFULL ? MI_EINVAL : st;
@@ -82,26 +82,26 @@ void rules_close(struct rules *r)
     *r = (struct rules){0};
 }
 
-static int64_t shorter(int64_t a, int64_t b)
+static int64_t shorter_deadline(int64_t a, int64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-static int64_t doctor_rules_deadline(const struct rules_server *s, struct slice tool)
+static int64_t deadline_of_rules_server(const struct rules_server *s, struct slice tool)
 {
     struct slice call = slice_of("tools/call");
-    return shorter(deadline_of(&s->deadlines, method_flags(call), call, tool), s->max_us);
+    return shorter_deadline(deadline_of(&s->deadlines, method_flags(call), call, tool), s->max_us);
 }
 
-int64_t rules_deadline(const struct rules *r, struct slice server, struct slice tool)
+int64_t rules_find_deadline(const struct rules *r, struct slice server, struct slice tool)
 {
     int64_t us = 0;
     bool wrapped = false;
     for (size_t i = 0; i < r->n; i++) {
         if (!slice_is(server, r->server[i].name))
             continue;
-        us = shorter(us, doctor_rules_deadline(&r->server[i], tool));
+        us = shorter_deadline(us, deadline_of_rules_server(&r->server[i], tool));
         wrapped = true;
     }
-    return wrapped ? us : doctor_rules_deadline(&r->others, tool);
+    return wrapped ? us : deadline_of_rules_server(&r->others, tool);
 }

@@ -33,6 +33,6 @@ void rules_close(struct rules *r);
  * MI_EINVAL if a proxy with this argv would end with an error; `error` then holds it. */
 MI_MUST int rules_add(struct rules *r, int argc, char **argv, struct buf *error);
 /* Returns the shortest deadline of calls of this tool in microseconds. 0: none. */
-int64_t rules_deadline(const struct rules *r, struct slice server, struct slice tool);
+int64_t rules_find_deadline(const struct rules *r, struct slice server, struct slice tool);
 
 #endif

@@ -41,29 +41,30 @@ static bool seals_on_session(void *ctx, const struct query_session *s)
     return true;
 }
 
-static void found(struct doctor *d, int64_t n, const char *what, const char *remedy)
+static void report_unsealed(struct doctor *d, int64_t n, const char *what, const char *remedy)
 {
     if (n > 0)
-        doctor_found(d, "seals", remedy, "%lld session%s not sealed: %s", (long long)n,
-                     n == 1 ? " is" : "s are", what);
+        doctor_report_fault(d, "seals", remedy, "%lld session%s not sealed: %s", (long long)n,
+                            n == 1 ? " is" : "s are", what);
 }
 
-static void seals_report(struct doctor *d, const struct unsealed *x)
+static void seals_report_all(struct doctor *d, const struct unsealed *x)
 {
-    found(d, x->elsewhere,
-          "on another machine or in a container, without a message for more than a day",
-          "mcp-interposer reap, there; if the machine or the container is gone, the session stays "
-          "as it is, and audit verify calls it incomplete");
-    found(d, x->lost,
-          "its proxy was killed before its process was recorded, and the journal is gone",
-          "none: its records are verified nevertheless, and audit verify calls it incomplete");
-    found(d, x->ended, "it has ended, but its seal is missing",
-          "mcp-interposer audit verify, which says what was changed");
+    report_unsealed(
+        d, x->elsewhere,
+        "on another machine or in a container, without a message for more than a day",
+        "mcp-interposer reap, there; if the machine or the container is gone, the session stays "
+        "as it is, and audit verify calls it incomplete");
+    report_unsealed(
+        d, x->lost, "its proxy was killed before its process was recorded, and the journal is gone",
+        "none: its records are verified nevertheless, and audit verify calls it incomplete");
+    report_unsealed(d, x->ended, "it has ended, but its seal is missing",
+                    "mcp-interposer audit verify, which says what was changed");
     if (x->elsewhere + x->lost + x->ended == 0 && x->covered > 0)
-        doctor_fine(d, "seals", "all sessions that ended are sealed");
+        doctor_report_fine(d, "seals", "all sessions that ended are sealed");
 }
 
-void doctor_seals(struct doctor *d)
+void doctor_check_seals(struct doctor *d)
 {
     struct unsealed x = {.now_us = clock_wall_us()};
     struct buf error = {0};
@@ -73,7 +74,7 @@ void doctor_seals(struct doctor *d)
     if (st == 0)
         st = query_sessions(x.q, 0, seals_on_session, &x);
     if (st == 0) /* if not, the check of the database has reported the error */
-        seals_report(d, &x);
+        seals_report_all(d, &x);
     query_close(x.q);
     running_close(&x.running);
     buf_close(&error);

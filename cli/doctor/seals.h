@@ -15,6 +15,6 @@
 /* days without a message after which a session of another machine is reported */
 #define SEALS_IDLE_DAYS 1
 
-void doctor_seals(struct doctor *d);
+void doctor_check_seals(struct doctor *d);
 
 #endif

@@ -20,7 +20,7 @@ static int shipping_on_target(void *ctx, const struct target_state *t, const str
     bool late = lag->sessions > 0 && t->sent_at_us < clock_wall_us() - LATE_US;
     struct slice error = t->error.p != NULL ? t->error : slice_of("no error");
     if (late)
-        doctor_found(
+        doctor_report_fault(
             c->d, "shipping",
             "run: mcp-interposer ship to URL, or if it is no longer used: mcp-interposer ship "
             "forget URL; `mcp-interposer ship status` says more",
@@ -28,12 +28,13 @@ static int shipping_on_target(void *ctx, const struct target_state *t, const str
             (long long)lag->messages, lag->messages == 1 ? "" : "s", (long long)lag->sessions,
             lag->sessions == 1 ? "" : "s", (int)t->url.n, t->url.p, (int)error.n, error.p);
     else
-        doctor_fine(c->d, "shipping", "%lld message%s to be sent to %.*s", (long long)lag->messages,
-                    lag->messages == 1 ? "" : "s", (int)t->url.n, t->url.p);
+        doctor_report_fine(c->d, "shipping", "%lld message%s to be sent to %.*s",
+                           (long long)lag->messages, lag->messages == 1 ? "" : "s", (int)t->url.n,
+                           t->url.p);
     return 0;
 }
 
-void doctor_shipping(struct doctor *d, const char *url)
+void doctor_check_shipping(struct doctor *d, const char *url)
 {
     struct check c = {d, url, false};
     struct buf error = {0};
@@ -41,7 +42,7 @@ void doctor_shipping(struct doctor *d, const char *url)
                           &error); /* the check of the database reports errors */
     buf_close(&error);
     if (st == 0 && url != NULL && !c.seen)
-        doctor_found(
+        doctor_report_fault(
             d, "shipping", "run: mcp-interposer ship to URL, or enable its systemd unit",
             "the configuration names a central store, and this vault was never sent there");
 }

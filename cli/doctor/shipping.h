@@ -7,6 +7,6 @@
 #include "cli/doctor/checks.h"
 
 /* If the configuration has no target and the vault was never sent, nothing is checked. */
-void doctor_shipping(struct doctor *d, const char *url);
+void doctor_check_shipping(struct doctor *d, const char *url);
 
 #endif

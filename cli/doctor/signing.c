@@ -19,21 +19,21 @@ static void check_anchors(struct doctor *d, const struct settings *own,
 {
     struct buf error = {0};
     size_t at = 0;
-    for (const char *where; (where = settings_each(own, "anchor", &at)) != NULL;) {
+    for (const char *where; (where = settings_next_value(own, "anchor", &at)) != NULL;) {
         uint64_t size = 0;
         buf_clear(&error);
-        int st = anchor_check(where, &error) ? anchor_last(where, last->origin, &size, &error)
+        int st = anchor_check(where, &error) ? anchor_read_last(where, last->origin, &size, &error)
                                              : MI_EINVAL;
         if (st < 0 && st != MI_ENOENT)
-            doctor_found(d, "anchor", REMEDY, "%s",
-                         st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+            doctor_report_fault(d, "anchor", REMEDY, "%s",
+                                st == MI_ENOMEM ? "out of memory" : buf_str(&error));
         else if (size < last->size && strcmp(where, "syslog") != 0)
-            doctor_found(d, "anchor", REMEDY,
-                         "%s is behind: the last checkpoint has %" PRIu64
-                         " leaves, and the one there %" PRIu64,
-                         where, last->size, size);
+            doctor_report_fault(d, "anchor", REMEDY,
+                                "%s is behind: the last checkpoint has %" PRIu64
+                                " leaves, and the one there %" PRIu64,
+                                where, last->size, size);
         else
-            doctor_fine(d, "anchor", "%s", where);
+            doctor_report_fine(d, "anchor", "%s", where);
     }
     buf_close(&error);
 }
@@ -50,7 +50,7 @@ static void check_kept(struct doctor *d, const char *key_path)
         st = health_log(vault, &log, &error);
         if (st == 0 && (strcmp(log.origin, k.at[i].origin) != 0 || !log.found ||
                         !digest_eq(&log.root, &k.at[i].root))) {
-            doctor_found(
+            doctor_report_fault(
                 d, "kept",
                 "mcp-interposer audit verify says what was changed; if you know why (the vault was "
                 "restored, "
@@ -60,8 +60,8 @@ static void check_kept(struct doctor *d, const char *key_path)
         }
     }
     if (st < 0)
-        doctor_found(d, "kept", REMEDY, "what was signed cannot be compared: %s",
-                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        doctor_report_fault(d, "kept", REMEDY, "what was signed cannot be compared: %s",
+                            st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     kept_close(&k);
     buf_close(&error);
     free(vault);
@@ -75,14 +75,15 @@ static void check_log(struct doctor *d, const struct settings *own)
     int64_t late = 0;
     int st = health_signed(d->vault, clock_wall_us() - LATE_US, &late, &text, &error);
     if (st < 0 && st != MI_ENOENT)
-        doctor_found(d, "signing", REMEDY, "%s",
-                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        doctor_report_fault(d, "signing", REMEDY, "%s",
+                            st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     if (st == 0 && late > 0)
-        doctor_found(d, "signing", REMEDY,
-                     "%" PRId64 " session%s ended more than 10 minutes ago and %s not signed", late,
-                     late == 1 ? "" : "s", late == 1 ? "is" : "are");
+        doctor_report_fault(d, "signing", REMEDY,
+                            "%" PRId64
+                            " session%s ended more than 10 minutes ago and %s not signed",
+                            late, late == 1 ? "" : "s", late == 1 ? "is" : "are");
     else if (st == 0 && text.n > 0)
-        doctor_fine(d, "signing", "all ended sessions are signed");
+        doctor_report_fine(d, "signing", "all ended sessions are signed");
     if (st == 0 && text.n > 0 && note_read(buf_slice(&text), &note) == 0 &&
         checkpoint_read(note.text, &last) == 0)
         check_anchors(d, own, &last);
@@ -94,15 +95,15 @@ static void check_key(struct doctor *d, const struct settings *own, bool has_vau
 {
     struct buf error = {0};
     struct secret_key key;
-    char *path = keypath(own);
+    char *path = audit_key_path(own);
     int st = path != NULL ? keyfile_read(path, &key, &error) : MI_ENOENT;
     if (st == MI_ENOENT) {
-        doctor_fine(d, "key", "no key: what is recorded is not signed");
+        doctor_report_fine(d, "key", "no key: what is recorded is not signed");
     } else if (st < 0) {
-        doctor_found(d, "key", "correct the file: until then nothing is signed", "%s",
-                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        doctor_report_fault(d, "key", "correct the file: until then nothing is signed", "%s",
+                            st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     } else {
-        doctor_fine(d, "key", "%s", path);
+        doctor_report_fine(d, "key", "%s", path);
         if (has_vault) {
             check_log(d, own);
             check_kept(d, path);
@@ -115,7 +116,7 @@ static void check_key(struct doctor *d, const struct settings *own, bool has_vau
 
 /* Uses the settings that `audit checkpoint` would have. If the configuration file is invalid,
  * another check has reported it. */
-void doctor_signing(struct doctor *d, const struct settings *s, bool has_vault)
+void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_vault)
 {
     const struct command *audit = command_find(s->commands, "audit");
     const char *config = settings_text(s, "config");
@@ -128,7 +129,7 @@ void doctor_signing(struct doctor *d, const struct settings *s, bool has_vault)
         buf_addc(&option, '\0');
         argv[1] = option.p;
     }
-    if (settings_read(&own, s->commands, command_verb(audit, "checkpoint"),
+    if (settings_read(&own, s->commands, command_find_verb(audit, "checkpoint"),
                       option.failed || config == NULL ? 1 : 2, argv, &error) == SETTINGS_READY)
         check_key(d, &own, has_vault);
     settings_close(&own);

@@ -7,6 +7,6 @@
 
 #include "cli/doctor/checks.h"
 
-void doctor_signing(struct doctor *d, const struct settings *s, bool has_vault);
+void doctor_check_signing(struct doctor *d, const struct settings *s, bool has_vault);
 
 #endif

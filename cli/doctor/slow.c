@@ -38,7 +38,7 @@ static void report_tool(struct slow *s)
                "raise it: %s = %lldm in section [timeout] of the configuration, or --timeout "
                "%s=%lldm before the '--' of this server",
                buf_str(&rule), minutes, buf_str(&rule), minutes);
-    doctor_found(s->d, "deadlines", buf_str(&remedy), "%s", buf_str(&text));
+    doctor_report_fault(s->d, "deadlines", buf_str(&remedy), "%s", buf_str(&text));
     buf_close(&text);
     buf_close(&remedy);
     buf_close(&rule);
@@ -57,7 +57,7 @@ static bool slow_on_call(void *ctx, const struct cell *call, size_t n)
         buf_clear(&s->tool);
         buf_slice_add(&s->server, server);
         buf_slice_add(&s->tool, tool);
-        s->deadline_us = rules_deadline(s->rules, server, tool);
+        s->deadline_us = rules_find_deadline(s->rules, server, tool);
         s->longest_us = s->ended = 0;
     }
     if (s->deadline_us == 0 || took_us < s->deadline_us / 3 * 2 ||
@@ -69,7 +69,7 @@ static bool slow_on_call(void *ctx, const struct cell *call, size_t n)
     return true;
 }
 
-void doctor_slow(struct doctor *d, const struct rules *rules)
+void doctor_check_slow_tools(struct doctor *d, const struct rules *rules)
 {
     static const char sql[] = "SELECT server, target, status = 'timeout', duration_us FROM @calls"
                               " WHERE target IS NOT NULL ORDER BY server, target";
@@ -87,12 +87,12 @@ void doctor_slow(struct doctor *d, const struct rules *rules)
     if (st == 0) {
         report_tool(&s);
         if (s.found > NAMED_MAX)
-            doctor_found(d, "deadlines",
-                         "mcp-interposer stats lists the longest calls of all tools",
-                         "%zu more tools are as close to their deadlines", s.found - NAMED_MAX);
+            doctor_report_fault(
+                d, "deadlines", "mcp-interposer stats lists the longest calls of all tools",
+                "%zu more tools are as close to their deadlines", s.found - NAMED_MAX);
         if (s.found == 0)
-            doctor_fine(d, "deadlines", "no call of the last %d days came close to its deadline",
-                        SLOW_DAYS);
+            doctor_report_fine(d, "deadlines",
+                               "no call of the last %d days came close to its deadline", SLOW_DAYS);
     }
     query_close(q); /* the check of the database reports errors */
     buf_close(&s.server);

@@ -14,6 +14,6 @@
 
 #define SLOW_DAYS 7
 
-void doctor_slow(struct doctor *d, const struct rules *rules);
+void doctor_check_slow_tools(struct doctor *d, const struct rules *rules);
 
 #endif

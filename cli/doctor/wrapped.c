@@ -1,10 +1,10 @@
 #include "cli/doctor/wrapped.h"
 
+#include "cli/frame/replace.h"
 #include "cli/settings/paths.h"
 #include "cli/wrap/edit.h"
 #include "cli/wrap/elsewhere.h"
 #include "cli/wrap/mcpfile/string.h"
-#include "cli/frame/replace.h"
 #include "cli/wrap/row.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* Whether the program exists. A relative path is assumed to exist, because the working directory of
  * the client is unknown. */
-static bool wrapped_exists(const char *program)
+static bool wrapped_program_exists(const char *program)
 {
     if (program[0] == '/')
         return access(program, X_OK) == 0;
@@ -44,8 +44,8 @@ static void check_options(struct doctor *d, const char *path, const struct mcpfi
     bool named = strcmp(argv[1], "proxy") == 0;
     if ((named || argv[1][0] == '-') &&
         rules_add(rules, (int)(s->args_n - launch) + !named, argv + named, &error) == MI_EINVAL)
-        doctor_found(d, "clients", "correct the options of this server in that file",
-                     "%s: server %s cannot be started: %s", path, s->name, buf_str(&error));
+        doctor_report_fault(d, "clients", "correct the options of this server in that file",
+                            "%s: server %s cannot be started: %s", path, s->name, buf_str(&error));
     wrap_argv_close(words);
     buf_close(&error);
 }
@@ -57,7 +57,8 @@ struct servers {
     struct buf fixed;
 };
 
-static void note_fixed(struct servers *all, const struct client_file *where, const char *name)
+static void note_fixed_server(struct servers *all, const struct client_file *where,
+                              const char *name)
 {
     struct buf path = {0};
     server_row_path(&path, where->path);
@@ -78,26 +79,27 @@ static void check_server(struct doctor *d, const struct client_file *where, cons
     if (v.state == WRAP_WRAPPED) {
         all->wrapped++;
         bool here = !is_in_container(path);
-        if (here && !wrapped_exists(buf_str(&v.command)))
-            doctor_found(d, "clients",
-                         v.launch > 0 ? "install Node.js, or start mcp-interposer in another way"
-                         : where->kind == CLIENT_FILE_EDITED
-                             ? "mcp-interposer wrap writes the path of the current program there"
-                             : "correct the path in that file by hand",
-                         "%s: server %s is started by %s, which does not exist", path, s->name,
-                         buf_str(&v.command));
+        if (here && !wrapped_program_exists(buf_str(&v.command)))
+            doctor_report_fault(
+                d, "clients",
+                v.launch > 0 ? "install Node.js, or start mcp-interposer in another way"
+                : where->kind == CLIENT_FILE_EDITED
+                    ? "mcp-interposer wrap writes the path of the current program there"
+                    : "correct the path in that file by hand",
+                "%s: server %s is started by %s, which does not exist", path, s->name,
+                buf_str(&v.command));
         if (v.own < s->args_n)
             mcpfile_string(f, f->arg[s->first_arg + v.own], &server);
-        if (here && server.n > 0 && !wrapped_exists(buf_str(&server)))
-            doctor_found(d, "clients",
-                         "install it, or correct its name in that file; the PATH of a client may "
-                         "differ from yours",
-                         "%s: server %s runs %s, which does not exist", path, s->name,
-                         buf_str(&server));
+        if (here && server.n > 0 && !wrapped_program_exists(buf_str(&server)))
+            doctor_report_fault(
+                d, "clients",
+                "install it, or correct its name in that file; the PATH of a client may "
+                "differ from yours",
+                "%s: server %s runs %s, which does not exist", path, s->name, buf_str(&server));
     }
     if (v.state != WRAP_WRAPPED && !v.is_mcp &&
         (where->kind == CLIENT_FILE_PLUGIN || where->kind == CLIENT_FILE_MANAGED))
-        note_fixed(all, where, s->name);
+        note_fixed_server(all, where, s->name);
     buf_close(&server);
     wrap_view_close(&v);
 }
@@ -114,17 +116,17 @@ static void wrapped_check_file(struct doctor *d, const struct client_file *where
     if (st == 0)
         st = mcpfile_read(&f, buf_slice(&file.text), mcpfile_format_of(path));
     if (st == MI_EINVAL && f.error.n > 0 && client_file_fixed[where->kind].state != NULL)
-        doctor_note(d, "clients", "%s: %s", path, buf_str(&f.error));
+        doctor_report_note(d, "clients", "%s: %s", path, buf_str(&f.error));
     else if (st == MI_EINVAL && f.error.n > 0)
-        doctor_found(d, "clients", "correct the file: its client cannot read it either", "%s: %s",
-                     path, buf_str(&f.error));
+        doctor_report_fault(d, "clients", "correct the file: its client cannot read it either",
+                            "%s: %s", path, buf_str(&f.error));
     for (size_t i = 0; st == 0 && i < f.servers; i++)
         check_server(d, where, &f, &f.server[i], rules, all);
     mcpfile_close(&f);
     replace_close(&file);
 }
 
-void doctor_wrapped(struct doctor *d, struct rules *rules)
+void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules)
 {
     struct client_files files = {.n = 0};
     struct servers all = {0};
@@ -134,13 +136,15 @@ void doctor_wrapped(struct doctor *d, struct rules *rules)
         for (size_t i = 0; i < files.n; i++)
             wrapped_check_file(d, &files.file[i], rules, &all);
     if (all.fixed.n > 0 && !all.fixed.failed)
-        doctor_note(d, "clients",
-                    "not recorded, because plugins, extensions and the administrator have files "
-                    "that wrap does not change: %s",
-                    buf_str(&all.fixed));
+        doctor_report_note(
+            d, "clients",
+            "not recorded, because plugins, extensions and the administrator have files "
+            "that wrap does not change: %s",
+            buf_str(&all.fixed));
     if (d->found == before)
-        doctor_fine(d, "clients", "%zu configuration file%s, %lld wrapped server%s", files.n,
-                    files.n == 1 ? "" : "s", (long long)all.wrapped, all.wrapped == 1 ? "" : "s");
+        doctor_report_fine(d, "clients", "%zu configuration file%s, %lld wrapped server%s", files.n,
+                           files.n == 1 ? "" : "s", (long long)all.wrapped,
+                           all.wrapped == 1 ? "" : "s");
     client_files_close(&files);
     buf_close(&all.fixed);
     free(backups);

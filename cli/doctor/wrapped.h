@@ -9,6 +9,6 @@
 
 /* Reports wrapped servers whose programs do not exist or whose options are invalid, and names the
  * servers of plugins. Adds the deadlines of wrapped servers to `rules`. */
-void doctor_wrapped(struct doctor *d, struct rules *rules);
+void doctor_check_wrapped_servers(struct doctor *d, struct rules *rules);
 
 #endif

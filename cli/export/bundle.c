@@ -21,7 +21,7 @@ bool import_is_bundle(const char *path)
 }
 
 /* Describes where the session was recorded, for the event `imported`. */
-static int say_origin(struct import *d, const struct bundle *b)
+static int describe_origin(struct import *d, const struct bundle *b)
 {
     char root[DIGEST_HEX + 1];
     struct buf text = {0};
@@ -84,7 +84,7 @@ int import_bundle(struct import *d, struct slice text, const struct public_key *
         st = MI_EINVAL;
     }
     if (st == 0)
-        st = say_origin(d, &b);
+        st = describe_origin(d, &b);
     if (st == 0)
         st = import_bundle_add_session(d, &b, name, ret_status);
     if (st == 0)

@@ -86,7 +86,7 @@ static bool exported_calls_on_call(void *ctx, const struct query_call *x)
     return true;
 }
 
-static bool on_error(void *ctx, const struct query_message *m)
+static bool on_error_answer(void *ctx, const struct query_message *m)
 {
     struct exported_calls *c = ctx;
     if (m->kind == KIND_ERROR)
@@ -109,7 +109,8 @@ int calls_read(struct exported_calls *c, struct query *q, const struct query_ses
     for (size_t i = 0; st == 0 && i < c->n; i++) {
         c->of = &c->call[i];
         if (c->of->has_error_code && c->of->selected)
-            st = query_timeline(q, s->id, c->of->answer_seq, c->of->answer_seq, on_error, NULL, c);
+            st = query_timeline(q, s->id, c->of->answer_seq, c->of->answer_seq, on_error_answer,
+                                NULL, c);
     }
     c->filter = NULL;
     return st;

@@ -62,7 +62,7 @@ static int write_cassette(const struct settings *settings, struct query *q,
                           const struct query_session *s, struct save *file)
 {
     struct buf error = {0};
-    unsigned flags = settings_on(settings, "no-stderr") ? CASSETTE_NO_STDERR : 0;
+    unsigned flags = settings_is_on(settings, "no-stderr") ? CASSETTE_NO_STDERR : 0;
     int st = cassette_write(q, s, flags, export_on_lines, file, &error);
     if (st < 0 && file->error == 0)
         log_error("%s", buf_str(&error));
@@ -88,9 +88,9 @@ static const struct {
 };
 
 /* Returns the format. NULL: the name of the file does not determine it. */
-static const char *format_of(const struct settings *s)
+static const char *chosen_export_format(const struct settings *s)
 {
-    if (!settings_is(s, "format", "auto"))
+    if (!settings_is_word(s, "format", "auto"))
         return settings_text(s, "format");
     const char *path = settings_text(s, "output"), *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -102,22 +102,22 @@ static const char *format_of(const struct settings *s)
     return NULL;
 }
 
-static bool is_cassette(const struct settings *s)
+static bool exports_cassette(const struct settings *s)
 {
-    return strcmp(format_of(s), "cassette") == 0;
+    return strcmp(chosen_export_format(s), "cassette") == 0;
 }
 
 /* Sets *ret_calls to the number of calls that the filter selects. */
-static int write_other(const struct settings *settings, struct query *q,
-                       const struct query_session *s, const struct filter *f, struct save *file,
-                       size_t *ret_calls)
+static int write_export_format(const struct settings *settings, struct query *q,
+                               const struct query_session *s, const struct filter *f,
+                               struct save *file, size_t *ret_calls)
 {
-    const char *format = format_of(settings);
+    const char *format = chosen_export_format(settings);
     struct export x;
-    int st = export_open(&x, q, s, file, f, settings_on(settings, "requests"));
-    x.no_stderr = settings_on(settings, "no-stderr");
-    x.content = settings_on(settings, "content");
-    x.notifications = settings_on(settings, "notifications");
+    int st = export_open(&x, q, s, file, f, settings_is_on(settings, "requests"));
+    x.no_stderr = settings_is_on(settings, "no-stderr");
+    x.content = settings_is_on(settings, "content");
+    x.notifications = settings_is_on(settings, "notifications");
     for (size_t i = 0; st == 0 && i < MI_COUNT(formats); i++)
         if (strcmp(format, formats[i].name) == 0)
             st = formats[i].write(&x);
@@ -129,8 +129,8 @@ static int write_other(const struct settings *settings, struct query *q,
 }
 
 /* Says what was written. Says nothing if the caller has named the session and reads stdout. */
-static void say_what(const struct settings *settings, const char *title, bool selected,
-                     size_t calls, uint64_t bytes)
+static void report_what_was_written(const struct settings *settings, const char *title,
+                                    bool selected, size_t calls, uint64_t bytes)
 {
     const char *path = settings_text(settings, "output");
     bool to_stdout = strcmp(path, "-") == 0;
@@ -158,17 +158,17 @@ static int export_session(const struct settings *settings, struct query *q,
     if (file.error != 0)
         st = MI_EIO;
     else
-        st = is_cassette(settings) ? write_cassette(settings, q, s, &file)
-                                   : write_other(settings, q, s, f, &file, &calls);
+        st = exports_cassette(settings) ? write_cassette(settings, q, s, &file)
+                                        : write_export_format(settings, q, s, f, &file, &calls);
     uint64_t bytes = file.bytes;
     int status = save_close(&file, st == 0);
     if (st == 0 && status == EXIT_FINE)
-        say_what(settings, buf_str(&title), filter_selects(f), calls, bytes);
+        report_what_was_written(settings, buf_str(&title), filter_selects(f), calls, bytes);
     buf_close(&title);
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
-static int export(struct query *q, const struct settings *settings)
+static int export_one_session(struct query *q, const struct settings *settings)
 {
     struct query_session s;
     (void)signal(SIGPIPE, SIG_IGN);
@@ -185,12 +185,12 @@ static int export_check_file(const struct settings *s)
 {
     const char *path = settings_text(s, "output");
     struct stat st;
-    if (settings_on(s, "force") || strcmp(path, "-") == 0 || stat(path, &st) != 0 ||
+    if (settings_is_on(s, "force") || strcmp(path, "-") == 0 || stat(path, &st) != 0 ||
         !S_ISREG(st.st_mode))
         return EXIT_FINE;
     if (!ask_possible())
-        return settings_usage(s, "%s exists: add --force to replace it, or choose another file",
-                              path);
+        return settings_fail_usage(
+            s, "%s exists: add --force to replace it, or choose another file", path);
     struct buf question = {0};
     text_visible(&question, slice_of(path));
     buf_adds(&question, " exists. Replace it?");
@@ -203,26 +203,26 @@ static int export_check_file(const struct settings *s)
 
 static int export_run(const struct settings *s)
 {
-    if (format_of(s) == NULL)
-        return settings_usage(
+    if (chosen_export_format(s) == NULL)
+        return settings_fail_usage(
             s,
             "--output: the suffix of '%s' does not select a format: use .jsonl, .csv, .md or "
             ".html, or --format",
             settings_text(s, "output"));
-    if ((settings_on(s, "content") || settings_on(s, "notifications")) &&
-        strcmp(format_of(s), "otlp") != 0)
-        return settings_usage(s, "--content and --notifications are for --format otlp");
-    if (settings_on(s, "requests") && strcmp(format_of(s), "markdown") != 0 &&
-        strcmp(format_of(s), "html") != 0)
-        return settings_usage(s, "--requests is for --format markdown and html");
+    if ((settings_is_on(s, "content") || settings_is_on(s, "notifications")) &&
+        strcmp(chosen_export_format(s), "otlp") != 0)
+        return settings_fail_usage(s, "--content and --notifications are for --format otlp");
+    if (settings_is_on(s, "requests") && strcmp(chosen_export_format(s), "markdown") != 0 &&
+        strcmp(chosen_export_format(s), "html") != 0)
+        return settings_fail_usage(s, "--requests is for --format markdown and html");
     struct filter f;
     filter_read(&f, s);
-    if (is_cassette(s) && filter_selects(&f))
-        return settings_usage(
+    if (exports_cassette(s) && filter_selects(&f))
+        return settings_fail_usage(
             s, "a cassette is a whole session: --tool, --method, --failed, --slow, --since and "
                "--until require --format jsonl, csv, otlp, markdown or html");
     int status = export_check_file(s);
-    return status == EXIT_FINE ? session_command(s, export) : status;
+    return status == EXIT_FINE ? session_run_command(s, export_one_session) : status;
 }
 
 const struct command command_export = {

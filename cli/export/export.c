@@ -6,7 +6,7 @@ int export_open(struct export *x, struct query *q, const struct query_session *s
                 const struct filter *f, bool requests)
 {
     *x = (struct export){.q = q, .s = s, .file = file, .filter = f};
-    int st = session_look(q, s, false, &x->view);
+    int st = session_read_view(q, s, false, &x->view);
     return st == 0 ? calls_read(&x->calls, q, s, x->view.summary.last_seq, f, requests) : st;
 }
 
@@ -45,7 +45,7 @@ struct slice export_body(struct export *x, const struct query_message *m, size_t
                          const char **ret_error)
 {
     struct slice body;
-    int st = session_body(x->q, x->s->uid, m, max, &x->body, &body, ret_error);
+    int st = session_read_body(x->q, x->s->uid, m, max, &x->body, &body, ret_error);
     x->status = x->status == 0 ? st : x->status;
     return body;
 }

@@ -128,7 +128,7 @@ static void add_call(struct page *p, const struct exported_call *c)
 
 static void begin_row(struct page *p)
 {
-    json_out_space(&p->j, "\n");
+    json_out_whitespace(&p->j, "\n");
     json_out_object(&p->j, NULL);
 }
 
@@ -138,7 +138,7 @@ static bool end_row(struct page *p)
     return export_flush(p->x);
 }
 
-static bool on_message(void *ctx, const struct query_message *m)
+static bool html_on_message(void *ctx, const struct query_message *m)
 {
     struct page *p = ctx;
     struct export *x = p->x;
@@ -150,8 +150,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     json_out_int(&p->j, "t", m->t_us);
     add_text(p, "kind", slice_of(row_kind_name(m->kind)));
     add_text(p, "id", m->rpc_id);
-    add_text(p, "method", session_method(m));
-    add_text(p, "target", session_target(m));
+    add_text(p, "method", session_method_of_message(m));
+    add_text(p, "target", session_target_of_message(m));
     add_text(p, "finding", m->finding);
     if (m->action != ROW_FORWARDED && m->kind != KIND_STDERR)
         add_text(p, "action", slice_of(row_action_name(m->action)));
@@ -164,7 +164,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     return end_row(p);
 }
 
-static bool on_event(void *ctx, const struct query_event *e)
+static bool html_on_event(void *ctx, const struct query_event *e)
 {
     struct page *p = ctx;
     if (!export_takes_event(p->x, e))
@@ -173,7 +173,7 @@ static bool on_event(void *ctx, const struct query_event *e)
     json_out_int(&p->j, "t", e->t_us);
     add_text(p, "event", e->kind);
     buf_clear(&p->x->text);
-    event_words(&p->x->text, e->kind, e->detail);
+    event_words_append(&p->x->text, e->kind, e->detail);
     add_preview(p);
     if (e->detail.p != NULL)
         add_content(p, text_head(e->detail, BODY_MAX));
@@ -263,7 +263,7 @@ int export_html(struct export *x)
     if (st == 0)
         st = add_session(&p);
     if (st == 0)
-        st = export_each(x, on_message, on_event, &p);
+        st = export_each(x, html_on_message, html_on_event, &p);
     buf_addc(&x->b, '\n');
     json_out_end(&p.j);
     buf_slice_add(&x->b, rest);

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#define COST_ROWS 30 /* at most so many tools are shown */
+#define COST_ROWS 30                /* at most so many tools are shown */
 #define BODY_MAX ((size_t)16 << 20) /* bytes of a body whose tokens are counted */
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ struct html_results {
     struct html_result {
         int64_t seq; /* of the request */
         int64_t tokens;
-    } *list; /* owned; by seq once all are known */
+    } * list; /* owned; by seq once all are known */
     size_t n, cap;
 };
 
@@ -43,8 +43,8 @@ static bool html_cost_on_message(void *ctx, const struct query_message *m)
     if (x->status < 0)
         return false;
     bool counts = body.p != NULL && rpc_read(body, &rpc) == 0;
-    r->list[r->n++] = (struct html_result){
-        m->request_seq, counts ? context_result_tokens(&rpc) : CONTEXT_UNKNOWN};
+    r->list[r->n++] = (struct html_result){m->request_seq,
+                                           counts ? context_result_tokens(&rpc) : CONTEXT_UNKNOWN};
     return true;
 }
 
@@ -54,7 +54,7 @@ static int html_compare_results(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static int64_t html_result_tokens(void *ctx, int64_t seq)
+static int64_t html_tokens_of_result(void *ctx, int64_t seq)
 {
     const struct html_results *r = ctx;
     size_t at = SEARCH_INT64(r->list, r->n, seq, seq);
@@ -127,9 +127,10 @@ static void add_table(struct buf *b, const struct cost_server *s, const struct c
     int64_t most_results = 0;
     for (size_t i = 0; i < s->tool_n; i++)
         most_results = l[i].t.result_tokens > most_results ? l[i].t.result_tokens : most_results;
-    buf_adds(b, "<section id=\"cost\">\n<h2>What the tools cost</h2>\n<table>\n<thead><tr><th>tool</th>"
-                "<th colspan=\"2\">definition</th><th>calls</th><th colspan=\"2\">results</th>"
-                "</tr></thead>\n<tbody>\n");
+    buf_adds(
+        b, "<section id=\"cost\">\n<h2>What the tools cost</h2>\n<table>\n<thead><tr><th>tool</th>"
+           "<th colspan=\"2\">definition</th><th>calls</th><th colspan=\"2\">results</th>"
+           "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < s->tool_n && i < COST_ROWS; i++)
         add_tool(b, &l[i].t, l[i].most, most_results);
     buf_adds(b, "</tbody>\n</table>\n");
@@ -146,7 +147,7 @@ int export_html_cost(struct export *x)
     struct cost c = {.filter = FILTER_ANY,
                      .imported = true,
                      .sent = true,
-                     .result_tokens = html_result_tokens,
+                     .result_tokens = html_tokens_of_result,
                      .ctx = &results};
     struct cost_tool_line *l = NULL;
     c.filter.session_id = x->s->id;

@@ -66,7 +66,7 @@ static int print_result(const struct settings *settings, const struct import *d,
 {
     struct out o;
     out_open(&o);
-    if (settings_on(settings, "json"))
+    if (settings_is_on(settings, "json"))
         import_command_print_json(&o.b, d, before);
     else
         out_printf(&o, "session %lld: %lld messages, uid %s%s", (long long)import_id(d),
@@ -112,7 +112,7 @@ static int import_any(const struct settings *settings)
     struct buf text = {0};
     bool bundle = import_is_bundle(path);
     if (key_text != NULL && !bundle)
-        return settings_usage(settings, "--key: %s is not a bundle of `audit prove`", path);
+        return settings_fail_usage(settings, "--key: %s is not a bundle of `audit prove`", path);
     int status = key_text != NULL ? input_key(key_text, &key) : EXIT_FINE;
     if (status == EXIT_FINE && bundle)
         status = input_read(path, BUNDLE_MAX, &text);
@@ -132,7 +132,7 @@ static int import_command_run(const struct settings *settings)
 {
     int status;
     if (settings->operands_n == 0) {
-        status = settings_usage(settings, "missing FILE: a cassette or another recording");
+        status = settings_fail_usage(settings, "missing FILE: a cassette or another recording");
     } else {
         status = import_any(settings);
     }

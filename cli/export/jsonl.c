@@ -3,7 +3,7 @@
 
 #include "cli/frame/record_json.h"
 
-static bool json_message(void *ctx, const struct query_message *m)
+static bool jsonl_write_message(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const char *error;
@@ -15,7 +15,7 @@ static bool json_message(void *ctx, const struct query_message *m)
     return export_flush(x);
 }
 
-static bool json_event(void *ctx, const struct query_event *e)
+static bool jsonl_write_event(void *ctx, const struct query_event *e)
 {
     struct export *x = ctx;
     record_json_event(&x->b, x->s, e);
@@ -29,6 +29,6 @@ int export_jsonl(struct export *x)
     buf_addc(&x->b, '\n');
     struct message_question selected = {x->filter, x->s->id, x->s->started_at_us, 0,
                                         x->view.summary.last_seq};
-    int st = query_timeline_of(x->q, &selected, json_message, json_event, x);
+    int st = query_timeline_of(x->q, &selected, jsonl_write_message, jsonl_write_event, x);
     return st == 0 ? export_end(x) : st;
 }

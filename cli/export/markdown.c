@@ -36,7 +36,7 @@ static void markdown_add_plain(struct export *x, struct slice text)
     buf_close(&visible);
 }
 
-static size_t longest_ticks(struct slice s)
+static size_t longest_run_of_backticks(struct slice s)
 {
     size_t most = 0;
     size_t run = 0;
@@ -51,7 +51,7 @@ static size_t longest_ticks(struct slice s)
  * block. */
 static void add_block(struct export *x, const char *language, struct slice text)
 {
-    size_t ticks = longest_ticks(text);
+    size_t ticks = longest_run_of_backticks(text);
     struct slice head = text;
     size_t chars = 0;
     for (size_t i = 0; i < text.n; i++) {
@@ -137,15 +137,15 @@ static void add_requests(struct export *x, const struct exported_call *c)
 }
 
 /* Whether the request is listed below the call that it continues. */
-static bool is_hop(const struct export *x, const struct exported_call *c)
+static bool is_continuation_of_call(const struct export *x, const struct exported_call *c)
 {
     const struct exported_call *first = calls_find(&x->calls, c->operation_seq);
     return first != NULL && first->selected;
 }
 
 /* Calls on_hop for each request that continues the call. */
-static void each_hop(struct export *x, const struct exported_call *c, query_message_fn on_hop,
-                     void *ctx)
+static void for_each_continuation(struct export *x, const struct exported_call *c,
+                                  query_message_fn on_hop, void *ctx)
 {
     size_t n = 0;
     const struct listed_hop *hop =
@@ -254,7 +254,7 @@ static void markdown_add_row(struct export *x, const struct query_message *m,
                              const struct exported_call *c)
 {
     buf_printf(&x->b, "| %lld | %.3f s | %s | %s", (long long)m->seq, (double)m->t_us / 1e6,
-               c->from_server ? "server" : "client", is_hop(x, c) ? "↳ " : "");
+               c->from_server ? "server" : "client", is_continuation_of_call(x, c) ? "↳ " : "");
     add_method(x, m);
     add_requests(x, c);
     buf_printf(&x->b, " | %s | ", call_status_name(calls_status(c)));
@@ -262,7 +262,7 @@ static void markdown_add_row(struct export *x, const struct query_message *m,
     buf_adds(&x->b, " |\n");
 }
 
-static bool on_hop_row(void *ctx, const struct query_message *m)
+static bool markdown_on_continuation_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const struct exported_call *c = export_call(x, m);
@@ -275,10 +275,10 @@ static bool markdown_on_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const struct exported_call *c = export_call(x, m);
-    if (c == NULL || is_hop(x, c))
+    if (c == NULL || is_continuation_of_call(x, c))
         return true;
     markdown_add_row(x, m, c);
-    each_hop(x, c, on_hop_row, x);
+    for_each_continuation(x, c, markdown_on_continuation_row, x);
     return export_flush(x);
 }
 
@@ -294,7 +294,8 @@ static void markdown_add_call(struct note *n, const struct query_message *m,
                               const struct exported_call *c)
 {
     struct export *x = n->x;
-    buf_printf(&x->b, "%s %lld · ", is_hop(x, c) ? "####" : "###", (long long)m->seq);
+    buf_printf(&x->b, "%s %lld · ", is_continuation_of_call(x, c) ? "####" : "###",
+               (long long)m->seq);
     add_method(x, m);
     add_requests(x, c);
     buf_printf(&x->b, " · %s · ", call_status_name(calls_status(c)));
@@ -308,7 +309,7 @@ static void markdown_add_call(struct note *n, const struct query_message *m,
     }
 }
 
-static bool markdown_on_hop(void *ctx, const struct query_message *m)
+static bool markdown_on_continuation(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
     const struct exported_call *c = export_call(n->x, m);
@@ -321,10 +322,10 @@ static bool markdown_on_call(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
     const struct exported_call *c = export_call(n->x, m);
-    if (c == NULL || is_hop(n->x, c))
+    if (c == NULL || is_continuation_of_call(n->x, c))
         return true;
     markdown_add_call(n, m, c);
-    each_hop(n->x, c, markdown_on_hop, n);
+    for_each_continuation(n->x, c, markdown_on_continuation, n);
     return export_flush(n->x);
 }
 
@@ -340,7 +341,7 @@ static bool markdown_on_event(void *ctx, const struct query_event *e)
     buf_printf(&x->b, "- %.3f s ", (double)e->t_us / 1e6);
     markdown_add_plain(x, e->kind);
     buf_clear(&x->text);
-    event_words(&x->text, e->kind, e->detail);
+    event_words_append(&x->text, e->kind, e->detail);
     if (x->text.n > 0)
         buf_adds(&x->b, ": ");
     markdown_add_plain(x, text_head(buf_slice(&x->text), BODY_CHARS));
@@ -348,7 +349,7 @@ static bool markdown_on_event(void *ctx, const struct query_event *e)
     return export_flush(x);
 }
 
-static bool nothing(void *ctx, const struct query_message *m)
+static bool markdown_ignore_message(void *ctx, const struct query_message *m)
 {
     (void)ctx, (void)m;
     return true;
@@ -374,7 +375,7 @@ int export_markdown(struct export *x)
             st = export_each(x, markdown_on_call, NULL, &n);
     }
     if (st == 0)
-        st = export_each(x, nothing, markdown_on_event, &n);
+        st = export_each(x, markdown_ignore_message, markdown_on_event, &n);
     st = st == 0 ? export_end(x) : st;
     buf_close(&n.out.b);
     buf_close(&n.out.text);

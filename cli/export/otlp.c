@@ -49,7 +49,7 @@ static int read_answer(struct spans *p, const struct exported_call *c)
 }
 
 /* Returns the request to which the next span is added. */
-static struct otlp_request *next_span(struct spans *p)
+static struct otlp_request *next_span_request(struct spans *p)
 {
     if (p->n == SPANS_A_LINE) {
         end_line(p);
@@ -60,7 +60,7 @@ static struct otlp_request *next_span(struct spans *p)
 }
 
 /* Sets p->operation from the first message of the operation. */
-static bool otlp_on_first(void *ctx, const struct query_message *m)
+static bool otlp_on_first_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
     const char *error;
@@ -77,7 +77,8 @@ static void find_operation(struct spans *p, const struct exported_call *c)
     if (first == NULL || !first->selected || first->operation == NULL)
         p->operation.seq = 0;
     else if (p->operation.seq != seq && p->x->status == 0)
-        p->x->status = query_timeline(p->x->q, p->x->s->id, seq, seq, otlp_on_first, NULL, p);
+        p->x->status =
+            query_timeline(p->x->q, p->x->s->id, seq, seq, otlp_on_first_message, NULL, p);
 }
 
 static void add_notification(struct spans *p, const struct query_message *m)
@@ -87,7 +88,7 @@ static void add_notification(struct spans *p, const struct query_message *m)
                              .body = export_body(p->x, m, SIZE_MAX, &error),
                              .status = CALL_OK,
                              .end_us = m->t_us};
-    otlp_span(next_span(p), &p->session, &call);
+    otlp_span(next_span_request(p), &p->session, &call);
 }
 
 static void otlp_add_call(struct spans *p, const struct query_message *m,
@@ -106,9 +107,9 @@ static void otlp_add_call(struct spans *p, const struct query_message *m,
                              .error_code = c->error_code,
                              .error_message = c->error_message,
                              .operation = p->operation};
-    otlp_span(next_span(p), &p->session, &call);
+    otlp_span(next_span_request(p), &p->session, &call);
     if (c->operation != NULL)
-        otlp_operation_span(next_span(p), &p->session, c->operation, m, call.body,
+        otlp_operation_span(next_span_request(p), &p->session, c->operation, m, call.body,
                             p->x->view.summary.last_t_us);
 }
 

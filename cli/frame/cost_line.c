@@ -7,15 +7,16 @@
 
 #define BAR_WIDTH 12
 
-static void bar_text(struct buf *b, const void *row, struct cell v)
+static void append_cost_bar(struct buf *b, const void *row, struct cell v)
 {
     const struct cost_tool_line *l = row;
-    int64_t n = v.type == CELL_INT && l->most > 0 ? (v.number * BAR_WIDTH + l->most - 1) / l->most : 0;
+    int64_t n =
+        v.type == CELL_INT && l->most > 0 ? (v.number * BAR_WIDTH + l->most - 1) / l->most : 0;
     for (int64_t i = 0; i < n; i++)
         buf_adds(b, l->utf8 ? "\xE2\x96\x88" : "#");
 }
 
-static enum out_style style_of_bar(const void *row)
+static enum out_style cost_bar_style(const void *row)
 {
     return ((const struct cost_tool_line *)row)->t.calls > 0 ? OUT_CYAN : OUT_YELLOW;
 }
@@ -26,7 +27,7 @@ static const struct show_column tool_columns[] = {
     {SHOW(server, TEXT, NO_TEXT), .json = true},
     {SHOW_AS("tool", t.name, TEXT, NOT_NULL), .json = true, .table = {"TOOL", 32, -12}, .style = OUT_BOLD},
     {SHOW_AS("definition_tokens", t.definition_tokens, NUMBER, MINUS_ONE), .json = true, .table = {"DEFINITION", 12, 0}, .text = show_tokens},
-    {SHOW_AS("bar", t.definition_tokens, TIME, MINUS_ONE), .when = COST_BAR, .table = {"", BAR_WIDTH, 3}, .text = bar_text, .style_of = style_of_bar},
+    {SHOW_AS("bar", t.definition_tokens, TIME, MINUS_ONE), .when = COST_BAR, .table = {"", BAR_WIDTH, 3}, .text = append_cost_bar, .style_of = cost_bar_style},
     {SHOW_AS("calls", t.calls, NUMBER, NOT_NULL), .json = true, .table = {"CALLS", 12, 0}},
     {SHOW_AS("errors", t.errors, NUMBER, NOT_NULL), .json = true, .table = {"ERRORS", 12, 0}, .style = OUT_RED},
     {SHOW_AS("last_at_us", t.last_at_us, TIME, ZERO), .json = true, .table = {"LAST USE", 19, 4}, .style = OUT_DIM},
@@ -62,7 +63,7 @@ int cost_tool_lines(const struct cost_server *s, struct cost_tool_line **ret)
     return 0;
 }
 
-void cost_rest_text(struct buf *b, const struct cost_server *s)
+void append_other_costs(struct buf *b, const struct cost_server *s)
 {
     const struct {
         const char *name;

@@ -23,6 +23,6 @@ extern const struct show_list cost_tools; /* rows are struct cost_tool_line */
  * or MI_ENOMEM. */
 MI_MUST int cost_tool_lines(const struct cost_server *s, struct cost_tool_line **ret);
 /* Appends a sentence about what the table of tools leaves out: instructions, prompts, resources. */
-void cost_rest_text(struct buf *b, const struct cost_server *s);
+void append_other_costs(struct buf *b, const struct cost_server *s);
 
 #endif

@@ -75,7 +75,7 @@ static const struct {
     {"finding-added", NULL, NULL, "message {seq} has another finding: {finding}"},
 };
 
-static struct slice event_words_text_of(struct json_value v)
+static struct slice event_words_member_text(struct json_value v)
 {
     return v.type == JSON_STRING ? json_string_raw(v) : v.text;
 }
@@ -90,13 +90,13 @@ static void event_words_add_list(struct buf *b, struct json_value list)
         buf_adds(b, gap);
         gap = ", ";
         if (item.type != JSON_OBJECT) {
-            buf_slice_add(b, event_words_text_of(item));
+            buf_slice_add(b, event_words_member_text(item));
             continue;
         }
         const char *blank = "";
         for (struct json_walk o = json_walk_begin(item); json_walk_next(&o, &key, &value);) {
             buf_adds(b, blank);
-            buf_slice_add(b, event_words_text_of(value));
+            buf_slice_add(b, event_words_member_text(value));
             blank = " ";
         }
     }
@@ -119,7 +119,7 @@ static bool add_words(struct buf *b, const char *words, struct json_value detail
         else if (v.type == JSON_ARRAY)
             event_words_add_list(b, v);
         else
-            buf_slice_add(b, event_words_text_of(v));
+            buf_slice_add(b, event_words_member_text(v));
         words = close + 1;
     }
     buf_adds(b, words);
@@ -127,7 +127,7 @@ static bool add_words(struct buf *b, const char *words, struct json_value detail
 }
 
 /* Returns the detail as an object; type JSON_NONE if it is not an object. */
-static struct json_value object_of(struct slice detail)
+static struct json_value detail_as_object(struct slice detail)
 {
     struct json_scan scan;
     if (detail.p == NULL || json_scan(detail, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
@@ -137,7 +137,7 @@ static struct json_value object_of(struct slice detail)
 
 static void add_members(struct buf *b, struct slice detail)
 {
-    struct json_value members = object_of(detail), v;
+    struct json_value members = detail_as_object(detail), v;
     struct slice key;
     const char *gap = "";
     if (members.type == JSON_NONE) {
@@ -149,20 +149,20 @@ static void add_members(struct buf *b, struct slice detail)
         buf_adds(b, gap);
         buf_slice_add(b, key);
         buf_addc(b, '=');
-        buf_slice_add(b, event_words_text_of(v));
+        buf_slice_add(b, event_words_member_text(v));
         gap = " ";
     }
 }
 
-void event_words(struct buf *b, struct slice kind, struct slice detail)
+void event_words_append(struct buf *b, struct slice kind, struct slice detail)
 {
-    struct json_value members = object_of(detail);
+    struct json_value members = detail_as_object(detail);
     size_t from = b->n;
     for (size_t i = 0; i < MI_COUNT(events); i++) {
         const char *member = events[i].member;
         if (!slice_is(kind, events[i].kind) ||
             (member != NULL &&
-             !slice_is(event_words_text_of(json_get(members, member)), events[i].value)))
+             !slice_is(event_words_member_text(json_get(members, member)), events[i].value)))
             continue;
         if (add_words(b, events[i].words, members))
             return;

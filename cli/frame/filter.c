@@ -5,14 +5,14 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static const char *filter_options_text_of(const struct settings *s, const char *name)
+static const char *filter_option_text(const struct settings *s, const char *name)
 {
     return settings_has(s, name) ? settings_text(s, name) : NULL;
 }
 
 /* Returns the directory without symbolic links, as a recorder stores it, if it exists; else the
  * text. */
-static const char *project_of(const char *text)
+static const char *resolve_project_path(const char *text)
 {
     static char path[PATH_MAX];
     bool glob = text != NULL && strpbrk(text, "*?[") != NULL;
@@ -22,27 +22,27 @@ static const char *project_of(const char *text)
 void filter_read(struct filter *f, const struct settings *s)
 {
     *f = (struct filter){
-        .server = filter_options_text_of(s, "server"),
-        .client = filter_options_text_of(s, "client"),
-        .project = project_of(filter_options_text_of(s, "project")),
-        .method = filter_options_text_of(s, "method"),
-        .tool = filter_options_text_of(s, "tool"),
-        .failed = settings_has(s, "failed") && settings_on(s, "failed"),
+        .server = filter_option_text(s, "server"),
+        .client = filter_option_text(s, "client"),
+        .project = resolve_project_path(filter_option_text(s, "project")),
+        .method = filter_option_text(s, "method"),
+        .tool = filter_option_text(s, "tool"),
+        .failed = settings_has(s, "failed") && settings_is_on(s, "failed"),
         .since_us = INT64_MIN,
         .until_us = INT64_MAX,
     };
-    if (filter_options_text_of(s, "slow") != NULL)
+    if (filter_option_text(s, "slow") != NULL)
         f->slow_us = settings_duration_us(s, "slow");
-    if (filter_options_text_of(s, "since") != NULL)
+    if (filter_option_text(s, "since") != NULL)
         f->since_us = settings_when_us(s, "since");
-    if (filter_options_text_of(s, "until") != NULL)
+    if (filter_option_text(s, "until") != NULL)
         f->until_us = settings_when_us(s, "until");
 }
 
 int filter_find_session(struct filter *f, const struct settings *s, struct query *q)
 {
     struct query_session found;
-    const char *ref = filter_options_text_of(s, "session");
+    const char *ref = filter_option_text(s, "session");
     int st = ref != NULL ? query_session(q, ref, &found) : 0;
     if (st == 0 && ref != NULL)
         f->session_id = found.id;
@@ -76,7 +76,7 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
     bool narrowed = f->server != NULL || f->client != NULL || f->project != NULL;
     int st;
     if (narrowed && ref != NULL)
-        return settings_usage(
+        return settings_fail_usage(
             s, "'%s': name a session, or select one with --server, --client or --project, not both",
             ref);
     if (!narrowed) {
@@ -85,7 +85,7 @@ int filter_pick(const struct filter *f, const struct settings *s, struct query *
         st = query_sessions_of(q, &names, FILTER_HOLDS, 0, filter_options_on_session, &p);
         st = st == 0 ? p.status : st;
         if (st == 0 && p.newest == 0) {
-            session_none(q, "no matching session");
+            session_warn_none(q, "no matching session");
             return EXIT_TROUBLE;
         }
         if (st == 0)

@@ -30,7 +30,7 @@ static struct group_line group_line(const struct count *c, size_t i)
     return l;
 }
 
-static void day_text(struct buf *b, const void *row, struct cell at)
+static void append_day(struct buf *b, const void *row, struct cell at)
 {
     (void)row;
     buf_add(b, clock_local(at.number).s, 10);
@@ -116,8 +116,8 @@ static const struct show_column columns[] = {
     {SHOW(result_tokens, NUMBER, MINUS_ONE), .when = TOKENS, .json = true, .table = {"TOKENS", 8, 9}, .text = show_tokens},
     {SHOW_AS("request_bytes", g.request_bytes, SIZE, NOT_NULL), .json = true},
     {SHOW_AS("response_bytes", g.response_bytes, SIZE, NOT_NULL), .json = true},
-    {SHOW_AS("first_at_us", g.first_at_us, TIME, NOT_NULL), .json = true, .table = {"FIRST", 10, 8}, .text = day_text, .style = OUT_DIM},
-    {SHOW_AS("last_at_us", g.last_at_us, TIME, NOT_NULL), .json = true, .table = {"LAST", 10, 7}, .text = day_text, .style = OUT_DIM},
+    {SHOW_AS("first_at_us", g.first_at_us, TIME, NOT_NULL), .json = true, .table = {"FIRST", 10, 8}, .text = append_day, .style = OUT_DIM},
+    {SHOW_AS("last_at_us", g.last_at_us, TIME, NOT_NULL), .json = true, .table = {"LAST", 10, 7}, .text = append_day, .style = OUT_DIM},
     {SHOW_AS("latency", g.bucket, TIME, NOT_NULL), .json = true, .table = {"LATENCY", TALLY_BUCKETS, 3},
      .text = histogram_text, .value = histogram_value, .style = OUT_CYAN},
     {SHOW(operations, NUMBER, NOT_NULL), .json = true},
@@ -126,7 +126,7 @@ static const struct show_column columns[] = {
 };
 /* clang-format on */
 
-struct show_list group_list(const struct count *c)
+struct show_list group_line_columns(const struct count *c)
 {
     unsigned when = 1u << c->by | (c->requests ? REQUESTS : CALLS) | (c->tokens ? TOKENS : 0);
     for (size_t i = 0; i < c->tally.n; i++)
@@ -149,7 +149,7 @@ static int compare_lines(const void *a, const void *b, void *ctx)
     return first != second ? (first < second ? 1 : -1) : slice_cmp(x->key, y->key);
 }
 
-int group_count(struct count *c, struct count *again, struct query *q)
+int count_groups(struct count *c, struct count *again, struct query *q)
 {
     *again = *c;
     again->requests = !c->requests;
@@ -161,7 +161,7 @@ int group_count(struct count *c, struct count *again, struct query *q)
     return st;
 }
 
-static const struct tally_group *group_of(const struct count *c, struct slice key)
+static const struct tally_group *find_group_of_key(const struct count *c, struct slice key)
 {
     uint32_t i;
     return intern_find(&c->tally.keys, key, &i) ? &c->tally.group[i] : NULL;
@@ -171,7 +171,8 @@ static const struct tally_group *group_of(const struct count *c, struct slice ke
 static void add_operations(struct group_line *l, const struct count *calls,
                            const struct count *requests)
 {
-    const struct tally_group *g = group_of(calls, l->key), *r = group_of(requests, l->key);
+    const struct tally_group *g = find_group_of_key(calls, l->key),
+                             *r = find_group_of_key(requests, l->key);
     if (r != NULL) {
         l->bytes = r->request_bytes + r->response_bytes;
         l->result_tokens = r->result_tokens;

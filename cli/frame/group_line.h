@@ -21,11 +21,11 @@ struct group_line {
 };
 
 /* Returns the columns for what was counted. */
-struct show_list group_list(const struct count *c);
+struct show_list group_line_columns(const struct count *c);
 /* Counts into c. If the vault has calls of several requests, also counts into *again what c does
  * not count (requests or operations). Call count_close() for both in any case. */
-MI_MUST int group_count(struct count *c, struct count *again, struct query *q);
-/* *ret: the groups, an array of c->tally.n lines that the caller frees. again: from group_count();
+MI_MUST int count_groups(struct count *c, struct count *again, struct query *q);
+/* *ret: the groups, an array of c->tally.n lines that the caller frees. again: from count_groups();
  * may be c. sort: the beginning of a column's name; rows are sorted by this column, largest first,
  * then by calls, then by key. NULL: by calls or, for days, the newest first. Returns 0 or
  * MI_ENOMEM. */

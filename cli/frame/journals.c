@@ -23,7 +23,7 @@ struct search {
 };
 
 /* Is this path the vault? Compares device and inode, because a directory has several paths. */
-static bool is_vault(const struct search *s, struct slice path)
+static bool is_path_of_vault(const struct search *s, struct slice path)
 {
     char text[4200];
     struct stat st;
@@ -54,7 +54,7 @@ static void journals_fill(struct journal_view *v, const struct journal_file *f,
     v->last_denied = atomic_load(&s->denied.last);
 }
 
-static struct journal_view *next_row(struct journals *l)
+static struct journal_view *new_journal_row(struct journals *l)
 {
     if (l->n % ROWS_STEP == 0) {
         struct journal_view *more = realloc(l->row, (l->n + ROWS_STEP) * sizeof *more);
@@ -74,13 +74,13 @@ static int open_ring(struct ring *r, const struct journal_file *f, struct sessio
 
 /* Is the journal damaged? st: result of open_ring(). A locked journal is not, because the writer of
  * a new session locks it before it writes anything. */
-static bool is_unreadable(const struct journal_file *f, int st)
+static bool is_journal_damaged(const struct journal_file *f, int st)
 {
     return st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER) &&
            !journal_file_is_held(f, JOURNAL_READER);
 }
 
-static bool is_writable(const char *vault)
+static bool is_vault_writable(const char *vault)
 {
     char db[4200];
     struct stat st;
@@ -92,14 +92,14 @@ static bool is_writable(const char *vault)
 }
 
 /* If nothing can store the journal now, counts it and returns true. */
-static bool is_stranded(struct stranded *x, const struct journal_file *f, const struct ring *r,
-                        const struct session_start *start)
+static bool count_if_stranded(struct stranded *x, const struct journal_file *f,
+                              const struct ring *r, const struct session_start *start)
 {
     char vault[4096];
     int n = snprintf(vault, sizeof vault, "%.*s", (int)size_min(start->vault.n, sizeof vault),
                      start->vault.p);
     if (n < 0 || (size_t)n >= sizeof vault || journal_file_is_held(f, JOURNAL_WRITER) ||
-        journal_file_is_held(f, JOURNAL_READER) || is_writable(vault))
+        journal_file_is_held(f, JOURNAL_READER) || is_vault_writable(vault))
         return false;
     if (x->n++ == 0)
         snprintf(x->vault, sizeof x->vault, "%.*s", (int)sizeof x->vault - 1, vault);
@@ -113,8 +113,9 @@ static bool journals_add(void *ctx, const struct journal_file *f)
     struct ring r;
     struct session_start start;
     int st = open_ring(&r, f, &start);
-    if (st == 0 && !is_stranded(&s->list->stranded, f, &r, &start) && is_vault(s, start.vault)) {
-        struct journal_view *v = next_row(s->list);
+    if (st == 0 && !count_if_stranded(&s->list->stranded, f, &r, &start) &&
+        is_path_of_vault(s, start.vault)) {
+        struct journal_view *v = new_journal_row(s->list);
         if (v != NULL) {
             journals_fill(v, f, &r, &start);
             s->list->n++;
@@ -122,7 +123,7 @@ static bool journals_add(void *ctx, const struct journal_file *f)
             s->failed = true;
         }
     }
-    s->list->unreadable += is_unreadable(f, st);
+    s->list->unreadable += is_journal_damaged(f, st);
     ring_close(&r);
     return !s->failed && s->list->n < JOURNALS_MAX;
 }
@@ -161,8 +162,8 @@ static bool remove_useless(void *ctx, const struct journal_file *f)
     struct session_start start;
     struct journal_file own; /* locked, so that no other process starts to read the journal */
     int st = open_ring(&r, f, &start);
-    bool unreadable = is_unreadable(f, st);
-    if ((unreadable || (st == 0 && is_stranded(&stranded, f, &r, &start))) &&
+    bool unreadable = is_journal_damaged(f, st);
+    if ((unreadable || (st == 0 && count_if_stranded(&stranded, f, &r, &start))) &&
         journal_file_open(&own, f->uid) == 0) {
         if (!journal_file_is_held(&own, JOURNAL_WRITER)) {
             journal_file_remove(&own);
@@ -201,7 +202,7 @@ struct settling {
     bool found;
 };
 
-static bool refresh(void *ctx, const struct journal_file *f)
+static bool refresh_settling_journal(void *ctx, const struct journal_file *f)
 {
     struct settling *w = ctx;
     struct ring r;
@@ -216,13 +217,13 @@ static bool refresh(void *ctx, const struct journal_file *f)
     return false;
 }
 
-bool journals_settle(struct journal_view *v, int64_t limit_ms)
+bool journals_wait_until_stored(struct journal_view *v, int64_t limit_ms)
 {
     struct settling w = {.v = v, .wanted = v->stored + v->unstored};
     int64_t end_us = clock_mono_us() + limit_ms * 1000;
     while (v->stored < w.wanted || !v->reader) {
         w.found = false;
-        if (journal_file_each(refresh, &w) < 0 || !w.found)
+        if (journal_file_each(refresh_settling_journal, &w) < 0 || !w.found)
             return true; /* the journal was removed */
         if (clock_mono_us() > end_us)
             return v->stored >= w.wanted && v->reader;

@@ -4,7 +4,7 @@
  * ended and is stored. Only journals_remove() changes something. The figures are a snapshot.
  *
  * Owns      a list owns its rows; journals_close() frees them.
- * Blocks    journals_open() on the directory of the journals; journals_settle() as it says. */
+ * Blocks    journals_open() on the directory of the journals; journals_wait_until_stored() as it says. */
 #ifndef MI_CLI_FRAME_JOURNALS_H
 #define MI_CLI_FRAME_JOURNALS_H
 
@@ -24,7 +24,7 @@ struct journal_view {
     uint64_t unstored;     /* bytes after that position */
     enum ring_trouble trouble;
     unsigned confined;            /* result of the recorder's confine_self(); 0: not confined */
-    bool filtered;                /* the recorder's confine_calls() succeeded */
+    bool filtered;                /* the recorder's confine_system_calls() succeeded */
     uint32_t denied, last_denied; /* system calls, as in struct confine_denied */
     int64_t started_wall_us;
 };
@@ -56,6 +56,6 @@ const struct journal_view *journals_find(const struct journals *j, const char *u
 
 /* Does the recorder make progress? Waits, for at most `limit_ms`, until what was unstored in *v is
  * stored or the journal is removed; updates *v. Returns false if neither happened. */
-bool journals_settle(struct journal_view *v, int64_t limit_ms);
+bool journals_wait_until_stored(struct journal_view *v, int64_t limit_ms);
 
 #endif

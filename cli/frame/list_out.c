@@ -9,11 +9,11 @@ static void add_csv(struct list_out *o, const void *row)
 
 int list_out_open(struct list_out *o, const struct settings *s, const struct show_list *list)
 {
-    bool json = settings_on(s, "json"), csv = settings_on(s, "csv");
+    bool json = settings_is_on(s, "json"), csv = settings_is_on(s, "csv");
     size_t n = 0;
     *o = (struct list_out){.list = list, .form = json ? LIST_JSON : csv ? LIST_CSV : LIST_TABLE};
     if (json && csv)
-        return settings_usage(s, "--json and --csv: give only one of them");
+        return settings_fail_usage(s, "--json and --csv: give only one of them");
     for (const struct show_column *c = list->column; c < list->column + list->n; c++)
         if (c->table.title != NULL && show_has(list, c))
             o->columns[n++] = (struct table_column){c->table.title, show_is_number(c), c->table.max,
@@ -42,7 +42,7 @@ bool list_out_row(void *list_out, const void *row)
         show_json(&j, o->list, row);
         out_end_line(&o->out);
     }
-    return !out_ended(&o->out);
+    return !out_has_ended(&o->out);
 }
 
 int list_out_close(struct list_out *o)
@@ -50,7 +50,7 @@ int list_out_close(struct list_out *o)
     bool table = o->form == LIST_TABLE && o->n > 0;
     o->out.b.failed |= table && !table_print(&o->table, &o->out);
     if (table && o->more.n > 0 && o->out.is_terminal) {
-        out_words(&o->out, OUT_DIM, buf_str(&o->more));
+        out_styled_words(&o->out, OUT_DIM, buf_str(&o->more));
         out_end_line(&o->out);
     }
     table_close(&o->table);

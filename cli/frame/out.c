@@ -16,7 +16,7 @@
 
 #define BLOCK ((size_t)32 << 10)
 
-static bool out_has(const char *variable)
+static bool out_has_variable(const char *variable)
 {
     const char *v = getenv(variable);
     return v != NULL && v[0] != '\0';
@@ -26,8 +26,10 @@ static bool out_has(const char *variable)
  * installed. */
 static bool locale_is_utf8(void)
 {
-    const char *variable = out_has("LC_ALL") ? "LC_ALL" : out_has("LC_CTYPE") ? "LC_CTYPE" : "LANG";
-    const char *charset = out_has(variable) ? strchr(getenv(variable), '.') : NULL;
+    const char *variable = out_has_variable("LC_ALL")     ? "LC_ALL"
+                           : out_has_variable("LC_CTYPE") ? "LC_CTYPE"
+                                                          : "LANG";
+    const char *charset = out_has_variable(variable) ? strchr(getenv(variable), '.') : NULL;
     return charset != NULL &&
            (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
@@ -41,13 +43,13 @@ void out_open(struct out *o)
     o->is_terminal = columns > 0;
     const char *term = getenv("TERM");
     o->controlled = o->is_terminal && term != NULL && strcmp(term, "dumb") != 0;
-    o->coloured = o->controlled && !out_has("NO_COLOR");
+    o->coloured = o->controlled && !out_has_variable("NO_COLOR");
     o->columns = o->is_terminal ? columns : OUT_UNLIMITED;
 }
 
 void out_flush(struct out *o)
 {
-    if (!out_ended(o) && write_all(STDOUT_FILENO, buf_slice(&o->b)) < 0) {
+    if (!out_has_ended(o) && write_all(STDOUT_FILENO, buf_slice(&o->b)) < 0) {
         if (errno == EPIPE)
             o->closed = true;
         else
@@ -69,7 +71,7 @@ int out_close(struct out *o)
     return EXIT_TROUBLE;
 }
 
-bool out_ended(const struct out *o)
+bool out_has_ended(const struct out *o)
 {
     return o->closed || o->error != 0;
 }
@@ -106,7 +108,7 @@ void out_style(struct out *o, enum out_style style)
     }
 }
 
-void out_words(struct out *o, enum out_style style, const char *text)
+void out_styled_words(struct out *o, enum out_style style, const char *text)
 {
     out_style(o, style);
     out_raw(o, text);
@@ -151,7 +153,7 @@ static size_t out_fit_text(struct slice s, size_t max, size_t *ret_width)
 }
 
 /* Makes the text visible, in o->text. */
-static struct slice visible(struct out *o, struct slice text)
+static struct slice out_make_visible(struct out *o, struct slice text)
 {
     buf_clear(&o->text);
     if (text.p != NULL)
@@ -177,7 +179,7 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     struct slice head = text;
     if (text.p != NULL && max < SIZE_MAX / 16)
         head = text_head(text, 8 * max + 64); /* a longer text cannot fit */
-    struct slice v = visible(o, head);
+    struct slice v = out_make_visible(o, head);
     size_t taken;
     size_t n = out_fit_text(v, max, &taken);
     bool cut = n < v.n || head.n < text.n;
@@ -199,7 +201,8 @@ static size_t add_cell(struct out *o, enum out_style style, struct slice text, s
     return taken;
 }
 
-void out_cell(struct out *o, enum out_style style, struct slice text, size_t width, bool right)
+void out_fixed_cell(struct out *o, enum out_style style, struct slice text, size_t width,
+                    bool right)
 {
     (void)add_cell(o, style, text, width, true, right);
 }
@@ -225,12 +228,12 @@ void out_paragraphs(struct out *o, size_t indent, struct slice text)
 {
     while (text.n > 0) {
         size_t from = o->b.n;
-        out_text(o, slice_line(&text));
+        out_text(o, slice_take_line(&text));
         out_fill_line(o, from, indent);
     }
 }
 
 size_t out_width(struct out *o, struct slice text)
 {
-    return text_columns(visible(o, text));
+    return text_columns(out_make_visible(o, text));
 }

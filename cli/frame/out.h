@@ -1,6 +1,6 @@
 /* out.h - output of commands to stdout, without control characters from recordings.
  *
- * Rules     recorded text is added with out_text(), out_cell() or out_fit(). They make control
+ * Rules     recorded text is added with out_text(), out_fixed_cell() or out_fit(). They make control
  *           characters visible. Colour is used only on a terminal, if NO_COLOR is not set and
  *           TERM is not `dumb`. Arrows and ellipses are ASCII unless the locale (LC_ALL,
  *           LC_CTYPE, LANG) is UTF-8.
@@ -15,7 +15,7 @@
 
 struct out {
     struct buf b;    /* owned; output that is not written yet */
-    struct buf text; /* owned; scratch of out_text() and out_cell() */
+    struct buf text; /* owned; scratch of out_text() and out_fixed_cell() */
     bool is_terminal, coloured, utf8;
     /* of the terminal; OUT_UNLIMITED if stdout is not a terminal: nothing is truncated */
     size_t columns;
@@ -31,15 +31,16 @@ void out_open(struct out *o);
 /* Writes the rest and frees the buffers. Returns EXIT_FINE or, after a message on stderr,
  * EXIT_TROUBLE. */
 int out_close(struct out *o);
-void out_flush(struct out *o);       /* writes the buffer */
-bool out_ended(const struct out *o); /* further output is dropped */
+void out_flush(struct out *o);           /* writes the buffer */
+bool out_has_ended(const struct out *o); /* further output is dropped */
 
 void out_raw(struct out *o, const char *text); /* our own text */
 void out_printf(struct out *o, const char *fmt, ...)
     MI_FORMAT(2, 3);                                 /* our own text, at most 255 bytes */
 void out_text(struct out *o, struct slice text);     /* recorded text */
 void out_style(struct out *o, enum out_style style); /* until the next call; OUT_PLAIN ends it */
-void out_words(struct out *o, enum out_style style, const char *text); /* our own text in a style */
+void out_styled_words(struct out *o, enum out_style style,
+                      const char *text); /* our own text in a style */
 void out_styled(struct out *o, enum out_style style,
                 struct slice text); /* recorded text in a style */
 void out_end_line(struct out *o);
@@ -48,8 +49,9 @@ const char *out_arrow(const struct out *o, bool to_server);
 
 /* Adds a cell of `width` columns. On a terminal longer text is truncated with an ellipsis. Shorter
  * text is padded on the right; if `right`, on the left. */
-void out_cell(struct out *o, enum out_style style, struct slice text, size_t width, bool right);
-/* Adds text like out_cell(), but without padding. Returns the number of columns that were
+void out_fixed_cell(struct out *o, enum out_style style, struct slice text, size_t width,
+                    bool right);
+/* Adds text like out_fixed_cell(), but without padding. Returns the number of columns that were
  * printed. */
 size_t out_fit(struct out *o, enum out_style style, struct slice text, size_t width);
 /* Ends a line of sentences. The text added since b.n was `from`, without styles, begins at column

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Returns the pager's command; NULL: no pager. */
-static const char *wanted(const struct out *o)
+static const char *pager_command(const struct out *o)
 {
     const char *pager = getenv("PAGER");
     const char *term = getenv("TERM");
@@ -38,7 +38,7 @@ static bool set_less(void)
 void pager_open(struct pager *p, const struct out *o)
 {
     int fd[2];
-    const char *pager = wanted(o);
+    const char *pager = pager_command(o);
     *p = (struct pager){.terminal = -1};
     if (pager == NULL || pipe_open(fd, 0) < 0)
         return;

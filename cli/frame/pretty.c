@@ -3,7 +3,7 @@
 #include "base/chars.h"
 #include "wire/json/scan.h"
 
-static void new_line(struct out *o, size_t indent, size_t depth)
+static void pretty_new_line(struct out *o, size_t indent, size_t depth)
 {
     out_end_line(o);
     /* a deeper indent does not fit on a screen */
@@ -11,7 +11,7 @@ static void new_line(struct out *o, size_t indent, size_t depth)
 }
 
 /* Returns the bytes of the string, number or word at p. */
-static size_t token_len(const char *p, const char *end)
+static size_t json_token_len(const char *p, const char *end)
 {
     const char *from = p;
     if (*p != '"') {
@@ -38,7 +38,7 @@ void pretty_print(struct out *o, struct slice valid, size_t indent)
     const char *end = valid.p + valid.n;
     size_t depth = 0;
     out_printf(o, "%*s", (int)indent, "");
-    while ((p = skip_blank(p, end)) < end && !out_ended(o)) {
+    while ((p = skip_blank(p, end)) < end && !out_has_ended(o)) {
         char c = *p;
         const char *next = skip_blank(p + 1, end);
         if ((c == '{' || c == '[') && next < end && (*next == '}' || *next == ']')) {
@@ -46,21 +46,21 @@ void pretty_print(struct out *o, struct slice valid, size_t indent)
             p = next + 1;
         } else if (c == '{' || c == '[') {
             out_raw(o, c == '{' ? "{" : "[");
-            new_line(o, indent, ++depth);
+            pretty_new_line(o, indent, ++depth);
             p++;
         } else if (c == '}' || c == ']') {
-            new_line(o, indent, --depth);
+            pretty_new_line(o, indent, --depth);
             out_raw(o, c == '}' ? "}" : "]");
             p++;
         } else if (c == ',') {
             out_raw(o, ",");
-            new_line(o, indent, depth);
+            pretty_new_line(o, indent, depth);
             p++;
         } else if (c == ':') {
             out_raw(o, ": ");
             p++;
         } else {
-            size_t n = token_len(p, end);
+            size_t n = json_token_len(p, end);
             const char *after = skip_blank(p + n, end);
             bool is_key = after < end && *after == ':';
             if (is_key)

@@ -29,7 +29,7 @@ static void add_head(struct buf *b, struct slice text, size_t max)
 }
 
 /* Returns the beginning of a JSON string's raw text, without split characters or escapes. */
-static struct slice string_head(struct slice raw, size_t max)
+static struct slice json_string_prefix(struct slice raw, size_t max)
 {
     size_t i = 0;
     if (raw.n <= max)
@@ -47,7 +47,7 @@ static struct slice string_head(struct slice raw, size_t max)
 static void preview_add_plain(struct buf *b, struct json_value v, size_t max)
 {
     if (v.type == JSON_STRING)
-        json_unescape(b, string_head(json_string_raw(v), max));
+        json_unescape(b, json_string_prefix(json_string_raw(v), max));
     else
         add_head(b, v.text, max);
 }
@@ -57,7 +57,7 @@ static struct json_value preview_get(struct json_value v, const char *name)
     return v.type == JSON_OBJECT ? json_get(v, name) : (struct json_value){0};
 }
 
-static struct json_value first_of(struct json_value v)
+static struct json_value first_array_element(struct json_value v)
 {
     struct json_value item = {0};
     struct slice key;
@@ -115,11 +115,11 @@ static bool preview_add_list(struct buf *b, struct json_value result, size_t max
 /* Appends the text of a tool's result, a resource or a prompt, without the JSON around it. */
 static bool preview_add_content(struct buf *b, struct json_value result, size_t max)
 {
-    struct json_value item = first_of(preview_get(result, "content"));
+    struct json_value item = first_array_element(preview_get(result, "content"));
     if (item.type == JSON_NONE)
-        item = first_of(preview_get(result, "contents"));
+        item = first_array_element(preview_get(result, "contents"));
     if (item.type == JSON_NONE)
-        item = preview_get(first_of(preview_get(result, "messages")), "content");
+        item = preview_get(first_array_element(preview_get(result, "messages")), "content");
     struct json_value text = preview_get(item, "text");
     if (text.type == JSON_STRING)
         preview_add_plain(b, text, max);
@@ -194,7 +194,7 @@ static void add_params(struct buf *b, const struct query_message *m, struct json
 
 /* In incomplete JSON, returns the text after the first key with this name; {NULL, 0} if there is
  * none. A heuristic, for display only: the key may be at another level than expected. */
-static struct slice after_key(struct slice text, const char *name)
+static struct slice text_after_key(struct slice text, const char *name)
 {
     const char *end = text.p + text.n;
     size_t n = strlen(name);
@@ -218,7 +218,7 @@ static void add_partial(struct buf *b, const struct query_message *m, struct sli
     bool call = m->kind == KIND_REQUEST || m->kind == KIND_NOTIFICATION;
     struct slice rest = {0};
     for (size_t i = call ? 0 : 1; i < MI_COUNT(keys) && rest.p == NULL; i += 2)
-        rest = after_key(head, keys[i]);
+        rest = text_after_key(head, keys[i]);
     add_head(b, rest.p != NULL ? rest : head, max);
 }
 
@@ -241,7 +241,7 @@ static void preview_add_body(struct buf *b, const struct query_message *m, struc
 
 /* Replaces each run of white space with one blank, so that a line shows as much as possible of
  * indented JSON. */
-static void collapse(struct buf *b, size_t from)
+static void collapse_white_space(struct buf *b, size_t from)
 {
     size_t to = from;
     for (size_t i = from; i < b->n; i++) {
@@ -266,6 +266,6 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
     preview_add_body(b, m, body, max < SIZE_MAX / INDENT_FACTOR ? INDENT_FACTOR * max : SIZE_MAX);
     if (b->failed || b->n == from)
         return;
-    collapse(b, from);
+    collapse_white_space(b, from);
     b->n = from + text_head((struct slice){b->p + from, b->n - from}, max).n;
 }

@@ -18,7 +18,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static bool is_name(const char *name)
+static bool is_problem_file_name(const char *name)
 {
     size_t n = strlen(name), suffix = strlen(SUFFIX);
     return n > suffix && n < PROBLEM_FILE_NAME && name[0] != '.' &&
@@ -36,7 +36,7 @@ static int read_names(struct problem_files *e)
     }
     int st = 0;
     for (struct dirent *x; st == 0 && (x = readdir(d)) != NULL;) {
-        if (!is_name(x->d_name))
+        if (!is_problem_file_name(x->d_name))
             continue;
         st = GROW(e->name, e->n, e->cap) ? 0 : MI_ENOMEM;
         if (st == 0)

@@ -10,8 +10,8 @@ static void record_json_add_number(struct json_out *j, const char *name, bool kn
         json_out_null(j, name);
 }
 
-void members_of_message(struct json_out *j, const struct query_session *s,
-                        const struct query_message *m)
+void record_json_message_members(struct json_out *j, const struct query_session *s,
+                                 const struct query_message *m)
 {
     json_out_str(j, "type", "message");
     json_out_int(j, "session_id", s->number);
@@ -26,15 +26,15 @@ void members_of_message(struct json_out *j, const struct query_session *s,
     record_json_add_number(j, "body_length", m->is_large, m->body_length);
 }
 
-void members_of_event(struct json_out *j, const struct query_session *s,
-                      const struct query_event *e)
+void record_json_event_members(struct json_out *j, const struct query_session *s,
+                               const struct query_event *e)
 {
     json_out_str(j, "type", "event");
     json_out_int(j, "session_id", s->number);
     show_fields(j, &fields_of_event, e, s->started_at_us);
 }
 
-void members_of_call(struct json_out *j, const struct query_call *c)
+void record_json_call_members(struct json_out *j, const struct query_call *c)
 {
     json_out_str(j, "type", "call");
     json_out_int(j, "session_id", c->session_id);
@@ -58,7 +58,7 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
 {
     struct session_line line = session_line(s, v);
     struct json_out j = json_out_to(b);
-    struct show_list list = session_list(false, false);
+    struct show_list list = session_list_columns(false, false);
     show_json(&j, &list, &line);
 }
 
@@ -78,7 +78,7 @@ void record_json_message(struct buf *b, const struct query_session *s,
                          struct slice body, const char *body_error)
 {
     struct json_out j = record_json_begin(b);
-    members_of_message(&j, s, m);
+    record_json_message_members(&j, s, m);
     if (body_error != NULL)
         json_out_str(&j, "body_error", body_error);
     show_text(&j, "body", body);
@@ -90,6 +90,6 @@ void record_json_message(struct buf *b, const struct query_session *s,
 void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e)
 {
     struct json_out j = record_json_begin(b);
-    members_of_event(&j, s, e);
+    record_json_event_members(&j, s, e);
     json_out_end(&j);
 }

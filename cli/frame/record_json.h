@@ -16,11 +16,11 @@
 
 /* The next three add the members of an object. */
 /* Adds all members except the body. */
-void members_of_message(struct json_out *j, const struct query_session *s,
-                        const struct query_message *m);
-void members_of_event(struct json_out *j, const struct query_session *s,
-                      const struct query_event *e);
-void members_of_call(struct json_out *j, const struct query_call *c);
+void record_json_message_members(struct json_out *j, const struct query_session *s,
+                                 const struct query_message *m);
+void record_json_event_members(struct json_out *j, const struct query_session *s,
+                               const struct query_event *e);
+void record_json_call_members(struct json_out *j, const struct query_call *c);
 
 /* The next three add one object without a newline. */
 void record_json_session(struct buf *b, const struct query_session *s,

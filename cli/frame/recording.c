@@ -9,7 +9,8 @@ bool recording_is_file(const char *operand)
 }
 
 /* Opens the session and describes it. */
-static int take_session(struct recording *r, const struct query_session *session, struct buf *error)
+static int recording_take_session(struct recording *r, const struct query_session *session,
+                                  struct buf *error)
 {
     struct query_session s = *session; /* copied: its text is invalid after the second query */
     int st = session_describe(r->query, &s, &r->title);
@@ -23,9 +24,9 @@ static int take_session(struct recording *r, const struct query_session *session
 static int pick_session(struct recording *r, const char *server, int64_t before, struct buf *error)
 {
     struct query_session session;
-    int st = source_pick(r->query, server, before, session_runs, &session, error);
+    int st = source_pick(r->query, server, before, session_is_running, &session, error);
     r->picked = true;
-    return st < 0 ? st : take_session(r, &session, error);
+    return st < 0 ? st : recording_take_session(r, &session, error);
 }
 
 static int open_session(struct recording *r, const char *ref, const char *server, struct buf *error)
@@ -41,7 +42,7 @@ static int open_session(struct recording *r, const char *ref, const char *server
         buf_adds(error, query_error(r->query));
         return st;
     }
-    return take_session(r, &session, error);
+    return recording_take_session(r, &session, error);
 }
 
 static int recording_open_file(struct recording *r, struct buf *error)

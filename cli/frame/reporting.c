@@ -7,7 +7,7 @@
 #define SENTENCE_MIN 40   /* columns; with less room, the sentence begins on the next line */
 #define SENTENCE_INDENT 9 /* column where it begins there */
 
-static bool is_stdout(const char *path)
+static bool is_path_of_stdout(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
@@ -16,16 +16,16 @@ static bool is_stdout(const char *path)
 static int read_format(struct reporting *r, const struct settings *s)
 {
     const char *format = settings_text(s, "format");
-    if (settings_on(s, "json") && opt_source(&s->set, "format") == OPT_FLAG &&
+    if (settings_is_on(s, "json") && opt_source(&s->set, "format") == OPT_FLAG &&
         strcmp(format, "json") != 0)
-        return settings_usage(s, "--json and --format %s: choose one", format);
-    r->output = is_stdout(settings_text(s, "output")) ? NULL : settings_text(s, "output");
+        return settings_fail_usage(s, "--json and --format %s: choose one", format);
+    r->output = is_path_of_stdout(settings_text(s, "output")) ? NULL : settings_text(s, "output");
     r->json |= strcmp(format, "json") == 0;
     if (r->json || strcmp(format, "text") == 0)
         return EXIT_FINE;
     const char **file = strcmp(format, "junit") == 0 ? &r->junit : &r->sarif;
     if (*file != NULL)
-        return settings_usage(s, "--format %s and --%s: choose one", format, format);
+        return settings_fail_usage(s, "--format %s and --%s: choose one", format, format);
     *file = settings_text(s, "output");
     r->output = NULL;
     r->text = false;
@@ -43,11 +43,12 @@ int reporting_open(struct reporting *r, const struct settings *s, bool json)
     int status = settings_has(s, "format") ? read_format(r, s) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
-    bool junit = is_stdout(r->junit), sarif = is_stdout(r->sarif);
+    bool junit = is_path_of_stdout(r->junit), sarif = is_path_of_stdout(r->sarif);
     bool rows = r->json && r->output == NULL;
     if (rows + junit + sarif > 1)
-        return settings_usage(s, "%s and --%s - both write to stdout: use a file",
-                              rows ? "--json" : "--junit -", rows && junit ? "junit" : "sarif");
+        return settings_fail_usage(s, "%s and --%s - both write to stdout: use a file",
+                                   rows ? "--json" : "--junit -",
+                                   rows && junit ? "junit" : "sarif");
     r->text &= !r->json && (r->output != NULL || (!junit && !sarif));
     r->report.junit = r->junit != NULL;
     r->report.sarif = r->sarif != NULL;
@@ -98,7 +99,7 @@ void reporting_drop(struct reporting *r)
     report_close(&r->report);
 }
 
-struct json_out *reporting_row(struct reporting *r)
+struct json_out *reporting_begin_row(struct reporting *r)
 {
     json_out_object(&r->row, NULL);
     return &r->row;
@@ -113,8 +114,8 @@ void reporting_end_row(struct reporting *r)
 
 /* ---- text ---- */
 
-void reporting_line(struct out *o, const struct reporting_cell *cells, size_t n,
-                    struct slice sentence)
+void reporting_print_line(struct out *o, const struct reporting_cell *cells, size_t n,
+                          struct slice sentence)
 {
     size_t indent = 0;
     for (size_t i = 0; i < n; i++)
@@ -125,7 +126,7 @@ void reporting_line(struct out *o, const struct reporting_cell *cells, size_t n,
         if (cells[i].style == OUT_PLAIN)
             out_raw(o, cells[i].text);
         else
-            out_words(o, cells[i].style, cells[i].text);
+            out_styled_words(o, cells[i].style, cells[i].text);
         for (; length < cells[i].width && (beside || i + 1 < n); length++)
             out_raw(o, " ");
     }
@@ -153,10 +154,10 @@ static bool has_short_words(struct slice line, size_t max)
     return true;
 }
 
-void reporting_details(struct out *o, struct slice lines, size_t indent)
+void reporting_print_details(struct out *o, struct slice lines, size_t indent)
 {
     while (lines.n > 0) {
-        struct slice line = slice_line(&lines);
+        struct slice line = slice_take_line(&lines);
         bool removed = slice_begins(line, "- "), added = slice_begins(line, "+ ");
         size_t begin = indent + (removed || added ? 2 : 0);
         size_t room = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED

@@ -44,7 +44,7 @@ void reporting_drop(struct reporting *r);
 
 /* Begins a JSON object on its own line. The caller adds its members, then calls
  * reporting_end_row(). */
-struct json_out *reporting_row(struct reporting *r);
+struct json_out *reporting_begin_row(struct reporting *r);
 void reporting_end_row(struct reporting *r);
 
 /* ---- text ---- */
@@ -57,10 +57,10 @@ struct reporting_cell {
 
 /* Prints a line of cells and a sentence. If the terminal has no room for a sentence after the
  * cells, it begins on the next line. */
-void reporting_line(struct out *o, const struct reporting_cell *cells, size_t n,
-                    struct slice sentence);
+void reporting_print_line(struct out *o, const struct reporting_cell *cells, size_t n,
+                          struct slice sentence);
 /* Prints lines of details, indented to column `indent`. Lines that begin with "- " or "+ " are
  * coloured as removed or added. */
-void reporting_details(struct out *o, struct slice lines, size_t indent);
+void reporting_print_details(struct out *o, struct slice lines, size_t indent);
 
 #endif

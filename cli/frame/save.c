@@ -18,7 +18,7 @@ static void save_failed(struct save *s)
 }
 
 /* Gives the new file the mode of the file that it replaces. */
-static bool keep_mode(int fd, const char *target)
+static bool save_copy_mode(int fd, const char *target)
 {
     struct stat old, now;
     if (stat(target, &old) != 0)
@@ -40,7 +40,7 @@ static void open_beside(struct save *s, enum save_access access)
     }
     s->beside = beside;
     s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, access);
-    if (s->fd >= 0 && keep_mode(s->fd, s->target))
+    if (s->fd >= 0 && save_copy_mode(s->fd, s->target))
         return;
     save_failed(s);
     if (s->fd >= 0)

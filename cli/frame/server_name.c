@@ -14,7 +14,7 @@
 #define COMMON " index main __main__ dist build src lib bin out . opt usr local home root tmp "
 #define COMMON_FILES " server app run mcp mcp_server mcp-server "
 
-static bool is_in(const char *words, struct slice word)
+static bool word_list_contains(const char *words, struct slice word)
 {
     struct buf b = {0};
     buf_printf(&b, " %.*s ", (int)word.n, word.p);
@@ -25,7 +25,7 @@ static bool is_in(const char *words, struct slice word)
 
 /* Returns the last part of a path; with `climb`, the last part that is not a common name, if there
  * is one. Of name@1.2, name:tag and name.py returns `name`; a leading @ belongs to a scope. */
-static struct slice part_of(struct slice path, bool climb)
+static struct slice last_path_part(struct slice path, bool climb)
 {
     struct slice last = {0};
     for (size_t at; path.n > 0; path.n = at > 0 ? at - 1 : 0) {
@@ -37,11 +37,12 @@ static struct slice part_of(struct slice path, bool climb)
             if (strchr("@: ", part.p[i]) != NULL)
                 part.n = i;
         for (size_t i = 1; i < part.n; i++)
-            if (is_in(ENDINGS, (struct slice){part.p + i, part.n - i}))
+            if (word_list_contains(ENDINGS, (struct slice){part.p + i, part.n - i}))
                 part.n = i;
         if (last.n == 0)
             last = part;
-        bool common = is_in(COMMON, part) || (part.n < whole_n && is_in(COMMON_FILES, part));
+        bool common = word_list_contains(COMMON, part) ||
+                      (part.n < whole_n && word_list_contains(COMMON_FILES, part));
         if (part.n > 0 && !(climb && common))
             return part;
     }
@@ -50,41 +51,42 @@ static struct slice part_of(struct slice path, bool climb)
 
 /* Returns the word that names the program that a launcher runs. NULL: argv[0] is the server itself,
  * or the launcher runs code (`python3 -c 'import …'`). */
-static const char *launched(char *const *argv)
+static const char *launched_program(char *const *argv)
 {
     const char *slash = strrchr(argv[0], '/');
     struct slice program = slice_of(slash != NULL ? slash + 1 : argv[0]);
     bool python = slice_begins(program, "python") &&
                   strspn(program.p + 6, "0123456789.") == program.n - 6; /* python3.11 */
-    bool runs =
-        is_in(RUNNERS, program) && argv[1] != NULL && is_in(" run exec dlx ", slice_of(argv[1]));
-    if (!python && !runs && !is_in(LAUNCHERS, program))
+    bool runs = word_list_contains(RUNNERS, program) && argv[1] != NULL &&
+                word_list_contains(" run exec dlx ", slice_of(argv[1]));
+    if (!python && !runs && !word_list_contains(LAUNCHERS, program))
         return NULL;
-    const char *code = python                                            ? " -c "
-                       : is_in(" node bun deno perl ruby php ", program) ? " -e -E -r --eval "
-                                                                         : "";
+    const char *code = python ? " -c "
+                       : word_list_contains(" node bun deno perl ruby php ", program)
+                           ? " -e -E -r --eval "
+                           : "";
     for (size_t at = runs ? 2 : 1; argv[at] != NULL; at++) {
         struct slice word = slice_of(argv[at]);
-        if (word.p[0] != '-' || is_in(code, word))
+        if (word.p[0] != '-' || word_list_contains(code, word))
             return word.p[0] != '-' ? word.p : NULL;
-        if (is_in(WITH_VALUE, word) && argv[at + 1] != NULL)
+        if (word_list_contains(WITH_VALUE, word) && argv[at + 1] != NULL)
             at++;
     }
     return NULL;
 }
 
-void server_name(const char *given, char *const *argv, char *ret)
+void server_name_choose(const char *given, char *const *argv, char *ret)
 {
     struct slice name;
-    const char *word = launched(argv);
+    const char *word = launched_program(argv);
     if (given != NULL && given[0] != '\0') {
         name = slice_of(given);
     } else if (word != NULL) {
         /* for `sh -c 'server --flag x/y'`, the first word of the code */
         word += strspn(word, " \t\n");
-        name = part_of((struct slice){word, strcspn(word, " \t\n")}, true);
+        name = last_path_part((struct slice){word, strcspn(word, " \t\n")}, true);
     } else {
-        name = part_of(slice_of(argv[0]), false);
+        name = last_path_part(slice_of(argv[0]), false);
     }
     struct buf b = {0};
     text_visible(&b, name);

@@ -13,6 +13,6 @@
 #define SERVER_NAME_MAX 65
 
 /* given: the name from the options; NULL: none. ret must have SERVER_NAME_MAX bytes. */
-void server_name(const char *given, char *const *argv, char *ret);
+void server_name_choose(const char *given, char *const *argv, char *ret);
 
 #endif

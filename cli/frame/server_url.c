@@ -6,7 +6,7 @@
 
 #define URL_MAX 512 /* most bytes that are shown */
 
-void server_url(char *const *argv, struct buf *b)
+void server_url_append_shown(char *const *argv, struct buf *b)
 {
     struct server_url_search search = {0};
     struct server_url u;

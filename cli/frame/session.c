@@ -38,7 +38,7 @@ enum session_state session_state_of(struct query *q, const struct query_session 
     return state;
 }
 
-bool session_runs(struct query *q, const struct query_session *s)
+bool session_is_running(struct query *q, const struct query_session *s)
 {
     return session_state_of(q, s) == SESSION_LIVE;
 }
@@ -73,14 +73,14 @@ int session_vault_read(const struct settings *s, const char *path, struct query 
 static session_store_fn open_store;
 static struct session_wait store_wait;
 
-static bool is_flag(const struct settings *s, const char *name)
+static bool is_set_by_flag(const struct settings *s, const char *name)
 {
     return opt_source(&s->set, name) == OPT_FLAG;
 }
 
-const char *session_from(const struct settings *s)
+const char *session_store_url(const struct settings *s)
 {
-    if (!settings_has(s, "from") || (is_flag(s, "vault") && !is_flag(s, "from")))
+    if (!settings_has(s, "from") || (is_set_by_flag(s, "vault") && !is_set_by_flag(s, "from")))
         return NULL;
     return settings_text(s, "from");
 }
@@ -89,7 +89,8 @@ const char *session_from(const struct settings *s)
  * environment, --host and --user of the environment belong to that URL and are ignored. */
 static bool narrows_vault(const struct settings *s, const char *name)
 {
-    return settings_text(s, name) != NULL && (settings_text(s, "from") == NULL || is_flag(s, name));
+    return settings_text(s, name) != NULL &&
+           (settings_text(s, "from") == NULL || is_set_by_flag(s, name));
 }
 
 void session_set_store(session_store_fn open)
@@ -102,7 +103,7 @@ void session_set_wait(struct session_wait w)
     store_wait = w;
 }
 
-struct session_wait session_wait(void)
+struct session_wait session_get_store_wait(void)
 {
     return store_wait;
 }
@@ -123,14 +124,14 @@ static int open_with(const struct reading *how, const struct settings *s, struct
 
 int session_vault_open(const struct settings *s, struct query **ret)
 {
-    if (session_from(s) != NULL && open_store != NULL)
+    if (session_store_url(s) != NULL && open_store != NULL)
         return open_store(s, ret);
     if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))
-        return settings_usage(s, "--host and --user need --from");
+        return settings_fail_usage(s, "--host and --user need --from");
     return open_with(&normally, s, ret);
 }
 
-int session_vault_unclosed(const struct settings *s, struct query **ret)
+int session_vault_open_unclosed(const struct settings *s, struct query **ret)
 {
     return open_with(&(struct reading){query_open, false}, s, ret);
 }
@@ -146,7 +147,7 @@ bool session_nothing_recorded(struct query *q)
     return query_newest(q, &newest) == 0 && newest == 0;
 }
 
-void session_none(struct query *q, const char *what)
+void session_warn_none(struct query *q, const char *what)
 {
     if (session_nothing_recorded(q))
         log_warn(query_is_store(q) ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET, query_vault(q));
@@ -154,7 +155,7 @@ void session_none(struct query *q, const char *what)
         log_warn("%s in %s", what, query_vault(q));
 }
 
-int session_command(const struct settings *s, session_work_fn work)
+int session_run_command(const struct settings *s, session_work_fn work)
 {
     struct query *q;
     int status = session_vault_open(s, &q);
@@ -171,8 +172,8 @@ int session_fail(struct query *q, int status)
     return EXIT_TROUBLE;
 }
 
-int session_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
-                 struct buf *b, struct slice *ret, const char **ret_error)
+int session_read_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
+                      struct buf *b, struct slice *ret, const char **ret_error)
 {
     *ret = m->body;
     *ret_error = NULL;
@@ -193,8 +194,8 @@ struct slice session_uid_head(const struct query_session *s, size_t min)
     return text_head(s->uid, n);
 }
 
-int session_look(struct query *q, const struct query_session *s, bool lines,
-                 struct session_view *ret)
+int session_read_view(struct query *q, const struct query_session *s, bool lines,
+                      struct session_view *ret)
 {
     struct session_view v = {.state = session_state_of(q, s)};
     int st = query_is_sent(q, s->id, &v.sent);
@@ -262,7 +263,7 @@ int session_describe(struct query *q, const struct query_session *s, struct buf 
     return b->failed ? MI_ENOMEM : 0;
 }
 
-int64_t session_errors(const int64_t by_status[CALL_UNKNOWN])
+int64_t session_count_errors(const int64_t by_status[CALL_UNKNOWN])
 {
     int64_t n = 0;
     for (int i = 0; i < CALL_UNKNOWN; i++)
@@ -273,7 +274,8 @@ int64_t session_errors(const int64_t by_status[CALL_UNKNOWN])
 bool session_has_failed(const struct query_session *s, const struct session_view *v)
 {
     return v->state == SESSION_DIED || (s->has_exit_status && s->exit_status != 0) ||
-           session_errors(v->summary.ended_as) > 0 || session_errors(v->summary.by_status) > 0;
+           session_count_errors(v->summary.ended_as) > 0 ||
+           session_count_errors(v->summary.by_status) > 0;
 }
 
 bool session_is_answer(const struct query_message *m)
@@ -281,12 +283,12 @@ bool session_is_answer(const struct query_message *m)
     return query_is_answer(m);
 }
 
-struct slice session_method(const struct query_message *m)
+struct slice session_method_of_message(const struct query_message *m)
 {
     return query_method(m);
 }
 
-struct slice session_target(const struct query_message *m)
+struct slice session_target_of_message(const struct query_message *m)
 {
     return query_target(m);
 }
@@ -296,7 +298,7 @@ enum out_style session_status_style(enum call_status status)
     return status == CALL_OK ? OUT_GREEN : call_status_failed(status) ? OUT_RED : OUT_YELLOW;
 }
 
-enum call_status session_status(const struct query_message *m)
+enum call_status session_status_of_message(const struct query_message *m)
 {
     return message_status(m->kind, m->action, m->origin, m->finding, m->request_action);
 }

@@ -24,7 +24,7 @@
 
 /* Returns the URL of --from; NULL: the command reads a vault. The flag --vault has precedence over
  * a URL of the environment or of the configuration file. */
-const char *session_from(const struct settings *s);
+const char *session_store_url(const struct settings *s);
 /* Opens the store that --from names; returns the same as session_vault_open(). Only
  * mcp-interposer-ship can open stores, so mcp-interposer runs it for such a command
  * (cli/ship/commands.h). */
@@ -38,7 +38,7 @@ struct session_wait {
     bool (*before)(void), (*during)(void);
 };
 void session_set_wait(struct session_wait w);
-struct session_wait session_wait(void);
+struct session_wait session_get_store_wait(void);
 
 /* Opens what a command reads. With --from: the store. Otherwise the vault, after storing the
  * journals of killed sessions and closing these sessions. A vault that does not exist yet reads as
@@ -51,17 +51,17 @@ MI_MUST int session_vault_read(const struct settings *s, const char *path, struc
                                struct buf *error);
 /* Opens the vault of --vault without closing killed sessions that have no journal: for `reap`,
  * which reports what it closes. */
-MI_MUST int session_vault_unclosed(const struct settings *s, struct query **ret);
+MI_MUST int session_vault_open_unclosed(const struct settings *s, struct query **ret);
 /* Opens the vault of --vault even if its database was not made by this program: for `audit verify`,
  * which reports what is wrong. */
 MI_MUST int session_vault_verify(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
-MI_MUST int session_command(const struct settings *s, session_work_fn work);
+MI_MUST int session_run_command(const struct settings *s, session_work_fn work);
 bool session_nothing_recorded(struct query *q); /* does the vault have no session? */
 /* Says on stderr why a list is empty: `what`, such as "no matching call"; or that nothing is
  * recorded yet, and how to begin. */
-void session_none(struct query *q, const char *what);
+void session_warn_none(struct query *q, const char *what);
 /* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. Returns
  * EXIT_TROUBLE. */
 int session_fail(struct query *q, int status);
@@ -84,15 +84,16 @@ struct session_view {
 
 /* Counts the calls of a session and determines its state. lines: also reads what lines of messages
  * need: open requests (query_summary_waits()) and calls of several requests. */
-MI_MUST int session_look(struct query *q, const struct query_session *s, bool lines,
-                         struct session_view *ret);
+MI_MUST int session_read_view(struct query *q, const struct query_session *s, bool lines,
+                              struct session_view *ret);
 void session_close(struct session_view *v);
 
 bool session_is_of_this_host(const struct query_session *s);
 /* Determines the state of a session. What cannot be read about its process counts as not
  * recorded. */
 enum session_state session_state_of(struct query *q, const struct query_session *s);
-bool session_runs(struct query *q, const struct query_session *s); /* is its state SESSION_LIVE? */
+bool session_is_running(struct query *q,
+                        const struct query_session *s);   /* is its state SESSION_LIVE? */
 const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
 /* Appends the reason of the end, with an exit status other than 0 ("client-closed", "server-exited
  * 1"); without an end, the state ("live", "died"). */
@@ -103,7 +104,7 @@ session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "s
  * query. */
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
 /* Returns the number of failed calls (call_status_failed()). */
-int64_t session_errors(const int64_t by_status[CALL_UNKNOWN]);
+int64_t session_count_errors(const int64_t by_status[CALL_UNKNOWN]);
 /* Does the session have a failed call or a bad end? A bad end: it died, or the server's exit status
  * is not 0. */
 bool session_has_failed(const struct query_session *s, const struct session_view *v);
@@ -114,16 +115,16 @@ bool session_has_failed(const struct query_session *s, const struct session_view
  * read, which is a property of the recording, *ret is {NULL, 0} and *ret_error the reason; else
  * *ret_error is NULL. Returns 0, MI_ESTORE or MI_ENOMEM; after an error the command must end,
  * because its output would be incomplete. */
-MI_MUST int session_body(struct query *q, struct slice uid, const struct query_message *m,
-                         size_t max, struct buf *b, struct slice *ret, const char **ret_error);
+MI_MUST int session_read_body(struct query *q, struct slice uid, const struct query_message *m,
+                              size_t max, struct buf *b, struct slice *ret, const char **ret_error);
 bool session_is_answer(const struct query_message *m); /* a result or an error */
 /* Returns query_status() of an answer, CALL_REFUSED for a refused message, CALL_UNKNOWN for any
  * other. */
-enum call_status session_status(const struct query_message *m);
+enum call_status session_status_of_message(const struct query_message *m);
 /* Returns green for ok, red for failed, yellow for others. */
 enum out_style session_status_style(enum call_status status);
 /* Return the method and target of a message; for an answer, those of its request. */
-struct slice session_method(const struct query_message *m);
-struct slice session_target(const struct query_message *m);
+struct slice session_method_of_message(const struct query_message *m);
+struct slice session_target_of_message(const struct query_message *m);
 
 #endif

@@ -9,13 +9,13 @@ struct session_line session_line(const struct query_session *s, const struct ses
         .uid_shown = session_uid_head(s, SESSION_UID_SHOWN),
         .evidence = slice_of(session_evidence_name(s->evidence)),
         .state = slice_of(session_state_name(v->state)),
-        .errors = session_errors(v->summary.ended_as),
-        .failed_requests = session_errors(v->summary.by_status),
+        .errors = session_count_errors(v->summary.ended_as),
+        .failed_requests = session_count_errors(v->summary.by_status),
         .imported = query_is_imported(s),
     };
 }
 
-static void client_text(struct buf *b, const void *row, struct cell name)
+static void append_client(struct buf *b, const void *row, struct cell name)
 {
     const struct session_line *l = row;
     buf_slice_add(b, name.text.p != NULL ? name.text : slice_of("-"));
@@ -23,7 +23,7 @@ static void client_text(struct buf *b, const void *row, struct cell name)
     buf_slice_add(b, l->s.client_version);
 }
 
-static void end_text(struct buf *b, const void *row, struct cell reason)
+static void append_session_end(struct buf *b, const void *row, struct cell reason)
 {
     const struct session_line *l = row;
     (void)reason;
@@ -80,7 +80,7 @@ static const struct show_column columns[] = {
     {SHOW(s.started_at_us, TIME, NOT_NULL), .table = {"STARTED", 19, -19}},
     {SHOW(s.host, TEXT, NO_TEXT), .table = {"HOST", 24, -8}, .when = SEVERAL},
     {SHOW(s.name, TEXT, NOT_NULL), .table = {"SERVER", 24, -8}, .style = OUT_CYAN},
-    {SHOW(s.client_name, TEXT, NO_TEXT), .table = {"CLIENT", 24, 4}, .text = client_text},
+    {SHOW(s.client_name, TEXT, NO_TEXT), .table = {"CLIENT", 24, 4}, .text = append_client},
     {SHOW(s.protocol_version, TEXT, NO_TEXT), .table = {"PROTOCOL", 12, 3}},
     {SHOW(v.summary.operations, NUMBER, NOT_NULL), .table = {"CALLS", 12, 1}, .when = OPERATIONS},
     {SHOW(v.summary.calls, NUMBER, NOT_NULL), .table = {"REQUESTS", 12, 1}, .when = REQUESTS},
@@ -90,14 +90,14 @@ static const struct show_column columns[] = {
     {SHOW(s.cwd, TEXT, NO_TEXT), .table = {"DIRECTORY", 48, 6}},
     /* room for `client-closed 143, tools changed` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -32},
-     .when = ONE, .text = end_text, .style_of = end_style},
+     .when = ONE, .text = append_session_end, .style_of = end_style},
     /* room for `client-closed 143` */
     {SHOW(s.end_reason, TEXT, NO_TEXT), .table = {"ENDED", 56, -17},
-     .when = SEVERAL, .text = end_text, .style_of = end_style},
+     .when = SEVERAL, .text = append_session_end, .style_of = end_style},
 };
 /* clang-format on */
 
-struct show_list session_list(bool several, bool requests)
+struct show_list session_list_columns(bool several, bool requests)
 {
     return (struct show_list){SHOW_LIST("session", columns),
                               .when =

@@ -46,26 +46,27 @@ void table_add_int(struct table *t, int64_t n, enum out_style style)
     buf_close(&b);
 }
 
-static struct slice table_text_of(const struct table *t, const struct table_cell *c)
+static struct slice table_cell_text(const struct table *t, const struct table_cell *c)
 {
     return (struct slice){buf_slice(&t->text).p + c->at, c->n};
 }
 
-static void table_measure(const struct table *t, struct out *o, size_t *width)
+static void table_measure_columns(const struct table *t, struct out *o, size_t *width)
 {
     for (size_t i = 0; i < t->columns_n; i++)
         width[i] = strlen(t->columns[i].title);
     for (size_t i = 0; i < t->cells_n; i++) {
         size_t column = i % t->columns_n;
         size_t max = o->columns != OUT_UNLIMITED ? t->columns[column].max : OUT_UNLIMITED;
-        size_t w = size_min(out_width(o, table_text_of(t, &t->cells[i])), max);
+        size_t w = size_min(out_width(o, table_cell_text(t, &t->cells[i])), max);
         if (w > width[column])
             width[column] = w;
     }
 }
 
 /* Gives columns that were narrowed the columns that are left. */
-static void table_widen(const struct table *t, size_t left, size_t *width, const size_t *wanted)
+static void table_widen_narrowed(const struct table *t, size_t left, size_t *width,
+                                 const size_t *wanted)
 {
     for (size_t i = 0; i < t->columns_n; i++) {
         size_t more = width[i] > 0 ? size_min(wanted[i] - width[i], left) : 0;
@@ -87,7 +88,7 @@ static size_t widest_text(const struct table *t, const size_t *width, bool narro
 }
 
 /* Narrows the widest text columns until the row has at most `columns` columns. */
-static void squeeze(const struct table *t, size_t sum, size_t columns, size_t *width)
+static void table_squeeze(const struct table *t, size_t sum, size_t columns, size_t *width)
 {
     for (; sum > columns; sum--) {
         size_t widest = widest_text(t, width, false);
@@ -99,17 +100,17 @@ static void squeeze(const struct table *t, size_t sum, size_t columns, size_t *w
     }
 }
 
-static bool has_value(const struct table *t, size_t column)
+static bool column_has_value(const struct table *t, size_t column)
 {
     for (size_t i = column; i < t->cells_n; i += t->columns_n)
-        if (t->cells[i].n > 0 && !slice_is(table_text_of(t, &t->cells[i]), "-"))
+        if (t->cells[i].n > 0 && !slice_is(table_cell_text(t, &t->cells[i]), "-"))
             return true;
     return false;
 }
 
 /* Returns the column to hide first: one without values, else the one with the highest `spare`;
  * columns_n if none may be hidden. */
-static size_t least_column(const struct table *t, const size_t *width)
+static size_t column_to_hide(const struct table *t, const size_t *width)
 {
     size_t least = t->columns_n;
     int highest = 0;
@@ -117,7 +118,7 @@ static size_t least_column(const struct table *t, const size_t *width)
         int spare = t->columns[i].spare;
         if (spare <= 0 || width[i] == 0)
             continue;
-        spare = has_value(t, i) ? spare : INT_MAX;
+        spare = column_has_value(t, i) ? spare : INT_MAX;
         if (spare > highest) {
             least = i;
             highest = spare;
@@ -127,7 +128,7 @@ static size_t least_column(const struct table *t, const size_t *width)
 }
 
 /* Narrows columns with a negative `spare`; if the row is still too wide, hides others (width 0). */
-static void spare_columns(const struct table *t, size_t columns, size_t *width)
+static void table_narrow_or_hide(const struct table *t, size_t columns, size_t *width)
 {
     size_t wanted[TABLE_COLUMNS_MAX];
     for (size_t i = 0; i < t->columns_n; i++) {
@@ -136,13 +137,13 @@ static void spare_columns(const struct table *t, size_t columns, size_t *width)
             width[i] = size_min(width[i], (size_t)-t->columns[i].spare);
     }
     for (;;) {
-        size_t sum = 0, least = least_column(t, width);
+        size_t sum = 0, least = column_to_hide(t, width);
         for (size_t i = 0; i < t->columns_n; i++)
             if (width[i] > 0)
                 sum += width[i] + (sum > 0 ? GAP : 0);
         if (sum <= columns || least == t->columns_n) {
-            squeeze(t, sum, columns, width);
-            table_widen(t, sum < columns ? columns - sum : 0, width, wanted);
+            table_squeeze(t, sum, columns, width);
+            table_widen_narrowed(t, sum < columns ? columns - sum : 0, width, wanted);
             return;
         }
         width[least] = 0;
@@ -152,7 +153,7 @@ static void spare_columns(const struct table *t, size_t columns, size_t *width)
 }
 
 /* Returns the column that is printed above its rows; columns_n if there is none. */
-static size_t column_above(const struct table *t, const size_t *width)
+static size_t column_printed_above(const struct table *t, const size_t *width)
 {
     size_t i = 0;
     while (i < t->columns_n && (t->columns[i].spare != TABLE_ABOVE || width[i] > 0))
@@ -163,9 +164,9 @@ static size_t column_above(const struct table *t, const size_t *width)
 static void print_above(const struct table *t, struct out *o, size_t column, size_t row)
 {
     const struct table_cell *cell = &t->cells[row * t->columns_n + column];
-    if (row > 0 && slice_eq(table_text_of(t, cell), table_text_of(t, cell - t->columns_n)))
+    if (row > 0 && slice_eq(table_cell_text(t, cell), table_cell_text(t, cell - t->columns_n)))
         return;
-    out_styled(o, cell->style, table_text_of(t, cell));
+    out_styled(o, cell->style, table_cell_text(t, cell));
     out_end_line(o);
 }
 
@@ -174,7 +175,7 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
     size_t last = 0;
     for (size_t i = 0; i < t->columns_n; i++)
         last = width[i] > 0 ? i : last;
-    if (column_above(t, width) < t->columns_n)
+    if (column_printed_above(t, width) < t->columns_n)
         out_printf(o, "%*s", GAP, "");
     for (size_t i = 0; i <= last; i++) {
         const struct table_column *c = &t->columns[i];
@@ -182,9 +183,9 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
         if (width[i] == 0)
             continue;
         if (i == last && !c->right) /* no blanks at the end of a line */
-            out_fit(o, cell->style, table_text_of(t, cell), width[i]);
+            out_fit(o, cell->style, table_cell_text(t, cell), width[i]);
         else
-            out_cell(o, cell->style, table_text_of(t, cell), width[i], c->right);
+            out_fixed_cell(o, cell->style, table_cell_text(t, cell), width[i], c->right);
         if (i < last)
             out_printf(o, "%*s", GAP, "");
     }
@@ -197,8 +198,8 @@ bool table_print(struct table *t, struct out *o)
     assert(t->columns_n > 0);
     if (t->failed || t->text.failed)
         return false;
-    table_measure(t, o, width);
-    spare_columns(t, o->columns, width);
+    table_measure_columns(t, o, width);
+    table_narrow_or_hide(t, o->columns, width);
     struct table head;
     table_open(&head, t->columns, t->columns_n);
     for (size_t i = 0; i < t->columns_n; i++)
@@ -207,8 +208,8 @@ bool table_print(struct table *t, struct out *o)
     if (ok)
         print_row(&head, o, width, 0);
     table_close(&head);
-    size_t above = column_above(t, width);
-    for (size_t row = 0; ok && row < t->cells_n / t->columns_n && !out_ended(o); row++) {
+    size_t above = column_printed_above(t, width);
+    for (size_t row = 0; ok && row < t->cells_n / t->columns_n && !out_has_ended(o); row++) {
         if (above < t->columns_n)
             print_above(t, o, above, row);
         print_row(t, o, width, row);

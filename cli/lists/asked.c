@@ -17,7 +17,7 @@ static const struct opt table_of_options[] = {
 };
 
 /* Appends what the server asks for: a form, a URL, sampling, or roots. */
-static void kind_text(struct buf *b, const void *row, struct cell what)
+static void append_asked_kind(struct buf *b, const void *row, struct cell what)
 {
     const struct asked *a = row;
     const char *slash = memchr(what.text.p, '/', what.text.n);
@@ -26,12 +26,10 @@ static void kind_text(struct buf *b, const void *row, struct cell what)
 }
 
 /* Appends the called tool. If there is none, appends the method. */
-static void call_text(struct buf *b, const void *row, struct cell target)
+static void append_asked_call(struct buf *b, const void *row, struct cell target)
 {
     const struct asked *a = row;
-    buf_slice_add(b, target.text.n > 0  ? target.text
-                     : a->method.n > 0 ? a->method
-                                       : slice_of("-"));
+    buf_slice_add(b, target.text.n > 0 ? target.text : a->method.n > 0 ? a->method : slice_of("-"));
 }
 
 /* clang-format off */
@@ -43,8 +41,8 @@ static const struct show_column columns[] = {
     {SHOW(at_us, TIME, NOT_NULL), .json = true, .table = {"ASKED", 19, 2}, .ui = {"asked", 21, 72}},
     {SHOW(server, TEXT, NO_TEXT), .json = true, .table = {"SERVER", 24, -8}, .style = OUT_CYAN},
     {SHOW(method, TEXT, NO_TEXT), .json = true},
-    {SHOW(target, TEXT, NO_TEXT), .json = true, .table = {"CALL", 24, 3}, .text = call_text},
-    {SHOW(what, TEXT, NOT_NULL), .json = true, .table = {"WHAT", 8, 0}, .ui = {"what", 9, 48}, .text = kind_text},
+    {SHOW(target, TEXT, NO_TEXT), .json = true, .table = {"CALL", 24, 3}, .text = append_asked_call},
+    {SHOW(what, TEXT, NOT_NULL), .json = true, .table = {"WHAT", 8, 0}, .ui = {"what", 9, 48}, .text = append_asked_kind},
     {SHOW(mode, TEXT, NO_TEXT), .json = true},
     {SHOW(host, TEXT, NO_TEXT), .json = true, .table = {"HOST", 32, 4}, .ui = {"host", 16, 114}},
     {SHOW(message, TEXT, NO_TEXT), .json = true, .table = {"MESSAGE", 48, -12}},
@@ -59,7 +57,7 @@ struct passing {
     int64_t n; /* the number of rows that were passed on */
 };
 
-static bool on_asked(void *ctx, const struct asked *a)
+static bool asked_list_on_question(void *ctx, const struct asked *a)
 {
     struct passing *p = ctx;
     p->r->older = p->r->limit > 0 && p->n == p->r->limit;
@@ -73,7 +71,7 @@ static int read_asked(struct list_reading *r)
     struct filter any = FILTER_ANY;
     struct passing p = {.r = r};
     struct asked_question x = {.filter = r->filter != NULL ? r->filter : &any, .sent = r->sent};
-    int st = asked_read(r->q, &x, on_asked, &p, &unread);
+    int st = asked_read(r->q, &x, asked_list_on_question, &p, &unread);
     if (st == 0 && unread > 0)
         buf_printf(
             &r->note,
@@ -83,13 +81,13 @@ static int read_asked(struct list_reading *r)
     return st;
 }
 
-static int with_query(struct query *q, const struct settings *s)
+static int asked_list_print(struct query *q, const struct settings *s)
 {
     struct filter f;
     struct list_reading r = {.q = q,
                              .vault = query_vault(q),
                              .filter = &f,
-                             .sent = settings_on(s, "sent"),
+                             .sent = settings_is_on(s, "sent"),
                              .limit = settings_number(s, "limit"),
                              .none = "no matching request for input"};
     filter_read(&f, s);
@@ -97,9 +95,9 @@ static int with_query(struct query *q, const struct settings *s)
     return st < 0 ? session_fail(q, st) : list_print(&list_asked, s, &r);
 }
 
-static int run(const struct settings *s)
+static int asked_run(const struct settings *s)
 {
-    return session_command(s, with_query);
+    return session_run_command(s, asked_list_print);
 }
 
 const struct list list_asked = {
@@ -114,7 +112,7 @@ const struct list list_asked = {
              "message. --since and --until are compared with ASKED. Sessions that `send` made\n"
              "are left out, unless --sent is given.\n",
          .table = table_of_options,
-         .run = run},
+         .run = asked_run},
     .shown = {SHOW_LIST("asked", columns)},
     .name = "asked",
     .one = "request for input",

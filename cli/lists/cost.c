@@ -81,7 +81,7 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
             break;
     }
     free(l);
-    cost_rest_text(&o.more, server);
+    append_other_costs(&o.more, server);
     status = list_out_close(&o);
     if (st == 0)
         return status;
@@ -90,7 +90,7 @@ static int cost_print_tools(const struct settings *s, const struct cost_server *
 }
 
 /* Warns about what the numbers do not include. */
-static void cost_warn(struct query *q, const struct cost *c)
+static void cost_warn_uncounted(struct query *q, const struct cost *c)
 {
     int64_t uncounted = 0, calls = 0, unknown = 0;
     struct slice server = {0};
@@ -102,7 +102,8 @@ static void cost_warn(struct query *q, const struct cost *c)
         server = s->tools < 0 ? s->server : server;
     }
     if (unknown > 0)
-        log_warn("the definitions of server '%.*s'%s are not known: no complete list of tools is among the "
+        log_warn("the definitions of server '%.*s'%s are not known: no complete list of tools is "
+                 "among the "
                  "first %d messages of their newest %d matching sessions",
                  (int)server.n, server.p, unknown > 1 ? " and others" : "", TOOL_LIST_MESSAGES,
                  TOOL_LIST_SESSIONS);
@@ -113,21 +114,22 @@ static void cost_warn(struct query *q, const struct cost *c)
                                    : "an earlier version recorded these calls");
 }
 
-static int cost(struct query *q, const struct settings *s)
+static int cost_print(struct query *q, const struct settings *s)
 {
     struct cost c = {.server = s->operands_n > 0 ? s->operands[0] : NULL,
-                     .imported = settings_on(s, "imported"),
-                     .sent = settings_on(s, "sent")};
+                     .imported = settings_is_on(s, "imported"),
+                     .sent = settings_is_on(s, "sent")};
     filter_read(&c.filter, s);
     int st = cost_read(&c, q), status = EXIT_FINE;
     bool none = c.n == 0, left_out = c.left_out;
     if (st == 0 && none && c.server != NULL) {
-        log_error("no matching session of server '%s'%s; `mcp-interposer sessions` lists the servers",
-                  c.server, left_out ? ", except imported ones or those of `send`" : "");
+        log_error(
+            "no matching session of server '%s'%s; `mcp-interposer sessions` lists the servers",
+            c.server, left_out ? ", except imported ones or those of `send`" : "");
         status = EXIT_TROUBLE;
     } else if (st == 0) {
         status = c.server != NULL ? cost_print_tools(s, &c.list[0]) : cost_print_servers(s, &c);
-        cost_warn(q, &c);
+        cost_warn_uncounted(q, &c);
     }
     cost_close(&c);
     if (st < 0)
@@ -135,14 +137,14 @@ static int cost(struct query *q, const struct settings *s)
     if (none && status == EXIT_FINE && left_out)
         log_warn("no matching session, except imported ones and those of `send`; --imported and "
                  "--sent count them");
-    else if (none && status == EXIT_FINE && !settings_on(s, "json") && !settings_on(s, "csv"))
-        session_none(q, "no matching session");
+    else if (none && status == EXIT_FINE && !settings_is_on(s, "json") && !settings_is_on(s, "csv"))
+        session_warn_none(q, "no matching session");
     return status;
 }
 
 static int cost_run(const struct settings *s)
 {
-    return session_command(s, cost);
+    return session_run_command(s, cost_print);
 }
 
 /* Reads the rows for `ui`. */

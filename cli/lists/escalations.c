@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Appends the date and time without the fraction of the second. */
-static void last_text(struct buf *b, const void *row, struct cell v)
+static void append_last_time(struct buf *b, const void *row, struct cell v)
 {
     (void)row;
     buf_slice_add(b, v.text.n > 0 ? text_head(v.text, 19) : slice_of("-"));
@@ -25,7 +25,7 @@ static const struct show_column columns[] = {
     {SHOW(name, TEXT, NOT_NULL), .table = {"NAME", 64, -40}, .ui = {"escalation", 1, 0}, .style = OUT_BOLD},
     {SHOW(head.count, NUMBER, ZERO), .table = {"COUNT", 12, 0}, .ui = {"count", 7, 0}},
     {SHOW(head.last_at, TEXT, NO_TEXT), .table = {"LAST", 24, 2}},
-    {SHOW(head.last_at, TEXT, NO_TEXT), .ui = {"last", 21, 60}, .text = last_text},
+    {SHOW(head.last_at, TEXT, NO_TEXT), .ui = {"last", 21, 60}, .text = append_last_time},
     {SHOW(head.server, TEXT, NO_TEXT), .table = {"SERVER", 24, 1}, .ui = {"server", 14, 76}},
     {SHOW(head.tool, TEXT, NO_TEXT), .table = {"TOOL", 32, -8}, .ui = {"tool", 20, 110}},
 };
@@ -70,7 +70,7 @@ static int read_escalations(struct list_reading *r)
 }
 
 /* The database is not opened, because the database may be the problem. */
-static int run(const struct settings *s)
+static int escalations_run(const struct settings *s)
 {
     char *vault = settings_vault(s);
     struct list_reading r = {.vault = vault};
@@ -85,7 +85,7 @@ const struct list list_escalations = {
                 .usage = "[OPTIONS]",
                 .about = "COUNT is how often the problem has occurred, LAST when it did so last.\n",
                 .table = list_options,
-                .run = run},
+                .run = escalations_run},
     .shown = {SHOW_LIST("escalation", columns)},
     .name = "escalations",
     .one = "problem that needs a person",

@@ -13,7 +13,7 @@ struct asking {
     void *row; /* owned */
 };
 
-static bool on_cells(void *ctx, const struct cell *cell, size_t n)
+static bool list_on_cells(void *ctx, const struct cell *cell, size_t n)
 {
     struct asking *a = ctx;
     for (size_t i = 0; i < n && i < a->list->shown.n; i++)
@@ -28,7 +28,7 @@ int list_read(const struct list *l, struct list_reading *r)
     struct asking a = {l, r, calloc(1, l->shown.size)};
     struct filter any = FILTER_ANY;
     struct call_question x = {.filter = &any, .around = l->sql};
-    int st = a.row != NULL ? query_ask_calls(r->q, &x, on_cells, &a) : MI_ENOMEM;
+    int st = a.row != NULL ? query_ask_calls(r->q, &x, list_on_cells, &a) : MI_ENOMEM;
     free(a.row);
     return st;
 }
@@ -54,7 +54,7 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
     else if (r->note.n > 0)
         log_warn("%s", buf_str(&r->note));
     else if (none && r->q != NULL && (terminal || !query_is_stored(r->q)))
-        session_none(r->q, r->none != NULL ? r->none : l->none);
+        session_warn_none(r->q, r->none != NULL ? r->none : l->none);
     else if (none && r->q == NULL)
         log_note("%s", l->none);
     buf_close(&r->note);
@@ -62,7 +62,7 @@ int list_print(const struct list *l, const struct settings *s, struct list_readi
     return st < 0 || (r->incomplete && status == EXIT_FINE) ? EXIT_TROUBLE : status;
 }
 
-static int with_query(struct query *q, const struct settings *s)
+static int list_print_of_query(struct query *q, const struct settings *s)
 {
     struct list_reading r = {.q = q, .vault = query_vault(q)};
     /* the list is the first member of the command */
@@ -71,5 +71,5 @@ static int with_query(struct query *q, const struct settings *s)
 
 int list_run(const struct settings *s)
 {
-    return session_command(s, with_query);
+    return session_run_command(s, list_print_of_query);
 }

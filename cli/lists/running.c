@@ -39,7 +39,7 @@ struct server {
     int64_t calls, failed;   /* calls of the last RECENT_MINUTES minutes */
 };
 
-static enum out_style style_of_state(const void *row)
+static enum out_style running_state_style(const void *row)
 {
     return slice_is(((const struct server *)row)->state, "running") ? OUT_GREEN : OUT_RED;
 }
@@ -59,7 +59,7 @@ static const struct show_column columns[] = {
     {SHOW(started_at_us, TIME, NOT_NULL), .json = true},
     {SHOW(last_at_us, TIME, NOT_NULL), .json = true},
     {SHOW(age_us, TOOK, NOT_NULL), .json = true, .table = {"AGE", 10, 0}},
-    {SHOW(state, TEXT, NOT_NULL), .ui = {"state", 12, 0}, .style_of = style_of_state},
+    {SHOW(state, TEXT, NOT_NULL), .ui = {"state", 12, 0}, .style_of = running_state_style},
     {SHOW(open, NUMBER, NOT_NULL), .json = true, .table = {"OPEN", 8, 0}, .ui = {"open", 5, 0}, .style = OUT_YELLOW},
     {SHOW(recorder_pid, NUMBER, ZERO), .json = true, .table = {"RECORDER", 10, 4}},
     {SHOW(unstored_bytes, SIZE, MINUS_ONE), .json = true, .table = {"UNSTORED", 10, 4}},
@@ -79,7 +79,7 @@ static const struct show_column columns[] = {
 
 /* ---- for ui ---- */
 
-static bool on_recent(void *ctx, const struct query_call *c)
+static bool running_on_recent_call(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (c->started_at_us < clock_wall_us() - RECENT_US)
@@ -89,7 +89,7 @@ static bool on_recent(void *ctx, const struct query_call *c)
     return true;
 }
 
-static bool on_open(void *ctx, const struct query_call *c)
+static bool running_on_open_call(void *ctx, const struct query_call *c)
 {
     struct server *s = ctx;
     if (s->open++ == 0) {
@@ -106,10 +106,10 @@ static int read_calls(struct query *q, struct server *s)
                          open = {.filter = &session};
     session.session_id = s->session_id;
     s->open_us = -1;
-    int st = query_calls_of(q, &recent, on_recent, s);
+    int st = query_calls_of(q, &recent, running_on_recent_call, s);
     session.statuses = 1u << CALL_OPEN;
     open.from = query_call_id(s->session_id, s->open_from);
-    return st == 0 ? query_calls_of(q, &open, on_open, s) : st;
+    return st == 0 ? query_calls_of(q, &open, running_on_open_call, s) : st;
 }
 
 static int read_events(struct query *q, struct server *s)

@@ -9,14 +9,14 @@
 
 #define FIELD 10 /* columns of a field's name */
 
-static void session_header_field(struct out *o, const char *name)
+static void session_header_print_label(struct out *o, const char *name)
 {
     out_style(o, OUT_DIM);
     out_printf(o, "%-*s", FIELD, name);
     out_style(o, OUT_PLAIN);
 }
 
-static void name_and_version(struct out *o, struct slice name, struct slice version)
+static void print_header_name(struct out *o, struct slice name, struct slice version)
 {
     out_text(o, name);
     if (version.p != NULL) {
@@ -78,11 +78,11 @@ static void print_word(struct out *o, struct slice word, bool first)
 }
 
 /* Prints the command, quoted so that a shell reads the same words. */
-static void command_line(struct out *o, struct slice command)
+static void print_command_line(struct out *o, struct slice command)
 {
     struct json_scan scan;
     struct buf word = {0};
-    session_header_field(o, "command");
+    session_header_print_label(o, "command");
     if (json_scan(command, NULL, NULL, &scan) < 0 || scan.type != JSON_ARRAY) {
         out_text(o, command);
         out_end_line(o);
@@ -101,42 +101,42 @@ static void command_line(struct out *o, struct slice command)
     buf_close(&word);
 }
 
-static void directory_line(struct out *o, const struct query_session *s)
+static void print_directory_line(struct out *o, const struct query_session *s)
 {
     if (s->cwd.p == NULL)
         return;
-    session_header_field(o, "directory");
+    session_header_print_label(o, "directory");
     out_text(o, s->cwd);
     out_end_line(o);
 }
 
 /* Prints the rule that selected the tools for the client. */
-static void rule_line(struct out *o, const struct query_session *s)
+static void print_rule_line(struct out *o, const struct query_session *s)
 {
     if (s->tools_rule.p == NULL)
         return;
-    session_header_field(o, "rule");
+    session_header_print_label(o, "rule");
     out_text(o, s->tools_rule);
     out_end_line(o);
 }
 
-static void server_line(struct out *o, const struct query_session *s)
+static void print_server_line(struct out *o, const struct query_session *s)
 {
-    session_header_field(o, "server");
+    session_header_print_label(o, "server");
     out_styled(o, OUT_CYAN, s->name);
     if (s->server_name.p != NULL) {
         out_raw(o, " (");
-        name_and_version(o, s->server_name, s->server_version);
+        print_header_name(o, s->server_name, s->server_version);
         out_raw(o, ")");
     }
     out_end_line(o);
 }
 
-static void client_line(struct out *o, const struct query_session *s, bool sent)
+static void print_client_line(struct out *o, const struct query_session *s, bool sent)
 {
-    session_header_field(o, "client");
-    name_and_version(o, s->client_name.p != NULL ? s->client_name : slice_of("unknown"),
-                     s->client_version);
+    session_header_print_label(o, "client");
+    print_header_name(o, s->client_name.p != NULL ? s->client_name : slice_of("unknown"),
+                      s->client_version);
     if (s->protocol_version.p != NULL) {
         out_raw(o, ", protocol ");
         out_text(o, s->protocol_version);
@@ -145,17 +145,19 @@ static void client_line(struct out *o, const struct query_session *s, bool sent)
     out_end_line(o);
 }
 
-static void start_line(struct out *o, const struct query_session *s, const struct session_view *v)
+static void print_start_line(struct out *o, const struct query_session *s,
+                             const struct session_view *v)
 {
-    session_header_field(o, "started");
+    session_header_print_label(o, "started");
     out_printf(o, "%s, %s %s", clock_local(s->started_at_us).s,
                v->state == SESSION_LIVE ? "so far" : "lasted", units_took(v->lasted_us).s);
     out_end_line(o);
 }
 
-static void end_line(struct out *o, const struct query_session *s, const struct session_view *v)
+static void print_session_end_line(struct out *o, const struct query_session *s,
+                                   const struct session_view *v)
 {
-    session_header_field(o, "ended");
+    session_header_print_label(o, "ended");
     if (v->state == SESSION_LIVE) {
         out_style(o, OUT_GREEN);
         out_printf(o, "no, it is live (process %lld)", (long long)s->pid);
@@ -176,14 +178,14 @@ static void end_line(struct out *o, const struct query_session *s, const struct 
     out_end_line(o);
 }
 
-static void evidence_line(struct out *o, const struct query_session *s)
+static void print_evidence_line(struct out *o, const struct query_session *s)
 {
-    session_header_field(o, "evidence");
+    session_header_print_label(o, "evidence");
     out_raw(o, session_evidence_name(s->evidence));
     out_end_line(o);
 }
 
-static void traffic_line(struct out *o, const struct query_summary *s, bool requests)
+static void print_traffic_line(struct out *o, const struct query_summary *s, bool requests)
 {
     static const struct {
         enum call_status status;
@@ -199,7 +201,7 @@ static void traffic_line(struct out *o, const struct query_summary *s, bool requ
     struct buf head = {0};
     char text[64];
     size_t at = FIELD;
-    session_header_field(o, "traffic");
+    session_header_print_label(o, "traffic");
     buf_printf(&head, "%lld message%s, %lld %s%s", (long long)s->last_seq,
                s->last_seq == 1 ? "" : "s", (long long)n, requests ? "request" : "call",
                n == 1 ? "" : "s");
@@ -219,37 +221,37 @@ static void traffic_line(struct out *o, const struct query_summary *s, bool requ
         out_raw(o, wraps ? "," : ", ");
         if (wraps) {
             out_end_line(o);
-            session_header_field(o, "");
+            session_header_print_label(o, "");
         }
-        out_words(o, session_status_style(counts[i].status), text);
+        out_styled_words(o, session_status_style(counts[i].status), text);
         at = (wraps ? FIELD : at + 2) + strlen(text);
     }
     out_end_line(o);
 }
 
-void session_header(struct out *o, const struct query_session *s, const struct session_view *v,
-                    bool requests)
+void session_header_print(struct out *o, const struct query_session *s,
+                          const struct session_view *v, bool requests)
 {
-    session_header_field(o, "session");
+    session_header_print_label(o, "session");
     out_style(o, OUT_BOLD);
     out_printf(o, "%lld", (long long)s->number);
     out_style(o, OUT_PLAIN);
     out_raw(o, "  ");
     out_text(o, s->uid);
     out_end_line(o);
-    server_line(o, s);
-    command_line(o, s->command);
-    directory_line(o, s);
-    rule_line(o, s);
-    client_line(o, s, v->sent);
-    start_line(o, s, v);
-    end_line(o, s, v);
-    evidence_line(o, s);
-    traffic_line(o, &v->summary, requests);
+    print_server_line(o, s);
+    print_command_line(o, s->command);
+    print_directory_line(o, s);
+    print_rule_line(o, s);
+    print_client_line(o, s, v->sent);
+    print_start_line(o, s, v);
+    print_session_end_line(o, s, v);
+    print_evidence_line(o, s);
+    print_traffic_line(o, &v->summary, requests);
     out_end_line(o);
 }
 
-void session_title(struct out *o, const struct query_session *s)
+void session_title_print(struct out *o, const struct query_session *s)
 {
     out_style(o, OUT_DIM);
     out_printf(o, "session %lld  ", (long long)s->number);

@@ -9,9 +9,9 @@
 #include "cli/frame/session.h"
 
 /* requests: count each request of a call, not each call. */
-void session_header(struct out *o, const struct query_session *s, const struct session_view *v,
-                    bool requests);
+void session_header_print(struct out *o, const struct query_session *s,
+                          const struct session_view *v, bool requests);
 /* Prints the session in one line. */
-void session_title(struct out *o, const struct query_session *s);
+void session_title_print(struct out *o, const struct query_session *s);
 
 #endif

@@ -50,12 +50,12 @@ static bool sessions_on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct session_view v;
-    if (l->live && !session_runs(l->q, s))
+    if (l->live && !session_is_running(l->q, s))
         return true;
     l->older = l->limited && l->left == 0;
     if (l->older && !l->failed)
         return false;
-    l->status = session_look(l->q, s, false, &v);
+    l->status = session_read_view(l->q, s, false, &v);
     if (l->status < 0)
         return false;
     bool listed = !l->failed || session_has_failed(s, &v);
@@ -65,23 +65,24 @@ static bool sessions_on_session(void *ctx, const struct query_session *s)
         l->left--;
     }
     session_close(&v);
-    return !(listed && l->older) && !out_ended(&l->o.out);
+    return !(listed && l->older) && !out_has_ended(&l->o.out);
 }
 
-static int sessions_list(struct query *q, const struct settings *settings)
+static int sessions_print(struct query *q, const struct settings *settings)
 {
     int64_t limit = settings_number(settings, "limit");
     struct listing l = {
         .q = q,
         .left = limit,
         .limited = limit > 0,
-        .failed = settings_on(settings, "failed"),
-        .live = settings_on(settings, "live"),
+        .failed = settings_is_on(settings, "failed"),
+        .live = settings_is_on(settings, "live"),
     };
     bool several; /* there are several vaults */
     filter_read(&l.filter, settings);
     int st = query_several(q, &several);
-    struct show_list rows = session_list(st == 0 && several, settings_on(settings, "requests"));
+    struct show_list rows =
+        session_list_columns(st == 0 && several, settings_is_on(settings, "requests"));
     int status = list_out_open(&l.o, settings, &rows);
     if (status != EXIT_FINE)
         return status;
@@ -95,13 +96,13 @@ static int sessions_list(struct query *q, const struct settings *settings)
     if (st < 0)
         return session_fail(q, st);
     if (l.o.n == 0 && l.o.form == LIST_TABLE)
-        session_none(q, "no matching session");
+        session_warn_none(q, "no matching session");
     return status;
 }
 
 static int sessions_run(const struct settings *s)
 {
-    return session_command(s, sessions_list);
+    return session_run_command(s, sessions_print);
 }
 
 const struct command command_sessions = {

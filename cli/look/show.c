@@ -54,15 +54,15 @@ struct showing {
 static bool show_command_on_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    s->status = timeline_message(&s->timeline, m);
-    return s->status == 0 && !out_ended(&s->out);
+    s->status = timeline_print_message(&s->timeline, m);
+    return s->status == 0 && !out_has_ended(&s->out);
 }
 
 static bool show_command_on_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
-    timeline_event(&s->timeline, e);
-    return !out_ended(&s->out);
+    timeline_print_event(&s->timeline, e);
+    return !out_has_ended(&s->out);
 }
 
 #define MEASURED 500 /* messages that are measured for the column widths */
@@ -70,11 +70,11 @@ static bool show_command_on_event(void *ctx, const struct query_event *e)
 static bool show_command_measure(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    timeline_measure(&s->timeline, m);
+    timeline_measure_message(&s->timeline, m);
     return true;
 }
 
-static int show_all(struct showing *s)
+static int show_whole_session(struct showing *s)
 {
     int64_t last = s->view.summary.last_seq;
     struct message_question all = {&s->filter, s->session.id, s->session.started_at_us, 0, last};
@@ -88,16 +88,16 @@ static int show_all(struct showing *s)
     int st = query_timeline_of(s->q, &measured, show_command_measure, NULL, s);
     if (st < 0)
         return st;
-    session_header(&s->out, &s->session, &s->view, s->requests);
+    session_header_print(&s->out, &s->session, &s->view, s->requests);
     if (last > 0)
-        timeline_columns(&s->timeline);
+        timeline_print_titles(&s->timeline);
     return query_timeline_of(s->q, &all, show_command_on_message, show_command_on_event, s);
 }
 
 /* ---- --seq ---- */
 
 /* Returns the JSON text of params.NAME or params._meta.NAME; {NULL, 0} if there is none. */
-static struct slice param(struct slice body, bool in_meta, const char *name)
+static struct slice find_param(struct slice body, bool in_meta, const char *name)
 {
     struct json_scan scan;
     if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
@@ -126,23 +126,23 @@ static bool find_target(void *ctx, const struct query_message *m)
     return false;
 }
 
-static bool belongs(struct showing *s, const struct query_message *m)
+static bool belongs_to_shown_call(struct showing *s, const struct query_message *m)
 {
     if (m->seq == s->seq || m->request_seq == s->seq || m->batch_seq == s->seq)
         return true;
     if (s->token.n == 0 || s->closed != 0 || m->kind != KIND_NOTIFICATION || m->method.p == NULL ||
         !slice_is(m->method, "notifications/progress"))
         return false;
-    return slice_eq(param(m->body, false, "progressToken"), buf_slice(&s->token));
+    return slice_eq(find_param(m->body, false, "progressToken"), buf_slice(&s->token));
 }
 
-static bool call_message(void *ctx, const struct query_message *m)
+static bool show_message_of_call(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    if (!belongs(s, m))
+    if (!belongs_to_shown_call(s, m))
         return true;
     if (m->seq == s->seq && m->kind == KIND_REQUEST)
-        buf_slice_add(&s->token, param(m->body, true, "progressToken"));
+        buf_slice_add(&s->token, find_param(m->body, true, "progressToken"));
     else if (m->request_seq == s->seq && m->action == ROW_FORWARDED)
         s->closed = m->seq;
     if (!filter_message(&s->filter, s->session.started_at_us, m))
@@ -150,11 +150,11 @@ static bool call_message(void *ctx, const struct query_message *m)
     return show_command_on_message(s, m);
 }
 
-static bool call_measure(void *ctx, const struct query_message *m)
+static bool measure_message_of_call(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    if (belongs(s, m))
-        timeline_measure(&s->timeline, m);
+    if (belongs_to_shown_call(s, m))
+        timeline_measure_message(&s->timeline, m);
     return true;
 }
 
@@ -178,32 +178,32 @@ static int show_call(struct showing *s)
         s->seq = t.request_seq; /* an answer was named: shows the call from its request on */
     if (s->timeline.bodies != TIMELINE_JSON) {
         int64_t near = s->seq > last - MEASURED ? last : s->seq + MEASURED;
-        st = query_timeline(s->q, s->session.id, s->seq, near, call_measure, NULL, s);
+        st = query_timeline(s->q, s->session.id, s->seq, near, measure_message_of_call, NULL, s);
         if (st < 0)
             return st;
-        session_title(&s->out, &s->session);
-        timeline_columns(&s->timeline);
+        session_title_print(&s->out, &s->session);
+        timeline_print_titles(&s->timeline);
     }
-    return query_timeline(s->q, s->session.id, s->seq, last, call_message, NULL, s);
+    return query_timeline(s->q, s->session.id, s->seq, last, show_message_of_call, NULL, s);
 }
 
 /* ---- the command ---- */
 
 static int print_session(struct showing *s, const struct settings *settings)
 {
-    enum timeline_bodies bodies = settings_on(settings, "json")     ? TIMELINE_JSON
-                                  : settings_on(settings, "pretty") ? BODIES_PRETTY
-                                  : settings_on(settings, "bodies") ? BODIES_RAW
-                                                                    : BODIES_SHORT;
+    enum timeline_bodies bodies = settings_is_on(settings, "json")     ? TIMELINE_JSON
+                                  : settings_is_on(settings, "pretty") ? BODIES_PRETTY
+                                  : settings_is_on(settings, "bodies") ? BODIES_RAW
+                                                                       : BODIES_SHORT;
     if (s->seq > 0 && bodies == BODIES_SHORT)
         bodies = BODIES_PRETTY;
     struct pager pager = {.terminal = -1};
     out_open(&s->out);
-    if (!settings_on(settings, "no-pager"))
+    if (!settings_is_on(settings, "no-pager"))
         pager_open(&pager, &s->out);
     timeline_open(&s->timeline, &s->out, s->q, &s->session, &s->view, bodies);
     s->timeline.operations = &s->view.operations;
-    int st = s->seq > 0 ? show_call(s) : show_all(s);
+    int st = s->seq > 0 ? show_call(s) : show_whole_session(s);
     st = st == 0 ? s->status : st;
     timeline_close(&s->timeline);
     buf_close(&s->token);
@@ -216,14 +216,14 @@ static int print_session(struct showing *s, const struct settings *settings)
 
 static int show_command_messages(struct query *q, const struct settings *settings)
 {
-    struct showing s = {.q = q, .requests = settings_on(settings, "requests")};
+    struct showing s = {.q = q, .requests = settings_is_on(settings, "requests")};
     filter_read(&s.filter, settings);
     if (settings_text(settings, "seq") != NULL)
         s.seq = settings_number(settings, "seq");
     int status = filter_pick(&s.filter, settings, q, settings->operands[0], &s.session);
     if (status != EXIT_FINE)
         return status;
-    int st = session_look(q, &s.session, true, &s.view);
+    int st = session_read_view(q, &s.session, true, &s.view);
     if (st < 0)
         return session_fail(q, st);
     status = print_session(&s, settings);
@@ -234,8 +234,8 @@ static int show_command_messages(struct query *q, const struct settings *setting
 static int show_command_run(const struct settings *settings)
 {
     if (settings_text(settings, "seq") != NULL && settings_number(settings, "seq") == 0)
-        return settings_usage(settings, "--seq: message numbers start at 1");
-    return session_command(settings, show_command_messages);
+        return settings_fail_usage(settings, "--seq: message numbers start at 1");
+    return session_run_command(settings, show_command_messages);
 }
 
 const struct command command_show = {

@@ -65,19 +65,19 @@ static int print_groups(struct list_out *o, struct count *c, const struct count 
 static int stats_count(struct query *q, const struct settings *s)
 {
     struct count c = {.by = count_by_of(settings_text(s, "by")),
-                      .imported = settings_on(s, "imported"),
-                      .sent = settings_on(s, "sent"),
-                      .tokens = settings_on(s, "tokens"),
+                      .imported = settings_is_on(s, "imported"),
+                      .sent = settings_is_on(s, "sent"),
+                      .tokens = settings_is_on(s, "tokens"),
                       .repeats_too = true,
-                      .requests = settings_on(s, "requests") || settings_on(s, "json") ||
-                                  settings_on(s, "csv")};
+                      .requests = settings_is_on(s, "requests") || settings_is_on(s, "json") ||
+                                  settings_is_on(s, "csv")};
     struct count again = {0};
     struct list_out o;
     filter_read(&c.filter, s);
     int st = filter_find_session(&c.filter, s, q);
     if (st == 0)
-        st = group_count(&c, &again, q);
-    struct show_list list = group_list(&c);
+        st = count_groups(&c, &again, q);
+    struct show_list list = group_line_columns(&c);
     int status = list_out_open(&o, s, &list);
     if (st == 0 && status == EXIT_FINE)
         st = print_groups(&o, &c, &again, settings_text(s, "sort"),
@@ -99,13 +99,13 @@ static int stats_count(struct query *q, const struct settings *s)
             "no matching call, except in imported sessions and those of `send`; --imported and "
             "--sent count them");
     else if (none)
-        session_none(q, "no matching call");
+        session_warn_none(q, "no matching call");
     return status;
 }
 
 static int stats_run(const struct settings *s)
 {
-    return session_command(s, stats_count);
+    return session_run_command(s, stats_count);
 }
 
 const struct command command_stats = {

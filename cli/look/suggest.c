@@ -27,7 +27,7 @@ struct basis {
 };
 
 /* Counts sessions of real clients: neither imported ones nor those of `send`. */
-static bool on_session(void *ctx, const struct query_session *s)
+static bool suggest_on_session(void *ctx, const struct query_session *s)
 {
     struct basis *b = ctx;
     bool sent = false;
@@ -46,7 +46,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_tools_by_name(const void *a, const void *b)
 {
     const struct tool *const *x = a, *const *y = b;
     size_t n = size_min((*x)->name.n, (*y)->name.n);
@@ -55,7 +55,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Can a rule name this tool, so that clients can call it? */
-static bool has_pattern(struct slice name)
+static bool tool_name_fits_rule(struct slice name)
 {
     return name.n > 0 && name.n <= TOOL_RULE_NAME_MAX && memchr(name.p, '\0', name.n) == NULL &&
            memmem(name.p, name.n, "\xEF\xBF\xBD", 3) == NULL;
@@ -104,7 +104,7 @@ struct used {
     struct tool_rule rule;     /* owned; rule made of `names` */
 };
 
-static void used_close(struct used *u)
+static void used_tools_close(struct used *u)
 {
     free(u->tool);
     buf_close(&u->names);
@@ -114,7 +114,7 @@ static void used_close(struct used *u)
 }
 
 /* Do hide-tools and read-only of the configuration keep this tool? */
-static bool stays(const struct used *u, const struct tool *t)
+static bool is_kept_by_configuration(const struct used *u, const struct tool *t)
 {
     struct json_value hint = json_get((struct json_value){JSON_OBJECT, t->text}, "annotations");
     return (t->name.n > TOOL_RULE_NAME_MAX || tool_rule_keeps_name(&u->in_force, t->name)) &&
@@ -123,14 +123,14 @@ static bool stays(const struct used *u, const struct tool *t)
 
 static void add_name(struct used *u, struct slice name)
 {
-    if (has_pattern(name))
+    if (tool_name_fits_rule(name))
         add_pattern(&u->names, name);
     else if (u->without.n == 0)
         u->without = name.n > 0 ? name : slice_of("(an empty name)");
 }
 
-static int64_t calls_of(const struct count *c, const char *server, struct slice tool,
-                        int64_t *ret_good)
+static int64_t calls_of_tool(const struct count *c, const char *server, struct slice tool,
+                             int64_t *ret_good)
 {
     for (size_t i = 0; i < c->tally.n; i++) {
         struct slice key = intern_text(&c->tally.keys, c->tally.group[i].key);
@@ -173,17 +173,17 @@ static int find_used(const struct count *c, const char *server, const struct too
         return MI_ENOMEM;
     for (size_t i = 0; i < list->tools.n; i++) {
         const struct tool *t = &list->tools.tool[i];
-        int64_t calls = calls_of(c, server, t->name, &good);
+        int64_t calls = calls_of_tool(c, server, t->name, &good);
         u->calls += calls;
         u->called += calls > 0;
-        if (calls > 0 && stays(u, t)) {
+        if (calls > 0 && is_kept_by_configuration(u, t)) {
             u->tool[u->n++] = t;
         } else if (calls > 0) {
             buf_adds(&u->hidden, u->hidden.n > 0 ? ", " : "");
             text_visible(&u->hidden, text_head(t->name, NAME_SHOWN));
         }
     }
-    qsort(u->tool, u->n, sizeof *u->tool, by_name);
+    qsort(u->tool, u->n, sizeof *u->tool, compare_tools_by_name);
     for (size_t i = 0; i < u->n; i++)
         add_name(u, u->tool[i]->name);
     find_gone(c, server, list, u);
@@ -194,15 +194,16 @@ static int find_used(const struct count *c, const char *server, const struct too
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static bool is_enough(const struct settings *s, const struct basis *b)
+static bool basis_is_enough(const struct settings *s, const struct basis *b)
 {
-    if (settings_on(s, "force") ||
+    if (settings_is_on(s, "force") ||
         (b->sessions >= SUGGEST_SESSIONS_MIN && b->days >= SUGGEST_DAYS_MIN))
         return true;
-    log_error("too little is recorded to suggest a rule: %lld session%s on %lld day%s, and it takes %d "
-              "on %d; --force suggests one nevertheless, --since looks further back",
-              (long long)b->sessions, b->sessions == 1 ? "" : "s", (long long)b->days,
-              b->days == 1 ? "" : "s", SUGGEST_SESSIONS_MIN, SUGGEST_DAYS_MIN);
+    log_error(
+        "too little is recorded to suggest a rule: %lld session%s on %lld day%s, and it takes %d "
+        "on %d; --force suggests one nevertheless, --since looks further back",
+        (long long)b->sessions, b->sessions == 1 ? "" : "s", (long long)b->days,
+        b->days == 1 ? "" : "s", SUGGEST_SESSIONS_MIN, SUGGEST_DAYS_MIN);
     return false;
 }
 
@@ -214,7 +215,7 @@ struct effect {
     int64_t tokens_hidden;
 };
 
-static struct effect effect_of(const struct tool_list *l, const struct used *u)
+static struct effect effect_of_rule(const struct tool_list *l, const struct used *u)
 {
     struct effect e = {0};
     size_t kept = 0;
@@ -222,7 +223,7 @@ static struct effect effect_of(const struct tool_list *l, const struct used *u)
         const struct tool *t = &l->tools.tool[i];
         int64_t tokens = context_definition_tokens(t->text);
         e.tokens_all += tokens;
-        if (!stays(u, t))
+        if (!is_kept_by_configuration(u, t))
             continue;
         if (tool_rule_keeps_name(&u->rule, t->name)) {
             kept++;
@@ -235,11 +236,12 @@ static struct effect effect_of(const struct tool_list *l, const struct used *u)
     return e;
 }
 
-static void explain(const struct basis *b, const struct tool_list *l, struct used *u,
-                    const struct effect *e)
+static void suggest_explain(const struct basis *b, const struct tool_list *l, struct used *u,
+                            const struct effect *e)
 {
     fprintf(stderr,
-            "%s: %zu of %zu tools were called, %lld times in %lld session%s on %lld day%s since %.10s\n",
+            "%s: %zu of %zu tools were called, %lld times in %lld session%s on %lld day%s since "
+            "%.10s\n",
             b->server, u->called, l->tools.n, (long long)u->calls, (long long)b->sessions,
             b->sessions == 1 ? "" : "s", (long long)b->days, b->days == 1 ? "" : "s",
             clock_local(b->first_at_us).s);
@@ -247,13 +249,15 @@ static void explain(const struct basis *b, const struct tool_list *l, struct use
             e->hidden, e->hidden == 1 ? "" : "s", (long long)e->tokens_hidden,
             (long long)e->tokens_all);
     if (e->more > 0)
-        fprintf(stderr, "%zu tool%s that nobody called %s kept, because a pattern matches the name, too\n",
+        fprintf(stderr,
+                "%zu tool%s that nobody called %s kept, because a pattern matches the name, too\n",
                 e->more, e->more == 1 ? "" : "s", e->more == 1 ? "is" : "are");
     if (u->gone > 0)
         fprintf(stderr, "%zu tool%s that the server no longer lists, but that worked, %s kept\n",
                 u->gone, u->gone == 1 ? "" : "s", u->gone == 1 ? "is" : "are");
     if (u->hidden.n > 0)
-        fprintf(stderr, "called, but still hidden by hide-tools or read-only of the configuration: %s\n",
+        fprintf(stderr,
+                "called, but still hidden by hide-tools or read-only of the configuration: %s\n",
                 buf_str(&u->hidden));
 }
 
@@ -265,20 +269,20 @@ static int print_rule(const struct settings *s, const struct basis *b, const cha
     out_raw(&o, names); /* may be too long for out_printf() */
     out_end_line(&o);
     int status = out_close(&o);
-    return status == EXIT_FINE && settings_on(s, "apply") ? suggest_apply(s, b->server, names)
-                                                          : status;
+    return status == EXIT_FINE && settings_is_on(s, "apply") ? suggest_apply(s, b->server, names)
+                                                             : status;
 }
 
-static int suggest(const struct settings *s, const struct basis *b, struct tool_list *list,
-                   const struct count *c)
+static int suggest_from_calls(const struct settings *s, const struct basis *b,
+                              struct tool_list *list, const struct count *c)
 {
     struct used u = {0};
     struct buf why = {0};
     int status = EXIT_FOUND;
-    int st = settings_hidden_tools(s, b->server, &u.in_force, &why);
+    int st = settings_read_configured_tools(s, b->server, &u.in_force, &why);
     if (st == 0)
         st = find_used(c, b->server, list, &u, &why);
-    struct effect e = st == 0 && u.names.n > 0 ? effect_of(list, &u) : (struct effect){0};
+    struct effect e = st == 0 && u.names.n > 0 ? effect_of_rule(list, &u) : (struct effect){0};
     struct buf without = {0};
     text_visible(&without, text_head(u.without, NAME_SHOWN));
     if (st == MI_ENOMEM)
@@ -286,26 +290,27 @@ static int suggest(const struct settings *s, const struct basis *b, struct tool_
     else if (st < 0)
         log_error("no rule can be suggested: %s", buf_str(&why));
     else if (u.without.n > 0)
-        log_error("no rule can keep the tool '%s', which was called: its name is empty or longer than "
-                  "%d bytes, or contains NUL or U+FFFD",
-                  buf_str(&without), TOOL_RULE_NAME_MAX);
+        log_error(
+            "no rule can keep the tool '%s', which was called: its name is empty or longer than "
+            "%d bytes, or contains NUL or U+FFFD",
+            buf_str(&without), TOOL_RULE_NAME_MAX);
     else if (u.names.n == 0 && u.hidden.n > 0)
         log_error("hide-tools or read-only of the configuration hides every tool of %s that was "
                   "called: %s",
                   b->server, buf_str(&u.hidden));
     else if (u.names.n == 0)
         log_error("no tool of %s was called: a rule would hide all of them", b->server);
-    else if (!is_enough(s, b))
+    else if (!basis_is_enough(s, b))
         ; /* it has logged why */
     else if (e.hidden == 0)
         log_error("a rule would hide no tool of %s: %s", b->server,
                   e.more > 0 ? "its patterns match those that nobody called, too"
                              : "all that clients see were called");
     else {
-        explain(b, list, &u, &e);
+        suggest_explain(b, list, &u, &e);
         status = print_rule(s, b, buf_str(&u.names));
     }
-    used_close(&u);
+    used_tools_close(&u);
     buf_close(&without);
     buf_close(&why);
     return status;
@@ -323,12 +328,12 @@ int suggest_rule(struct query *q, const struct settings *s, const char *server,
     /* a name with glob characters is compared later */
     c.filter.server = filter_is_glob(server) ? NULL : server;
     c.filter.since_us = since_us;
-    int st = query_sessions_of(q, &c.filter, FILTER_BEGAN, 0, on_session, &b);
+    int st = query_sessions_of(q, &c.filter, FILTER_BEGAN, 0, suggest_on_session, &b);
     if (st == 0)
         st = b.status;
     if (st == 0)
         st = count_calls(&c, q);
-    int status = st < 0 ? session_fail(q, st) : suggest(s, &b, list, &c);
+    int status = st < 0 ? session_fail(q, st) : suggest_from_calls(s, &b, list, &c);
     count_close(&c);
     return status;
 }

@@ -28,7 +28,7 @@ static void print_lines(const char *mark, struct slice text)
 }
 
 /* Creates the file, which is missing, and its directory. */
-static int create(const char *path, struct slice text)
+static int create_config_file(const char *path, struct slice text)
 {
     struct save out;
     char *dir = strdup(path);
@@ -71,7 +71,7 @@ static int write_file(const char *path, struct replace *file, bool exists,
         print_lines("+", buf_slice(&e->now));
         status = EXIT_FINE;
         if (!exists)
-            status = create(path, buf_slice(&all));
+            status = create_config_file(path, buf_slice(&all));
         else if (replace_write(file, buf_slice(&all)) < 0) {
             log_error("cannot write %s: %s", path,
                       file->error.n > 0 ? buf_str(&file->error) : "out of memory");

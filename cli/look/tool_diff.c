@@ -12,18 +12,18 @@ struct walk {
     int depth;
 };
 
-static void values(struct walk *w, struct json_value a, struct json_value b);
+static void compare_tool_values(struct walk *w, struct json_value a, struct json_value b);
 
 static void tool_diff_step(struct walk *w, struct slice key, struct json_value a,
                            struct json_value b)
 {
     size_t at = w->pointer.n;
     pointer_add(&w->pointer, key);
-    values(w, a, b);
+    compare_tool_values(w, a, b);
     w->pointer.n = at;
 }
 
-static void objects(struct walk *w, struct json_value a, struct json_value b)
+static void compare_tool_objects(struct walk *w, struct json_value a, struct json_value b)
 {
     struct slice key;
     struct json_value v;
@@ -34,22 +34,23 @@ static void objects(struct walk *w, struct json_value a, struct json_value b)
             tool_diff_step(w, key, (struct json_value){0}, v);
 }
 
-static void values(struct walk *w, struct json_value a, struct json_value b)
+static void compare_tool_values(struct walk *w, struct json_value a, struct json_value b)
 {
     if (json_equal(a, b))
         return;
     if (a.type == JSON_OBJECT && b.type == JSON_OBJECT && w->depth < DEPTH_MAX) {
         w->depth++;
-        objects(w, a, b);
+        compare_tool_objects(w, a, b);
         w->depth--;
         return;
     }
     w->fn(w->ctx, buf_slice(&w->pointer), a.text, b.text);
 }
 
-void tool_differences(struct slice before, struct slice now, tool_diff_fn fn, void *ctx)
+void tool_diff_compare(struct slice before, struct slice now, tool_diff_fn fn, void *ctx)
 {
     struct walk w = {.fn = fn, .ctx = ctx};
-    values(&w, (struct json_value){JSON_OBJECT, before}, (struct json_value){JSON_OBJECT, now});
+    compare_tool_values(&w, (struct json_value){JSON_OBJECT, before},
+                        (struct json_value){JSON_OBJECT, now});
     buf_close(&w.pointer);
 }

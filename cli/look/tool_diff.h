@@ -11,6 +11,6 @@
  * have the member. */
 typedef void (*tool_diff_fn)(void *ctx, struct slice pointer, struct slice before,
                              struct slice now);
-void tool_differences(struct slice before, struct slice now, tool_diff_fn fn, void *ctx);
+void tool_diff_compare(struct slice before, struct slice now, tool_diff_fn fn, void *ctx);
 
 #endif

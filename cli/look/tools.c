@@ -49,7 +49,7 @@ struct printing {
     bool json;
 };
 
-static void session_line(struct out *o, const char *mark, const struct tool_list *l)
+static void print_tools_session(struct out *o, const char *mark, const struct tool_list *l)
 {
     out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->number,
                clock_local(l->started_at_us).s, l->tools.n);
@@ -58,7 +58,7 @@ static void session_line(struct out *o, const char *mark, const struct tool_list
 /* ---- the list ------------------------------------------------------------------------------- */
 
 /* Appends the properties of the inputSchema, such as "path, lines?"; `?` marks optional ones. */
-static void arguments_text(struct buf *b, struct json_value schema)
+static void append_arguments(struct buf *b, struct json_value schema)
 {
     struct slice key;
     struct json_value v, name;
@@ -76,7 +76,7 @@ static void arguments_text(struct buf *b, struct json_value schema)
     }
 }
 
-static void hints_text(struct buf *b, struct json_value tool)
+static void append_hints(struct buf *b, struct json_value tool)
 {
     static const char *const hints[][2] = {{"readOnlyHint", "reads"},
                                            {"idempotentHint", "idempotent"},
@@ -95,10 +95,10 @@ static void tools_add_row(struct table *t, const struct tool *tool, struct buf *
     struct json_value description = json_get(v, "description");
     table_add(t, tool->name, OUT_PLAIN);
     buf_clear(b);
-    arguments_text(b, tool->input.text);
+    append_arguments(b, tool->input.text);
     table_add(t, buf_slice(b), OUT_PLAIN);
     buf_clear(b);
-    hints_text(b, v);
+    append_hints(b, v);
     table_add(t, buf_slice(b), OUT_DIM);
     buf_clear(b);
     if (description.type == JSON_STRING)
@@ -121,7 +121,7 @@ static int print_list(struct out *o, const struct tool_list *l, bool json)
         out_raw(o, buf_str(&b));
     } else {
         table_open(&t, columns, MI_COUNT(columns));
-        session_line(o, "tools of", l);
+        print_tools_session(o, "tools of", l);
         for (size_t i = 0; i < l->tools.n; i++)
             tools_add_row(&t, &l->tools.tool[i], &b);
         good = l->tools.n == 0 || table_print(&t, o);
@@ -158,8 +158,8 @@ static void tools_on_difference(void *ctx, struct slice pointer, struct slice be
     print_value(p->o, "  + ", OUT_GREEN, now);
 }
 
-static void on_change(void *ctx, enum tools_change change, struct slice name,
-                      const struct tool *before, const struct tool *now)
+static void tools_on_change(void *ctx, enum tools_change change, struct slice name,
+                            const struct tool *before, const struct tool *now)
 {
     static const enum out_style styles[] = {OUT_GREEN, OUT_YELLOW, OUT_RED};
     struct printing *p = ctx;
@@ -183,7 +183,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
     out_text(p->o, name);
     out_end_line(p->o);
     if (before != NULL && now != NULL)
-        tool_differences(before->text, now->text, tools_on_difference, p);
+        tool_diff_compare(before->text, now->text, tools_on_difference, p);
 }
 
 static int print_diff(struct out *o, struct query *q, const char *server, enum tool_list_from kind,
@@ -206,10 +206,10 @@ static int print_diff(struct out *o, struct query *q, const char *server, enum t
     if (n > 0) {
         struct printing p = {.o = o, .json = json};
         if (!json) {
-            session_line(o, "---", &before);
-            session_line(o, "+++", now);
+            print_tools_session(o, "---", &before);
+            print_tools_session(o, "+++", now);
         }
-        tools_diff(&before.tools, &now->tools, NULL, on_change, &p);
+        tools_diff(&before.tools, &now->tools, NULL, tools_on_change, &p);
     } else if (st == 0 && !json) {
         if (compared == 0)
             out_printf(o, "no earlier list of tools of %s to compare with\n", server);
@@ -223,11 +223,11 @@ static int print_diff(struct out *o, struct query *q, const char *server, enum t
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int tools_of(const struct settings *s, struct query *q, const char *server)
+static int tools_print_server(const struct settings *s, struct query *q, const char *server)
 {
     struct tool_list l;
     struct out o;
-    bool json = settings_on(s, "json");
+    bool json = settings_is_on(s, "json");
     enum tool_list_from kind = TOOL_LIST_RECORDED;
     int st = tool_list_read(q, server, kind, NULL, 0, &l);
     if (st == MI_ENOENT) {
@@ -244,49 +244,49 @@ static int tools_of(const struct settings *s, struct query *q, const char *serve
             (void)session_fail(q, st);
         return EXIT_TROUBLE;
     }
-    if (settings_on(s, "suggest")) {
+    if (settings_is_on(s, "suggest")) {
         int suggested = suggest_rule(q, s, server, &l);
         tool_list_close(&l);
         return suggested;
     }
     out_open(&o);
-    int status = settings_on(s, "diff") ? print_diff(&o, q, server, kind, &l, json)
-                                        : print_list(&o, &l, json);
+    int status = settings_is_on(s, "diff") ? print_diff(&o, q, server, kind, &l, json)
+                                           : print_list(&o, &l, json);
     int closed = out_close(&o);
     tool_list_close(&l);
     return closed != EXIT_FINE ? closed : status;
 }
 
-static int tools(struct query *q, const struct settings *s)
+static int tools_print(struct query *q, const struct settings *s)
 {
     struct query_session newest;
     struct buf name = {0};
     int64_t any = 0;
     if (query_newest(q, &any) == 0 && any == 0) {
-        if (!settings_on(s, "json"))
-            session_none(q, "no tool");
+        if (!settings_is_on(s, "json"))
+            session_warn_none(q, "no tool");
         return EXIT_FINE;
     }
     if (s->operands_n > 0)
-        return tools_of(s, q, s->operands[0]);
+        return tools_print_server(s, q, s->operands[0]);
     int st = query_session(q, NULL, &newest);
     if (st < 0)
         return session_fail(q, st);
     buf_slice_add(&name, newest.name);
-    int status = tools_of(s, q, buf_str(&name));
+    int status = tools_print_server(s, q, buf_str(&name));
     buf_close(&name);
     return status;
 }
 
 static int tools_run(const struct settings *s)
 {
-    if (settings_on(s, "suggest") && (settings_on(s, "diff") || settings_on(s, "json")))
-        return settings_usage(s, "--suggest cannot be combined with --diff or --json");
-    if (!settings_on(s, "suggest") && (settings_on(s, "apply") || settings_on(s, "force")))
-        return settings_usage(s, "--apply and --force belong to --suggest");
-    if (!settings_on(s, "suggest") && opt_source(&s->set, "since") == OPT_FLAG)
-        return settings_usage(s, "--since belongs to --suggest");
-    return session_command(s, tools);
+    if (settings_is_on(s, "suggest") && (settings_is_on(s, "diff") || settings_is_on(s, "json")))
+        return settings_fail_usage(s, "--suggest cannot be combined with --diff or --json");
+    if (!settings_is_on(s, "suggest") && (settings_is_on(s, "apply") || settings_is_on(s, "force")))
+        return settings_fail_usage(s, "--apply and --force belong to --suggest");
+    if (!settings_is_on(s, "suggest") && opt_source(&s->set, "since") == OPT_FLAG)
+        return settings_fail_usage(s, "--since belongs to --suggest");
+    return session_run_command(s, tools_print);
 }
 
 const struct command command_tools = {

@@ -7,7 +7,7 @@
 
 /* ---- the value ---- */
 
-static void name_members(struct buf *b, struct json_value v)
+static void append_member_names(struct buf *b, struct json_value v)
 {
     struct slice key;
     struct json_value member;
@@ -18,7 +18,7 @@ static void name_members(struct buf *b, struct json_value v)
         struct buf name = {0};
         json_unescape(&name, key);
         buf_adds(b, n == 0 ? ", with the members " : ", ");
-        shown_quoted(b, buf_slice(&name), SHOWN_NAME);
+        append_shown_quoted(b, buf_slice(&name), SHOWN_NAME);
         buf_close(&name);
     }
     if (v.type == JSON_ARRAY)
@@ -78,9 +78,9 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
             next = mcp_body_step(*v, token, &name);
         if (next.type == JSON_NONE) {
             buf_adds(&c->error, "pointer: no such value; at ");
-            shown_quoted(&c->error, here, SHOWN_BRIEF);
+            append_shown_quoted(&c->error, here, SHOWN_BRIEF);
             buf_printf(&c->error, " the type is %s", mcp_body_type_name(v->type));
-            name_members(&c->error, *v);
+            append_member_names(&c->error, *v);
             st = MI_EINVAL;
         }
         *v = next;
@@ -96,7 +96,7 @@ static int find_value(struct tool_call *c, const char *pointer, struct json_valu
 
 /* Returns the number of bytes that the base64 stands for. Returns 0 if the text is not base64, or
  * is short. An escaped slash counts as one character. */
-static size_t base64_size(struct slice text)
+static size_t base64_size_if_binary(struct slice text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text.n; i++) {
@@ -122,7 +122,7 @@ static void add_without_blobs(struct buf *b, struct slice json)
             i += json.p[i] == '\\';
         struct slice text = {json.p + begin, i - begin};
         bool is_blob = slice_is(name, "data") || slice_is(name, "blob");
-        size_t size = is_blob ? base64_size(text) : 0;
+        size_t size = is_blob ? base64_size_if_binary(text) : 0;
         if (size > 0) {
             buf_slice_add(b, (struct slice){json.p + done, begin - done});
             buf_printf(b, "[base64 of %zu bytes: a pointer to it returns it]", size);
@@ -136,8 +136,8 @@ static void add_without_blobs(struct buf *b, struct slice json)
 /* ---- the part of it ---- */
 
 /* Sets *ret to the whole value. It is borrowed, or is in `own`. */
-static int content_of(struct tool_call *c, const struct body_view *v, struct slice body,
-                      struct buf *own, struct slice *ret, const char **ret_type)
+static int body_find_value(struct tool_call *c, const struct body_view *v, struct slice body,
+                           struct buf *own, struct slice *ret, const char **ret_type)
 {
     struct json_scan scan;
     struct json_value value = {0};
@@ -163,7 +163,7 @@ static int content_of(struct tool_call *c, const struct body_view *v, struct sli
 
 /* Returns at most max bytes. A character is not split. Bytes that are no characters may be cut
  * anywhere. */
-static struct slice head_of(struct slice s, size_t max)
+static struct slice body_text_head(struct slice s, size_t max)
 {
     struct slice head = text_head(s, max);
     bool is_text = head.n == s.n || (head.n > 0 && head.n + JSON_CHAR_MAX > max);
@@ -172,18 +172,18 @@ static struct slice head_of(struct slice s, size_t max)
 
 /* Returns the part that begins at `offset`. Sets ret_text to its text, with `prefix` before each
  * line. */
-static struct slice part_of(const struct body_view *v, struct slice whole, const char *prefix,
-                            struct buf *ret_text)
+static struct slice body_part_at_offset(const struct body_view *v, struct slice whole,
+                                        const char *prefix, struct buf *ret_text)
 {
     size_t max = (size_t)v->max_bytes;
     struct slice from = {whole.p + v->offset, whole.n - (size_t)v->offset};
-    struct slice part = head_of(from, max);
+    struct slice part = body_text_head(from, max);
     do {
         buf_clear(ret_text);
-        shown_lines(ret_text, part, prefix);
+        append_shown_lines(ret_text, part, prefix);
         if (ret_text->n <= 2 * max || part.n <= max / 8)
             break;
-        part = head_of(from, part.n / 2);
+        part = body_text_head(from, part.n / 2);
     } while (true);
     return part;
 }
@@ -192,8 +192,8 @@ static int add_part(struct tool_call *c, const struct body_view *v, struct slice
                     const char *type)
 {
     struct buf plain = {0}, lines = {0};
-    struct slice part = part_of(v, whole, "", &plain);
-    shown_lines(&lines, part, "| ");
+    struct slice part = body_part_at_offset(v, whole, "", &plain);
+    append_shown_lines(&lines, part, "| ");
     size_t end = (size_t)(part.p + part.n - whole.p);
     if (v->pointer[0] != '\0')
         json_out_str(&c->j, "pointer", v->pointer);
@@ -225,7 +225,7 @@ int body_add(struct tool_call *c, const struct body_view *v, struct slice body)
     struct buf own = {0};
     struct slice whole;
     const char *type;
-    int st = content_of(c, v, body, &own, &whole, &type);
+    int st = body_find_value(c, v, body, &own, &whole, &type);
     if (st == 0 && v->offset > 0 && (uint64_t)v->offset >= whole.n) {
         buf_printf(&c->error, "offset %lld is beyond the end: there are %zu bytes",
                    (long long)v->offset, whole.n);

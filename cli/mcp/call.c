@@ -49,11 +49,11 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     struct tool_call *c = r->c;
     const char *error;
     struct slice body;
-    int st = session_body(c->q, r->session.uid, m, BODY_MAX, &r->large, &body, &error);
+    int st = session_read_body(c->q, r->session.uid, m, BODY_MAX, &r->large, &body, &error);
     if (st < 0)
         return st;
     json_out_object(&c->j, part);
-    members_of_message(&c->j, &r->session, m);
+    record_json_message_members(&c->j, &r->session, m);
     buf_printf(&c->text, "%s: seq %lld, %s, from the %s, %s, %lld bytes", part, (long long)m->seq,
                clock_utc(r->session.started_at_us + m->t_us).s,
                m->origin == ROW_INTERPOSER ? "interposer"
@@ -65,8 +65,8 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
     buf_addc(&c->text, '\n');
     if (body.p == NULL) {
         buf_adds(&c->text, "no text: ");
-        shown_quoted(&c->text, slice_of(error != NULL ? error : "no body was recorded"),
-                     SHOWN_BRIEF);
+        append_shown_quoted(&c->text, slice_of(error != NULL ? error : "no body was recorded"),
+                            SHOWN_BRIEF);
         buf_addc(&c->text, '\n');
     } else {
         r->view.part = r->is_call ? part : NULL;
@@ -83,7 +83,7 @@ static int mcp_call_add_message(struct reading *r, const char *part, const struc
 
 /* ---- what happened meanwhile ---- */
 
-static bool has_room(struct reading *r)
+static bool has_room_for_related(struct reading *r)
 {
     if (r->related_n == RELATED_MAX) {
         r->left_out++;
@@ -98,11 +98,11 @@ static void mcp_call_add_line(struct reading *r, int64_t t_us, struct slice kind
                               struct slice method, struct slice text)
 {
     buf_printf(&r->text, "%s ", clock_utc(r->session.started_at_us + t_us).s);
-    shown_quoted(&r->text, kind, SHOWN_NAME);
+    append_shown_quoted(&r->text, kind, SHOWN_NAME);
     if (method.n > 0)
-        shown_subject(&r->text, method, (struct slice){0});
+        append_shown_subject(&r->text, method, (struct slice){0});
     buf_addc(&r->text, ' ');
-    shown_quoted(&r->text, text, SHOWN_BRIEF);
+    append_shown_quoted(&r->text, text, SHOWN_BRIEF);
     buf_addc(&r->text, '\n');
 }
 
@@ -132,13 +132,13 @@ static bool is_related(struct reading *r, const struct query_message *m)
 
 static void add_related(struct reading *r, const struct query_message *m)
 {
-    if (!is_related(r, m) || !has_room(r))
+    if (!is_related(r, m) || !has_room_for_related(r))
         return;
     buf_clear(&r->brief);
     if (m->body.p != NULL)
         preview_add(&r->brief, m, m->body, SHOWN_BRIEF);
     json_out_object(&r->related, NULL);
-    members_of_message(&r->related, &r->session, m);
+    record_json_message_members(&r->related, &r->session, m);
     json_out_text(&r->related, "text", buf_slice(&r->brief));
     json_out_end(&r->related);
     buf_printf(&r->text, "seq %lld ", (long long)m->seq);
@@ -149,25 +149,26 @@ static void add_related(struct reading *r, const struct query_message *m)
 static bool mcp_call_on_event(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
-    if (r->read == 0 || !r->is_call || !has_room(r)) /* the event is before the request */
+    if (r->read == 0 || !r->is_call ||
+        !has_room_for_related(r)) /* the event is before the request */
         return true;
     json_out_object(&r->related, NULL);
-    members_of_event(&r->related, &r->session, e);
+    record_json_event_members(&r->related, &r->session, e);
     json_out_end(&r->related);
     buf_clear(&r->brief);
-    event_words(&r->brief, e->kind, e->detail);
+    event_words_append(&r->brief, e->kind, e->detail);
     mcp_call_add_line(r, e->t_us, e->kind, (struct slice){0}, buf_slice(&r->brief));
     return true;
 }
 
 /* ---- why there are findings ---- */
 
-static void no_detail(void *ctx, const struct finding_info *info, struct buf *b)
+static void append_no_detail(void *ctx, const struct finding_info *info, struct buf *b)
 {
     (void)ctx, (void)info, (void)b;
 }
 
-static bool has_time(void *ctx)
+static bool has_time_for_checks(void *ctx)
 {
     struct reading *r = ctx;
     r->late = clock_mono_us() > r->check_until_us || !tool_goes_on(r->c);
@@ -178,13 +179,14 @@ static bool has_time(void *ctx)
 static int check_messages(struct reading *r)
 {
     struct filter f = FILTER_ANY;
-    struct checking_limit limit = {r->closing_seq > 0 ? r->closing_seq : r->seq, has_time, r};
+    struct checking_limit limit = {r->closing_seq > 0 ? r->closing_seq : r->seq,
+                                   has_time_for_checks, r};
     struct check_report checked;
     f.since_us = r->first_us;
     f.until_us = r->last_us + 1;
     r->check_until_us = clock_mono_us() + CHECK_US;
     check_open(&checked);
-    int st = checking_session(&checked, &f, r->c->q, &r->session, &limit);
+    int st = check_recorded_session(&checked, &f, r->c->q, &r->session, &limit);
     st = st == 0 && check_failed(&checked) ? MI_ENOMEM : st;
     struct check_report other = checked;
     if (st == 0 && !r->late) {
@@ -229,7 +231,7 @@ static bool mcp_call_on_message(void *ctx, const struct query_message *m)
         add_related(r, m);
         return true;
     }
-    bool added = check_add(&r->report, m, 0, no_detail, NULL);
+    bool added = check_add(&r->report, m, 0, append_no_detail, NULL);
     r->error = added && !check_failed(&r->report) ? 0 : MI_ENOMEM;
     r->last_us = r->session.started_at_us + m->t_us;
     r->first_us = is_first ? r->last_us : r->first_us;
@@ -261,11 +263,11 @@ static bool mcp_call_on_call(void *ctx, const struct query_call *x)
     r->seq = x->request_seq;
     r->closing_seq = x->closing_seq;
     r->operation_seq = x->operation_seq;
-    members_of_call(&r->c->j, x);
+    record_json_call_members(&r->c->j, x);
     buf_printf(b, "session %lld ", (long long)x->session_id);
-    shown_quoted(b, x->server, SHOWN_NAME);
+    append_shown_quoted(b, x->server, SHOWN_NAME);
     buf_printf(b, ", call %lld", (long long)x->request_seq);
-    shown_subject(b, x->method, x->target);
+    append_shown_subject(b, x->method, x->target);
     buf_printf(b, ": %s", call_status_name(x->status));
     if (x->duration_us >= 0)
         buf_printf(b, " after %s", units_took(x->duration_us).s);
@@ -343,7 +345,7 @@ static int mcp_call_begin(struct reading *r)
     json_out_text(&c->j, "server", r->session.name);
     json_out_int(&c->j, "seq", r->seq);
     buf_printf(&c->text, "session %lld ", (long long)r->session.id);
-    shown_quoted(&c->text, r->session.name, SHOWN_NAME);
+    append_shown_quoted(&c->text, r->session.name, SHOWN_NAME);
     buf_printf(&c->text, ", message %lld\n", (long long)r->seq);
     return 0;
 }
@@ -365,7 +367,7 @@ static void mcp_call_end(struct reading *r)
     }
 }
 
-static int parts_of(const char *part)
+static int parts_by_word(const char *part)
 {
     if (part == NULL || strcmp(part, "both") == 0)
         return PART_BOTH;
@@ -374,20 +376,20 @@ static int parts_of(const char *part)
 
 int tool_get_call(struct tool_call *c)
 {
-    const char *pointer = tool_text(c, "pointer");
+    const char *pointer = tool_text_argument(c, "pointer");
     struct reading r = {
         .c = c,
-        .parts = parts_of(tool_text(c, "part")),
-        .seq = tool_number(c, "seq", 0),
+        .parts = parts_by_word(tool_text_argument(c, "part")),
+        .seq = tool_number_argument(c, "seq", 0),
         .view = {.pointer = pointer != NULL ? pointer : "",
-                 .offset = tool_number(c, "offset", 0),
-                 .max_bytes = tool_number(c, "max_bytes", SHOWN_BYTES)},
+                 .offset = tool_number_argument(c, "offset", 0),
+                 .max_bytes = tool_number_argument(c, "max_bytes", SHOWN_BYTES)},
     };
     r.related = json_out_to(&r.json);
     r.related.max_text = SHOWN_MAX;
     check_open(&r.report);
     check_add_recording(&r.report, (struct slice){0}, 0, 0);
-    int st = tool_session(c, c->filter.session_id, &r.session);
+    int st = tool_find_session(c, c->filter.session_id, &r.session);
     if (st == 0)
         st = mcp_call_begin(&r);
     if (st == 0)

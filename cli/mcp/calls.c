@@ -1,4 +1,4 @@
-/* calls.c - the tool list_calls. */
+/* calls.c - the tool list_count_calls_above. */
 #include "cli/mcp/rows.h"
 
 #include "base/clock.h"
@@ -56,7 +56,8 @@ static bool add_brief(void *ctx, const struct query_message *m)
     struct listing *l = ctx;
     const char *error;
     struct slice body;
-    l->error = session_body(l->rows.c->q, l->session.uid, m, LARGE_HEAD, &l->large, &body, &error);
+    l->error =
+        session_read_body(l->rows.c->q, l->session.uid, m, LARGE_HEAD, &l->large, &body, &error);
     if (body.p != NULL)
         preview_add(&l->brief, m, body, SHOWN_BRIEF);
     return false;
@@ -76,18 +77,18 @@ static int mcp_calls_add_body(struct listing *l, const char *name, int64_t seq)
         return st;
     json_out_text(&c->j, name, brief);
     buf_printf(&c->text, " %s ", name);
-    shown_quoted(&c->text, brief, SHOWN_BRIEF);
+    append_shown_quoted(&c->text, brief, SHOWN_BRIEF);
     return l->brief.failed ? MI_ENOMEM : 0;
 }
 
 static int mcp_calls_add_call(struct listing *l, const struct query_call *x)
 {
     struct tool_call *c = l->rows.c;
-    members_of_call(&c->j, x);
+    record_json_call_members(&c->j, x);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)x->session_id,
                (long long)x->request_seq, clock_utc(x->started_at_us).s);
-    shown_quoted(&c->text, x->server, SHOWN_NAME);
-    shown_subject(&c->text, x->method, x->target);
+    append_shown_quoted(&c->text, x->server, SHOWN_NAME);
+    append_shown_subject(&c->text, x->method, x->target);
     buf_printf(&c->text, " %s", call_status_name(x->status));
     if (x->duration_us >= 0)
         buf_printf(&c->text, " in %s", units_took(x->duration_us).s);
@@ -114,7 +115,7 @@ static int add_calls(struct listing *l)
 }
 
 /* name: "newest", "slowest" or "largest". */
-static enum call_sort sort_of(const char *name)
+static enum call_sort call_sort_by_word(const char *name)
 {
     return name == NULL || name[0] == 'n' ? CALLS_UNSORTED
            : name[0] == 's'               ? CALLS_SLOWEST
@@ -123,9 +124,10 @@ static enum call_sort sort_of(const char *name)
 
 int tool_list_calls(struct tool_call *c)
 {
-    const char *status = tool_text(c, "status");
+    const char *status = tool_text_argument(c, "status");
     struct listing l = {.n = 0};
-    struct call_question x = {.filter = &c->filter, .sort = sort_of(tool_text(c, "sort"))};
+    struct call_question x = {.filter = &c->filter,
+                              .sort = call_sort_by_word(tool_text_argument(c, "sort"))};
     int64_t total;
     bool all;
     int st = rows_open(&l.rows, c, "calls", ROWS_LIMIT);

@@ -52,7 +52,7 @@ static int mcp_open_vault(void *ctx, struct query **ret, struct buf *error)
     return session_vault_read(s->settings, s->vault, ret, error);
 }
 
-static bool is_cancelled(void *ctx, struct json_value id)
+static bool serving_is_cancelled(void *ctx, struct json_value id)
 {
     struct serving *s = ctx;
     return inbox_is_cancelled(&s->inbox, id);
@@ -97,12 +97,12 @@ static bool send_line(struct slice line)
     return true;
 }
 
-static int mcp_answer(struct serving *s, const struct inbox_line *l)
+static int mcp_answer_line(struct serving *s, const struct inbox_line *l)
 {
     struct slice text = {l->text, l->n};
     buf_clear(&s->answer);
-    int st = l->too_long ? mcp_server_too_long(&s->server, text, &s->answer)
-                         : mcp_server_line(&s->server, text, &s->answer);
+    int st = l->too_long ? mcp_server_answer_too_long(&s->server, text, &s->answer)
+                         : mcp_server_answer_line(&s->server, text, &s->answer);
     if (st < 0 || s->answer.n == 0)
         return st;
     buf_addc(&s->answer, '\n');
@@ -112,7 +112,7 @@ static int mcp_answer(struct serving *s, const struct inbox_line *l)
 }
 
 /* Serves the client. Returns MI_ENOENT when the client leaves, or MI_ENOMEM. */
-static int serve(struct serving *s)
+static int serve_mcp_client(struct serving *s)
 {
     int st = mcp_server_open(&s->server);
     while (st == 0) {
@@ -120,7 +120,7 @@ static int serve(struct serving *s)
         st = inbox_next(&s->inbox, &l);
         if (st < 0)
             break;
-        st = mcp_answer(s, l);
+        st = mcp_answer_line(s, l);
         free(l);
     }
     return st;
@@ -132,7 +132,7 @@ static int mcp_run(const struct settings *settings)
     if (s.vault == NULL)
         return EXIT_TROUBLE;
     s.server.open_vault = mcp_open_vault;
-    s.server.is_cancelled = is_cancelled;
+    s.server.is_cancelled = serving_is_cancelled;
     s.server.ctx = &s;
     (void)signal(SIGPIPE, SIG_IGN);
     if (isatty(STDIN_FILENO) == 1)
@@ -140,7 +140,7 @@ static int mcp_run(const struct settings *settings)
             "waiting for JSON-RPC messages on the terminal, one per line: a client starts this "
             "command, see `mcp-interposer mcp --help`; Ctrl-D ends it");
     inbox_open(&s.inbox, STDIN_FILENO, SERVER_LINE_MAX);
-    int st = serve(&s);
+    int st = serve_mcp_client(&s);
     if (st == MI_ENOMEM)
         log_error("out of memory");
     inbox_close(&s.inbox);

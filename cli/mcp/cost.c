@@ -20,11 +20,11 @@ static int cost_add_tools(struct rows *r, const struct cost_server *s)
     return 0;
 }
 
-int tool_context_cost(struct tool_call *c)
+int answer_context_cost(struct tool_call *c)
 {
     struct rows r;
-    struct cost x = {.server = tool_text(c, "server"),
-                     .imported = tool_flag(c, "imported"),
+    struct cost x = {.server = tool_text_argument(c, "server"),
+                     .imported = tool_flag_argument(c, "imported"),
                      .filter = c->filter};
     x.filter.server = NULL; /* the argument is a name, not a glob */
     int st = rows_open(&r, c, "costs", ROWS_LIMIT);
@@ -36,9 +36,10 @@ int tool_context_cost(struct tool_call *c)
         st = cost_add_tools(&r, &x.list[0]);
     for (size_t i = (size_t)r.first.n; st == 0 && x.server == NULL && more && i < x.n; i++)
         more = rows_add(&r, 1, (int64_t)i, &list_cost.shown, &x.list[i]);
-    rows_close(&r, x.left_out ? "No matching session, except imported ones (use imported), or those that "
-                                "send made"
-                              : "No matching session is recorded");
+    rows_close(&r, x.left_out
+                       ? "No matching session, except imported ones (use imported), or those that "
+                         "send made"
+                       : "No matching session is recorded");
     cost_close(&x);
     return st;
 }

@@ -37,11 +37,12 @@ static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
 {
     struct query_session s;
     struct buf name = {0};
-    int st = tool_session(c, id, &s);
+    int st = tool_find_session(c, id, &s);
     if (st == 0) {
         buf_slice_add(&name, s.name);
-        st = name.failed ? MI_ENOMEM
-                         : source_pick(c->q, buf_str(&name), id, session_runs, ret, &c->error);
+        st = name.failed
+                 ? MI_ENOMEM
+                 : source_pick(c->q, buf_str(&name), id, session_is_running, ret, &c->error);
     }
     if (st == MI_ENOENT) {
         buf_clear(&c->error);
@@ -57,18 +58,18 @@ static int open_sessions(struct comparing *x)
 {
     struct tool_call *c = x->rows.c;
     struct query_session s;
-    int64_t base = tool_number(c, "base", 0);
-    int st = base != 0 ? tool_session(c, base, &s) : find_base(c, c->filter.session_id, &s);
+    int64_t base = tool_number_argument(c, "base", 0);
+    int st = base != 0 ? tool_find_session(c, base, &s) : find_base(c, c->filter.session_id, &s);
     if (st == 0)
         st = open_side(x, DIFF_A, &s);
     if (st == 0)
-        st = tool_session(c, c->filter.session_id, &s);
+        st = tool_find_session(c, c->filter.session_id, &s);
     return st < 0 ? st : open_side(x, DIFF_B, &s);
 }
 
 /* ---- rules ---- */
 
-static bool mcp_diff_takes(void *ctx, struct slice method, struct slice target)
+static bool mcp_diff_selects_call(void *ctx, struct slice method, struct slice target)
 {
     const struct tool_call *c = ctx;
     return filter_call(&c->filter, method, target);
@@ -81,7 +82,7 @@ static int mcp_diff_read_rules(struct comparing *x)
     struct slice key;
     int st = 0;
     x->rules.canon.across = true;
-    x->rules.takes = mcp_diff_takes;
+    x->rules.takes = mcp_diff_selects_call;
     x->rules.ctx = c;
     for (struct json_walk w = json_walk_begin(list); st == 0 && json_walk_next(&w, &key, &v);) {
         struct buf pointer = {0};
@@ -110,14 +111,14 @@ static void mcp_diff_add_call(struct buf *b, const struct result *r, enum diff_s
 static void add_difference(struct buf *b, const struct result *r, const struct result_difference *d)
 {
     buf_printf(b, "\n  %s ", result_part_name(d->part));
-    shown_quoted(b, result_text(r, d->pointer), SHOWN_BRIEF);
+    append_shown_quoted(b, result_text(r, d->pointer), SHOWN_BRIEF);
     if (d->entry.exists) {
         buf_printf(b, " of the %s ", result_entry_kind(r, d));
-        shown_quoted(b, result_text(r, d->entry), SHOWN_NAME);
+        append_shown_quoted(b, result_text(r, d->entry), SHOWN_NAME);
     }
     for (int i = 0; i < DIFF_SIDES; i++) {
         buf_printf(b, ", %s: ", names[i]);
-        shown_quoted(b, result_text(r, d->value[i]), EXCERPT_MAX);
+        append_shown_quoted(b, result_text(r, d->value[i]), EXCERPT_MAX);
     }
 }
 
@@ -125,16 +126,16 @@ static void add_difference(struct buf *b, const struct result *r, const struct r
  * session seq 3 ok in 2.00ms. The differences follow, each on a line. */
 static void mcp_diff_add_text(struct buf *b, const struct result *r)
 {
-    const struct diff_call *call = result_call(r);
+    const struct diff_call *call = result_shown_call(r);
     size_t from = b->n, n = 0;
     buf_adds(b, result_change_name(r->change));
-    shown_subject(b, call->method, call->target);
+    append_shown_subject(b, call->method, call->target);
     mcp_diff_add_call(b, r, DIFF_A);
     mcp_diff_add_call(b, r, DIFF_B);
     buf_adds(b, r->look.unread ? ", answers not compared: one was not recorded" : "");
     if (r->params.n > 0) {
         buf_addc(b, ' ');
-        shown_quoted(b, r->params, SHOWN_BRIEF);
+        append_shown_quoted(b, r->params, SHOWN_BRIEF);
     }
     for (; n < r->listed && b->n - from < ROW_BYTES; n++)
         add_difference(b, r, &r->difference[n]);
@@ -158,12 +159,12 @@ static int compare_rows(struct comparing *x)
     for (uint32_t i = (uint32_t)x->rows.first.n; i < n; i++) {
         if (rows_is_late(&x->rows, 1, i))
             break;
-        int st = result_look(x->result, x->diff, i);
+        int st = result_compare_row(x->result, x->diff, i);
         if (st < 0)
             return st;
         if ((x->result->change == RESULT_SAME && !x->result->look.unread) ||
-            (c->filter.failed && !result_failed(x->result)) ||
-            (c->filter.slow_us > 0 && !result_took(x->result, c->filter.slow_us)))
+            (c->filter.failed && !result_has_failed_call(x->result)) ||
+            (c->filter.slow_us > 0 && !result_lasted_at_least(x->result, c->filter.slow_us)))
             continue;
         if (rows_begin(&x->rows, 1, i)) /* i is not a place in a session */
             mcp_diff_add_row(c, x->result);
@@ -190,7 +191,7 @@ static void add_sessions(struct comparing *x)
         buf_printf(&c->text, "%s:", f.name);
         for (int side = 0; side < DIFF_SIDES; side++) {
             buf_printf(&c->text, " %s ", names[side]);
-            shown_quoted(&c->text, f.value[side], SHOWN_NAME);
+            append_shown_quoted(&c->text, f.value[side], SHOWN_NAME);
         }
         buf_addc(&c->text, '\n');
     }
@@ -213,7 +214,7 @@ static int mcp_diff_compare(struct comparing *x)
     return st;
 }
 
-int tool_diff(struct tool_call *c)
+int answer_diff_sessions(struct tool_call *c)
 {
     struct comparing x = {.rows.c = c, .result = calloc(1, sizeof *x.result)};
     int st = x.result != NULL ? mcp_diff_read_rules(&x) : MI_ENOMEM;

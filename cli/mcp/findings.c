@@ -24,12 +24,12 @@ void findings_add(struct tool_call *c, const struct check_report *report,
                (long long)f->seq, check_sender(f));
     if (method.n > 0) {
         buf_addc(&c->text, ',');
-        shown_subject(&c->text, method, check_slice(report, f->target));
+        append_shown_subject(&c->text, method, check_slice(report, f->target));
     }
     buf_printf(&c->text, ". %s", f->meaning);
     if (why.n > 0) {
         buf_addc(&c->text, ' ');
-        shown_quoted(&c->text, why, 2 * SHOWN_BRIEF);
+        append_shown_quoted(&c->text, why, 2 * SHOWN_BRIEF);
     }
 }
 
@@ -41,7 +41,7 @@ static void mcp_findings_add_row(struct tool_call *c, const struct check_report 
     json_out_int(&c->j, "session_id", x->session_id);
     json_out_text(&c->j, "server", server);
     buf_printf(&c->text, "session %lld ", (long long)x->session_id);
-    shown_quoted(&c->text, server, SHOWN_NAME);
+    append_shown_quoted(&c->text, server, SHOWN_NAME);
     buf_addc(&c->text, ' ');
     findings_add(c, report, f);
 }
@@ -74,7 +74,7 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
     check_open(&report);
     report.of_client = l->options.of_client;
     report.of_server = l->options.of_server;
-    l->status = checking_session(&report, &r->c->filter, r->c->q, s, &limit);
+    l->status = check_recorded_session(&report, &r->c->filter, r->c->q, s, &limit);
     l->checked++;
     if (l->status == 0 && check_failed(&report))
         l->status = MI_ENOMEM;
@@ -83,10 +83,10 @@ static bool mcp_findings_on_session(void *ctx, const struct query_session *s)
     return more;
 }
 
-int tool_findings(struct tool_call *c)
+int answer_list_findings(struct tool_call *c)
 {
     struct listing l = {.lowest = SEVERITY_NOTE};
-    const char *severity = tool_text(c, "severity"), *from = tool_text(c, "from");
+    const char *severity = tool_text_argument(c, "severity"), *from = tool_text_argument(c, "from");
     for (int i = SEVERITY_NOTE; i <= SEVERITY_ERROR; i++)
         if (severity != NULL && strcmp(severity, severity_name((enum severity)i)) == 0)
             l.lowest = (enum severity)i;

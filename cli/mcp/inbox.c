@@ -32,7 +32,7 @@ void inbox_close(struct inbox *b)
     while (b->first != NULL)
         free(inbox_take(b));
     line_close(&b->reader);
-    chunk_rest();
+    chunk_free_spare();
 }
 
 static bool inbox_add(struct inbox *b, const struct line *line, bool too_long)
@@ -52,20 +52,20 @@ static bool inbox_add(struct inbox *b, const struct line *line, bool too_long)
     return true;
 }
 
-static bool is_full(const struct inbox *b)
+static bool inbox_is_full(const struct inbox *b)
 {
     return b->lines >= INBOX_LINES || b->bytes >= INBOX_BYTES || b->failed;
 }
 
 /* Moves complete lines from the reader to the list, as long as there is room. */
-static void inbox_cut(struct inbox *b)
+static void inbox_take_lines(struct inbox *b)
 {
     struct line line;
     enum line_result got;
-    while (!is_full(b) && (got = line_next(&b->reader, &line)) != LINE_NEED_MORE)
+    while (!inbox_is_full(b) && (got = line_next(&b->reader, &line)) != LINE_NEED_MORE)
         if (!inbox_add(b, &line, got == LINE_TOO_LONG))
             return;
-    if (!is_full(b) && b->ended && (got = line_last(&b->reader, &line)) != LINE_NEED_MORE)
+    if (!inbox_is_full(b) && b->ended && (got = line_last(&b->reader, &line)) != LINE_NEED_MORE)
         (void)inbox_add(b, &line, got == LINE_TOO_LONG);
 }
 
@@ -83,10 +83,10 @@ static void inbox_fill(struct inbox *b)
         line_filled(&b->reader, (size_t)n);
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
         b->ended = true;
-    inbox_cut(b);
+    inbox_take_lines(b);
 }
 
-static bool is_readable(const struct inbox *b, int timeout_ms)
+static bool inbox_is_readable(const struct inbox *b, int timeout_ms)
 {
     struct pollfd p = {.fd = b->fd, .events = POLLIN};
     return poll(&p, 1, timeout_ms) > 0;
@@ -94,9 +94,9 @@ static bool is_readable(const struct inbox *b, int timeout_ms)
 
 int inbox_next(struct inbox *b, struct inbox_line **ret)
 {
-    inbox_cut(b);
+    inbox_take_lines(b);
     while (b->first == NULL && !b->ended && !b->failed)
-        if (is_readable(b, -1))
+        if (inbox_is_readable(b, -1))
             inbox_fill(b);
     if (b->first == NULL)
         return b->failed ? MI_ENOMEM : MI_ENOENT;
@@ -104,7 +104,7 @@ int inbox_next(struct inbox *b, struct inbox_line **ret)
     return 0;
 }
 
-static bool cancels(const struct inbox_line *l, struct json_value id)
+static bool line_cancels_request(const struct inbox_line *l, struct json_value id)
 {
     struct rpc m;
     return !l->too_long && rpc_read((struct slice){l->text, l->n}, &m) == 0 &&
@@ -114,10 +114,10 @@ static bool cancels(const struct inbox_line *l, struct json_value id)
 
 bool inbox_is_cancelled(struct inbox *b, struct json_value id)
 {
-    while (!is_full(b) && !b->ended && is_readable(b, 0))
+    while (!inbox_is_full(b) && !b->ended && inbox_is_readable(b, 0))
         inbox_fill(b);
     for (const struct inbox_line *l = b->first; l != NULL; l = l->next)
-        if (cancels(l, id))
+        if (line_cancels_request(l, id))
             return true;
     return false;
 }

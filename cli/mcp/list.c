@@ -18,7 +18,7 @@ static bool mcp_list_on_row(void *ctx, const void *row)
     return rows_add(&p->rows, 1, i, &p->rows.c->list->shown, row);
 }
 
-int tool_list(struct tool_call *c)
+int answer_list_tool(struct tool_call *c)
 {
     struct paging p = {.i = 0};
     struct list_reading r = {

@@ -20,8 +20,8 @@ static bool read_cursor(const char *text, struct rows *r)
 
 int rows_open(struct rows *r, struct tool_call *c, const char *name, int64_t limit)
 {
-    *r = (struct rows){.c = c, .name = name, .limit = tool_number(c, "limit", limit)};
-    const char *cursor = tool_text(c, "cursor");
+    *r = (struct rows){.c = c, .name = name, .limit = tool_number_argument(c, "limit", limit)};
+    const char *cursor = tool_text_argument(c, "cursor");
     if (cursor != NULL && !read_cursor(cursor, r)) {
         buf_adds(&c->error, "invalid cursor: use next_cursor of the page before, unchanged");
         return MI_EINVAL;
@@ -98,7 +98,7 @@ static void mcp_rows_add_text(struct buf *b, const struct show_list *l, const vo
         if (show_is_number(c) || slice_is(buf_slice(&cell), "-"))
             buf_slice_add(b, buf_slice(&cell));
         else
-            shown_quoted(b, buf_slice(&cell), SHOWN_NAME);
+            append_shown_quoted(b, buf_slice(&cell), SHOWN_NAME);
         comma = ", ";
     }
     buf_close(&cell);
@@ -147,7 +147,7 @@ void rows_close(struct rows *r, const char *none)
                    (long long)total);
     if (r->next.session == 0) {
         if (r->n == 0)
-            text_sentence(&c->text, slice_of(none));
+            text_clause_to_sentence(&c->text, slice_of(none));
         if (r->n == 0)
             buf_addc(&c->text, '\n');
         return;

@@ -15,27 +15,27 @@
 static void mcp_search_add_text(struct tool_call *c, const struct found *f)
 {
     const struct query_message *m = f->message;
-    enum call_status status = session_status(m);
-    struct slice method = session_method(m), target = session_target(m);
+    enum call_status status = session_status_of_message(m);
+    struct slice method = session_method_of_message(m), target = session_target_of_message(m);
     buf_printf(&c->text, "session %lld seq %lld %s ", (long long)f->session_id, (long long)m->seq,
                clock_utc(f->started_at_us + m->t_us).s);
-    shown_quoted(&c->text, slice_of(f->server), SHOWN_NAME);
+    append_shown_quoted(&c->text, slice_of(f->server), SHOWN_NAME);
     buf_printf(&c->text, " %s", row_kind_name(m->kind));
     if (method.n > 0) {
         buf_adds(&c->text, session_is_answer(m) ? " of" : "");
-        shown_subject(&c->text, method, target);
+        append_shown_subject(&c->text, method, target);
     }
     if (status != CALL_UNKNOWN)
         buf_printf(&c->text, ", %s", call_status_name(status));
     buf_adds(&c->text, ": ");
-    shown_quoted(&c->text, found_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
+    append_shown_quoted(&c->text, found_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
 }
 
 static bool mcp_search_on_found(void *ctx, const struct found *f)
 {
     struct rows *r = ctx;
     if (rows_begin(r, f->session_id, f->message->seq)) {
-        found_members(&r->c->j, f);
+        found_add_json_members(&r->c->j, f);
         mcp_search_add_text(r->c, f);
     }
     return rows_end(r);
@@ -44,8 +44,8 @@ static bool mcp_search_on_found(void *ctx, const struct found *f)
 /* Sets the texts and fields. Returns MI_EINVAL if there is nothing to search for. */
 static int read_question(struct tool_call *c, struct question *x)
 {
-    const char *text = tool_text(c, "text"), *status = tool_text(c, "status"),
-               *kind = tool_text(c, "kind");
+    const char *text = tool_text_argument(c, "text"), *status = tool_text_argument(c, "status"),
+               *kind = tool_text_argument(c, "kind");
     if (text == NULL && status == NULL && kind == NULL && !filter_has_call(&c->filter)) {
         buf_adds(&c->error,
                  "nothing to search for: give text, tool, method, status, kind, failed or slow");
@@ -58,13 +58,13 @@ static int read_question(struct tool_call *c, struct question *x)
         buf_adds(&c->error, "invalid status or kind");
         return MI_EINVAL;
     }
-    int st = text != NULL ? question_add(x, text, tool_flag(c, "exact")) : 0;
+    int st = text != NULL ? question_add(x, text, tool_flag_argument(c, "exact")) : 0;
     if (st == 0)
-        question_ready(x);
+        question_finish_reading(x);
     return st;
 }
 
-int tool_search(struct tool_call *c)
+int answer_search_messages(struct tool_call *c)
 {
     struct rows r;
     struct question x;

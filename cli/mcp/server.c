@@ -28,7 +28,7 @@ struct reply {
 
 /* ---- answers ---- */
 
-static void server_info(struct reply *r, const char *name)
+static void add_server_info(struct reply *r, const char *name)
 {
     json_out_object(&r->j, name);
     json_out_str(&r->j, "name", "mcp-interposer");
@@ -46,11 +46,11 @@ static void begin_result(struct reply *r)
         return;
     json_out_str(&r->j, "resultType", "complete");
     json_out_object(&r->j, "_meta");
-    server_info(r, META_SERVER);
+    add_server_info(r, META_SERVER);
     json_out_end(&r->j);
 }
 
-static void cached(struct reply *r)
+static void add_cache_fields(struct reply *r)
 {
     if (r->revision != REV_2026_07_28)
         return;
@@ -58,7 +58,7 @@ static void cached(struct reply *r)
     json_out_str(&r->j, "cacheScope", "public");
 }
 
-static void capabilities(struct reply *r)
+static void add_capabilities(struct reply *r)
 {
     json_out_object(&r->j, "capabilities");
     json_out_object(&r->j, "tools");
@@ -67,8 +67,8 @@ static void capabilities(struct reply *r)
 }
 
 /* Writes an error. id: {NULL, 0} if it is unknown. */
-static void error(struct json_out *j, struct slice id, int code, const char *message,
-                  const char *cause)
+static void write_error_answer(struct json_out *j, struct slice id, int code, const char *message,
+                               const char *cause)
 {
     rpc_out_error(j, id, code, message, cause);
     rpc_out_end(j);
@@ -76,16 +76,16 @@ static void error(struct json_out *j, struct slice id, int code, const char *mes
 
 static void mcp_server_refuse(struct reply *r, int code, const char *message, const char *cause)
 {
-    error(&r->j, r->m->id.text, code, message, cause);
+    write_error_answer(&r->j, r->m->id.text, code, message, cause);
 }
 
 /* Reports a method or a tool that does not exist. */
-static void not_found(struct reply *r, int code, const char *what, struct slice raw)
+static void refuse_not_found(struct reply *r, int code, const char *what, struct slice raw)
 {
     struct buf text = {0}, name = {0};
     json_unescape(&name, raw);
     buf_printf(&text, "%s ", what);
-    shown_quoted(&text, buf_slice(&name), SHOWN_NAME);
+    append_shown_quoted(&text, buf_slice(&name), SHOWN_NAME);
     mcp_server_refuse(r, code, buf_str(&text), "not-found");
     buf_close(&text);
     buf_close(&name);
@@ -93,7 +93,7 @@ static void not_found(struct reply *r, int code, const char *what, struct slice 
 
 /* ---- methods ---- */
 
-static void on_initialize(struct mcp_server *s, struct reply *r)
+static void answer_initialize_request(struct mcp_server *s, struct reply *r)
 {
     struct json_value asked = json_get(r->m->params, "protocolVersion");
     if (r->m->params.type != JSON_OBJECT || asked.type != JSON_STRING) {
@@ -107,45 +107,45 @@ static void on_initialize(struct mcp_server *s, struct reply *r)
     s->revision = r->revision = revision;
     begin_result(r);
     json_out_str(&r->j, "protocolVersion", revision_name(revision));
-    capabilities(r);
-    server_info(r, "serverInfo");
+    add_capabilities(r);
+    add_server_info(r, "serverInfo");
     json_out_str(&r->j, "instructions", instructions);
     rpc_out_end(&r->j);
 }
 
-static void on_discover(struct mcp_server *s, struct reply *r)
+static void answer_discover_request(struct mcp_server *s, struct reply *r)
 {
     (void)s;
     begin_result(r);
     json_out_array(&r->j, "supportedVersions");
     json_out_str(&r->j, NULL, revision_name(REV_2026_07_28));
     json_out_end(&r->j);
-    capabilities(r);
-    cached(r);
+    add_capabilities(r);
+    add_cache_fields(r);
     json_out_str(&r->j, "instructions", instructions);
     rpc_out_end(&r->j);
 }
 
-static void on_ping(struct mcp_server *s, struct reply *r)
+static void answer_ping_request(struct mcp_server *s, struct reply *r)
 {
     (void)s;
     begin_result(r);
     rpc_out_end(&r->j);
 }
 
-static void on_list(struct mcp_server *s, struct reply *r)
+static void answer_list_request(struct mcp_server *s, struct reply *r)
 {
     if (r->m->cursor.type != JSON_NONE) {
         mcp_server_refuse(r, RPC_INVALID_PARAMS, "invalid cursor: the list has one page", "cursor");
         return;
     }
     begin_result(r);
-    toolbox_list(&s->toolbox, r->revision, &r->j);
-    cached(r);
+    toolbox_write_list(&s->toolbox, r->revision, &r->j);
+    add_cache_fields(r);
     rpc_out_end(&r->j);
 }
 
-static bool goes_on(void *ctx)
+static bool call_is_not_cancelled(void *ctx)
 {
     const struct mcp_server *s = ctx;
     return s->is_cancelled == NULL || !s->is_cancelled(s->ctx, s->id);
@@ -161,7 +161,7 @@ static void mcp_server_add_content(struct reply *r, struct slice text)
     json_out_end(&r->j);
 }
 
-static void tool_error(struct reply *r, struct slice text)
+static void answer_tool_error(struct reply *r, struct slice text)
 {
     begin_result(r);
     mcp_server_add_content(r, text);
@@ -172,7 +172,7 @@ static void tool_error(struct reply *r, struct slice text)
 static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const struct list *list)
 {
     struct tool_call c = {.arguments = r->m->arguments,
-                          .goes_on = goes_on,
+                          .goes_on = call_is_not_cancelled,
                           .ctx = s,
                           .now_us = clock_wall_us(),
                           .list = list};
@@ -186,9 +186,9 @@ static void call_tool(struct mcp_server *s, struct reply *r, tool_fn fn, const s
     if (st == MI_ENOMEM)
         mcp_server_refuse(r, RPC_INTERNAL_ERROR, "out of memory", "memory");
     else if (st == MI_ESTORE)
-        tool_error(r, slice_of(query_error(c.q)));
+        answer_tool_error(r, slice_of(query_error(c.q)));
     else if (st < 0)
-        tool_error(r, buf_slice(&c.error));
+        answer_tool_error(r, buf_slice(&c.error));
     else if (tool_goes_on(&c)) {
         begin_result(r);
         mcp_server_add_content(r, buf_slice(&c.text));
@@ -216,11 +216,11 @@ static void mcp_server_on_call(struct mcp_server *s, struct reply *r)
     }
     enum toolbox_result found = toolbox_find(&s->toolbox, m, &fn, &list, &why);
     if (found == TOOLBOX_UNKNOWN)
-        not_found(r, RPC_INVALID_PARAMS, "Unknown tool", json_string_raw(m->name));
+        refuse_not_found(r, RPC_INVALID_PARAMS, "Unknown tool", json_string_raw(m->name));
     else if (found == TOOLBOX_READY)
         call_tool(s, r, fn, list);
     else if (r->revision >= REV_2025_11_25)
-        tool_error(r, buf_slice(&why));
+        answer_tool_error(r, buf_slice(&why));
     else
         mcp_server_refuse(r, RPC_INVALID_PARAMS, buf_str(&why), "arguments");
     buf_close(&why);
@@ -231,11 +231,11 @@ static const struct {
     uint8_t revisions;
     void (*answer)(struct mcp_server *s, struct reply *r);
 } methods[] = {
-    {"initialize", REVS_LEGACY, on_initialize},
-    {"ping", REVS_LEGACY, on_ping},
-    {"tools/list", REVS_ALL, on_list},
+    {"initialize", REVS_LEGACY, answer_initialize_request},
+    {"ping", REVS_LEGACY, answer_ping_request},
+    {"tools/list", REVS_ALL, answer_list_request},
     {"tools/call", REVS_ALL, mcp_server_on_call},
-    {"server/discover", REVS_2026_07_28, on_discover},
+    {"server/discover", REVS_2026_07_28, answer_discover_request},
 };
 
 /* ---- requests ---- */
@@ -268,7 +268,7 @@ static bool accept_meta(struct reply *r)
     return true;
 }
 
-static bool is_modern(const struct rpc *m)
+static bool is_modern_request(const struct rpc *m)
 {
     return rpc_is_modern(m) || rpc_method_is(m, "server/discover") ||
            (m->meta.type == JSON_OBJECT && json_get(m->meta, META_CAPABILITIES).type != JSON_NONE);
@@ -281,7 +281,7 @@ static void answer_request(struct mcp_server *s, const struct rpc *m, struct buf
         mcp_server_refuse(&r, RPC_INVALID_PARAMS, "params must be an object", "params");
         return;
     }
-    if (is_modern(m) && !accept_meta(&r))
+    if (is_modern_request(m) && !accept_meta(&r))
         return;
     s->id = m->id;
     for (size_t i = 0; i < MI_COUNT(methods); i++)
@@ -289,15 +289,16 @@ static void answer_request(struct mcp_server *s, const struct rpc *m, struct buf
             methods[i].answer(s, &r);
             return;
         }
-    not_found(&r, RPC_METHOD_NOT_FOUND, "Method not found:", m->method);
+    refuse_not_found(&r, RPC_METHOD_NOT_FOUND, "Method not found:", m->method);
 }
 
 /* ---- lines ---- */
 
-static void mcp_server_invalid(struct buf *answer, struct slice id, int code, const char *message)
+static void mcp_server_answer_invalid(struct buf *answer, struct slice id, int code,
+                                      const char *message)
 {
     struct json_out j = json_out_to(answer);
-    error(&j, id, code, message, "message");
+    write_error_answer(&j, id, code, message, "message");
 }
 
 static void answer_message(struct mcp_server *s, const struct rpc *m, struct buf *answer)
@@ -308,12 +309,12 @@ static void answer_message(struct mcp_server *s, const struct rpc *m, struct buf
     if (m->kind == RPC_REQUEST && good_id)
         answer_request(s, m, answer);
     else if (m->kind == RPC_REQUEST)
-        mcp_server_invalid(answer, id, RPC_INVALID_REQUEST,
-                           "the id must be a string or an integer");
+        mcp_server_answer_invalid(answer, id, RPC_INVALID_REQUEST,
+                                  "the id must be a string or an integer");
     else if (m->kind == RPC_BATCH)
-        mcp_server_invalid(answer, id, RPC_INVALID_REQUEST, "a batch inside a batch");
+        mcp_server_answer_invalid(answer, id, RPC_INVALID_REQUEST, "a batch inside a batch");
     else if (m->kind == RPC_INVALID && !m->is_answer)
-        mcp_server_invalid(answer, id, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
+        mcp_server_answer_invalid(answer, id, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
 }
 
 /* Writes the answers to a batch as one array. */
@@ -327,8 +328,8 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &v);)
         n++;
     if (n == 0 || n > SERVER_BATCH_MAX) {
-        mcp_server_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
-                           n == 0 ? "an empty batch" : "too many messages in a batch");
+        mcp_server_answer_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
+                                  n == 0 ? "an empty batch" : "too many messages in a batch");
         return 0;
     }
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &v);) {
@@ -338,8 +339,8 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
         if (rpc_read(v.text, &m) < 0)
             return MI_ENOMEM; /* each part of valid JSON is valid */
         if (rpc_method_is(&m, "initialize"))
-            mcp_server_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
-                               "initialize must not be in a batch");
+            mcp_server_answer_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
+                                      "initialize must not be in a batch");
         else
             answer_message(s, &m, answer);
         if (answer->n == before + 1)
@@ -350,7 +351,7 @@ static int answer_batch(struct mcp_server *s, const struct rpc *batch, struct bu
     return 0;
 }
 
-int mcp_server_line(struct mcp_server *s, struct slice line, struct buf *answer)
+int mcp_server_answer_line(struct mcp_server *s, struct slice line, struct buf *answer)
 {
     struct rpc m;
     int st = 0;
@@ -358,24 +359,25 @@ int mcp_server_line(struct mcp_server *s, struct slice line, struct buf *answer)
     if (!is_json && m.fault.kind == JSON_EMPTY)
         return 0; /* the line is blank */
     if (!is_json)
-        mcp_server_invalid(answer, (struct slice){0}, RPC_PARSE_ERROR,
-                           json_fault_text(m.fault.kind));
+        mcp_server_answer_invalid(answer, (struct slice){0}, RPC_PARSE_ERROR,
+                                  json_fault_text(m.fault.kind));
     else if (m.kind == RPC_BATCH && s->revision == REV_2025_03_26)
         st = answer_batch(s, &m, answer);
     else if (m.kind == RPC_BATCH)
-        mcp_server_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
-                           "only revision 2025-03-26 has batches");
+        mcp_server_answer_invalid(answer, (struct slice){0}, RPC_INVALID_REQUEST,
+                                  "only revision 2025-03-26 has batches");
     else
         answer_message(s, &m, answer);
     return answer->failed ? MI_ENOMEM : st;
 }
 
-int mcp_server_too_long(struct mcp_server *s, struct slice head, struct buf *answer)
+int mcp_server_answer_too_long(struct mcp_server *s, struct slice head, struct buf *answer)
 {
     struct rpc m;
     (void)s;
     rpc_read_head(head, &m);
-    mcp_server_invalid(answer, m.id.text, RPC_INVALID_REQUEST, "the message has more than 1 MiB");
+    mcp_server_answer_invalid(answer, m.id.text, RPC_INVALID_REQUEST,
+                              "the message has more than 1 MiB");
     return answer->failed ? MI_ENOMEM : 0;
 }
 

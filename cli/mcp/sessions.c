@@ -15,17 +15,17 @@ static bool mcp_sessions_on_session(void *ctx, const struct query_session *s)
     struct rows *r = &l->rows;
     struct session_view v = {0};
     bool more = true;
-    if (l->live && !session_runs(r->c->q, s))
+    if (l->live && !session_is_running(r->c->q, s))
         return true;
     if (rows_is_late(r, s->id, 0))
         return false;
     if (l->failed || !rows_is_full(r))
-        l->status = session_look(r->c->q, s, false, &v);
+        l->status = session_read_view(r->c->q, s, false, &v);
     if (l->status < 0)
         return false;
     if (!l->failed || session_has_failed(s, &v)) {
         struct session_line line = session_line(s, &v);
-        struct show_list list = session_list(false, false);
+        struct show_list list = session_list_columns(false, false);
         more = rows_add(r, s->id, 0, &list, &line);
     }
     session_close(&v);
@@ -34,7 +34,8 @@ static bool mcp_sessions_on_session(void *ctx, const struct query_session *s)
 
 int tool_list_sessions(struct tool_call *c)
 {
-    struct listing l = {.failed = tool_flag(c, "failed"), .live = tool_flag(c, "live")};
+    struct listing l = {.failed = tool_flag_argument(c, "failed"),
+                        .live = tool_flag_argument(c, "live")};
     int st = rows_open(&l.rows, c, "sessions", ROWS_LIMIT);
     if (st < 0)
         return st;

@@ -2,25 +2,25 @@
 
 #include "base/text.h"
 
-void shown_quoted(struct buf *b, struct slice text, size_t max)
+void append_shown_quoted(struct buf *b, struct slice text, size_t max)
 {
     if (text.p != NULL)
-        text_json_head(b, text, max);
+        text_json_cut(b, text, max);
     else
         buf_addc(b, '-');
 }
 
-void shown_subject(struct buf *b, struct slice method, struct slice target)
+void append_shown_subject(struct buf *b, struct slice method, struct slice target)
 {
     buf_addc(b, ' ');
-    shown_quoted(b, method, SHOWN_NAME);
+    append_shown_quoted(b, method, SHOWN_NAME);
     if (target.n == 0)
         return;
     buf_addc(b, ' ');
-    shown_quoted(b, target, SHOWN_NAME);
+    append_shown_quoted(b, target, SHOWN_NAME);
 }
 
-void shown_lines(struct buf *b, struct slice text, const char *prefix)
+void append_shown_lines(struct buf *b, struct slice text, const char *prefix)
 {
     buf_adds(b, prefix);
     for (const char *end; (end = memchr(text.p, '\n', text.n)) != NULL;) {

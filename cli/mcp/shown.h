@@ -19,11 +19,11 @@
 
 /* Appends at most max bytes of the text in quotes; quotes inside are escaped. If the text is
  * longer, "…" follows. For {NULL, 0}, appends "-" without quotes. */
-void shown_quoted(struct buf *b, struct slice text, size_t max);
+void append_shown_quoted(struct buf *b, struct slice text, size_t max);
 /* Appends the text with its line ends; every other special character is escaped. Each line begins
  * with `prefix`, so that no line looks like one of ours. */
-void shown_lines(struct buf *b, struct slice text, const char *prefix);
+void append_shown_lines(struct buf *b, struct slice text, const char *prefix);
 /* Appends a space, the method, and the target if there is one. */
-void shown_subject(struct buf *b, struct slice method, struct slice target);
+void append_shown_subject(struct buf *b, struct slice method, struct slice target);
 
 #endif

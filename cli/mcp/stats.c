@@ -5,15 +5,15 @@
 
 #include <stdlib.h>
 
-int tool_stats(struct tool_call *c)
+int answer_stats(struct tool_call *c)
 {
     struct rows r;
     struct group_line *l = NULL;
-    const char *by = tool_text(c, "by"), *sort = tool_text(c, "sort");
+    const char *by = tool_text_argument(c, "by"), *sort = tool_text_argument(c, "sort");
     struct count again = {0}, x = {
                                   .requests = true,
                                   .by = by != NULL ? count_by_of(by) : COUNT_TOOL,
-                                  .imported = tool_flag(c, "imported"),
+                                  .imported = tool_flag_argument(c, "imported"),
                                   .filter = c->filter,
                                   .goes_on = tool_goes_on,
                                   .ctx = c,
@@ -22,10 +22,10 @@ int tool_stats(struct tool_call *c)
     int st = rows_open(&r, c, "groups", ROWS_LIMIT);
     if (st < 0)
         return st;
-    st = group_count(&x, &again, c->q);
+    st = count_groups(&x, &again, c->q);
     if (st == 0)
         st = group_lines(&x, &again, sort, &l);
-    struct show_list list = group_list(&x);
+    struct show_list list = group_line_columns(&x);
     bool more = st == 0;
     for (size_t i = (size_t)r.first.n; more && i < x.tally.n; i++)
         more = rows_add(&r, 1, (int64_t)i, &list, &l[i]); /* the row belongs to no single session */

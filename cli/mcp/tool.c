@@ -11,7 +11,7 @@ struct json_value tool_argument(const struct tool_call *c, const char *name)
 }
 
 /* tool_open() has reserved room for all arguments in c->values, so the texts never move. */
-const char *tool_text(struct tool_call *c, const char *name)
+const char *tool_text_argument(struct tool_call *c, const char *name)
 {
     struct json_value v = tool_argument(c, name);
     if (v.type != JSON_STRING)
@@ -22,13 +22,13 @@ const char *tool_text(struct tool_call *c, const char *name)
     return c->values.failed ? NULL : c->values.p + from;
 }
 
-int64_t tool_number(const struct tool_call *c, const char *name, int64_t otherwise)
+int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise)
 {
     int64_t n;
     return json_int(tool_argument(c, name), &n) ? n : otherwise;
 }
 
-bool tool_flag(const struct tool_call *c, const char *name)
+bool tool_flag_argument(const struct tool_call *c, const char *name)
 {
     return tool_argument(c, name).type == JSON_TRUE;
 }
@@ -37,7 +37,7 @@ bool tool_flag(const struct tool_call *c, const char *name)
 static int read_slow(struct tool_call *c, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "DURATION"};
-    const char *text = tool_text(c, "slow");
+    const char *text = tool_text_argument(c, "slow");
     if (text == NULL)
         return 0;
     buf_adds(&c->error, "slow: ");
@@ -50,7 +50,7 @@ static int read_slow(struct tool_call *c, int64_t *ret_us)
 static int read_time(struct tool_call *c, const char *name, int64_t *ret_us)
 {
     static const struct opt as_option = {.arg = "WHEN"};
-    const char *text = tool_text(c, name);
+    const char *text = tool_text_argument(c, name);
     if (text == NULL)
         return 0;
     buf_printf(&c->error, "%s: ", name);
@@ -64,13 +64,13 @@ static int read_filter(struct tool_call *c)
 {
     struct filter *f = &c->filter;
     *f = (struct filter){
-        .server = tool_text(c, "server"),
-        .client = tool_text(c, "client"),
-        .project = tool_text(c, "project"),
-        .method = tool_text(c, "method"),
-        .tool = tool_text(c, "tool"),
-        .failed = tool_flag(c, "failed"),
-        .session_id = tool_number(c, "session", 0),
+        .server = tool_text_argument(c, "server"),
+        .client = tool_text_argument(c, "client"),
+        .project = tool_text_argument(c, "project"),
+        .method = tool_text_argument(c, "method"),
+        .tool = tool_text_argument(c, "tool"),
+        .failed = tool_flag_argument(c, "failed"),
+        .session_id = tool_number_argument(c, "session", 0),
         .since_us = INT64_MIN,
         .until_us = INT64_MAX,
     };
@@ -98,7 +98,7 @@ int tool_open(struct tool_call *c)
     buf_adds(&c->text, TOOL_NOTICE "\n");
     int st = read_filter(c);
     if (st == 0 && c->filter.session_id != 0)
-        st = tool_session(c, c->filter.session_id, &s);
+        st = tool_find_session(c, c->filter.session_id, &s);
     return st;
 }
 
@@ -127,7 +127,7 @@ bool tool_is_late(const struct tool_call *c)
     return clock_mono_us() > c->late_us;
 }
 
-int tool_session(struct tool_call *c, int64_t id, struct query_session *ret)
+int tool_find_session(struct tool_call *c, int64_t id, struct query_session *ret)
 {
     int st = query_session_by_id(c->q, id, ret);
     if (st != MI_ENOENT)

@@ -34,7 +34,7 @@ struct tool_call {
     bool (*goes_on)(void *ctx);  /* returns false if the client has cancelled the call */
     void *ctx;
     int64_t now_us;          /* wall clock, for `since` and `until` */
-    const struct list *list; /* the list that tool_list() shows */
+    const struct list *list; /* the list that answer_list_tool() shows */
 
     struct filter filter;  /* the filter that the arguments ask for */
     struct buf values;     /* owned; strings of arguments, each ended by a NUL */
@@ -56,9 +56,9 @@ MI_MUST int tool_end(struct tool_call *c);
 /* Return the value of an argument. If it is not given, they return JSON_NONE, NULL, `otherwise`, or
  * false. */
 struct json_value tool_argument(const struct tool_call *c, const char *name);
-const char *tool_text(struct tool_call *c, const char *name);
-int64_t tool_number(const struct tool_call *c, const char *name, int64_t otherwise);
-bool tool_flag(const struct tool_call *c, const char *name);
+const char *tool_text_argument(struct tool_call *c, const char *name);
+int64_t tool_number_argument(const struct tool_call *c, const char *name, int64_t otherwise);
+bool tool_flag_argument(const struct tool_call *c, const char *name);
 
 /* Whether the client still waits. call: a struct tool_call; it is void so that this function can be
  * a callback. */
@@ -66,18 +66,18 @@ bool tool_goes_on(void *call);
 /* Whether the page has taken long, and should end at the next session. */
 bool tool_is_late(const struct tool_call *c);
 /* Reads the session with this id. Returns MI_EINVAL if there is none. */
-MI_MUST int tool_session(struct tool_call *c, int64_t id, struct query_session *ret);
+MI_MUST int tool_find_session(struct tool_call *c, int64_t id, struct query_session *ret);
 
 /* ---- the tools ---- */
 
 int tool_list_sessions(struct tool_call *c);
 int tool_list_calls(struct tool_call *c);
 int tool_get_call(struct tool_call *c);
-int tool_search(struct tool_call *c);
-int tool_stats(struct tool_call *c);
-int tool_context_cost(struct tool_call *c);
-int tool_findings(struct tool_call *c);
-int tool_diff(struct tool_call *c);
-int tool_list(struct tool_call *c); /* shows one of the lists of cli/lists/list.h */
+int answer_search_messages(struct tool_call *c);
+int answer_stats(struct tool_call *c);
+int answer_context_cost(struct tool_call *c);
+int answer_list_findings(struct tool_call *c);
+int answer_diff_sessions(struct tool_call *c);
+int answer_list_tool(struct tool_call *c); /* shows one of the lists of cli/lists/list.h */
 
 #endif

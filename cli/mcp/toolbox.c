@@ -14,11 +14,11 @@ static const struct {
     {"list_sessions", tool_list_sessions},
     {"list_calls", tool_list_calls},
     {"get_call", tool_get_call},
-    {"search", tool_search},
-    {"stats", tool_stats},
-    {"context_cost", tool_context_cost},
-    {"findings", tool_findings},
-    {"diff", tool_diff},
+    {"search", answer_search_messages},
+    {"stats", answer_stats},
+    {"context_cost", answer_context_cost},
+    {"findings", answer_list_findings},
+    {"diff", answer_diff_sessions},
 };
 
 /* Members of a definition that not every revision knows. */
@@ -91,7 +91,7 @@ void toolbox_close(struct toolbox *t)
     buf_close(&t->text);
 }
 
-static bool toolbox_has(enum revision revision, struct slice member)
+static bool toolbox_member_is_in_revision(enum revision revision, struct slice member)
 {
     for (size_t i = 0; i < MI_COUNT(members); i++)
         if (slice_is(member, members[i].name))
@@ -99,7 +99,7 @@ static bool toolbox_has(enum revision revision, struct slice member)
     return true;
 }
 
-void toolbox_list(const struct toolbox *t, enum revision revision, struct json_out *j)
+void toolbox_write_list(const struct toolbox *t, enum revision revision, struct json_out *j)
 {
     struct slice none, key;
     struct json_value tool, v;
@@ -107,7 +107,7 @@ void toolbox_list(const struct toolbox *t, enum revision revision, struct json_o
     for (struct json_walk w = json_walk_begin(t->list); json_walk_next(&w, &none, &tool);) {
         json_out_object(j, NULL);
         for (struct json_walk m = json_walk_begin(tool); json_walk_next(&m, &key, &v);) {
-            if (!toolbox_has(revision, key))
+            if (!toolbox_member_is_in_revision(revision, key))
                 continue;
             char name[32];
             assert(key.n < sizeof name);
@@ -135,7 +135,7 @@ enum toolbox_result toolbox_find(struct toolbox *t, const struct rpc *call, tool
     for (size_t i = 0; tool != NULL && lists[i] != NULL; i++)
         if (lists[i]->name != NULL && slice_begins(tool->name, "list_") &&
             slice_is((struct slice){tool->name.p + 5, tool->name.n - 5}, lists[i]->name)) {
-            *ret = tool_list;
+            *ret = answer_list_tool;
             *ret_list = lists[i];
             result = TOOLBOX_READY;
         }

@@ -20,7 +20,7 @@ struct toolbox {
 MI_MUST int toolbox_open(struct toolbox *t);
 void toolbox_close(struct toolbox *t); /* may be called after toolbox_open() has failed */
 /* Adds the member `tools`, with what the revision knows. */
-void toolbox_list(const struct toolbox *t, enum revision revision, struct json_out *j);
+void toolbox_write_list(const struct toolbox *t, enum revision revision, struct json_out *j);
 
 enum toolbox_result {
     TOOLBOX_READY,
@@ -28,7 +28,7 @@ enum toolbox_result {
     TOOLBOX_BAD_ARGUMENTS /* `why` says what is wrong */
 };
 /* Finds the tool that a tools/call names, and checks whether its arguments fit. *ret_list: the list
- * for tool_list(). */
+ * for answer_list_tool(). */
 enum toolbox_result toolbox_find(struct toolbox *t, const struct rpc *call, tool_fn *ret,
                                  const struct list **ret_list, struct buf *why);
 

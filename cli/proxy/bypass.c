@@ -41,7 +41,7 @@ static int skip_options(struct opt_set *s, int argc, char **argv)
 }
 
 /* Returns only if the server cannot be started. */
-static int bypass_become(char *const *argv)
+static int bypass_exec_server(char *const *argv)
 {
     char text[LOG_LINE_MAX];
     (void)signal(SIGXFSZ, SIG_DFL);
@@ -54,7 +54,7 @@ static int bypass_become(char *const *argv)
     return e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
 }
 
-int bypass(int argc, char **argv)
+int bypass_if_wanted(int argc, char **argv)
 {
     struct opt_set s;
     struct buf error = {0};
@@ -63,14 +63,14 @@ int bypass(int argc, char **argv)
         return EXIT_FINE;
     opt_open(&s, command_proxy.table);
     int server = skip_options(&s, argc, argv);
-    if (!opt_on(&s, "help")) {
-        if (opt_env(&s) < 0)
+    if (!opt_is_on(&s, "help")) {
+        if (opt_read_environment(&s) < 0)
             log_warn("%s", buf_str(&s.error)); /* about another option than --path */
         int st = server_path_extend(&s, &error);
         if (st < 0)
             log_warn("%s", st == MI_ENOMEM ? "out of memory, --path is ignored" : buf_str(&error));
-        status = server < argc ? bypass_become(argv + server)
-                               : command_usage(&command_proxy, SERVER_PATH_MISSING);
+        status = server < argc ? bypass_exec_server(argv + server)
+                               : command_fail_usage(&command_proxy, SERVER_PATH_MISSING);
     }
     opt_close(&s);
     buf_close(&error);

@@ -16,6 +16,6 @@
 /* argv is that of the command: argv[0] is its name. Does not return if the server is started.
  * Returns 0 if the variable does not ask for it, or if --help is given. If the server cannot be
  * started, tells stderr and the client, and returns the exit status. */
-int bypass(int argc, char **argv);
+int bypass_if_wanted(int argc, char **argv);
 
 #endif

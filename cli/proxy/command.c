@@ -36,8 +36,7 @@ static const struct opt proxy_opts[] = {
     {0, "tools", "TOOLS", NULL,
      "the tools that the client may see and call: names or globs, separated by commas"},
     {0, "hide-tools", "TOOLS", NULL, "tools that the client must not see or call, likewise"},
-    {0, "read-only", NULL, NULL,
-     "hide tools that the server does not mark readOnlyHint: true"},
+    {0, "read-only", NULL, NULL, "hide tools that the server does not mark readOnlyHint: true"},
     {0, "record", "full|standard|minimal", "standard",
      "what is stored: all but secrets; the same with long content truncated; no message text"},
     {0, "on-record-error", "pass|stop", "pass",
@@ -64,15 +63,15 @@ static const struct opt proxy_opts[] = {
 static int read_deadlines(const struct settings *s, struct deadlines *d)
 {
     struct buf error = {0};
-    int st = settings_deadlines(s, d, &error);
+    int st = settings_read_deadlines(s, d, &error);
     if (st == MI_ENOMEM) {
         log_error("out of memory");
         st = EXIT_TROUBLE;
     } else if (st < 0)
-        st = settings_usage(s, "--timeout: %s", buf_str(&error));
+        st = settings_fail_usage(s, "--timeout: %s", buf_str(&error));
     else if (settings_text(s, "escalate-command") != NULL &&
              notifier_check(settings_text(s, "escalate-command"), &error) < 0)
-        st = settings_usage(s, "--escalate-command: %s", buf_str(&error));
+        st = settings_fail_usage(s, "--escalate-command: %s", buf_str(&error));
     buf_close(&error);
     return st;
 }
@@ -80,12 +79,12 @@ static int read_deadlines(const struct settings *s, struct deadlines *d)
 static enum record_level record_level(const struct settings *s)
 {
     enum record_level level = RECORD_FULL;
-    while (!settings_is(s, "record", record_level_name(level)))
+    while (!settings_is_word(s, "record", record_level_name(level)))
         level++; /* settings are checked, so it is one of the three */
     return level;
 }
 
-static int extend_path(const struct settings *s)
+static int proxy_extend_path(const struct settings *s)
 {
     struct buf error = {0};
     int st = server_path_extend(&s->set, &error), status = EXIT_FINE;
@@ -93,7 +92,7 @@ static int extend_path(const struct settings *s)
         log_error("out of memory");
         status = EXIT_TROUBLE;
     } else if (st < 0) {
-        status = settings_usage(s, "%s", buf_str(&error));
+        status = settings_fail_usage(s, "%s", buf_str(&error));
     }
     buf_close(&error);
     return status;
@@ -102,11 +101,11 @@ static int extend_path(const struct settings *s)
 static int read_tools(const struct settings *s, const char *server, struct tool_rule *ret)
 {
     struct buf error = {0};
-    int st = settings_tools(s, server, ret, &error), status = EXIT_FINE;
+    int st = settings_read_tool_rule(s, server, ret, &error), status = EXIT_FINE;
     if (st == MI_ENOMEM)
         status = command_fail(st, &error);
     else if (st < 0)
-        status = settings_usage(s, "%s", buf_str(&error));
+        status = settings_fail_usage(s, "%s", buf_str(&error));
     buf_close(&error);
     return status;
 }
@@ -115,11 +114,11 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
                      struct tool_rule *tools)
 {
     struct buf url = {0};
-    bool checks = !settings_is(s, "validate", "none") || tool_rule_exists(tools);
+    bool checks = !settings_is_word(s, "validate", "none") || tool_rule_exists(tools);
     char *vault = settings_vault(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
-    server_url(s->operands, &url);
+    server_url_append_shown(s->operands, &url);
     deadlines->login = url.n > 0;
     pid_t recorder = 0;
     struct proxy_config cfg = {
@@ -128,34 +127,34 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
         .vault = vault,
         .name = name,
         .url = url.n > 0 ? buf_str(&url) : NULL,
-        .validate = !checks                                  ? VALIDATE_NONE
-                    : settings_is(s, "validate", "protocol") ? VALIDATE_PROTOCOL
-                                                             : VALIDATE_WIRE,
-        .check_arguments = settings_is(s, "check-arguments", "off")    ? ARGUMENTS_OFF
-                           : settings_is(s, "check-arguments", "warn") ? ARGUMENTS_WARN
-                                                                       : ARGUMENTS_REJECT,
+        .validate = !checks                                       ? VALIDATE_NONE
+                    : settings_is_word(s, "validate", "protocol") ? VALIDATE_PROTOCOL
+                                                                  : VALIDATE_WIRE,
+        .check_arguments = settings_is_word(s, "check-arguments", "off")    ? ARGUMENTS_OFF
+                           : settings_is_word(s, "check-arguments", "warn") ? ARGUMENTS_WARN
+                                                                            : ARGUMENTS_REJECT,
         .tools = tool_rule_exists(tools) ? tools : NULL,
-        .on_repeat = settings_is(s, "on-repeat", "warn")     ? ON_REPEAT_WARN
-                     : settings_is(s, "on-repeat", "answer") ? ON_REPEAT_ANSWER
-                                                             : ON_REPEAT_REFUSE,
+        .on_repeat = settings_is_word(s, "on-repeat", "warn")     ? ON_REPEAT_WARN
+                     : settings_is_word(s, "on-repeat", "answer") ? ON_REPEAT_ANSWER
+                                                                  : ON_REPEAT_REFUSE,
         .repeat_window_us = settings_duration_us(s, "repeat-window"),
         .level = record_level(s),
-        .stop_on_record_error = settings_is(s, "on-record-error", "stop"),
-        .sync_full = settings_is(s, "sync", "full"),
+        .stop_on_record_error = settings_is_word(s, "on-record-error", "stop"),
+        .sync_full = settings_is_word(s, "sync", "full"),
         .max_message = settings_size(s, "max-message"),
         .max_waiting = settings_size(s, "max-waiting"),
         .grace_us = settings_duration_us(s, "grace"),
         .deadlines = deadlines,
         .max_timeout_us = settings_duration_us(s, "max-timeout"),
-        .on_hang = settings_is(s, "on-hang", "kill")       ? ON_HANG_KILL
-                   : settings_is(s, "on-hang", "kill-now") ? ON_HANG_KILL_NOW
-                                                           : ON_HANG_CANCEL,
+        .on_hang = settings_is_word(s, "on-hang", "kill")       ? ON_HANG_KILL
+                   : settings_is_word(s, "on-hang", "kill-now") ? ON_HANG_KILL_NOW
+                                                                : ON_HANG_CANCEL,
         .escalate_command = settings_text(s, "escalate-command"),
         .sent = settings_text(s, "sent"),
         .restarts = (unsigned)settings_number(s, "restarts"),
     };
-    retain_configured(s, &cfg.retention);
-    if (settings_on(s, "verbose"))
+    retain_read_configured(s, &cfg.retention);
+    if (settings_is_on(s, "verbose"))
         log_set_level(LOG_INFO);
     int status = proxy_run(&cfg);
     sign_session(s, vault, recorder);
@@ -164,22 +163,22 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines, cons
     return status;
 }
 
-static int cmd_proxy(const struct settings *s)
+static int proxy_command_run(const struct settings *s)
 {
     char name[SERVER_NAME_MAX];
     struct deadlines deadlines = {0};
     struct tool_rule tools = {0};
     int status;
     if (s->operands_n > 0)
-        server_name(settings_text(s, "name"), s->operands, name);
+        server_name_choose(settings_text(s, "name"), s->operands, name);
     if (s->operands_n == 0)
-        status = settings_usage(s, SERVER_PATH_MISSING);
+        status = settings_fail_usage(s, SERVER_PATH_MISSING);
     else if (settings_size(s, "max-message") < 1024)
-        status = settings_usage(s, "--max-message: must be at least 1KiB");
+        status = settings_fail_usage(s, "--max-message: must be at least 1KiB");
     else if (settings_number(s, "restarts") > PROXY_RESTARTS_MAX)
-        status = settings_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
-    else if ((status = read_deadlines(s, &deadlines)) == 0 && (status = extend_path(s)) == 0 &&
-             (status = read_tools(s, name, &tools)) == 0)
+        status = settings_fail_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
+    else if ((status = read_deadlines(s, &deadlines)) == 0 &&
+             (status = proxy_extend_path(s)) == 0 && (status = read_tools(s, name, &tools)) == 0)
         status = run_proxy(s, &deadlines, name, &tools);
     deadlines_close(&deadlines);
     tool_rule_close(&tools);
@@ -198,6 +197,6 @@ const struct command command_proxy = {
              "started; 127 it was not found.\n",
     .table = proxy_opts,
     .server_command = true,
-    .run = cmd_proxy,
+    .run = proxy_command_run,
     .refuse = proxy_refuse,
 };

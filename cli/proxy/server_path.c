@@ -11,7 +11,7 @@ int server_path_extend(const struct opt_set *s, struct buf *error)
     if (opt_get(s, "path") == NULL)
         return 0;
     buf_adds(&b, path != NULL && path[0] != '\0' ? path : "/usr/local/bin:/usr/bin:/bin");
-    for (const char *dir; st == 0 && (dir = opt_each(s, "path", &at)) != NULL;) {
+    for (const char *dir; st == 0 && (dir = opt_next_value(s, "path", &at)) != NULL;) {
         buf_addc(&b, ':');
         buf_adds(&b, dir);
         if (dir[0] != '/') {

@@ -14,8 +14,8 @@
 #define FIRST_WAIT_US ((int64_t)2 * 1000000)
 
 /* Whether the command would find a key. The command has its own settings, not those of `proxy`. */
-static bool has_key(const struct settings *s, const struct command *checkpoint, int argc,
-                    char **argv)
+static bool checkpoint_has_key(const struct settings *s, const struct command *checkpoint, int argc,
+                               char **argv)
 {
     struct settings own;
     struct buf error = {0};
@@ -49,7 +49,7 @@ static void sign_start(char **argv, pid_t recorder)
 void sign_session(const struct settings *s, const char *vault, pid_t recorder)
 {
     const struct command *audit = command_find(s->commands, "audit");
-    const struct command *checkpoint = command_verb(audit, "checkpoint");
+    const struct command *checkpoint = command_find_verb(audit, "checkpoint");
     const char *config = settings_text(s, "config");
     struct buf vault_option = {0}, config_option = {0};
     char name[] = "mcp-interposer", command[] = "audit", verb[] = "checkpoint", quiet[] = "--quiet";
@@ -64,7 +64,8 @@ void sign_session(const struct settings *s, const char *vault, pid_t recorder)
         argv[argc++] = config_option.p;
     }
     /* settings_read() takes an argv that begins with the verb */
-    if (!vault_option.failed && !config_option.failed && has_key(s, checkpoint, argc - 2, argv + 2))
+    if (!vault_option.failed && !config_option.failed &&
+        checkpoint_has_key(s, checkpoint, argc - 2, argv + 2))
         sign_start(argv, recorder);
     buf_close(&vault_option);
     buf_close(&config_option);

@@ -15,7 +15,7 @@ static bool replay_live_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-static enum live_record record_of(const struct live_choice *l, const struct settings *s)
+static enum live_record live_record_mode(const struct live_choice *l, const struct settings *s)
 {
     static const struct {
         const char *word;
@@ -25,22 +25,23 @@ static enum live_record record_of(const struct live_choice *l, const struct sett
                  {"new", LIVE_RECORD_NEW},
                  {"all", LIVE_RECORD_ALL}};
     for (size_t i = 0; i < MI_COUNT(modes); i++)
-        if (settings_is(s, "record-mode", modes[i].word))
+        if (settings_is_word(s, "record-mode", modes[i].word))
             return modes[i].record;
-    return settings_is(s, "record-mode", "once") && l->file != NULL && !replay_live_exists(l->file)
+    return settings_is_word(s, "record-mode", "once") && l->file != NULL &&
+                   !replay_live_exists(l->file)
                ? LIVE_RECORD_ALL
                : LIVE_RECORD_NONE;
 }
 
 static int read_record(struct live_choice *l, const struct settings *s)
 {
-    bool live = settings_is(s, "on-miss", "live");
-    if (settings_is(s, "record-mode", "once") && live)
-        return settings_usage(s, "--record-mode once answers from FILE, or records it: omit "
-                                 "--on-miss live, or use --record-mode append");
-    if (!settings_is(s, "record-mode", "none") && l->file == NULL)
-        return settings_usage(s, "--record-mode requires a FILE: export the session first");
-    l->record = record_of(l, s);
+    bool live = settings_is_word(s, "on-miss", "live");
+    if (settings_is_word(s, "record-mode", "once") && live)
+        return settings_fail_usage(s, "--record-mode once answers from FILE, or records it: omit "
+                                      "--on-miss live, or use --record-mode append");
+    if (!settings_is_word(s, "record-mode", "none") && l->file == NULL)
+        return settings_fail_usage(s, "--record-mode requires a FILE: export the session first");
+    l->record = live_record_mode(l, s);
     l->use = live || l->record != LIVE_RECORD_NONE;
     return EXIT_FINE;
 }
@@ -49,12 +50,12 @@ static int read_output(struct live_choice *l, const struct settings *s)
 {
     const char *output = settings_text(s, "output");
     if ((l->record == LIVE_RECORD_NEW) != (output != NULL))
-        return settings_usage(s, "--record-mode new and --output FILE belong together");
+        return settings_fail_usage(s, "--record-mode new and --output FILE belong together");
     if (output != NULL && replay_live_exists(output))
-        return settings_usage(s,
-                              "--output: %s exists already; name another file, or use "
-                              "--record-mode append",
-                              output);
+        return settings_fail_usage(s,
+                                   "--output: %s exists already; name another file, or use "
+                                   "--record-mode append",
+                                   output);
     l->output = output != NULL ? output : l->record != LIVE_RECORD_NONE ? l->file : NULL;
     return EXIT_FINE;
 }
@@ -65,20 +66,20 @@ int live_choice_read(struct live_choice *l, const struct settings *s, const char
     *l = (struct live_choice){
         .file = recording_is_file(operand) ? operand : NULL,
         .server = server,
-        .catch_up = settings_on(s, "catch-up"),
+        .catch_up = settings_is_on(s, "catch-up"),
     };
-    bool once = settings_is(s, "record-mode", "once");
+    bool once = settings_is_word(s, "record-mode", "once");
     int status = read_record(l, s);
     if (status == EXIT_FINE)
         status = read_output(l, s);
     if (status != EXIT_FINE)
         return status;
     if (l->use && server == NULL)
-        return settings_usage(s, "missing server: put its command after '--'");
+        return settings_fail_usage(s, "missing server: put its command after '--'");
     if (!l->use && !once && server != NULL)
-        return settings_usage(s, "a server is used only with --on-miss live or --record-mode");
+        return settings_fail_usage(s, "a server is used only with --on-miss live or --record-mode");
     if (l->catch_up && (!l->use || l->record == LIVE_RECORD_ALL))
-        return settings_usage(s, "--catch-up is for a recording with --on-miss live");
+        return settings_fail_usage(s, "--catch-up is for a recording with --on-miss live");
     return EXIT_FINE;
 }
 
@@ -88,7 +89,7 @@ int live_choice_begin(struct live_choice *l, struct source **ret)
 {
     struct redact *rules = redact_present();
     struct buf error = {0};
-    server_name(NULL, l->server, l->name);
+    server_name_choose(NULL, l->server, l->name);
     if (rules != NULL)
         redact_rules(rules, &l->rules);
     l->header = (struct query_session){
@@ -123,9 +124,8 @@ static int open_proxied(struct live_choice *l, const struct settings *s,
     buf_adds(&only, "--tools-rule=");
     if (st == 0)
         buf_slice_add(&only, buf_slice(&rule.text));
-    const char *options[] = {"--name", name.n > 0 ? buf_str(&name) : NULL,
-                             buf_str(&only), l->record != LIVE_RECORD_ALL ? "" : NULL,
-                             NULL};
+    const char *options[] = {"--name", name.n > 0 ? buf_str(&name) : NULL, buf_str(&only),
+                             l->record != LIVE_RECORD_ALL ? "" : NULL, NULL};
     int status = EXIT_TROUBLE;
     if (st == MI_ENOMEM || name.failed || only.failed)
         log_error("out of memory");

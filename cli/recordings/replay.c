@@ -59,16 +59,16 @@ static int read_many(const struct settings *s, const char *name, struct mock_con
     size_t at = 0;
     int st = 0, status = EXIT_FINE;
     bool ignore = strcmp(name, "ignore") == 0;
-    for (const char *v; st == 0 && (v = settings_each(s, name, &at)) != NULL;)
+    for (const char *v; st == 0 && (v = settings_next_value(s, name, &at)) != NULL;)
         st = ignore ? pointers_add(&cfg->rules.canon.ignore, "", slice_of(v), &error)
                     : faults_add(&cfg->faults, v, &error);
     if (st == MI_ENOMEM) {
         log_error("out of memory");
         status = EXIT_TROUBLE;
     } else if (st < 0) {
-        status = settings_usage(s, "--%s: %s", name, buf_str(&error));
+        status = settings_fail_usage(s, "--%s: %s", name, buf_str(&error));
     } else if (s->set.overflow) {
-        status = settings_usage(s, "--ignore and --fault: at most %d of each", OPT_MANY_MAX);
+        status = settings_fail_usage(s, "--ignore and --fault: at most %d of each", OPT_MANY_MAX);
     }
     buf_close(&error);
     return status;
@@ -81,17 +81,17 @@ static int replay_command_read_rules(const struct settings *s, const char *opera
     if (status == EXIT_FINE)
         status = read_many(s, "fault", cfg);
     if (status == EXIT_FINE && pace_read(settings_text(s, "speed"), &cfg->rules.pace) < 0)
-        status =
-            settings_usage(s, "--speed: invalid factor '%s': use a number such as 0, 1, 0.5 or 10",
-                           settings_text(s, "speed"));
+        status = settings_fail_usage(
+            s, "--speed: invalid factor '%s': use a number such as 0, 1, 0.5 or 10",
+            settings_text(s, "speed"));
     if (status == EXIT_FINE && settings_size(s, "max-message") < 1024)
-        status = settings_usage(s, "--max-message: must be at least 1KiB");
+        status = settings_fail_usage(s, "--max-message: must be at least 1KiB");
     if (status == EXIT_FINE && operand != NULL && settings_text(s, "name") != NULL)
-        status = settings_usage(s, "--name cannot be used with a session or a file");
-    cfg->rules.canon.answers = settings_on(s, "check-answers");
-    cfg->rules.repeat_fail = settings_is(s, "repeat", "fail");
-    cfg->rules.strict_order = settings_is(s, "ordering", "strict");
-    cfg->strict = settings_on(s, "strict");
+        status = settings_fail_usage(s, "--name cannot be used with a session or a file");
+    cfg->rules.canon.answers = settings_is_on(s, "check-answers");
+    cfg->rules.repeat_fail = settings_is_word(s, "repeat", "fail");
+    cfg->rules.strict_order = settings_is_word(s, "ordering", "strict");
+    cfg->strict = settings_is_on(s, "strict");
     cfg->path[REPORT_JSON] = settings_text(s, "report");
     cfg->path[REPORT_JUNIT] = settings_text(s, "junit");
     cfg->path[REPORT_SARIF] = settings_text(s, "sarif");
@@ -99,8 +99,8 @@ static int replay_command_read_rules(const struct settings *s, const char *opera
     return status;
 }
 
-static int replay(const struct settings *s, struct mock_config *cfg, struct live_choice *live,
-                  const char *operand)
+static int run_mock_server(const struct settings *s, struct mock_config *cfg,
+                           struct live_choice *live, const char *operand)
 {
     struct recording r = {0};
     int status;
@@ -130,16 +130,17 @@ static int replay_command_run(const struct settings *s)
     int at = s->set.operands_before_dashes;
     int n = at >= 0 ? at : s->operands_n;
     const char *operand = n > 0 ? s->operands[0] : NULL;
-    if (settings_on(s, "verbose"))
+    if (settings_is_on(s, "verbose"))
         log_set_level(LOG_INFO);
-    int status = n > 1 ? settings_usage(s, "unexpected argument '%s'", s->operands[1]) : EXIT_FINE;
+    int status =
+        n > 1 ? settings_fail_usage(s, "unexpected argument '%s'", s->operands[1]) : EXIT_FINE;
     if (status == EXIT_FINE)
         status = live_choice_read(&live, s, operand,
                                   at >= 0 && at < s->operands_n ? s->operands + at : NULL);
     if (status == EXIT_FINE)
         status = replay_command_read_rules(s, operand, &cfg);
     if (status == EXIT_FINE)
-        status = replay(s, &cfg, &live, operand);
+        status = run_mock_server(s, &cfg, &live, operand);
     live_choice_close(&live);
     pointers_close(&cfg.rules.canon.ignore);
     faults_close(&cfg.faults);

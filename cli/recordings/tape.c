@@ -93,7 +93,7 @@ static bool tape_on_message(void *ctx, const struct query_message *m)
     return t->status == 0;
 }
 
-static bool into_all(void *ctx, struct slice lines)
+static bool tape_append_lines(void *ctx, struct slice lines)
 {
     struct tape *t = ctx;
     buf_slice_add(&t->all, lines);
@@ -103,7 +103,7 @@ static bool into_all(void *ctx, struct slice lines)
 /* Writes the header and the messages of the file; if there is no file, only the header. */
 static int tape_begin(struct tape *t, struct buf *error)
 {
-    int st = cassette_write_open(&t->w, into_all, t);
+    int st = cassette_write_open(&t->w, tape_append_lines, t);
     if (st == 0 && t->from != NULL)
         st = cassette_read(t->from, tape_on_session, tape_on_message, t, error);
     else if (st == 0)
@@ -150,13 +150,13 @@ static void add_lines(struct tape *t)
 
 /* ---- writing ---- */
 
-static bool into_file(void *ctx, struct slice lines)
+static bool tape_write_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
 
 /* Writes the session so that it does not end before its last message. */
-static bool on_final_session(void *ctx, const struct query_session *s)
+static bool tape_on_final_session(void *ctx, const struct query_session *s)
 {
     struct tape *t = ctx;
     struct query_session longer = *s;
@@ -167,12 +167,12 @@ static bool on_final_session(void *ctx, const struct query_session *s)
 
 /* Writes the cassette again. Reading the lines finds which messages belong together; writing leaves
  * out what follows from the messages. */
-static int rewrite_all(struct tape *t, struct save *file, struct buf *error)
+static int tape_rewrite(struct tape *t, struct save *file, struct buf *error)
 {
-    int st = cassette_write_open(&t->w, into_file, file);
+    int st = cassette_write_open(&t->w, tape_write_lines, file);
     if (st == 0)
-        st = cassette_read_text(t->to, buf_slice(&t->all), on_final_session, tape_on_message, t,
-                                error);
+        st = cassette_read_text(t->to, buf_slice(&t->all), tape_on_final_session, tape_on_message,
+                                t, error);
     if (st == 0)
         st = t->status;
     return st == 0 ? cassette_write_end(t->w) : st;
@@ -190,7 +190,7 @@ int tape_write(struct tape *t)
         st = strip_end(t);
     if (st == 0) {
         add_lines(t);
-        st = t->all.failed ? MI_ENOMEM : rewrite_all(t, &file, &error);
+        st = t->all.failed ? MI_ENOMEM : tape_rewrite(t, &file, &error);
     }
     cassette_write_close(t->w);
     t->w = NULL;

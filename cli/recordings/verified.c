@@ -8,7 +8,7 @@ void verified_close(struct verified *v)
     buf_close(&v->json);
 }
 
-static uint64_t requests(const struct verified *v)
+static uint64_t count_verified_requests(const struct verified *v)
 {
     uint64_t n = 0;
     for (int i = 0; i < VERIFY_VERDICTS; i++)
@@ -16,7 +16,7 @@ static uint64_t requests(const struct verified *v)
     return n;
 }
 
-bool verified_differs(const struct verified *v)
+bool verified_has_differences(const struct verified *v)
 {
     return v->counts[VERIFY_CHANGED] + v->counts[VERIFY_SCHEMA] + v->counts[VERIFY_GONE] +
                v->counts[VERIFY_SILENT] >
@@ -34,7 +34,7 @@ static struct slice verified_unescape(struct buf *plain, struct slice raw)
     return buf_slice(plain);
 }
 
-static size_t listed(const struct verify_result *one)
+static size_t count_listed_differences(const struct verify_result *one)
 {
     return size_min(one->differences, VERIFY_DIFFERENCES_MAX);
 }
@@ -45,7 +45,7 @@ static void add_differences(struct json_out *j, const struct verify_result *one)
 {
     json_out_uint(j, "differences_n", one->differences);
     json_out_array(j, "differences");
-    for (size_t i = 0; i < listed(one); i++) {
+    for (size_t i = 0; i < count_listed_differences(one); i++) {
         const struct verify_difference *d = &one->difference[i];
         json_out_object(j, NULL);
         json_out_text(j, "pointer", d->pointer);
@@ -59,8 +59,8 @@ static void add_differences(struct json_out *j, const struct verify_result *one)
 static void verified_add_json(struct buf *b, const struct verify_result *one)
 {
     struct buf plain = {0};
-    struct json_out j = json_out_more(b);
-    json_out_space(&j, "\n");
+    struct json_out j = json_out_continue_list(b);
+    json_out_whitespace(&j, "\n");
     json_out_object(&j, NULL);
     json_out_int(&j, "seq", one->seq);
     json_out_text(&j, "method", verified_unescape(&plain, one->method));
@@ -91,7 +91,7 @@ void verified_json(const struct verified *v, struct slice recording, int64_t las
     json_out_int(&j, "version", 1);
     json_out_text(&j, "recording", recording);
     json_out_int(&j, "lasted_us", lasted_us);
-    json_out_uint(&j, "requests", requests(v));
+    json_out_uint(&j, "requests", count_verified_requests(v));
     for (int i = 0; i < VERIFY_VERDICTS; i++)
         json_out_uint(&j, counts[i], v->counts[i]);
     json_out_array(&j, "results");
@@ -138,7 +138,7 @@ static void verified_add_value(struct buf *b, struct slice value)
 /* Appends a line for each difference, such as "/content/0/text: recorded "a", live "b"". */
 static void add_details(struct buf *b, const struct verify_result *one)
 {
-    for (size_t i = 0; i < listed(one); i++) {
+    for (size_t i = 0; i < count_listed_differences(one); i++) {
         const struct verify_difference *d = &one->difference[i];
         text_visible(b, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
         buf_adds(b, ": recorded ");
@@ -147,8 +147,8 @@ static void add_details(struct buf *b, const struct verify_result *one)
         verified_add_value(b, d->live);
         buf_addc(b, '\n');
     }
-    if (one->differences > listed(one))
-        buf_printf(b, "and %zu more\n", one->differences - listed(one));
+    if (one->differences > count_listed_differences(one))
+        buf_printf(b, "and %zu more\n", one->differences - count_listed_differences(one));
 }
 
 /* Prints the verdict, "12 tools/call read: reason; remedy", and the differences. */
@@ -162,8 +162,8 @@ static void print_case(struct out *o, const struct verify_result *one, const str
     buf_slice_add(&line, (struct slice){c->name.p + 1, c->name.n - 1}); /* without its # */
     buf_adds(&line, c->message.n > 0 ? ": " : "");
     buf_slice_add(&line, buf_slice(&c->message));
-    reporting_line(o, &verdict, 1, buf_slice(&line));
-    reporting_details(o, buf_slice(&c->detail), 4);
+    reporting_print_line(o, &verdict, 1, buf_slice(&line));
+    reporting_print_details(o, buf_slice(&c->detail), 4);
     o->b.failed |= line.failed || c->message.failed || c->detail.failed;
     buf_close(&line);
 }
@@ -199,11 +199,11 @@ void verified_add(struct verified *v, const struct verify_result *one)
     report_add(&v->reporting.report);
 }
 
-void verified_summary(struct verified *v)
+void verified_print_summary(struct verified *v)
 {
     struct out *o = &v->reporting.out;
     size_t from = o->b.n;
-    uint64_t n = requests(v);
+    uint64_t n = count_verified_requests(v);
     out_printf(o, "%llu %s:", (unsigned long long)n, n == 1 ? "request" : "requests");
     for (int i = 0; i < VERIFY_VERDICTS; i++)
         if (v->counts[i] > 0 || i == VERIFY_MATCH)

@@ -5,7 +5,7 @@
  *           a skipped request is skipped, and every other verdict is a failure.
  * Owns      the JSON of the results.
  * Errors    are kept in the buffers and the report.
- * Blocks    verified_add() and verified_summary() as stdout does. */
+ * Blocks    verified_add() and verified_print_summary() as stdout does. */
 #ifndef MI_CLI_RECORDINGS_VERIFIED_H
 #define MI_CLI_RECORDINGS_VERIFIED_H
 
@@ -24,9 +24,9 @@ struct verified {
 
 void verified_close(struct verified *v);
 void verified_add(struct verified *v, const struct verify_result *one);
-void verified_summary(struct verified *v);
+void verified_print_summary(struct verified *v);
 /* Whether an answer differed or was missing. */
-bool verified_differs(const struct verified *v);
+bool verified_has_differences(const struct verified *v);
 /* Appends the whole JSON report. recording: the uid of the session, or the file as the user named
  * it. */
 void verified_json(const struct verified *v, struct slice recording, int64_t lasted_us,

@@ -46,7 +46,7 @@ struct verifying {
     int status;            /* of update_keep() */
 };
 
-static void on_result(void *ctx, const struct verify_result *r)
+static void verify_on_result(void *ctx, const struct verify_result *r)
 {
     struct verifying *v = ctx;
     verified_add(&v->verified, r);
@@ -63,7 +63,7 @@ static int verify_recording(const struct settings *s, struct recording *r,
     struct verify_config cfg = {
         .argv = argv,
         .ignore = ignore,
-        .all = settings_on(s, "all"),
+        .all = settings_is_on(s, "all"),
         .timeout_us = settings_duration_us(s, "timeout"),
         .grace_us = settings_duration_us(s, "grace"),
     };
@@ -72,7 +72,7 @@ static int verify_recording(const struct settings *s, struct recording *r,
     buf_slice_add(&name, r->name);
     report_suite(&v->verified.reporting.report, buf_slice(&name), slice_of("mcp-interposer.verify"),
                  clock_mono_us());
-    int st = verify_run(&cfg, r->source, on_result, v, &error);
+    int st = verify_run(&cfg, r->source, verify_on_result, v, &error);
     if (st == 0)
         st = name.failed ? MI_ENOMEM : v->status;
     if (st < 0)
@@ -92,7 +92,7 @@ static int verify_command_finish(const struct settings *s, struct verifying *v,
     int status = EXIT_FINE;
     verified_json(&v->verified, recording, lasted_us, &json);
     if (r->text)
-        verified_summary(&v->verified);
+        verified_print_summary(&v->verified);
     if (r->json)
         buf_slice_add(&r->out.b, buf_slice(&json));
     r->out.b.failed |= r->json && json.failed;
@@ -108,15 +108,15 @@ static int verify_command_finish(const struct settings *s, struct verifying *v,
 static int run_on(const struct settings *s, struct recording *r, const struct pointers *ignore,
                   char *const *argv)
 {
-    struct verifying v = {.verified.verbose = settings_on(s, "verbose")};
+    struct verifying v = {.verified.verbose = settings_is_on(s, "verbose")};
     struct verified *x = &v.verified;
     const char *file = settings_text(s, "report");
     int64_t began = clock_mono_us();
-    int status = reporting_open(&x->reporting, s,
-                                settings_on(s, "json") || (file != NULL && strcmp(file, "-") == 0));
+    int status = reporting_open(
+        &x->reporting, s, settings_is_on(s, "json") || (file != NULL && strcmp(file, "-") == 0));
     if (status != EXIT_FINE)
         return status;
-    if (settings_on(s, "update") && update_open(&v.update) < 0) {
+    if (settings_is_on(s, "update") && update_open(&v.update) < 0) {
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
@@ -128,7 +128,7 @@ static int run_on(const struct settings *s, struct recording *r, const struct po
         reporting_drop(&x->reporting);
     if (status == EXIT_FINE && v.update != NULL)
         status = update_write(v.update, r->file);
-    if (status == EXIT_FINE && verified_differs(x))
+    if (status == EXIT_FINE && verified_has_differences(x))
         status = EXIT_FOUND;
     update_close(v.update);
     verified_close(x);
@@ -143,13 +143,13 @@ static int verify_command_compare(const struct settings *s, const char *ref, cha
     const char *pointer;
     size_t at = 0;
     int status = EXIT_FINE;
-    while (status == EXIT_FINE && (pointer = settings_each(s, "ignore", &at)) != NULL)
+    while (status == EXIT_FINE && (pointer = settings_next_value(s, "ignore", &at)) != NULL)
         if (pointers_add(&ignore, "", slice_of(pointer), &error) < 0)
-            status = settings_usage(s, "--ignore: %s", buf_str(&error));
-    if (status == EXIT_FINE && settings_on(s, "update") && !recording_is_file(ref))
-        status = settings_usage(s, "--update requires a FILE: export the session first");
+            status = settings_fail_usage(s, "--ignore: %s", buf_str(&error));
+    if (status == EXIT_FINE && settings_is_on(s, "update") && !recording_is_file(ref))
+        status = settings_fail_usage(s, "--update requires a FILE: export the session first");
     if (status == EXIT_FINE && s->set.overflow)
-        status = settings_usage(s, "--ignore: at most %d places", OPT_MANY_MAX);
+        status = settings_fail_usage(s, "--ignore: at most %d places", OPT_MANY_MAX);
     if (status == EXIT_FINE)
         status = recording_open(&r, s, ref, NULL);
     if (status == EXIT_FINE)
@@ -166,9 +166,9 @@ static int verify_command_run(const struct settings *s)
     int at = s->set.operands_before_dashes;
     int status;
     if (at < 0 || at == s->operands_n)
-        status = settings_usage(s, "missing server: put its command after '--'");
+        status = settings_fail_usage(s, "missing server: put its command after '--'");
     else if (at > 1)
-        status = settings_usage(s, "unexpected argument '%s'", s->operands[1]);
+        status = settings_fail_usage(s, "unexpected argument '%s'", s->operands[1]);
     else
         status = verify_command_compare(s, at == 1 ? s->operands[0] : NULL, s->operands + at);
     return status;

@@ -65,32 +65,33 @@ static int check_options(struct sending *x)
 {
     const struct settings *s = x->s;
     const char *date = settings_text(s, "revision");
-    bool seq = settings_text(s, "seq") != NULL, list = settings_on(s, "list");
+    bool seq = settings_text(s, "seq") != NULL, list = settings_is_on(s, "list");
     int at = s->set.operands_before_dashes;
     x->words_n = at < 0 ? s->operands_n : at;
     x->has_server = at >= 0 && at < s->operands_n;
     x->revision = date != NULL ? revision_of(slice_of(date)) : REV_COUNT;
     if (date != NULL && x->revision == REV_COUNT)
-        return settings_usage(s, "--revision: unknown revision '%s': use %s or an older one", date,
-                              revision_name(REV_2026_07_28));
+        return settings_fail_usage(s, "--revision: unknown revision '%s': use %s or an older one",
+                                   date, revision_name(REV_2026_07_28));
     if (seq && list)
-        return settings_usage(s, "--seq and --list exclude each other");
+        return settings_fail_usage(s, "--seq and --list exclude each other");
     if (seq && date != NULL)
-        return settings_usage(s, "--revision: a recorded request has its own revision");
+        return settings_fail_usage(s, "--revision: a recorded request has its own revision");
     if ((seq || list) && x->words_n > 0)
-        return settings_usage(s, "unexpected argument '%s': %s", s->operands[0],
-                              seq ? "change the recorded request with --set"
-                                  : "--list sends no other request");
+        return settings_fail_usage(s, "unexpected argument '%s': %s", s->operands[0],
+                                   seq ? "change the recorded request with --set"
+                                       : "--list sends no other request");
     if (!seq && !list && x->words_n == 0)
-        return settings_usage(s,
-                              "missing request: name a tool or a method, or use --seq or --list");
+        return settings_fail_usage(
+            s, "missing request: name a tool or a method, or use --seq or --list");
     if (!seq && !x->has_server && settings_text(s, "session") == NULL)
-        return settings_usage(s, "missing server: put its command after '--', or name a recording "
-                                 "of it with --session");
-    if (list && (settings_on(s, "edit") || settings_text(s, "set") != NULL))
-        return settings_usage(s, "--list sends no other request: there is nothing to change");
+        return settings_fail_usage(
+            s, "missing server: put its command after '--', or name a recording "
+               "of it with --session");
+    if (list && (settings_is_on(s, "edit") || settings_text(s, "set") != NULL))
+        return settings_fail_usage(s, "--list sends no other request: there is nothing to change");
     if (s->set.overflow)
-        return settings_usage(s, "--set: at most %d values", OPT_MANY_MAX);
+        return settings_fail_usage(s, "--set: at most %d values", OPT_MANY_MAX);
     return EXIT_FINE;
 }
 
@@ -100,14 +101,14 @@ static int read_sets(struct sending *x)
     const char *word;
     size_t at = 0;
     int st = 0, status = EXIT_FINE;
-    while (st == 0 && (word = settings_each(x->s, "set", &at)) != NULL)
+    while (st == 0 && (word = settings_next_value(x->s, "set", &at)) != NULL)
         st = given_add(&x->sets, word, true, &error);
     if (st == MI_EINVAL)
-        status = settings_usage(x->s, "--set: %s", buf_str(&error));
+        status = settings_fail_usage(x->s, "--set: %s", buf_str(&error));
     if (st == 0 && x->words_n > 0) {
         st = outgoing_read(&x->request, x->s->operands, x->words_n, &error);
         if (st == MI_EINVAL)
-            status = settings_usage(x->s, "%s", buf_str(&error));
+            status = settings_fail_usage(x->s, "%s", buf_str(&error));
     }
     buf_close(&error);
     if (st == MI_ENOMEM) {
@@ -135,7 +136,7 @@ struct asking {
 
 /* Asks for one secret. Skips redaction marks in member names, which --set cannot replace, and
  * truncated texts, which are too long to type. */
-static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
+static void send_on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
 {
     struct asking *a = ctx;
     struct buf question = {0}, value = {0}, reason = {0};
@@ -167,7 +168,7 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
     size_t given = x->sets.n;
     if (!ask_possible())
         return 0;
-    int st = outgoing_secrets(buf_slice(params), &x->sets, on_secret, &a);
+    int st = outgoing_each_secret(buf_slice(params), &x->sets, send_on_secret, &a);
     st = st == 0 ? a.status : st;
     if (st == 0 && x->sets.n > given)
         st = outgoing_set(params, &x->sets, (struct json_value){0}, error);
@@ -175,7 +176,7 @@ static int ask_secrets(struct sending *x, struct buf *params, struct buf *error)
 }
 
 /* Copies the recorded request, and reports missing secrets before anything is started. */
-static int take_recorded(struct sending *x)
+static int send_take_recorded(struct sending *x)
 {
     struct buf params = {0}, error = {0};
     struct rpc m;
@@ -185,7 +186,7 @@ static int take_recorded(struct sending *x)
     if (talk_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
         return send_fail(x);
     if (rpc_read(buf_slice(&x->peer.talk.request), &m) < 0 || m.kind != RPC_REQUEST)
-        return settings_usage(x->s, "--seq: the recorded message is not a valid request");
+        return settings_fail_usage(x->s, "--seq: the recorded message is not a valid request");
     if (rpc_is_modern(&m)) {
         x->revision = REV_2026_07_28;
         if (marks_of(m.meta.text) == MARKS_NONE)
@@ -196,11 +197,11 @@ static int take_recorded(struct sending *x)
     buf_slice_add(&params, buf_slice(&x->request.params));
     if (st == 0)
         st = outgoing_set(&params, &x->sets, (struct json_value){0}, &error);
-    if (st == 0 && !settings_on(x->s, "edit"))
+    if (st == 0 && !settings_is_on(x->s, "edit"))
         st = ask_secrets(x, &params, &error);
     if (st == MI_EINVAL)
-        status = settings_usage(x->s, "--set: %s", buf_str(&error));
-    else if (st == 0 && !settings_on(x->s, "edit"))
+        status = settings_fail_usage(x->s, "--set: %s", buf_str(&error));
+    else if (st == 0 && !settings_is_on(x->s, "edit"))
         status = outgoing_refuse_secrets(buf_slice(&params), &x->sets);
     buf_close(&params);
     buf_close(&error);
@@ -223,12 +224,12 @@ static int open_origin(struct sending *x)
     if (status == EXIT_FINE && peer_load(&x->peer, source) < 0)
         status = send_fail(x);
     if (status == EXIT_FINE && seq)
-        status = take_recorded(x);
+        status = send_take_recorded(x);
     else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&
              revision_of(source_info(source)->protocol_version) == REV_2026_07_28)
         x->revision = REV_2026_07_28;
     if (status == EXIT_FINE && !x->has_server)
-        status = origin_command(&x->origin, x->s);
+        status = origin_read_command(&x->origin, x->s);
     return status;
 }
 
@@ -244,7 +245,7 @@ static int run_exchange(struct sending *x)
     struct exchange e = {
         .s = x->s,
         .peer = &x->peer,
-        .request = settings_on(x->s, "list") ? NULL : &x->request,
+        .request = settings_is_on(x->s, "list") ? NULL : &x->request,
         .sets = &x->sets,
         .item = x->item,
         .argv = x->has_server ? x->s->operands + x->words_n : x->origin.command,

@@ -27,7 +27,7 @@ static void print_value(struct out *o, const char *mark, enum out_style style, s
 static void send_difference_title(struct out *o, const char *text)
 {
     out_end_line(o);
-    out_words(o, OUT_DIM, text);
+    out_styled_words(o, OUT_DIM, text);
     out_end_line(o);
 }
 

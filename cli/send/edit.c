@@ -50,7 +50,7 @@ static void remove_place(struct place *p)
     free(p->dir);
 }
 
-static bool write_text(const struct place *p, struct slice text)
+static bool write_edited_file(const struct place *p, struct slice text)
 {
     int fd = open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     return fd >= 0 && write_and_close(fd, text, false) == 0;
@@ -78,7 +78,7 @@ static bool send_edit_read_text(const struct place *p, struct buf *b)
 
 /* ---- the editor ---- */
 
-static int no_preparation(const void *ctx)
+static int editor_reset_signals(const void *ctx)
 {
     (void)signal(SIGINT, SIG_DFL);
     (void)signal(SIGQUIT, SIG_DFL);
@@ -86,7 +86,7 @@ static int no_preparation(const void *ctx)
     return 0;
 }
 
-static const char *editor(void)
+static const char *editor_command(void)
 {
     const char *const names[] = {"VISUAL", "EDITOR"};
     for (size_t i = 0; i < MI_COUNT(names); i++) {
@@ -103,14 +103,14 @@ static bool run_editor(const char *path)
     char sh[] = "sh", c[] = "-c", *script = NULL, *file = strdup(path);
     int status = -1;
     pid_t pid;
-    if (asprintf(&script, "%s \"$1\"", editor()) < 0)
+    if (asprintf(&script, "%s \"$1\"", editor_command()) < 0)
         script = NULL;
     char *argv[] = {sh, c, script, sh, file, NULL};
     if (script != NULL && file != NULL) {
         /* Control-C is only for the editor */
         void (*interrupt)(int) = signal(SIGINT, SIG_IGN);
         void (*quit)(int) = signal(SIGQUIT, SIG_IGN);
-        if (spawn(argv, NULL, no_preparation, NULL, &pid) == 0)
+        if (spawn(argv, NULL, editor_reset_signals, NULL, &pid) == 0)
             while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
                 continue;
         (void)signal(SIGINT, interrupt);
@@ -119,10 +119,11 @@ static bool run_editor(const char *path)
     free(script);
     free(file);
     if (status > 0 && WIFEXITED(status) && WEXITSTATUS(status) < 126)
-        log_error("nothing was sent: the editor '%s' exited with status %d", editor(),
+        log_error("nothing was sent: the editor '%s' exited with status %d", editor_command(),
                   WEXITSTATUS(status));
     else if (status != 0)
-        log_error("nothing was sent: the editor '%s' failed; set EDITOR to another one", editor());
+        log_error("nothing was sent: the editor '%s' failed; set EDITOR to another one",
+                  editor_command());
     return status == 0;
 }
 
@@ -149,7 +150,7 @@ static bool send_edit_is_empty(const struct buf *b)
 }
 
 /* Is the text a JSON object? If not, reports the error and its line. */
-static bool is_object(const struct buf *b)
+static bool edited_is_object(const struct buf *b)
 {
     struct json_scan scan;
     int line = 1;
@@ -171,7 +172,7 @@ enum edit_result edit_object(struct buf *text)
     make_pretty(text);
     buf_slice_add(&before, buf_slice(text));
     text->failed |= before.failed;
-    bool good = !text->failed && make_place(&p) && write_text(&p, buf_slice(text));
+    bool good = !text->failed && make_place(&p) && write_edited_file(&p, buf_slice(text));
     if (!good)
         log_error("cannot write a file for the editor: %s", strerror(errno));
     while (good) {
@@ -180,7 +181,7 @@ enum edit_result edit_object(struct buf *text)
             log_error("cannot read what was edited: %s", strerror(errno));
             good = false;
         }
-        if (!good || send_edit_is_empty(text) || is_object(text))
+        if (!good || send_edit_is_empty(text) || edited_is_object(text))
             break;
         good = ask_possible() && ask_yes("Edit it again?");
     }

@@ -21,7 +21,7 @@
 
 #define SHOWN_MAX 300 /* bytes of the arguments that a question shows */
 
-static int no_memory(void)
+static int exchange_no_memory(void)
 {
     log_error("out of memory");
     return EXIT_TROUBLE;
@@ -46,13 +46,13 @@ static struct tool *find_tool(const struct exchange *x, struct slice name)
     return t;
 }
 
-static int unknown_tool(const struct exchange *x)
+static int fail_unknown_tool(const struct exchange *x)
 {
     const char *name = buf_str(&x->request->target);
     struct buf shown = {0}, near = {0};
     struct nearest n = nearest_to(name);
     for (size_t i = 0; i < x->peer->tools.n; i++)
-        nearest_try(&n, x->peer->tools.tool[i].name.p);
+        nearest_consider(&n, x->peer->tools.tool[i].name.p);
     text_visible(&shown, slice_of(name));
     if (n.best != NULL)
         text_visible(&near, slice_of(n.best));
@@ -74,7 +74,7 @@ static int settle_method(const struct exchange *x)
     struct buf why = {0};
     int status = EXIT_FINE;
     if (find_tool(x, buf_slice(&r->method)) != NULL) {
-        status = outgoing_is_tool(r) < 0 ? no_memory() : EXIT_FINE;
+        status = outgoing_is_tool(r) < 0 ? exchange_no_memory() : EXIT_FINE;
     } else if (!method_is_plausible(buf_str(&r->method), &why)) {
         log_error("%s", buf_str(&why));
         status = EXIT_USAGE;
@@ -83,7 +83,7 @@ static int settle_method(const struct exchange *x)
     return status;
 }
 
-static int unknown_argument(struct json_value schema, struct slice name)
+static int fail_unknown_argument(struct json_value schema, struct slice name)
 {
     struct buf shown = {0}, near = {0}, word = {0}, key = {0};
     struct slice raw;
@@ -96,7 +96,7 @@ static int unknown_argument(struct json_value schema, struct slice name)
         const char *before = n.best;
         buf_clear(&key);
         json_unescape(&key, raw);
-        nearest_try(&n, buf_str(&key));
+        nearest_consider(&n, buf_str(&key));
         if (n.best != before) {
             buf_clear(&near);
             text_visible(&near, buf_slice(&key));
@@ -118,29 +118,30 @@ static int make_typed(const struct exchange *x, const struct tool *t)
 {
     struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
     const struct given_list *words = &x->request->words;
-    for (size_t i = 0; t != NULL && !settings_on(x->s, "unchecked") && i < words->n; i++)
+    for (size_t i = 0; t != NULL && !settings_is_on(x->s, "unchecked") && i < words->n; i++)
         if (typing_is_unknown(schema, words->list[i].name))
-            return unknown_argument(schema, words->list[i].name);
+            return fail_unknown_argument(schema, words->list[i].name);
     if (slice_is(buf_slice(&x->request->method), "initialize"))
         own_initialize_params(&x->request->params,
                               x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
-    return outgoing_make(x->request, schema, buf_slice(&x->peer->meta)) < 0 ? no_memory()
+    return outgoing_make(x->request, schema, buf_slice(&x->peer->meta)) < 0 ? exchange_no_memory()
                                                                             : EXIT_FINE;
 }
 
-static int exchange_change(const struct exchange *x, const struct tool *t)
+static int exchange_apply_sets(const struct exchange *x, const struct tool *t)
 {
     struct buf error = {0};
     int st = outgoing_set(&x->request->params, x->sets,
                           t != NULL ? t->input.text : (struct json_value){0}, &error);
     int status = EXIT_FINE;
     if (st < 0)
-        status = st == MI_ENOMEM ? no_memory() : settings_usage(x->s, "--set: %s", buf_str(&error));
+        status = st == MI_ENOMEM ? exchange_no_memory()
+                                 : settings_fail_usage(x->s, "--set: %s", buf_str(&error));
     buf_close(&error);
     return status;
 }
 
-static int edit(const struct exchange *x)
+static int exchange_edit_params(const struct exchange *x)
 {
     if (x->request->params.n == 0)
         buf_adds(&x->request->params, "{}");
@@ -179,7 +180,7 @@ static int check_arguments(const struct exchange *x, struct tool *t)
 }
 
 /* Returns the tool that params name; NULL if there is none, or the tool is unknown. */
-static struct tool *called_tool(const struct exchange *x)
+static struct tool *find_called_tool(const struct exchange *x)
 {
     struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)};
     struct json_value name = {0};
@@ -190,24 +191,24 @@ static struct tool *called_tool(const struct exchange *x)
 
 static int make_request(const struct exchange *x)
 {
-    bool typed = x->item == TALK_NONE, unchecked = settings_on(x->s, "unchecked");
+    bool typed = x->item == TALK_NONE, unchecked = settings_is_on(x->s, "unchecked");
     int status = typed && x->request->maybe_tool ? settle_method(x) : EXIT_FINE;
     struct tool *t =
         outgoing_calls_tool(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
     bool unknown = typed && t == NULL && outgoing_calls_tool(x->request);
     if (status == EXIT_FINE && unknown && !unchecked && tools_whole(&x->peer->tools))
-        return unknown_tool(x);
+        return fail_unknown_tool(x);
     if (status == EXIT_FINE && unknown && !tools_whole(&x->peer->tools))
         log_warn("the server did not list this tool: its arguments are sent as text, unchecked");
     if (status == EXIT_FINE && typed)
         status = make_typed(x, t);
     if (status == EXIT_FINE)
-        status = exchange_change(x, t);
-    if (status == EXIT_FINE && settings_on(x->s, "edit"))
-        status = edit(x);
+        status = exchange_apply_sets(x, t);
+    if (status == EXIT_FINE && settings_is_on(x->s, "edit"))
+        status = exchange_edit_params(x);
     if (status == EXIT_FINE && !typed)
         status = outgoing_refuse_secrets(buf_slice(&x->request->params), x->sets);
-    t = called_tool(x); /* --set and --edit may have changed the name */
+    t = find_called_tool(x); /* --set and --edit may have changed the name */
     if (status == EXIT_FINE && typed && !unchecked && t != NULL)
         status = check_arguments(x, t);
     return status;
@@ -237,20 +238,20 @@ static bool has_typed_secret(const struct exchange *x)
     return i < x->sets->n;
 }
 
-static int confirm(const struct exchange *x, const struct rpc *m)
+static int exchange_confirm_call(const struct exchange *x, const struct rpc *m)
 {
     const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
     bool is_call = rpc_method_is(m, "tools/call");
     bool reads = is_call ? tool != NULL && tool->live && tool->reads_only : talk_reads_only(m);
     struct buf what = {0};
     int status = EXIT_FINE;
-    if (reads || settings_on(x->s, "yes"))
+    if (reads || settings_is_on(x->s, "yes"))
         return EXIT_FINE;
     exchange_add_name(&what, m);
     if (!ask_possible()) {
-        status = settings_usage(x->s, "%s: %s; --yes sends it", buf_str(&what),
-                                is_call ? "the tool is not marked read-only"
-                                        : "the method is not known to be read-only");
+        status = settings_fail_usage(x->s, "%s: %s; --yes sends it", buf_str(&what),
+                                     is_call ? "the tool is not marked read-only"
+                                             : "the method is not known to be read-only");
     } else {
         struct slice args = has_typed_secret(x) ? slice_of("(with the secrets that you have typed)")
                             : is_call           ? m->arguments.text
@@ -280,14 +281,14 @@ static int status_without_answer(const char *method)
 
 /* Reports that the last request got no answer, not even one of the proxy. method: NULL for the
  * user's request; else the method of a request that `send` itself made. */
-static int no_answer(const struct exchange *x, const char *method)
+static int report_no_answer(const struct exchange *x, const char *method)
 {
     struct peer *p = x->peer;
     int status = method != NULL ? status_without_answer(method) : EXIT_FOUND;
-    if (p->talk.interrupted || interrupt_came()) {
+    if (p->talk.interrupted || interrupt_has_come()) {
         peer_cancel(p);
         (void)peer_end(p);
-        interrupt_die();
+        interrupt_exit_by_signal();
         return EXIT_FOUND;
     }
     if (p->talk.ended) {
@@ -321,7 +322,7 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
     struct out o;
     struct print_files files = {.dir = settings_text(x->s, "output")};
     out_open(&o);
-    if (settings_on(x->s, "json")) {
+    if (settings_is_on(x->s, "json")) {
         text_json_visible(&o.b, answer->text);
         out_end_line(&o);
     } else {
@@ -334,16 +335,16 @@ static int print_answer(const struct exchange *x, uint32_t item, const struct rp
     bool failed = files.failed;
     print_files_close(&files);
     int status = out_close(&o);
-    return status != EXIT_FINE        ? status
-           : failed                   ? EXIT_TROUBLE
-           : print_is_failure(answer) ? EXIT_FOUND
-                                      : EXIT_FINE;
+    return status != EXIT_FINE         ? status
+           : failed                    ? EXIT_TROUBLE
+           : answer_is_failure(answer) ? EXIT_FOUND
+                                       : EXIT_FINE;
 }
 
 /* Sends the message. While the server asks for input that was recorded, sends the next message with
  * that input. `message` is the message that was sent last. */
-static int exchange_ask(const struct exchange *x, struct buf *message, uint32_t *item,
-                        struct rpc *ret, bool *ret_answered)
+static int exchange_send_and_await(const struct exchange *x, struct buf *message, uint32_t *item,
+                                   struct rpc *ret, bool *ret_answered)
 {
     struct talk *t = &x->peer->talk;
     bool found = true;
@@ -359,7 +360,7 @@ static int exchange_ask(const struct exchange *x, struct buf *message, uint32_t 
             st = input_answer(t, &m, ret, item, &next, &found);
         if (st == 0 && found) {
             struct buf questions = {0};
-            input_questions(&questions, ret);
+            input_list_questions(&questions, ret);
             log_note("the server requires input (%s): it gets what was recorded",
                      buf_str(&questions));
             buf_close(&questions);
@@ -378,7 +379,7 @@ static int exchange_finish(const struct exchange *x, uint32_t item, const struct
     struct buf questions = {0};
     if (status != EXIT_FINE || !input_is_required(answer))
         return status;
-    input_questions(&questions, answer);
+    input_list_questions(&questions, answer);
     log_error("the server requires input that was not recorded: %s; give it with --set "
               "/inputResponses/KEY:=JSON and --set /requestState=STATE",
               questions.n > 0 ? buf_str(&questions) : "its request state");
@@ -392,23 +393,23 @@ static int send_request(struct exchange *x)
     struct rpc m, answer;
     bool answered = false;
     uint32_t item = x->item;
-    outgoing_message(x->request, &message);
+    outgoing_write_message(x->request, &message);
     if (message.failed || rpc_read(buf_slice(&message), &m) < 0) {
         buf_close(&message);
-        return no_memory();
+        return exchange_no_memory();
     }
-    int status = confirm(x, &m);
+    int status = exchange_confirm_call(x, &m);
     x->refused = status != EXIT_FINE;
     if (status == EXIT_FINE) {
         heard_open(&x->peer->talk);
-        interrupt_hold(true);
-        int st = exchange_ask(x, &message, &item, &answer, &answered);
-        interrupt_hold(false);
+        interrupt_block_signals(true);
+        int st = exchange_send_and_await(x, &message, &item, &answer, &answered);
+        interrupt_block_signals(false);
         if (x->item == TALK_NONE)
             item = TALK_NONE; /* the answer to a typed request was not recorded */
         status = st < 0     ? exchange_fail(x)
                  : answered ? exchange_finish(x, item, &answer)
-                            : no_answer(x, NULL);
+                            : report_no_answer(x, NULL);
     }
     buf_close(&message);
     return status;
@@ -416,7 +417,7 @@ static int send_request(struct exchange *x)
 
 /* ---- the whole exchange ---- */
 
-static int exchange_greet(const struct exchange *x)
+static int exchange_greet_server(const struct exchange *x)
 {
     struct rpc answer;
     enum peer_greeting greeting;
@@ -426,7 +427,7 @@ static int exchange_greet(const struct exchange *x)
     if (peer_greet(x->peer, x->item, x->revision, &greeting, &answer) < 0)
         return exchange_fail(x);
     if (greeting == PEER_SILENT)
-        return no_answer(x, "initialize");
+        return report_no_answer(x, "initialize");
     return greeting == PEER_READY ? EXIT_FINE : report_error("initialize", &answer);
 }
 
@@ -439,27 +440,27 @@ static int ask_tools(const struct exchange *x)
     if (peer_ask_tools(x->peer, &last, &answered) < 0)
         return exchange_fail(x);
     if (!answered && (x->peer->talk.ended || x->request == NULL))
-        return no_answer(x, "tools/list");
-    bool failed =
-        answered && (peer_server_ended(&last) || (x->request == NULL && last.kind == RPC_ERROR));
+        return report_no_answer(x, "tools/list");
+    bool failed = answered &&
+                  (peer_says_server_ended(&last) || (x->request == NULL && last.kind == RPC_ERROR));
     return failed ? report_error("tools/list", &last) : EXIT_FINE;
 }
 
-static int converse(struct exchange *x)
+static int exchange_converse(struct exchange *x)
 {
     bool needs_tools =
         x->request == NULL || x->request->maybe_tool || outgoing_calls_tool(x->request);
-    interrupt_hold(true);
-    int status = exchange_greet(x);
+    interrupt_block_signals(true);
+    int status = exchange_greet_server(x);
     if (status == EXIT_FINE && needs_tools)
         status = ask_tools(x);
-    interrupt_hold(false);
-    if (status == EXIT_FINE && interrupt_came())
-        status = no_answer(x, NULL);
+    interrupt_block_signals(false);
+    if (status == EXIT_FINE && interrupt_has_come())
+        status = report_no_answer(x, NULL);
     if (status != EXIT_FINE)
         return status;
     if (x->request == NULL)
-        return list_tools(&x->peer->tools, settings_on(x->s, "json"));
+        return list_tools(&x->peer->tools, settings_is_on(x->s, "json"));
     status = make_request(x);
     x->refused = status != EXIT_FINE;
     return status == EXIT_FINE ? send_request(x) : status;
@@ -468,18 +469,18 @@ static int converse(struct exchange *x)
 int exchange_run(struct exchange *x)
 {
     int64_t began = clock_wall_us();
-    interrupt_catch();
+    interrupt_catch_signals();
     int st = peer_start(x->peer, x->s, x->argv, x->dir, x->name, x->from);
     if (st < 0)
         return st == MI_EINVAL ? EXIT_TROUBLE : exchange_fail(x);
     pid_t proxy = live_pid(x->peer->live);
-    int status = converse(x);
+    int status = exchange_converse(x);
     (void)peer_end(x->peer);
     if (x->refused)
         made_remove(x->s, proxy, began);
     else
-        made_note(x->s, proxy, began);
+        made_report_recording(x->s, proxy, began);
     if (status != EXIT_FINE)
-        interrupt_die();
+        interrupt_exit_by_signal();
     return status;
 }

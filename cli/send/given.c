@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /* Splits a word at its first `=` or `:=`. */
-static bool given_split(const char *word, struct slice *ret_name, bool *ret_is_json,
-                        const char **ret_value)
+static bool given_split_word(const char *word, struct slice *ret_name, bool *ret_is_json,
+                             const char **ret_value)
 {
     const char *eq = strchr(word, '=');
     if (eq == NULL)
@@ -27,7 +27,7 @@ bool given_is_pair(const char *word)
     struct slice name;
     bool is_json;
     const char *value;
-    if (!given_split(word, &name, &is_json, &value) || name.n == 0)
+    if (!given_split_word(word, &name, &is_json, &value) || name.n == 0)
         return false;
     for (size_t i = 0; i < name.n; i++)
         if (strchr("/:?", name.p[i]) != NULL)
@@ -37,7 +37,7 @@ bool given_is_pair(const char *word)
 
 /* ---- values ---- */
 
-static bool is_utf8(struct slice s)
+static bool given_is_utf8(struct slice s)
 {
     for (size_t i = 0; i < s.n;) {
         size_t len = text_utf8_len(s.p + i, s.n - i);
@@ -111,7 +111,7 @@ static int check_value(const struct given *g, struct buf *error)
                    scan.fault.at);
         return MI_EINVAL;
     }
-    if (!is_utf8(buf_slice(&g->value))) {
+    if (!given_is_utf8(buf_slice(&g->value))) {
         buf_adds(error, "the value is not UTF-8 text");
         return MI_EINVAL;
     }
@@ -123,7 +123,7 @@ static int check_value(const struct given *g, struct buf *error)
 static int read_pair(struct given *g, const char *word, bool pointers, struct buf *error)
 {
     const char *value;
-    if (!given_split(word, &g->name, &g->is_json, &value) || (!pointers && g->name.n == 0)) {
+    if (!given_split_word(word, &g->name, &g->is_json, &value) || (!pointers && g->name.n == 0)) {
         buf_adds(error, pointers ? "expected POINTER=VALUE, such as /arguments/path=/tmp/a"
                                  : "expected NAME=VALUE");
         return MI_EINVAL;

@@ -18,7 +18,7 @@ static void heard_add_plain(struct buf *b, struct json_value v)
     buf_close(&text);
 }
 
-static void on_heard(void *ctx, const struct rpc *m, const char *refused)
+static void heard_on_message(void *ctx, const struct rpc *m, const char *refused)
 {
     struct buf b = {0};
     (void)ctx;
@@ -48,5 +48,5 @@ static void on_heard(void *ctx, const struct rpc *m, const char *refused)
 
 void heard_open(struct talk *t)
 {
-    t->heard = on_heard;
+    t->heard = heard_on_message;
 }

@@ -12,7 +12,7 @@ bool input_is_required(const struct rpc *answer)
            json_key_is(json_string_raw(answer->result_type), "input_required");
 }
 
-void input_questions(struct buf *b, const struct rpc *answer)
+void input_list_questions(struct buf *b, const struct rpc *answer)
 {
     struct slice key;
     struct json_value one;
@@ -29,7 +29,7 @@ void input_questions(struct buf *b, const struct rpc *answer)
 }
 
 /* Do the responses answer all questions? */
-static bool answers_all(struct json_value responses, struct json_value questions)
+static bool responses_answer_all(struct json_value responses, struct json_value questions)
 {
     struct slice key;
     struct json_value one;
@@ -57,7 +57,7 @@ static int find_answers(struct talk *t, const struct rpc *sent, struct json_valu
         if (rpc_read(buf_slice(&t->request), &m) < 0 || !slice_eq(m.method, sent->method))
             continue;
         *ret = json_get(m.params, "inputResponses");
-        if (!answers_all(*ret, questions))
+        if (!responses_answer_all(*ret, questions))
             continue;
         *item = i;
         return 0;

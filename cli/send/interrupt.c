@@ -10,7 +10,7 @@ static void interrupt_on_signal(int number)
     came = number;
 }
 
-void interrupt_catch(void)
+void interrupt_catch_signals(void)
 {
     struct sigaction a = {.sa_handler = interrupt_on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&a.sa_mask);
@@ -18,7 +18,7 @@ void interrupt_catch(void)
         (void)sigaction(caught[i], &a, NULL);
 }
 
-void interrupt_hold(bool hold)
+void interrupt_block_signals(bool hold)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -27,16 +27,16 @@ void interrupt_hold(bool hold)
     (void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-bool interrupt_came(void)
+bool interrupt_has_come(void)
 {
     return came != 0;
 }
 
-void interrupt_die(void)
+void interrupt_exit_by_signal(void)
 {
     if (came == 0)
         return;
     (void)signal(came, SIG_DFL);
-    interrupt_hold(false);
+    interrupt_block_signals(false);
     (void)raise(came);
 }

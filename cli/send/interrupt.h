@@ -10,12 +10,12 @@
 
 #include "base/base.h"
 
-void interrupt_catch(void);
-/* After interrupt_hold(true), signals arrive only while the program waits for a line of the server,
+void interrupt_catch_signals(void);
+/* After interrupt_block_signals(true), signals arrive only while the program waits for a line of the server,
  * so that none is missed. Start the server before. */
-void interrupt_hold(bool hold);
-bool interrupt_came(void);
+void interrupt_block_signals(bool hold);
+bool interrupt_has_come(void);
 /* Ends the program by the signal that came. Returns if none came. */
-void interrupt_die(void);
+void interrupt_exit_by_signal(void);
 
 #endif

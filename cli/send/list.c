@@ -18,7 +18,7 @@ static void add_first_line(struct out *o, struct json_value text, size_t from, s
         line = (struct slice){line.p + 1, line.n - 1};
     if (line.n > 0) {
         out_raw(o, "  ");
-        out_text(o, slice_line(&line));
+        out_text(o, slice_take_line(&line));
     }
     out_fill_line(o, from, indent);
     buf_close(&b);
@@ -62,7 +62,7 @@ static void add_type(struct buf *b, struct json_value property)
     buf_adds(b, b->n == at ? "any" : "");
 }
 
-static bool is_required(struct json_value schema, struct slice raw_name)
+static bool argument_is_required(struct json_value schema, struct slice raw_name)
 {
     struct json_value one;
     struct slice key;
@@ -86,7 +86,7 @@ static void print_argument(struct out *o, struct json_value schema, struct slice
     buf_addc(&b, '=');
     add_type(&b, property);
     out_text(o, text_head(buf_slice(&b), TYPE_MAX));
-    out_raw(o, is_required(schema, raw_name) ? "  required" : "");
+    out_raw(o, argument_is_required(schema, raw_name) ? "  required" : "");
     if (def.type != JSON_NONE) {
         out_raw(o, "  default ");
         out_text(o, text_head(def.text, TYPE_MAX));

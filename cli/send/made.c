@@ -30,7 +30,7 @@ static bool made_on_session(void *ctx, const struct query_session *s)
     return f->status == 0 && f->found == 0;
 }
 
-int made_skip(struct query *q, int64_t *ret_id)
+int made_find_newest_other(struct query *q, int64_t *ret_id)
 {
     struct search f = {.q = q};
     int st = query_sessions(q, 0, made_on_session, &f);
@@ -41,7 +41,7 @@ int made_skip(struct query *q, int64_t *ret_id)
     return st;
 }
 
-static bool on_ours(void *ctx, const struct query_session *s)
+static bool made_on_own_session(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     if (s->pid == f->pid && s->started_at_us >= f->began_us)
@@ -51,18 +51,18 @@ static bool on_ours(void *ctx, const struct query_session *s)
 
 /* Opens the vault and finds the session that this proxy recorded. f->found is 0 if there is
  * none. */
-static void find_ours(struct search *f, const struct settings *s)
+static void find_own_session(struct search *f, const struct settings *s)
 {
     if (session_vault_open(s, &f->q) != EXIT_FINE)
         f->q = NULL;
-    else if (query_sessions(f->q, NEWEST, on_ours, f) < 0)
+    else if (query_sessions(f->q, NEWEST, made_on_own_session, f) < 0)
         f->found = 0;
 }
 
-void made_note(const struct settings *s, pid_t proxy, int64_t began_wall_us)
+void made_report_recording(const struct settings *s, pid_t proxy, int64_t began_wall_us)
 {
     struct search f = {.pid = proxy, .began_us = began_wall_us};
-    find_ours(&f, s);
+    find_own_session(&f, s);
     if (f.found != 0)
         log_note("recorded as session %lld", (long long)f.found);
     query_close(f.q);
@@ -88,7 +88,7 @@ void made_remove(const struct settings *s, pid_t proxy, int64_t began_wall_us)
     struct search f = {.pid = proxy, .began_us = began_wall_us};
     int64_t until_us = clock_mono_us() + MADE_WAIT_US;
     int st = MI_EBUSY;
-    find_ours(&f, s);
+    find_own_session(&f, s);
     while (f.found != 0 && (st == MI_EBUSY || st == MI_EFULL) && clock_mono_us() < until_us) {
         st = remove_session(query_vault(f.q), f.found);
         if (st < 0)

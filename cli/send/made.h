@@ -1,6 +1,6 @@
 /* made.h - the sessions that `send` itself recorded, which have the event `sent`.
  *
- * Errors    those of vault/query/reader.h; made_note() and made_remove() report none.
+ * Errors    those of vault/query/reader.h; made_report_recording() and made_remove() report none.
  * Blocks    on the vault. */
 #ifndef MI_CLI_SEND_MADE_H
 #define MI_CLI_SEND_MADE_H
@@ -12,10 +12,10 @@
 
 /* Finds the newest session that has a message and was not recorded by `send`, so that the same
  * command can be repeated. *ret_id is 0 if there is none. */
-MI_MUST int made_skip(struct query *q, int64_t *ret_id);
+MI_MUST int made_find_newest_other(struct query *q, int64_t *ret_id);
 /* Prints a note on stderr with the number of the session that this proxy recorded, if it is
  * found. */
-void made_note(const struct settings *s, pid_t proxy, int64_t began_wall_us);
+void made_report_recording(const struct settings *s, pid_t proxy, int64_t began_wall_us);
 /* Removes the session of this proxy, because the user's request was not sent. The session stays if
  * its recorder needs longer than MADE_WAIT_US. */
 #define MADE_WAIT_US 2000000

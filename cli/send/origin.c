@@ -20,7 +20,7 @@
 static int origin_choose(struct query *q, const char *ref, struct query_session *ret)
 {
     int64_t id = 0;
-    int st = ref == NULL ? made_skip(q, &id) : 0;
+    int st = ref == NULL ? made_find_newest_other(q, &id) : 0;
     if (st < 0)
         return st;
     return id != 0 ? query_session_by_id(q, id, ret) : query_session(q, ref, ret);
@@ -87,7 +87,7 @@ static bool add_word(struct origin *o, struct slice raw)
     return good;
 }
 
-static int take_command(struct origin *o, const struct query_session *session)
+static int origin_take_command(struct origin *o, const struct query_session *session)
 {
     struct json_value command = {JSON_ARRAY, session->command}, word;
     struct slice key;
@@ -127,7 +127,7 @@ static int take_command(struct origin *o, const struct query_session *session)
     return EXIT_FINE;
 }
 
-static void take_dir(struct origin *o, const struct query_session *session)
+static void origin_take_dir(struct origin *o, const struct query_session *session)
 {
     struct stat st;
     if (session->cwd.p == NULL)
@@ -143,19 +143,19 @@ static void take_dir(struct origin *o, const struct query_session *session)
     buf_clear(&o->dir);
 }
 
-int origin_command(struct origin *o, const struct settings *s)
+int origin_read_command(struct origin *o, const struct settings *s)
 {
     struct query_session session;
     struct buf uid = {0};
     if (o->recording.query == NULL)
-        return settings_usage(s, "a cassette has no command; " NAME_THE_SERVER);
+        return settings_fail_usage(s, "a cassette has no command; " NAME_THE_SERVER);
     buf_slice_add(&uid, o->recording.name);
     int st = query_session(o->recording.query, buf_str(&uid), &session);
-    int status = st < 0 ? session_fail(o->recording.query, st) : take_command(o, &session);
+    int status = st < 0 ? session_fail(o->recording.query, st) : origin_take_command(o, &session);
     if (status == EXIT_FINE)
-        take_dir(o, &session);
+        origin_take_dir(o, &session);
     if (status == EXIT_FINE && o->command[0] == NULL)
-        status = settings_usage(s, "the session has no command; " NAME_THE_SERVER);
+        status = settings_fail_usage(s, "the session has no command; " NAME_THE_SERVER);
     buf_close(&uid);
     return status;
 }
@@ -168,19 +168,19 @@ int origin_find(const struct settings *s, const struct talk *t, int64_t seq, uin
     while (i > 0 && source_seq((uint64_t)t->items[i - 1].place) != (uint64_t)seq)
         i--;
     if (i == 0)
-        return settings_usage(s, "--seq: the recording has no message %lld", (long long)seq);
+        return settings_fail_usage(s, "--seq: the recording has no message %lld", (long long)seq);
     const struct talk_item *it = &t->items[i - 1];
     for (uint32_t k = 0; k < t->n; k++)
         if (t->items[k].answer == i - 1 && t->items[k].from_client)
-            return settings_usage(s, "--seq: message %lld is an answer; its request is %llu",
-                                  (long long)seq,
-                                  (unsigned long long)source_seq((uint64_t)t->items[k].place));
+            return settings_fail_usage(s, "--seq: message %lld is an answer; its request is %llu",
+                                       (long long)seq,
+                                       (unsigned long long)source_seq((uint64_t)t->items[k].place));
     if (!it->from_client || it->kind != RPC_REQUEST)
-        return settings_usage(s, "--seq: message %lld is not a request of the client",
-                              (long long)seq);
+        return settings_fail_usage(s, "--seq: message %lld is not a request of the client",
+                                   (long long)seq);
     if (it->lost)
-        return settings_usage(s, "--seq: the body of message %lld was not recorded",
-                              (long long)seq);
+        return settings_fail_usage(s, "--seq: the body of message %lld was not recorded",
+                                   (long long)seq);
     *ret_item = i - 1;
     return EXIT_FINE;
 }

@@ -12,7 +12,7 @@
 
 struct origin {
     struct recording recording;
-    char **command; /* owned, with its words; ended by NULL. NULL before origin_command() */
+    char **command; /* owned, with its words; ended by NULL. NULL before origin_read_command() */
     size_t command_n, command_cap;
     struct buf name; /* owned; name of the server in records */
     struct buf dir;  /* owned; working directory of the server; empty: unknown or missing */
@@ -24,7 +24,7 @@ MI_MUST int origin_open(struct origin *o, const struct settings *s, const char *
 /* Reads the command of the recorded server into o->command, and its working directory; prints a
  * note if that does not exist any more. Fails if the command was not recorded, was recorded on
  * another machine, or contains a secret that was not recorded. */
-MI_MUST int origin_command(struct origin *o, const struct settings *s);
+MI_MUST int origin_read_command(struct origin *o, const struct settings *s);
 /* Finds the request with this seq. *ret_item: its index in t, into which the recording was
  * loaded. */
 MI_MUST int origin_find(const struct settings *s, const struct talk *t, int64_t seq,

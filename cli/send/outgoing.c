@@ -138,12 +138,12 @@ int outgoing_make(struct outgoing *r, struct json_value input_schema, struct sli
     }
     if (good && has_row && targets[row].arguments) {
         buf_clear(&value);
-        typing_arguments(&value, input_schema, &r->words);
+        typing_write_arguments(&value, input_schema, &r->words);
         good = set_member(r, slice_of("arguments"), &value);
     }
     for (size_t i = 0; good && !(has_row && targets[row].arguments) && i < r->words.n; i++) {
         buf_clear(&value);
-        typing_param(&value, buf_str(&r->method), &r->words.list[i]);
+        typing_write_param(&value, buf_str(&r->method), &r->words.list[i]);
         good = set_member(r, r->words.list[i].name, &value);
     }
     buf_close(&value);
@@ -167,7 +167,7 @@ int outgoing_copy(struct outgoing *r, const struct rpc *recorded)
 
 /* If the pointer is /arguments/NAME, replaces the content of b with NAME. Otherwise returns
  * false. */
-static bool argument_name(struct slice pointer, struct buf *b)
+static bool argument_name_of_pointer(struct slice pointer, struct buf *b)
 {
     static const char above[] = "/arguments/";
     size_t n = sizeof above - 1;
@@ -177,14 +177,14 @@ static bool argument_name(struct slice pointer, struct buf *b)
 }
 
 /* Writes the value of a change to b, as JSON. */
-static void type_change(struct buf *b, struct slice params, const struct given *g,
-                        struct json_value input_schema)
+static void outgoing_type_value(struct buf *b, struct slice params, const struct given *g,
+                                struct json_value input_schema)
 {
     struct buf name = {0};
     struct json_scan scan;
     struct json_value old = json_at((struct json_value){JSON_OBJECT, params}, g->name);
     bool plain = old.type == JSON_NONE || old.type == JSON_STRING || old.type == JSON_NULL;
-    if (!g->is_json && input_schema.type != JSON_NONE && argument_name(g->name, &name)) {
+    if (!g->is_json && input_schema.type != JSON_NONE && argument_name_of_pointer(g->name, &name)) {
         struct given one = *g;
         one.name = buf_slice(&name);
         typing_add(b, input_schema, one.name, &(struct given_list){.list = &one, .n = 1});
@@ -197,13 +197,13 @@ static void type_change(struct buf *b, struct slice params, const struct given *
     buf_close(&name);
 }
 
-static int set_one(struct buf *params, const struct given *g, struct json_value input_schema,
-                   struct buf *error)
+static int outgoing_apply_one(struct buf *params, const struct given *g,
+                              struct json_value input_schema, struct buf *error)
 {
     struct buf value = {0}, changed = {0}, reason = {0};
     if (params->n == 0)
         buf_adds(params, "{}");
-    type_change(&value, buf_slice(params), g, input_schema);
+    outgoing_type_value(&value, buf_slice(params), g, input_schema);
     int st = value.failed || params->failed
                  ? MI_ENOMEM
                  : json_set(&changed, buf_slice(params), g->name, buf_slice(&value), &reason);
@@ -231,7 +231,7 @@ int outgoing_set(struct buf *params, const struct given_list *sets, struct json_
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < sets->n; i++)
-        st = set_one(params, &sets->list[i], input_schema, error);
+        st = outgoing_apply_one(params, &sets->list[i], input_schema, error);
     return st;
 }
 
@@ -244,26 +244,28 @@ struct remaining {
 };
 
 /* Is `pointer` equal to `outer`, or inside of it? */
-static bool is_inside(struct slice pointer, struct slice outer)
+static bool pointer_is_inside(struct slice pointer, struct slice outer)
 {
     return pointer.n >= outer.n && memcmp(pointer.p, outer.p, outer.n) == 0 &&
            (pointer.n == outer.n || pointer.p[outer.n] == '/');
 }
 
-static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
+static void outgoing_on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
 {
     const struct remaining *r = ctx;
     for (size_t i = 0; i < r->sets->n; i++)
-        if (is_inside(pointer, r->sets->list[i].name))
+        if (pointer_is_inside(pointer, r->sets->list[i].name))
             return; /* the user has given this value */
     r->fn(r->ctx, pointer, marks, raw);
 }
 
-int outgoing_secrets(struct slice params, const struct given_list *sets, secrets_fn fn, void *ctx)
+int outgoing_each_secret(struct slice params, const struct given_list *sets, secrets_fn fn,
+                         void *ctx)
 {
     struct remaining r = {sets, fn, ctx};
-    return params.n == 0 ? 0
-                         : secrets_each((struct json_value){JSON_OBJECT, params}, on_secret, &r);
+    return params.n == 0
+               ? 0
+               : secrets_for_each((struct json_value){JSON_OBJECT, params}, outgoing_on_secret, &r);
 }
 
 #define TEXT_MAX 300
@@ -290,14 +292,14 @@ static void report_secret(void *ctx, struct slice pointer, enum marks marks, str
 int outgoing_refuse_secrets(struct slice params, const struct given_list *sets)
 {
     int n = 0;
-    if (outgoing_secrets(params, sets, report_secret, &n) < 0) {
+    if (outgoing_each_secret(params, sets, report_secret, &n) < 0) {
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
     return n > 0 ? EXIT_USAGE : EXIT_FINE;
 }
 
-void outgoing_message(const struct outgoing *r, struct buf *b)
+void outgoing_write_message(const struct outgoing *r, struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);

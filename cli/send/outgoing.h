@@ -46,11 +46,11 @@ MI_MUST int outgoing_copy(struct outgoing *r, const struct rpc *recorded);
 MI_MUST int outgoing_set(struct buf *params, const struct given_list *sets,
                          struct json_value input_schema, struct buf *error);
 /* Calls fn for each mark of the sanitizer in params, except in values that `sets` gives. */
-MI_MUST int outgoing_secrets(struct slice params, const struct given_list *sets, secrets_fn fn,
-                             void *ctx);
+MI_MUST int outgoing_each_secret(struct slice params, const struct given_list *sets, secrets_fn fn,
+                                 void *ctx);
 /* Reports such marks on stderr, one line each. Returns EXIT_FINE if there is none. */
 MI_MUST int outgoing_refuse_secrets(struct slice params, const struct given_list *sets);
 /* Writes the complete message, with the id 0. */
-void outgoing_message(const struct outgoing *r, struct buf *b);
+void outgoing_write_message(const struct outgoing *r, struct buf *b);
 
 #endif

@@ -113,7 +113,7 @@ static int choose_initialize(struct peer *p, uint32_t before, enum revision revi
     return b->failed ? talk_no_memory(&p->talk) : 0;
 }
 
-static int say_initialized(struct peer *p, uint32_t before)
+static int send_initialized(struct peer *p, uint32_t before)
 {
     struct rpc m;
     bool found = false;
@@ -159,7 +159,7 @@ static int send_peer_initialize(struct peer *p, uint32_t before, enum revision r
     if (st < 0)
         return st;
     *ret = !answered ? PEER_SILENT : ret_answer->kind == RPC_ERROR ? PEER_REFUSED : PEER_READY;
-    return *ret == PEER_READY ? say_initialized(p, before) : 0;
+    return *ret == PEER_READY ? send_initialized(p, before) : 0;
 }
 
 int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum peer_greeting *ret,
@@ -189,7 +189,7 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
     return st;
 }
 
-bool peer_server_ended(const struct rpc *answer)
+bool peer_says_server_ended(const struct rpc *answer)
 {
     int64_t code;
     return rpc_is_ours(answer) && json_int(answer->error_code, &code) &&

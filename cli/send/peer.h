@@ -49,7 +49,7 @@ MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answe
 /* Tells the server that the answer to the last request is no longer needed. */
 void peer_cancel(struct peer *p);
 /* Is this answer an error of the proxy, because the server has ended? */
-bool peer_server_ended(const struct rpc *answer);
+bool peer_says_server_ended(const struct rpc *answer);
 /* Ends the server. Returns the exit status of the proxy, which equals that of the server. */
 int peer_end(struct peer *p);
 void peer_close(struct peer *p); /* safe to call twice */

@@ -15,7 +15,7 @@
 
 #define FILES_MAX 100000 /* file names that are tried */
 
-bool print_is_failure(const struct rpc *answer)
+bool answer_is_failure(const struct rpc *answer)
 {
     return answer->kind == RPC_ERROR || answer->is_error.type == JSON_TRUE;
 }
@@ -76,7 +76,7 @@ static void print_label(struct out *o, const char *what, struct json_value strin
 
 /* ---- files ---- */
 
-static const char *extension(struct json_value mime)
+static const char *file_extension_of_mime(struct json_value mime)
 {
     static const char *const known[][2] = {
         {"image/png", "png"},       {"image/jpeg", "jpg"},      {"image/gif", "gif"},
@@ -137,7 +137,7 @@ static int open_new(struct print_files *f, const char *kind, const char *ext, ch
 static bool send_print_write_file(struct print_files *f, const char *kind, struct json_value mime,
                                   const struct buf *bytes, char **ret_path)
 {
-    int fd = open_new(f, kind, extension(mime), ret_path);
+    int fd = open_new(f, kind, file_extension_of_mime(mime), ret_path);
     if (fd >= 0 && write_and_close(fd, buf_slice(bytes), false) == 0) {
         f->n++;
         return true;
@@ -211,7 +211,7 @@ static void print_content(struct out *o, struct print_files *f, struct json_valu
 
 /* Is the text the JSON of the structured content? The protocol recommends such a copy for old
  * clients. */
-static bool is_structured(struct json_value item, struct json_value structured)
+static bool text_repeats_structured(struct json_value item, struct json_value structured)
 {
     struct json_scan scan;
     struct buf b = {0};
@@ -228,7 +228,7 @@ static void print_call(struct out *o, struct print_files *f, const struct rpc *m
     struct slice key;
     struct json_value item;
     for (struct json_walk w = json_walk_begin(m->content); json_walk_next(&w, &key, &item);)
-        if (!is_structured(item, m->structured))
+        if (!text_repeats_structured(item, m->structured))
             print_content(o, f, item);
     if (m->structured.type != JSON_NONE)
         send_print_json(o, m->structured);

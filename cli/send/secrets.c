@@ -10,9 +10,9 @@ struct walk {
     void *ctx;
 };
 
-static void secrets_look(struct walk *w, struct json_value v);
+static void secrets_walk_value(struct walk *w, struct json_value v);
 
-static void look_inside(struct walk *w, struct json_value container)
+static void secrets_walk_container(struct walk *w, struct json_value container)
 {
     struct slice key;
     struct json_value v;
@@ -28,12 +28,12 @@ static void look_inside(struct walk *w, struct json_value container)
         if (key.p != NULL && marks_of(key) != MARKS_NONE)
             w->fn(w->ctx, buf_slice(&w->pointer), marks_of(key), key);
         else
-            secrets_look(w, v);
+            secrets_walk_value(w, v);
         w->pointer.n = at;
     }
 }
 
-static void secrets_look(struct walk *w, struct json_value v)
+static void secrets_walk_value(struct walk *w, struct json_value v)
 {
     struct slice raw = json_string_raw(v);
     bool container = v.type == JSON_OBJECT || v.type == JSON_ARRAY;
@@ -41,17 +41,17 @@ static void secrets_look(struct walk *w, struct json_value v)
         raw = v.text;
     if (container && w->depth < JSON_TREE_DEPTH) {
         w->depth++;
-        look_inside(w, v);
+        secrets_walk_container(w, v);
         w->depth--;
     } else if (marks_of(raw) != MARKS_NONE)
         w->fn(w->ctx, buf_slice(&w->pointer), marks_of(raw), raw);
 }
 
-int secrets_each(struct json_value value, secrets_fn fn, void *ctx)
+int secrets_for_each(struct json_value value, secrets_fn fn, void *ctx)
 {
     struct walk w = {.fn = fn, .ctx = ctx};
     if (marks_of(value.text) != MARKS_NONE)
-        secrets_look(&w, value);
+        secrets_walk_value(&w, value);
     bool failed = w.pointer.failed || w.key.failed;
     buf_close(&w.pointer);
     buf_close(&w.key);

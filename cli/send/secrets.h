@@ -15,6 +15,6 @@
  * string or name, with escapes as written. */
 typedef void (*secrets_fn)(void *ctx, struct slice pointer, enum marks marks, struct slice raw);
 /* Calls fn for each mark. Returns 0 or MI_ENOMEM. */
-MI_MUST int secrets_each(struct json_value value, secrets_fn fn, void *ctx);
+MI_MUST int secrets_for_each(struct json_value value, secrets_fn fn, void *ctx);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* ---- schemas ---- */
 
-static struct json_value property_of(struct json_value input_schema, struct slice name)
+static struct json_value schema_of_property(struct json_value input_schema, struct slice name)
 {
     struct json_value found = {0};
     struct buf plain = {0};
@@ -24,7 +24,7 @@ static struct json_value property_of(struct json_value input_schema, struct slic
 static struct schema *open_schema(struct json_value input_schema, struct slice name)
 {
     static const char *const shared[] = {"$schema", "$defs", "definitions"};
-    struct json_value property = property_of(input_schema, name);
+    struct json_value property = schema_of_property(input_schema, name);
     struct schema *s = NULL;
     struct buf text = {0}, why = {0};
     struct json_out j = json_out_to(&text);
@@ -47,7 +47,7 @@ static struct schema *open_schema(struct json_value input_schema, struct slice n
     return s;
 }
 
-static bool typing_fits(struct schema *s, const struct buf *value)
+static bool typing_value_fits(struct schema *s, const struct buf *value)
 {
     return !value->failed && schema_check(s, buf_slice(value), NULL) != SCHEMA_FAILS;
 }
@@ -75,12 +75,12 @@ bool typing_is_unknown(struct json_value input_schema, struct slice name)
         if (json_get(input_schema, others[i]).type != JSON_NONE)
             return false;
     return json_get(input_schema, "properties").type == JSON_OBJECT &&
-           property_of(input_schema, name).type == JSON_NONE;
+           schema_of_property(input_schema, name).type == JSON_NONE;
 }
 
 /* ---- values ---- */
 
-static bool is_json(const struct given *g)
+static bool given_value_is_json(const struct given *g)
 {
     struct json_scan scan;
     return json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
@@ -103,11 +103,11 @@ static void set_form(struct buf *b, const struct given *g, bool as_json, bool in
     buf_adds(b, in_array ? "]" : "");
 }
 
-static void add_one(struct buf *out, struct schema *s, struct json_value property,
-                    const struct given *g)
+static void typing_add_value(struct buf *out, struct schema *s, struct json_value property,
+                             const struct given *g)
 {
     struct buf b = {0};
-    bool readable = is_json(g), found = false;
+    bool readable = given_value_is_json(g), found = false;
     if (s == NULL || g->is_json) {
         add_form(out, g, g->is_json);
         return;
@@ -115,7 +115,7 @@ static void add_one(struct buf *out, struct schema *s, struct json_value propert
     for (int form = 0; form < 4 && !found; form++) {
         bool as_json = form % 2 == 1;
         set_form(&b, g, as_json, form >= 2);
-        found = (readable || !as_json) && typing_fits(s, &b);
+        found = (readable || !as_json) && typing_value_fits(s, &b);
     }
     if (!found)
         set_form(&b, g, readable && !type_has_string(property), false);
@@ -139,11 +139,11 @@ static void add_array(struct buf *out, struct schema *s, struct slice name,
             if (!slice_eq(g->name, name))
                 continue;
             buf_adds(&b, first ? "" : ",");
-            add_form(&b, g, g->is_json || (as_json && is_json(g)));
+            add_form(&b, g, g->is_json || (as_json && given_value_is_json(g)));
             first = false;
         }
         buf_addc(&b, ']');
-        if (s == NULL || typing_fits(s, &b))
+        if (s == NULL || typing_value_fits(s, &b))
             break;
     }
     buf_slice_add(out, buf_slice(&b));
@@ -163,13 +163,14 @@ void typing_add(struct buf *out, struct json_value input_schema, struct slice na
         }
     struct schema *s = open_schema(input_schema, name);
     if (n == 1)
-        add_one(out, s, property_of(input_schema, name), one);
+        typing_add_value(out, s, schema_of_property(input_schema, name), one);
     else
         add_array(out, s, name, l);
     schema_close(s);
 }
 
-void typing_arguments(struct buf *out, struct json_value input_schema, const struct given_list *l)
+void typing_write_arguments(struct buf *out, struct json_value input_schema,
+                            const struct given_list *l)
 {
     buf_addc(out, '{');
     for (size_t i = 0; i < l->n; i++) {
@@ -186,7 +187,7 @@ void typing_arguments(struct buf *out, struct json_value input_schema, const str
     buf_addc(out, '}');
 }
 
-void typing_param(struct buf *out, const char *method, const struct given *g)
+void typing_write_param(struct buf *out, const char *method, const struct given *g)
 {
     const struct method *m = method_find(slice_of(method));
     struct json_scan scan;

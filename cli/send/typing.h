@@ -20,10 +20,11 @@
 void typing_add(struct buf *out, struct json_value input_schema, struct slice name,
                 const struct given_list *l);
 /* Appends an object with all names of the list. */
-void typing_arguments(struct buf *out, struct json_value input_schema, const struct given_list *l);
+void typing_write_arguments(struct buf *out, struct json_value input_schema,
+                            const struct given_list *l);
 /* Appends a value for this member of params: a string, unless the protocol requires another type
  * for this method. */
-void typing_param(struct buf *out, const char *method, const struct given *g);
+void typing_write_param(struct buf *out, const char *method, const struct given *g);
 
 /* Is the name unknown to the schema, and so probably misspelt? True if the schema lists its
  * properties without this name, and does not define or allow others. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool has_alias(const struct command *c, const char *name)
+static bool command_has_alias(const struct command *c, const char *name)
 {
     size_t n = strlen(name);
     for (const char *at = c->aliases; at != NULL && *at != '\0'; at += strspn(at, " ")) {
@@ -25,18 +25,18 @@ static bool has_alias(const struct command *c, const char *name)
 const struct command *command_find(const struct command *const *commands, const char *name)
 {
     for (size_t i = 0; commands[i] != NULL; i++)
-        if (strcmp(commands[i]->name, name) == 0 || has_alias(commands[i], name))
+        if (strcmp(commands[i]->name, name) == 0 || command_has_alias(commands[i], name))
             return commands[i];
     return NULL;
 }
 
-bool command_is(const struct command *c, const char *first_word)
+bool command_has_first_word(const struct command *c, const char *first_word)
 {
     size_t n = strcspn(c->name, " ");
     return strlen(first_word) == n && memcmp(c->name, first_word, n) == 0;
 }
 
-const struct command *command_verb(const struct command *c, const char *verb)
+const struct command *command_find_verb(const struct command *c, const char *verb)
 {
     for (size_t i = 0; c->verbs[i] != NULL; i++)
         if (strcmp(strchr(c->verbs[i]->name, ' ') + 1, verb) == 0)
@@ -56,7 +56,7 @@ const struct command *command_next(const struct command *const *commands, struct
     return NULL;
 }
 
-static void help_verbs(struct buf *b, const struct command *c)
+static void append_verbs_help(struct buf *b, const struct command *c)
 {
     buf_printf(b, "mcp-interposer %s: %s.\n\nUsage:\n", c->name, c->summary);
     for (size_t i = 0; c->verbs[i] != NULL; i++)
@@ -65,15 +65,15 @@ static void help_verbs(struct buf *b, const struct command *c)
     buf_printf(b, "\nMore about one of them: mcp-interposer %s --help\n", c->verbs[0]->name);
 }
 
-void command_help(struct buf *b, const struct command *c)
+void command_append_help(struct buf *b, const struct command *c)
 {
     if (c->verbs != NULL) {
-        help_verbs(b, c);
+        append_verbs_help(b, c);
         return;
     }
     buf_printf(b, "mcp-interposer %s: %s.\n\nUsage: mcp-interposer %s %s\n\nOptions:\n", c->name,
                c->summary, c->name, c->usage);
-    opt_help(b, c->table);
+    opt_write_help(b, c->table);
     if (c->aliases != NULL)
         buf_printf(b, "\nOther names: %s\n", c->aliases);
     if (c->about != NULL) {
@@ -82,7 +82,7 @@ void command_help(struct buf *b, const struct command *c)
     }
 }
 
-void command_help_all(struct buf *b, const struct command *const *commands)
+void command_append_all_help(struct buf *b, const struct command *const *commands)
 {
     buf_adds(b, "mcp-interposer: record, check, replay and supervise MCP servers.\n"
                 "\nUsage: mcp-interposer COMMAND [OPTIONS]\n"
@@ -112,7 +112,7 @@ void command_help_all(struct buf *b, const struct command *const *commands)
     free(documents);
 }
 
-int command_usage(const struct command *c, const char *error)
+int command_fail_usage(const struct command *c, const char *error)
 {
     log_error("%s", error);
     fprintf(stderr, "try: mcp-interposer %s --help\n", c->name);

@@ -68,8 +68,8 @@ struct command {
 const struct command *command_find(const struct command *const *commands,
                                    const char *name); /* returns NULL if there is none */
 /* Finds a command of two words by its second word. */
-const struct command *command_verb(const struct command *c,
-                                   const char *verb); /* returns NULL if there is none */
+const struct command *command_find_verb(const struct command *c,
+                                        const char *verb); /* returns NULL if there is none */
 /* Returns the next command; of a command with verbs, returns the verbs instead. Set *at to {0}
  * first. Returns NULL after the last command. */
 struct command_place {
@@ -78,13 +78,13 @@ struct command_place {
 const struct command *command_next(const struct command *const *commands, struct command_place *at);
 /* Compares the first word of the command's name. It is also the name of the command's section in
  * the configuration file. */
-bool command_is(const struct command *c, const char *first_word);
+bool command_has_first_word(const struct command *c, const char *first_word);
 /* Append the help of one command, and of the program. */
-void command_help(struct buf *b, const struct command *c);
-void command_help_all(struct buf *b, const struct command *const *commands);
+void command_append_help(struct buf *b, const struct command *c);
+void command_append_all_help(struct buf *b, const struct command *const *commands);
 /* Reports a usage error on stderr, with a hint, and also to a client that waits. Returns
  * EXIT_USAGE. */
-int command_usage(const struct command *c, const char *error);
+int command_fail_usage(const struct command *c, const char *error);
 /* Call this first. If stdin, stdout or stderr is closed, opens /dev/null for it, so that no other
  * file gets this descriptor. Also makes write() return an error when a file reaches its size limit
  * (RLIMIT_FSIZE); otherwise a signal would end the program. */

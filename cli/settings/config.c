@@ -41,9 +41,9 @@ static int check_values(struct settings *s, struct buf *error)
 }
 
 /* Only the option counts. MCP_INTERPOSER_HELP in the environment must not disable a command. */
-static bool help_wanted(const struct settings *s)
+static bool help_option_is_given(const struct settings *s)
 {
-    return opt_on(&s->set, "help") && opt_source(&s->set, "help") == OPT_FLAG;
+    return opt_is_on(&s->set, "help") && opt_source(&s->set, "help") == OPT_FLAG;
 }
 
 /* Reads the command line first, because --config may be there. A weaker source never replaces a
@@ -58,7 +58,7 @@ static int read_arguments(struct settings *s, int argc, char **argv, struct buf 
     }
     int next;
     int st = opt_parse(&s->set, argc, argv, 1, s->gathered, &next);
-    if (st < 0 || help_wanted(s))
+    if (st < 0 || help_option_is_given(s))
         return st;
     s->operands = c->server_command ? argv + next : s->gathered;
     s->operands_n = c->server_command ? argc - next : next;
@@ -66,7 +66,7 @@ static int read_arguments(struct settings *s, int argc, char **argv, struct buf 
         buf_printf(error, "unexpected argument '%s'", s->operands[c->operands_max]);
         return MI_EINVAL;
     }
-    st = opt_env(&s->set);
+    st = opt_read_environment(&s->set);
     return st < 0 ? st : check_values(s, error);
 }
 
@@ -78,13 +78,13 @@ enum settings_result settings_read(struct settings *s, const struct command *con
     opt_open(&s->set, c->table);
     enum settings_result invalid = SETTINGS_INVALID;
     int st = read_arguments(s, argc, argv, error);
-    if (st == 0 && help_wanted(s))
+    if (st == 0 && help_option_is_given(s))
         return SETTINGS_HELP;
     if (st == 0) {
         invalid = SETTINGS_BAD_FILE;
         st = settings_read_file(s, error);
     }
-    const char *hint = s->set.unknown != NULL ? guess_option(s->set.unknown) : NULL;
+    const char *hint = s->set.unknown != NULL ? guess_hint_for_option(s->set.unknown) : NULL;
     if (st < 0 && hint != NULL)
         buf_printf(error, "unknown option %s; %s", s->set.unknown, hint);
     else if (st < 0 && error->n == 0)
@@ -106,9 +106,9 @@ void settings_close(struct settings *s)
     buf_close(&s->file);
 }
 
-const char *settings_each(const struct settings *s, const char *name, size_t *at)
+const char *settings_next_value(const struct settings *s, const char *name, size_t *at)
 {
-    return opt_each(&s->set, name, at);
+    return opt_next_value(&s->set, name, at);
 }
 
 const char *settings_text(const struct settings *s, const char *name)
@@ -116,7 +116,7 @@ const char *settings_text(const struct settings *s, const char *name)
     return opt_get(&s->set, name);
 }
 
-const char *settings_of_server(const struct settings *s, const char *server, const char *name)
+const char *settings_text_of_server(const struct settings *s, const char *server, const char *name)
 {
     if (opt_source(&s->set, name) >= OPT_ENVIRONMENT)
         return opt_get(&s->set, name);
@@ -126,15 +126,15 @@ const char *settings_of_server(const struct settings *s, const char *server, con
     return opt_get(&s->set, name);
 }
 
-bool settings_is(const struct settings *s, const char *name, const char *word)
+bool settings_is_word(const struct settings *s, const char *name, const char *word)
 {
     const char *v = opt_get(&s->set, name);
     return v != NULL && strcmp(v, word) == 0;
 }
 
-bool settings_on(const struct settings *s, const char *name)
+bool settings_is_on(const struct settings *s, const char *name)
 {
-    return opt_on(&s->set, name);
+    return opt_is_on(&s->set, name);
 }
 
 /* The values were checked when they were read, so this can fail only if the command's table is
@@ -171,7 +171,7 @@ int64_t settings_when_us(const struct settings *s, const char *name)
     return v;
 }
 
-int settings_usage(const struct settings *s, const char *fmt, ...)
+int settings_fail_usage(const struct settings *s, const char *fmt, ...)
 {
     char text[LOG_LINE_MAX];
     va_list ap;
@@ -179,7 +179,7 @@ int settings_usage(const struct settings *s, const char *fmt, ...)
     if (vsnprintf(text, sizeof text, fmt, ap) < 0)
         text[0] = '\0';
     va_end(ap);
-    return command_usage(s->command, text);
+    return command_fail_usage(s->command, text);
 }
 
 char *settings_vault(const struct settings *s)
@@ -207,7 +207,7 @@ int settings_journal_dir(const struct settings *s, char **ret)
     *ret = NULL;
     if (given == NULL)
         return EXIT_FINE;
-    char *path = path_given(given);
+    char *path = path_expand_home(given);
     if (path == NULL) {
         log_error("%s", errno == ENOENT
                             ? "cannot resolve --journal-dir: the home directory is unknown"

@@ -42,10 +42,10 @@ struct settings {
     struct opt_set set;
     /* borrowed; the values of section [retention]; NULL: not set */
     const char *retention[RETAIN_RULES];
-    struct server_setting *servers;      /* owned */
+    struct server_setting *servers; /* owned */
     size_t servers_n, servers_cap;
-    const char *ship_url;                /* borrowed; the target in section [ship]; NULL: not set */
-    bool ship_minimal; /* [ship] has `level = minimal`; no option can loosen this */
+    const char *ship_url; /* borrowed; the target in section [ship]; NULL: not set */
+    bool ship_minimal;    /* [ship] has `level = minimal`; no option can loosen this */
     /* ended by NULL; with server_command: the argv of the server, a part of our own argv */
     char **operands;
     int operands_n;
@@ -78,12 +78,12 @@ const char *settings_text(const struct settings *s,
                           const char *name);
 /* Returns the value of an option for the server with this name. A section `[server NAME]` may
  * override the option. */
-const char *settings_of_server(const struct settings *s, const char *server, const char *name);
+const char *settings_text_of_server(const struct settings *s, const char *server, const char *name);
 /* Iterates over the values of an option that may be given several times, weaker sources first
  * (base/opt.h). */
-const char *settings_each(const struct settings *s, const char *name, size_t *at);
-bool settings_is(const struct settings *s, const char *name, const char *word);
-bool settings_on(const struct settings *s, const char *name);
+const char *settings_next_value(const struct settings *s, const char *name, size_t *at);
+bool settings_is_word(const struct settings *s, const char *name, const char *word);
+bool settings_is_on(const struct settings *s, const char *name);
 size_t settings_size(const struct settings *s, const char *name); /* in bytes */
 int64_t settings_duration_us(const struct settings *s, const char *name);
 /* microseconds since the epoch */
@@ -91,7 +91,7 @@ int64_t settings_when_us(const struct settings *s, const char *name);
 int64_t settings_number(const struct settings *s, const char *name);
 
 /* Reports a usage error of a command on stderr, with a hint. Returns EXIT_USAGE. */
-int settings_usage(const struct settings *s, const char *fmt, ...) MI_FORMAT(2, 3);
+int settings_fail_usage(const struct settings *s, const char *fmt, ...) MI_FORMAT(2, 3);
 
 /* Returns the path of the vault, allocated. If memory runs out or there is no home directory,
  * writes a message to stderr and returns NULL. */

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-static struct slice trim(struct slice s)
+static struct slice trim_slice(struct slice s)
 {
     while (s.n > 0 && isspace((unsigned char)s.p[0]))
         s = (struct slice){s.p + 1, s.n - 1};
@@ -12,7 +12,7 @@ static struct slice trim(struct slice s)
 }
 
 /* Returns the part of a line before its comment. */
-static struct slice without_comment(struct slice line)
+static struct slice cut_line_comment(struct slice line)
 {
     for (size_t i = 0; i < line.n; i++)
         if (line.p[i] == ';' && (i == 0 || isspace((unsigned char)line.p[i - 1])))
@@ -24,34 +24,34 @@ static struct slice without_comment(struct slice line)
 static bool name_is_possible(const char *server)
 {
     struct slice s = slice_of(server);
-    return s.n > 0 && slice_eq(trim(s), s) && strpbrk(server, "]\r\n") == NULL &&
-           without_comment(s).n == s.n;
+    return s.n > 0 && slice_eq(trim_slice(s), s) && strpbrk(server, "]\r\n") == NULL &&
+           cut_line_comment(s).n == s.n;
 }
 
 /* Whether this line begins a section. Sets *ret to the name of its server; if the section is not
  * one of a server, ret->n is 0. */
-static bool is_section(struct slice line, struct slice *ret)
+static bool line_begins_section(struct slice line, struct slice *ret)
 {
-    struct slice s = trim(without_comment(line)), word = slice_of("server");
+    struct slice s = trim_slice(cut_line_comment(line)), word = slice_of("server");
     if (s.n == 0 || s.p[0] != '[')
         return false;
     const char *end = memchr(s.p, ']', s.n);
     *ret = (struct slice){s.p, 0};
     if (end == NULL)
         return true;
-    s = trim((struct slice){s.p + 1, (size_t)(end - s.p - 1)});
+    s = trim_slice((struct slice){s.p + 1, (size_t)(end - s.p - 1)});
     if (s.n > word.n && memcmp(s.p, word.p, word.n) == 0 && isspace((unsigned char)s.p[word.n]))
-        *ret = trim((struct slice){s.p + word.n, s.n - word.n});
+        *ret = trim_slice((struct slice){s.p + word.n, s.n - word.n});
     return true;
 }
 
-static bool is_key(struct slice line, const char *key)
+static bool line_has_key(struct slice line, const char *key)
 {
-    struct slice s = trim(without_comment(line));
+    struct slice s = trim_slice(cut_line_comment(line));
     size_t n = 0;
     while (n < s.n && s.p[n] != '=' && s.p[n] != ':')
         n++;
-    return n < s.n && slice_is(trim((struct slice){s.p, n}), key);
+    return n < s.n && slice_is(trim_slice((struct slice){s.p, n}), key);
 }
 
 struct places {
@@ -76,18 +76,18 @@ static struct places find_places(struct slice text, const char *server, const ch
         struct slice line = {rest.p, nl != NULL ? (size_t)(nl - rest.p) : rest.n};
         size_t whole = line.n + (nl != NULL);
         n++;
-        if (is_section(line, &name))
+        if (line_begins_section(line, &name))
             inside = slice_is(name, server);
-        else if (inside && is_key(line, key))
+        else if (inside && line_has_key(line, key))
             p.key = line, p.key_line = n;
-        if (inside && trim(line).n > 0)
+        if (inside && trim_slice(line).n > 0)
             p.end = rest.p + whole, p.end_line = n;
         rest = (struct slice){rest.p + whole, rest.n - whole};
     }
     return p;
 }
 
-static void put_line(struct buf *b, const char *key, const char *value)
+static void append_setting(struct buf *b, const char *key, const char *value)
 {
     buf_printf(b, "%s = ", key);
     buf_adds(b, value);
@@ -104,13 +104,13 @@ int config_edit_server(struct slice text, const char *server, const char *key, c
     const char *nl = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
     const char *eol = nl != NULL && nl > text.p && nl[-1] == '\r' ? "\r\n" : "\n";
     if (p.key.p != NULL) {
-        struct slice head = without_comment(p.key);
+        struct slice head = cut_line_comment(p.key);
         struct slice comment = {head.p + head.n, p.key.n - head.n};
         size_t indent = 0;
         while (indent < head.n && isspace((unsigned char)head.p[indent]))
             indent++;
         buf_add(&ret->now, head.p, indent);
-        put_line(&ret->now, key, value);
+        append_setting(&ret->now, key, value);
         buf_adds(&ret->now, comment.n > 0 ? " " : p.key.p[p.key.n - 1] == '\r' ? "\r" : "");
         buf_slice_add(&ret->now, comment);
         ret->before = p.key;
@@ -123,7 +123,7 @@ int config_edit_server(struct slice text, const char *server, const char *key, c
             buf_adds(&ret->now, text.n > 0 ? eol : "");
             buf_printf(&ret->now, "[server %s]%s", server, eol);
         }
-        put_line(&ret->now, key, value);
+        append_setting(&ret->now, key, value);
         buf_adds(&ret->now, eol);
         ret->before = (struct slice){at, 0};
         ret->line = p.end != NULL ? p.end_line + 1 : 0;

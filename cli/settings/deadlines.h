@@ -10,6 +10,7 @@
 
 /* Reads all rules of --timeout, those of the configuration file first. Returns 0 or MI_ENOMEM; or
  * MI_EINVAL or MI_EFULL, then `error` holds a sentence. */
-MI_MUST int settings_deadlines(const struct settings *s, struct deadlines *ret, struct buf *error);
+MI_MUST int settings_read_deadlines(const struct settings *s, struct deadlines *ret,
+                                    struct buf *error);
 
 #endif

@@ -16,7 +16,7 @@
 
 /* ---- keys: functions return 0, MI_ENOMEM, or another error; then `why` holds a sentence ---- */
 
-static int unknown(struct buf *why, const char *what, const char *word, const char *near)
+static int fail_unknown_word(struct buf *why, const char *what, const char *word, const char *near)
 {
     buf_printf(why, "%s '%s'", what, word);
     if (near != NULL)
@@ -36,7 +36,7 @@ static const struct opt *find_opt(const struct command *c, const char *name)
     return NULL;
 }
 
-static int check(const struct opt *o, const char *value, struct buf *why)
+static int check_option_value(const struct opt *o, const char *value, struct buf *why)
 {
     struct buf fault = {0};
     int st = value_check(o, value, &fault) ? 0 : MI_EINVAL;
@@ -52,11 +52,11 @@ static int set_option(struct settings *s, const struct command *c, const struct 
 {
     struct opt_set scratch;
     struct opt_set *set = c == s->command ? &s->set : &scratch;
-    int st = check(o, value, why);
+    int st = check_option_value(o, value, why);
     if (st < 0)
         return st;
     opt_open(&scratch, c->table);
-    st = opt_config(set, o->name, value);
+    st = opt_set_from_config(set, o->name, value);
     if (st < 0)
         buf_adds(why, buf_str(&set->error));
     opt_close(&scratch);
@@ -70,24 +70,24 @@ static const char *const sections[] = {"timeout", "retention", "redact", SERVER_
 
 /* Takes a key of a command's section. If section is "", the key is for every command that has this
  * option. */
-static int take_option(struct settings *s, const char *section, const char *key, const char *value,
-                       struct buf *why)
+static int settings_take_option(struct settings *s, const char *section, const char *key,
+                                const char *value, struct buf *why)
 {
     struct nearest section_near = nearest_to(section);
     struct nearest key_near = nearest_to(key);
     for (size_t i = 0; i < MI_COUNT(sections); i++)
-        nearest_try(&section_near, sections[i]);
+        nearest_consider(&section_near, sections[i]);
     bool section_known = section[0] == '\0', key_known = false;
     for (size_t i = 0; s->commands[i] != NULL; i++)
-        nearest_try(&section_near, s->commands[i]->name);
+        nearest_consider(&section_near, s->commands[i]->name);
     struct command_place at = {0};
     for (const struct command *c; (c = command_next(s->commands, &at)) != NULL;) {
-        if (section[0] != '\0' && !command_is(c, section))
+        if (section[0] != '\0' && !command_has_first_word(c, section))
             continue;
         section_known = true;
         for (const struct opt *o = c->table; o->name != NULL; o++)
             if (find_opt(c, o->name) != NULL)
-                nearest_try(&key_near, o->name);
+                nearest_consider(&key_near, o->name);
         const struct opt *o = find_opt(c, key);
         int st = o != NULL ? set_option(s, c, o, value, why) : 0;
         if (st < 0)
@@ -95,11 +95,12 @@ static int take_option(struct settings *s, const char *section, const char *key,
         key_known |= o != NULL;
     }
     if (!section_known)
-        return unknown(why, "unknown section", section, section_near.best);
-    return key_known ? 0 : unknown(why, "unknown key", key, key_near.best);
+        return fail_unknown_word(why, "unknown section", section, section_near.best);
+    return key_known ? 0 : fail_unknown_word(why, "unknown key", key, key_near.best);
 }
 
-static const struct opt *option_of(const struct settings *s, const char *command, const char *name)
+static const struct opt *find_command_option(const struct settings *s, const char *command,
+                                             const char *name)
 {
     const struct command *c = command_find(s->commands, command);
     const struct opt *o = c != NULL ? find_opt(c, name) : NULL;
@@ -109,7 +110,7 @@ static const struct opt *option_of(const struct settings *s, const char *command
 
 /* Takes a line of `[timeout]`. Key and value are the two halves of a --timeout rule; they are
  * joined in place. */
-static int take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
+static int settings_take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
 {
     struct deadlines scratch;
     size_t n = strlen(key);
@@ -124,28 +125,30 @@ static int take_timeout(struct settings *s, char *key, const char *value, struct
     deadlines_close(&scratch);
     return st < 0 ? st
                   : set_option(s, command_find(s->commands, "proxy"),
-                               option_of(s, "proxy", "timeout"), key, why);
+                               find_command_option(s, "proxy", "timeout"), key, why);
 }
 
 /* Takes a line of `[retention]`. The values stay text. They are kept whatever the command is. */
-static int take_retention(struct settings *s, const char *key, const char *value, struct buf *why)
+static int settings_take_retention(struct settings *s, const char *key, const char *value,
+                                   struct buf *why)
 {
     static const char *const keys[RETAIN_RULES] = {"older-than", "keep-last", "max-size"};
     struct nearest near = nearest_to(key);
     for (size_t i = 0; i < RETAIN_RULES; i++) {
-        nearest_try(&near, keys[i]);
+        nearest_consider(&near, keys[i]);
         if (strcmp(key, keys[i]) != 0)
             continue;
         s->retention[i] = value;
-        return check(option_of(s, "prune", key), value, why);
+        return check_option_value(find_command_option(s, "prune", key), value, why);
     }
-    return unknown(why, "unknown key", key, near.best);
+    return fail_unknown_word(why, "unknown key", key, near.best);
 }
 
 /* Takes a line of `[ship]`: options of `ship to`. Other commands use two of them, too. */
-static int take_ship(struct settings *s, const char *key, const char *value, struct buf *why)
+static int settings_take_ship(struct settings *s, const char *key, const char *value,
+                              struct buf *why)
 {
-    int st = take_option(s, "ship", key, value, why);
+    int st = settings_take_option(s, "ship", key, value, why);
     if (st == 0 && strcmp(key, "url") == 0)
         s->ship_url = value;
     else if (st == 0 && strcmp(key, "level") == 0)
@@ -155,7 +158,7 @@ static int take_ship(struct settings *s, const char *key, const char *value, str
 
 /* Returns the trimmed NAME of `[server NAME]`; "" if the name is missing. Returns NULL for another
  * section. */
-static const char *server_of(const char *section)
+static const char *server_name_of_section(const char *section)
 {
     size_t n = strlen(SERVER_SECTION);
     if (strncmp(section, SERVER_SECTION, n) != 0 ||
@@ -167,28 +170,28 @@ static const char *server_of(const char *section)
 }
 
 /* Takes a line of `[server NAME]`. The values stay text. */
-static int take_server(struct settings *s, const char *server, const char *key, const char *value,
-                       struct buf *why)
+static int settings_take_server(struct settings *s, const char *server, const char *key,
+                                const char *value, struct buf *why)
 {
     static const char *const keys[] = {"tools", "hide-tools", "read-only"};
     struct nearest near = nearest_to(key);
     struct opt_set scratch;
     size_t i = 0;
     for (; i < MI_COUNT(keys) && strcmp(key, keys[i]) != 0; i++)
-        nearest_try(&near, keys[i]);
+        nearest_consider(&near, keys[i]);
     if (server[0] == '\0') {
         buf_adds(why, "expected '[server NAME]' with the name of a server, as `mcp-interposer "
                       "sessions` shows it");
         return MI_EINVAL;
     }
     if (i == MI_COUNT(keys))
-        return unknown(why, "unknown key", key, near.best);
+        return fail_unknown_word(why, "unknown key", key, near.best);
     const struct command *proxy = command_find(s->commands, "proxy");
-    int st = check(option_of(s, "proxy", key), value, why);
+    int st = check_option_value(find_command_option(s, "proxy", key), value, why);
     if (st < 0)
         return st;
     opt_open(&scratch, proxy->table);
-    st = opt_config(&scratch, key, value); /* opt_config() checks flags */
+    st = opt_set_from_config(&scratch, key, value); /* opt_set_from_config() checks flags */
     if (st < 0)
         buf_adds(why, buf_str(&scratch.error));
     else if (!GROW(s->servers, s->servers_n, s->servers_cap))
@@ -201,7 +204,8 @@ static int take_server(struct settings *s, const char *server, const char *key, 
 }
 
 /* Takes a line of `[redact]`: a rule of the user for the sanitizer. */
-static int take_redact(struct settings *s, const char *key, const char *value, struct buf *why)
+static int settings_take_redact(struct settings *s, const char *key, const char *value,
+                                struct buf *why)
 {
     int st = s->rules == NULL ? redact_open(&s->rules, why) : 0;
     return st < 0 ? st : redact_add_rule(s->rules, key, value, why);
@@ -210,7 +214,7 @@ static int take_redact(struct settings *s, const char *key, const char *value, s
 /* ---- lines ---- */
 
 /* Removes white space at both ends. */
-static char *trim(char *text)
+static char *trim_text_in_place(char *text)
 {
     size_t n = strlen(text);
     while (n > 0 && isspace((unsigned char)text[n - 1]))
@@ -232,44 +236,44 @@ static void cut_comment(char *line)
 
 /* Finds the character that separates key and value. Keys of [timeout] may contain colons:
  * `tool:NAME = 5m`. */
-static char *separator(const char *section, char *line)
+static char *find_key_separator(const char *section, char *line)
 {
     char *eq = strcmp(section, "timeout") == 0 ? strrchr(line, '=') : NULL;
     return eq != NULL ? eq : strpbrk(line, "=:");
 }
 
-static int take_line(struct settings *s, const char **section, char *line, struct buf *why)
+static int settings_take_line(struct settings *s, const char **section, char *line, struct buf *why)
 {
     cut_comment(line);
-    line = trim(line);
+    line = trim_text_in_place(line);
     if (line[0] == '\0' || line[0] == '#')
         return 0;
-    char *end = line[0] == '[' ? strchr(line, ']') : separator(*section, line);
+    char *end = line[0] == '[' ? strchr(line, ']') : find_key_separator(*section, line);
     if (end == NULL) {
         buf_adds(why, "expected 'key = value' or '[section]'");
         return MI_EINVAL;
     }
     *end = '\0';
     if (line[0] == '[') {
-        *section = trim(line + 1);
+        *section = trim_text_in_place(line + 1);
         return 0;
     }
-    char *key = trim(line);
-    const char *value = trim(end + 1);
+    char *key = trim_text_in_place(line);
+    const char *value = trim_text_in_place(end + 1);
     if (strcmp(*section, "timeout") == 0)
-        return take_timeout(s, key, value, why);
+        return settings_take_timeout(s, key, value, why);
     if (strcmp(*section, "retention") == 0)
-        return take_retention(s, key, value, why);
+        return settings_take_retention(s, key, value, why);
     if (strcmp(*section, "redact") == 0)
-        return take_redact(s, key, value, why);
+        return settings_take_redact(s, key, value, why);
     if (strcmp(*section, "ship") == 0)
-        return take_ship(s, key, value, why);
-    const char *server = server_of(*section);
-    return server != NULL ? take_server(s, server, key, value, why)
-                          : take_option(s, *section, key, value, why);
+        return settings_take_ship(s, key, value, why);
+    const char *server = server_name_of_section(*section);
+    return server != NULL ? settings_take_server(s, server, key, value, why)
+                          : settings_take_option(s, *section, key, value, why);
 }
 
-static int take_text(struct settings *s, const char *path, char *text, struct buf *error)
+static int settings_take_text(struct settings *s, const char *path, char *text, struct buf *error)
 {
     struct buf why = {0};
     const char *section = "";
@@ -281,7 +285,7 @@ static int take_text(struct settings *s, const char *path, char *text, struct bu
         if (text != NULL)
             *text++ = '\0';
         line_n++;
-        st = take_line(s, &section, line, &why);
+        st = settings_take_line(s, &section, line, &why);
     }
     if (st < 0 && st != MI_ENOMEM)
         buf_printf(error, "%s:%d: %s", path, line_n, buf_str(&why));
@@ -337,7 +341,7 @@ int settings_read_file(struct settings *s, struct buf *error)
         st = MI_EINVAL;
     } else if (s->file.n > 0) {
         size_t bom = slice_begins(buf_slice(&s->file), "\xEF\xBB\xBF") ? 3 : 0;
-        st = take_text(s, path, s->file.p + bom, error);
+        st = settings_take_text(s, path, s->file.p + bom, error);
     }
     free(path);
     return st;

@@ -44,12 +44,12 @@ static const struct guess options[] = {
 };
 /* clang-format on */
 
-const struct guess *guess_at(size_t i)
+const struct guess *guess_get(size_t i)
 {
     return i < MI_COUNT(guesses) ? &guesses[i] : NULL;
 }
 
-static const char *find(const struct guess *table, size_t n, const char *word)
+static const char *find_guess(const struct guess *table, size_t n, const char *word)
 {
     for (size_t i = 0; i < n; i++)
         if (value_is_one_of(table[i].words, word))
@@ -57,15 +57,15 @@ static const char *find(const struct guess *table, size_t n, const char *word)
     return NULL;
 }
 
-const char *guess_hint(const char *word)
+const char *guess_hint_for_word(const char *word)
 {
-    return find(guesses, MI_COUNT(guesses), word);
+    return find_guess(guesses, MI_COUNT(guesses), word);
 }
 
-const char *guess_option(const char *option)
+const char *guess_hint_for_option(const char *option)
 {
     char word[16];
     const char *name = option + strspn(option, "-");
     int n = snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
-    return n > 0 && (size_t)n < sizeof word ? find(options, MI_COUNT(options), word) : NULL;
+    return n > 0 && (size_t)n < sizeof word ? find_guess(options, MI_COUNT(options), word) : NULL;
 }

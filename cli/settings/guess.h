@@ -12,10 +12,10 @@ struct guess {
     const char *hint;  /* commands in backquotes, without the name of the program */
 };
 
-const struct guess *guess_at(size_t i);   /* returns NULL after the last one */
-const char *guess_hint(const char *word); /* returns NULL if there is none */
+const struct guess *guess_get(size_t i);           /* returns NULL after the last one */
+const char *guess_hint_for_word(const char *word); /* returns NULL if there is none */
 /* Returns the hint for an option that the command does not have, such as `--status` or
  * `--status=x`. NULL: none. */
-const char *guess_option(const char *option);
+const char *guess_hint_for_option(const char *option);
 
 #endif

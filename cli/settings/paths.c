@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *home(void)
+static const char *home_directory(void)
 {
     const char *dir = getenv("HOME");
     if (dir == NULL || dir[0] != '/')
@@ -19,7 +19,7 @@ static const char *home(void)
     return NULL;
 }
 
-static char *join(const char *dir, const char *below)
+static char *join_paths(const char *dir, const char *below)
 {
     if (dir == NULL)
         return NULL;
@@ -30,58 +30,59 @@ static char *join(const char *dir, const char *below)
     return asprintf(&path, "%.*s/%s", (int)n, dir, below) < 0 ? NULL : path;
 }
 
-char *path_given(const char *given)
+char *path_expand_home(const char *given)
 {
-    return given[0] == '~' && given[1] == '/' ? join(home(), given + 2) : strdup(given);
+    return given[0] == '~' && given[1] == '/' ? join_paths(home_directory(), given + 2)
+                                              : strdup(given);
 }
 
-static char *resolve(const char *given, const char *variable, const char *in_home,
-                     const char *below)
+static char *resolve_path(const char *given, const char *variable, const char *in_home,
+                          const char *below)
 {
     if (given != NULL)
-        return path_given(given);
+        return path_expand_home(given);
     const char *dir = getenv(variable);
     if (dir != NULL && dir[0] == '/')
-        return join(dir, below);
-    char *base = join(home(), in_home);
-    char *path = join(base, below);
+        return join_paths(dir, below);
+    char *base = join_paths(home_directory(), in_home);
+    char *path = join_paths(base, below);
     free(base);
     return path;
 }
 
 char *path_vault(const char *given)
 {
-    return resolve(given, "XDG_STATE_HOME", ".local/state", "mcp-interposer");
+    return resolve_path(given, "XDG_STATE_HOME", ".local/state", "mcp-interposer");
 }
 
 char *path_backups(void)
 {
-    return resolve(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-backups");
+    return resolve_path(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-backups");
 }
 
 char *path_audit_state(void)
 {
-    return resolve(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-audit");
+    return resolve_path(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-audit");
 }
 
 char *path_config(const char *given)
 {
-    return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");
+    return resolve_path(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");
 }
 
 char *path_audit_key(const char *given)
 {
-    return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/audit.key");
+    return resolve_path(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/audit.key");
 }
 
-char *path_home(const char *below)
+char *path_in_home(const char *below)
 {
-    return join(home(), below);
+    return join_paths(home_directory(), below);
 }
 
-char *path_user_config(const char *below)
+char *path_in_user_config(const char *below)
 {
-    return resolve(NULL, "XDG_CONFIG_HOME", ".config", below);
+    return resolve_path(NULL, "XDG_CONFIG_HOME", ".config", below);
 }
 
 bool path_is_program(const char *path)
@@ -90,7 +91,7 @@ bool path_is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-char *path_search(const char *list, const char *program, const char **rest)
+char *path_find_next(const char *list, const char *program, const char **rest)
 {
     for (const char *p = list; p != NULL && *p != '\0';) {
         size_t n = strcspn(p, ":");
@@ -111,7 +112,7 @@ char *path_search(const char *list, const char *program, const char **rest)
 bool path_has_program(const char *program)
 {
     const char *rest;
-    char *dir = path_search(getenv("PATH"), program, &rest);
+    char *dir = path_find_next(getenv("PATH"), program, &rest);
     bool found = dir != NULL;
     free(dir);
     return found;
@@ -136,5 +137,5 @@ char *path_document(const char *name)
             free(path);
     }
     free(program);
-    return found != NULL ? found : join("docs", name);
+    return found != NULL ? found : join_paths("docs", name);
 }

@@ -25,14 +25,14 @@ char *path_config(const char *given);
 /* The same for audit.key. */
 char *path_audit_key(const char *given);
 /* Returns `given` and resolves a leading `~/`. */
-char *path_given(const char *given);
+char *path_expand_home(const char *given);
 /* Return the path of another program's file: below the home directory; and below $XDG_CONFIG_HOME,
  * or else ~/.config. */
-char *path_home(const char *below);
-char *path_user_config(const char *below);
+char *path_in_home(const char *below);
+char *path_in_user_config(const char *below);
 /* Returns the path of the program in the first directory of the list that has it; the list is like
  * PATH. NULL: no directory has it. Sets *rest to the list after that directory. */
-char *path_search(const char *list, const char *program, const char **rest);
+char *path_find_next(const char *list, const char *program, const char **rest);
 /* Whether the path is a file that can be executed. */
 bool path_is_program(const char *path);
 /* Whether a directory of PATH has this program. */

@@ -17,14 +17,14 @@ static void read_rules(const char *older, const char *last, const char *size, st
         ret->keep_last = strtoll(last, NULL, 10);
 }
 
-void retain_configured(const struct settings *s, struct retention *ret)
+void retain_read_configured(const struct settings *s, struct retention *ret)
 {
     read_rules(s->retention[RETAIN_OLDER], s->retention[RETAIN_LAST], s->retention[RETAIN_SIZE],
                ret);
     ret->target = s->ship_url;
 }
 
-void retain_options(const struct settings *s, struct retention *ret)
+void retain_read_options(const struct settings *s, struct retention *ret)
 {
     read_rules(settings_text(s, "older-than"), settings_text(s, "keep-last"),
                settings_text(s, "max-size"), ret);

@@ -11,8 +11,8 @@
 
 /* Reads the rules of [retention]; all are 0 if there is none. If [ship] has a target, only what was
  * sent there is removed. */
-void retain_configured(const struct settings *s, struct retention *ret);
+void retain_read_configured(const struct settings *s, struct retention *ret);
 /* Reads the rules in the options of `prune`; all are 0 if there is none. */
-void retain_options(const struct settings *s, struct retention *ret);
+void retain_read_options(const struct settings *s, struct retention *ret);
 
 #endif

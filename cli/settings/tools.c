@@ -6,19 +6,19 @@
 static int open_rule(const struct settings *s, const char *server, const char *tools,
                      struct tool_rule *ret, struct buf *error)
 {
-    const char *hide = settings_of_server(s, server, "hide-tools");
-    const char *reads = settings_of_server(s, server, "read-only");
+    const char *hide = settings_text_of_server(s, server, "hide-tools");
+    const char *reads = settings_text_of_server(s, server, "read-only");
     return tool_rule_open(ret, tools, hide, reads != NULL && strcmp(reads, "yes") == 0, error);
 }
 
-int settings_tools(const struct settings *s, const char *server, struct tool_rule *ret,
-                   struct buf *error)
+int settings_read_tool_rule(const struct settings *s, const char *server, struct tool_rule *ret,
+                            struct buf *error)
 {
     const char *only = settings_text(s, "tools-rule");
     if (only != NULL)
         return tool_rule_read(ret, slice_of(only), error);
-    int st = open_rule(s, server, settings_of_server(s, server, "tools"), ret, error);
-    if (st == 0 && tool_rule_exists(ret) && settings_is(s, "validate", "none")) {
+    int st = open_rule(s, server, settings_text_of_server(s, server, "tools"), ret, error);
+    if (st == 0 && tool_rule_exists(ret) && settings_is_word(s, "validate", "none")) {
         buf_adds(error, "--tools, --hide-tools and --read-only need checked messages: use "
                         "--validate wire or protocol instead of none");
         st = MI_EINVAL;
@@ -26,8 +26,8 @@ int settings_tools(const struct settings *s, const char *server, struct tool_rul
     return st;
 }
 
-int settings_hidden_tools(const struct settings *s, const char *server, struct tool_rule *ret,
-                          struct buf *error)
+int settings_read_configured_tools(const struct settings *s, const char *server,
+                                   struct tool_rule *ret, struct buf *error)
 {
     static char command[] = "proxy", option[] = "--config";
     const char *config = settings_text(s, "config");

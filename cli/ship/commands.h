@@ -16,6 +16,6 @@ extern const struct command ship_forget;
 /* Runs mcp-interposer-ship in place of this process, for a command without run() or with --from.
  * The program is searched beside this one, then in PATH. argv[0…] are the words of the command;
  * argv[-1] is free for the name of the program. Returns only if that fails: an exit status. */
-int ship_command(char **argv);
+int run_ship_command(char **argv);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* Returns the path of the program in the directory of this one, allocated. NULL: it is not
  * there. */
-static char *program_beside(void)
+static char *find_program_beside(void)
 {
     char *self = process_program();
     char *slash = self != NULL ? strrchr(self, '/') : NULL;
@@ -26,12 +26,12 @@ static char *program_beside(void)
     return path;
 }
 
-int ship_command(char **argv)
+int run_ship_command(char **argv)
 {
     const char *rest = getenv("PATH");
-    char *path = program_beside(), *name = argv[-1];
+    char *path = find_program_beside(), *name = argv[-1];
     if (path == NULL && rest != NULL)
-        path = path_search(rest, SHIP_PROGRAM, &rest);
+        path = path_find_next(rest, SHIP_PROGRAM, &rest);
     if (path == NULL) {
         log_error("%s is not installed: install the package %s, or build it with: make ship",
                   SHIP_PROGRAM, SHIP_PROGRAM);

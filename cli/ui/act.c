@@ -11,7 +11,7 @@ static const struct {
     [ACTION_FIRST] = {MOVE_FIRST, -1},  [ACTION_LAST] = {MOVE_LAST, 1},
 };
 
-static void toggle(struct ui *u, const struct view_ops *v)
+static void toggle_view(struct ui *u, const struct view_ops *v)
 {
     if (stack_top(u)->view == v)
         stack_close(u);
@@ -20,7 +20,7 @@ static void toggle(struct ui *u, const struct view_ops *v)
 }
 
 /* Shows the list after the current one; the first list if no list or the last one is shown. */
-static int next_list(struct ui *u)
+static int show_next_list(struct ui *u)
 {
     const struct list *shown = list_view_list(u), *const *next = lists;
     for (size_t i = 0; shown != NULL && lists[i + 1] != NULL; i++)
@@ -34,7 +34,7 @@ static int next_list(struct ui *u)
 }
 
 /* Handles a key that the view does not handle. */
-static int common_key(struct ui *u, enum action x)
+static int handle_common_key(struct ui *u, enum action x)
 {
     const struct view_ops *v = stack_top(u)->view;
     if (x == ACTION_QUIT)
@@ -44,9 +44,9 @@ static int common_key(struct ui *u, enum action x)
     else if (x == ACTION_LEAVE)
         u->quit = true;
     else if (x == ACTION_HELP)
-        toggle(u, &help_view);
+        toggle_view(u, &help_view);
     else if (x == ACTION_OVERVIEW)
-        toggle(u, &overview_view);
+        toggle_view(u, &overview_view);
     else if (x == ACTION_SERVERS && list_view_list(u) == &list_running)
         stack_close(u);
     else if (x == ACTION_SERVERS)
@@ -58,13 +58,13 @@ static int common_key(struct ui *u, enum action x)
     else if (x == ACTION_FOLD) /* the space bar */
         return v->move(u, MOVE_PAGE, 1);
     else if (x == ACTION_GO)
-        ask(u, ASK_GO, "");
+        open_prompt(u, ASK_GO, "");
     else if (x == ACTION_LISTS)
-        return next_list(u);
+        return show_next_list(u);
     else if (x == ACTION_REPAINT)
         screen_repaint();
     else if (x == ACTION_SEARCH && v->search != NULL)
-        ask(u, ASK_SEARCH, u->search);
+        open_prompt(u, ASK_SEARCH, u->search);
     else if ((x == ACTION_NEXT_MATCH || x == ACTION_PREVIOUS_MATCH) && v->search != NULL &&
              u->search[0] == '\0')
         ui_say(u, "/ begins a search");
@@ -76,16 +76,16 @@ static int common_key(struct ui *u, enum action x)
 }
 
 /* The action of a key press, or of a click on a key in the footer. */
-static enum action action_of(const struct ui *u, const struct press *p)
+static enum action find_action_of_press(const struct ui *u, const struct press *p)
 {
     for (size_t i = 0; i < u->hints_n; i++)
         if (p->key == PRESS_CLICK && p->y + 1 == u->height && p->x >= u->hint[i].x &&
             p->x < u->hint[i].x + u->hint[i].width)
             return u->hint[i].action;
-    return keys_action(p->key);
+    return keys_find_action(p->key);
 }
 
-static int press(struct ui *u, const struct press *p)
+static int handle_press(struct ui *u, const struct press *p)
 {
     u->dirty = true;
     if (u->asking != ASK_NOTHING) /* a pasted line break must not submit the answer */
@@ -97,11 +97,11 @@ static int press(struct ui *u, const struct press *p)
         return 0;
     }
     const struct view_ops *v = stack_top(u)->view;
-    enum action x = action_of(u, p);
+    enum action x = find_action_of_press(u, p);
     bool moves = x >= ACTION_UP && x <= ACTION_LAST;
     /* The cursor may move over sessions of a store that are not loaded; any other key loads the
      * session under it first. */
-    int st = moves && u->focus == PANE_SESSIONS ? 0 : late_choose(u, true);
+    int st = moves && u->focus == PANE_SESSIONS ? 0 : late_choose_session(u, true);
     if (st < 0)
         return st;
     if (x == ACTION_NONE && p->key == PRESS_CLICK && v->mouse == NULL)
@@ -113,25 +113,27 @@ static int press(struct ui *u, const struct press *p)
     if (moves)
         return v->move(u, motions[x].motion, motions[x].by);
     if (p->key >= '1' && p->key <= '9') { /* a digit begins a line number, as in tig */
-        ask(u, ASK_GO, "");
+        open_prompt(u, ASK_GO, "");
         return ask_press(u, p->key);
     }
-    const char *lacks = central_lacks(u, x);
+    const char *lacks = central_missing_feature(u, x);
     if (lacks != NULL) {
         ui_complain(u, "%s", lacks);
         return 0;
     }
     st = v->key(u, x);
-    return st == VIEW_UNKNOWN ? common_key(u, x) : st;
+    return st == VIEW_UNKNOWN ? handle_common_key(u, x) : st;
 }
 
-int act(struct ui *u, const struct press *p)
+int act_on_press(struct ui *u, const struct press *p)
 {
     bool detail = u->focus == PANE_DETAIL;
-    int st = press(u, p);
+    int st = handle_press(u, p);
     if (u->focus == PANE_DETAIL) /* while the detail is read, the list does not move */
-        list_stay(u);
-    else if (detail && list_place(u) + 1 == list_n(u))
-        list_go(u, list_place(u)); /* the cursor was on the last row: it follows new rows again */
+        list_stop_following(u);
+    else if (detail && list_selected_place(u) + 1 == list_count_rows(u))
+        list_select_place(
+            u,
+            list_selected_place(u)); /* the cursor was on the last row: it follows new rows again */
     return st;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-void ask(struct ui *u, enum asking what, const char *text)
+void open_prompt(struct ui *u, enum asking what, const char *text)
 {
     u->asking = what;
     prompt_set(&u->prompt, text);
@@ -18,7 +18,7 @@ void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u))
 {
     u->yes_no_question = question;
     u->yes = yes;
-    ask(u, ASK_YES_NO, "");
+    open_prompt(u, ASK_YES_NO, "");
 }
 
 void ask_file(struct ui *u, bool call)
@@ -26,7 +26,7 @@ void ask_file(struct ui *u, bool call)
     char name[PROMPT_MAX + 1];
     const struct query_session *s = ui_session(u);
     struct listed row = {0};
-    if (s == NULL || (call && !list_call(u, &row)))
+    if (s == NULL || (call && !list_get_selected_call(u, &row)))
         return;
     struct buf safe = {0};
     text_visible(&safe, text_head(s->name, 60)); /* the text becomes a file name */
@@ -41,37 +41,37 @@ void ask_file(struct ui *u, bool call)
     else
         snprintf(name, sizeof name, "%s-%lld.jsonl", buf_str(&safe), (long long)s->number);
     buf_close(&safe);
-    ask(u, call ? ASK_EXPORT_CALL : ASK_EXPORT, name);
+    open_prompt(u, call ? ASK_EXPORT_CALL : ASK_EXPORT, name);
 }
 
 static int export_to(struct ui *u, const char *file, bool call, bool replace)
 {
     struct stat st;
     struct listed row = {0};
-    if (file[0] == '\0' || (call && !list_call(u, &row)))
+    if (file[0] == '\0' || (call && !list_get_selected_call(u, &row)))
         return 0;
     if (!replace && stat(file, &st) == 0) {
         snprintf(u->file_name, sizeof u->file_name, "%s", file);
         u->replaces_call = call;
-        ask(u, ASK_REPLACE, "");
+        open_prompt(u, ASK_REPLACE, "");
         return 0;
     }
-    return outside_export(u, file, call ? row.seq : 0, replace);
+    return outside_run_export(u, file, call ? row.seq : 0, replace);
 }
 
 /* If the filter is invalid, asks again, so that the user can correct it. */
 static int set_filter(struct ui *u, const char *text)
 {
-    int st = feed_filter(u, text);
+    int st = feed_set_filter(u, text);
     if (st != MI_EINVAL)
         return st;
-    ask(u, ASK_FILTER, text);
+    open_prompt(u, ASK_FILTER, text);
     u->prompt.proposed = false;
     return 0;
 }
 
 /* `:q` and `:q!` quit, as in vi. */
-static int go_to(struct ui *u, const char *to)
+static int go_to_typed_place(struct ui *u, const char *to)
 {
     const struct view_ops *v = stack_top(u)->view;
     char *end;
@@ -93,7 +93,7 @@ static int go_to(struct ui *u, const char *to)
     return st == 0 ? v->move(u, MOVE_ROWS, (int)n - 1) : st;
 }
 
-static bool is_yes(const char *text)
+static bool is_yes_word(const char *text)
 {
     return strcmp(text, "y") == 0 || strcmp(text, "yes") == 0;
 }
@@ -110,7 +110,7 @@ static int ask_answered(struct ui *u, enum asking what, const char *text)
             stack_top(u)->view->search(u, true);
         return 0;
     case ASK_GO:
-        return go_to(u, text);
+        return go_to_typed_place(u, text);
     case ASK_EXPORT:
     case ASK_EXPORT_CALL:
         return export_to(u, text, what == ASK_EXPORT_CALL, false);
@@ -123,12 +123,12 @@ static int ask_answered(struct ui *u, enum asking what, const char *text)
         }
         return 0;
     case ASK_REPLACE:
-        if (is_yes(text))
+        if (is_yes_word(text))
             return export_to(u, u->file_name, u->replaces_call, true);
         ui_say(u, "nothing was written");
         return 0;
     case ASK_YES_NO:
-        return is_yes(text) ? u->yes(u) : 0;
+        return is_yes_word(text) ? u->yes(u) : 0;
     case ASK_NOTHING:
     case ASKINGS:
         break;

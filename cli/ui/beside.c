@@ -22,7 +22,7 @@ void beside_close(struct ui *u)
 }
 
 /* The params, the result or the error of a message; the whole message if it has none of these. */
-static struct slice content_of(struct slice body)
+static struct slice message_content(struct slice body)
 {
     struct rpc m;
     if (body.p == NULL || rpc_read(body, &m) < 0)
@@ -38,7 +38,7 @@ static void beside_keep_text(struct beside_call *call, size_t which, const struc
 {
     bool is_long = m->is_beginning || m->body.n > PAIR_TEXT_MAX;
     if (!is_long)
-        buf_slice_add(&call->text[which], content_of(m->body));
+        buf_slice_add(&call->text[which], message_content(m->body));
     call->size[which] = m->is_beginning ? (size_t)m->size
                         : is_long       ? m->body.n
                                         : call->text[which].n;
@@ -79,7 +79,7 @@ static int open_pair(struct beside *c)
     return st;
 }
 
-void beside_selected(struct ui *u)
+void beside_toggle_selected(struct ui *u)
 {
     struct beside *c = &u->beside;
     const struct shown *s = &u->shown;
@@ -119,7 +119,7 @@ static int beside_move(struct ui *u, enum motion m, int by)
     return 0;
 }
 
-static void go_difference(struct ui *u, bool forward)
+static void beside_go_difference(struct ui *u, bool forward)
 {
     struct beside *c = &u->beside;
     size_t row = c->found != SIZE_MAX ? c->found : c->top + BESIDE_ABOVE;
@@ -136,7 +136,7 @@ static int show_lines(struct ui *u, bool all)
 {
     u->beside.top = 0;
     u->beside.found = SIZE_MAX;
-    return pair_show(u->beside.pair, all);
+    return pair_set_shown(u->beside.pair, all);
 }
 
 static int beside_key(struct ui *u, enum action x)
@@ -149,7 +149,7 @@ static int beside_key(struct ui *u, enum action x)
         break;
     case ACTION_NEXT_MATCH:
     case ACTION_PREVIOUS_MATCH:
-        go_difference(u, x == ACTION_NEXT_MATCH);
+        beside_go_difference(u, x == ACTION_NEXT_MATCH);
         break;
     case ACTION_FOLD_ALL:
     case ACTION_UNFOLD_ALL:
@@ -169,7 +169,7 @@ static void draw_side(struct ui *u, const struct area *a, enum pair_side side)
 {
     struct beside *c = &u->beside;
     const struct beside_call *call = &c->call[side];
-    size_t n = pair_differences(c->pair);
+    size_t n = pair_count_differences(c->pair);
     if (side == PAIR_LEFT)
         draw_caption(u, a, u->focus, "%lld of session %lld", (long long)call->seq,
                      (long long)call->session);
@@ -177,7 +177,7 @@ static void draw_side(struct ui *u, const struct area *a, enum pair_side side)
         draw_caption(u, a, u->focus, "%lld of session %lld  %zu difference%s", (long long)call->seq,
                      (long long)call->session, n, n == 1 ? "" : "s");
     for (size_t i = 0; i + 1 < a->height; i++) {
-        pair_line(c->pair, c->top + i, side, c->from, a->width, u->ascii, &u->cells);
+        pair_draw_line(c->pair, c->top + i, side, c->from, a->width, u->ascii, &u->cells);
         draw_line(u, a, 1 + i, SCREEN_NORMAL);
     }
 }
@@ -186,7 +186,7 @@ static int beside_draw(struct ui *u, const struct area *all)
 {
     struct beside *c = &u->beside;
     struct area left = *all, right = *all;
-    size_t rows = pair_rows(c->pair), height = all->height - 1;
+    size_t rows = pair_count_shown(c->pair), height = all->height - 1;
     c->top = size_min(c->top, rows > height ? rows - height : 0);
     left.width = (all->width - 1) / 2;
     right.x = left.width + 1;

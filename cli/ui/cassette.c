@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int cassette_vault(const char *file, char **ret_dir, struct buf *error)
+int cassette_vault_create(const char *file, char **ret_dir, struct buf *error)
 {
     const char *parent = getenv("TMPDIR");
     struct buf path = {0};
@@ -33,7 +33,7 @@ int cassette_vault(const char *file, char **ret_dir, struct buf *error)
     return MI_EIO;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+static int remove_vault_file(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st, (void)kind, (void)at;
     (void)remove(path);
@@ -42,5 +42,5 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void cassette_vault_remove(const char *dir)
 {
-    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(dir, remove_vault_file, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -27,7 +27,7 @@ bool central_has_key(const struct ui *u)
     return u->store.keys_n > 0 || poll(&p, 1, 0) > 0;
 }
 
-static bool central_before(void)
+static bool central_on_query_begin(void)
 {
     if (waiting == NULL)
         return false;
@@ -37,7 +37,7 @@ static bool central_before(void)
     return s->gave_up || waiting->quit;
 }
 
-static bool during(void)
+static bool central_on_query_wait(void)
 {
     char text[80];
     struct press p;
@@ -49,7 +49,7 @@ static bool during(void)
     while (screen_read(&p)) {
         if (s->keys_n < STORE_KEYS)
             s->key[s->keys_n++] = p;
-        u->quit |= u->asking == ASK_NOTHING && !p.pasted && keys_action(p.key) == ACTION_QUIT;
+        u->quit |= u->asking == ASK_NOTHING && !p.pasted && keys_find_action(p.key) == ACTION_QUIT;
     }
     if (waited_us > WAIT_SHOWN_US) {
         snprintf(text, sizeof text, "waiting for the store: %lld s (Q quits)",
@@ -62,10 +62,10 @@ static bool during(void)
 
 void central_begin(void)
 {
-    session_set_wait((struct session_wait){central_before, during});
+    session_set_wait((struct session_wait){central_on_query_begin, central_on_query_wait});
 }
 
-void central_screen(struct ui *u)
+void central_set_screen(struct ui *u)
 {
     waiting = u;
 }
@@ -85,7 +85,7 @@ bool central_key(struct ui *u, struct press *ret)
     return true;
 }
 
-bool central_gave_up(struct ui *u)
+bool central_take_gave_up(struct ui *u)
 {
     bool yes = u->store.gave_up;
     u->store.gave_up = false;
@@ -93,7 +93,7 @@ bool central_gave_up(struct ui *u)
     return yes;
 }
 
-void central_works(struct ui *u)
+void central_note_success(struct ui *u)
 {
     if (u->store.failed_us == 0)
         return;
@@ -102,12 +102,12 @@ void central_works(struct ui *u)
     u->alarm = false;
 }
 
-bool central_rests(const struct ui *u)
+bool central_waits_after_failure(const struct ui *u)
 {
     return u->store.failed_us != 0 && clock_mono_us() - u->store.failed_us < STORE_MS * 1000;
 }
 
-const char *central_lacks(const struct ui *u, enum action x)
+const char *central_missing_feature(const struct ui *u, enum action x)
 {
     if (u->sessions.store == NULL)
         return NULL;

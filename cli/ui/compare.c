@@ -74,7 +74,7 @@ static int ui_compare_open_vault(struct ui *u, struct query **ret, struct buf *e
 }
 
 /* Opens the other recording. If ref is "", this is the previous session of the same server. */
-static int open_other(struct ui *u, const char *ref, struct buf *error)
+static int compare_open_other(struct ui *u, const char *ref, struct buf *error)
 {
     struct query_session s;
     struct query *q;
@@ -108,7 +108,7 @@ int compare_open(struct ui *u, const char *ref)
     if (u->compare == NULL)
         return MI_ENOMEM;
     struct compare *c = u->compare;
-    int st = open_other(u, ref, &error);
+    int st = compare_open_other(u, ref, &error);
     if (st == 0)
         st = open_session(u, u->q, ui_session(u), DIFF_B, &error);
     if (st == 0)
@@ -146,7 +146,7 @@ static int look_at_row(struct compare *c)
     c->every = c->whole && c->n == 0;
     if (c->whole)
         return 0;
-    int st = result_look(&c->result, c->diff, c->looked);
+    int st = result_compare_row(&c->result, c->diff, c->looked);
     result_count(&c->counts, &c->result);
     if (st == 0 && c->result.change != RESULT_SAME)
         c->row[c->n++] = c->looked;
@@ -172,12 +172,12 @@ int compare_step(struct ui *u)
 
 /* ---- keys ---- */
 
-static size_t shown_rows(const struct compare *c)
+static size_t count_shown_rows(const struct compare *c)
 {
     return !c->whole ? 0 : c->every ? c->rows : c->n;
 }
 
-static uint32_t row_at(const struct compare *c, size_t at)
+static uint32_t compare_row_at(const struct compare *c, size_t at)
 {
     return c->every ? (uint32_t)at : c->row[at];
 }
@@ -187,7 +187,7 @@ static uint32_t row_at(const struct compare *c, size_t at)
 static int open_call(struct ui *u)
 {
     struct compare *c = u->compare;
-    struct align_row row = diff_row(c->diff, row_at(c, c->at));
+    struct align_row row = diff_row(c->diff, compare_row_at(c, c->at));
     enum diff_side side = row.b != ALIGN_NONE ? DIFF_B : DIFF_A;
     if (c->session[side] == 0) {
         ui_say(u, "only the other recording has this call");
@@ -200,7 +200,7 @@ static int open_call(struct ui *u)
 static int compare_move(struct ui *u, enum motion m, int by)
 {
     struct compare *c = u->compare;
-    c->at = move_cursor(&c->cursor, shown_rows(c), c->at, m, by);
+    c->at = move_cursor(&c->cursor, count_shown_rows(c), c->at, m, by);
     return 0;
 }
 
@@ -209,8 +209,8 @@ static void compare_search(struct ui *u, bool forward)
 {
     struct compare *c = u->compare;
     struct line_seek s = {.forward = forward, .from = c->at};
-    for (size_t i = 0; i < shown_rows(c); i++) {
-        struct align_row row = diff_row(c->diff, row_at(c, i));
+    for (size_t i = 0; i < count_shown_rows(c); i++) {
+        struct align_row row = diff_row(c->diff, compare_row_at(c, i));
         const uint32_t index[DIFF_SIDES] = {row.a, row.b};
         cells_begin(&u->cells, 0, LINE_SEEK_COLUMNS, u->ascii);
         for (enum diff_side side = 0; side < DIFF_SIDES; side++)
@@ -233,7 +233,7 @@ static int compare_key(struct ui *u, enum action x)
     if (x == ACTION_MODE && c->whole) {
         c->every = !c->every;
         c->at = 0;
-    } else if (x == ACTION_OPEN && shown_rows(c) > 0) {
+    } else if (x == ACTION_OPEN && count_shown_rows(c) > 0) {
         return open_call(u);
     } else if (x == ACTION_DIFF) {
         stack_close(u);
@@ -245,7 +245,7 @@ static int compare_key(struct ui *u, enum action x)
 
 /* ---- drawing ---- */
 
-static void call_half(struct ui *u, const struct result *r, enum diff_side side, size_t width)
+static void draw_call_half(struct ui *u, const struct result *r, enum diff_side side, size_t width)
 {
     struct buf text = {0};
     const struct diff_call *call = &r->call[side];
@@ -272,7 +272,7 @@ static void call_half(struct ui *u, const struct result *r, enum diff_side side,
     buf_close(&text);
 }
 
-static void row_cells(struct ui *u, const struct result *r, size_t width)
+static void draw_compare_row(struct ui *u, const struct result *r, size_t width)
 {
     static const struct {
         const char *utf8, *ascii;
@@ -286,16 +286,16 @@ static void row_cells(struct ui *u, const struct result *r, size_t width)
     };
     size_t half = (width - 3) / 2;
     cells_begin(&u->cells, 0, width, u->ascii);
-    call_half(u, r, DIFF_A, half);
+    draw_call_half(u, r, DIFF_A, half);
     cells_blank(&u->cells, 1);
     cells_adds(&u->cells, signs[r->change].style,
                u->ascii ? signs[r->change].ascii : signs[r->change].utf8);
     cells_blank(&u->cells, 1);
-    call_half(u, r, DIFF_B, half);
+    draw_call_half(u, r, DIFF_B, half);
 }
 
-static void value_line(struct ui *u, const struct area *a, size_t line, const struct result *r,
-                       const struct result_difference *d, enum diff_side side)
+static void draw_value_line(struct ui *u, const struct area *a, size_t line, const struct result *r,
+                            const struct result_difference *d, enum diff_side side)
 {
     cells_begin(&u->cells, 0, a->width, u->ascii);
     cells_adds(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
@@ -337,20 +337,20 @@ static void draw_differences(struct ui *u, const struct area *a, const struct re
         cells_addf(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
         cells_add(&u->cells, CELLS_KEY, pointer);
         draw_line(u, a, line++, SCREEN_NORMAL);
-        value_line(u, a, line++, r, d, DIFF_A);
-        value_line(u, a, line++, r, d, DIFF_B);
+        draw_value_line(u, a, line++, r, d, DIFF_A);
+        draw_value_line(u, a, line++, r, d, DIFF_B);
     }
 }
 
 static int draw_rows(struct ui *u, const struct area *a)
 {
     struct compare *c = u->compare;
-    size_t n = shown_rows(c), top = cursor_top(&c->cursor, n, c->at, a->height);
+    size_t n = count_shown_rows(c), top = cursor_top_row(&c->cursor, n, c->at, a->height);
     for (size_t i = 0; i < a->height && top + i < n; i++) {
-        int st = result_look(&c->result, c->diff, row_at(c, top + i));
+        int st = result_compare_row(&c->result, c->diff, compare_row_at(c, top + i));
         if (st < 0)
             return st;
-        row_cells(u, &c->result, a->width);
+        draw_compare_row(u, &c->result, a->width);
         draw_found(u, a, i, top + i == c->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }
     return 0;
@@ -379,9 +379,9 @@ static int compare_draw(struct ui *u, const struct area *a)
     draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_B]), half, DRAW_LEFT);
     draw_line(u, &title, 0, SCREEN_NORMAL);
     int st = draw_rows(u, &list);
-    if (st < 0 || shown_rows(c) == 0)
+    if (st < 0 || count_shown_rows(c) == 0)
         return st;
-    st = result_look(&c->result, c->diff, row_at(c, c->at));
+    st = result_compare_row(&c->result, c->diff, compare_row_at(c, c->at));
     if (st == 0)
         draw_differences(u, &rest, &c->result);
     return st;

@@ -3,7 +3,8 @@
 
 /* Appends the selected text to b and a name for it (the UID, a message, a value) to `name`. Returns
  * false if nothing is selected; the message line then says why. */
-static bool selected_text(struct ui *u, enum detail_copy what, struct buf *b, struct buf *name)
+static bool append_selected_text(struct ui *u, enum detail_copy what, struct buf *b,
+                                 struct buf *name)
 {
     struct shown *s = &u->shown;
     if (ui_session(u) == NULL)
@@ -20,7 +21,7 @@ static bool selected_text(struct ui *u, enum detail_copy what, struct buf *b, st
     } else if (s->doc == NULL || detail_copy(s->doc, s->at, what, b) < 0) {
         ui_complain(u, "this line has no such text");
     } else if (what == DETAIL_COPY_BODY) {
-        buf_printf(name, "message %lld", (long long)detail_seq(s->doc, s->at));
+        buf_printf(name, "message %lld", (long long)detail_seq_at_line(s->doc, s->at));
     } else {
         buf_adds(name, what == DETAIL_COPY_VALUE ? "the value" : "the pointer");
     }
@@ -32,7 +33,7 @@ static bool selected_text(struct ui *u, enum detail_copy what, struct buf *b, st
 void copy_selected(struct ui *u, enum detail_copy what)
 {
     struct buf b = {0}, name = {0};
-    bool found = selected_text(u, what, &b, &name);
+    bool found = append_selected_text(u, what, &b, &name);
     if (found && (outside_tmux_copy(u, buf_slice(&b)) || screen_copy(buf_slice(&b))))
         ui_say(u, "copied %s, %zu bytes", buf_str(&name), b.n);
     else if (found)
@@ -45,8 +46,8 @@ void copy_selected(struct ui *u, enum detail_copy what)
 void show_outside(struct ui *u, const char *command)
 {
     struct buf b = {0}, name = {0};
-    if (selected_text(u, DETAIL_COPY_VALUE, &b, &name))
-        outside_show(u, buf_slice(&b), command);
+    if (append_selected_text(u, DETAIL_COPY_VALUE, &b, &name))
+        outside_show_text(u, buf_slice(&b), command);
     buf_close(&b);
     buf_close(&name);
 }

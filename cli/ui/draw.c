@@ -39,7 +39,7 @@ static void add_state(struct ui *u)
 }
 
 /* Draws the chosen session: its state, its calls and how long they took. */
-static void session_line(struct ui *u)
+static void draw_session_line(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
     const struct tool_figures *f = &u->listing.figures.all;
@@ -74,14 +74,14 @@ static void session_line(struct ui *u)
 }
 
 /* Draws the vault's line. The path comes last, because it may be cut. */
-static void vault_line(struct ui *u)
+static void draw_vault_line(struct ui *u)
 {
-    size_t live = sessions_live(&u->sessions);
+    size_t live = sessions_count_live(&u->sessions);
     cells_begin(&u->cells, 0, u->width, u->ascii);
     cells_adds(&u->cells, CELLS_TITLE, " mcp-interposer");
     if (u->file == NULL)
         cells_addf(&u->cells, CELLS_DIM, "  %zu%s session%s", u->sessions.n,
-                   feed_knows_sessions(u) ? "" : "+", u->sessions.n == 1 ? "" : "s");
+                   feed_has_all_sessions(u) ? "" : "+", u->sessions.n == 1 ? "" : "s");
     if (live > 0)
         cells_addf(&u->cells, CELLS_GOOD, "  %zu live", live);
     if (u->problems_n > 0)
@@ -99,16 +99,16 @@ static void draw_header(struct ui *u)
 {
     struct area a = {0, 0, u->width, 1};
     if (u->panes.header > 1) {
-        vault_line(u);
+        draw_vault_line(u);
         draw_line(u, &a, 0, SCREEN_HEADER);
     }
-    session_line(u);
+    draw_session_line(u);
     draw_line(u, &a, u->panes.header - 1, SCREEN_HEADER);
 }
 
 /* ---- footer ---- */
 
-static const char *question_of(enum asking what)
+static const char *prompt_question(enum asking what)
 {
     switch (what) {
     case ASK_FILTER:
@@ -137,7 +137,8 @@ static const char *question_of(enum asking what)
 
 static void draw_prompt(struct ui *u, const struct area *a)
 {
-    const char *question = u->asking == ASK_YES_NO ? u->yes_no_question : question_of(u->asking);
+    const char *question =
+        u->asking == ASK_YES_NO ? u->yes_no_question : prompt_question(u->asking);
     struct slice typed = {u->prompt.text, u->prompt.n}, head = {u->prompt.text, u->prompt.at};
     cells_begin(&u->cells, 0, u->width, u->ascii);
     cells_adds(&u->cells, CELLS_LABEL, question);
@@ -172,7 +173,7 @@ static void draw_hints(struct ui *u, const struct area *a)
     add_hint(u, ACTION_HELP, "help");
     add_hint(u, ACTION_LEAVE, first ? "quit" : "back");
     for (; h != NULL && h->action != ACTION_NONE; h++)
-        if (central_lacks(u, h->action) == NULL)
+        if (central_missing_feature(u, h->action) == NULL)
             add_hint(u, h->action, h->text);
     draw_line(u, a, 0, SCREEN_NORMAL);
 }
@@ -211,7 +212,7 @@ static void draw_footer(struct ui *u)
 
 /* ---- the whole screen ---- */
 
-int draw(struct ui *u)
+int draw_screen(struct ui *u)
 {
     screen_size(&u->width, &u->height);
     layout_panes(&u->panes, u->width, u->height, u->focus, u->zoom);

@@ -70,7 +70,8 @@ enum cells_style draw_style(enum out_style style)
     return styles[style];
 }
 
-static bool is_shown(const struct ui *u, const struct show_list *l, const struct show_column *c)
+static bool column_is_shown(const struct ui *u, const struct show_list *l,
+                            const struct show_column *c)
 {
     return show_has(l, c) && c->ui.title != NULL && u->cells.width >= c->ui.from;
 }
@@ -81,9 +82,9 @@ void draw_columns(struct ui *u, const struct show_list *l, const void *row)
     size_t left = u->cells.width - size_min(u->cells.column, u->cells.width);
     bool first = true; /* the first column gets the space that the others leave */
     for (const struct show_column *c = l->column; c < end; c++)
-        left -= is_shown(u, l, c) ? size_min(c->ui.width, left) : 0;
+        left -= column_is_shown(u, l, c) ? size_min(c->ui.width, left) : 0;
     for (const struct show_column *c = l->column; c < end; c++) {
-        if (!is_shown(u, l, c))
+        if (!column_is_shown(u, l, c))
             continue;
         buf_clear(&u->scratch);
         enum out_style style = row != NULL ? show_cell(&u->scratch, c, row) : OUT_CYAN;

@@ -14,12 +14,12 @@ static const char *draw_lists_mark(const struct ui *u, const char *utf8, const c
     return u->ascii ? ascii : utf8;
 }
 
-static enum screen_line line_kind(const struct ui *u, enum pane pane, bool selected)
+static enum screen_line list_line_kind(const struct ui *u, enum pane pane, bool selected)
 {
     return !selected ? SCREEN_NORMAL : u->focus == pane ? SCREEN_CHOSEN : SCREEN_MARKED;
 }
 
-static void empty_line(struct ui *u, const struct area *a, size_t line, const char *text)
+static void draw_empty_line(struct ui *u, const struct area *a, size_t line, const char *text)
 {
     cells_begin(&u->cells, 0, a->width, u->ascii);
     cells_adds(&u->cells, CELLS_DIM, text);
@@ -35,7 +35,7 @@ struct pane_line {
 
 /* Shows a session's beginning: "17:59" if it is today, "11-22" if it is this year, else the whole
  * date. */
-static void began_text(struct buf *b, const void *row, struct cell v)
+static void append_session_begin(struct buf *b, const void *row, struct cell v)
 {
     struct clock_text now = clock_local(clock_wall_us()), at = clock_local(v.number);
     (void)row;
@@ -55,7 +55,7 @@ static const struct show_column session_columns[] = {
     {SHOW(server, TEXT, NOT_NULL), .ui = {"server", 1, 0}},
     {SHOW(client, TEXT, NO_TEXT), .when = OF_VAULT, .ui = {"client", 18, 72}, .style = OUT_DIM},
     {SHOW(host, TEXT, NO_TEXT), .when = OF_STORE, .ui = {"host", 16, 50}, .style = OUT_DIM},
-    {SHOW(began_at_us, TIME, NOT_NULL), .ui = {"began", 8, 0}, .text = began_text, .style = OUT_DIM},
+    {SHOW(began_at_us, TIME, NOT_NULL), .ui = {"began", 8, 0}, .text = append_session_begin, .style = OUT_DIM},
     {SHOW(lasted_us, TOOK, MINUS_ONE), .ui = {"lasted", 8, 44}, .style = OUT_DIM},
     {SHOW(failed, NUMBER, MINUS_ONE), .ui = {"failed", 7, 36}, .style = OUT_RED},
     {SHOW(messages, NUMBER, NOT_NULL), .ui = {"msgs", 7, 0}},
@@ -89,7 +89,7 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
                                   .client = s->client_name,
                                   .host = s->host,
                                   .began_at_us = s->started_at_us,
-                                  .lasted_us = sessions_lasted_us(r, clock_wall_us()),
+                                  .lasted_us = sessions_duration_us(r, clock_wall_us()),
                                   .failed = r->failed,
                                   .messages = r->messages};
     }
@@ -104,18 +104,18 @@ void draw_session(struct ui *u, size_t width, const struct session_row *r)
 int draw_sessions(struct ui *u, const struct area *a)
 {
     size_t n = u->sessions.n, height = a->height - LIST_HEAD;
-    size_t at = sessions_place(&u->sessions, u->session_cursor.key);
+    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key);
     at = at < n ? at : 0;
-    size_t top = cursor_top(&u->session_cursor, n, at, height);
+    size_t top = cursor_top_row(&u->session_cursor, n, at, height);
     draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
-                 n, feed_knows_sessions(u) ? "" : "+");
+                 n, feed_has_all_sessions(u) ? "" : "+");
     draw_session(u, a->width, NULL);
     draw_line(u, a, 1, SCREEN_NORMAL);
     if (n == 0)
-        empty_line(u, a, LIST_HEAD,
-                   !feed_knows_sessions(u) ? " reading..."
-                   : u->filtered           ? " none matches"
-                                           : " nothing is recorded yet");
+        draw_empty_line(u, a, LIST_HEAD,
+                        !feed_has_all_sessions(u) ? " reading..."
+                        : u->filtered             ? " none matches"
+                                                  : " nothing is recorded yet");
     for (size_t i = 0; i < height && top + i < n; i++) {
         const struct session_row *r;
         int st = sessions_get(&u->sessions, u->q, u->sessions.id[top + i], &r);
@@ -127,7 +127,7 @@ int draw_sessions(struct ui *u, const struct area *a)
             draw_session(u, a->width, r);
         else
             cells_adds(&u->cells, CELLS_DIM, "  (removed)");
-        draw_found(u, a, LIST_HEAD + i, line_kind(u, PANE_SESSIONS, top + i == at));
+        draw_found(u, a, LIST_HEAD + i, list_line_kind(u, PANE_SESSIONS, top + i == at));
     }
     return 0;
 }
@@ -136,7 +136,7 @@ int draw_sessions(struct ui *u, const struct area *a)
 
 /* Draws the time since the start of the session ("1:02.345") or the time of day
  * ("17:59:03.345"). */
-static void time_field(struct ui *u, int64_t t_us, size_t width)
+static void draw_time_field(struct ui *u, int64_t t_us, size_t width)
 {
     char text[40];
     int64_t wall_us = ui_session(u)->started_at_us + t_us;
@@ -169,10 +169,10 @@ static const char *status_mark(const struct ui *u, enum call_status status,
 }
 
 /* Draws a bar for a duration. The longest duration of the session has the longest bar. */
-static void bar(struct ui *u, int64_t us, enum cells_style style, size_t columns)
+static void draw_duration_bar(struct ui *u, int64_t us, enum cells_style style, size_t columns)
 {
     buf_clear(&u->scratch);
-    gauge_bar(&u->scratch, us, u->listing.figures.all.latency.most_us, columns, u->ascii);
+    gauge_append_bar(&u->scratch, us, u->listing.figures.all.latency.most_us, columns, u->ascii);
     cells_add(&u->cells, style, draw_scratch(u));
 }
 
@@ -181,7 +181,7 @@ struct columns {
     size_t seq, time, status, took, bar;
 };
 
-static struct columns columns_of(const struct ui *u, const struct area *a)
+static struct columns list_columns_of_area(const struct ui *u, const struct area *a)
 {
     struct columns c = {.took = 8, .bar = a->width / 10};
     size_t digits = 1;
@@ -197,9 +197,9 @@ static struct columns columns_of(const struct ui *u, const struct area *a)
     return c;
 }
 
-static void name_cells(struct ui *u, const struct query_message *m, enum cells_style style)
+static void draw_name_cells(struct ui *u, const struct query_message *m, enum cells_style style)
 {
-    struct slice method = session_method(m), target = session_target(m);
+    struct slice method = session_method_of_message(m), target = session_target_of_message(m);
     bool tool = method.p != NULL && slice_is(method, "tools/call") && target.p != NULL;
     if (tool) {
         cells_add(&u->cells, style, target);
@@ -214,14 +214,14 @@ static void name_cells(struct ui *u, const struct query_message *m, enum cells_s
 }
 
 /* Fills the line with blanks up to this column, or cuts it there with an ellipsis. */
-static void end_at(struct ui *u, size_t column)
+static void draw_end_at_column(struct ui *u, size_t column)
 {
     cells_ellipsis(&u->cells);
     if (u->cells.column < column)
         cells_blank(&u->cells, column - u->cells.column);
 }
 
-static void arrow(struct ui *u, const struct query_message *m)
+static void draw_direction_arrow(struct ui *u, const struct query_message *m)
 {
     bool out = m->direction == ROW_C2S;
     cells_adds(&u->cells, CELLS_DIM,
@@ -230,14 +230,14 @@ static void arrow(struct ui *u, const struct query_message *m)
     cells_blank(&u->cells, 1);
 }
 
-static void lead(struct ui *u, const struct columns *c, const struct query_message *m)
+static void draw_leading_cells(struct ui *u, const struct columns *c, const struct query_message *m)
 {
     char seq[24];
     snprintf(seq, sizeof seq, "%lld", (long long)m->seq);
     if (c->seq > 0)
         draw_field(u, CELLS_DIM, slice_of(seq), c->seq, DRAW_RIGHT);
     if (c->time > 0)
-        time_field(u, m->t_us, c->time);
+        draw_time_field(u, m->t_us, c->time);
     const struct beside_call *kept = &u->beside.call[0];
     if (m->seq == kept->seq && ui_session(u)->id == kept->session)
         cells_adds(&u->cells, CELLS_FOLD, draw_lists_mark(u, "\xE2\x97\x86", "*"));
@@ -247,8 +247,8 @@ static void lead(struct ui *u, const struct columns *c, const struct query_messa
 
 /* Draws a call. Only the left part of the line may be cut: u->cells begins with that part's width.
  * A failed call shows its error instead of its arguments. */
-static int call_cells(struct ui *u, const struct area *a, const struct columns *c,
-                      const struct listed *row)
+static int draw_call_cells(struct ui *u, const struct area *a, const struct columns *c,
+                           const struct listed *row)
 {
     enum cells_style style;
     const struct row_copy *copy;
@@ -270,17 +270,17 @@ static int call_cells(struct ui *u, const struct area *a, const struct columns *
     size_t width = a->width > right ? a->width - right : 0;
     cells_begin(&u->cells, 0, width, u->ascii);
     cells_adds(&u->cells, style, sign);
-    lead(u, c, m);
+    draw_leading_cells(u, c, m);
     if (m->direction == ROW_S2C)
-        arrow(u, m);
-    name_cells(u, m, draw_lists_failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
+        draw_direction_arrow(u, m);
+    draw_name_cells(u, m, draw_lists_failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
     if (c->status == 0 && row->status != CALL_OK && row->status != CALL_OPEN)
         cells_addf(&u->cells, style, " %s", call_status_name(row->status));
     if (m->finding.n > 0)
         cells_adds(&u->cells, CELLS_NOTE, " !");
     cells_blank(&u->cells, 1);
     cells_add(&u->cells, CELLS_DIM, u->scratch.n > 0 ? draw_scratch(u) : copy->preview);
-    end_at(u, width);
+    draw_end_at_column(u, width);
     u->cells.width = a->width;
     if (c->status > 0)
         draw_field(u, style,
@@ -297,11 +297,12 @@ static int call_cells(struct ui *u, const struct area *a, const struct columns *
     else
         cells_blank(&u->cells, c->took);
     cells_blank(&u->cells, 1);
-    bar(u, row->took_us, style, c->bar);
+    draw_duration_bar(u, row->took_us, style, c->bar);
     return 0;
 }
 
-static int message_cells(struct ui *u, const struct area *a, const struct columns *c, int64_t seq)
+static int draw_message_cells(struct ui *u, const struct area *a, const struct columns *c,
+                              int64_t seq)
 {
     const struct row_copy *copy;
     enum out_style out;
@@ -309,15 +310,15 @@ static int message_cells(struct ui *u, const struct area *a, const struct column
     if (st < 0)
         return st;
     const struct query_message *m = &copy->m;
-    const char *word = message_word(m, &out);
+    const char *word = message_outcome_word(m, &out);
     size_t width = a->width > c->took ? a->width - c->took : 0;
     cells_begin(&u->cells, 0, width, u->ascii);
-    lead(u, c, m);
-    arrow(u, m);
+    draw_leading_cells(u, c, m);
+    draw_direction_arrow(u, m);
     draw_field(u, draw_style(out), slice_of(word), a->width >= 56 ? 12 : 8, DRAW_LEFT);
-    name_cells(u, m, CELLS_PLAIN);
+    draw_name_cells(u, m, CELLS_PLAIN);
     buf_clear(&u->scratch);
-    message_notes(&u->scratch, m, false);
+    message_notes_append(&u->scratch, m, false);
     if (u->scratch.n > 0) {
         cells_adds(&u->cells, CELLS_NOTE, " [");
         cells_add(&u->cells, CELLS_NOTE, draw_scratch(u));
@@ -325,28 +326,28 @@ static int message_cells(struct ui *u, const struct area *a, const struct column
     }
     cells_blank(&u->cells, 1);
     cells_add(&u->cells, CELLS_DIM, copy->preview);
-    end_at(u, width);
+    draw_end_at_column(u, width);
     u->cells.width = a->width;
     if (query_ended_call(m))
         draw_duration(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
     return 0;
 }
 
-static void event_cells(struct ui *u, const struct columns *c, const struct query_event *e)
+static void draw_event_cells(struct ui *u, const struct columns *c, const struct query_event *e)
 {
     cells_adds(&u->cells, CELLS_WAIT, draw_lists_mark(u, "\xE2\x80\xA2", "*"));
     cells_blank(&u->cells, c->seq);
     if (c->time > 0)
-        time_field(u, e->t_us, c->time);
+        draw_time_field(u, e->t_us, c->time);
     cells_blank(&u->cells, 1);
     cells_add(&u->cells, CELLS_WAIT, e->kind);
     cells_blank(&u->cells, 1);
     buf_clear(&u->scratch);
-    event_words(&u->scratch, e->kind, e->detail);
+    event_words_append(&u->scratch, e->kind, e->detail);
     cells_add(&u->cells, CELLS_DIM, draw_scratch(u));
 }
 
-static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n)
+static void draw_list_caption(struct ui *u, const struct area *a, size_t at, size_t n)
 {
     const char *what = u->mode == LISTING_CALLS ? "calls" : "messages";
     draw_caption(u, a, PANE_LIST, n > 0 ? "%s %zu/%zu%s%s%s" : "%s", what, at, n,
@@ -355,7 +356,7 @@ static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n
                  u->list_cursor.follows && u->state == SESSION_LIVE ? ", following" : "");
 }
 
-static void list_titles(struct ui *u, const struct area *a, const struct columns *c)
+static void draw_list_titles(struct ui *u, const struct area *a, const struct columns *c)
 {
     bool calls = u->mode == LISTING_CALLS;
     size_t right = c->took + (calls ? c->status + 1 + c->bar : 0);
@@ -363,7 +364,7 @@ static void list_titles(struct ui *u, const struct area *a, const struct columns
     draw_field(u, CELLS_LABEL, slice_of("seq"), c->seq + calls, DRAW_RIGHT);
     draw_field(u, CELLS_LABEL, slice_of("time"), c->time, DRAW_RIGHT);
     cells_adds(&u->cells, CELLS_LABEL, calls ? " call" : "   message");
-    end_at(u, a->width > right ? a->width - right : 0);
+    draw_end_at_column(u, a->width > right ? a->width - right : 0);
     if (calls)
         draw_field(u, CELLS_LABEL, slice_of("status"), c->status, DRAW_RIGHT);
     draw_field(u, CELLS_LABEL, slice_of("took"), c->took, DRAW_RIGHT);
@@ -372,34 +373,35 @@ static void list_titles(struct ui *u, const struct area *a, const struct columns
 
 int draw_list(struct ui *u, const struct area *a)
 {
-    size_t n = list_n(u), at = list_place(u), height = a->height - LIST_HEAD;
-    size_t top = cursor_top(&u->list_cursor, n, at, height);
-    struct columns c = columns_of(u, a);
-    list_caption(u, a, list_calls(u, at + 1), listing_n(&u->listing));
-    list_titles(u, a, &c);
+    size_t n = list_count_rows(u), at = list_selected_place(u), height = a->height - LIST_HEAD;
+    size_t top = cursor_top_row(&u->list_cursor, n, at, height);
+    struct columns c = list_columns_of_area(u, a);
+    draw_list_caption(u, a, list_count_calls_above(u, at + 1), listing_count_rows(&u->listing));
+    draw_list_titles(u, a, &c);
     if (n == 0)
-        empty_line(u, a, LIST_HEAD,
-                   ui_session(u) == NULL                           ? ""
-                   : u->listing.first > 1                          ? " reading..."
-                   : !u->narrowed                                  ? " none yet"
-                   : u->sessions.n > 0 && u->mode == LISTING_CALLS ? " no call matches; m: messages"
-                   : u->sessions.n > 0 || feed_knows_sessions(u)   ? " nothing matches"
-                                                                   : " none here; reading...");
+        draw_empty_line(u, a, LIST_HEAD,
+                        ui_session(u) == NULL  ? ""
+                        : u->listing.first > 1 ? " reading..."
+                        : !u->narrowed         ? " none yet"
+                        : u->sessions.n > 0 && u->mode == LISTING_CALLS
+                            ? " no call matches; m: messages"
+                        : u->sessions.n > 0 || feed_has_all_sessions(u) ? " nothing matches"
+                                                                        : " none here; reading...");
     for (size_t i = 0; i < height && top + i < n; i++) {
-        struct list_row row = list_at(u, top + i);
+        struct list_row row = list_row_at(u, top + i);
         int st = 0;
         cells_begin(&u->cells, 0, a->width, u->ascii);
         if (row.event != NULL)
-            event_cells(u, &c, row.event);
+            draw_event_cells(u, &c, row.event);
         else if (u->mode == LISTING_CALLS)
-            st = call_cells(u, a, &c, &row.listed);
+            st = draw_call_cells(u, a, &c, &row.listed);
         else
-            st = message_cells(u, a, &c, row.listed.seq);
+            st = draw_message_cells(u, a, &c, row.listed.seq);
         if (st == MI_ENOENT)
             cells_adds(&u->cells, CELLS_DIM, "  (not in the vault)");
         else if (st < 0)
             return st;
-        draw_found(u, a, LIST_HEAD + i, line_kind(u, PANE_LIST, top + i == at));
+        draw_found(u, a, LIST_HEAD + i, list_line_kind(u, PANE_LIST, top + i == at));
     }
     return 0;
 }

@@ -14,7 +14,7 @@
 
 /* Does the list take this session? If the filter is about messages, narrow.c decides later whether
  * a session has a match. */
-static bool takes_session(void *ctx, const struct query_session *s)
+static bool feed_takes_session(void *ctx, const struct query_session *s)
 {
     struct ui *u = ctx;
     if (u->filtered && !question_matches_session(&u->question, s))
@@ -30,8 +30,8 @@ struct part {
     struct ui *u;
     enum listing_end end;
     int64_t until_us;
-    int64_t from; /* of newer messages: the first one */
-    int64_t seq;  /* of the last message that is read */
+    int64_t from;   /* of newer messages: the first one */
+    int64_t seq;    /* of the last message that is read */
     int64_t *ended; /* owned; earlier requests that the messages of this part belong to */
     size_t ended_n, ended_cap;
     bool tasks; /* one of them may end the task of a call */
@@ -42,9 +42,9 @@ static bool ui_feed_on_message(void *ctx, const struct query_message *m)
 {
     struct part *p = ctx;
     bool match;
-    p->status = narrow_matches(p->u, ui_session(p->u), m, &match);
+    p->status = narrow_match_message(p->u, ui_session(p->u), m, &match);
     if (p->status == 0)
-        p->status = listing_message(&p->u->listing, m, match, p->end);
+        p->status = listing_add_message(&p->u->listing, m, match, p->end);
     p->tasks |= p->end == LISTING_NEWER && listing_may_end_task(m);
     if (p->status == 0 && p->end == LISTING_NEWER && m->request_seq > 0) {
         p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
@@ -59,19 +59,19 @@ static bool ui_feed_on_message(void *ctx, const struct query_message *m)
 static bool ui_feed_on_call(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
-    p->status = listing_call(&p->u->listing, c, p->end);
-    events_call(p->u, c);
+    p->status = listing_add_call(&p->u->listing, c, p->end);
+    events_place_before_call(p->u, c);
     return p->status == 0;
 }
 
-static bool on_changed(void *ctx, const struct query_call *c)
+static bool feed_on_changed_call(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
-    p->status = listing_changed(&p->u->listing, c);
+    p->status = listing_update_call(&p->u->listing, c);
     return p->status == 0;
 }
 
-bool feed_tells_operations(const struct ui *u)
+bool feed_shows_operations(const struct ui *u)
 {
     return !u->requests;
 }
@@ -83,7 +83,7 @@ static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_ca
     int64_t id = ui_session(p->u)->id;
     struct call_question x = {.filter = &session,
                               .side = CALLS_OF_PEERS,
-                              .operations = feed_tells_operations(p->u),
+                              .operations = feed_shows_operations(p->u),
                               .newest_first = p->end == LISTING_OLDER,
                               .from = query_call_id(id, from),
                               .up_to = query_call_id(id, to)};
@@ -95,7 +95,7 @@ static int ui_feed_read_calls(struct part *p, int64_t from, int64_t to, query_ca
 static bool ui_feed_on_hop(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
-    p->status = listing_continued(&p->u->listing, c->request_seq, c->operation_seq);
+    p->status = listing_add_continuation(&p->u->listing, c->request_seq, c->operation_seq);
     if (p->status < 0 || p->end == LISTING_OLDER)
         return p->status == 0;
     p->status = GROW(p->ended, p->ended_n, p->ended_cap) ? 0 : MI_ENOMEM;
@@ -113,7 +113,7 @@ static int find_continued(struct part *p, int64_t from, int64_t to)
     struct call_question x = {.filter = &session, .side = CALLS_OF_PEERS, .several = true};
     bool has = false;
     size_t ended_n = p->ended_n;
-    int st = feed_tells_operations(p->u) && !query_is_store(p->u->q)
+    int st = feed_shows_operations(p->u) && !query_is_store(p->u->q)
                  ? call_rows_have_operations(p->u->q, &has)
                  : 0;
     session.session_id = id;
@@ -128,7 +128,7 @@ static int find_continued(struct part *p, int64_t from, int64_t to)
     return st;
 }
 
-static int64_t part_size(const struct ui *u)
+static int64_t feed_part_size(const struct ui *u)
 {
     return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
 }
@@ -150,7 +150,7 @@ static int read_messages(struct part *p, int64_t from, int64_t to)
 static int read_older(struct ui *u)
 {
     struct part p = {.u = u, .end = LISTING_OLDER};
-    int64_t to = u->listing.first - 1, from = to - part_size(u) + 1;
+    int64_t to = u->listing.first - 1, from = to - feed_part_size(u) + 1;
     from = from < 1 ? 1 : from;
     if (to < 1 || u->listing_full)
         return 0;
@@ -162,14 +162,14 @@ static int read_older(struct ui *u)
     free(p.ended);
     u->listing_full = st == MI_EFULL;
     if (st == 0 || st == MI_EFULL)
-        listing_added(&u->listing, p.seq, u->listing.last);
+        listing_note_range(&u->listing, p.seq, u->listing.last);
     return st == MI_EFULL ? 0 : st;
 }
 
-static bool on_operation(void *ctx, const struct query_call *c)
+static bool feed_on_operation(void *ctx, const struct query_call *c)
 {
     struct part *p = ctx;
-    return c->closing_seq < p->from || c->closing_seq > p->seq || on_changed(p, c);
+    return c->closing_seq < p->from || c->closing_seq > p->seq || feed_on_changed_call(p, c);
 }
 
 /* The calls that a notification of this part has ended: those with a task. */
@@ -179,7 +179,7 @@ static int read_ended_tasks(struct part *p)
     struct call_question x = {
         .filter = &session, .side = CALLS_OF_PEERS, .operations = true, .several = true};
     session.session_id = ui_session(p->u)->id;
-    int st = query_calls_of(p->u->q, &x, on_operation, p);
+    int st = query_calls_of(p->u->q, &x, feed_on_operation, p);
     return st == 0 ? p->status : st;
 }
 
@@ -188,7 +188,7 @@ static int read_newer(struct ui *u, bool *ret_more)
     struct part p = {.u = u, .end = LISTING_NEWER};
     int64_t last = 0, t_us, from = u->listing.last + 1;
     int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
-    int64_t to = last - from < part_size(u) ? last : from + part_size(u) - 1;
+    int64_t to = last - from < feed_part_size(u) ? last : from + feed_part_size(u) - 1;
     *ret_more = false;
     if (st < 0 || last < from)
         return st;
@@ -201,17 +201,17 @@ static int read_newer(struct ui *u, bool *ret_more)
         st = ui_feed_read_calls(&p, from, p.seq, ui_feed_on_call);
     for (size_t i = 0; st == 0 && i < p.ended_n; i++)
         if (p.ended[i] < from)
-            st = ui_feed_read_calls(&p, p.ended[i], p.ended[i], on_changed);
-    if (st == 0 && p.tasks && feed_tells_operations(u) && !query_is_store(u->q))
+            st = ui_feed_read_calls(&p, p.ended[i], p.ended[i], feed_on_changed_call);
+    if (st == 0 && p.tasks && feed_shows_operations(u) && !query_is_store(u->q))
         st = read_ended_tasks(&p);
     free(p.ended);
     st = st == MI_EFULL ? 0 : st;
     if (st == 0)
-        listing_added(&u->listing, u->listing.first, p.seq);
+        listing_note_range(&u->listing, u->listing.first, p.seq);
     return st;
 }
 
-static int feed_list(struct ui *u)
+static int feed_read_list(struct ui *u)
 {
     int64_t last = 0, t_us, key = u->list_cursor.key;
     bool follows = u->list_cursor.follows || key == 0;
@@ -222,13 +222,13 @@ static int feed_list(struct ui *u)
         return 0;
     int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
     listing_open(&u->listing, u->mode, !u->narrowed, last);
-    events_again(u);
+    events_forget_places(u);
     u->list_cursor = (struct cursor){
         .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
     return st == 0 ? read_older(u) : st;
 }
 
-int feed_choose(struct ui *u, int64_t id)
+int feed_choose_session(struct ui *u, int64_t id)
 {
     struct page_row *page = NULL;
     if (ui_session(u) != NULL && ui_session(u)->id == id && id != 0)
@@ -249,10 +249,10 @@ int feed_choose(struct ui *u, int64_t id)
     events_close(u);
     if (page != NULL) {
         u->state = session_state_of(u->q, &page->session);
-        st = row_cache_of(&u->rows, id);
+        st = row_cache_set_session(&u->rows, id);
         st = st == 0 ? events_read(u) : st;
     }
-    return st == 0 ? feed_list(u) : st;
+    return st == 0 ? feed_read_list(u) : st;
 }
 
 /* ---- the filter ---- */
@@ -269,11 +269,11 @@ static void drop_filter(struct ui *u)
 static int choose_matching(struct ui *u)
 {
     const struct query_session *s = ui_session(u);
-    bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_n(u) > 0);
+    bool matches = s != NULL && (!u->narrowed || u->listing.first > 1 || list_count_rows(u) > 0);
     if (matches || u->sessions.n == 0 ||
-        (s != NULL && sessions_place(&u->sessions, s->id) < u->sessions.n))
+        (s != NULL && sessions_place_of_id(&u->sessions, s->id) < u->sessions.n))
         return 0;
-    return feed_choose(u, u->sessions.id[0]);
+    return feed_choose_session(u, u->sessions.id[0]);
 }
 
 /* Reads both lists again. The chosen session stays, unless it cannot match the filter. */
@@ -284,34 +284,34 @@ static int read_lists(struct ui *u)
     bool matches = s != NULL && (!u->filtered || question_matches_session(&u->question, s));
     sessions_close(&u->sessions);
     narrow_close(u);
-    sessions_open(&u->sessions, u->q, takes_session, u);
+    sessions_open(&u->sessions, u->q, feed_takes_session, u);
     u->sessions.requests = u->requests;
     if (matches && u->narrowed) /* the chosen session is searched first */
         narrow_add(u, id);
-    int st = sessions_older(&u->sessions, u->q);
-    while (st == 0 && !u->sessions.complete && id != 0 && !sessions_reach(&u->sessions, id) &&
+    int st = sessions_read_older(&u->sessions, u->q);
+    while (st == 0 && !u->sessions.complete && id != 0 && !sessions_reach_id(&u->sessions, id) &&
            clock_mono_us() < until_us)
-        st = sessions_older(&u->sessions, u->q);
+        st = sessions_read_older(&u->sessions, u->q);
     if (st == 0)
-        st = s == NULL || matches ? feed_list(u) : feed_choose(u, 0);
+        st = s == NULL || matches ? feed_read_list(u) : feed_choose_session(u, 0);
     return st == 0 ? choose_matching(u) : st;
 }
 
-int feed_mode(struct ui *u, enum listing_mode mode)
+int feed_set_mode(struct ui *u, enum listing_mode mode)
 {
     u->mode = mode;
-    return u->narrowed ? read_lists(u) : feed_list(u);
+    return u->narrowed ? read_lists(u) : feed_read_list(u);
 }
 
-bool feed_knows_sessions(const struct ui *u)
+bool feed_has_all_sessions(const struct ui *u)
 {
-    return u->sessions.complete && !narrow_more(u);
+    return u->sessions.complete && !narrow_has_more(u);
 }
 
-int feed_more_sessions(struct ui *u)
+int feed_read_more_sessions(struct ui *u)
 {
     u->stale = true;
-    return narrow_more(u) ? narrow_step(u) : sessions_older(&u->sessions, u->q);
+    return narrow_has_more(u) ? narrow_step(u) : sessions_read_older(&u->sessions, u->q);
 }
 
 /* Returns false if the filter is invalid; `error` then says why. */
@@ -326,7 +326,7 @@ static bool read_filter(struct ui *u, const char *text, struct buf *error)
         buf_adds(error, "cannot search: SQLite was built without FTS5, or out of memory");
         return false;
     }
-    if (question_words(x, u->words, false, error) != EXIT_FINE)
+    if (question_read_words(x, u->words, false, error) != EXIT_FINE)
         return false;
     u->filtered = u->words[0] != NULL;
     u->narrowed = x->terms.n > 0;
@@ -335,7 +335,7 @@ static bool read_filter(struct ui *u, const char *text, struct buf *error)
     return true;
 }
 
-int feed_filter(struct ui *u, const char *text)
+int feed_set_filter(struct ui *u, const char *text)
 {
     struct buf error = {0};
     char before[PROMPT_MAX + 1];
@@ -358,14 +358,14 @@ int feed_filter(struct ui *u, const char *text)
 
 /* Should more sessions be read now? Always in a vault; in a store only if the filter is about
  * messages, or the cursor is near the end of the list. */
-static bool wants_sessions(const struct ui *u)
+static bool feed_wants_sessions(const struct ui *u)
 {
-    size_t at = sessions_place(&u->sessions, u->session_cursor.key), n = u->sessions.n;
+    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     bool near_end = (at < n ? at : 0) + SESSIONS_PAGE > n;
-    return !feed_knows_sessions(u) && (u->sessions.store == NULL || u->narrowed || near_end);
+    return !feed_has_all_sessions(u) && (u->sessions.store == NULL || u->narrowed || near_end);
 }
 
-static bool lists_whole(const struct ui *u)
+static bool feed_list_is_complete(const struct ui *u)
 {
     return ui_session(u) == NULL || u->listing.first <= 1 || u->listing_full;
 }
@@ -374,17 +374,17 @@ int feed_step(struct ui *u, bool *ret_more)
 {
     int64_t until_us = clock_mono_us() + STEP_US;
     int st = 0;
-    if (!lists_whole(u)) {
+    if (!feed_list_is_complete(u)) {
         st = read_older(u);
         u->stale = true;
     }
     /* With a filter about messages, both go on, because the chosen session may have no match. */
-    if (lists_whole(u) || u->narrowed)
+    if (feed_list_is_complete(u) || u->narrowed)
         do
-            st = st == 0 && wants_sessions(u) ? feed_more_sessions(u) : st;
-        while (st == 0 && wants_sessions(u) && clock_mono_us() < until_us);
+            st = st == 0 && feed_wants_sessions(u) ? feed_read_more_sessions(u) : st;
+        while (st == 0 && feed_wants_sessions(u) && clock_mono_us() < until_us);
     st = st == 0 ? choose_matching(u) : st;
-    *ret_more = !lists_whole(u) || wants_sessions(u);
+    *ret_more = !feed_list_is_complete(u) || feed_wants_sessions(u);
     if (st == 0 && !*ret_more) {
         st = sessions_count(&u->sessions, u->q, ret_more);
         u->stale |= *ret_more;
@@ -407,7 +407,7 @@ static int reload_session(struct ui *u)
 }
 
 /* *ret: has the vault changed or, in a store, is it time to ask again? */
-static int has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
+static int feed_vault_has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
 {
     int64_t now_us = clock_mono_us(), version = u->version;
     if (u->sessions.store == NULL) {
@@ -425,19 +425,19 @@ static int has_changed(struct ui *u, bool more, int64_t *ret_version, bool *ret)
     return 0;
 }
 
-int feed_changes(struct ui *u, bool *ret_more)
+int feed_read_changes(struct ui *u, bool *ret_more)
 {
     int64_t version;
     bool changed;
-    int st = has_changed(u, *ret_more, &version, &changed);
+    int st = feed_vault_has_changed(u, *ret_more, &version, &changed);
     *ret_more = false;
     if (st < 0 || !changed)
         return st;
     u->dirty = true;
-    st = sessions_changed(&u->sessions, u->q);
-    narrow_again(u);
+    st = sessions_read_changes(&u->sessions, u->q);
+    narrow_search_again(u);
     if (st == 0) {
-        central_works(u);
+        central_note_success(u);
         st = choose_matching(u);
     }
     if (st == 0 && ui_session(u) != NULL && u->state != SESSION_ENDED)
@@ -453,11 +453,11 @@ int feed_changes(struct ui *u, bool *ret_more)
 
 int feed_open_call(struct ui *u, int64_t session, int64_t seq)
 {
-    int st = feed_choose(u, session);
+    int st = feed_choose_session(u, session);
     if (st < 0 || ui_session(u) == NULL || ui_session(u)->id != session)
         return st;
     stack_open_main(u, seq > 0 ? PANE_DETAIL : PANE_LIST);
-    st = u->filtered ? feed_filter(u, "") : 0;
+    st = u->filtered ? feed_set_filter(u, "") : 0;
     if (st == 0 && seq > 0)
         u->list_cursor = (struct cursor){.key = seq, .height = u->list_cursor.height};
     return st;

@@ -1,12 +1,12 @@
 /* help.c - the view that lists the keys. */
 #include "cli/ui/page.h"
 
-static void help_lines(struct page *p)
+static void draw_help_lines(struct page *p)
 {
     struct cells *c = &p->u->cells;
     const struct keys_row *r;
-    for (size_t i = 0; (r = keys_at(i)) != NULL; i++) {
-        if (central_lacks(p->u, r->action) != NULL)
+    for (size_t i = 0; (r = keys_get_row(i)) != NULL; i++) {
+        if (central_missing_feature(p->u, r->action) != NULL)
             continue;
         if (r->action == ACTION_NONE && i > 0) {
             page_begin(p);
@@ -23,7 +23,7 @@ static void help_lines(struct page *p)
     }
 }
 
-static int no_key(struct ui *u, enum action x)
+static int help_handle_no_key(struct ui *u, enum action x)
 {
     (void)u, (void)x;
     return VIEW_UNKNOWN;
@@ -34,7 +34,7 @@ static int draw_help(struct ui *u, const struct area *a)
     struct page p = {.u = u, .area = a, .top = &stack_top(u)->top};
     draw_caption(u, a, u->focus, "keys (? or Esc: back)");
     do
-        help_lines(&p);
+        draw_help_lines(&p);
     while (page_ended_early(&p));
     return 0;
 }
@@ -44,13 +44,13 @@ static void help_search(struct ui *u, bool forward)
     struct area a = {0, 0, u->width, u->height};
     struct line_seek s = page_seek(u, forward);
     struct page p = {.u = u, .area = &a, .seek = &s};
-    help_lines(&p);
+    draw_help_lines(&p);
     page_found(u, line_seek_end(u, &s));
 }
 
 const struct view_ops help_view = {
     .draw = draw_help,
     .move = move_page,
-    .key = no_key,
+    .key = help_handle_no_key,
     .search = help_search,
 };

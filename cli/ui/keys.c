@@ -71,12 +71,12 @@ static const struct keys_row rows[] = {
     {ACTION_QUIT, {'Q', PRESS_F10}, "Q F10", "quit"},
 };
 
-const struct keys_row *keys_at(size_t i)
+const struct keys_row *keys_get_row(size_t i)
 {
     return i < MI_COUNT(rows) ? &rows[i] : NULL;
 }
 
-enum action keys_action(int key)
+enum action keys_find_action(int key)
 {
     for (size_t i = 0; i < MI_COUNT(rows); i++)
         for (size_t k = 0; k < KEYS_EACH; k++)

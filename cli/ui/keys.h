@@ -72,8 +72,8 @@ struct keys_row {
 
 /* Returns row i, in the order of the help; NULL if there is none. A row with ACTION_NONE is a
  * heading. */
-const struct keys_row *keys_at(size_t i);
-enum action keys_action(int key);
+const struct keys_row *keys_get_row(size_t i);
+enum action keys_find_action(int key);
 struct slice keys_name(enum action x); /* name of the action's first key */
 
 #endif

@@ -8,32 +8,32 @@
 /* Drops what was read of the session, so that everything is read again. */
 static int forget_session(struct ui *u, int64_t id)
 {
-    int st = feed_choose(u, 0);
+    int st = feed_choose_session(u, 0);
     u->session_cursor.key = id;
     u->store.chooses = id != 0;
     return st;
 }
 
-int late_choose(struct ui *u, bool now)
+int late_choose_session(struct ui *u, bool now)
 {
     struct central *s = &u->store;
     int64_t id = u->session_cursor.key;
-    if (!s->chooses || (!now && (central_has_key(u) || central_rests(u))))
+    if (!s->chooses || (!now && (central_has_key(u) || central_waits_after_failure(u))))
         return 0;
     s->chooses = false;
     s->gives_up = !now;
-    int st = feed_choose(u, id);
+    int st = feed_choose_session(u, id);
     s->gives_up = false;
     u->dirty = true;
-    return st < 0 && central_gave_up(u) ? forget_session(u, id) : st;
+    return st < 0 && central_take_gave_up(u) ? forget_session(u, id) : st;
 }
 
-int late_failed(struct ui *u, int st)
+int late_handle_failure(struct ui *u, int st)
 {
     struct buf text = {0};
     if (u->sessions.store == NULL || st != MI_ESTORE || u->quit)
         return u->quit && st == MI_ESTORE ? 0 : st;
-    if (central_gave_up(u))
+    if (central_take_gave_up(u))
         return 0;
     text_visible(&text, slice_of(query_error(u->q)));
     buf_adds(&text, "; trying again");

@@ -7,7 +7,7 @@
 
 /* ---- events ---- */
 
-static bool is_shown(struct slice kind)
+static bool event_is_shown(struct slice kind)
 {
     static const char *const kinds[] = {"restart",      "restart-changed", "hang", "kill",
                                         "tool-changed", "unrecordable",    "gap"};
@@ -33,7 +33,7 @@ static size_t keep_events(struct events *e, struct page_row *page)
         next = page->next;
         page->next = NULL;
         e->last = page->event.id;
-        if (e->n < EVENTS_MAX && is_shown(page->event.kind)) {
+        if (e->n < EVENTS_MAX && event_is_shown(page->event.kind)) {
             e->before[e->n] = INT64_MAX;
             e->row[e->n++] = page;
         } else {
@@ -55,7 +55,7 @@ int events_read(struct ui *u)
     return st;
 }
 
-void events_call(struct ui *u, const struct query_call *c)
+void events_place_before_call(struct ui *u, const struct query_call *c)
 {
     struct events *e = &u->events;
     for (size_t i = 0; i < e->n; i++)
@@ -63,105 +63,105 @@ void events_call(struct ui *u, const struct query_call *c)
             e->before[i] = c->request_seq;
 }
 
-void events_again(struct ui *u)
+void events_forget_places(struct ui *u)
 {
     for (size_t i = 0; i < u->events.n; i++)
         u->events.before[i] = INT64_MAX;
 }
 
 /* Number of events in the list: none among messages, or if a filter is about messages. */
-static size_t events_n(const struct ui *u)
+static size_t events_count_shown(const struct ui *u)
 {
     return u->mode == LISTING_CALLS && !u->narrowed ? u->events.n : 0;
 }
 
-static size_t event_place(const struct ui *u, size_t i)
+static size_t event_place_in_list(const struct ui *u, size_t i)
 {
-    return listing_place(&u->listing, u->events.before[i]) + i;
+    return listing_place_of_seq(&u->listing, u->events.before[i]) + i;
 }
 
 /* Returns how many events are above this row of the list. */
-static size_t events_before(const struct ui *u, size_t place)
+static size_t events_count_above(const struct ui *u, size_t place)
 {
     size_t i = 0;
-    while (i < events_n(u) && event_place(u, i) < place)
+    while (i < events_count_shown(u) && event_place_in_list(u, i) < place)
         i++;
     return i;
 }
 
 /* ---- rows ---- */
 
-size_t list_n(const struct ui *u)
+size_t list_count_rows(const struct ui *u)
 {
-    return listing_n(&u->listing) + events_n(u);
+    return listing_count_rows(&u->listing) + events_count_shown(u);
 }
 
-size_t list_calls(const struct ui *u, size_t place)
+size_t list_count_calls_above(const struct ui *u, size_t place)
 {
-    return place - events_before(u, place);
+    return place - events_count_above(u, place);
 }
 
-size_t list_find(const struct ui *u, int64_t seq)
+size_t list_find_seq(const struct ui *u, int64_t seq)
 {
-    size_t at = listing_place(&u->listing, seq), i = 0;
-    while (i < events_n(u) && u->events.before[i] <= seq)
+    size_t at = listing_place_of_seq(&u->listing, seq), i = 0;
+    while (i < events_count_shown(u) && u->events.before[i] <= seq)
         i++;
     return at + i;
 }
 
-struct list_row list_at(const struct ui *u, size_t place)
+struct list_row list_row_at(const struct ui *u, size_t place)
 {
-    size_t i = events_before(u, place);
-    if (i < events_n(u) && event_place(u, i) == place)
+    size_t i = events_count_above(u, place);
+    if (i < events_count_shown(u) && event_place_in_list(u, i) == place)
         return (struct list_row){{-1 - (int64_t)i, 0, -1, CALL_UNKNOWN}, &u->events.row[i]->event};
-    return (struct list_row){listing_row(&u->listing, place - i), NULL};
+    return (struct list_row){listing_row_at(&u->listing, place - i), NULL};
 }
 
-size_t list_place(const struct ui *u)
+size_t list_selected_place(const struct ui *u)
 {
-    size_t n = list_n(u);
+    size_t n = list_count_rows(u);
     int64_t key = u->list_cursor.key;
     if (n == 0)
         return 0;
     if (u->list_cursor.follows)
         return n - 1;
-    if (key < 0 && (size_t)(-1 - key) < events_n(u))
-        return event_place(u, (size_t)(-1 - key));
-    return size_min(list_find(u, key), n - 1);
+    if (key < 0 && (size_t)(-1 - key) < events_count_shown(u))
+        return event_place_in_list(u, (size_t)(-1 - key));
+    return size_min(list_find_seq(u, key), n - 1);
 }
 
-bool list_selected(const struct ui *u, struct list_row *ret)
+bool list_get_selected(const struct ui *u, struct list_row *ret)
 {
-    if (list_n(u) == 0)
+    if (list_count_rows(u) == 0)
         return false;
-    *ret = list_at(u, list_place(u));
+    *ret = list_row_at(u, list_selected_place(u));
     return true;
 }
 
-bool list_call(const struct ui *u, struct listed *ret)
+bool list_get_selected_call(const struct ui *u, struct listed *ret)
 {
     struct list_row row;
-    if (!list_selected(u, &row) || row.event != NULL)
+    if (!list_get_selected(u, &row) || row.event != NULL)
         return false;
     *ret = row.listed;
     return true;
 }
 
-void list_go(struct ui *u, size_t place)
+void list_select_place(struct ui *u, size_t place)
 {
-    size_t n = list_n(u);
+    size_t n = list_count_rows(u);
     if (n == 0)
         return;
     place = size_min(place, n - 1);
-    u->list_cursor.key = list_at(u, place).listed.seq;
+    u->list_cursor.key = list_row_at(u, place).listed.seq;
     u->list_cursor.follows = place == n - 1;
     u->dirty = true;
 }
 
-void list_stay(struct ui *u)
+void list_stop_following(struct ui *u)
 {
     struct list_row row;
-    if (!u->list_cursor.follows || !list_selected(u, &row))
+    if (!u->list_cursor.follows || !list_get_selected(u, &row))
         return;
     u->list_cursor.key = row.listed.seq;
     u->list_cursor.follows = false;

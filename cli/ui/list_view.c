@@ -43,7 +43,7 @@ static void *copy_row(const struct show_list *l, const void *from)
     return row;
 }
 
-static bool keep_row(void *ctx, const void *from)
+static bool list_view_keep_row(void *ctx, const void *from)
 {
     struct list_view *v = ctx;
     v->more = v->n == SHOWN_MAX;
@@ -81,7 +81,8 @@ static bool is_same_row(const struct show_list *l, const void *a, const void *b)
 }
 
 /* Returns the new index of the row that was selected. */
-static size_t list_view_place_of(const struct list_view *before, const struct list_view *now)
+static size_t list_view_place_of_selected(const struct list_view *before,
+                                          const struct list_view *now)
 {
     size_t at = now->n > 0 ? size_min(before->at, now->n - 1) : 0;
     for (size_t i = 0; before->at < before->n && i < now->n; i++)
@@ -100,7 +101,7 @@ static int read_rows(struct ui *u, struct list_view *v)
     struct list_view now = {.list = v->list, .cursor = v->cursor, .version = u->version};
     struct list_reading r = {.q = u->q,
                              .vault = u->vault,
-                             .row = keep_row,
+                             .row = list_view_keep_row,
                              .ctx = &now,
                              .watched = true,
                              .before = (const void *const *)v->row,
@@ -114,7 +115,7 @@ static int read_rows(struct ui *u, struct list_view *v)
     v->read_us = now.read_us = now_us;
     v->took_us = now.took_us = clock_mono_us() - now_us;
     v->version = now.version;
-    now.at = list_view_place_of(v, &now);
+    now.at = list_view_place_of_selected(v, &now);
     now.note = r.note;
     free_rows(st == 0 ? v : &now); /* after an error, the earlier rows stay */
     if (st == 0)
@@ -137,7 +138,7 @@ int list_view_draw(struct ui *u, const struct area *a)
     int st = read_rows(u, v);
     if (st < 0)
         return st;
-    size_t top = cursor_top(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
+    size_t top = cursor_top_row(&v->cursor, v->n, v->at, a->height - LIST_HEAD);
     u->ticks = true; /* draws again, so that the rows are read again */
     draw_caption(u, a, u->focus, "%s%zu %s", v->more ? "the first " : "", v->n,
                  v->n == 1 ? v->list->one : v->list->all);
@@ -172,7 +173,7 @@ int list_view_mouse(struct ui *u, const struct press *p)
         return list_view_move(u, MOVE_SCROLL, p->key == PRESS_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     if (p->y < first || p->y - first >= v->cursor.height)
         return 0;
-    size_t line = p->y - first, to = cursor_on_line(&v->cursor, v->n, v->at, line);
+    size_t line = p->y - first, to = cursor_row_on_line(&v->cursor, v->n, v->at, line);
     if (to == v->n)
         return 0;
     if (to == v->at) {

@@ -26,24 +26,25 @@ void narrow_add(struct ui *u, int64_t id)
         w->failed = true;
 }
 
-bool narrow_more(const struct ui *u)
+bool narrow_has_more(const struct ui *u)
 {
     return u->narrow.failed || u->narrow.at < u->narrow.n;
 }
 
-void narrow_again(struct ui *u)
+void narrow_search_again(struct ui *u)
 {
     u->narrow.at = 0;
 }
 
 /* ---- one message ---- */
 
-/* Does the message contain the search terms? Returns 0, or the error of session_body(). */
-static int has_text(struct ui *u, struct slice uid, const struct query_message *m, bool *ret)
+/* Does the message contain the search terms? Returns 0, or the error of session_read_body(). */
+static int message_has_terms(struct ui *u, struct slice uid, const struct query_message *m,
+                             bool *ret)
 {
     const char *error;
     struct slice at, body;
-    int st = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
+    int st = session_read_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
     if (st < 0)
         return st;
     st = search_terms_find(&u->question.terms, search_text(m->kind, body, &u->searched), &at);
@@ -51,11 +52,12 @@ static int has_text(struct ui *u, struct slice uid, const struct query_message *
     return st == MI_ENOENT ? 0 : st;
 }
 
-int narrow_matches(struct ui *u, const struct query_session *s, const struct query_message *m,
-                   bool *ret)
+int narrow_match_message(struct ui *u, const struct query_session *s, const struct query_message *m,
+                         bool *ret)
 {
     *ret = !u->narrowed || question_matches(&u->question, s->started_at_us, m);
-    return *ret && u->narrowed && u->question.terms.n > 0 ? has_text(u, s->uid, m, ret) : 0;
+    return *ret && u->narrowed && u->question.terms.n > 0 ? message_has_terms(u, s->uid, m, ret)
+                                                          : 0;
 }
 
 /* ---- one session ---- */
@@ -70,24 +72,24 @@ struct looking {
 
 /* Can a matching message put the session into the list? Among calls, only messages that begin or
  * end a call count. */
-static bool in_list(const struct ui *u, const struct query_message *m)
+static bool message_counts_in_list(const struct ui *u, const struct query_message *m)
 {
     return u->mode == LISTING_MESSAGES || m->kind == KIND_REQUEST || query_is_answer(m);
 }
 
-static bool on_text(void *ctx, const struct query_message *m)
+static bool narrow_on_text(void *ctx, const struct query_message *m)
 {
     struct looking *l = ctx;
     l->seq = m->seq;
-    if (in_list(l->u, m))
-        l->status = narrow_matches(l->u, l->s, m, &l->found);
+    if (message_counts_in_list(l->u, m))
+        l->status = narrow_match_message(l->u, l->s, m, &l->found);
     return l->status == 0 && !l->found && clock_mono_us() < l->until_us;
 }
 
 static int look_at_texts(struct looking *l, int64_t from, int64_t to)
 {
     l->seq = to;
-    int st = query_rows(l->u->q, l->s->id, from, to, QUERY_FORWARD, true, on_text, l);
+    int st = query_rows(l->u->q, l->s->id, from, to, QUERY_FORWARD, true, narrow_on_text, l);
     return st == 0 ? l->status : st;
 }
 
@@ -107,8 +109,8 @@ static int look_at_fields(struct looking *l, int64_t from, int64_t to)
 
 /* Searches a part of the session. *ret_done: the session need not be searched again; *ret_end: all
  * its messages so far were searched. */
-static int look_at(struct ui *u, struct narrow_session *x, const struct query_session *s,
-                   bool *ret_done, bool *ret_end)
+static int narrow_search_session(struct ui *u, struct narrow_session *x,
+                                 const struct query_session *s, bool *ret_done, bool *ret_end)
 {
     struct looking l = {.u = u, .s = s, .until_us = clock_mono_us() + STEP_US};
     bool texts = u->question.terms.n > 0;
@@ -139,7 +141,7 @@ int narrow_step(struct ui *u)
     struct narrow_session *x = &w->s[w->at];
     int st = page_sessions(u->q, NULL, x->id, x->id, 1, &page);
     if (st == 0 && page != NULL)
-        st = look_at(u, x, &page->session, &done, &end);
+        st = narrow_search_session(u, x, &page->session, &done, &end);
     page_free(page);
     if (st < 0)
         return st;

@@ -82,7 +82,7 @@ static const struct {
 
 /* Fills in argv: this program, the words, and NULL. Returns false if memory is short. The caller
  * frees argv[0]. */
-static bool command_of(const char *const *words, char *argv[WORDS_MAX])
+static bool outside_fill_command(const char *const *words, char *argv[WORDS_MAX])
 {
     size_t n = 0;
     argv[0] = process_program();
@@ -147,7 +147,7 @@ static int run_quietly(char *const *argv, int in, int out, struct buf *b)
 
 /* Returns the first line of a command's output, without the leading program name and kind of
  * message. */
-static struct slice first_line(const struct buf *b)
+static struct slice first_output_line(const struct buf *b)
 {
     static const char *const leads[] = {"mcp-interposer: ", "error: ", "note: "};
     struct slice s = b->n > 0 ? buf_slice(b) : slice_of("the command failed without a message");
@@ -165,10 +165,10 @@ static int run_to(const char *const *words, int out, struct buf *ret_said)
 {
     char *argv[WORDS_MAX];
     struct buf said = {0};
-    if (!command_of(words, argv))
+    if (!outside_fill_command(words, argv))
         return -1;
     int status = run_quietly(argv, -1, out, &said);
-    buf_slice_add(ret_said, first_line(&said));
+    buf_slice_add(ret_said, first_output_line(&said));
     buf_close(&said);
     free(argv[0]);
     return status;
@@ -224,7 +224,7 @@ static int export_call(struct ui *u, const char *file, const char *session, int6
     return -1;
 }
 
-int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
+int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace)
 {
     char id[UID_LEN + 1];
     struct buf said = {0};
@@ -244,7 +244,7 @@ int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
 
 /* ---- send ---- */
 
-int outside_send(struct ui *u, int64_t seq, bool edit)
+int outside_run_send(struct ui *u, int64_t seq, bool edit)
 {
     char id[32], number[32], *argv[WORDS_MAX];
     const char *config = settings_text(u->settings, "config");
@@ -263,7 +263,7 @@ int outside_send(struct ui *u, int64_t seq, bool edit)
     }
     if (edit)
         words[n++] = "--edit";
-    if (!command_of(words, argv))
+    if (!outside_fill_command(words, argv))
         return MI_ENOMEM;
     run_in_terminal(argv, -1, AFTER_ENTER);
     u->dirty = true;
@@ -275,7 +275,7 @@ int outside_send(struct ui *u, int64_t seq, bool edit)
 
 /* Writes the text to a temporary file. Returns a descriptor at its beginning and sets `path`; -1 on
  * an error, which is shown. */
-static int text_file(struct ui *u, struct slice text, struct buf *path)
+static int write_temporary_text(struct ui *u, struct slice text, struct buf *path)
 {
     const char *dir = getenv("TMPDIR");
     bool json = text.n > 0 && (*text.p == '{' || *text.p == '[');
@@ -292,11 +292,11 @@ static int text_file(struct ui *u, struct slice text, struct buf *path)
     return -1;
 }
 
-void outside_show(struct ui *u, struct slice text, const char *command)
+void outside_show_text(struct ui *u, struct slice text, const char *command)
 {
     static const char pager[] = "exec ${PAGER:-${EDITOR:-less}} \"$1\"";
     struct buf path = {0};
-    int fd = text_file(u, text, &path);
+    int fd = write_temporary_text(u, text, &path);
     if (fd < 0) {
         buf_close(&path);
         return;
@@ -322,7 +322,7 @@ bool outside_tmux_copy(struct ui *u, struct slice text)
     const char *tmux = getenv("TMUX");
     struct buf path = {0}, said = {0};
     memcpy(argv, words, sizeof argv);
-    int fd = tmux != NULL && tmux[0] != '\0' ? text_file(u, text, &path) : -1;
+    int fd = tmux != NULL && tmux[0] != '\0' ? write_temporary_text(u, text, &path) : -1;
     bool copied = fd >= 0 && run_quietly(argv, fd, -1, &said) == 0;
     if (fd >= 0) {
         (void)unlink(buf_str(&path));

@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-static void overview_field(struct page *p, const char *label, struct slice value, struct slice more)
+static void overview_draw_field(struct page *p, const char *label, struct slice value,
+                                struct slice more)
 {
     struct cells *c = &p->u->cells;
     if (value.n == 0)
@@ -42,14 +43,14 @@ static const struct show_column tool_columns[] = {
 static const struct show_list tool_list = {SHOW_LIST(NULL, tool_columns)};
 
 /* Draws a tool's line. If t is NULL, draws the titles. */
-static void tool_line(struct page *p, struct slice name, const struct tool_figures *t)
+static void overview_draw_tool(struct page *p, struct slice name, const struct tool_figures *t)
 {
     struct tool_line line;
     struct buf spark = {0};
     page_begin(p);
     cells_blank(&p->u->cells, 1);
     if (t != NULL) {
-        gauge_spark(&spark, t->recent_us, t->recent_n, 30, p->u->ascii);
+        gauge_append_sparkline(&spark, t->recent_us, t->recent_n, 30, p->u->ascii);
         line = (struct tool_line){name,
                                   buf_slice(&spark),
                                   t->calls,
@@ -63,43 +64,44 @@ static void tool_line(struct page *p, struct slice name, const struct tool_figur
     page_end(p);
 }
 
-static void session_fields(struct page *p)
+static void overview_draw_session(struct page *p)
 {
     struct ui *u = p->u;
     const struct query_session *s = ui_session(u);
     char started[CLOCK_TEXT_MAX], id[32];
     snprintf(id, sizeof id, "%lld", (long long)s->number);
     clock_local_text(s->started_at_us, started);
-    overview_field(p, "session", slice_of(id), s->uid);
+    overview_draw_field(p, "session", slice_of(id), s->uid);
     if (u->sessions.store != NULL)
-        overview_field(p, "host", s->host, (struct slice){0});
-    overview_field(p, "started", slice_of(started), (struct slice){0});
+        overview_draw_field(p, "host", s->host, (struct slice){0});
+    overview_draw_field(p, "started", slice_of(started), (struct slice){0});
     struct buf text = {0};
     session_end_text(&text, s, u->state);
-    overview_field(p, "end", buf_slice(&text), (struct slice){0});
+    overview_draw_field(p, "end", buf_slice(&text), (struct slice){0});
     buf_close(&text);
-    overview_field(p, "server", s->server_name, s->server_version);
-    overview_field(p, "client", s->client_name, s->client_version);
-    overview_field(p, "protocol", s->protocol_version, (struct slice){0});
-    overview_field(p, "command", s->command, (struct slice){0});
-    overview_field(p, "directory", s->cwd, (struct slice){0});
-    overview_field(p, "recorded", s->record_level, (struct slice){0});
-    overview_field(p, "evidence", slice_of(session_evidence_name(s->evidence)), (struct slice){0});
+    overview_draw_field(p, "server", s->server_name, s->server_version);
+    overview_draw_field(p, "client", s->client_name, s->client_version);
+    overview_draw_field(p, "protocol", s->protocol_version, (struct slice){0});
+    overview_draw_field(p, "command", s->command, (struct slice){0});
+    overview_draw_field(p, "directory", s->cwd, (struct slice){0});
+    overview_draw_field(p, "recorded", s->record_level, (struct slice){0});
+    overview_draw_field(p, "evidence", slice_of(session_evidence_name(s->evidence)),
+                        (struct slice){0});
 }
 
-void page_overview(struct page *p, const uint32_t *tool, size_t n)
+void overview_draw_page(struct page *p, const uint32_t *tool, size_t n)
 {
     const struct figures *f = &p->u->listing.figures;
     p->line = 0;
     if (ui_session(p->u) == NULL)
         return;
-    session_fields(p);
+    overview_draw_session(p);
     page_begin(p);
     page_end(p);
     if (n > 0)
-        tool_line(p, (struct slice){0}, NULL);
+        overview_draw_tool(p, (struct slice){0}, NULL);
     for (size_t i = 0; i < n; i++)
-        tool_line(p, intern_text(&f->names, tool[i]), &f->tool[tool[i]]);
+        overview_draw_tool(p, intern_text(&f->names, tool[i]), &f->tool[tool[i]]);
 }
 
 void draw_overview(struct ui *u, const struct area *a)
@@ -107,5 +109,5 @@ void draw_overview(struct ui *u, const struct area *a)
     size_t top = 0;
     struct page p = {.u = u, .area = a, .top = &top};
     uint32_t tool[FIGURES_TOOLS];
-    page_overview(&p, tool, figures_sorted(&u->listing.figures, tool, FIGURES_TOOLS));
+    overview_draw_page(&p, tool, figures_sort_tools(&u->listing.figures, tool, FIGURES_TOOLS));
 }

@@ -10,8 +10,8 @@ static size_t overview_seek(struct ui *u, struct line_seek *seek, uint32_t tool[
 {
     struct area a = {0, 0, u->width, u->height};
     struct page p = {.u = u, .area = &a, .seek = seek};
-    *ret_tools = figures_sorted(&u->listing.figures, tool, FIGURES_TOOLS);
-    page_overview(&p, tool, *ret_tools);
+    *ret_tools = figures_sort_tools(&u->listing.figures, tool, FIGURES_TOOLS);
+    overview_draw_page(&p, tool, *ret_tools);
     return p.line - *ret_tools;
 }
 
@@ -42,7 +42,7 @@ static int draw_overview_view(struct ui *u, const struct area *a)
     l->moved = false;
     l->top = size_min(l->top, above + n > height ? above + n - height : 0);
     p.chosen = n > 0 ? above + at + 1 : 0;
-    page_overview(&p, tool, n);
+    overview_draw_page(&p, tool, n);
     return 0;
 }
 
@@ -50,7 +50,7 @@ static int overview_move(struct ui *u, enum motion m, int by)
 {
     struct layer *l = stack_top(u);
     uint32_t tool[FIGURES_TOOLS];
-    size_t n = figures_sorted(&u->listing.figures, tool, FIGURES_TOOLS);
+    size_t n = figures_sort_tools(&u->listing.figures, tool, FIGURES_TOOLS);
     if (m == MOVE_SCROLL || n == 0)
         return move_page(u, m, by);
     size_t at = selected_place(u, tool, n);
@@ -104,7 +104,7 @@ static int open_tool(struct ui *u)
     uint32_t tool[FIGURES_TOOLS];
     struct buf text = {0};
     int st = 0;
-    size_t n = figures_sorted(f, tool, FIGURES_TOOLS), at = selected_place(u, tool, n);
+    size_t n = figures_sort_tools(f, tool, FIGURES_TOOLS), at = selected_place(u, tool, n);
     if (n == 0)
         return 0;
     const char *filter = filter_of(u, f->tool[tool[at]].is_tool ? "tool" : "method",
@@ -114,7 +114,7 @@ static int open_tool(struct ui *u)
         if (stack_top(u)->view != u->layer[0].view)
             stack_open_main(u, PANE_LIST);
         u->focus = PANE_LIST;
-        st = feed_filter(u, filter);
+        st = feed_set_filter(u, filter);
     }
     buf_close(&text);
     return st == MI_EINVAL ? 0 : st;
@@ -123,13 +123,13 @@ static int open_tool(struct ui *u)
 /* Shows the overview of the next or the previous session of the list. */
 static int next_session(struct ui *u, bool next)
 {
-    size_t at = sessions_place(&u->sessions, u->session_cursor.key), n = u->sessions.n;
+    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key), n = u->sessions.n;
     size_t to = next ? at + 1 : at - 1; /* SIZE_MAX before the first session */
     if (at >= n || to >= n)
         return 0;
     stack_top(u)->at = stack_top(u)->top = 0;
     u->session_cursor.key = u->sessions.id[to];
-    return feed_choose(u, u->sessions.id[to]);
+    return feed_choose_session(u, u->sessions.id[to]);
 }
 
 static int overview_key(struct ui *u, enum action x)
@@ -142,7 +142,7 @@ static int overview_key(struct ui *u, enum action x)
     if (x == ACTION_EXPORT && session)
         ask_file(u, false);
     else if (x == ACTION_DIFF && session)
-        ask(u, ASK_DIFF, "");
+        open_prompt(u, ASK_DIFF, "");
     else
         return VIEW_UNKNOWN;
     return 0;

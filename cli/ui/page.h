@@ -23,6 +23,6 @@ void page_end(struct page *p);
  * to its last full screen. */
 bool page_ended_early(struct page *p);
 /* Adds the overview of the chosen session. Its last lines are these n tools. */
-void page_overview(struct page *p, const uint32_t *tool, size_t n);
+void overview_draw_page(struct page *p, const uint32_t *tool, size_t n);
 
 #endif

@@ -10,7 +10,7 @@
 
 static size_t session_place(const struct ui *u)
 {
-    size_t at = sessions_place(&u->sessions, u->session_cursor.key);
+    size_t at = sessions_place_of_id(&u->sessions, u->session_cursor.key);
     return at < u->sessions.n ? at : 0;
 }
 
@@ -22,8 +22,8 @@ static int go_session(struct ui *u, size_t place)
     /* also if the session was removed, so that the cursor can move on */
     u->session_cursor.key = id;
     if (u->sessions.store == NULL)
-        return feed_choose(u, id);
-    u->store.chooses = true; /* late_choose() loads the session when no key waits */
+        return feed_choose_session(u, id);
+    u->store.chooses = true; /* late_choose_session() loads the session when no key waits */
     return 0;
 }
 
@@ -35,7 +35,8 @@ static int move_sessions(struct ui *u, enum motion m, int by)
 
 static int move_list(struct ui *u, enum motion m, int by)
 {
-    list_go(u, move_cursor(&u->list_cursor, list_n(u), list_place(u), m, by));
+    list_select_place(
+        u, move_cursor(&u->list_cursor, list_count_rows(u), list_selected_place(u), m, by));
     return 0;
 }
 
@@ -48,7 +49,7 @@ static int move_detail(struct ui *u, enum motion m, int by)
     bool exact;
     if (s->doc == NULL || u->focus == PANE_SESSIONS)
         return 0;
-    size_t n = detail_lines(s->doc, &exact);
+    size_t n = detail_count_lines(s->doc, &exact);
     s->from = s->jumped ? 0 : s->from;
     s->jumped = false;
     size_t step = m == MOVE_PAGE ? page : 1;
@@ -90,7 +91,7 @@ static void fold(struct ui *u, enum detail_fold how)
     size_t line;
     if (u->shown.doc == NULL)
         return;
-    int st = detail_fold(u->shown.doc, u->shown.at, how, &line);
+    int st = detail_fold_line(u->shown.doc, u->shown.at, how, &line);
     if (st == 0)
         u->shown.at = line;
     else if (st == MI_EFULL)
@@ -113,7 +114,7 @@ static int back(struct ui *u, enum action x)
     else if (u->zoom)
         u->zoom = false;
     else if (x == ACTION_BACK && u->filtered && u->focus != PANE_DETAIL)
-        return feed_filter(u, "");
+        return feed_set_filter(u, "");
     else if (u->focus > stack_top(u)->floor)
         u->focus--;
     else
@@ -135,8 +136,8 @@ static int main_go(struct ui *u, const char *to)
             ui_complain(u, "':%s' is not the number of a message", to);
         else if (seq < u->listing.first)
             ui_complain(u, "message %lld is not read yet", seq);
-        else if (list_n(u) > 0)
-            list_go(u, size_min(list_find(u, seq), list_n(u) - 1));
+        else if (list_count_rows(u) > 0)
+            list_select_place(u, size_min(list_find_seq(u, seq), list_count_rows(u) - 1));
         return 0;
     }
     int st = query_session(u->q, to, &s);
@@ -145,8 +146,8 @@ static int main_go(struct ui *u, const char *to)
         return 0;
     }
     int64_t id = s.id;
-    st = st == 0 && u->filtered ? feed_filter(u, "") : st;
-    return st == 0 ? feed_choose(u, id) : st;
+    st = st == 0 && u->filtered ? feed_set_filter(u, "") : st;
+    return st == 0 ? feed_choose_session(u, id) : st;
 }
 
 /* ---- the mouse ---- */
@@ -155,7 +156,7 @@ static int main_go(struct ui *u, const char *to)
 static int click_session(struct ui *u, size_t line, bool again)
 {
     size_t at = session_place(u);
-    size_t to = cursor_on_line(&u->session_cursor, u->sessions.n, at, line);
+    size_t to = cursor_row_on_line(&u->session_cursor, u->sessions.n, at, line);
     if (to == at && again)
         u->focus = PANE_LIST;
     if (to == u->sessions.n)
@@ -166,13 +167,13 @@ static int click_session(struct ui *u, size_t line, bool again)
 
 static int click_row(struct ui *u, size_t line, bool again)
 {
-    size_t n = list_n(u), at = list_place(u);
-    size_t to = cursor_on_line(&u->list_cursor, n, at, line);
+    size_t n = list_count_rows(u), at = list_selected_place(u);
+    size_t to = cursor_row_on_line(&u->list_cursor, n, at, line);
     if (to == at && again)
         u->focus = PANE_DETAIL;
     if (to < n) {
         u->list_cursor.line = line;
-        list_go(u, to);
+        list_select_place(u, to);
     }
     return 0;
 }
@@ -203,7 +204,7 @@ static int main_move(struct ui *u, enum motion m, int by)
 
 static int main_mouse(struct ui *u, const struct press *p)
 {
-    enum pane pane = layout_at(&u->panes, p->x, p->y);
+    enum pane pane = layout_pane_at(&u->panes, p->x, p->y);
     if (pane == PANES)
         return 0;
     if (p->key != PRESS_CLICK)
@@ -222,17 +223,17 @@ static int change_mode(struct ui *u)
     show_close(u);
     if (u->focus == PANE_SESSIONS)
         u->focus = PANE_LIST;
-    return feed_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
+    return feed_set_mode(u, u->mode == LISTING_CALLS ? LISTING_MESSAGES : LISTING_CALLS);
 }
 
 static void go_part(struct ui *u, bool forward)
 {
-    u->shown.at = detail_part(u->shown.doc, u->shown.at, forward);
+    u->shown.at = detail_next_part(u->shown.doc, u->shown.at, forward);
 }
 
 static void fold_all(struct ui *u, size_t depth)
 {
-    detail_fold_all(u->shown.doc, depth);
+    detail_fold_from_depth(u->shown.doc, depth);
     u->shown.at = u->shown.top = 0;
 }
 
@@ -241,7 +242,7 @@ static int send_again(struct ui *u, bool edit)
 {
     struct listed row;
     const struct row_copy *copy;
-    if (!list_call(u, &row))
+    if (!list_get_selected_call(u, &row))
         return 0;
     int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
     if (st < 0)
@@ -252,7 +253,7 @@ static int send_again(struct ui *u, bool edit)
         ui_complain(u, "only a request of the client can be sent again");
         return 0;
     }
-    return outside_send(u, answer ? m->request_seq : m->seq, edit);
+    return outside_run_send(u, answer ? m->request_seq : m->seq, edit);
 }
 
 /* Returns what is missing for this key, as a message; NULL if nothing is. */
@@ -269,7 +270,7 @@ static const char *main_lacks(const struct ui *u, enum action x)
     case ACTION_EXPORT_CALL:
     case ACTION_SEND:
     case ACTION_SEND_EDITED:
-        return !list_call(u, &row) ? "first select a call" : NULL;
+        return !list_get_selected_call(u, &row) ? "first select a call" : NULL;
     case ACTION_COPY:
     case ACTION_COPY_POINTER:
     case ACTION_COPY_BODY:
@@ -317,7 +318,7 @@ static int main_key(struct ui *u, enum action x)
         u->zoom = !u->zoom;
         break;
     case ACTION_FILTER:
-        ask(u, ASK_FILTER, u->filter);
+        open_prompt(u, ASK_FILTER, u->filter);
         break;
     case ACTION_NEXT_FAILED:
     case ACTION_PREVIOUS_FAILED:
@@ -352,17 +353,17 @@ static int main_key(struct ui *u, enum action x)
         show_outside(u, NULL);
         break;
     case ACTION_PIPE:
-        ask(u, ASK_PIPE, u->command);
+        open_prompt(u, ASK_PIPE, u->command);
         break;
     case ACTION_EXPORT:
     case ACTION_EXPORT_CALL:
         ask_file(u, x == ACTION_EXPORT_CALL);
         break;
     case ACTION_BESIDE:
-        beside_selected(u);
+        beside_toggle_selected(u);
         break;
     case ACTION_DIFF:
-        ask(u, ASK_DIFF, "");
+        open_prompt(u, ASK_DIFF, "");
         break;
     case ACTION_SEND:
     case ACTION_SEND_EDITED:
@@ -380,11 +381,11 @@ static int draw_main(struct ui *u, const struct area *all)
     (void)all; /* layout_panes() has divided this area */
     int st = 0;
     const struct area *a = u->panes.pane;
-    if (layout_shows(&u->panes, PANE_SESSIONS))
+    if (layout_shows_pane(&u->panes, PANE_SESSIONS))
         st = draw_sessions(u, &a[PANE_SESSIONS]);
-    if (st == 0 && layout_shows(&u->panes, PANE_LIST))
+    if (st == 0 && layout_shows_pane(&u->panes, PANE_LIST))
         st = draw_list(u, &a[PANE_LIST]);
-    if (st == 0 && layout_shows(&u->panes, PANE_DETAIL))
+    if (st == 0 && layout_shows_pane(&u->panes, PANE_DETAIL))
         st = draw_detail(u, &a[PANE_DETAIL]);
     for (int p = 0; p + 1 < PANES; p++)
         if (a[p].width > 0 && a[p + 1].width > 0 && a[p + 1].x > 0)

@@ -96,7 +96,7 @@ static int open_session(struct ui *u)
 
 static void lay_out(struct ui *u, size_t width)
 {
-    view_layout(&u->problems->view, width > 1 ? width - 1 : 1, u->ascii);
+    view_set_width(&u->problems->view, width > 1 ? width - 1 : 1, u->ascii);
 }
 
 static int problem_draw(struct ui *u, const struct area *a)
@@ -108,9 +108,9 @@ static int problem_draw(struct ui *u, const struct area *a)
     size_t n = view_count(&l->view);
     *top = size_min(*top, n > height ? n - height : 0);
     draw_caption(u, a, u->focus, "escalation %s", l->name);
-    for (size_t i = 0; i < height && view_seek(&l->view, *top + i, &place); i++) {
+    for (size_t i = 0; i < height && view_seek_line(&l->view, *top + i, &place); i++) {
         cells_begin(&u->cells, 0, a->width, u->ascii);
-        view_draw(&l->view, &place, 0, &u->cells);
+        view_draw_line(&l->view, &place, 0, &u->cells);
         draw_found(u, a, 1 + i, SCREEN_NORMAL);
     }
     return 0;
@@ -122,9 +122,9 @@ static void problem_search(struct ui *u, bool forward)
     struct view_place place;
     struct line_seek s = page_seek(u, forward);
     lay_out(u, u->width); /* the view may not have been drawn yet */
-    for (size_t i = 0; view_seek(&l->view, i, &place); i++) {
+    for (size_t i = 0; view_seek_line(&l->view, i, &place); i++) {
         cells_begin(&u->cells, 0, u->width, u->ascii);
-        view_draw(&l->view, &place, 0, &u->cells);
+        view_draw_line(&l->view, &place, 0, &u->cells);
         line_seek_look(u, &s, i);
     }
     page_found(u, line_seek_end(u, &s));
@@ -133,7 +133,7 @@ static void problem_search(struct ui *u, bool forward)
 static int problem_key(struct ui *u, enum action x)
 {
     if (x == ACTION_PAGER)
-        outside_show(u, buf_slice(&u->problems->text), NULL);
+        outside_show_text(u, buf_slice(&u->problems->text), NULL);
     else if (x == ACTION_OPEN)
         return open_session(u);
     else if (x == ACTION_DONE)

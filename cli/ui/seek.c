@@ -27,13 +27,13 @@ static void seek_finish(struct ui *u, int64_t found)
     }
     if (u->seek.wrapped)
         ui_say(u, "continued at the other end");
-    list_go(u, list_find(u, found));
+    list_select_place(u, list_find_seq(u, found));
 }
 
 void seek_begin(struct ui *u, enum seek_what what, bool forward)
 {
     struct list_row row = {0};
-    bool found = list_selected(u, &row);
+    bool found = list_get_selected(u, &row);
     if (row.event != NULL) /* an event is selected: the search begins at the call after it */
         row.listed.seq = u->events.before[-1 - row.listed.seq] <= u->listing.last
                              ? u->events.before[-1 - row.listed.seq] - 1
@@ -59,7 +59,7 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
         u->seek.at = u->listing.last;
 }
 
-/* Does the message contain the text? Returns 0, or the error of session_body(). */
+/* Does the message contain the text? Returns 0, or the error of session_read_body(). */
 static int contains(struct ui *u, const struct query_message *m, bool *ret)
 {
     struct slice body, uid = ui_session(u)->uid, needle = slice_of(u->search);
@@ -68,7 +68,7 @@ static int contains(struct ui *u, const struct query_message *m, bool *ret)
            (m->target.p != NULL && find_next(m->target, 0, needle) != FIND_NONE);
     if (*ret)
         return 0;
-    int st = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
+    int st = session_read_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
     if (st < 0)
         return st;
     struct slice text = search_text(m->kind, body, &u->searched);
@@ -88,8 +88,8 @@ struct looking {
 static bool is_candidate(const struct ui *u, int64_t seq)
 {
     const struct seek *k = &u->seek;
-    size_t at = listing_place(&u->listing, seq);
-    if (at == listing_n(&u->listing) || listing_row(&u->listing, at).seq != seq)
+    size_t at = listing_place_of_seq(&u->listing, seq);
+    if (at == listing_count_rows(&u->listing) || listing_row_at(&u->listing, at).seq != seq)
         return false;
     return k->wrapped || (k->forward ? seq > k->start : seq < k->start);
 }
@@ -108,7 +108,8 @@ static bool seek_on_message(void *ctx, const struct query_message *m)
     if (u->seek.what == SEEK_TEXT)
         l->status = contains(u, m, &hit);
     else
-        hit = m->finding.n > 0 || m->action == ROW_REFUSED || call_status_failed(session_status(m));
+        hit = m->finding.n > 0 || m->action == ROW_REFUSED ||
+              call_status_failed(session_status_of_message(m));
     if (!hit)
         return l->status == 0 && !late;
     /* Backwards, the end of an earlier call may be found before the end of a later call. */
@@ -133,7 +134,7 @@ static int failed_in_part(struct ui *u, int64_t *ret)
     int64_t to = k->forward ? k->at + CALLS_PART - 1 : k->at;
     struct call_question x = {.filter = &f,
                               .side = CALLS_OF_PEERS,
-                              .operations = feed_tells_operations(u),
+                              .operations = feed_shows_operations(u),
                               .newest_first = !k->forward,
                               .from = query_call_id(k->session, from < 1 ? 1 : from),
                               .up_to = query_call_id(k->session, to)};
@@ -151,12 +152,12 @@ static int next_session(struct ui *u)
 {
     struct seek *k = &u->seek;
     int64_t t_us;
-    size_t at = sessions_place(&u->sessions, k->session), n = u->sessions.n;
+    size_t at = sessions_place_of_id(&u->sessions, k->session), n = u->sessions.n;
     int st = 0;
-    if (k->forward && at + 1 >= n && !feed_knows_sessions(u)) {
-        st = feed_more_sessions(u);
+    if (k->forward && at + 1 >= n && !feed_has_all_sessions(u)) {
+        st = feed_read_more_sessions(u);
         /* newer sessions may have been added as well */
-        at = sessions_place(&u->sessions, k->session);
+        at = sessions_place_of_id(&u->sessions, k->session);
         n = u->sessions.n;
         if (st < 0 || at + 1 >= n) /* no older session yet: continues in the next step */
             return st;
@@ -184,7 +185,7 @@ static int failed_step(struct ui *u)
         int st = failed_in_part(u, &found);
         if (st < 0 || found == 0)
             return st;
-        st = feed_choose(u, k->session); /* also ends the search */
+        st = feed_choose_session(u, k->session); /* also ends the search */
         seek_finish(u, found);
         u->list_cursor.key = found;
         u->list_cursor.follows = false;
@@ -214,7 +215,7 @@ static int session_step(struct ui *u)
                 int64_t found = k->session;
                 if (k->wrapped)
                     ui_say(u, "continued at the other end");
-                st = feed_choose(u, found); /* also ends the search */
+                st = feed_choose_session(u, found); /* also ends the search */
                 k->on = false;
                 u->dirty = true;
             }

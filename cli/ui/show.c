@@ -74,7 +74,7 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
     size_t most = LARGE_MAX - size_min(s->large_n, LARGE_MAX);
-    st = session_body(u->q, ui_session(u)->uid, m, most, &s->large[i], &body, &error);
+    st = session_read_body(u->q, ui_session(u)->uid, m, most, &s->large[i], &body, &error);
     if (st < 0)
         return st;
     s->large_n += m->is_large ? body.n : 0;
@@ -89,8 +89,8 @@ static int ui_show_add_message(struct ui *u, int64_t seq)
         .by_interposer = m->origin == ROW_INTERPOSER,
         .kind = m->kind,
         .action = m->action,
-        .method = session_method(m),
-        .target = session_target(m),
+        .method = session_method_of_message(m),
+        .target = session_target_of_message(m),
         .id = m->rpc_id,
         .finding = m->finding,
         .size = m->size,
@@ -330,7 +330,7 @@ static int show_waited(struct ui *u)
     int64_t last, end_us = (live ? clock_wall_us() : s->ended_at_us) - s->started_at_us;
     int st = live || s->ended_at_us != 0 ? 0 : query_last_message(u->q, s->id, &last, &end_us);
     if (st == 0)
-        detail_waited(u->shown.doc, end_us - u->shown.message[0].t_us, !live);
+        detail_set_waited(u->shown.doc, end_us - u->shown.message[0].t_us, !live);
     return st;
 }
 
@@ -339,7 +339,7 @@ int show_selected(struct ui *u, size_t columns)
     struct shown *s = &u->shown;
     struct list_row selected;
     int st = 0;
-    if (!list_selected(u, &selected) || ui_session(u) == NULL) {
+    if (!list_get_selected(u, &selected) || ui_session(u) == NULL) {
         show_close(u);
         return 0;
     }
@@ -358,7 +358,7 @@ int show_selected(struct ui *u, size_t columns)
             show_close(u); /* the next drawing reads it again */
     }
     if (st == 0 && s->doc != NULL && s->columns != columns) {
-        detail_layout(s->doc, columns, u->ascii);
+        detail_set_width(s->doc, columns, u->ascii);
         s->columns = columns;
     }
     if (st == 0 && s->doc != NULL && row.status == CALL_OPEN && u->mode == LISTING_CALLS)
@@ -380,14 +380,14 @@ int draw_detail(struct ui *u, const struct area *a)
         return 0;
     }
     int st = show_selected(u, a->width);
-    bool later = st < 0 && central_gave_up(u);
+    bool later = st < 0 && central_take_gave_up(u);
     if (st < 0 && !later)
         return st;
     if (later || s->doc == NULL) {
         draw_caption(u, a, PANE_DETAIL, later ? "detail: reading..." : "detail");
         return 0;
     }
-    size_t n = detail_lines(s->doc, &exact);
+    size_t n = detail_count_lines(s->doc, &exact);
     if (exact && n > 0 && s->at >= n)
         s->at = n - 1;
     else if (s->at >= n)
@@ -404,7 +404,7 @@ int draw_detail(struct ui *u, const struct area *a)
                      exact ? "" : "+");
     for (size_t i = 0; i < height; i++) {
         bool selected = s->top + i == s->at && u->focus == PANE_DETAIL;
-        if (!detail_line(s->doc, s->top + i, s->from, a->width, &u->cells))
+        if (!detail_draw_line(s->doc, s->top + i, s->from, a->width, &u->cells))
             break;
         draw_line(u, a, 1 + i, selected ? SCREEN_CHOSEN : SCREEN_NORMAL);
     }

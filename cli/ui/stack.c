@@ -49,9 +49,9 @@ size_t move_cursor(struct cursor *c, size_t n, size_t at, enum motion m, int by)
     case MOVE_ROWS:
         return cursor_move(c, n, at, by);
     case MOVE_PAGE:
-        return cursor_page(c, n, at, by);
+        return cursor_move_pages(c, n, at, by);
     case MOVE_SCROLL:
-        return cursor_scroll(c, n, at, by);
+        return cursor_scroll_rows(c, n, at, by);
     case MOVE_FIRST:
         c->line = 0;
         return 0;

@@ -44,8 +44,8 @@ static int read_keys(struct ui *u)
     if (screen_resized != 0)
         u->dirty = true;
     while (st == 0 && !u->quit && (central_key(u, &p) || screen_read(&p)))
-        st = act(u, &p);
-    return st == 0 ? late_choose(u, false) : st;
+        st = act_on_press(u, &p);
+    return st == 0 ? late_choose_session(u, false) : st;
 }
 
 /* Draws if something has changed and the last drawing is old enough. *ret_ms: the longest time to
@@ -69,7 +69,7 @@ static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
     u->dirty = u->stale = u->ticks = false;
     *drawn_us = clock_mono_us();
     u->store.gives_up = true;
-    int st = draw(u);
+    int st = draw_screen(u);
     u->store.gives_up = false;
     return st;
 }
@@ -98,12 +98,12 @@ static int open_late(struct ui *u)
 static int ui_work(struct ui *u, bool looks, bool *more, bool *changes)
 {
     int st = read_keys(u);
-    if (st < 0 || central_rests(u))
+    if (st < 0 || central_waits_after_failure(u))
         return st;
     if (looks)
         st = open_late(u);
     if (st == 0 && looks)
-        st = feed_changes(u, changes);
+        st = feed_read_changes(u, changes);
     if (st == 0 && u->sessions.store == NULL)
         st = problems_count(u);
     if (st == 0 && u->seek.on)
@@ -124,16 +124,16 @@ static int loop(struct ui *u, struct watch *w)
     int st = 0, ms;
     u->dirty = true;
     while (st == 0 && !u->quit) {
-        st = late_failed(u, draw_when_due(u, &drawn_us, &ms));
+        st = late_handle_failure(u, draw_when_due(u, &drawn_us, &ms));
         if (st < 0 || u->quit)
             break;
-        ms = central_rests(u)                                         ? STORE_MS
+        ms = central_waits_after_failure(u)                           ? STORE_MS
              : u->store.keys_n > 0 || more || changes || u->uncounted ? 1
                                                                       : ms;
         enum watch_result r = store ? watch_pause(w, ms) : watch_wait(w, ms);
         if (r == WATCH_END)
             break;
-        st = late_failed(u, ui_work(u, r == WATCH_LOOK, &more, &changes));
+        st = late_handle_failure(u, ui_work(u, r == WATCH_LOOK, &more, &changes));
     }
     return st;
 }
@@ -148,7 +148,7 @@ static int ui_open_vault(struct ui *u, const char *ref)
         return session_vault_open(u->settings, &u->q);
     }
     u->file = ref;
-    int st = cassette_vault(ref, &u->vault, &error);
+    int st = cassette_vault_create(ref, &u->vault, &error);
     if (st == 0)
         st = query_open(&u->q, u->vault, &error);
     if (st < 0)
@@ -163,13 +163,13 @@ static int ui_choose(struct ui *u, const char *ref)
     struct query_session s;
     int st = query_version(u->q, &u->version);
     if (st == 0)
-        st = feed_filter(u, "");
+        st = feed_set_filter(u, "");
     if (st < 0 || (ref == NULL && u->sessions.n == 0) || u->file != NULL)
         return st;
     st = query_session(u->q, ref, &s);
     if (st < 0)
         return st;
-    st = feed_choose(u, s.id);
+    st = feed_choose_session(u, s.id);
     u->focus = ref != NULL ? PANE_LIST : PANE_SESSIONS;
     return st;
 }
@@ -206,7 +206,7 @@ static int ui_show(struct ui *u)
     struct watch w;
     watch_open(&w, query_vault(u->q));
     w.input = STDIN_FILENO;
-    central_screen(u);
+    central_set_screen(u);
     w.alarm = &screen_resized;
     u->ascii = screen_is_ascii();
     int st = loop(u, &w);
@@ -227,7 +227,7 @@ static int ui_run(const struct settings *s)
     /* if SIGCHLD is ignored, waitpid() cannot tell how a command ended */
     sigaction(SIGCHLD, &a, NULL);
     u->settings = s;
-    u->requests = settings_on(s, "requests");
+    u->requests = settings_is_on(s, "requests");
     stack_open(u, &main_view);
     int status = ui_open_vault(u, ref);
     if (status == EXIT_FINE) {

@@ -263,26 +263,28 @@ struct list_row {
     struct listed listed;            /* an event has a seq below 0 */
     const struct query_event *event; /* NULL: a call or message */
 };
-size_t list_n(const struct ui *u);
+size_t list_count_rows(const struct ui *u);
 /* Returns how many rows before this one are calls, not events. */
-size_t list_calls(const struct ui *u, size_t place);
-size_t list_find(const struct ui *u, int64_t seq); /* index of a call or message */
-struct list_row list_at(const struct ui *u, size_t place);
-size_t list_place(const struct ui *u);                        /* index of the selected row */
-bool list_selected(const struct ui *u, struct list_row *ret); /* false: no row */
-bool list_call(const struct ui *u, struct listed *ret);       /* false: no row, or an event */
-void list_go(struct ui *u, size_t place);                     /* selects another row */
-void list_stay(struct ui *u); /* keeps the selected row selected when new rows come */
+size_t list_count_calls_above(const struct ui *u, size_t place);
+size_t list_find_seq(const struct ui *u, int64_t seq); /* index of a call or message */
+struct list_row list_row_at(const struct ui *u, size_t place);
+size_t list_selected_place(const struct ui *u);                   /* index of the selected row */
+bool list_get_selected(const struct ui *u, struct list_row *ret); /* false: no row */
+bool list_get_selected_call(const struct ui *u,
+                            struct listed *ret);    /* false: no row, or an event */
+void list_select_place(struct ui *u, size_t place); /* selects another row */
+void list_stop_following(struct ui *u); /* keeps the selected row selected when new rows come */
 
 /* Reads new events of the chosen session. */
 MI_MUST int events_read(struct ui *u);
-void events_call(struct ui *u, const struct query_call *c); /* a call was added to the listing */
+void events_place_before_call(struct ui *u,
+                              const struct query_call *c); /* a call was added to the listing */
 /* call before the calls are added again */
-void events_again(struct ui *u);
+void events_forget_places(struct ui *u);
 void events_close(struct ui *u);
 
 /* ---- act.c ---- */
-MI_MUST int act(struct ui *u, const struct press *p);
+MI_MUST int act_on_press(struct ui *u, const struct press *p);
 
 /* ---- stack.c ---- */
 struct layer *stack_top(struct ui *u);
@@ -301,36 +303,36 @@ void move_top(size_t *top, enum motion m, int by, size_t page);
 /* ---- feed.c: reads the vault ---- */
 /* Chooses a session (0: none) and reads the end of its messages. If it was removed, shows a message
  * and keeps the current session. */
-MI_MUST int feed_choose(struct ui *u, int64_t id);
+MI_MUST int feed_choose_session(struct ui *u, int64_t id);
 /* Opens the main view on top of the others, with this call; if seq is 0, with the calls of the
  * session. */
 MI_MUST int feed_open_call(struct ui *u, int64_t session, int64_t seq);
 /* Does one step of the work that is not urgent. *ret_more: more steps remain. */
 MI_MUST int feed_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since the last call. *ret_more: call it again. */
-MI_MUST int feed_changes(struct ui *u, bool *ret_more);
+MI_MUST int feed_read_changes(struct ui *u, bool *ret_more);
 #define STEP_US 8000 /* a step of work ends after this time */
 /* Sets whether the list shows calls or all messages. */
-MI_MUST int feed_mode(struct ui *u, enum listing_mode mode);
-bool feed_tells_operations(const struct ui *u); /* is a call of several requests one row? */
-/* Is the list of sessions complete? feed_more_sessions() reads some more of them. */
-bool feed_knows_sessions(const struct ui *u);
-MI_MUST int feed_more_sessions(struct ui *u);
+MI_MUST int feed_set_mode(struct ui *u, enum listing_mode mode);
+bool feed_shows_operations(const struct ui *u); /* is a call of several requests one row? */
+/* Is the list of sessions complete? feed_read_more_sessions() reads some more of them. */
+bool feed_has_all_sessions(const struct ui *u);
+MI_MUST int feed_read_more_sessions(struct ui *u);
 /* Sets the filter and reads the lists again. MI_EINVAL: it is invalid; shows a message and keeps
  * the current filter. */
-MI_MUST int feed_filter(struct ui *u, const char *text);
+MI_MUST int feed_set_filter(struct ui *u, const char *text);
 
 /* ---- narrow.c: finds the sessions that have a message that matches the filter ---- */
 /* Adds a session to search for a match. */
 void narrow_add(struct ui *u, int64_t id);
-bool narrow_more(const struct ui *u); /* are there messages to search? */
+bool narrow_has_more(const struct ui *u); /* are there messages to search? */
 /* Searches a part of one session, and adds the session to the list if it has a match. */
 MI_MUST int narrow_step(struct ui *u);
-void narrow_again(struct ui *u); /* messages were added: searches again */
+void narrow_search_again(struct ui *u); /* messages were added: searches again */
 void narrow_close(struct ui *u);
 /* Does a message of this session match the filter? */
-MI_MUST int narrow_matches(struct ui *u, const struct query_session *s,
-                           const struct query_message *m, bool *ret);
+MI_MUST int narrow_match_message(struct ui *u, const struct query_session *s,
+                                 const struct query_message *m, bool *ret);
 
 /* ---- seek.c ---- */
 /* Begins a search from the selected row on; seek_step() continues it. */
@@ -387,7 +389,7 @@ bool compare_reads(const struct ui *u); /* must compare_step() be called again? 
 MI_MUST int compare_step(struct ui *u);
 
 /* ---- ask.c: questions in the footer ---- */
-void ask(struct ui *u, enum asking what, const char *text);
+void open_prompt(struct ui *u, enum asking what, const char *text);
 void ask_file(struct ui *u, bool call); /* asks for the file of an export */
 /* Calls `yes` if the answer is y. `question` must be static. */
 void ask_yes_no(struct ui *u, const char *question, int (*yes)(struct ui *u));
@@ -395,34 +397,35 @@ MI_MUST int ask_press(struct ui *u, int key);
 
 /* ---- beside.c: two calls side by side ---- */
 /* Keeps the selected call; if one is kept already, compares it with the selected one. */
-void beside_selected(struct ui *u);
+void beside_toggle_selected(struct ui *u);
 void beside_close(struct ui *u); /* forgets the kept call */
 
 /* ---- central.c: only for ui --from ---- */
-void central_begin(void);          /* call before the store is opened */
-void central_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
-void central_end(void);            /* call before the screen is closed */
+void central_begin(void);              /* call before the store is opened */
+void central_set_screen(struct ui *u); /* call when the screen is open: keys are read from now on */
+void central_end(void);                /* call before the screen is closed */
 /* Returns the next key that came while waiting for the store. false: no key. */
 bool central_key(struct ui *u, struct press *ret);
 bool central_has_key(const struct ui *u); /* is a key waiting, here or in the terminal? */
 /* Does the last error mean that the reading was given up because a key waits? */
-bool central_gave_up(struct ui *u);
-void central_works(struct ui *u);       /* the store was read: hides the error */
-bool central_rests(const struct ui *u); /* reading failed, and it is too early to try again */
+bool central_take_gave_up(struct ui *u);
+void central_note_success(struct ui *u); /* the store was read: hides the error */
+bool central_waits_after_failure(
+    const struct ui *u); /* reading failed, and it is too early to try again */
 /* Returns why a store cannot do this action; NULL if it can. */
-const char *central_lacks(const struct ui *u, enum action x);
+const char *central_missing_feature(const struct ui *u, enum action x);
 
 /* ---- late.c: only for ui --from ---- */
 /* Loads the session under the cursor, if it is not loaded yet. Without `now`, does nothing if a key
  * waits. */
-MI_MUST int late_choose(struct ui *u, bool now);
+MI_MUST int late_choose_session(struct ui *u, bool now);
 /* If st is an error of the store, shows it, drops what was read, and returns 0 or an error. Returns
  * any other status unchanged. */
-MI_MUST int late_failed(struct ui *u, int st);
+MI_MUST int late_handle_failure(struct ui *u, int st);
 
 /* ---- draw*.c ---- */
 #define LIST_HEAD 2 /* lines of a list before its rows: the caption and the titles */
-MI_MUST int draw(struct ui *u);
+MI_MUST int draw_screen(struct ui *u);
 MI_MUST int draw_sessions(struct ui *u, const struct area *a);
 MI_MUST int draw_list(struct ui *u, const struct area *a);
 /* Writes the cells of a session to u->cells; if r is NULL, the titles. */
@@ -458,20 +461,20 @@ enum cells_style draw_style(enum out_style style);
  * appends its first line of output to ret_said. */
 int outside_run(const char *const *words, struct buf *ret_said);
 /* Runs `send` with a request of the chosen session, in the terminal. edit: with --edit. */
-MI_MUST int outside_send(struct ui *u, int64_t seq, bool edit);
+MI_MUST int outside_run_send(struct ui *u, int64_t seq, bool edit);
 /* Shows a text in $PAGER or $EDITOR; with a command, passes the text to its stdin. */
-void outside_show(struct ui *u, struct slice text, const char *command);
+void outside_show_text(struct ui *u, struct slice text, const char *command);
 /* Copies a text with tmux, which passes it to the terminal's clipboard. Returns false if this is
  * not tmux, or it failed. */
 bool outside_tmux_copy(struct ui *u, struct slice text);
 /* Writes the chosen session (with seq > 0 one call of it) to a file, and shows a message with the
  * result. */
-MI_MUST int outside_export(struct ui *u, const char *file, int64_t seq, bool replace);
+MI_MUST int outside_run_export(struct ui *u, const char *file, int64_t seq, bool replace);
 
 /* ---- cassette.c ---- */
 /* Imports a recording into a new vault in a temporary directory. *ret_dir: its path, which the
  * caller frees. Returns 0, or an error with a sentence in `error`. */
-MI_MUST int cassette_vault(const char *file, char **ret_dir, struct buf *error);
+MI_MUST int cassette_vault_create(const char *file, char **ret_dir, struct buf *error);
 void cassette_vault_remove(const char *dir);
 
 #endif

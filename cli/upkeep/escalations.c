@@ -70,7 +70,7 @@ static int escalations_read_file(const struct problem_files *f, size_t i, struct
 static void print_lines(struct out *o, struct slice text)
 {
     while (text.n > 0) {
-        out_text(o, slice_line(&text));
+        out_text(o, slice_take_line(&text));
         out_end_line(o);
     }
 }
@@ -116,10 +116,10 @@ static int escalations_mark_done(const struct settings *s)
 {
     struct problem_files f = {.fd = -1};
     struct out o;
-    bool all = settings_on(s, "all");
+    bool all = settings_is_on(s, "all");
     if (all == (s->operands_n > 0))
-        return settings_usage(s, all ? "--all and a NAME: give only one of them"
-                                     : "missing NAME: name an escalation, or use --all");
+        return settings_fail_usage(s, all ? "--all and a NAME: give only one of them"
+                                          : "missing NAME: name an escalation, or use --all");
     int status = open_folder(&f, s);
     out_open(&o);
     for (size_t i = 0; all && status == EXIT_FINE && i < f.n; i++)

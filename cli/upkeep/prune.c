@@ -170,7 +170,7 @@ static int print_plan(struct query *q, struct prune *p, struct out *o, size_t ma
     const int64_t *ids;
     size_t n = prune_sessions(p, &ids);
     int st = prune_measure(p, error);
-    for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_ended(o); i++) {
+    for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_has_ended(o); i++) {
         struct query_session s;
         st = query_session_by_id(q, ids[i], &s);
         if (st < 0)
@@ -262,7 +262,7 @@ enum mode { REMOVE, ASK, DRY };
 
 static enum mode mode_of(const struct settings *s)
 {
-    return settings_on(s, "dry-run") ? DRY : settings_on(s, "yes") ? REMOVE : ASK;
+    return settings_is_on(s, "dry-run") ? DRY : settings_is_on(s, "yes") ? REMOVE : ASK;
 }
 
 /* Without --yes, only an answer of the user allows a removal. Returns EXIT_FINE, or the status of a
@@ -271,11 +271,11 @@ static int check_asking(const struct settings *s)
 {
     if (mode_of(s) != ASK)
         return EXIT_FINE;
-    if (settings_on(s, "json"))
-        return settings_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
+    if (settings_is_on(s, "json"))
+        return settings_fail_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
     if (!ask_possible())
-        return settings_usage(s, "cannot ask before removing, since stdin or stderr is not a "
-                                 "terminal: add --dry-run, or --yes to remove");
+        return settings_fail_usage(s, "cannot ask before removing, since stdin or stderr is not a "
+                                      "terminal: add --dry-run, or --yes to remove");
     return EXIT_FINE;
 }
 
@@ -345,13 +345,13 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
 static int prune_nothing(struct query *q, const struct settings *s)
 {
     struct out o;
-    if (!settings_on(s, "json")) {
-        session_none(q, "no session");
+    if (!settings_is_on(s, "json")) {
+        session_warn_none(q, "no session");
         return EXIT_FINE;
     }
     out_open(&o);
     static const struct prune_report none;
-    json_sums(&o, &none, &none, !settings_on(s, "dry-run"));
+    json_sums(&o, &none, &none, !settings_is_on(s, "dry-run"));
     return out_close(&o);
 }
 
@@ -364,15 +364,15 @@ static bool has_rule(const struct retention *r)
  * none. */
 static int choose_rules(const struct settings *s, struct retention *rule)
 {
-    retain_options(s, rule);
+    retain_read_options(s, rule);
     if (s->operands_n > 0 && has_rule(rule))
-        return settings_usage(s, "a session and a rule: give only one of them");
+        return settings_fail_usage(s, "a session and a rule: give only one of them");
     if (s->operands_n == 0 && !has_rule(rule))
-        retain_configured(s, rule);
-    if (settings_on(s, "unsent"))
+        retain_read_configured(s, rule);
+    if (settings_is_on(s, "unsent"))
         rule->target = NULL;
     if (s->operands_n == 0 && !has_rule(rule))
-        return settings_usage(
+        return settings_fail_usage(
             s, "missing session or rule: use --older-than, --max-size or --keep-last, or the "
                "section [retention] of the configuration");
     return EXIT_FINE;
@@ -409,7 +409,7 @@ static int prune_run(const struct settings *s)
         if (s->operands_n > 0)
             status = choose_session(q, s->operands[0], &rule);
         if (status == EXIT_FINE)
-            status = query_is_stored(q) ? prune(q, &rule, mode_of(s), settings_on(s, "json"))
+            status = query_is_stored(q) ? prune(q, &rule, mode_of(s), settings_is_on(s, "json"))
                                         : prune_nothing(q, s);
         query_close(q);
     }

@@ -294,8 +294,8 @@ static int reap_all(struct query *q, const struct settings *s)
 {
     struct reaper p = {
         .vault = query_vault(q),
-        .dry = settings_on(s, "dry-run"),
-        .json = settings_on(s, "json"),
+        .dry = settings_is_on(s, "dry-run"),
+        .json = settings_is_on(s, "json"),
         .idle_us = settings_duration_us(s, "idle"),
     };
     struct running_list rows;
@@ -306,10 +306,10 @@ static int reap_all(struct query *q, const struct settings *s)
     out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
         process_row(&p, &rows, &rows.row[i]);
-    if (st == 0 && settings_on(s, "journals"))
+    if (st == 0 && settings_is_on(s, "journals"))
         reap_journals(&p);
     if (st == 0 && !p.found && !p.json && (p.out.is_terminal || !query_is_stored(q)))
-        session_none(q, "nothing to end");
+        session_warn_none(q, "nothing to end");
     running_close(&rows);
     buf_close(&error);
     int status = out_close(&p.out);
@@ -321,12 +321,12 @@ static int reap_all(struct query *q, const struct settings *s)
 static int reap_run(const struct settings *s)
 {
     struct query *q;
-    int status = session_vault_unclosed(s, &q);
-    if (status == EXIT_TROUBLE && settings_on(s, "journals")) {
+    int status = session_vault_open_unclosed(s, &q);
+    if (status == EXIT_TROUBLE && settings_is_on(s, "journals")) {
         /* Journals may be left because something is wrong with the vault, so this does not need the
          * vault. */
         struct reaper p = {
-            .vault = "", .dry = settings_on(s, "dry-run"), .json = settings_on(s, "json")};
+            .vault = "", .dry = settings_is_on(s, "dry-run"), .json = settings_is_on(s, "json")};
         out_open(&p.out);
         reap_journals(&p);
         (void)out_close(&p.out);

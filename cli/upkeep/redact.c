@@ -208,11 +208,11 @@ static int redact_vault(struct job *j, struct query *q, const char *ref)
 
 static int redact_command_check(const struct settings *s, const char *operand)
 {
-    bool all = settings_on(s, "all");
-    if (settings_on(s, "scan") == settings_on(s, "apply"))
-        return settings_usage(s, "use --scan or --apply");
+    bool all = settings_is_on(s, "all");
+    if (settings_is_on(s, "scan") == settings_is_on(s, "apply"))
+        return settings_fail_usage(s, "use --scan or --apply");
     if (all == (operand != NULL))
-        return settings_usage(s, "use a SESSION, a FILE or --all");
+        return settings_fail_usage(s, "use a SESSION, a FILE or --all");
     return EXIT_FINE;
 }
 
@@ -228,7 +228,7 @@ static int redact(const struct settings *s, struct job *j, const char *operand)
     int status = session_vault_open(s, &q);
     bool none = status == EXIT_FINE && !query_is_stored(q) && operand == NULL;
     if (none && !j->json)
-        session_none(q, "no session");
+        session_warn_none(q, "no session");
     if (status == EXIT_FINE && !none)
         status = redact_vault(j, q, operand);
     if (status == EXIT_FINE && !none)
@@ -242,7 +242,7 @@ static int redact_command_run(const struct settings *s)
     const char *operand = s->operands_n > 0 ? s->operands[0] : NULL;
     int status = redact_command_check(s, operand);
     if (status == EXIT_FINE) {
-        struct job j = {.json = settings_on(s, "json"), .apply = settings_on(s, "apply")};
+        struct job j = {.json = settings_is_on(s, "json"), .apply = settings_is_on(s, "apply")};
         out_open(&j.out);
         status = redact(s, &j, operand);
         int printed = out_close(&j.out);

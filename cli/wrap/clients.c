@@ -224,7 +224,7 @@ static char *path_of(const struct place *p, bool *failed)
     char *dir = NULL;
     char *path;
     if (p->base == HOME || p->base == CONFIG)
-        return p->base == HOME ? path_home(p->below) : path_user_config(p->below);
+        return p->base == HOME ? path_in_home(p->below) : path_in_user_config(p->below);
     const char *named = p->variable != NULL ? getenv(p->variable) : NULL;
     if (p->base == FILE_ITSELF)
         return named != NULL && named[0] == '/' ? strdup(named) : NULL;

@@ -77,7 +77,7 @@ static int find_files(const struct wrapping *w, struct client_files *files)
         st = client_files_find(files);
         return st == 0 && w->verb != WRAP_VERB_WRAP ? elsewhere_find(files, w->backups) : st;
     }
-    for (const char *path; st == 0 && (path = settings_each(s, "file", &at)) != NULL;)
+    for (const char *path; st == 0 && (path = settings_next_value(s, "file", &at)) != NULL;)
         st = client_files_add(files, path);
     return st;
 }
@@ -126,15 +126,15 @@ static int check_client(const struct settings *s, const char *word)
     int status = EXIT_FINE;
     for (size_t i = 0; client_name(i) != NULL; i++) {
         known |= strcmp(word, client_name(i)) == 0;
-        nearest_try(&near, client_name(i));
+        nearest_consider(&near, client_name(i));
         buf_printf(&names, "%s%s", i > 0 ? ", " : "", client_name(i));
     }
     if (!known && near.best != NULL)
-        status =
-            settings_usage(s, "--client: unknown client '%s'; did you mean '%s'?", word, near.best);
+        status = settings_fail_usage(s, "--client: unknown client '%s'; did you mean '%s'?", word,
+                                     near.best);
     else if (!known)
-        status = settings_usage(s, "--client: unknown client '%s': use one of %s", word,
-                                buf_str(&names));
+        status = settings_fail_usage(s, "--client: unknown client '%s': use one of %s", word,
+                                     buf_str(&names));
     buf_close(&names);
     return status;
 }
@@ -143,8 +143,8 @@ static int check_options(const struct settings *s, bool all)
 {
     size_t at = 0;
     if (all && settings_text(s, "file") != NULL)
-        return settings_usage(s, "--all and --file cannot be combined");
-    for (const char *word; (word = settings_each(s, "client", &at)) != NULL;) {
+        return settings_fail_usage(s, "--all and --file cannot be combined");
+    for (const char *word; (word = settings_next_value(s, "client", &at)) != NULL;) {
         int status = check_client(s, word);
         if (status != EXIT_FINE)
             return status;
@@ -187,13 +187,14 @@ static int find_deadlines(struct wrapping *w)
     struct deadlines deadlines = {0};
     struct buf error = {0};
     size_t n = 0;
-    int st = settings_deadlines(w->settings, &deadlines, &error);
+    int st = settings_read_deadlines(w->settings, &deadlines, &error);
     int status = EXIT_FINE;
     if (st == MI_ENOMEM)
         log_error("out of memory");
     if (st < 0)
-        status = st == MI_ENOMEM ? EXIT_TROUBLE
-                                 : settings_usage(w->settings, "--timeout: %s", buf_str(&error));
+        status = st == MI_ENOMEM
+                     ? EXIT_TROUBLE
+                     : settings_fail_usage(w->settings, "--timeout: %s", buf_str(&error));
     for (enum opt_from from = OPT_ENVIRONMENT; from <= OPT_FLAG; from++)
         for (size_t i = 0; i < set->many_n; i++)
             if (set->many[i].from == from &&
@@ -223,9 +224,9 @@ static int find_this_program(struct wrapping *w)
 static int wrap_run(enum wrap_verb verb, const struct settings *s)
 {
     struct wrapping w = {.settings = s, .wanted.settings = s, .verb = verb};
-    w.dry = settings_on(s, "dry-run");
-    w.json = settings_on(s, "json");
-    w.all = verb == WRAP_VERB_UNWRAP && settings_on(s, "all");
+    w.dry = settings_is_on(s, "dry-run");
+    w.json = settings_is_on(s, "json");
+    w.all = verb == WRAP_VERB_UNWRAP && settings_is_on(s, "all");
     int status = check_options(s, w.all);
     if (status == EXIT_FINE && verb == WRAP_VERB_WRAP) {
         status = find_deadlines(&w);
@@ -252,7 +253,7 @@ static int wrap_run(enum wrap_verb verb, const struct settings *s)
 
 static int run_wrap(const struct settings *s)
 {
-    return wrap_run(settings_on(s, "list") ? WRAP_VERB_LIST : WRAP_VERB_WRAP, s);
+    return wrap_run(settings_is_on(s, "list") ? WRAP_VERB_LIST : WRAP_VERB_WRAP, s);
 }
 
 static int run_unwrap(const struct settings *s)
@@ -264,8 +265,8 @@ static int run_unwrap(const struct settings *s)
  * --list and `unwrap` go on. */
 static int run_misconfigured(const struct settings *s, const char *error)
 {
-    if (s->command == &command_wrap && !settings_on(s, "list"))
-        return command_usage(s->command, error);
+    if (s->command == &command_wrap && !settings_is_on(s, "list"))
+        return command_fail_usage(s->command, error);
     log_warn("the rest of the configuration file is ignored: %s", error);
     return s->command->run(s);
 }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/frame/replace.h"
 #include "cli/frame/server_name.h"
 #include "cli/settings/paths.h"
 #include "cli/wrap/backup.h"
@@ -11,7 +12,6 @@
 #include "cli/wrap/limits.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/remote.h"
-#include "cli/frame/replace.h"
 #include "cli/wrap/row.h"
 #include "cli/wrap/which.h"
 
@@ -130,7 +130,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
     char *const argv[] = {s->name, NULL};
     bool remote = v->state == WRAP_REMOTE;
     char *dir = far_directory(k, remote ? "npx" : buf_str(&v->command));
-    server_name(s->name, argv, name);
+    server_name_choose(s->name, argv, name);
     if (name[0] != '-')
         n = add_option(options, n, "--name", name);
     for (const char *const *d = k->w->deadlines; *d != NULL; d++)
@@ -158,7 +158,7 @@ static int consider_remote(struct work *k, const struct mcpfile_server *s, bool 
 {
     const char *why;
     int st = remote_check(&k->conf, s, &why);
-    bool asked = settings_on(k->w->settings, "remote");
+    bool asked = settings_is_on(k->w->settings, "remote");
     *wrap = st == 0 && asked && why == NULL;
     if (!asked)
         advice_add_remote(&k->w->advice, s->name);

@@ -64,7 +64,7 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
         v->own = v->launch + (size_t)next - 1;
         v->had_no_args = next == from || strcmp(argv[next - 1], "--") != 0;
         size_t at = 0;
-        for (const char *o; (o = opt_each(&set, "original", &at)) != NULL;)
+        for (const char *o; (o = opt_next_value(&set, "original", &at)) != NULL;)
             if (strcmp(o, MEMBER_NO_ARGS) == 0)
                 v->had_no_args = true;
             else if (v->originals < WRAP_ORIGINALS_MAX)

@@ -19,7 +19,7 @@ void server_row_open(struct table *t)
 
 void server_row_path(struct buf *b, const char *path)
 {
-    char *home = path_home("");
+    char *home = path_in_home("");
     size_t n = home != NULL ? strlen(home) : 0;
     bool below = n > 1 && strncmp(path, home, n) == 0;
     if (below)

@@ -13,7 +13,7 @@ bool wanted_client(const struct wanted *w, const char *client)
     size_t at = 0;
     if (settings_text(w->settings, "client") == NULL)
         return true;
-    for (const char *word; (word = settings_each(w->settings, "client", &at)) != NULL;)
+    for (const char *word; (word = settings_next_value(w->settings, "client", &at)) != NULL;)
         if (strcmp(word, client) == 0)
             return true;
     return false;
@@ -40,7 +40,7 @@ static const char *nearest_name(const struct wanted *w, const char *word)
     struct nearest near = nearest_to(word);
     struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);
     for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1)
-        nearest_try(&near, names.p + at);
+        nearest_consider(&near, names.p + at);
     return near.best;
 }
 

@@ -35,7 +35,7 @@ char *which_this_program(void)
         return NULL;
     }
     const char *rest = getenv("PATH");
-    for (char *dir; (dir = path_search(rest, name, &rest)) != NULL;) {
+    for (char *dir; (dir = path_find_next(rest, name, &rest)) != NULL;) {
         char *path = same_program(dir, &own);
         free(dir);
         if (path != NULL) {
@@ -52,7 +52,7 @@ bool which_is_in_path(void)
     const char *rest;
     char *exe = process_program(), *path = NULL;
     char *dir =
-        exe != NULL && stat(exe, &own) == 0 ? path_search(getenv("PATH"), name, &rest) : NULL;
+        exe != NULL && stat(exe, &own) == 0 ? path_find_next(getenv("PATH"), name, &rest) : NULL;
     if (dir != NULL)
         path = same_program(dir, &own);
     bool found = path != NULL;
@@ -65,12 +65,12 @@ bool which_is_in_path(void)
 char *which_far_directory(const char *command)
 {
     const char *rest;
-    char *dir = path_search(usual, command, &rest);
+    char *dir = path_find_next(usual, command, &rest);
     if (dir != NULL) {
         free(dir);
         return NULL;
     }
-    return path_search(getenv("PATH"), command, &rest);
+    return path_find_next(getenv("PATH"), command, &rest);
 }
 
 char *which_absolute(const char *path)

@@ -15,7 +15,7 @@ static void close_connection(struct traffic *t, enum row_direction dir, const ch
 {
     log_error("out of memory for an answer, closing the connection: server=%s cause=%s", t->server,
               cause);
-    outbox_break(&t->out[dir]);
+    outbox_discard_after_error(&t->out[dir]);
 }
 
 void answer_set_aside(struct traffic *t)

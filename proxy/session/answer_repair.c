@@ -64,7 +64,7 @@ static bool repair_all(struct traffic *t, struct message *x, struct changes *c, 
     if (st == 0)
         return true;
     log_error("out of memory, closing the connection: server=%s", t->server);
-    outbox_break(&t->out[x->dir]);
+    outbox_discard_after_error(&t->out[x->dir]);
     return false;
 }
 

@@ -67,8 +67,9 @@ static void note_not_checked(struct traffic *t, struct slice name, const struct 
 static bool is_seen(const struct traffic *t, struct slice name)
 {
     const struct tool_gate *g = &t->gate;
-    return g->rule == NULL || (tool_rule_keeps_name(g->rule, name) &&
-                               (!g->rule->read_only || tool_hints_of(&g->hints, name) == TOOL_HINT_READS));
+    return g->rule == NULL ||
+           (tool_rule_keeps_name(g->rule, name) &&
+            (!g->rule->read_only || tool_hints_of(&g->hints, name) == TOOL_HINT_READS));
 }
 
 static void reject_unknown_tool(struct traffic *t, struct message *x)
@@ -80,7 +81,7 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
     struct nearest n = nearest_to(buf_str(&name));
     for (size_t i = 0; i < t->tools.n; i++)
         if (is_seen(t, slice_of(t->tools.tool[i].name.p)))
-            nearest_try(&n, t->tools.tool[i].name.p);
+            nearest_consider(&n, t->tools.tool[i].name.p);
     if (n.best != NULL) {
         buf_adds(&why, "; did you mean ");
         text_visible(&why, slice_of(n.best));

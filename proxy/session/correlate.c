@@ -11,8 +11,8 @@
 #include "proxy/session/request.h"
 #include "proxy/session/rules.h"
 #include "proxy/session/session_info.h"
-#include "proxy/session/tool_changes.h"
 #include "proxy/session/tool_ask.h"
+#include "proxy/session/tool_changes.h"
 #include "proxy/session/tool_gate.h"
 #include "proxy/session/uncertain.h"
 #include "wire/json/text.h"
@@ -50,7 +50,8 @@ static bool request_not_added(struct traffic *t, struct message *x, int st, bool
     if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
         log_error("%s for a request in a batch, closing the connection: server=%s",
                   st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
-        outbox_break(&t->out[ROW_S2C]); /* the answer would be dropped while the client waits for
+        outbox_discard_after_error(
+            &t->out[ROW_S2C]); /* the answer would be dropped while the client waits for
                                          * it */
     }
     return true;

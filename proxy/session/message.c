@@ -131,7 +131,7 @@ void message_stage(struct traffic *t, const struct message *x)
     *end = '\n'; /* over the old newline, or over bytes that the repairs removed */
     if (outbox_add(&t->out[x->dir], x->line->chunk, x->text.p, x->text.n + 1) < 0) {
         log_error("out of memory, closing the connection: server=%s", t->server);
-        outbox_break(&t->out[x->dir]);
+        outbox_discard_after_error(&t->out[x->dir]);
     }
 }
 
@@ -175,7 +175,7 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
     else if (dir == ROW_C2S)
         t->odd.notified_seq = seq;
     if (outbox_add(to, c, c->data, text.n + 1) < 0)
-        outbox_break(to);
+        outbox_discard_after_error(to);
     chunk_drop(c);
     return seq;
 }

@@ -2,7 +2,7 @@
  *
  * Rules     each message is recorded, forwarded or not; only a staged message is sent.
  * Owns      at most a copy of its line; a struct message is valid while its line is being handled.
- * Errors    out of memory to stage a message: the connection to its receiver is closed (outbox_break) and a line is
+ * Errors    out of memory to stage a message: the connection to its receiver is closed (outbox_discard_after_error) and a line is
  *           logged, because a message recorded as forwarded must not be lost silently. */
 #ifndef MI_PROXY_SESSION_MESSAGE_H
 #define MI_PROXY_SESSION_MESSAGE_H
@@ -19,10 +19,10 @@ struct message {
     breaches rules;     /* rules of MCP that the message violates */
     uint64_t batch_seq; /* seq of the batch that contains the message; 0: it is not in a batch */
     struct rpc m;
-    struct rpc_id id; /* id of m in the form in which pending requests are compared; set only for
+    struct rpc_id id;    /* id of m in the form in which pending requests are compared; set only for
                        * requests: pending_id() */
     struct repeat again; /* for a tool call: the call that it repeats */
-    struct line copy; /* owned: the line, if a repair has changed its length; otherwise empty */
+    struct line copy;    /* owned: the line, if a repair has changed its length; otherwise empty */
 };
 
 /* Frees what it owns; safe to call twice. */

@@ -224,7 +224,7 @@ static int on_line(void *ctx, const struct server_line *line)
 static void out_of_memory(struct traffic *t)
 {
     log_error("out of memory, closing the connection: server=%s", t->server);
-    outbox_break(&t->out[ROW_S2C]);
+    outbox_discard_after_error(&t->out[ROW_S2C]);
 }
 
 bool odd_line(struct traffic *t, struct message *x)

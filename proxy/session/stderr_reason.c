@@ -280,7 +280,7 @@ static void read_lines(struct reading *reading, const struct stderr_reason *r)
     struct slice rest = buf_slice(&r->lines);
     *reading = (struct reading){0};
     while (rest.n > 0)
-        read_line(reading, slice_line(&rest));
+        read_line(reading, slice_take_line(&rest));
 }
 
 bool stderr_reason_text(const struct stderr_reason *r, struct buf *b)

@@ -11,7 +11,8 @@
 #include "wire/json/text.h"
 #include "wire/mcp/tool_call.h"
 
-#define NAMES_RECORDED ((size_t)128 << 10) /* bytes of names in an event; further names are only counted */
+#define NAMES_RECORDED                                                                             \
+    ((size_t)128 << 10) /* bytes of names in an event; further names are only counted */
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
@@ -154,7 +155,7 @@ static bool lists_tools(const struct traffic *t, const struct pending *p)
 static bool close_connection(struct traffic *t, enum row_direction dir)
 {
     log_error("out of memory, closing the connection: server=%s", t->server);
-    outbox_break(&t->out[dir]);
+    outbox_discard_after_error(&t->out[dir]);
     return false;
 }
 
@@ -241,7 +242,8 @@ bool tool_gate_batch(struct traffic *t, struct message *batch, size_t *ret_kept)
                 refused = v.text.p;
         } else {
             if ((*ret_kept)++ == 0 && refused != NULL)
-                st = changes_add(&c, (struct slice){refused, (size_t)(v.text.p - refused)}, nothing);
+                st =
+                    changes_add(&c, (struct slice){refused, (size_t)(v.text.p - refused)}, nothing);
             if (st == 0 && list)
                 st = tool_rule_cut(t->gate.rule, m.result, &c, &cut, NULL, NULL);
         }

@@ -38,7 +38,8 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "was restored from a copy or begun anew. `mcp-interposer audit verify`, with the "
         "checkpoints that were anchored, says what does not agree.",
     [ESCALATION_TOOLS_RULE] =
-        "The rule is in `--tools`, `--hide-tools` or `--read-only` of the client's configuration, or "
+        "The rule is in `--tools`, `--hide-tools` or `--read-only` of the client's configuration, "
+        "or "
         "in section `[server NAME]` of the interposer's. `mcp-interposer tools` lists the tools of "
         "the server. Names are compared with case; a glob has `*` and `?`.",
     [ESCALATION_REPEAT] =
@@ -47,7 +48,8 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "server should mark it `idempotentHint`; if it is just slow, give it more time: "
         "`--timeout tool:NAME=5m`.",
     [ESCALATION_NO_PROGRESS] =
-        "Look at the session: `mcp-interposer show` with the session's UID. A model may repeat itself, "
+        "Look at the session: `mcp-interposer show` with the session's UID. A model may repeat "
+        "itself, "
         "which costs time and tokens; a client may poll, which is fine. Nothing was kept from the "
         "server.",
 };
@@ -261,7 +263,7 @@ static void add_body(struct buf *b, const struct escalation *e)
     if (e->happened.n > 0) {
         buf_adds(b, "## What happened\n\n");
         struct buf sentence = {0};
-        text_sentence(&sentence, e->happened);
+        text_clause_to_sentence(&sentence, e->happened);
         add_prose(b, buf_slice(&sentence));
         b->failed |= sentence.failed;
         buf_close(&sentence);

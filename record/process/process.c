@@ -160,7 +160,7 @@ static void opened(struct recording *p)
     size_t n = dir[1] >= 0 ? 2 : 1;
     struct ring_shared *shared = p->ring.shared;
     atomic_store(&shared->confined, (uint32_t)confine_self(dir, n));
-    atomic_store(&shared->filtered, confine_calls(&shared->denied) == 0);
+    atomic_store(&shared->filtered, confine_system_calls(&shared->denied) == 0);
     if (n > 1)
         close(dir[1]);
     p->is_open = true;

@@ -79,9 +79,9 @@ static const struct word not_secret[] = {
     W("skiptoken"),     W("bypass"),          W("compass"),
 };
 
-static bool name_ends(const struct name *n, const struct word *list, size_t list_n)
+static bool name_ends(const struct name *n, const struct word *list, size_t list_count_rows)
 {
-    for (size_t i = 0; i < list_n; i++) {
+    for (size_t i = 0; i < list_count_rows; i++) {
         const struct word *w = &list[i];
         if (n->plain_n >= w->n && n->plain[n->plain_n - 1] == w->p[w->n - 1] &&
             memcmp(n->plain + n->plain_n - w->n, w->p, w->n) == 0)

@@ -32,7 +32,8 @@ static bool is_call(const struct side *s, const struct plan_exchange *x,
     return rules->takes == NULL || rules->takes(rules->ctx, t->method, target_of(t));
 }
 
-static int list_calls(struct side *s, const struct diff_rules *rules, struct intern *topics)
+static int list_count_calls_above(struct side *s, const struct diff_rules *rules,
+                                  struct intern *topics)
 {
     uint32_t n = plan_exchanges(s->plan),
              end = n - s->listed < LIST_CALLS ? n : s->listed + LIST_CALLS;
@@ -73,7 +74,7 @@ int side_load(struct side *s, const struct diff_rules *rules, struct intern *top
     *ret_done = false;
     if (!plan_finished(s->plan))
         return plan_load(s->plan, s->source, LOAD_MESSAGES, &s->request);
-    int st = list_calls(s, rules, topics);
+    int st = list_count_calls_above(s, rules, topics);
     *ret_done = st == 0 && s->listed == plan_exchanges(s->plan);
     return st;
 }

@@ -107,7 +107,7 @@ static void put_json_value(struct json_out *j, const char *name, struct slice js
         return;
     }
     json_out_name(j, name);
-    text_json_head(j->b, json, MISS_VALUE_MAX);
+    text_json_cut(j->b, json, MISS_VALUE_MAX);
 }
 
 static void put_request(struct json_out *j, struct slice method, struct slice target)
@@ -147,8 +147,8 @@ static bool is_failure(const struct miss *f)
 
 static void misses_add_json(struct misses *r, const struct miss *f, struct slice sentence)
 {
-    struct json_out j = json_out_more(&r->json);
-    json_out_space(&j, "\n    ");
+    struct json_out j = json_out_continue_list(&r->json);
+    json_out_whitespace(&j, "\n    ");
     json_out_object(&j, NULL);
     json_out_str(&j, "kind", miss_kind_name(f->kind));
     json_out_bool(&j, "failure", is_failure(f));
@@ -277,7 +277,7 @@ static void list_never_asked(const struct misses_end *end, struct never_asked *l
         l->recorded++;
         if (q.asked || !q.needed || ++l->n > NEVER_ASKED_MAX)
             continue;
-        json_out_space(&j, "\n    ");
+        json_out_whitespace(&j, "\n    ");
         json_out_object(&j, NULL);
         json_out_uint(&j, "seq", q.seq);
         put_request(&j, q.method, q.target);
@@ -287,13 +287,13 @@ static void list_never_asked(const struct misses_end *end, struct never_asked *l
 
 static void put_member(struct json_out *j, const char *name, uint64_t n)
 {
-    json_out_space(j, "\n  ");
+    json_out_whitespace(j, "\n  ");
     json_out_uint(j, name, n);
 }
 
 static void put_list(struct json_out *j, const char *name, const struct buf *values)
 {
-    json_out_space(j, "\n  ");
+    json_out_whitespace(j, "\n  ");
     json_out_array(j, name);
     json_out_members(j, buf_slice(values));
     json_out_end(j);
@@ -303,15 +303,15 @@ static void put_outcome(struct json_out *j, const struct misses_end *end)
 {
     char began[CLOCK_TEXT_MAX];
     clock_utc_text(end->began_us, began);
-    json_out_space(j, "\n  ");
+    json_out_whitespace(j, "\n  ");
     json_out_text(j, "recording", end->recording);
-    json_out_space(j, "\n  ");
+    json_out_whitespace(j, "\n  ");
     json_out_str(j, "started_at", began);
-    json_out_space(j, "\n  ");
+    json_out_whitespace(j, "\n  ");
     json_out_int(j, "duration_ms", end->lasted_us / 1000);
-    json_out_space(j, "\n  ");
+    json_out_whitespace(j, "\n  ");
     json_out_int(j, "exit_status", end->exit_status);
-    json_out_space(j, "\n  ");
+    json_out_whitespace(j, "\n  ");
     json_out_bool(j, "strict", end->strict);
 }
 
@@ -322,7 +322,7 @@ void misses_json(struct misses *r, const struct misses_end *end, struct buf *b)
     struct json_out j = json_out_to(b);
     list_never_asked(end, &never);
     json_out_object(&j, NULL);
-    json_out_space(&j, "\n  ");
+    json_out_whitespace(&j, "\n  ");
     json_out_str(&j, "format", "mcp-interposer-replay-report");
     put_member(&j, "version", 1);
     put_outcome(&j, end);

@@ -66,7 +66,7 @@ static void mock_server_flush(struct mock *m)
     int st = outbox_flush(&m->box, &m->out);
     mock_server_set(m, &m->write_watch, st == 1);
     if (st < 0) { /* the client has closed its side */
-        outbox_break(&m->box);
+        outbox_discard_after_error(&m->box);
         ev_break(m->loop, EVBREAK_ALL);
     }
     size_t bytes = outbox_bytes(&m->box);
@@ -95,7 +95,7 @@ static void mock_server_settle(struct mock *m)
     wait_for_due(m);
     bool sent = outbox_bytes(&m->box) == 0;
     if (sent && line_partial(&m->lines) == 0)
-        chunk_rest(); /* frees the memory of large messages, which are rare */
+        chunk_free_spare(); /* frees the memory of large messages, which are rare */
     switch (conversation_ended(m->conversation)) {
     case CONVERSATION_RUNNING:
         if (m->in_ended && sent && conversation_playbacks(m->conversation) == 0)
@@ -442,7 +442,7 @@ static void mock_server_end(struct mock *m)
     misses_close(&m->misses);
     line_close(&m->lines);
     outbox_close(&m->box);
-    chunk_rest();
+    chunk_free_spare();
     stream_close(&m->in);
     stream_close(&m->out);
     stream_close(&m->err);

@@ -7,7 +7,7 @@
 /* Appends `{"key":value}`, because rules may depend on the key. */
 static void put_member(struct buf *b, struct slice pointer, struct slice value)
 {
-    const char *slash = slice_last(pointer, '/');
+    const char *slash = slice_find_last(pointer, '/');
     struct slice key = pointer;
     if (slash != NULL)
         key = (struct slice){slash + 1, pointer.n - (size_t)(slash + 1 - pointer.p)};

@@ -73,7 +73,7 @@ static bool row_is_right(sqlite3_stmt *q)
     return true;
 }
 
-static bool ask(sqlite3 *db, const char *sql, bool (*row)(sqlite3_stmt *q))
+static bool open_prompt(sqlite3 *db, const char *sql, bool (*row)(sqlite3_stmt *q))
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
@@ -164,11 +164,11 @@ static bool look_at_database(void)
         return true;
     bool good = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
                 look_bad("the database cannot be opened: %s", sqlite3_errmsg(db));
-    good = good && ask(db, "PRAGMA integrity_check", is_ok);
+    good = good && open_prompt(db, "PRAGMA integrity_check", is_ok);
     if (good && sqlite3_table_column_metadata(db, NULL, "messages", NULL, NULL, NULL, NULL, NULL,
                                               NULL) == SQLITE_OK)
-        good = ask(db, rows, row_is_right) && ask(db, strangers, has_no_session) &&
-               ask(db, gaps, add_lost);
+        good = open_prompt(db, rows, row_is_right) && open_prompt(db, strangers, has_no_session) &&
+               open_prompt(db, gaps, add_lost);
     sqlite3_close(db);
     return good;
 }

@@ -176,7 +176,7 @@ static void release(enum row_direction dir)
 static void stop_recording(void)
 {
     const char *why = "cannot record";
-    outbox_break(&play.traffic.out[ROW_C2S]);
+    outbox_discard_after_error(&play.traffic.out[ROW_C2S]);
     if (!recorder_has_everything(play.recorder))
         final_answers_drop_unrecorded(&play.traffic, "record-error", why);
     else

@@ -100,7 +100,7 @@ static void run(size_t n, size_t max_len, uint64_t seed, size_t most)
     struct line_reader r;
     struct line line;
     enum line_result got;
-    chunk_rest(); /* the large chunk of a run with another limit */
+    chunk_free_spare(); /* the large chunk of a run with another limit */
     line_open(&r, max_len);
     for (size_t fed = 0; fed < n;) {
         size_t room;

@@ -28,11 +28,11 @@ static void answer(struct slice line)
         server.open_vault = open_vault;
         MUST(mcp_server_open(&server) == 0);
     }
-    MUST(mcp_server_line(&server, line, &b) == 0);
+    MUST(mcp_server_answer_line(&server, line, &b) == 0);
     MUST(b.n == 0 || is_json(buf_slice(&b)));
     MUST(memchr(buf_slice(&b).p, '\n', b.n) == NULL);
     b.n = 0;
-    MUST(mcp_server_too_long(&server, line, &b) == 0 && is_json(buf_slice(&b)));
+    MUST(mcp_server_answer_too_long(&server, line, &b) == 0 && is_json(buf_slice(&b)));
     buf_close(&b);
 }
 
@@ -40,7 +40,7 @@ static void answer(struct slice line)
 static bool is_visible(struct slice text)
 {
     struct buf b = {0};
-    shown_lines(&b, text, "");
+    append_shown_lines(&b, text, "");
     bool same = slice_eq(buf_slice(&b), text);
     buf_close(&b);
     return same;

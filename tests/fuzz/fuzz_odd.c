@@ -176,7 +176,7 @@ static void feed(struct session *s, enum row_direction dir, struct slice text)
 static void check_forwarded(struct session *s)
 {
     struct slice piece;
-    for (size_t at = 0; outbox_staged(&s->traffic.out[ROW_S2C], &at, &piece);)
+    for (size_t at = 0; outbox_find_staged(&s->traffic.out[ROW_S2C], &at, &piece);)
         while (piece.n > 0) {
             const char *nl = memchr(piece.p, '\n', piece.n);
             struct rpc m;

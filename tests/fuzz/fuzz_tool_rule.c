@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "wire/json/text.h"
 
-static void check_text(const struct tool_rule *r)
+static void check_print_text(const struct tool_rule *r)
 {
     struct tool_rule again;
     struct buf why = {0};
@@ -21,7 +21,8 @@ static void on_named(void *ctx, struct slice name, bool read_only, enum tool_fat
     const struct tool_rule *r = ctx;
     bool named = tool_rule_keeps_name(r, name);
     /* it may have other names, too, and then it is hidden by one of them */
-    MUST(fate == TOOL_HIDDEN || (named && (read_only || !r->read_only)) || (name.n == 0 && !r->keeps));
+    MUST(fate == TOOL_HIDDEN || (named && (read_only || !r->read_only)) ||
+         (name.n == 0 && !r->keeps));
 }
 
 static void check_list(struct tool_rule *r, struct slice text)
@@ -41,7 +42,8 @@ static void check_list(struct tool_rule *r, struct slice text)
     changes_write(&c, text, out);
     struct slice now = {out, n};
     MUST(json_scan(now, NULL, NULL, &left) == 0);
-    MUST(tool_rule_cut(r, (struct json_value){left.type, left.root}, &none, &again, NULL, NULL) == 0);
+    MUST(tool_rule_cut(r, (struct json_value){left.type, left.root}, &none, &again, NULL, NULL) ==
+         0);
     MUST(again.hidden == 0 && again.listed == cut.listed - cut.hidden && none.n == 0);
     free(out);
     changes_close(&c);
@@ -63,7 +65,8 @@ static void check_call(const struct tool_rule *r, struct slice text)
         MUST(m.name.type == JSON_STRING); /* as rpc_read() has found it */
         json_unescape(&seen, json_string_raw(m.name));
         MUST(slice_eq(buf_slice(&seen), buf_slice(&name)));
-        MUST(tool_rule_keeps_name(r, buf_slice(&name)) && memchr(buf_str(&name), '\0', name.n) == NULL);
+        MUST(tool_rule_keeps_name(r, buf_slice(&name)) &&
+             memchr(buf_str(&name), '\0', name.n) == NULL);
         buf_close(&seen);
     }
     if (v != TOOL_CALL_KEPT) {
@@ -86,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int st = tool_rule_read(&r, rule, &why);
     MUST((st == 0) == (why.n == 0));
     if (st == 0 && tool_rule_exists(&r)) {
-        check_text(&r);
+        check_print_text(&r);
         check_list(&r, json);
         check_call(&r, json);
     }

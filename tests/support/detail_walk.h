@@ -41,19 +41,19 @@ static inline void walk_lines(struct detail *d, size_t from, size_t width)
     struct cells c = {0};
     bool exact;
     size_t n = 0;
-    while (n < WALK_LINES && detail_line(d, n, from, width, &c)) {
+    while (n < WALK_LINES && detail_draw_line(d, n, from, width, &c)) {
         walk_line(&c, width);
         hash[n++] = walk_hash(0, &c);
     }
     for (size_t i = n; i-- > 0;) {
-        WALK_MUST(detail_line(d, i, from, width, &c));
+        WALK_MUST(detail_draw_line(d, i, from, width, &c));
         WALK_MUST(walk_hash(0, &c) == hash[i]);
     }
     if (n < WALK_LINES) {
-        WALK_MUST(detail_lines(d, &exact) == n && exact);
+        WALK_MUST(detail_count_lines(d, &exact) == n && exact);
         WALK_MUST(detail_end(d) == n);
     } else {
-        WALK_MUST(detail_lines(d, &exact) >= n || !exact);
+        WALK_MUST(detail_count_lines(d, &exact) >= n || !exact);
     }
     cells_close(&c);
 }
@@ -62,17 +62,17 @@ static inline void walk_lines(struct detail *d, size_t from, size_t width)
 static inline void walk_again(struct detail *d, size_t columns, bool ascii)
 {
     struct cells c = {0};
-    detail_layout(d, columns, ascii);
+    detail_set_width(d, columns, ascii);
     size_t n = size_min(detail_end(d), WALK_LINES);
     uint64_t before = 0, after = 0;
     for (size_t i = 0; i < n; i++) {
-        WALK_MUST(detail_line(d, i, 0, 60, &c));
+        WALK_MUST(detail_draw_line(d, i, 0, 60, &c));
         before = walk_hash(before, &c);
     }
-    detail_layout(d, columns + 1, ascii);
-    detail_layout(d, columns, ascii);
+    detail_set_width(d, columns + 1, ascii);
+    detail_set_width(d, columns, ascii);
     for (size_t i = 0; i < n; i++) {
-        WALK_MUST(detail_line(d, i, 0, 60, &c));
+        WALK_MUST(detail_draw_line(d, i, 0, 60, &c));
         after = walk_hash(after, &c);
     }
     WALK_MUST(before == after);
@@ -85,8 +85,8 @@ static inline void walk_hit(struct detail *d, struct slice body, struct slice ne
                             const struct detail_hit *hit)
 {
     struct cells c = {0};
-    WALK_MUST(detail_line(d, hit->line, 0, SIZE_MAX, &c));
-    WALK_MUST(detail_line(d, hit->line, hit->column, 20, &c));
+    WALK_MUST(detail_draw_line(d, hit->line, 0, SIZE_MAX, &c));
+    WALK_MUST(detail_draw_line(d, hit->line, hit->column, 20, &c));
     if (needle.n == 1 && *needle.p >= 'a' && *needle.p <= 'z' &&
         memchr(body.p, '\\', body.n) == NULL)
         WALK_MUST(c.n > 0 && c.span[0].found);
@@ -106,11 +106,11 @@ static inline void walk_step(struct detail *d, struct slice body, uint32_t rando
     case 0:
     case 1:
     case 2:
-        if (detail_fold(d, line, hows[(random >> 4) % 3], &to) == 0)
+        if (detail_fold_line(d, line, hows[(random >> 4) % 3], &to) == 0)
             WALK_MUST(to <= line && to < detail_end(d));
         break;
     case 3:
-        detail_fold_all(d, (random >> 8) % 6);
+        detail_fold_from_depth(d, (random >> 8) % 6);
         break;
     case 4:
         if (body.n > 0) {
@@ -126,12 +126,12 @@ static inline void walk_step(struct detail *d, struct slice body, uint32_t rando
             WALK_MUST(!b.failed);
         break;
     case 6:
-        detail_layout(d, (random >> 8) % 100, (random >> 4) % 2 == 0);
+        detail_set_width(d, (random >> 8) % 100, (random >> 4) % 2 == 0);
         break;
     default:
-        to = detail_part(d, line, (random >> 4) % 2 == 0);
+        to = detail_next_part(d, line, (random >> 4) % 2 == 0);
         WALK_MUST(to == line || to < detail_end(d));
-        WALK_MUST(detail_seq(d, line) >= 0);
+        WALK_MUST(detail_seq_at_line(d, line) >= 0);
         break;
     }
     buf_close(&b);

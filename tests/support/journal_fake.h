@@ -271,7 +271,7 @@ static inline void fake_add_column(struct buf *b, const struct row *r, const cha
 
 typedef bool (*fake_where_fn)(const struct row *r);
 
-/* The committed messages after seq `base` that `where` (NULL: all) selects, as ask() of vault_unit.h shows a SELECT of
+/* The committed messages after seq `base` that `where` (NULL: all) selects, as open_prompt() of vault_unit.h shows a SELECT of
  * these columns, which are separated by blanks. Good until the next call. */
 static inline MI_UNUSED const char *fake_select(const struct fake_journal *j, const char *columns,
                                                 fake_where_fn where, uint64_t base)
@@ -352,7 +352,7 @@ static inline MI_UNUSED const char *fake_invocations(const struct fake_journal *
     return buf_str(&b);
 }
 
-/* "client_name|client_version|server_name|server_version|protocol_version" */
+/* "client_name|client_version|server_name_choose|server_version|protocol_version" */
 static inline MI_UNUSED const char *fake_session(const struct fake_journal *j)
 {
     static char text[400];

@@ -185,7 +185,7 @@ static inline MI_UNUSED void put_end(struct journal_unit *j)
 
 static inline void add_answer(struct buf *b, const struct temp *t, const char *sql)
 {
-    buf_adds(b, ask(t, sql));
+    buf_adds(b, open_prompt(t, sql));
     buf_addc(b, '\n');
 }
 
@@ -219,9 +219,10 @@ static inline void add_folder(struct buf *b, const struct temp *t, const char *f
 
 static inline void add_large_bodies(struct buf *b, const struct temp *t)
 {
-    char *places = strdup(ask(t, "SELECT s.uid, m.body_offset, m.body_length FROM messages m JOIN "
-                                 "sessions s ON s.id = m.session_id WHERE body_offset IS NOT NULL "
-                                 "ORDER BY m.id"));
+    char *places =
+        strdup(open_prompt(t, "SELECT s.uid, m.body_offset, m.body_length FROM messages m JOIN "
+                              "sessions s ON s.id = m.session_id WHERE body_offset IS NOT NULL "
+                              "ORDER BY m.id"));
     for (char *save, *p = strtok_r(places, ";", &save); p != NULL; p = strtok_r(NULL, ";", &save)) {
         char uid[40], path[300];
         long long offset, length;

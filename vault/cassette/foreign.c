@@ -86,7 +86,7 @@ static int pass_server_text(struct cassette_reader *r, struct slice text, int64_
 {
     int st = 0;
     do {
-        st = server_side_line(r, slice_line(&text), t_us, r->entry_found);
+        st = server_side_line(r, slice_take_line(&text), t_us, r->entry_found);
     } while (st == 0 && text.n > 0);
     return st;
 }

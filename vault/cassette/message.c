@@ -34,7 +34,7 @@ int cassette_message(struct cassette_reader *r, struct slice line)
 }
 
 /* Fills in the fields that the line omits. */
-static void complete(struct query_message *m, const struct cassette_derived *d)
+static void complete_command_line(struct query_message *m, const struct cassette_derived *d)
 {
     if (m->kind == KIND_UNKNOWN)
         m->kind = d->kind;
@@ -74,7 +74,7 @@ int cassette_pass_message(struct cassette_reader *r, struct query_message *m, in
         return cassette_reject(r, "its time is after the year 9999", NULL);
     if (cassette_derive(m->body, is_text, &r->scratch, &d) < 0)
         return cassette_no_memory(r);
-    complete(m, &d);
+    complete_command_line(m, &d);
     cassette_derive_from_row(m, &d);
     m->seq = ++r->seq;
     r->last_t_us = m->t_us;

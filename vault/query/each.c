@@ -33,5 +33,5 @@ struct slice each_text(sqlite3_value *v)
 
 int64_t each_time(sqlite3_value *v)
 {
-    return clock_bounded(sqlite3_value_int64(v));
+    return clock_limit_us(sqlite3_value_int64(v));
 }

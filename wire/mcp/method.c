@@ -454,7 +454,7 @@ bool method_is_plausible(const char *name, struct buf *why)
         return true;
     for (size_t i = 0; i < MI_COUNT(methods); i++)
         if (methods[i].is_request && methods[i].from_client != 0)
-            nearest_try(&near, methods[i].name);
+            nearest_consider(&near, methods[i].name);
     if (known == NULL && near.best == NULL && strchr(name, '/') != NULL)
         return true;
     buf_printf(why, "'%s' is not a method that a client requests", name);

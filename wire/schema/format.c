@@ -112,7 +112,7 @@ static bool is_address(struct slice s, int family)
 /* Whether s is a user, a host and a port with characters that a URI allows. */
 static bool is_authority(struct slice s)
 {
-    const char *at = s.n > 0 ? slice_last(s, '@') : NULL;
+    const char *at = s.n > 0 ? slice_find_last(s, '@') : NULL;
     if (at != NULL) {
         size_t n = (size_t)(at - s.p);
         if (memchr(s.p, '[', n) != NULL || memchr(s.p, ']', n) != NULL)
@@ -185,7 +185,7 @@ static bool is_host(struct slice s)
 
 static bool is_email(struct slice s)
 {
-    const char *at = slice_last(s, '@');
+    const char *at = slice_find_last(s, '@');
     if (at == NULL || at == s.p)
         return false;
     size_t n = (size_t)(at - s.p);

@@ -94,7 +94,7 @@ void schema_close(struct schema *s)
         return;
     for (size_t i = 0; s->pattern != NULL && i < s->tree.n; i++)
         pattern_close(s->pattern[i]);
-    quota_give(&s->limits->memory, s->taken);
+    quota_give_back(&s->limits->memory, s->taken);
     free(s->pattern);
     free(s->anchor);
     free(s->rule_of);

@@ -78,7 +78,7 @@ void uri_resolve(struct buf *b, struct slice base, struct slice ref)
         return;
     }
     if (!host && *r.path.p != '/') {
-        const char *slash = above.path.n > 0 ? slice_last(above.path, '/') : NULL;
+        const char *slash = above.path.n > 0 ? slice_find_last(above.path, '/') : NULL;
         if (slash != NULL)
             buf_add(b, above.path.p, (size_t)(slash - above.path.p) + 1);
         else if (above.authority.n > 0)

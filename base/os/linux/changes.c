@@ -13,7 +13,7 @@ int changes_open(const char *dir)
     return fd;
 }
 
-void changes_forget(int fd)
+void changes_discard_events(int fd)
 {
     char events[8192];
     while (read(fd, events, sizeof events) > 0)

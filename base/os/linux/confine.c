@@ -70,7 +70,7 @@ static const struct {
     {"/dev/null", READ_FILE | WRITE_FILE},
 };
 
-int confine_kernel(const char **ret_text)
+int confine_kernel_support(const char **ret_text)
 {
     long v = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, CREATE_RULESET_VERSION);
     if (v > 0) {
@@ -91,29 +91,29 @@ int confine_kernel(const char **ret_text)
     return 0;
 }
 
-static int allow(int ruleset, int fd, uint64_t rights)
+static int landlock_allow_fd(int ruleset, int fd, uint64_t rights)
 {
     struct path_beneath rule = {rights, fd};
     return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0u);
 }
 
-static int allow_path(int ruleset, const char *path, uint64_t rights)
+static int landlock_allow_path(int ruleset, const char *path, uint64_t rights)
 {
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    int rc = allow(ruleset, fd, rights);
+    int rc = landlock_allow_fd(ruleset, fd, rights);
     close(fd);
     return rc;
 }
 
-static int allow_all(int ruleset, const struct version *v, const int *dir, size_t n)
+static int landlock_allow_all(int ruleset, const struct version *v, const int *dir, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (allow(ruleset, dir[i], RIGHTS_OWN & v->files) != 0)
+        if (landlock_allow_fd(ruleset, dir[i], RIGHTS_OWN & v->files) != 0)
             return -1;
     for (size_t i = 0; i < MI_COUNT(shared_paths); i++)
-        if (allow_path(ruleset, shared_paths[i].path, shared_paths[i].rights) != 0)
+        if (landlock_allow_path(ruleset, shared_paths[i].path, shared_paths[i].rights) != 0)
             return -1;
     return 0;
 }
@@ -123,7 +123,7 @@ int confine_self(const int *dir, size_t n)
     const char *why;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 0; /* Landlock requires PR_SET_NO_NEW_PRIVS */
-    int kernel = confine_kernel(&why);
+    int kernel = confine_kernel_support(&why);
     if (kernel == 0)
         return 0;
     const struct version *v = versions;
@@ -133,8 +133,8 @@ int confine_self(const int *dir, size_t n)
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, v->size, 0u);
     if (ruleset < 0)
         return 0;
-    bool done =
-        allow_all(ruleset, v, dir, n) == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0u) == 0;
+    bool done = landlock_allow_all(ruleset, v, dir, n) == 0 &&
+                syscall(SYS_landlock_restrict_self, ruleset, 0u) == 0;
     int error = errno;
     close(ruleset);
     errno = error;

@@ -47,7 +47,7 @@ static struct confine_denied *denied;
 
 #ifdef RESULT_OF
 /* Runs instead of a system call that is not allowed. */
-static void on_denied(int number, siginfo_t *info, void *context)
+static void on_denied_system_call(int number, siginfo_t *info, void *context)
 {
     (void)number;
     atomic_store(&denied->last, (uint32_t)info->si_syscall);
@@ -57,7 +57,8 @@ static void on_denied(int number, siginfo_t *info, void *context)
 
 static bool count_denied(struct confine_denied *d)
 {
-    struct sigaction action = {.sa_sigaction = on_denied, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = on_denied_system_call,
+                               .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigset_t set;
     denied = d;
     sigemptyset(&set);
@@ -112,7 +113,7 @@ static int load_in_time(scmp_filter_ctx filter)
     return setitimer(ITIMER_VIRTUAL, &none, NULL) == 0 ? st : MI_EIO;
 }
 
-int confine_calls(struct confine_denied *ret)
+int confine_system_calls(struct confine_denied *ret)
 {
     scmp_filter_ctx filter = seccomp_init(DENY);
     int st = filter != NULL && count_denied(ret) ? 0 : MI_ENOMEM;

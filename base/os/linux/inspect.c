@@ -96,7 +96,7 @@ static int read_link(pid_t pid, int fd, char *to, size_t max)
 
 /* Reads the kind from the link's text: "pipe:[123]" is a pipe, "/etc/passwd" a file. The name of a
  * file is not reported, because it may be private. */
-static void kind_of_fd(pid_t pid, int fd, char *ret, size_t max)
+static void read_fd_kind(pid_t pid, int fd, char *ret, size_t max)
 {
     static const char *const kinds[] = {"pipe", "socket", "eventfd", "eventpoll", "inotify"};
     char link[64];
@@ -128,7 +128,7 @@ static void read_call(pid_t pid, struct inspect_wait *w)
         unsigned long long first = strtoull(end, NULL, 16);
         if (calls[i].fd && first <= INT32_MAX) {
             w->call_fd = (int)first;
-            kind_of_fd(pid, w->call_fd, w->call_on, sizeof w->call_on);
+            read_fd_kind(pid, w->call_fd, w->call_on, sizeof w->call_on);
         }
     }
 }
@@ -170,7 +170,7 @@ bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets)
     for (struct dirent *e; left > 0 && (e = readdir(d)) != NULL; left--) {
         if (e->d_name[0] == '.')
             continue;
-        kind_of_fd(pid, atoi(e->d_name), kind, sizeof kind);
+        read_fd_kind(pid, atoi(e->d_name), kind, sizeof kind);
         pipes += strcmp(kind, "pipe") == 0;
         sockets += strcmp(kind, "socket") == 0;
     }

@@ -24,7 +24,7 @@ const char *memory_dir(void)
     return "/dev/shm";
 }
 
-bool memory_holds(int fd)
+bool memory_contains_file(int fd)
 {
     struct statfs fs;
     return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == TMPFS_MAGIC;
@@ -37,7 +37,7 @@ int memory_file(const char *title)
     return fd < 0 && errno == EINVAL ? memfd_create(title, MFD_CLOEXEC) : fd;
 }
 
-static int memory_change(int fd, int mode, uint64_t at, uint64_t n)
+static int memory_fallocate(int fd, int mode, uint64_t at, uint64_t n)
 {
     int rc;
     do
@@ -48,12 +48,12 @@ static int memory_change(int fd, int mode, uint64_t at, uint64_t n)
 
 int memory_allocate(int fd, uint64_t at, uint64_t n)
 {
-    return memory_change(fd, 0, at, n);
+    return memory_fallocate(fd, 0, at, n);
 }
 
 int memory_free(int fd, uint64_t at, uint64_t n)
 {
-    return memory_change(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, n);
+    return memory_fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, n);
 }
 
 /* ---- mappings ------------------------------------------------------------------------------- */

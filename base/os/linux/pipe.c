@@ -61,7 +61,7 @@ bool channel_send_file(int fd, char what, int file)
     return sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-static int file_in(struct msghdr *m)
+static int received_file_of_message(struct msghdr *m)
 {
     int file = -1;
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -89,6 +89,6 @@ ssize_t channel_receive(int fd, void *p, size_t max, int *ret_file)
     if (n == 0)
         return MI_ENOENT;
     if (ret_file != NULL)
-        *ret_file = file_in(&m);
+        *ret_file = received_file_of_message(&m);
     return n;
 }

@@ -39,7 +39,7 @@ static ssize_t read_small(const char *path, char *to, size_t max)
 }
 
 /* The name is in parentheses and may contain any characters, also parentheses and blanks. */
-static const char *take_name(const char *text, struct process *p)
+static const char *parse_process_name(const char *text, struct process *p)
 {
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     if (open == NULL || close == NULL || close < open)
@@ -57,7 +57,7 @@ int process_read(pid_t pid, struct process *ret)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (pid <= 0 || read_small(path, text, sizeof text) <= 0)
         return MI_ENOENT;
-    const char *at = take_name(text, &p);
+    const char *at = parse_process_name(text, &p);
     long long field[25] = {0}; /* numbered as in proc(5): 3 is the state */
     if (at == NULL || at[0] != ' ')
         return MI_ENOENT;
@@ -82,7 +82,7 @@ int process_read(pid_t pid, struct process *ret)
 }
 
 /* Takes the numbers before the last blank of `text`, which is left: "12 13 1" is "1" then. */
-static size_t take_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
+static size_t parse_last_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
 {
     size_t n = 0;
     char *p = text;
@@ -101,7 +101,7 @@ size_t process_children(pid_t pid, pid_t *ret, size_t max)
     size_t n = 0, text_n = 0;
     snprintf(text, sizeof text, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     int fd = pid > 0 ? open(text, O_RDONLY | O_CLOEXEC) : -1;
-    for (ssize_t got; fd >= 0 && n < max; n += take_pids(text, &text_n, ret + n, max - n)) {
+    for (ssize_t got; fd >= 0 && n < max; n += parse_last_pids(text, &text_n, ret + n, max - n)) {
         got = read(fd, text + text_n, sizeof text - 1 - text_n);
         if (got <= 0)
             break;
@@ -112,7 +112,7 @@ size_t process_children(pid_t pid, pid_t *ret, size_t max)
     return n;
 }
 
-static bool lives(const struct process *p)
+static bool process_is_alive(const struct process *p)
 {
     return p->state != 'Z' && p->state != 'X';
 }
@@ -125,7 +125,8 @@ size_t process_group(pid_t group, struct process *ret, size_t max)
         return 0;
     for (struct dirent *e; n < max && (e = readdir(d)) != NULL;)
         if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
-            process_read(atoi(e->d_name), &ret[n]) == 0 && ret[n].group == group && lives(&ret[n]))
+            process_read(atoi(e->d_name), &ret[n]) == 0 && ret[n].group == group &&
+            process_is_alive(&ret[n]))
             n++;
     closedir(d);
     return n;
@@ -134,7 +135,7 @@ size_t process_group(pid_t group, struct process *ret, size_t max)
 uint64_t process_start(pid_t pid)
 {
     struct process p;
-    return process_read(pid, &p) == 0 && lives(&p) ? p.start_ticks : 0;
+    return process_read(pid, &p) == 0 && process_is_alive(&p) ? p.start_ticks : 0;
 }
 
 int64_t process_began_us(pid_t pid)

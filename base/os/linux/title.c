@@ -15,7 +15,7 @@ static size_t area_n;
 __attribute__((used)) static char **copies;
 
 /* The number of strings that directly follow each other, from *end on, which is moved past the last one. */
-static size_t strings_n(char **v, char **end)
+static size_t count_adjacent_strings(char **v, char **end)
 {
     size_t n = 0;
     for (; v[n] != NULL; n++)
@@ -37,7 +37,8 @@ char **title_open(int argc, char **argv)
     if (argc < 1 || argv[0] == NULL)
         return argv;
     char *end = argv[0];
-    size_t arguments_n = strings_n(argv, &end), environment_n = strings_n(environ, &end);
+    size_t arguments_n = count_adjacent_strings(argv, &end),
+           environment_n = count_adjacent_strings(environ, &end);
     size_t strings = (size_t)(end - argv[0]);
     char **arguments = malloc((arguments_n + environment_n + 2) * sizeof *arguments + strings);
     if (arguments == NULL)

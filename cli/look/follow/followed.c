@@ -69,8 +69,8 @@ void followed_drop(struct followed *l, size_t i)
     memmove(&l->session[i], &l->session[i + 1], (l->n - i) * sizeof l->session[0]);
 }
 
-void followed_asked(struct followed *l, const struct query_session *s, int64_t seq, int64_t t_us,
-                    struct slice method, struct slice target)
+void followed_add_open_call(struct followed *l, const struct query_session *s, int64_t seq,
+                            int64_t t_us, struct slice method, struct slice target)
 {
     if (l->open_n == FOLLOWED_OPEN_MAX)
         return;
@@ -81,7 +81,7 @@ void followed_asked(struct followed *l, const struct query_session *s, int64_t s
              (int)size_min(what.n, FOLLOWED_WHAT_MAX), what.p != NULL ? what.p : "");
 }
 
-void followed_closed(struct followed *l, int64_t session_id, int64_t seq)
+void followed_remove_open_call(struct followed *l, int64_t session_id, int64_t seq)
 {
     for (size_t i = 0; i < l->open_n; i++) {
         if (l->open[i].session_id != session_id || l->open[i].seq != seq)

@@ -47,8 +47,8 @@ MI_MUST int followed_update(struct followed_session *s,
 void followed_drop(struct followed *l, size_t i);
 
 /* A request was made, or was closed. Closing an unknown request does nothing. */
-void followed_asked(struct followed *l, const struct query_session *s, int64_t seq, int64_t t_us,
-                    struct slice method, struct slice target);
-void followed_closed(struct followed *l, int64_t session_id, int64_t seq);
+void followed_add_open_call(struct followed *l, const struct query_session *s, int64_t seq,
+                            int64_t t_us, struct slice method, struct slice target);
+void followed_remove_open_call(struct followed *l, int64_t session_id, int64_t seq);
 
 #endif

@@ -10,7 +10,7 @@ struct gathering {
 /* Returns false if a row of this time is too old; then all older rows are too. */
 static bool is_new_enough(const struct gathering *g, int64_t at_us)
 {
-    return at_us >= g->filter->since_us && newest_wants(g->to, at_us);
+    return at_us >= g->filter->since_us && newest_would_keep(g->to, at_us);
 }
 
 static bool history_add_row(struct gathering *g, int64_t at_us, int64_t number, bool is_event)
@@ -42,7 +42,7 @@ int history_add(struct newest *to, struct query *q, const struct filter *f,
                 const struct query_session *s, int64_t seq, int64_t event)
 {
     struct gathering g = {.to = to, .filter = f, .session = s};
-    if (to->max == 0 || (s->ended_at_us != 0 && !newest_wants(to, s->ended_at_us)))
+    if (to->max == 0 || (s->ended_at_us != 0 && !newest_would_keep(to, s->ended_at_us)))
         return 0;
     /* The filter has no start time: history_on_message() stops at the first message that is too
      * old. */

@@ -28,34 +28,34 @@ static int newest_compare(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-bool newest_wants(const struct newest *l, int64_t at_us)
+bool newest_would_keep(const struct newest *l, int64_t at_us)
 {
     return l->n < l->max || (l->max > 0 && at_us >= l->row[0].at_us);
 }
 
-static void swap(struct newest_row *a, struct newest_row *b)
+static void swap_newest_rows(struct newest_row *a, struct newest_row *b)
 {
     struct newest_row t = *a;
     *a = *b;
     *b = t;
 }
 
-static void sink(struct newest *l)
+static void newest_heap_down(struct newest *l)
 {
     for (size_t i = 0, child; (child = 2 * i + 1) < l->n; i = child) {
         if (child + 1 < l->n && newest_compare(&l->row[child + 1], &l->row[child]) < 0)
             child++;
         if (newest_compare(&l->row[i], &l->row[child]) <= 0)
             return;
-        swap(&l->row[i], &l->row[child]);
+        swap_newest_rows(&l->row[i], &l->row[child]);
     }
 }
 
-static void rise(struct newest *l)
+static void newest_heap_up(struct newest *l)
 {
     for (size_t i = l->n - 1; i > 0 && newest_compare(&l->row[i], &l->row[(i - 1) / 2]) < 0;
          i = (i - 1) / 2)
-        swap(&l->row[i], &l->row[(i - 1) / 2]);
+        swap_newest_rows(&l->row[i], &l->row[(i - 1) / 2]);
 }
 
 int newest_add(struct newest *l, const struct newest_row *row)
@@ -64,10 +64,10 @@ int newest_add(struct newest *l, const struct newest_row *row)
         if (!GROW(l->row, l->n, l->cap))
             return MI_ENOMEM;
         l->row[l->n++] = *row;
-        rise(l);
+        newest_heap_up(l);
     } else if (l->max > 0 && newest_compare(row, &l->row[0]) > 0) {
         l->row[0] = *row;
-        sink(l);
+        newest_heap_down(l);
     }
     return 0;
 }

@@ -61,26 +61,26 @@ struct tail {
 
 /* ---- a row ---- */
 
-static void note_call(struct tail *t, const struct query_message *m)
+static void tail_note_open_call(struct tail *t, const struct query_message *m)
 {
     bool to_server = m->direction == ROW_C2S;
     if (m->action != ROW_FORWARDED)
         return;
     if (to_server && m->kind == KIND_REQUEST && m->origin == ROW_PEER) {
         if (filter_call(&t->filter, m->method, m->target))
-            followed_asked(&t->live, &t->of->s, m->seq, m->t_us, m->method, m->target);
+            followed_add_open_call(&t->live, &t->of->s, m->seq, m->t_us, m->method, m->target);
     } else if (m->request_seq > 0 &&
                (to_server ? m->kind == KIND_NOTIFICATION : session_is_answer(m))) {
-        followed_closed(&t->live, t->of->s.id, m->request_seq);
+        followed_remove_open_call(&t->live, t->of->s.id, m->request_seq);
     }
 }
 
 static bool tail_on_message(void *ctx, const struct query_message *m)
 {
     struct tail *t = ctx;
-    note_call(t, m);
+    tail_note_open_call(t, m);
     if (filter_message(&t->filter, t->of->s.started_at_us, m))
-        t->status = tail_page_message(&t->page, m);
+        t->status = tail_page_add_message(&t->page, m);
     return t->status == 0;
 }
 
@@ -88,7 +88,7 @@ static bool tail_on_event(void *ctx, const struct query_event *e)
 {
     struct tail *t = ctx;
     if (filter_event(&t->filter, t->of->s.started_at_us, e))
-        t->status = tail_page_event(&t->page, e);
+        t->status = tail_page_add_event(&t->page, e);
     return t->status == 0;
 }
 
@@ -103,7 +103,7 @@ static void tail_print(struct tail *t)
 static void set_session(struct tail *t, const struct followed_session *s)
 {
     t->of = s;
-    tail_page_of(&t->page, &s->s);
+    tail_page_set_session(&t->page, &s->s);
 }
 
 /* Reads the current row of a session; *ret is valid until the next call. Returns false if it was
@@ -118,7 +118,7 @@ static bool load_row(struct tail *t, int64_t id, struct query_session *ret)
 
 /* Is the session's client known? With --client, a session is read, from its start, only after its
  * client's name was recorded. */
-static bool knows_client(struct tail *t, size_t i)
+static bool tail_client_is_known(struct tail *t, size_t i)
 {
     struct query_session now;
     struct followed_session *s = t->live.session[i];
@@ -141,10 +141,10 @@ static bool read_round(struct tail *t)
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         struct followed_session *s = t->live.session[i];
         int64_t seq = s->seq, event = s->event;
-        if (s->unwanted || !knows_client(t, i))
+        if (s->unwanted || !tail_client_is_known(t, i))
             continue;
         set_session(t, s);
-        tail_page_renew(&t->page, s->s.id);
+        tail_page_mark_stale(&t->page, s->s.id);
         int st = query_more(t->q, s->s.id, &s->seq, &s->event, tail_on_message, tail_on_event, t);
         if (t->status == 0)
             t->status = st;
@@ -157,7 +157,7 @@ static bool read_round(struct tail *t)
 static bool tail_read_all(struct tail *t)
 {
     bool some = true;
-    for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_ended(&t->page.out); i++) {
+    for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_has_ended(&t->page.out); i++) {
         some = read_round(t);
         tail_print(t);
         out_flush(&t->page.out);
@@ -177,7 +177,7 @@ static int add_live(struct tail *t, const struct query_session *s, struct follow
 
 /* Follows new sessions. In a store, a session gets a new highest id when it is first read, whatever
  * its position in the list. */
-static bool on_new_session(void *ctx, const struct query_session *s)
+static bool tail_on_new_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
     if (s->id <= t->newest)
@@ -198,14 +198,14 @@ static void find_new(struct tail *t)
         t->status = query_newest(t->q, &newest);
     if (t->status < 0 || (!store && newest <= t->newest))
         return;
-    int st = query_sessions(t->q, store ? STORE_NEW : 0, on_new_session, t);
+    int st = query_sessions(t->q, store ? STORE_NEW : 0, tail_on_new_session, t);
     t->status = t->status == 0 ? st : t->status;
     for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
         if (t->live.session[i]->s.id <= t->newest)
             continue;
         set_session(t, t->live.session[i]);
         if (!filter_has_call(&t->filter))
-            t->status = tail_page_session(&t->page, &t->of->s, false);
+            t->status = tail_page_add_session(&t->page, &t->of->s, false);
     }
     t->newest = t->seen;
 }
@@ -217,10 +217,10 @@ static void drop_ended(struct tail *t)
         struct query_session now;
         if (!s->ended && !s->unwanted)
             continue;
-        if (s->ended && !s->unwanted && !filter_has_call(&t->filter) && knows_client(t, i) &&
-            load_row(t, s->s.id, &now)) {
+        if (s->ended && !s->unwanted && !filter_has_call(&t->filter) &&
+            tail_client_is_known(t, i) && load_row(t, s->s.id, &now)) {
             set_session(t, s);
-            t->status = tail_page_session(&t->page, &now, true);
+            t->status = tail_page_add_session(&t->page, &now, true);
         }
         followed_drop(&t->live, i);
     }
@@ -251,11 +251,11 @@ static bool poll_vault(struct tail *t)
 
 /* ---- the past rows, then new ones ---- */
 
-static bool on_open_call(void *ctx, const struct query_call *c)
+static bool tail_on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
     if (c->request_seq <= t->of->seq) /* later calls are added when they are read */
-        followed_asked(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
+        followed_add_open_call(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
 }
 
@@ -281,10 +281,10 @@ static int follow_from_end(struct tail *t, const struct query_session *s, int64_
     open.method = t->filter.method;
     open.tool = t->filter.tool;
     open.statuses = 1u << CALL_OPEN;
-    return t->page.shows_open && seq > 0 ? query_calls_of(t->q, &calls, on_open_call, t) : 0;
+    return t->page.shows_open && seq > 0 ? query_calls_of(t->q, &calls, tail_on_open_call, t) : 0;
 }
 
-static bool on_old_session(void *ctx, const struct query_session *s)
+static bool tail_on_old_session(void *ctx, const struct query_session *s)
 {
     struct tail *t = ctx;
     enum session_state state = session_state_of(t->q, s);
@@ -302,17 +302,17 @@ static bool on_old_session(void *ctx, const struct query_session *s)
     return t->status == 0;
 }
 
-static bool on_old_message(void *ctx, const struct query_message *m)
+static bool tail_on_old_message(void *ctx, const struct query_message *m)
 {
     struct tail *t = ctx;
-    t->status = tail_page_message(&t->page, m);
+    t->status = tail_page_add_message(&t->page, m);
     return t->status == 0;
 }
 
-static bool on_old_event(void *ctx, const struct query_event *e)
+static bool tail_on_old_event(void *ctx, const struct query_event *e)
 {
     struct tail *t = ctx;
-    t->status = tail_page_event(&t->page, e);
+    t->status = tail_page_add_event(&t->page, e);
     return false;
 }
 
@@ -323,10 +323,10 @@ static void print_run(struct tail *t, size_t from, size_t end)
     struct query_session s;
     if (!load_row(t, r->session_id, &s))
         return;
-    tail_page_of(&t->page, &s);
-    int st = r->is_event ? query_events_back(t->q, s.id, r->number, on_old_event, t)
+    tail_page_set_session(&t->page, &s);
+    int st = r->is_event ? query_events_back(t->q, s.id, r->number, tail_on_old_event, t)
                          : query_timeline(t->q, s.id, r->number, t->history.row[end - 1].number,
-                                          on_old_message, NULL, t);
+                                          tail_on_old_message, NULL, t);
     t->status = t->status == 0 ? st : t->status;
     tail_print(t);
     if (t->page.out.b.n > PRINTED_MAX)
@@ -339,14 +339,14 @@ static int tail_begin(struct tail *t, int64_t last)
     newest_open(&t->history, (size_t)last);
     int st = query_version(t->q, &t->version);
     if (st == 0)
-        st = query_sessions(t->q, 0, on_old_session, t);
+        st = query_sessions(t->q, 0, tail_on_old_session, t);
     t->status = t->status == 0 ? st : t->status;
     newest_sort(&t->history);
     if (!t->page.json && !t->follow && t->history.n == 0 && last > 0)
-        session_none(t->q, "no matching message");
+        session_warn_none(t->q, "no matching message");
     else if (!t->page.json && t->status == 0)
-        tail_page_titles(&t->page);
-    for (size_t i = 0, end; i < t->history.n && t->status == 0 && !out_ended(&t->page.out);
+        tail_page_print_titles(&t->page);
+    for (size_t i = 0, end; i < t->history.n && t->status == 0 && !out_has_ended(&t->page.out);
          i = end) {
         end = history_run(&t->history, i, RUN_MAX);
         print_run(t, i, end);
@@ -355,12 +355,12 @@ static int tail_begin(struct tail *t, int64_t last)
     return t->status;
 }
 
-static void tail_follow(struct tail *t)
+static void tail_follow_until_end(struct tail *t)
 {
     struct watch w;
     enum watch_result r = WATCH_LOOK;
     watch_open(&w, query_vault(t->q));
-    while (t->status == 0 && !out_ended(&t->page.out) && r == WATCH_LOOK) {
+    while (t->status == 0 && !out_has_ended(&t->page.out) && r == WATCH_LOOK) {
         bool done = poll_vault(t);
         if (t->live.left_out && !t->said_left_out)
             log_warn("only %d running sessions are followed", FOLLOWED_MAX);
@@ -378,26 +378,27 @@ static void tail_follow(struct tail *t)
 
 /* ---- the command ---- */
 
-static bool follows(const struct settings *s)
+static bool tail_should_follow(const struct settings *s)
 {
-    return !settings_on(s, "once") && (settings_on(s, "follow") || isatty(STDOUT_FILENO) == 1);
+    return !settings_is_on(s, "once") &&
+           (settings_is_on(s, "follow") || isatty(STDOUT_FILENO) == 1);
 }
 
-static int tail_vault(struct query *q, const struct settings *s)
+static int tail_print_vault(struct query *q, const struct settings *s)
 {
     struct tail t = {
         .q = q,
     };
     filter_read(&t.filter, s);
-    tail_page_open(&t.page, q, settings_on(s, "json"));
+    tail_page_open(&t.page, q, settings_is_on(s, "json"));
     const struct out *o = &t.page.out;
-    t.follow = follows(s);
+    t.follow = tail_should_follow(s);
     t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
     int st = filter_find_session(&t.filter, s, q);
     if (st == 0)
         st = tail_begin(&t, settings_number(s, "last"));
     if (st == 0 && t.follow)
-        tail_follow(&t);
+        tail_follow_until_end(&t);
     st = st == 0 ? t.status : st;
     if (st < 0)
         (void)session_fail(q, st);
@@ -452,11 +453,11 @@ static int tail_run(const struct settings *s)
     int status = session_vault_open(s, &q);
     if (status != EXIT_FINE)
         return status;
-    bool ready = query_is_stored(q) || query_is_store(q) || !follows(s);
-    if (!ready && !settings_on(s, "json"))
-        session_none(q, "no message");
+    bool ready = query_is_stored(q) || query_is_store(q) || !tail_should_follow(s);
+    if (!ready && !settings_is_on(s, "json"))
+        session_warn_none(q, "no message");
     if (ready || wait_for_vault(s, &q, &status))
-        status = tail_vault(q, s);
+        status = tail_print_vault(q, s);
     query_close(q);
     return status;
 }

@@ -19,7 +19,7 @@ void tail_page_open(struct tail_page *p, struct query *q, bool json)
         .columns = p->out.columns,
     };
     timeline_open(&p->timeline, &p->page, q, NULL, &p->view, json ? TIMELINE_JSON : BODIES_SHORT);
-    timeline_of_many(&p->timeline);
+    timeline_show_many_sessions(&p->timeline);
 }
 
 int tail_page_close(struct tail_page *p)
@@ -36,20 +36,20 @@ int tail_page_close(struct tail_page *p)
 
 /* ---- lines ---- */
 
-void tail_page_of(struct tail_page *p, const struct query_session *s)
+void tail_page_set_session(struct tail_page *p, const struct query_session *s)
 {
     p->of = s;
     p->timeline.session = s;
 }
 
-void tail_page_renew(struct tail_page *p, int64_t session_id)
+void tail_page_mark_stale(struct tail_page *p, int64_t session_id)
 {
     for (size_t i = 0; i < TAIL_KNOWN; i++)
         p->known[i].stale |= p->known[i].session_id == session_id;
 }
 
 /* Gives the timeline the operations of the session of the next line. */
-static int know_operations(struct tail_page *p)
+static int tail_page_use_operations(struct tail_page *p)
 {
     static const struct operation_list none; /* stays empty: operations of a store are not read */
     size_t i = 0;
@@ -71,7 +71,7 @@ static int know_operations(struct tail_page *p)
     return st;
 }
 
-static int keep_line(struct tail_page *p, int64_t t_us, size_t from)
+static int tail_page_keep_line(struct tail_page *p, int64_t t_us, size_t from)
 {
     if (!GROW(p->line, p->line_n, p->line_cap))
         return MI_ENOMEM;
@@ -79,30 +79,30 @@ static int keep_line(struct tail_page *p, int64_t t_us, size_t from)
     return 0;
 }
 
-int tail_page_message(struct tail_page *p, const struct query_message *m)
+int tail_page_add_message(struct tail_page *p, const struct query_message *m)
 {
     size_t from = p->page.b.n;
-    timeline_measure(&p->timeline, m);
-    int st = know_operations(p);
+    timeline_measure_message(&p->timeline, m);
+    int st = tail_page_use_operations(p);
     if (st == 0)
-        st = timeline_message(&p->timeline, m);
-    return st == 0 ? keep_line(p, m->t_us, from) : st;
+        st = timeline_print_message(&p->timeline, m);
+    return st == 0 ? tail_page_keep_line(p, m->t_us, from) : st;
 }
 
-int tail_page_event(struct tail_page *p, const struct query_event *e)
+int tail_page_add_event(struct tail_page *p, const struct query_event *e)
 {
     size_t from = p->page.b.n;
-    timeline_event(&p->timeline, e);
-    return keep_line(p, e->t_us, from);
+    timeline_print_event(&p->timeline, e);
+    return tail_page_keep_line(p, e->t_us, from);
 }
 
-int tail_page_session(struct tail_page *p, const struct query_session *now, bool ended)
+int tail_page_add_session(struct tail_page *p, const struct query_session *now, bool ended)
 {
     size_t from = p->page.b.n;
     int64_t t_us = ended ? now->ended_at_us - now->started_at_us : 0;
     if (p->json) {
         struct session_view v;
-        int st = session_look(p->q, now, false, &v);
+        int st = session_read_view(p->q, now, false, &v);
         if (st < 0)
             return st;
         record_json_session(&p->page.b, now, &v);
@@ -114,21 +114,21 @@ int tail_page_session(struct tail_page *p, const struct query_session *now, bool
         if (ended)
             session_end_text(&p->text, now, SESSION_ENDED);
         e.detail = buf_slice(&p->text);
-        timeline_event(&p->timeline, &e);
+        timeline_print_event(&p->timeline, &e);
     }
-    return keep_line(p, t_us, from);
+    return tail_page_keep_line(p, t_us, from);
 }
 
 /* ---- output ---- */
 
-void tail_page_titles(struct tail_page *p)
+void tail_page_print_titles(struct tail_page *p)
 {
     p->timeline.out = &p->out; /* the titles are not among the sorted lines */
-    timeline_columns(&p->timeline);
+    timeline_print_titles(&p->timeline);
     p->timeline.out = &p->page;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_tail_lines(const void *a, const void *b)
 {
     const struct tail_line *x = a, *y = b;
     if (x->at_us != y->at_us)
@@ -140,7 +140,7 @@ static int by_time(const void *a, const void *b)
 int tail_page_print(struct tail_page *p)
 {
     if (p->line_n > 1)
-        qsort(p->line, p->line_n, sizeof *p->line, by_time);
+        qsort(p->line, p->line_n, sizeof *p->line, compare_tail_lines);
     if (p->line_n > 0)
         tail_page_hide_open(p);
     for (size_t i = 0; i < p->line_n; i++)

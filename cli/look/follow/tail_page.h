@@ -2,7 +2,7 @@
  *
  * Rules     a line says which call its message continues or ends (vault/query/operation_list.h),
  *           but not if the vault is a store. What is known of a session is read before its first
- *           line; what is new is read after tail_page_renew(). Lines are kept until
+ *           line; what is new is read after tail_page_mark_stale(). Lines are kept until
  *           tail_page_print(). On a terminal, the last line lists the open calls. It is erased
  *           before other lines are printed.
  * Owns      the output, the pending lines, the operations of the last TAIL_KNOWN sessions, and
@@ -53,16 +53,16 @@ void tail_page_open(struct tail_page *p, struct query *q, bool json);
 MI_MUST int tail_page_close(struct tail_page *p);
 
 /* Sets the session of the next lines, which is borrowed. */
-void tail_page_of(struct tail_page *p, const struct query_session *s);
+void tail_page_set_session(struct tail_page *p, const struct query_session *s);
 /* Call it before new messages of this session are added: its operations are read again. */
-void tail_page_renew(struct tail_page *p, int64_t session_id);
-MI_MUST int tail_page_message(struct tail_page *p, const struct query_message *m);
-MI_MUST int tail_page_event(struct tail_page *p, const struct query_event *e);
+void tail_page_mark_stale(struct tail_page *p, int64_t session_id);
+MI_MUST int tail_page_add_message(struct tail_page *p, const struct query_message *m);
+MI_MUST int tail_page_add_event(struct tail_page *p, const struct query_event *e);
 /* Adds a line for the start or the end of the session. */
-MI_MUST int tail_page_session(struct tail_page *p, const struct query_session *now, bool ended);
+MI_MUST int tail_page_add_session(struct tail_page *p, const struct query_session *now, bool ended);
 
 /* Prints the column titles; call it before all lines. */
-void tail_page_titles(struct tail_page *p);
+void tail_page_print_titles(struct tail_page *p);
 /* Prints the pending lines. */
 MI_MUST int tail_page_print(struct tail_page *p);
 void tail_page_show_open(struct tail_page *p, const struct followed *f);

@@ -93,7 +93,7 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
     if (max_ms > 0)
         r = wait_for(w, later ? max_ms : ms, &written);
     if (written)
-        changes_forget(w->fd);
+        changes_discard_events(w->fd);
     if (written || max_ms == 0) {
         w->looks = 0;
         /* Waits for the rest of the pause after the last poll, which began at last_us. */

@@ -54,7 +54,7 @@ struct finder {
     int64_t index_began_us, shown_us, indexed;
 };
 
-static bool goes_on(const struct finder *f)
+static bool finder_goes_on(const struct finder *f)
 {
     return f->status == 0 && !f->ended;
 }
@@ -90,20 +90,20 @@ static void finder_add_session(struct finder *f, const struct query_session *x)
 /* ---- one message ---- */
 
 /* Returns the searched text of a message; empty if its body file cannot be read. */
-static struct slice finder_text_of(struct finder *f, const struct query_message *m)
+static struct slice finder_read_text(struct finder *f, const struct query_message *m)
 {
     struct slice body, uid = slice_of(f->session->id.uid);
     const char *error;
-    set_status(f, session_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
+    set_status(f, session_read_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
     return search_text(m->kind, body, &f->text);
 }
 
-static bool on_candidate(void *ctx, const struct query_message *m)
+static bool finder_on_candidate(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
     struct slice at;
-    struct slice text = finder_text_of(f, m);
-    if (!goes_on(f))
+    struct slice text = finder_read_text(f, m);
+    if (!finder_goes_on(f))
         return false;
     int st = search_terms_find(&f->question->terms, text, &at);
     if (st < 0) {
@@ -130,10 +130,10 @@ static bool on_candidate(void *ctx, const struct query_message *m)
 static void try_message(struct finder *f, const struct session_row *r, int64_t seq)
 {
     f->session = r;
-    if (!question_reaches(f->question, r->id.id, seq))
+    if (!question_includes_position(f->question, r->id.id, seq))
         return;
     struct message_question x = {&f->question->filter, r->id.id, r->started_at_us, seq, seq};
-    set_status(f, query_timeline_of(f->q, &x, on_candidate, NULL, f));
+    set_status(f, query_timeline_of(f->q, &x, finder_on_candidate, NULL, f));
 }
 
 /* ---- the messages of one session ---- */
@@ -158,9 +158,9 @@ static void try_matching(struct finder *f, const struct session_row *r, const st
         x.from = list->seq[0];
         x.to = list->seq[k - 1];
     }
-    while (goes_on(f) && n == MATCHING && (list == NULL || k > 0)) {
+    while (finder_goes_on(f) && n == MATCHING && (list == NULL || k > 0)) {
         set_status(f, query_matching(f->q, &x, MATCHING, seq, &n));
-        for (size_t i = 0; goes_on(f) && i < n; i++) {
+        for (size_t i = 0; finder_goes_on(f) && i < n; i++) {
             while (k > 0 && list->seq[k - 1] > seq[i])
                 k--;
             if (list == NULL || (k > 0 && list->seq[k - 1] == seq[i]))
@@ -178,15 +178,15 @@ static void try_candidates(struct finder *f, const struct session_row *r)
     if (f->question->narrowed && list->n > TRY_EACH_MAX)
         try_matching(f, r, list);
     else
-        for (size_t i = list->n; goes_on(f) && i-- > 0;)
+        for (size_t i = list->n; finder_goes_on(f) && i-- > 0;)
             try_message(f, r, list->seq[i]);
 }
 
 static bool finder_on_body(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
-    struct slice at, text = finder_text_of(f, m);
-    if (!goes_on(f))
+    struct slice at, text = finder_read_text(f, m);
+    if (!finder_goes_on(f))
         return false;
     int st = search_terms_find(&f->question->terms, text, &at);
     if (st == MI_ENOENT)
@@ -233,7 +233,7 @@ struct group {
 };
 
 /* The index returns messages in descending order; candidates must be ascending. */
-static void reverse(struct seq_list *l)
+static void reverse_seq_list(struct seq_list *l)
 {
     for (size_t i = 0; i < l->n / 2; i++) {
         int64_t seq = l->seq[i];
@@ -245,8 +245,8 @@ static void reverse(struct seq_list *l)
 static void finish_session(struct group *g)
 {
     struct finder *f = g->f;
-    if (goes_on(f) && g->at < g->n && g->row[g->at].wanted && f->candidates.n > 0) {
-        reverse(&f->candidates);
+    if (finder_goes_on(f) && g->at < g->n && g->row[g->at].wanted && f->candidates.n > 0) {
+        reverse_seq_list(&f->candidates);
         if (f->question->all_exact && f->candidates.n > TRY_EACH_MAX)
             scan_session(f, &g->row[g->at]);
         else
@@ -255,7 +255,7 @@ static void finish_session(struct group *g)
     f->candidates.n = 0;
 }
 
-static bool on_indexed(void *ctx, int64_t session, int64_t seq)
+static bool finder_on_indexed(void *ctx, int64_t session, int64_t seq)
 {
     struct group *g = ctx;
     struct finder *f = g->f;
@@ -264,13 +264,13 @@ static bool on_indexed(void *ctx, int64_t session, int64_t seq)
         for (g->at = 0; g->at < g->n && g->row[g->at].id.id != session;)
             g->at++;
     }
-    if (!goes_on(f) || g->at == g->n || !g->row[g->at].wanted)
-        return goes_on(f);
+    if (!finder_goes_on(f) || g->at == g->n || !g->row[g->at].wanted)
+        return finder_goes_on(f);
     if (f->question->narrowed || f->question->all_exact)
         return add_seq(f, &f->candidates, seq);
     /* tried at once, because a few matches may reach the limit */
     try_message(f, &g->row[g->at], seq);
-    return goes_on(f);
+    return finder_goes_on(f);
 }
 
 static int ask_index(struct finder *f, const struct session_row *row, size_t n)
@@ -285,7 +285,7 @@ static int ask_index(struct finder *f, const struct session_row *row, size_t n)
         ids[i] = row[i].id;
     int st = search_file(f->index, ids, n, show_progress, f);
     if (st == 0)
-        st = search_words_of(f->index, ids, n, buf_str(&f->match), on_indexed, &g);
+        st = search_words_of(f->index, ids, n, buf_str(&f->match), finder_on_indexed, &g);
     if (st == 0)
         finish_session(&g);
     free(ids);
@@ -307,7 +307,7 @@ static void search_group(struct finder *f)
         set_status(f, st);
         return;
     }
-    for (size_t i = 0; goes_on(f) && i < n; i++)
+    for (size_t i = 0; finder_goes_on(f) && i < n; i++)
         if (row[i].wanted)
             scan_session(f, &row[i]);
 }
@@ -323,9 +323,9 @@ static bool finder_on_session(void *ctx, const struct query_session *x)
         f->rows_n = 0;
         buf_clear(&f->names);
     }
-    if (goes_on(f))
+    if (finder_goes_on(f))
         finder_add_session(f, x);
-    return goes_on(f);
+    return finder_goes_on(f);
 }
 
 static int open_index(struct finder *f)
@@ -338,14 +338,14 @@ static int open_index(struct finder *f)
     return st == 0 && f->match.failed ? MI_ENOMEM : st;
 }
 
-static void search_all(struct finder *f)
+static void finder_search_all(struct finder *f)
 {
     set_status(f, query_several(f->q, &f->several));
     if (f->status == 0)
         f->status = open_index(f);
     if (f->status == 0)
         set_status(f, query_sessions(f->q, 0, finder_on_session, f));
-    if (goes_on(f))
+    if (finder_goes_on(f))
         search_group(f);
     if (f->shown_us != 0)
         fprintf(stderr, "\r\033[K");
@@ -360,7 +360,7 @@ int find_messages(struct query *q, struct question *question, int64_t limit, fin
         .fn = fn,
         .ctx = ctx,
     };
-    search_all(&f);
+    finder_search_all(&f);
     search_close(f.index);
     buf_close(&f.match);
     buf_close(&f.names);

@@ -23,10 +23,10 @@ struct slice found_context(const struct found *f, size_t before, size_t after)
     return (struct slice){from, (size_t)(to - from)};
 }
 
-void found_members(struct json_out *j, const struct found *f)
+void found_add_json_members(struct json_out *j, const struct found *f)
 {
     const struct query_message *m = f->message;
-    enum call_status status = session_status(m);
+    enum call_status status = session_status_of_message(m);
     json_out_str(j, "type", "match");
     json_out_int(j, "session_id", f->session_number);
     json_out_str(j, "uid", f->uid);
@@ -35,8 +35,8 @@ void found_members(struct json_out *j, const struct found *f)
     json_out_int(j, "at_us", f->started_at_us + m->t_us);
     json_out_str(j, "direction", row_direction_name(m->direction));
     json_out_str(j, "kind", row_kind_name(m->kind));
-    json_out_text(j, "method", session_method(m));
-    json_out_text(j, "target", session_target(m));
+    json_out_text(j, "method", session_method_of_message(m));
+    json_out_text(j, "target", session_target_of_message(m));
     json_out_str(j, "status", status != CALL_UNKNOWN ? call_status_name(status) : NULL);
     json_out_text(j, "found", f->at);
     json_out_text(j, "context", found_context(f, 100, 200));
@@ -65,8 +65,8 @@ static void print_title(struct out *o, const struct found *f)
     char number[32], seq[32];
     struct clock_text when = clock_local(f->started_at_us + m->t_us);
     bool to_server = m->direction == ROW_C2S;
-    enum call_status status = session_status(m);
-    struct slice method = session_method(m), target = session_target(m);
+    enum call_status status = session_status_of_message(m);
+    struct slice method = session_method_of_message(m), target = session_target_of_message(m);
     const char *what = status != CALL_UNKNOWN ? call_status_name(status) : row_kind_name(m->kind);
     snprintf(number, sizeof number, "%lld", (long long)f->session_number);
     snprintf(seq, sizeof seq, " --seq %lld", (long long)m->seq);
@@ -75,11 +75,11 @@ static void print_title(struct out *o, const struct found *f)
         session = text_head(slice_of(f->uid), f->uid_shown);
     out_styled(o, OUT_BOLD, session);
     out_printf(o, "%s  ", seq);
-    out_words(o, OUT_DIM, when.s);
+    out_styled_words(o, OUT_DIM, when.s);
     out_raw(o, "  ");
     out_styled(o, OUT_CYAN, slice_of(f->server));
     out_printf(o, "  %s  ", out_arrow(o, to_server));
-    out_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
+    out_styled_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
     if (method.p != NULL || target.p != NULL) {
         size_t used = out_width(o, session) + strlen(seq) + strlen(when.s) +
                       out_width(o, slice_of(f->server)) +

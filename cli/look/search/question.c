@@ -55,7 +55,7 @@ static int check_misspelt(const struct reading *r, const char *word)
     snprintf(name, sizeof name, "%.*s", (int)n, word);
     struct nearest near = nearest_to(name);
     for (size_t i = 0; i < QUESTION_FIELDS; i++)
-        nearest_try(&near, names[i]);
+        nearest_consider(&near, names[i]);
     if (near.best == NULL && !looks_like_field(word, n))
         return EXIT_FINE;
     buf_printf(r->error, "'%s': unknown field '%s'; ", word, name);
@@ -67,7 +67,7 @@ static int check_misspelt(const struct reading *r, const char *word)
 }
 
 /* Reads a field such as `tool:x`. Any other word with a colon is text. */
-static int take_field(const struct reading *r, const char *word, bool *ret_taken)
+static int question_take_field(const struct reading *r, const char *word, bool *ret_taken)
 {
     struct question *x = r->x;
     for (size_t i = 0; i < QUESTION_FIELDS; i++) {
@@ -89,10 +89,10 @@ static int take_field(const struct reading *r, const char *word, bool *ret_taken
     return check_misspelt(r, word);
 }
 
-static int take_word(const struct reading *r, const char *word)
+static int question_take_word(const struct reading *r, const char *word)
 {
     bool taken = false;
-    int status = take_field(r, word, &taken);
+    int status = question_take_field(r, word, &taken);
     if (status != EXIT_FINE || taken)
         return status;
     if (word[0] == '\0') {
@@ -157,7 +157,7 @@ int question_add(struct question *x, const char *text, bool exact)
     return search_terms_add(&x->terms, text, exact);
 }
 
-void question_ready(struct question *x)
+void question_finish_reading(struct question *x)
 {
     x->filter.also = &x->fields;
     x->all_exact = true;
@@ -168,15 +168,15 @@ void question_ready(struct question *x)
         x->narrowed |= x->field[i] != NULL;
 }
 
-int question_words(struct question *x, char *const *words, bool exact, struct buf *error)
+int question_read_words(struct question *x, char *const *words, bool exact, struct buf *error)
 {
     struct reading r = {x, exact, error};
     for (size_t i = 0; words[i] != NULL; i++) {
-        int status = take_word(&r, words[i]);
+        int status = question_take_word(&r, words[i]);
         if (status != EXIT_FINE)
             return status;
     }
-    question_ready(x);
+    question_finish_reading(x);
     return EXIT_FINE;
 }
 
@@ -193,7 +193,7 @@ static int read_words(struct question *x, const struct settings *s, struct buf *
         buf_adds(error, "nothing to search for; give a word, or a field such as tool:NAME");
         return EXIT_USAGE;
     }
-    return question_words(x, s->operands, settings_on(s, "exact"), error);
+    return question_read_words(x, s->operands, settings_is_on(s, "exact"), error);
 }
 
 int question_open(struct question *x, const struct settings *s)
@@ -201,14 +201,14 @@ int question_open(struct question *x, const struct settings *s)
     struct buf error = {0};
     int status = read_words(x, s, &error);
     if (status == EXIT_USAGE)
-        (void)settings_usage(s, "%s", buf_str(&error));
+        (void)settings_fail_usage(s, "%s", buf_str(&error));
     else if (status != EXIT_FINE)
         log_error("%s", buf_str(&error));
     buf_close(&error);
     return status;
 }
 
-bool question_as_prefixes(struct question *x)
+bool question_make_prefixes(struct question *x)
 {
     bool changed = false;
     for (size_t i = 0; i < x->terms.n; i++) {
@@ -226,7 +226,7 @@ void question_close(struct question *x)
 
 /* ---- matching ---- */
 
-bool question_reaches(const struct question *x, int64_t session_id, int64_t seq)
+bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq)
 {
     return x->newest_session == 0 || session_id < x->newest_session ||
            (session_id == x->newest_session && seq <= x->newest_seq);
@@ -234,7 +234,7 @@ bool question_reaches(const struct question *x, int64_t session_id, int64_t seq)
 
 bool question_matches_session(const struct question *x, const struct query_session *s)
 {
-    return question_reaches(x, s->id, 1) && filter_session(&x->filter, FILTER_HOLDS, s);
+    return question_includes_position(x, s->id, 1) && filter_session(&x->filter, FILTER_HOLDS, s);
 }
 
 bool question_matches(const struct question *x, int64_t session_started_at_us,

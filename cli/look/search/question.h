@@ -2,7 +2,7 @@
  * sessions.
  *
  * question_open() reads it from the operands and options of the command. Other callers use
- * question_begin(), add texts and fields, and then call question_ready().
+ * question_begin(), add texts and fields, and then call question_finish_reading().
  *
  * Rules     the operand `FIELD:VALUE` is a field; each field may be given once. An operand that
  *           looks like an unknown or misspelt field is an error; every other operand is a text. A
@@ -28,7 +28,7 @@ enum question_field {
 };
 
 struct question {
-    /* Filter of the options. question_ready() makes it point to `fields`; a question must not be
+    /* Filter of the options. question_finish_reading() makes it point to `fields`; a question must not be
      * moved after that. */
     struct filter filter;
     struct filter fields;
@@ -56,19 +56,20 @@ MI_MUST bool question_set(struct question *x, enum question_field field, const c
 /* Adds a text. Returns 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int question_add(struct question *x, const char *text, bool exact);
 /* Call it after the last text and field, and after the filter was set. */
-void question_ready(struct question *x);
+void question_finish_reading(struct question *x);
 /* Adds words (fields or texts; the array ends with NULL) to a question that has begun, and makes it
  * ready. Returns EXIT_FINE; else EXIT_USAGE or EXIT_TROUBLE, with a sentence in `error`. */
-MI_MUST int question_words(struct question *x, char *const *words, bool exact, struct buf *error);
+MI_MUST int question_read_words(struct question *x, char *const *words, bool exact,
+                                struct buf *error);
 
 /* Makes the last word of each text a prefix, as a `*` at its end does. Returns false if nothing
  * changed. */
-bool question_as_prefixes(struct question *x);
+bool question_make_prefixes(struct question *x);
 
 /* May the session have matching messages? */
 bool question_matches_session(const struct question *x, const struct query_session *s);
 /* Is the message not newer than the newest one to search? */
-bool question_reaches(const struct question *x, int64_t session_id, int64_t seq);
+bool question_includes_position(const struct question *x, int64_t session_id, int64_t seq);
 /* Do the fields match? The text is not checked. */
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m);

@@ -53,14 +53,14 @@ static bool search_on_found(void *ctx, const struct found *f)
     if (s->json) {
         struct json_out j = json_out_to(&s->out.b);
         json_out_object(&j, NULL);
-        found_members(&j, f);
+        found_add_json_members(&j, f);
         json_out_end(&j);
         out_end_line(&s->out);
     } else {
         found_text(&s->out, f);
     }
     s->found++;
-    return !out_ended(&s->out);
+    return !out_has_ended(&s->out);
 }
 
 static bool search_on_first(void *ctx, const struct found *f)
@@ -74,7 +74,7 @@ static bool search_on_first(void *ctx, const struct found *f)
 static int print_nothing(struct searching *s, struct query *q)
 {
     bool any = false;
-    int st = question_as_prefixes(&s->question)
+    int st = question_make_prefixes(&s->question)
                  ? find_messages(q, &s->question, 1, search_on_first, &any)
                  : 0;
     out_raw(&s->out, "nothing found");
@@ -101,14 +101,14 @@ static int search_and_print(struct searching *s, struct query *q, const struct s
     if (status != EXIT_FINE || s->found > 0)
         return status;
     if (empty)
-        session_none(q, "no matching message");
+        session_warn_none(q, "no matching message");
     return EXIT_FOUND;
 }
 
 /* Checks the arguments before it opens the vault. */
 static int search_run(const struct settings *settings)
 {
-    struct searching s = {.json = settings_on(settings, "json")};
+    struct searching s = {.json = settings_is_on(settings, "json")};
     struct query *q = NULL;
     int status = question_open(&s.question, settings);
     if (status == EXIT_FINE)

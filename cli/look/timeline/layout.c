@@ -13,12 +13,12 @@
 #define METHOD_MIN 12
 #define CONTENT_MIN 14
 
-static size_t most(size_t a, size_t b)
+static size_t larger_width(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
-size_t layout_lead(const struct layout *l, const struct layout_widths *w)
+size_t layout_leading_columns(const struct layout *l, const struct layout_widths *w)
 {
     size_t n = w->of_many ? l->time + l->gap + l->server + (l->session > 0 ? l->session + 1 : 0)
                           : l->seq + l->gap + l->time;
@@ -26,7 +26,7 @@ size_t layout_lead(const struct layout *l, const struct layout_widths *w)
 }
 
 /* Returns the columns and gaps between METHOD and the content. */
-static size_t columns_behind(const struct layout *l)
+static size_t columns_after_method(const struct layout *l)
 {
     size_t n = 2 * l->gap + l->took;
     n += l->id > 0 ? l->gap + l->id : 0;
@@ -36,7 +36,7 @@ static size_t columns_behind(const struct layout *l)
 /* Returns all columns except METHOD and the content. */
 static size_t fixed_columns(const struct layout *l, const struct layout_widths *w)
 {
-    return layout_lead(l, w) + l->what + 1 + columns_behind(l);
+    return layout_leading_columns(l, w) + l->what + 1 + columns_after_method(l);
 }
 
 void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level)
@@ -66,21 +66,21 @@ void layout_set(struct layout *l, const struct layout_widths *w, enum layout_lev
     size_t wanted = level < LAYOUT_SHORT_NAMES ? w->method : w->short_method;
     size_t max = LAYOUT_METHOD_MAX;
     if (w->columns != OUT_UNLIMITED)
-        max = most(max, w->columns / 4);
-    l->method = most(METHOD_MIN, size_min(size_min(wanted, max), left));
+        max = larger_width(max, w->columns / 4);
+    l->method = larger_width(METHOD_MIN, size_min(size_min(wanted, max), left));
 }
 
 void layout_add_method(struct layout_widths *w, size_t method, size_t short_method)
 {
-    w->method = most(w->method, method);
-    w->short_method = most(w->short_method, short_method);
+    w->method = larger_width(w->method, method);
+    w->short_method = larger_width(w->short_method, short_method);
     w->measured++;
     w->by_width[false][size_min(method, LAYOUT_METHOD_MAX)]++;
     w->by_width[true][size_min(short_method, LAYOUT_METHOD_MAX)]++;
 }
 
 /* Returns the width that two thirds of the METHODs do not exceed. */
-static size_t usual_method(const struct layout_widths *w, bool is_short)
+static size_t usual_method_width(const struct layout_widths *w, bool is_short)
 {
     size_t width = 0, n = w->by_width[is_short][0];
     if (w->measured == 0)
@@ -92,7 +92,7 @@ static size_t usual_method(const struct layout_widths *w, bool is_short)
 
 static bool layout_fits(const struct layout *l, const struct layout_widths *w)
 {
-    size_t wanted = most(METHOD_MIN, usual_method(w, l->level >= LAYOUT_SHORT_NAMES));
+    size_t wanted = larger_width(METHOD_MIN, usual_method_width(w, l->level >= LAYOUT_SHORT_NAMES));
     return fixed_columns(l, w) + wanted + LAYOUT_CONTENT <= w->columns;
 }
 
@@ -104,12 +104,12 @@ void layout_choose(struct layout *l, const struct layout_widths *w)
         layout_set(l, w, ++level);
 }
 
-size_t layout_method_max(const struct layout *l, size_t left, bool took)
+size_t layout_max_method_width(const struct layout *l, size_t left, bool took)
 {
     size_t others = CONTENT_MIN + 1 + (took ? TOOK + 1 : 0);
     if (l->level < LAYOUT_PACKED) {
-        others = CONTENT_MIN + columns_behind(l);
-        return most(l->method, left > others ? left - others : 0);
+        others = CONTENT_MIN + columns_after_method(l);
+        return larger_width(l->method, left > others ? left - others : 0);
     }
     return left > others + METHOD_MIN ? left - others : size_min(left, METHOD_MIN);
 }

@@ -52,9 +52,9 @@ void layout_choose(struct layout *l, const struct layout_widths *w);
 /* Sets the columns of this level. METHOD is narrowed to leave columns for the content. */
 void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level);
 /* Returns the columns and gaps before WHAT. */
-size_t layout_lead(const struct layout *l, const struct layout_widths *w);
+size_t layout_leading_columns(const struct layout *l, const struct layout_widths *w);
 /* Returns the most columns that METHOD may have in a line with `left` columns left. took: TOOK
  * follows METHOD. */
-size_t layout_method_max(const struct layout *l, size_t left, bool took);
+size_t layout_max_method_width(const struct layout *l, size_t left, bool took);
 
 #endif

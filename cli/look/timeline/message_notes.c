@@ -4,19 +4,19 @@
 #include "cli/frame/session.h"
 
 /* Did the answer give its request a status? A dropped answer did not. */
-static bool has_status(const struct query_message *m)
+static bool answer_has_status(const struct query_message *m)
 {
     return call_answer_ends(m->kind, m->action);
 }
 
-const char *message_word(const struct query_message *m, enum out_style *ret_style)
+const char *message_outcome_word(const struct query_message *m, enum out_style *ret_style)
 {
     static const enum out_style styles[KIND_UNKNOWN + 1] = {
         [KIND_REQUEST] = OUT_BOLD, [KIND_NOTIFICATION] = OUT_DIM, [KIND_BATCH] = OUT_BOLD,
         [KIND_NOISE] = OUT_YELLOW, [KIND_STDERR] = OUT_YELLOW,    [KIND_UNKNOWN] = OUT_RED,
     };
     *ret_style = styles[m->kind];
-    if (has_status(m)) {
+    if (answer_has_status(m)) {
         enum call_status status = query_status(m);
         *ret_style = session_status_style(status);
         return call_status_name(status);
@@ -27,7 +27,7 @@ const char *message_word(const struct query_message *m, enum out_style *ret_styl
 /* Adds the findings, except the one that WHAT shows already. */
 static void message_notes_add_findings(struct buf *b, const struct query_message *m)
 {
-    const char *shown = has_status(m) ? call_status_name(query_status(m)) : "";
+    const char *shown = answer_has_status(m) ? call_status_name(query_status(m)) : "";
     const char *gap = b->n > 0 ? ": " : "";
     for (struct slice rest = m->finding; rest.n > 0;) {
         const char *comma = memchr(rest.p, ',', rest.n);
@@ -53,11 +53,11 @@ static void add_note(struct buf *b, const char *what, int64_t seq)
 /* Does WHAT already say that the interposer answered for the server? */
 static bool shows_origin(const struct query_message *m)
 {
-    enum call_status status = session_status(m);
+    enum call_status status = session_status_of_message(m);
     return status == CALL_SERVER_GONE || status == CALL_INTERRUPTED || status == CALL_TIMEOUT;
 }
 
-void message_notes(struct buf *b, const struct query_message *m, bool unanswered)
+void message_notes_append(struct buf *b, const struct query_message *m, bool unanswered)
 {
     if (m->action == ROW_REFUSED)
         add_note(b, "refused", 0);
@@ -78,7 +78,8 @@ void message_notes(struct buf *b, const struct query_message *m, bool unanswered
     message_notes_add_findings(b, m);
 }
 
-void operation_notes(struct buf *b, const struct query_message *m, const struct operation_list *l)
+void operation_notes_append(struct buf *b, const struct query_message *m,
+                            const struct operation_list *l)
 {
     int64_t first = m->kind == KIND_REQUEST ? operation_list_continues(l, m->seq) : 0;
     const struct listed_operation *o = operation_list_ended_by(l, m->seq);

@@ -10,12 +10,13 @@
 
 /* Returns the text of WHAT: the status that an answer gave to its request; for other messages the
  * kind. */
-const char *message_word(const struct query_message *m, enum out_style *ret_style);
+const char *message_outcome_word(const struct query_message *m, enum out_style *ret_style);
 /* Appends notes such as "refused: not-json" or "by interposer, to 7"; nothing for an ordinary
  * message. unanswered: an open request. */
-void message_notes(struct buf *b, const struct query_message *m, bool unanswered);
+void message_notes_append(struct buf *b, const struct query_message *m, bool unanswered);
 /* Appends notes if the message belongs to a call of several requests: "continues 3"; "for 3" (a
  * request of the other side); "ends 3: 2 requests in 20.1s, of which a person took 20.0s". */
-void operation_notes(struct buf *b, const struct query_message *m, const struct operation_list *l);
+void operation_notes_append(struct buf *b, const struct query_message *m,
+                            const struct operation_list *l);
 
 #endif

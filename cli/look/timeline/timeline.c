@@ -38,7 +38,7 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
     layout_choose(&t->layout, &t->widths);
 }
 
-void timeline_of_many(struct timeline *t)
+void timeline_show_many_sessions(struct timeline *t)
 {
     t->widths.of_many = true;
     t->widths.method = MANY_METHOD;
@@ -55,21 +55,21 @@ void timeline_close(struct timeline *t)
 
 /* ---- cells ---- */
 
-static bool is_piped(const struct timeline *t)
+static bool timeline_is_piped(const struct timeline *t)
 {
     return t->widths.columns == OUT_UNLIMITED;
 }
 
 /* Returns the columns left in the line. */
-static size_t timeline_left(const struct timeline *t)
+static size_t timeline_columns_left(const struct timeline *t)
 {
     size_t columns = t->widths.columns;
-    return is_piped(t) ? OUT_UNLIMITED : columns > t->taken ? columns - t->taken : 0;
+    return timeline_is_piped(t) ? OUT_UNLIMITED : columns > t->taken ? columns - t->taken : 0;
 }
 
 static void add_gap(struct timeline *t, size_t n)
 {
-    n = size_min(n, timeline_left(t));
+    n = size_min(n, timeline_columns_left(t));
     out_printf(t->out, "%*s", (int)n, "");
     t->taken += n;
 }
@@ -77,8 +77,8 @@ static void add_gap(struct timeline *t, size_t n)
 static void add_cell(struct timeline *t, struct slice text, size_t width, bool right,
                      enum out_style style)
 {
-    width = size_min(width, timeline_left(t));
-    out_cell(t->out, style, text, width, right);
+    width = size_min(width, timeline_columns_left(t));
+    out_fixed_cell(t->out, style, text, width, right);
     t->taken += width;
 }
 
@@ -86,7 +86,7 @@ static void add_cell(struct timeline *t, struct slice text, size_t width, bool r
 static void timeline_add_text(struct timeline *t, struct slice text, size_t max,
                               enum out_style style)
 {
-    t->taken += out_fit(t->out, style, text, size_min(max, timeline_left(t)));
+    t->taken += out_fit(t->out, style, text, size_min(max, timeline_columns_left(t)));
 }
 
 static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
@@ -101,7 +101,7 @@ static void timeline_add_number(struct timeline *t, int64_t n, size_t width)
 
 /* Is this a line of stderr or noise? Such a line has its text in place of METHOD and the later
  * columns. */
-static bool is_text(const struct query_message *m)
+static bool is_text_line(const struct query_message *m)
 {
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
 }
@@ -109,19 +109,20 @@ static bool is_text(const struct query_message *m)
 static struct slice short_method(const struct query_message *m)
 {
     static const char prefix[] = "notifications/";
-    struct slice method = session_method(m);
+    struct slice method = session_method_of_message(m);
     size_t n = sizeof prefix - 1;
-    if (slice_is(method, "tools/call") && session_target(m).p != NULL)
+    if (slice_is(method, "tools/call") && session_target_of_message(m).p != NULL)
         return (struct slice){0};
     if (m->kind == KIND_NOTIFICATION && method.n > n && memcmp(method.p, prefix, n) == 0)
         return (struct slice){method.p + n, method.n - n};
     return method;
 }
 
-static struct slice method_text(struct timeline *t, const struct query_message *m, bool is_short)
+static struct slice timeline_method_text(struct timeline *t, const struct query_message *m,
+                                         bool is_short)
 {
-    struct slice method = is_short ? short_method(m) : session_method(m);
-    struct slice target = session_target(m);
+    struct slice method = is_short ? short_method(m) : session_method_of_message(m);
+    struct slice target = session_target_of_message(m);
     buf_clear(&t->text);
     if (method.p != NULL)
         buf_slice_add(&t->text, method);
@@ -132,21 +133,21 @@ static struct slice method_text(struct timeline *t, const struct query_message *
     return buf_slice(&t->text);
 }
 
-static void timeline_widen(size_t *width, size_t n, size_t max)
+static void timeline_widen_column(size_t *width, size_t n, size_t max)
 {
     n = size_min(n, max);
     *width = n > *width ? n : *width;
 }
 
-void timeline_measure(struct timeline *t, const struct query_message *m)
+void timeline_measure_message(struct timeline *t, const struct query_message *m)
 {
     struct layout_widths *w = &t->widths;
-    if (is_text(m))
+    if (is_text_line(m))
         return;
-    size_t method = out_width(t->out, method_text(t, m, false));
-    layout_add_method(w, method, out_width(t->out, method_text(t, m, true)));
+    size_t method = out_width(t->out, timeline_method_text(t, m, false));
+    layout_add_method(w, method, out_width(t->out, timeline_method_text(t, m, true)));
     if (m->rpc_id.p != NULL)
-        timeline_widen(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
+        timeline_widen_column(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
     if (w->of_many)
         /* keeps the level, because printed lines have its columns */
         layout_set(&t->layout, w, t->layout.level);
@@ -195,42 +196,42 @@ static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char
     add_gap(t, l->gap);
 }
 
-static void timeline_title(struct timeline *t, const char *text, size_t width, bool right)
+static void timeline_add_title(struct timeline *t, const char *text, size_t width, bool right)
 {
     add_cell(t, slice_of(text), width > 0 ? width : strlen(text), right, OUT_PLAIN);
 }
 
-void timeline_columns(struct timeline *t)
+void timeline_print_titles(struct timeline *t)
 {
     const struct layout *l = &t->layout;
     t->taken = 0;
     out_style(t->out, OUT_BOLD);
     if (t->widths.of_many) {
-        timeline_title(t, "TIME", l->time, false);
+        timeline_add_title(t, "TIME", l->time, false);
         add_gap(t, l->gap);
         if (l->session > 0) {
-            timeline_title(t, "ID", l->session, true);
+            timeline_add_title(t, "ID", l->session, true);
             add_gap(t, 1);
         }
-        timeline_title(t, "SERVER", l->server, false);
+        timeline_add_title(t, "SERVER", l->server, false);
     } else {
-        timeline_title(t, "SEQ", l->seq, true);
+        timeline_add_title(t, "SEQ", l->seq, true);
         add_gap(t, l->gap);
-        timeline_title(t, "TIME", l->time, true);
+        timeline_add_title(t, "TIME", l->time, true);
     }
     add_gap(t, 2 * l->gap + t->widths.arrow);
-    timeline_title(t, "WHAT", l->what, false);
+    timeline_add_title(t, "WHAT", l->what, false);
     add_gap(t, 1);
-    timeline_title(t, "METHOD", l->method, false);
+    timeline_add_title(t, "METHOD", l->method, false);
     if (l->id > 0) {
         add_gap(t, l->gap);
-        timeline_title(t, "ID", l->id, true);
+        timeline_add_title(t, "ID", l->id, true);
     }
     add_gap(t, l->gap);
-    timeline_title(t, "TOOK", l->took, true);
+    timeline_add_title(t, "TOOK", l->took, true);
     if (l->size > 0) {
         add_gap(t, l->gap);
-        timeline_title(t, "SIZE", l->size, true);
+        timeline_add_title(t, "SIZE", l->size, true);
     }
     out_style(t->out, OUT_PLAIN);
     out_end_line(t->out);
@@ -244,13 +245,13 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
 {
     buf_clear(&t->text);
     if (t->operations != NULL)
-        operation_notes(&t->text, m, t->operations);
+        operation_notes_append(&t->text, m, t->operations);
     bool whole = t->text.n > 0;
-    message_notes(&t->text, m, query_summary_waits(&t->view->summary, m->seq));
+    message_notes_append(&t->text, m, query_summary_waits(&t->view->summary, m->seq));
     if (t->text.n == 0)
         return;
     add_gap(t, gap);
-    size_t room = timeline_left(t),
+    size_t room = timeline_columns_left(t),
            others = 2 + (t->content.n > 0 && !whole ? 1 + CONTENT_HEAD : 0);
     room = room > others + NOTES_MIN ? room - others : NOTES_DOTS;
     out_style(t->out, OUT_YELLOW);
@@ -265,16 +266,16 @@ static void timeline_add_notes(struct timeline *t, const struct query_message *m
 static void add_detail(struct timeline *t, const struct query_message *m, struct slice body,
                        const char *error)
 {
-    size_t gap = is_text(m) ? 0 : t->layout.gap;
+    size_t gap = is_text_line(m) ? 0 : t->layout.gap;
     size_t before = t->taken;
     buf_clear(&t->content);
     if (error != NULL)
         buf_printf(&t->content, "(no body: %s)", error);
     else if (t->bodies == BODIES_SHORT && body.p != NULL)
-        preview_add(&t->content, m, body, is_piped(t) ? SIZE_MAX : PREVIEW_BYTES);
+        preview_add(&t->content, m, body, timeline_is_piped(t) ? SIZE_MAX : PREVIEW_BYTES);
     timeline_add_notes(t, m, gap);
     gap = t->taken > before ? 1 : gap;
-    if (t->content.n == 0 || timeline_left(t) < gap + CONTENT_MIN)
+    if (t->content.n == 0 || timeline_columns_left(t) < gap + CONTENT_MIN)
         return;
     add_gap(t, gap);
     timeline_add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
@@ -302,12 +303,13 @@ static void add_took(struct timeline *t, const struct query_message *m)
 }
 
 /* Adds METHOD and TOOK without padding. */
-static void packed_columns(struct timeline *t, const struct query_message *m)
+static void timeline_add_packed(struct timeline *t, const struct query_message *m)
 {
     bool answered = query_ended_call(m);
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
-    struct slice method = method_text(t, m, true);
-    timeline_add_text(t, method, layout_method_max(&t->layout, timeline_left(t), answered), style);
+    struct slice method = timeline_method_text(t, m, true);
+    timeline_add_text(
+        t, method, layout_max_method_width(&t->layout, timeline_columns_left(t), answered), style);
     add_took(t, m);
     if (t->text.n > 0) {
         add_gap(t, method.n > 0 ? 1 : 0);
@@ -315,12 +317,12 @@ static void packed_columns(struct timeline *t, const struct query_message *m)
     }
 }
 
-static void padded_columns(struct timeline *t, const struct query_message *m)
+static void timeline_add_padded(struct timeline *t, const struct query_message *m)
 {
     const struct layout *l = &t->layout;
-    struct slice method = method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
-    size_t width =
-        size_min(out_width(t->out, method), layout_method_max(l, timeline_left(t), true));
+    struct slice method = timeline_method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
+    size_t width = size_min(out_width(t->out, method),
+                            layout_max_method_width(l, timeline_columns_left(t), true));
     add_cell(t, method, width > l->method ? width : l->method, false,
              session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
     if (l->id > 0) {
@@ -338,7 +340,7 @@ static void padded_columns(struct timeline *t, const struct query_message *m)
     }
 }
 
-int timeline_message(struct timeline *t, const struct query_message *m)
+int timeline_print_message(struct timeline *t, const struct query_message *m)
 {
     struct out *o = t->out;
     const struct layout *l = &t->layout;
@@ -347,9 +349,9 @@ int timeline_message(struct timeline *t, const struct query_message *m)
     struct slice body;
     enum out_style style;
     /* Reads the body; for a preview on a terminal only the beginning of a large body. */
-    bool head = t->bodies == BODIES_SHORT && !is_piped(t);
-    int st = session_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body, &body,
-                          &error);
+    bool head = t->bodies == BODIES_SHORT && !timeline_is_piped(t);
+    int st = session_read_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body,
+                               &body, &error);
     if (st < 0)
         return st;
     if (t->bodies == TIMELINE_JSON) {
@@ -357,23 +359,23 @@ int timeline_message(struct timeline *t, const struct query_message *m)
         out_end_line(o);
         return 0;
     }
-    struct slice what = slice_of(message_word(m, &style));
+    struct slice what = slice_of(message_outcome_word(m, &style));
     begin_line(t, m->seq, m->t_us, out_arrow(o, to_server), to_server ? OUT_CYAN : OUT_GREEN);
     add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
     add_gap(t, 1);
-    if (is_text(m)) {
+    if (is_text_line(m)) {
         add_detail(t, m, body, error);
         if (t->bodies != BODIES_SHORT) {
-            out_raw(o, t->taken > layout_lead(l, &t->widths) + l->what + 1 ? " " : "");
+            out_raw(o, t->taken > layout_leading_columns(l, &t->widths) + l->what + 1 ? " " : "");
             out_text(o, body);
         }
         out_end_line(o);
         return 0;
     }
     if (l->level == LAYOUT_PACKED)
-        packed_columns(t, m);
+        timeline_add_packed(t, m);
     else
-        padded_columns(t, m);
+        timeline_add_padded(t, m);
     add_detail(t, m, body, error);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)
@@ -383,7 +385,7 @@ int timeline_message(struct timeline *t, const struct query_message *m)
 
 /* ---- an event ---- */
 
-void timeline_event(struct timeline *t, const struct query_event *e)
+void timeline_print_event(struct timeline *t, const struct query_event *e)
 {
     struct out *o = t->out;
     if (t->bodies == TIMELINE_JSON) {
@@ -397,7 +399,7 @@ void timeline_event(struct timeline *t, const struct query_event *e)
     add_cell(t, e->kind, width, false, OUT_YELLOW);
     add_gap(t, 1);
     buf_clear(&t->text);
-    event_words(&t->text, e->kind, e->detail);
+    event_words_append(&t->text, e->kind, e->detail);
     timeline_add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)

@@ -2,7 +2,7 @@
  *
  * Columns   SEQ, TIME since the start, an arrow to the server or to the client, WHAT, METHOD and
  *           target, ID, TOOK (only for an answer), SIZE, findings and other notes in brackets,
- *           and the content. After timeline_of_many(), a line begins with the time of day, the
+ *           and the content. After timeline_show_many_sessions(), a line begins with the time of day, the
  *           id of the session and its server; the caller sets `session` before each line. On a
  *           terminal, a line is cut at the width of the terminal, and a narrow terminal has
  *           fewer columns (cli/look/timeline/layout.h). In a pipe nothing is cut.
@@ -41,15 +41,15 @@ void timeline_open(struct timeline *t, struct out *o, struct query *q,
 void timeline_close(struct timeline *t);
 /* Prepares lines of several sessions. Their widths are assumed, because lines are printed before
  * all are measured. */
-void timeline_of_many(struct timeline *t);
+void timeline_show_many_sessions(struct timeline *t);
 
 /* Measures a message to widen columns; call it for some messages before the first line. */
-void timeline_measure(struct timeline *t, const struct query_message *m);
+void timeline_measure_message(struct timeline *t, const struct query_message *m);
 
-void timeline_columns(struct timeline *t); /* prints the column titles */
-/* Prints a message. Returns 0; MI_ESTORE or MI_ENOMEM if the body cannot be read (session_body()):
+void timeline_print_titles(struct timeline *t); /* prints the column titles */
+/* Prints a message. Returns 0; MI_ESTORE or MI_ENOMEM if the body cannot be read (session_read_body()):
  * then nothing is printed. */
-MI_MUST int timeline_message(struct timeline *t, const struct query_message *m);
-void timeline_event(struct timeline *t, const struct query_event *e);
+MI_MUST int timeline_print_message(struct timeline *t, const struct query_message *m);
+void timeline_print_event(struct timeline *t, const struct query_event *e);
 
 #endif

@@ -5,16 +5,16 @@
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static size_t act_room(const struct detail *d)
+static size_t detail_unfold_room(const struct detail *d)
 {
     size_t used = 0;
     for (size_t i = 0; i < d->n; i++)
         if (d->part[i].has_view)
-            used += view_unfolded(&d->part[i].view);
+            used += view_unfolded_bytes(&d->part[i].view);
     return used < DETAIL_UNFOLDED_MAX ? DETAIL_UNFOLDED_MAX - used : 0;
 }
 
-static int fold_part(struct spot *s, enum detail_fold how, size_t *ret_line)
+static int fold_detail_part(struct spot *s, enum detail_fold how, size_t *ret_line)
 {
     bool fold = how == DETAIL_TOGGLE ? !s->part->folded : how == DETAIL_FOLD;
     if (fold == s->part->folded)
@@ -24,32 +24,33 @@ static int fold_part(struct spot *s, enum detail_fold how, size_t *ret_line)
     return 0;
 }
 
-int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line)
+int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line)
 {
     struct spot s;
     struct view_target t;
-    if (!detail_spot(d, line, &s))
+    if (!detail_find_spot(d, line, &s))
         return MI_ENOENT;
     if (s.title)
-        return fold_part(&s, how, ret_line);
+        return fold_detail_part(&s, how, ret_line);
     struct view *v = &s.part->view;
-    bool found = s.part->has_view && view_target(v, &s.place, &t);
+    bool found = s.part->has_view && view_find_target(v, &s.place, &t);
     if (found && how == DETAIL_FOLD && t.folded)
-        found = view_around(v, &t, &t);
+        found = view_find_enclosing(v, &t, &t);
     if (found && t.view == v && t.depth == 0 &&
-        detail_bare(s.part) > 0) /* the brackets of this object or array are not shown */
+        detail_hidden_bracket_lines(s.part) >
+            0) /* the brackets of this object or array are not shown */
         found = false;
     if (how == DETAIL_UNFOLD && (!found || !t.folded))
         return MI_ENOENT;
     if (!found)
-        return fold_part(&s, DETAIL_FOLD, ret_line);
-    int st = view_toggle(v, &t, act_room(d));
+        return fold_detail_part(&s, DETAIL_FOLD, ret_line);
+    int st = view_toggle_target(v, &t, detail_unfold_room(d));
     if (st == 0)
-        *ret_line = s.base + 1 + detail_shown(s.part, t.line);
+        *ret_line = s.base + 1 + detail_shown_line(s.part, t.line);
     return st;
 }
 
-void detail_fold_all(struct detail *d, size_t depth)
+void detail_fold_from_depth(struct detail *d, size_t depth)
 {
     for (size_t i = 0; i < d->n; i++)
         if (d->part[i].has_view && d->part[i].view.kind == VIEW_JSON)
@@ -60,7 +61,7 @@ void detail_fold_all(struct detail *d, size_t depth)
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-static size_t nearer(size_t a, size_t b, bool forward)
+static size_t nearer_match(size_t a, size_t b, bool forward)
 {
     if (a == FIND_NONE || b == FIND_NONE)
         return a == FIND_NONE ? b : a;
@@ -74,8 +75,8 @@ static size_t find_in_text(const struct detail *d, const struct view *v, size_t 
     for (size_t i = 0; i < n; i++) {
         struct slice s = buf_slice(needle[i]);
         if (i == 0 || !slice_eq(s, buf_slice(needle[i - 1])))
-            found = nearer(found, forward ? find_next(v->text, at, s) : find_last(v->text, at, s),
-                           forward);
+            found = nearer_match(
+                found, forward ? find_next(v->text, at, s) : find_last(v->text, at, s), forward);
     }
     return found;
 }
@@ -99,7 +100,7 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
     size_t found = find_in_text(d, &p->view, at, forward);
     /* values with their own part are not searched twice */
     while (p->kind == PART_MESSAGE && p->folded && found != FIND_NONE) {
-        at = values_around(d, p->message, found, forward);
+        at = values_find_part(d, p->message, found, forward);
         if (at == SIZE_MAX)
             break;
         found = find_in_text(d, &p->view, at, forward);
@@ -108,17 +109,19 @@ static size_t find_in_part(const struct detail *d, const struct part *p, size_t 
 }
 
 /* Sets the part and the offset in it from which the search begins. */
-static void begin_at(struct detail *d, size_t from, bool forward, size_t *ret_part, size_t *ret_at)
+static void search_begins_at(struct detail *d, size_t from, bool forward, size_t *ret_part,
+                             size_t *ret_at)
 {
     struct spot s;
     size_t line = 0, column;
     if (d->has_hit) { /* continue after the last hit, if the cursor is still there */
         struct part *p = &d->part[d->hit_part];
         if (p->has_view)
-            view_locate(&p->view, d->hit_at, &line, &column);
+            view_find_line_of(&p->view, d->hit_at, &line, &column);
         else
             line = d->hit_at;
-        if (!p->folded && detail_base(d, d->hit_part) + 1 + detail_shown(p, line) == from) {
+        if (!p->folded &&
+            detail_first_line(d, d->hit_part) + 1 + detail_shown_line(p, line) == from) {
             *ret_part = d->hit_part;
             *ret_at = d->hit_at + forward;
             return;
@@ -126,7 +129,7 @@ static void begin_at(struct detail *d, size_t from, bool forward, size_t *ret_pa
     }
     *ret_part = 0;
     *ret_at = 0;
-    if (!detail_spot(d, from, &s))
+    if (!detail_find_spot(d, from, &s))
         return;
     *ret_part = (size_t)(s.part - d->part);
     if (!s.title)
@@ -139,9 +142,9 @@ static int unfold_hit(struct detail *d, struct view *v, size_t at, size_t line)
 {
     struct view_place place;
     struct view_target t;
-    bool found = view_seek(v, line, &place) && view_target(v, &place, &t) && t.folded;
-    int st = found ? view_toggle(v, &t, act_room(d)) : MI_ENOENT;
-    return st == 0 ? view_reveal(v, at) : st;
+    bool found = view_seek_line(v, line, &place) && view_find_target(v, &place, &t) && t.folded;
+    int st = found ? view_toggle_target(v, &t, detail_unfold_room(d)) : MI_ENOENT;
+    return st == 0 ? view_unfold_around(v, at) : st;
 }
 
 static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
@@ -152,19 +155,19 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
         struct slice text = head_text(&p->rows, at);
         text.n = find_next(text, 0, buf_slice(&d->needle));
         ret->line = at;
-        ret->column = head_column(&p->rows, at) + cells_tabbed(text, d->ascii);
+        ret->column = head_value_column(&p->rows, at) + cells_tabbed(text, d->ascii);
     } else {
-        int st = view_reveal(&p->view, at);
+        int st = view_unfold_around(&p->view, at);
         if (st < 0)
             return st;
-        view_locate(&p->view, at, &ret->line, &ret->column);
+        view_find_line_of(&p->view, at, &ret->line, &ret->column);
         bool far = d->columns > 0 && ret->column + ROW_INDENT >= d->columns;
         if (far && unfold_hit(d, &p->view, at, ret->line) == 0)
-            view_locate(&p->view, at, &ret->line, &ret->column);
+            view_find_line_of(&p->view, at, &ret->line, &ret->column);
         ret->column += ROW_INDENT;
-        ret->line = detail_shown(p, ret->line);
+        ret->line = detail_shown_line(p, ret->line);
     }
-    ret->line += detail_base(d, part) + 1;
+    ret->line += detail_first_line(d, part) + 1;
     d->has_hit = true;
     d->hit_part = part;
     d->hit_at = at;
@@ -214,7 +217,7 @@ int detail_search(struct detail *d, struct slice needle, size_t from, bool forwa
     int st = set_needle(d, needle);
     if (st < 0 || needle.n == 0)
         return st < 0 ? st : MI_ENOENT;
-    begin_at(d, from, forward, &part, &at);
+    search_begins_at(d, from, forward, &part, &at);
     ret->wrapped = false;
     /* the first part is tried twice: the second time before `at` */
     for (size_t tried = 0; tried <= d->n; tried++) {
@@ -267,7 +270,7 @@ static int copy_value(const struct detail *d, struct spot *s, enum detail_copy w
     if (what == DETAIL_COPY_POINTER && !s->title && !is_text)
         return view_write_pointer(&p->view, &s->place, b);
     if (what == DETAIL_COPY_VALUE && !s->title)
-        return view_value(&p->view, &s->place, b);
+        return view_copy_value(&p->view, &s->place, b);
     if (what == DETAIL_COPY_VALUE)
         buf_slice_add(b, is_text ? buf_slice(&p->text) : raw);
     return b->failed ? MI_ENOMEM : 0;
@@ -276,7 +279,7 @@ static int copy_value(const struct detail *d, struct spot *s, enum detail_copy w
 int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b)
 {
     struct spot s;
-    if (!detail_spot(d, line, &s))
+    if (!detail_find_spot(d, line, &s))
         return MI_ENOENT;
     if (what != DETAIL_COPY_BODY && s.part->kind == PART_VALUE)
         return copy_value(d, &s, what, b);
@@ -287,7 +290,7 @@ int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf
         return copy_body(d, s.part, b);
     if (s.part->has_view && !s.title)
         return what == DETAIL_COPY_POINTER ? view_write_pointer(&s.part->view, &s.place, b)
-                                           : view_value(&s.part->view, &s.place, b);
+                                           : view_copy_value(&s.part->view, &s.place, b);
     if (s.title || what == DETAIL_COPY_POINTER)
         return MI_ENOENT;
     buf_slice_add(b, head_text(&s.part->rows, s.row));

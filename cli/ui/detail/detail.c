@@ -11,11 +11,11 @@
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static bool is_json(const struct detail_message *m)
+static bool body_is_json(const struct detail_message *m)
 {
     struct json_scan scan;
-    size_t at = token_blank(m->body, 0);
-    if (at >= m->body.n || !token_opens(m->body.p[at]))
+    size_t at = token_skip_blank(m->body, 0);
+    if (at >= m->body.n || !token_opens_container(m->body.p[at]))
         return false;
     if (m->kind != KIND_NOISE && m->kind != KIND_STDERR)
         return true;
@@ -24,19 +24,19 @@ static bool is_json(const struct detail_message *m)
 
 /* Unfolds one text of a result, such as a tool's. Returns false if there is none, or it cannot be
  * unfolded. */
-static bool unfold_text(struct view *v, const char *list, size_t i, const char *member)
+static bool unfold_result_text(struct view *v, const char *list, size_t i, const char *member)
 {
     struct buf pointer = {0};
     struct view_path path;
     struct view_target t = {.view = v};
     buf_adds(&pointer, list);
     pointer_add_index(&pointer, i);
-    bool found = view_pointer(v, buf_slice(&pointer), &t.at);
+    bool found = view_find_pointer(v, buf_slice(&pointer), &t.at);
     buf_adds(&pointer, member);
-    if (found && view_pointer(v, buf_slice(&pointer), &t.at) && view_is_text(v, t.at)) {
-        view_path(v, t.at, &path);
+    if (found && view_find_pointer(v, buf_slice(&pointer), &t.at) && view_is_text(v, t.at)) {
+        view_find_path(v, t.at, &path);
         t.depth = path.n;
-        if (view_toggle(v, &t, DETAIL_TEXT_MAX) < 0 || view_reveal(v, t.at) < 0)
+        if (view_toggle_target(v, &t, DETAIL_TEXT_MAX) < 0 || view_unfold_around(v, t.at) < 0)
             found = false; /* a long text stays folded */
     }
     buf_close(&pointer);
@@ -52,7 +52,7 @@ static void unfold_texts(struct view *v)
     };
     for (size_t k = 0; k < MI_COUNT(places); k++)
         for (size_t i = 0; i < TEXTS_MAX; i++)
-            if (!unfold_text(v, places[k][0], i, places[k][1]))
+            if (!unfold_result_text(v, places[k][0], i, places[k][1]))
                 break;
 }
 
@@ -61,7 +61,7 @@ static void unfold_texts(struct view *v)
 static void open_message(struct detail *d, size_t message)
 {
     const struct detail_message *m = &d->s.message[message];
-    struct part *p = detail_add(d, PART_MESSAGE);
+    struct part *p = detail_add_part(d, PART_MESSAGE);
     p->message = message;
     p->folded = d->s.is_call && m->kind != KIND_RESULT && m->kind != KIND_ERROR && message > 0;
     for (size_t i = 0; i < d->n; i++)
@@ -72,25 +72,25 @@ static void open_message(struct detail *d, size_t message)
         return;
     }
     p->has_view = true;
-    view_open(&p->view, is_json(m) ? VIEW_JSON : VIEW_TEXT, m->body);
-    view_overview(&p->view);
+    view_open(&p->view, body_is_json(m) ? VIEW_JSON : VIEW_TEXT, m->body);
+    view_fold_to_overview(&p->view);
     if (m->kind == KIND_RESULT && m->body.n <= 4 * DETAIL_TEXT_MAX)
         unfold_texts(&p->view);
 }
 
 static void open_post_mortem(struct detail *d)
 {
-    struct part *p = detail_add(d, PART_POST_MORTEM);
+    struct part *p = detail_add_part(d, PART_POST_MORTEM);
     struct slice text = d->s.post_mortem;
-    size_t at = token_blank(text, 0);
-    bool json = at < text.n && token_opens(text.p[at]);
+    size_t at = token_skip_blank(text, 0);
+    bool json = at < text.n && token_opens_container(text.p[at]);
     p->has_view = true;
     view_open(&p->view, json ? VIEW_JSON : VIEW_TEXT, text);
 }
 
 static void open_stderr(struct detail *d)
 {
-    struct part *p = detail_add(d, PART_STDERR);
+    struct part *p = detail_add_part(d, PART_STDERR);
     for (size_t i = 0; i < d->s.stderr_n; i++) {
         head_add(&p->rows, NULL, CELLS_PLAIN, d->s.stderr_line[i].text);
         if (!p->rows.failed)
@@ -116,18 +116,18 @@ static int detail_add_notes(struct detail *d)
             pointer.n -= skip;
             if (pointer.n > 0 && *pointer.p != '/')
                 continue;
-            if (!view_pointer(&p->view, pointer, &note.at))
+            if (!view_find_pointer(&p->view, pointer, &note.at))
                 continue;
             st = view_add_note(&p->view, &note);
             if (st == 0)
-                st = view_reveal(&p->view, note.at);
+                st = view_unfold_around(&p->view, note.at);
         }
     }
     return st == MI_EFULL ? 0 : st;
 }
 
 /* Is this part filled by head.c? */
-static bool is_about(const struct part *p)
+static bool is_filled_by_head(const struct part *p)
 {
     return p->kind == PART_HEAD || p->kind == PART_FINDINGS || p->kind == PART_ABOUT;
 }
@@ -145,7 +145,7 @@ static void open_call(struct detail *d)
     for (size_t i = 0; i < d->s.messages_n; i++)
         found |= d->s.message[i].finding.n > 0;
     if (found)
-        detail_add(d, PART_FINDINGS);
+        detail_add_part(d, PART_FINDINGS);
 }
 
 int detail_open(struct detail **ret, const struct detail_subject *subject)
@@ -161,7 +161,7 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
     d->s = *subject;
     d->part = part;
     d->cap = max;
-    detail_add(d, PART_HEAD);
+    detail_add_part(d, PART_HEAD);
     if (subject->is_call)
         open_call(d);
     else
@@ -171,13 +171,13 @@ int detail_open(struct detail **ret, const struct detail_subject *subject)
     if (subject->stderr_n > 0)
         open_stderr(d);
     if (subject->is_call) {
-        detail_add(d, PART_ABOUT)->folded = true;
+        detail_add_part(d, PART_ABOUT)->folded = true;
         open_messages(d);
     }
     int st = detail_add_notes(d);
     for (size_t i = 0; i < d->n; i++) {
-        if (is_about(&part[i]))
-            head_rows(d, &part[i]);
+        if (is_filled_by_head(&part[i]))
+            head_make_rows(d, &part[i]);
         if (part[i].rows.failed)
             st = MI_ENOMEM;
     }
@@ -205,57 +205,59 @@ void detail_close(struct detail *d)
     free(d);
 }
 
-void detail_layout(struct detail *d, size_t columns, bool ascii)
+void detail_set_width(struct detail *d, size_t columns, bool ascii)
 {
     d->columns = columns;
     d->ascii = ascii;
     for (size_t i = 0; i < d->n; i++)
-        if (is_about(&d->part[i]))
-            head_rows(d, &d->part[i]);
+        if (is_filled_by_head(&d->part[i]))
+            head_make_rows(d, &d->part[i]);
         else if (d->part[i].has_view)
-            view_layout(&d->part[i].view, columns > ROW_INDENT ? columns - ROW_INDENT : columns,
-                        ascii);
+            view_set_width(&d->part[i].view, columns > ROW_INDENT ? columns - ROW_INDENT : columns,
+                           ascii);
 }
 
-void detail_waited(struct detail *d, int64_t waited_us, bool ended)
+void detail_set_waited(struct detail *d, int64_t waited_us, bool ended)
 {
     d->s.ended = ended;
     d->s.waited_us = waited_us;
-    head_rows(d, &d->part[0]);
+    head_make_rows(d, &d->part[0]);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-size_t detail_bare(const struct part *p)
+size_t detail_hidden_bracket_lines(const struct part *p)
 {
     struct slice s = p->view.text;
-    if (p->kind != PART_VALUE || p->view.kind != VIEW_JSON || !token_opens(s.p[0]))
+    if (p->kind != PART_VALUE || p->view.kind != VIEW_JSON || !token_opens_container(s.p[0]))
         return 0;
-    return !token_closes(s.p[token_blank(s, 1)]) && !view_is_folded(&p->view, 0, 0);
+    return !token_closes_container(s.p[token_skip_blank(s, 1)]) && !view_is_folded(&p->view, 0, 0);
 }
 
 /* Returns the exact number of lines of a part below its title. */
-static size_t content_count(struct part *p)
+static size_t count_content_lines(struct part *p)
 {
-    return p->folded ? 0 : p->has_view ? view_count(&p->view) - 2 * detail_bare(p) : p->rows.n;
+    return p->folded     ? 0
+           : p->has_view ? view_count(&p->view) - 2 * detail_hidden_bracket_lines(p)
+                         : p->rows.n;
 }
 
-size_t detail_shown(struct part *p, size_t line)
+size_t detail_shown_line(struct part *p, size_t line)
 {
-    size_t n = content_count(p);
-    line -= size_min(line, detail_bare(p));
+    size_t n = count_content_lines(p);
+    line -= size_min(line, detail_hidden_bracket_lines(p));
     return n > 0 ? size_min(line, n - 1) : 0;
 }
 
-size_t detail_base(struct detail *d, size_t part)
+size_t detail_first_line(struct detail *d, size_t part)
 {
     size_t line = 0;
     for (size_t i = 0; i < part; i++)
-        line += 1 + content_count(&d->part[i]);
+        line += 1 + count_content_lines(&d->part[i]);
     return line;
 }
 
-bool detail_spot(struct detail *d, size_t line, struct spot *ret)
+bool detail_find_spot(struct detail *d, size_t line, struct spot *ret)
 {
     size_t base = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -264,18 +266,19 @@ bool detail_spot(struct detail *d, size_t line, struct spot *ret)
         *ret = (struct spot){.part = p, .base = base, .title = line == base, .row = inside};
         if (ret->title)
             return true;
-        size_t bare = detail_bare(p);
-        if (!p->folded && (bare == 0 || inside < content_count(p)) &&
-            (p->has_view ? view_seek(&p->view, inside + bare, &ret->place) : inside < p->rows.n))
+        size_t bare = detail_hidden_bracket_lines(p);
+        if (!p->folded && (bare == 0 || inside < count_content_lines(p)) &&
+            (p->has_view ? view_seek_line(&p->view, inside + bare, &ret->place)
+                         : inside < p->rows.n))
             return true;
-        base += 1 + content_count(p);
+        base += 1 + count_content_lines(p);
         if (line < base)
             return false; /* cannot happen */
     }
     return false;
 }
 
-size_t detail_lines(struct detail *d, bool *exact)
+size_t detail_count_lines(struct detail *d, bool *exact)
 {
     size_t lines = 0;
     bool known;
@@ -288,7 +291,7 @@ size_t detail_lines(struct detail *d, bool *exact)
         if (!p->has_view) {
             lines += p->rows.n;
         } else {
-            lines += view_lines(&p->view, &known) - 2 * detail_bare(p);
+            lines += view_estimate_lines(&p->view, &known) - 2 * detail_hidden_bracket_lines(p);
             *exact &= known;
         }
     }
@@ -297,26 +300,27 @@ size_t detail_lines(struct detail *d, bool *exact)
 
 size_t detail_end(struct detail *d)
 {
-    return detail_base(d, d->n);
+    return detail_first_line(d, d->n);
 }
 
-size_t detail_part(struct detail *d, size_t line, bool forward)
+size_t detail_next_part(struct detail *d, size_t line, bool forward)
 {
     struct spot s;
-    if (!detail_spot(d, line, &s))
+    if (!detail_find_spot(d, line, &s))
         return line;
     size_t i = (size_t)(s.part - d->part);
     if (forward)
-        return i + 1 < d->n ? detail_base(d, i + 1) : line;
+        return i + 1 < d->n ? detail_first_line(d, i + 1) : line;
     if (!s.title)
         return s.base;
-    return i > 0 ? detail_base(d, i - 1) : line;
+    return i > 0 ? detail_first_line(d, i - 1) : line;
 }
 
-int64_t detail_seq(struct detail *d, size_t line)
+int64_t detail_seq_at_line(struct detail *d, size_t line)
 {
     struct spot s;
-    if (!detail_spot(d, line, &s) || (s.part->kind != PART_MESSAGE && s.part->kind != PART_VALUE))
+    if (!detail_find_spot(d, line, &s) ||
+        (s.part->kind != PART_MESSAGE && s.part->kind != PART_VALUE))
         return 0;
     return d->s.message[s.part->message].seq;
 }
@@ -326,31 +330,31 @@ int64_t detail_seq(struct detail *d, size_t line)
 static void draw_row(const struct head_rows *r, size_t i, struct cells *c)
 {
     struct buf label = {0};
-    head_label(r, i, &label);
+    head_write_label(r, i, &label);
     cells_blank(c, ROW_INDENT);
     cells_add(c, r->row[i].t_us >= 0 ? CELLS_DIM : CELLS_LABEL, buf_slice(&label));
-    cells_blank(c, head_column(r, i) - ROW_INDENT - label.n);
+    cells_blank(c, head_value_column(r, i) - ROW_INDENT - label.n);
     buf_close(&label);
     c->tabs = true;
-    c->origin = head_column(r, i);
+    c->origin = head_value_column(r, i);
     cells_add(c, r->row[i].style, head_text(r, i));
     c->tabs = false;
 }
 
-bool detail_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c)
+bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c)
 {
     struct spot s;
     cells_begin(c, from, width, d->ascii);
-    if (!detail_spot(d, line, &s))
+    if (!detail_find_spot(d, line, &s))
         return false;
     if (s.title) {
         cells_adds(c, CELLS_FOLD,
                    d->ascii         ? s.part->folded ? "+ " : "- "
                    : s.part->folded ? "▸ "
                                     : "▾ ");
-        head_title(d, s.part, c);
+        head_draw_title(d, s.part, c);
     } else if (s.part->has_view) {
-        view_draw(&s.part->view, &s.place, ROW_INDENT, c);
+        view_draw_line(&s.part->view, &s.place, ROW_INDENT, c);
     } else {
         draw_row(&s.part->rows, s.row, c);
     }

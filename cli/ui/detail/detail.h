@@ -11,7 +11,7 @@
  *           tool's result are unfolded at first. The title line of a part folds the part.
  * Lines     are numbered from 0; folded lines are not counted. A number is valid until something
  *           is folded or unfolded. Lines are found when they are needed, and at first only the
- *           beginning of a long message is read. So detail_lines() is an estimate until
+ *           beginning of a long message is read. So detail_count_lines() is an estimate until
  *           detail_end() was called, or a line near the end was asked for.
  * Cost      the time to open does not depend on the size of the messages, except for unfolded
  *           texts (DETAIL_TEXT_MAX). Going to a line reads the messages up to that line once.
@@ -93,21 +93,21 @@ MI_MUST int detail_open(struct detail **ret, const struct detail_subject *subjec
 void detail_close(struct detail *d); /* NULL is fine */
 /* Sets the mode, and the width to which texts are wrapped; 0: they are not wrapped. Call it after
  * opening and after a resize. Line numbers change. */
-void detail_layout(struct detail *d, size_t columns, bool ascii);
+void detail_set_width(struct detail *d, size_t columns, bool ascii);
 /* Updates an open call: how long it has waited, and whether the session has ended. */
-void detail_waited(struct detail *d, int64_t waited_us, bool ended);
+void detail_set_waited(struct detail *d, int64_t waited_us, bool ended);
 
 /* Returns the number of lines. If *exact is false, the number is an estimate, and at least one more
  * line follows the known ones. */
-size_t detail_lines(struct detail *d, bool *exact);
+size_t detail_count_lines(struct detail *d, bool *exact);
 size_t detail_end(struct detail *d); /* exact number of lines; reads everything */
 
 /* Begins c and writes the columns [from, from + width) of a line to it. Returns false, with c
  * empty, if there is no such line. */
-bool detail_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c);
+bool detail_draw_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c);
 /* Returns the line of the next (if forward is false, the previous) title after `line`; `line`
  * itself if there is none. */
-size_t detail_part(struct detail *d, size_t line, bool forward);
+size_t detail_next_part(struct detail *d, size_t line, bool forward);
 
 /* ---- folding ---- */
 
@@ -115,10 +115,10 @@ enum detail_fold { DETAIL_TOGGLE, DETAIL_FOLD, DETAIL_UNFOLD };
 /* Folds or unfolds the value that begins at the line; if none does, folds the value that contains
  * the line. *ret_line is the line of that value, where the cursor belongs. MI_ENOENT: nothing to
  * do; MI_EFULL: more than DETAIL_UNFOLDED_MAX bytes. */
-MI_MUST int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line);
+MI_MUST int detail_fold_line(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line);
 /* Unfolds objects and arrays above this depth of each message and folds the others: 0 folds
  * everything, SIZE_MAX unfolds everything, parts too. Unfolded strings are folded again. */
-void detail_fold_all(struct detail *d, size_t depth);
+void detail_fold_from_depth(struct detail *d, size_t depth);
 
 /* ---- searching ---- */
 
@@ -128,7 +128,7 @@ struct detail_hit {
 };
 /* Searches a text regardless of case (ASCII letters), also in folded parts, which it unfolds. The
  * search continues after the last match if that is in line `from`; else it begins at that line. If
- * the match is beyond the columns of the layout, its string is unfolded. detail_line() highlights
+ * the match is beyond the columns of the layout, its string is unfolded. detail_draw_line() highlights
  * the text until the next search; an empty text ends that. MI_ENOENT: not found. */
 MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bool forward,
                           struct detail_hit *ret);
@@ -146,6 +146,6 @@ enum detail_copy {
  * has no such text. */
 MI_MUST int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b);
 /* The `seq` of the message that the line belongs to; 0: none. */
-int64_t detail_seq(struct detail *d, size_t line);
+int64_t detail_seq_at_line(struct detail *d, size_t line);
 
 #endif

@@ -58,7 +58,7 @@ struct slice head_text(const struct head_rows *r, size_t i)
     return (struct slice){r->text.p != NULL ? r->text.p + row->at : "", row->n};
 }
 
-void head_label(const struct head_rows *r, size_t i, struct buf *b)
+void head_write_label(const struct head_rows *r, size_t i, struct buf *b)
 {
     const struct row *row = &r->row[i];
     if (row->t_us >= 0) {
@@ -69,11 +69,11 @@ void head_label(const struct head_rows *r, size_t i, struct buf *b)
     }
 }
 
-size_t head_column(const struct head_rows *r, size_t i)
+size_t head_value_column(const struct head_rows *r, size_t i)
 {
     struct buf label = {0};
     bool labels = r->row[0].label != NULL || r->row[i].t_us >= 0;
-    head_label(r, i, &label);
+    head_write_label(r, i, &label);
     size_t width = labels ? (label.n < ROW_LABEL ? ROW_LABEL : label.n + 1) : 0;
     buf_close(&label);
     return ROW_INDENT + width;
@@ -81,12 +81,12 @@ size_t head_column(const struct head_rows *r, size_t i)
 
 /* ---- the head ------------------------------------------------------------------------------- */
 
-static enum cells_style style_of_status(enum call_status s)
+static enum cells_style cells_style_of_status(enum call_status s)
 {
     return s == CALL_OK ? CELLS_GOOD : call_status_failed(s) ? CELLS_BAD : CELLS_WAIT;
 }
 
-static enum cells_style style_of_severity(enum severity s)
+static enum cells_style cells_style_of_severity(enum severity s)
 {
     return s == SEVERITY_ERROR ? CELLS_BAD : s == SEVERITY_WARNING ? CELLS_WAIT : CELLS_DIM;
 }
@@ -95,7 +95,7 @@ static void add_status(const struct detail_subject *s, struct head_rows *r)
 {
     if (!s->is_call)
         return;
-    head_begin(r, "Status", style_of_status(s->status));
+    head_begin(r, "Status", cells_style_of_status(s->status));
     bool never = s->status == CALL_OPEN && s->ended;
     buf_adds(&r->text,
              never ? "no answer; the recording ends after " : call_status_name(s->status));
@@ -174,7 +174,7 @@ static void detail_head_add_findings(const struct detail *d, struct head_rows *r
         if (finding_by_name(name, &info)) {
             struct buf text = {0};
             buf_printf(&text, "%s: %s", info.name, info.meaning);
-            add_wrapped(d, r, label, style_of_severity(info.severity), buf_slice(&text));
+            add_wrapped(d, r, label, cells_style_of_severity(info.severity), buf_slice(&text));
             r->failed |= text.failed;
             buf_close(&text);
         } else {
@@ -194,7 +194,7 @@ static void detail_head_add_message(const struct detail_message *m, struct head_
         head_add(r, "Action", CELLS_BAD, slice_of(actions[m->action]));
 }
 
-void head_rows(const struct detail *d, struct part *p)
+void head_make_rows(const struct detail *d, struct part *p)
 {
     const struct detail_subject *s = &d->s;
     struct head_rows *r = &p->rows;
@@ -217,8 +217,8 @@ void head_rows(const struct detail *d, struct part *p)
 
 /* ---- titles --------------------------------------------------------------------------------- */
 
-static void title_of_message(const struct detail *d, const struct detail_message *m,
-                             struct cells *c)
+static void draw_message_title(const struct detail *d, const struct detail_message *m,
+                               struct cells *c)
 {
     struct buf text = {0};
     const char *arrow = d->ascii ? (m->from_client ? "->" : "<-") : (m->from_client ? "→" : "←");
@@ -246,7 +246,7 @@ static void title_of_message(const struct detail *d, const struct detail_message
     }
 }
 
-static void title_of_head(const struct detail_subject *s, struct cells *c)
+static void draw_head_title(const struct detail_subject *s, struct cells *c)
 {
     const struct detail_message *m = s->messages_n > 0 ? &s->message[0] : NULL;
     if (m == NULL || m->method.p == NULL) {
@@ -260,12 +260,12 @@ static void title_of_head(const struct detail_subject *s, struct cells *c)
     }
 }
 
-void head_title(const struct detail *d, const struct part *p, struct cells *c)
+void head_draw_title(const struct detail *d, const struct part *p, struct cells *c)
 {
     const struct detail_subject *s = &d->s;
     switch (p->kind) {
     case PART_HEAD:
-        title_of_head(s, c);
+        draw_head_title(s, c);
         break;
     case PART_VALUE:
         cells_adds(c, CELLS_TITLE, p->title);
@@ -277,7 +277,7 @@ void head_title(const struct detail *d, const struct part *p, struct cells *c)
         cells_adds(c, CELLS_TITLE, "about the call");
         break;
     case PART_MESSAGE:
-        title_of_message(d, &s->message[p->message], c);
+        draw_message_title(d, &s->message[p->message], c);
         break;
     case PART_POST_MORTEM:
         cells_add(c, CELLS_TITLE, s->post_mortem_title);

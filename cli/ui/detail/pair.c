@@ -88,7 +88,7 @@ static void add_both(struct aligning *a, const uint32_t node[2], const uint32_t 
                             PAIR_CHANGED);
 }
 
-static const struct json_node *node_at(const struct aligning *a, int side, uint32_t i)
+static const struct json_node *aligned_node(const struct aligning *a, int side, uint32_t i)
 {
     return &a->tree[side].node[i];
 }
@@ -112,7 +112,7 @@ static int compare_keys(struct slice a, struct slice b)
     return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_member_keys(const void *a, const void *b)
 {
     const struct member *x = *(const struct member *const *)a;
     const struct member *y = *(const struct member *const *)b;
@@ -122,12 +122,13 @@ static int by_key(const void *a, const void *b)
 
 static int read_members(const struct aligning *a, uint32_t object, uint32_t line, struct members *m)
 {
-    *m = (struct members){.member = calloc(node_at(a, 1, object)->count + 1, sizeof *m->member)};
+    *m = (struct members){.member =
+                              calloc(aligned_node(a, 1, object)->count + 1, sizeof *m->member)};
     if (m->member == NULL)
         return MI_ENOMEM;
     line++;
-    for (uint32_t i = node_at(a, 1, object)->child; i != 0; i = node_at(a, 1, i)->next) {
-        m->member[m->n++] = (struct member){node_at(a, 1, i)->key, i, line, false};
+    for (uint32_t i = aligned_node(a, 1, object)->child; i != 0; i = aligned_node(a, 1, i)->next) {
+        m->member[m->n++] = (struct member){aligned_node(a, 1, i)->key, i, line, false};
         line += a->lines[1][i];
     }
     return 0;
@@ -144,7 +145,7 @@ static size_t find_member(struct aligning *a, struct members *m, struct slice ke
         for (size_t i = 0; m->sorted != NULL && i < m->n; i++)
             m->sorted[i] = &m->member[i];
         if (m->sorted != NULL)
-            qsort(m->sorted, m->n, sizeof *m->sorted, by_key);
+            qsort(m->sorted, m->n, sizeof *m->sorted, compare_member_keys);
         else
             a->st = MI_ENOMEM;
     }
@@ -160,7 +161,7 @@ static size_t find_member(struct aligning *a, struct members *m, struct slice ke
     return found ? (size_t)(m->sorted[from] - m->member) : m->n;
 }
 
-static void align(struct aligning *a, const uint32_t node[2], const uint32_t line[2]);
+static void align_values(struct aligning *a, const uint32_t node[2], const uint32_t line[2]);
 
 static void align_members(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
@@ -168,14 +169,14 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
     uint32_t at = line[0] + 1;
     size_t next = 0;
     a->st = read_members(a, node[1], line[1], &m);
-    for (uint32_t i = node_at(a, 0, node[0])->child; i != 0 && a->st == 0;
-         i = node_at(a, 0, i)->next) {
-        size_t k = find_member(a, &m, node_at(a, 0, i)->key, next);
+    for (uint32_t i = aligned_node(a, 0, node[0])->child; i != 0 && a->st == 0;
+         i = aligned_node(a, 0, i)->next) {
+        size_t k = find_member(a, &m, aligned_node(a, 0, i)->key, next);
         if (k == m.n || m.member[k].taken) { /* a duplicate name has no partner */
             add_left(a, i, at);
         } else {
             m.member[k].taken = true;
-            align(a, (uint32_t[]){i, m.member[k].node}, (uint32_t[]){at, m.member[k].line});
+            align_values(a, (uint32_t[]){i, m.member[k].node}, (uint32_t[]){at, m.member[k].line});
             next = k + 1;
         }
         at += a->lines[0][i];
@@ -189,26 +190,27 @@ static void align_members(struct aligning *a, const uint32_t node[2], const uint
 
 static void align_elements(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
-    uint32_t i = node_at(a, 0, node[0])->child, k = node_at(a, 1, node[1])->child;
+    uint32_t i = aligned_node(a, 0, node[0])->child, k = aligned_node(a, 1, node[1])->child;
     uint32_t left = line[0] + 1, right = line[1] + 1;
     while ((i != 0 || k != 0) && a->st == 0) {
         if (i != 0 && k != 0)
-            align(a, (uint32_t[]){i, k}, (uint32_t[]){left, right});
+            align_values(a, (uint32_t[]){i, k}, (uint32_t[]){left, right});
         else if (i != 0)
             add_left(a, i, left);
         else
             add_right(a, k, right);
         left += i != 0 ? a->lines[0][i] : 0;
         right += k != 0 ? a->lines[1][k] : 0;
-        i = i != 0 ? node_at(a, 0, i)->next : 0;
-        k = k != 0 ? node_at(a, 1, k)->next : 0;
+        i = i != 0 ? aligned_node(a, 0, i)->next : 0;
+        k = k != 0 ? aligned_node(a, 1, k)->next : 0;
     }
 }
 
 /* Aligns two values. Recurses as deep as the values do, at most JSON_TREE_DEPTH. */
-static void align(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
+static void align_values(struct aligning *a, const uint32_t node[2], const uint32_t line[2])
 {
-    const struct json_node *left = node_at(a, 0, node[0]), *right = node_at(a, 1, node[1]);
+    const struct json_node *left = aligned_node(a, 0, node[0]),
+                           *right = aligned_node(a, 1, node[1]);
     uint32_t lines[2] = {a->lines[0][node[0]], a->lines[1][node[1]]};
     if (lines[0] == 1 && lines[1] == 1) {
         bool equal = json_equal(left->value, right->value);
@@ -262,7 +264,7 @@ static int add_values(struct pair *p, const struct slice text[2])
         if (text[side].p != NULL)
             a.st = read_value(&a, side, text[side]);
     if (a.st == 0 && text[0].p != NULL && text[1].p != NULL)
-        align(&a, (uint32_t[]){0, 0}, (uint32_t[]){0, 0});
+        align_values(&a, (uint32_t[]){0, 0}, (uint32_t[]){0, 0});
     else if (a.st == 0 && text[0].p != NULL)
         add_left(&a, 0, 0);
     else if (a.st == 0 && text[1].p != NULL)
@@ -274,7 +276,7 @@ static int add_values(struct pair *p, const struct slice text[2])
     return a.st;
 }
 
-static int add_row_of(struct pair *p, enum pair_mark mark)
+static int pair_append_row(struct pair *p, enum pair_mark mark)
 {
     struct aligning a = {.p = p};
     detail_pair_add_row(&a, NO_LINE, NO_LINE, mark);
@@ -287,13 +289,13 @@ static int add_section(struct pair *p, const char *title, const struct slice tex
     size_t before = p->n;
     if (p->sections_n == PAIR_SECTIONS_MAX)
         return MI_EFULL;
-    int st = add_row_of(p, PAIR_TITLE);
+    int st = pair_append_row(p, PAIR_TITLE);
     if (st == 0)
         st = text != NULL ? add_values(p, text) : MI_EFULL;
     if (st == MI_EFULL) {
         p->n = before;
-        st = add_row_of(p, PAIR_TITLE);
-        st = st == 0 ? add_row_of(p, PAIR_SIZES) : st;
+        st = pair_append_row(p, PAIR_TITLE);
+        st = st == 0 ? pair_append_row(p, PAIR_SIZES) : st;
     }
     if (st == 0) {
         struct section *s = &p->section[p->sections_n++];
@@ -303,7 +305,7 @@ static int add_section(struct pair *p, const char *title, const struct slice tex
             view_open(&s->view[side], VIEW_JSON, text != NULL ? text[side] : (struct slice){0});
             s->view[side].fixed = true;
         }
-        st = pair_show(p, p->all);
+        st = pair_set_shown(p, p->all);
     }
     if (st < 0)
         p->n = before;
@@ -341,7 +343,7 @@ void pair_close(struct pair *p)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static bool differs(const struct pair_row *r)
+static bool row_is_difference(const struct pair_row *r)
 {
     return r->mark == PAIR_CHANGED || r->mark == PAIR_REMOVED || r->mark == PAIR_ADDED;
 }
@@ -355,7 +357,7 @@ static bool show_row(struct pair *p, const struct pair_row *r)
 }
 
 /* Returns the end of the run of equal rows that begins at row i. */
-static size_t equal_run(const struct pair *p, size_t i)
+static size_t end_of_equal_rows(const struct pair *p, size_t i)
 {
     while (i < p->n && p->row[i].mark == PAIR_EQUAL)
         i++;
@@ -365,8 +367,8 @@ static size_t equal_run(const struct pair *p, size_t i)
 /* Shows the first and last rows of a run of equal rows, with a gap between them. */
 static bool show_run(struct pair *p, size_t from, size_t to)
 {
-    size_t head = from > 0 && differs(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
-    size_t tail = to < p->n && differs(&p->row[to]) ? PAIR_CONTEXT : 0;
+    size_t head = from > 0 && row_is_difference(&p->row[from - 1]) ? PAIR_CONTEXT : 0;
+    size_t tail = to < p->n && row_is_difference(&p->row[to]) ? PAIR_CONTEXT : 0;
     bool whole = p->all || to - from <= head + tail + 1; /* a gap takes a row itself */
     for (size_t i = from; i < to; i++) {
         if (!whole && i == from + head) {
@@ -382,12 +384,12 @@ static bool show_run(struct pair *p, size_t from, size_t to)
     return true;
 }
 
-int pair_show(struct pair *p, bool all)
+int pair_set_shown(struct pair *p, bool all)
 {
     p->all = all;
     p->shown_n = 0;
     for (size_t i = 0; i < p->n;) {
-        size_t to = equal_run(p, i);
+        size_t to = end_of_equal_rows(p, i);
         if (to > i ? !show_run(p, i, to) : !show_row(p, &p->row[i]))
             return MI_ENOMEM;
         i = to > i ? to : i + 1;
@@ -395,17 +397,17 @@ int pair_show(struct pair *p, bool all)
     return 0;
 }
 
-size_t pair_rows(const struct pair *p)
+size_t pair_count_shown(const struct pair *p)
 {
     return p->shown_n;
 }
 
 static bool begins_difference(const struct pair_row *rows, size_t i)
 {
-    return differs(&rows[i]) && (i == 0 || !differs(&rows[i - 1]));
+    return row_is_difference(&rows[i]) && (i == 0 || !row_is_difference(&rows[i - 1]));
 }
 
-size_t pair_differences(const struct pair *p)
+size_t pair_count_differences(const struct pair *p)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++)
@@ -422,8 +424,8 @@ size_t pair_next(const struct pair *p, size_t row, bool forward)
     return row;
 }
 
-void pair_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,
-               bool ascii, struct cells *c)
+void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,
+                    bool ascii, struct cells *c)
 {
     static const enum cells_style styles[] = {
         [PAIR_CHANGED] = CELLS_CHANGED, [PAIR_REMOVED] = CELLS_REMOVED, [PAIR_ADDED] = CELLS_ADDED};
@@ -441,10 +443,10 @@ void pair_line(struct pair *p, size_t row, enum pair_side side, size_t from, siz
         cells_addf(c, CELLS_NOTE, "  not compared: %zu bytes", s->size[side]);
     } else if (r->mark == PAIR_GAP) {
         cells_addf(c, CELLS_FOLD, "  %s %u equal lines", ascii ? "..." : "⋯", r->line[0]);
-    } else if (r->line[side] != NO_LINE && view_seek(&s->view[side], r->line[side], &place)) {
+    } else if (r->line[side] != NO_LINE && view_seek_line(&s->view[side], r->line[side], &place)) {
         cells_adds(c, CELLS_PLAIN, r->mark == PAIR_EQUAL ? "  " : markers[r->mark]);
-        view_layout(&s->view[side], 0, ascii);
-        view_draw(&s->view[side], &place, 0, c);
+        view_set_width(&s->view[side], 0, ascii);
+        view_draw_line(&s->view[side], &place, 0, c);
         for (size_t i = 0; i < c->n && r->mark != PAIR_EQUAL; i++)
             if (c->span[i].style != CELLS_ESCAPE)
                 c->span[i].style = styles[r->mark];

@@ -35,16 +35,16 @@ MI_MUST int pair_add(struct pair *p, const char *title, struct slice left, struc
 MI_MUST int pair_add_sizes(struct pair *p, const char *title, const size_t size[2]);
 /* Shows all lines, or (the default) only differences with PAIR_CONTEXT lines around each. Row
  * numbers change. Returns 0 or MI_ENOMEM. */
-MI_MUST int pair_show(struct pair *p, bool all);
+MI_MUST int pair_set_shown(struct pair *p, bool all);
 
-size_t pair_rows(const struct pair *p);
-size_t pair_differences(const struct pair *p); /* groups of rows that differ */
+size_t pair_count_shown(const struct pair *p);
+size_t pair_count_differences(const struct pair *p); /* groups of rows that differ */
 /* Returns the first row of the next (if forward is false, the previous) group of rows that differ;
  * `row` itself if there is none. */
 size_t pair_next(const struct pair *p, size_t row, bool forward);
 /* Begins c and writes the columns [from, from + width) of one side of a row to it. c stays empty if
  * the side has no line in this row. */
-void pair_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,
-               bool ascii, struct cells *c);
+void pair_draw_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,
+                    bool ascii, struct cells *c);
 
 #endif

@@ -73,10 +73,10 @@ struct spot {
     size_t row;              /* if the part has rows */
     struct view_place place; /* if the part has a view */
 };
-bool detail_spot(struct detail *d, size_t line, struct spot *ret);
-size_t detail_base(struct detail *d, size_t part); /* the line of the part's title; exact */
+bool detail_find_spot(struct detail *d, size_t line, struct spot *ret);
+size_t detail_first_line(struct detail *d, size_t part); /* the line of the part's title; exact */
 /* d->n < d->cap */
-static inline struct part *detail_add(struct detail *d, enum part_kind kind)
+static inline struct part *detail_add_part(struct detail *d, enum part_kind kind)
 {
     struct part *p = &d->part[d->n++];
     *p = (struct part){.kind = kind};
@@ -84,26 +84,26 @@ static inline struct part *detail_add(struct detail *d, enum part_kind kind)
 }
 /* Returns 1 if the brackets around the value are not shown, because the title stands for them; else
  * 0. */
-size_t detail_bare(const struct part *p);
+size_t detail_hidden_bracket_lines(const struct part *p);
 /* Converts a line of the part's view to a line below the part's title. */
-size_t detail_shown(struct part *p, size_t line);
+size_t detail_shown_line(struct part *p, size_t line);
 
 void head_close(struct head_rows *r);
 void head_add(struct head_rows *r, const char *label, enum cells_style style,
               struct slice borrowed);
 struct slice head_text(const struct head_rows *r, size_t i);
-void head_label(const struct head_rows *r, size_t i, struct buf *b);
-size_t head_column(const struct head_rows *r, size_t i); /* column of the row's text */
+void head_write_label(const struct head_rows *r, size_t i, struct buf *b);
+size_t head_value_column(const struct head_rows *r, size_t i); /* column of the row's text */
 
 /* Fills the rows of a head, of findings or of PART_ABOUT; replaces the earlier rows. */
-void head_rows(const struct detail *d, struct part *p);
+void head_make_rows(const struct detail *d, struct part *p);
 /* Adds the title of a part to c, after its fold marker. */
-void head_title(const struct detail *d, const struct part *p, struct cells *c);
+void head_draw_title(const struct detail *d, const struct part *p, struct cells *c);
 
 /* values.c: adds parts for the values of a call. */
 void values_open(struct detail *d);
 /* If the byte of the message is in a value with its own part, returns the end of that value or,
  * backwards, its beginning; else SIZE_MAX. */
-size_t values_around(const struct detail *d, size_t message, size_t at, bool forward);
+size_t values_find_part(const struct detail *d, size_t message, size_t at, bool forward);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/chars.h"
 #include "wire/json/block.h"
 
-size_t token_blank(struct slice s, size_t at)
+size_t token_skip_blank(struct slice s, size_t at)
 {
     while (at < s.n && char_is_space(s.p[at]))
         at++;
@@ -43,7 +43,7 @@ static size_t skip_blocks(struct slice s, size_t at)
 
 /* Returns the offset after the closing quote: the first quote after an even number of
  * backslashes. */
-static size_t string_end(struct slice s, size_t at)
+static size_t token_string_end(struct slice s, size_t at)
 {
     unsigned quotes = 0;
     for (size_t i = at + 1; i < s.n; i++) {
@@ -70,7 +70,7 @@ static const char ends_word[256] = {
 size_t token_end(struct slice s, size_t at)
 {
     if (s.p[at] == '"')
-        return string_end(s, at);
+        return token_string_end(s, at);
     do
         at++;
     while (at < s.n && !ends_word[(unsigned char)s.p[at]]);
@@ -81,21 +81,21 @@ size_t token_end(struct slice s, size_t at)
 static const char structural[256] = {
     ['{'] = 1, ['['] = 1, ['}'] = 1, [']'] = 1, ['"'] = 1, [','] = 1};
 
-size_t token_skip(struct slice s, size_t at, size_t *ret_children)
+size_t token_skip_value(struct slice s, size_t at, size_t *ret_children)
 {
     *ret_children = 0;
-    if (!token_opens(s.p[at]))
+    if (!token_opens_container(s.p[at]))
         return token_end(s, at);
-    size_t first = token_blank(s, at + 1), depth = 0, commas = 0;
+    size_t first = token_skip_blank(s, at + 1), depth = 0, commas = 0;
     while (at < s.n) {
         char c = s.p[at];
         if (!structural[(unsigned char)c]) {
             at++;
         } else if (c == '"') {
-            at = string_end(s, at);
+            at = token_string_end(s, at);
         } else {
             at++;
-            if (token_opens(c))
+            if (token_opens_container(c))
                 depth++;
             else if (c == ',')
                 commas += depth == 1;
@@ -103,15 +103,15 @@ size_t token_skip(struct slice s, size_t at, size_t *ret_children)
                 break;
         }
     }
-    if (first < s.n && !token_closes(s.p[first]))
+    if (first < s.n && !token_closes_container(s.p[first]))
         *ret_children = commas + 1;
     return at;
 }
 
-size_t token_value(struct slice s, size_t at)
+size_t token_value_of_member(struct slice s, size_t at)
 {
     if (at >= s.n || s.p[at] != '"')
         return at;
-    size_t colon = token_blank(s, token_end(s, at));
-    return colon < s.n && s.p[colon] == ':' ? token_blank(s, colon + 1) : at;
+    size_t colon = token_skip_blank(s, token_end(s, at));
+    return colon < s.n && s.p[colon] == ':' ? token_skip_blank(s, colon + 1) : at;
 }

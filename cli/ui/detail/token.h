@@ -8,25 +8,25 @@
 
 #include "base/base.h"
 
-static inline bool token_opens(char c)
+static inline bool token_opens_container(char c)
 {
     return c == '{' || c == '[';
 }
-static inline bool token_closes(char c)
+static inline bool token_closes_container(char c)
 {
     return c == '}' || c == ']';
 }
 /* Skips white space. */
-size_t token_blank(struct slice s, size_t at);
+size_t token_skip_blank(struct slice s, size_t at);
 /* Skips white space, commas and colons, up to the next value, key or closing bracket. */
 size_t token_next(struct slice s, size_t at);
 /* Skips the string, number or word at `at`, which must not be a bracket. at < s.n. */
 size_t token_end(struct slice s, size_t at);
 /* Skips the object, array or other token at `at`. *ret_children: the number of its members or
  * elements. */
-size_t token_skip(struct slice s, size_t at, size_t *ret_children);
+size_t token_skip_value(struct slice s, size_t at, size_t *ret_children);
 /* If a key begins at `at`, skips the key, its colon and white space up to its value; else returns
  * `at`. */
-size_t token_value(struct slice s, size_t at);
+size_t token_value_of_member(struct slice s, size_t at);
 
 #endif

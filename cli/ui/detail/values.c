@@ -18,7 +18,7 @@ struct found {
 
 /* Returns the first DETAIL_TEXT_MAX bytes of an escaped string, without a cut escape or character
  * at the end. */
-static struct slice beginning(struct slice raw)
+static struct slice beginning_of_string(struct slice raw)
 {
     struct slice s = text_head(raw, DETAIL_TEXT_MAX);
     size_t i = 1;
@@ -42,7 +42,7 @@ static void open_found(struct detail *d, size_t message, const struct found *fou
     bool cut = found->cut, text = v.type == JSON_STRING;
     if (v.type == JSON_NONE || d->n == d->cap)
         return;
-    struct part *p = detail_add(d, PART_VALUE);
+    struct part *p = detail_add_part(d, PART_VALUE);
     p->message = message;
     p->has_view = true;
     p->from = (size_t)(v.text.p - d->s.message[message].body.p);
@@ -50,7 +50,7 @@ static void open_found(struct detail *d, size_t message, const struct found *fou
     if (text) {
         struct slice raw = cut ? (struct slice){v.text.p + 1, v.text.n - 1} : json_string_raw(v);
         cut |= raw.n > DETAIL_TEXT_MAX;
-        raw = cut ? beginning(raw) : raw;
+        raw = cut ? beginning_of_string(raw) : raw;
         p->to = cut ? p->from + 1 + raw.n : p->to;
         json_unescape(&p->text, raw);
     }
@@ -63,7 +63,7 @@ static void open_found(struct detail *d, size_t message, const struct found *fou
         snprintf(p->title, sizeof p->title, "%s", title);
     struct slice s = text ? buf_slice(&p->text) : v.text;
     view_open(&p->view, !text || (!cut && view_is_json(s)) ? VIEW_JSON : VIEW_TEXT, s);
-    view_overview(&p->view);
+    view_fold_to_overview(&p->view);
 }
 
 static void open_value(struct detail *d, size_t message, struct json_value v, const char *pointer,
@@ -104,12 +104,12 @@ static void open_contents(struct detail *d, size_t message, const struct rpc *m)
 
 /* ---- a long message: only values that begin in its first DETAIL_VALUES_MAX bytes ---- */
 
-static bool is_long(const struct detail *d, size_t message)
+static bool message_is_long(const struct detail *d, size_t message)
 {
     return d->s.message[message].body.n > DETAIL_VALUES_MAX;
 }
 
-static enum json_type type_at(struct slice s, size_t at)
+static enum json_type json_type_of_value_at(struct slice s, size_t at)
 {
     return s.p[at] == '"'   ? JSON_STRING
            : s.p[at] == '{' ? JSON_OBJECT
@@ -124,12 +124,13 @@ static bool open_place(struct detail *d, size_t message, const char *pointer, co
     struct view v;
     size_t at, children;
     view_open(&v, VIEW_JSON, head);
-    bool found = view_pointer(&v, slice_of(pointer), &at);
+    bool found = view_find_pointer(&v, slice_of(pointer), &at);
     view_close(&v);
     if (!found || at >= head.n)
         return false;
-    size_t end = token_skip(head, at, &children);
-    struct found value = {{type_at(head, at), {head.p + at, end - at}}, end == head.n};
+    size_t end = token_skip_value(head, at, &children);
+    struct found value = {{json_type_of_value_at(head, at), {head.p + at, end - at}},
+                          end == head.n};
     open_found(d, message, &value, pointer, title);
     return true;
 }
@@ -159,7 +160,7 @@ static void open_long_answer(struct detail *d, size_t message)
 static void open_answer(struct detail *d, size_t message, const struct rpc *m)
 {
     char title[PART_TITLE] = "error";
-    if (is_long(d, message)) {
+    if (message_is_long(d, message)) {
         open_long_answer(d, message);
     } else if (m->error.type == JSON_OBJECT) {
         if (m->error_code.type == JSON_NUMBER)
@@ -178,7 +179,7 @@ static void open_answer(struct detail *d, size_t message, const struct rpc *m)
 static bool read_message(const struct detail *d, size_t i, struct rpc *ret)
 {
     struct slice body = d->s.message[i].body;
-    return body.p != NULL && (is_long(d, i) || rpc_read(body, ret) == 0);
+    return body.p != NULL && (message_is_long(d, i) || rpc_read(body, ret) == 0);
 }
 
 static void open_request(struct detail *d)
@@ -186,7 +187,7 @@ static void open_request(struct detail *d)
     struct rpc request;
     if (d->s.messages_n == 0 || !read_message(d, 0, &request))
         return;
-    if (is_long(d, 0)) {
+    if (message_is_long(d, 0)) {
         if (!open_place(d, 0, "/params/arguments", "arguments"))
             (void)open_place(d, 0, "/params", "params");
     } else if (request.arguments.type != JSON_NONE) {
@@ -204,9 +205,9 @@ void values_open(struct detail *d)
            d->s.message[at].kind != KIND_ERROR)
         at++;
     bool answered = at < d->s.messages_n && read_message(d, at, &answer);
-    bool failed = answered && (is_long(d, at) ? call_status_failed(d->s.status)
-                                              : answer.error.type == JSON_OBJECT ||
-                                                    answer.is_error.type == JSON_TRUE);
+    bool failed = answered && (message_is_long(d, at) ? call_status_failed(d->s.status)
+                                                      : answer.error.type == JSON_OBJECT ||
+                                                            answer.is_error.type == JSON_TRUE);
     if (failed)
         open_answer(d, at, &answer);
     open_request(d);
@@ -214,7 +215,7 @@ void values_open(struct detail *d)
         open_answer(d, at, &answer);
 }
 
-size_t values_around(const struct detail *d, size_t message, size_t at, bool forward)
+size_t values_find_part(const struct detail *d, size_t message, size_t at, bool forward)
 {
     for (size_t i = 0; i < d->n; i++) {
         const struct part *p = &d->part[i];

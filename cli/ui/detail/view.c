@@ -27,7 +27,7 @@ void view_close(struct view *v)
 
 /* ---- the index ------------------------------------------------------------------------------ */
 
-void view_changed(struct view *v, size_t at)
+void view_forget_lines(struct view *v, size_t at)
 {
     while (v->marks_n > 0 && v->mark[v->marks_n - 1].at > at)
         v->marks_n--;
@@ -42,7 +42,7 @@ size_t view_inner_width(const struct view *v, size_t indent)
     return v->width > indent + VIEW_WIDTH_MIN ? v->width - indent : VIEW_WIDTH_MIN;
 }
 
-void view_layout(struct view *v, size_t width, bool ascii)
+void view_set_width(struct view *v, size_t width, bool ascii)
 {
     if (v->width == width && v->ascii == ascii)
         return;
@@ -50,13 +50,13 @@ void view_layout(struct view *v, size_t width, bool ascii)
     v->ascii = ascii;
     for (size_t i = 0; i < v->inner_n; i++) {
         const struct inner *in = &v->inner[i];
-        view_layout(in->view, view_inner_width(v, in->indent), ascii);
+        view_set_width(in->view, view_inner_width(v, in->indent), ascii);
     }
     if (v->kind == VIEW_TEXT || v->inner_n > 0)
-        view_changed(v, 0);
+        view_forget_lines(v, 0);
 }
 
-static void view_remember(struct view *v, const struct view_place *p)
+static void view_mark_line(struct view *v, const struct view_place *p)
 {
     size_t last = v->marks_n > 0 ? v->mark[v->marks_n - 1].at : 0;
     if (p->below == 0 && p->at > last && p->at - last >= MARK_BYTES &&
@@ -65,12 +65,12 @@ static void view_remember(struct view *v, const struct view_place *p)
 }
 
 /* Moves p to the next line below the same place. Returns false if there is none. */
-static bool step_below(struct view *v, struct view_place *p, size_t value)
+static bool view_step_below(struct view *v, struct view_place *p, size_t value)
 {
     struct view_place ignored;
-    size_t notes = view_notes(v, value);
-    struct inner *in = p->below < notes ? NULL : view_inner(v, value);
-    if (p->below >= notes && (in == NULL || !view_seek(in->view, p->below - notes, &ignored)))
+    size_t notes = view_count_notes(v, value);
+    struct inner *in = p->below < notes ? NULL : view_find_inner(v, value);
+    if (p->below >= notes && (in == NULL || !view_seek_line(in->view, p->below - notes, &ignored)))
         return false;
     p->below++;
     p->line++;
@@ -81,16 +81,16 @@ static bool view_step_place(struct view *v, struct view_place *p)
 {
     if (v->kind == VIEW_TEXT)
         return view_text_step(v, p);
-    if ((v->notes_n > 0 || v->inner_n > 0) && step_below(v, p, view_at(v, p)))
+    if ((v->notes_n > 0 || v->inner_n > 0) && view_step_below(v, p, view_value_offset(v, p)))
         return true;
     return view_json_step(v, p);
 }
 
-bool view_step(struct view *v, struct view_place *p)
+bool view_step_line(struct view *v, struct view_place *p)
 {
     bool more = view_step_place(v, p);
     if (more) {
-        view_remember(v, p);
+        view_mark_line(v, p);
     } else if (!v->whole) {
         v->whole = true;
         v->lines = p->line + 1;
@@ -123,13 +123,14 @@ static void skip_inner(struct view *v, struct view_place *p, size_t line)
 {
     struct view_place ignored;
     struct inner *in;
-    if (v->kind != VIEW_JSON || v->inner_n == 0 || (in = view_inner(v, view_at(v, p))) == NULL)
+    if (v->kind != VIEW_JSON || v->inner_n == 0 ||
+        (in = view_find_inner(v, view_value_offset(v, p))) == NULL)
         return;
-    size_t notes = view_notes(v, in->at);
+    size_t notes = view_count_notes(v, in->at);
     size_t want = line - (p->line - p->below); /* the wanted value of p->below */
     if (want <= notes)
         return;
-    if (!view_seek(in->view, want - notes - 1, &ignored))
+    if (!view_seek_line(in->view, want - notes - 1, &ignored))
         want = notes + view_count(in->view);
     if (want > p->below) {
         p->line += want - p->below;
@@ -137,7 +138,7 @@ static void skip_inner(struct view *v, struct view_place *p, size_t line)
     }
 }
 
-bool view_seek(struct view *v, size_t line, struct view_place *ret)
+bool view_seek_line(struct view *v, size_t line, struct view_place *ret)
 {
     if (v->whole && line >= v->lines)
         return false;
@@ -147,7 +148,7 @@ bool view_seek(struct view *v, size_t line, struct view_place *ret)
             skip_inner(v, &p, line);
         if (p.line >= line)
             break;
-        if (!view_step(v, &p))
+        if (!view_step_line(v, &p))
             return false;
     }
     v->last = p;
@@ -155,7 +156,7 @@ bool view_seek(struct view *v, size_t line, struct view_place *ret)
     return true;
 }
 
-size_t view_lines(struct view *v, bool *exact)
+size_t view_estimate_lines(struct view *v, bool *exact)
 {
     struct view_place p = v->marks_n > 0 ? v->mark[v->marks_n - 1] : (struct view_place){0};
     if (v->text.n <= MARK_BYTES) /* too short for an estimate */
@@ -174,7 +175,7 @@ size_t view_count(struct view *v)
 {
     struct view_place p;
     while (!v->whole) {
-        bool found = view_seek(v, SIZE_MAX, &p);
+        bool found = view_seek_line(v, SIZE_MAX, &p);
         (void)found; /* false: there are fewer lines */
     }
     return v->lines;
@@ -182,28 +183,28 @@ size_t view_count(struct view *v)
 
 static void draw_below(struct view *v, const struct view_place *p, size_t value, struct cells *c)
 {
-    size_t notes = view_notes(v, value);
-    cells_blank(c, view_indent(p->depth) + 2);
+    size_t notes = view_count_notes(v, value);
+    cells_blank(c, view_indent_columns(p->depth) + 2);
     if (p->below <= notes) {
         const struct view_note *n = &v->note[view_first_note(v, value) + p->below - 1];
         cells_adds(c, n->style, v->ascii ? "^ " : "↑ ");
         cells_add(c, n->style, n->text);
         return;
     }
-    struct inner *in = view_inner(v, value);
+    struct inner *in = view_find_inner(v, value);
     struct view_place inside;
     cells_adds(c, CELLS_FOLD, v->ascii ? "| " : "│ ");
-    if (in != NULL && view_seek(in->view, p->below - notes - 1, &inside))
-        view_draw(in->view, &inside, 0, c);
+    if (in != NULL && view_seek_line(in->view, p->below - notes - 1, &inside))
+        view_draw_line(in->view, &inside, 0, c);
 }
 
-void view_draw(struct view *v, const struct view_place *p, size_t indent, struct cells *c)
+void view_draw_line(struct view *v, const struct view_place *p, size_t indent, struct cells *c)
 {
     cells_blank(c, indent);
     if (v->kind == VIEW_TEXT)
         view_text_draw(v, p, c);
     else if (p->below > 0)
-        draw_below(v, p, view_at(v, p), c);
+        draw_below(v, p, view_value_offset(v, p), c);
     else
         view_json_draw(v, p, c);
 }

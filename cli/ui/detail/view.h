@@ -79,18 +79,18 @@ struct view {
 
 void view_open(struct view *v, enum view_kind kind, struct slice text);
 void view_close(struct view *v);
-void view_layout(struct view *v, size_t width, bool ascii);
+void view_set_width(struct view *v, size_t width, bool ascii);
 
 /* ---- lines ---- */
 
 /* Finds a line. Returns false if there are fewer lines. */
-bool view_seek(struct view *v, size_t line, struct view_place *ret);
+bool view_seek_line(struct view *v, size_t line, struct view_place *ret);
 /* Moves p to the next line. Returns false if p is the last one. */
-bool view_step(struct view *v, struct view_place *p);
-size_t view_lines(struct view *v, bool *exact); /* an estimate if not exact */
-size_t view_count(struct view *v);              /* exact; reads the whole text */
+bool view_step_line(struct view *v, struct view_place *p);
+size_t view_estimate_lines(struct view *v, bool *exact); /* an estimate if not exact */
+size_t view_count(struct view *v);                       /* exact; reads the whole text */
 /* Adds the line to c, after `indent` columns. */
-void view_draw(struct view *v, const struct view_place *p, size_t indent, struct cells *c);
+void view_draw_line(struct view *v, const struct view_place *p, size_t indent, struct cells *c);
 
 /* ---- folding ---- */
 
@@ -103,22 +103,22 @@ struct view_target {
     bool folded;
 };
 /* Returns false if there is nothing to fold: a text, or a root that is not an object or array. */
-bool view_target(struct view *v, const struct view_place *p, struct view_target *ret);
+bool view_find_target(struct view *v, const struct view_place *p, struct view_target *ret);
 /* Finds the object or array around the target, or the string that contains the target. Returns
  * false if the target is the root. */
-bool view_around(struct view *v, const struct view_target *t, struct view_target *ret);
+bool view_find_enclosing(struct view *v, const struct view_target *t, struct view_target *ret);
 /* Folds or unfolds the target. Returns 0; MI_ENOMEM; MI_EFULL: unfolded strings need more than
  * `room` bytes, or there are too many exceptions; MI_ENOENT: it is not a valid string. */
-MI_MUST int view_toggle(struct view *v, const struct view_target *t, size_t room);
+MI_MUST int view_toggle_target(struct view *v, const struct view_target *t, size_t room);
 /* Folds JSON for its first display: short JSON is not folded, other JSON is folded to few lines. */
-void view_overview(struct view *v);
+void view_fold_to_overview(struct view *v);
 void view_fold_from(struct view *v, size_t depth);
-size_t view_unfolded(const struct view *v); /* bytes of unfolded strings */
+size_t view_unfolded_bytes(const struct view *v); /* bytes of unfolded strings */
 /* Can this string be unfolded usefully? It has several lines, is JSON, or is long. */
 bool view_is_text(const struct view *v, size_t at);
 bool view_is_json(struct slice s); /* is it a valid object or array? */
 /* Unfolds the objects and arrays that contain byte `at`. */
-MI_MUST int view_reveal(struct view *v, size_t at);
+MI_MUST int view_unfold_around(struct view *v, size_t at);
 MI_MUST int view_add_note(struct view *v, const struct view_note *n);
 
 /* ---- places ---- */
@@ -134,17 +134,17 @@ struct view_path {
     struct view_level level[VIEW_LEVELS_MAX];
     size_t n; /* more than VIEW_LEVELS_MAX if the JSON is deeper; deeper levels are not stored */
 };
-void view_path(const struct view *v, size_t at, struct view_path *ret);
+void view_find_path(const struct view *v, size_t at, struct view_path *ret);
 /* Finds the value that a JSON Pointer names. Returns false if there is none. */
-bool view_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
-/* Finds the line and column of a byte. Reads the text up to the byte. Call view_reveal() first. */
-void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
+bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at);
+/* Finds the line and column of a byte. Reads the text up to the byte. Call view_unfold_around() first. */
+void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_column);
 /* Returns the offset of the line's value, after its key, or of its closing bracket; v->text.n if
  * the text is empty. */
-size_t view_at(const struct view *v, const struct view_place *p);
+size_t view_value_offset(const struct view *v, const struct view_place *p);
 /* Appends the value of the line: a string is unescaped, other values are copied as they are
  * written. */
-MI_MUST int view_value(struct view *v, const struct view_place *p, struct buf *b);
+MI_MUST int view_copy_value(struct view *v, const struct view_place *p, struct buf *b);
 MI_MUST int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b);
 
 void view_write_path(const struct view *v, const struct view_path *path, struct buf *b);
@@ -166,16 +166,16 @@ size_t view_first_exception(const struct view *v, size_t at);
 size_t view_first_inner(const struct view *v, size_t at);
 size_t view_first_note(const struct view *v, size_t at);
 /* the unfolded string at `at`; NULL if it is folded */
-struct inner *view_inner(const struct view *v, size_t at);
-size_t view_notes(const struct view *v, size_t at); /* number of notes of the value */
+struct inner *view_find_inner(const struct view *v, size_t at);
+size_t view_count_notes(const struct view *v, size_t at); /* number of notes of the value */
 /* the value at this byte has other lines now: drops the index from there */
-void view_changed(struct view *v, size_t at);
+void view_forget_lines(struct view *v, size_t at);
 /* Converts an offset `to` in the valid string at `at` to an offset in its unescaped text. */
-size_t view_unescaped_n(const struct view *v, size_t at, size_t to);
+size_t view_count_unescaped(const struct view *v, size_t at, size_t to);
 /* Appends the unescaped text of the string at [at, end). Returns false if it is not a valid
  * string. */
 bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b);
 size_t view_inner_width(const struct view *v, size_t indent);
-size_t view_indent(size_t depth); /* columns before the marker of a line */
+size_t view_indent_columns(size_t depth); /* columns before the marker of a line */
 
 #endif

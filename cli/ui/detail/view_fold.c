@@ -19,13 +19,13 @@ int view_add_note(struct view *v, const struct view_note *n)
     memmove(&v->note[i + 1], &v->note[i], (v->notes_n - i) * sizeof *n);
     v->note[i] = *n;
     v->notes_n++;
-    view_changed(v, n->at);
+    view_forget_lines(v, n->at);
     return 0;
 }
 
 /* ---- unfolded strings ----------------------------------------------------------------------- */
 
-static void fold_string(struct view *v, struct inner *in)
+static void view_fold_string(struct view *v, struct inner *in)
 {
     size_t i = (size_t)(in - v->inner);
     view_close(in->view);
@@ -37,13 +37,13 @@ static void fold_string(struct view *v, struct inner *in)
 void view_fold_from(struct view *v, size_t depth)
 {
     while (v->inner_n > 0)
-        fold_string(v, &v->inner[v->inner_n - 1]);
+        view_fold_string(v, &v->inner[v->inner_n - 1]);
     v->exceptions_n = 0;
     v->folded_from = depth;
-    view_changed(v, 0);
+    view_forget_lines(v, 0);
 }
 
-void view_overview(struct view *v)
+void view_fold_to_overview(struct view *v)
 {
     static const size_t depths[] = {SIZE_MAX, 4, 3};
     struct view_place ignored;
@@ -51,7 +51,7 @@ void view_overview(struct view *v)
         return;
     for (size_t i = 0; i < MI_COUNT(depths); i++) {
         view_fold_from(v, depths[i]);
-        if (!view_seek(v, OVERVIEW_LINES, &ignored))
+        if (!view_seek_line(v, OVERVIEW_LINES, &ignored))
             return;
     }
     view_fold_from(v, 2);
@@ -69,16 +69,16 @@ static int open_inner(const struct view *v, size_t at, size_t end, struct view *
     view_open(ret, view_is_json(s) ? VIEW_JSON : VIEW_TEXT, s);
     ret->own = text;
     ret->nested = v->nested + 1;
-    view_overview(ret);
+    view_fold_to_overview(ret);
     return 0;
 }
 
-static int unfold_string(struct view *v, size_t at, size_t depth, size_t room)
+static int view_unfold_string(struct view *v, size_t at, size_t depth, size_t room)
 {
     size_t children, end = view_value_end(v, at, &children);
     if (end - at > room)
         return MI_EFULL;
-    struct inner in = {.at = at, .indent = view_indent(depth) + 4, .view = NULL};
+    struct inner in = {.at = at, .indent = view_indent_columns(depth) + 4, .view = NULL};
     if (!GROW(v->inner, v->inner_n, v->inner_cap) || (in.view = malloc(sizeof *in.view)) == NULL)
         return MI_ENOMEM;
     int st = open_inner(v, at, end, in.view);
@@ -86,7 +86,7 @@ static int unfold_string(struct view *v, size_t at, size_t depth, size_t room)
         free(in.view);
         return st;
     }
-    view_layout(in.view, view_inner_width(v, in.indent), v->ascii);
+    view_set_width(in.view, view_inner_width(v, in.indent), v->ascii);
     size_t i = view_first_inner(v, at);
     memmove(&v->inner[i + 1], &v->inner[i], (v->inner_n - i) * sizeof in);
     v->inner[i] = in;
@@ -94,17 +94,17 @@ static int unfold_string(struct view *v, size_t at, size_t depth, size_t room)
     return 0;
 }
 
-size_t view_unfolded(const struct view *v)
+size_t view_unfolded_bytes(const struct view *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < v->inner_n; i++)
-        n += v->inner[i].view->own.n + view_unfolded(v->inner[i].view);
+        n += v->inner[i].view->own.n + view_unfolded_bytes(v->inner[i].view);
     return n;
 }
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static int toggle_exception(struct view *v, size_t at)
+static int view_toggle_exception(struct view *v, size_t at)
 {
     size_t i = view_first_exception(v, at);
     if (i < v->exceptions_n && v->exception[i] == at) {
@@ -121,50 +121,51 @@ static int toggle_exception(struct view *v, size_t at)
         v->exception[i] = at;
         v->exceptions_n++;
     }
-    view_changed(v, at);
+    view_forget_lines(v, at);
     return 0;
 }
 
-static int toggle_string(struct view *v, size_t at, size_t depth, size_t room)
+static int view_toggle_string(struct view *v, size_t at, size_t depth, size_t room)
 {
-    struct inner *in = view_inner(v, at);
+    struct inner *in = view_find_inner(v, at);
     int st = 0;
     if (in != NULL)
-        fold_string(v, in);
+        view_fold_string(v, in);
     else
-        st = unfold_string(v, at, depth, room);
-    view_changed(v, at);
+        st = view_unfold_string(v, at, depth, room);
+    view_forget_lines(v, at);
     return st;
 }
 
 /* Returns the unfolded string of v whose view is w or contains w; NULL if there is none. */
-static struct inner *inner_with(const struct view *v, const struct view *w)
+static struct inner *find_inner_with_view(const struct view *v, const struct view *w)
 {
     for (size_t i = 0; i < v->inner_n; i++)
-        if (v->inner[i].view == w || inner_with(v->inner[i].view, w) != NULL)
+        if (v->inner[i].view == w || find_inner_with_view(v->inner[i].view, w) != NULL)
             return &v->inner[i];
     return NULL;
 }
 
-int view_toggle(struct view *v, const struct view_target *t, size_t room)
+int view_toggle_target(struct view *v, const struct view_target *t, size_t room)
 {
     if (t->view != v) {
-        struct inner *in = inner_with(v, t->view);
-        int st = view_toggle(in->view, t, room);
-        view_changed(v, in->at);
+        struct inner *in = find_inner_with_view(v, t->view);
+        int st = view_toggle_target(in->view, t, room);
+        view_forget_lines(v, in->at);
         return st;
     }
-    if (token_opens(v->text.p[t->at]))
-        return toggle_exception(v, t->at);
-    return toggle_string(v, t->at, t->depth, room);
+    if (token_opens_container(v->text.p[t->at]))
+        return view_toggle_exception(v, t->at);
+    return view_toggle_string(v, t->at, t->depth, room);
 }
 
-int view_reveal(struct view *v, size_t at)
+int view_unfold_around(struct view *v, size_t at)
 {
     struct view_path path;
-    view_path(v, at, &path);
+    view_find_path(v, at, &path);
     for (size_t i = 0; i < size_min(path.n, VIEW_LEVELS_MAX); i++) {
-        int st = view_is_folded(v, path.level[i].at, i) ? toggle_exception(v, path.level[i].at) : 0;
+        int st =
+            view_is_folded(v, path.level[i].at, i) ? view_toggle_exception(v, path.level[i].at) : 0;
         if (st < 0)
             return st;
     }
@@ -172,80 +173,80 @@ int view_reveal(struct view *v, size_t at)
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_end(v->text, in->at))
         return 0;
-    view_changed(v, in->at);
-    return view_reveal(in->view, view_unescaped_n(v, in->at, at));
+    view_forget_lines(v, in->at);
+    return view_unfold_around(in->view, view_count_unescaped(v, in->at, at));
 }
 
 /* ---- targets -------------------------------------------------------------------------------- */
 
-static struct view_target target_at(struct view *v, size_t at, size_t depth)
+static struct view_target view_target_at(struct view *v, size_t at, size_t depth)
 {
     size_t column;
-    bool container = token_opens(v->text.p[at]);
+    bool container = token_opens_container(v->text.p[at]);
     struct view_target t = {.view = v, .at = at, .depth = depth};
-    t.folded = container ? view_is_folded(v, at, depth) : view_inner(v, at) == NULL;
-    view_locate(v, at, &t.line, &column);
+    t.folded = container ? view_is_folded(v, at, depth) : view_find_inner(v, at) == NULL;
+    view_find_line_of(v, at, &t.line, &column);
     return t;
 }
 
 /* Finds the object or array that contains the byte. */
-static bool container_of(struct view *v, size_t at, struct view_target *ret)
+static bool view_find_container(struct view *v, size_t at, struct view_target *ret)
 {
     struct view_path path;
-    view_path(v, at, &path);
+    view_find_path(v, at, &path);
     if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
         return false;
-    *ret = target_at(v, path.level[path.n - 1].at, path.n - 1);
+    *ret = view_target_at(v, path.level[path.n - 1].at, path.n - 1);
     return true;
 }
 
 static bool target_of_place(struct view *v, const struct view_place *p, struct view_target *ret)
 {
-    size_t at = view_at(v, p), inside;
+    size_t at = view_value_offset(v, p), inside;
     if (at >= v->text.n)
         return false;
-    if (token_opens(v->text.p[at])) {
-        inside = token_blank(v->text, at + 1);
-        if (inside < v->text.n && !token_closes(v->text.p[inside])) {
-            *ret = target_at(v, at, p->depth);
+    if (token_opens_container(v->text.p[at])) {
+        inside = token_skip_blank(v->text, at + 1);
+        if (inside < v->text.n && !token_closes_container(v->text.p[inside])) {
+            *ret = view_target_at(v, at, p->depth);
             return true;
         }
-    } else if (view_inner(v, at) != NULL || view_is_text(v, at)) {
-        *ret = target_at(v, at, p->depth);
+    } else if (view_find_inner(v, at) != NULL || view_is_text(v, at)) {
+        *ret = view_target_at(v, at, p->depth);
         return true;
     }
-    return container_of(v, at, ret);
+    return view_find_container(v, at, ret);
 }
 
-bool view_target(struct view *v, const struct view_place *p, struct view_target *ret)
+bool view_find_target(struct view *v, const struct view_place *p, struct view_target *ret)
 {
     struct view_place inside;
     if (v->kind == VIEW_TEXT)
         return false;
-    size_t at = view_at(v, p), notes = view_notes(v, at);
-    struct inner *in = p->below > notes ? view_inner(v, at) : NULL;
+    size_t at = view_value_offset(v, p), notes = view_count_notes(v, at);
+    struct inner *in = p->below > notes ? view_find_inner(v, at) : NULL;
     if (in == NULL)
         return target_of_place(v, p, ret);
-    if (!view_seek(in->view, p->below - notes - 1, &inside) ||
-        !view_target(in->view, &inside, ret)) {
-        *ret = target_at(v, at, p->depth);
+    if (!view_seek_line(in->view, p->below - notes - 1, &inside) ||
+        !view_find_target(in->view, &inside, ret)) {
+        *ret = view_target_at(v, at, p->depth);
         return true;
     }
     ret->line += p->line - p->below + notes + 1;
     return true;
 }
 
-bool view_around(struct view *v, const struct view_target *t, struct view_target *ret)
+bool view_find_enclosing(struct view *v, const struct view_target *t, struct view_target *ret)
 {
     if (t->view == v)
-        return container_of(v, t->at, ret);
+        return view_find_container(v, t->at, ret);
     struct view_path path;
-    struct inner *in = inner_with(v, t->view);
-    view_path(v, in->at, &path);
-    struct view_target string = target_at(v, in->at, path.n);
-    if (!view_around(in->view, t, ret))
+    struct inner *in = find_inner_with_view(v, t->view);
+    view_find_path(v, in->at, &path);
+    struct view_target string = view_target_at(v, in->at, path.n);
+    if (!view_find_enclosing(in->view, t, ret))
         *ret = string;
     else
-        ret->line += string.line + view_notes(v, in->at) + 1;
+        ret->line += string.line + view_count_notes(v, in->at) + 1;
     return true;
 }

@@ -9,8 +9,8 @@
 
 static bool view_json_is_empty(const struct view *v, size_t at)
 {
-    size_t inside = token_blank(v->text, at + 1);
-    return inside < v->text.n && token_closes(v->text.p[inside]);
+    size_t inside = token_skip_blank(v->text, at + 1);
+    return inside < v->text.n && token_closes_container(v->text.p[inside]);
 }
 
 /* ---- the next line -------------------------------------------------------------------------- */
@@ -18,16 +18,16 @@ static bool view_json_is_empty(const struct view *v, size_t at)
 bool view_json_step(struct view *v, struct view_place *p)
 {
     struct slice s = v->text;
-    size_t at = view_at(v, p), depth = p->depth, children;
+    size_t at = view_value_offset(v, p), depth = p->depth, children;
     if (at >= s.n)
         return false;
-    if (token_closes(s.p[at])) {
+    if (token_closes_container(s.p[at])) {
         depth -= depth > 0;
         at++;
-    } else if (!token_opens(s.p[at]) || view_is_folded(v, at, depth)) {
+    } else if (!token_opens_container(s.p[at]) || view_is_folded(v, at, depth)) {
         at = view_value_end(v, at, &children);
     } else if (view_json_is_empty(v, at)) {
-        at = token_blank(s, at + 1) + 1;
+        at = token_skip_blank(s, at + 1) + 1;
     } else {
         depth++;
         at++;
@@ -46,7 +46,7 @@ bool view_json_step(struct view *v, struct view_place *p)
  * full */
 #define PIECE_MAX 512
 
-static bool is_escape(struct slice s)
+static bool is_unicode_escape(struct slice s)
 {
     if (s.n < ESCAPE || s.p[0] != '\\' || s.p[1] != 'u')
         return false;
@@ -58,14 +58,14 @@ static bool is_escape(struct slice s)
 
 /* If s begins with the escape of a visible character beyond ASCII, returns the length of the escape
  * and writes the character; else returns 0. */
-static size_t escaped_char(struct slice s, char ret[JSON_CHAR_MAX], size_t *ret_n)
+static size_t decode_visible_escape(struct slice s, char ret[JSON_CHAR_MAX], size_t *ret_n)
 {
     const char *p = s.p;
-    if (!is_escape(s))
+    if (!is_unicode_escape(s))
         return 0;
     struct slice second = {s.p + ESCAPE, s.n - ESCAPE};
     bool pair = (s.p[2] == 'd' || s.p[2] == 'D') && s.p[3] > '7';
-    if (pair && !is_escape(second))
+    if (pair && !is_unicode_escape(second))
         return 0;
     *ret_n = json_char(&p, s.p + (pair ? 2 * ESCAPE : ESCAPE), ret);
     uint32_t code = text_utf8_len(ret, *ret_n) == *ret_n ? text_utf8_code(ret, *ret_n) : 0;
@@ -81,7 +81,7 @@ void view_add_token(struct cells *c, enum cells_style style, struct slice token)
         if (slash == NULL)
             break;
         at = (size_t)(slash - token.p);
-        n = escaped_char((struct slice){slash, token.n - at}, text, &len);
+        n = decode_visible_escape((struct slice){slash, token.n - at}, text, &len);
         if (n > 0 || at - from > PIECE_MAX) {
             cells_add(c, style, (struct slice){token.p + from, at - from});
             from = at;
@@ -122,7 +122,7 @@ static void draw_container(struct view *v, size_t at, size_t depth, struct cells
     }
 }
 
-static enum cells_style style_of(struct slice token)
+static enum cells_style style_of_token(struct slice token)
 {
     if (*token.p == '"')
         return CELLS_STRING;
@@ -136,7 +136,7 @@ static enum cells_style style_of(struct slice token)
 static void draw_scalar(struct view *v, size_t at, struct cells *c)
 {
     size_t children;
-    struct inner *in = view_inner(v, at);
+    struct inner *in = view_find_inner(v, at);
     if (in != NULL) {
         struct buf size = {0};
         units_show_size(&size, (int64_t)in->view->text.n);
@@ -146,13 +146,13 @@ static void draw_scalar(struct view *v, size_t at, struct cells *c)
         return;
     }
     struct slice token = {v->text.p + at, view_value_end(v, at, &children) - at};
-    view_add_token(c, style_of(token), token);
+    view_add_token(c, style_of_token(token), token);
 }
 
 /* Draws a comma if one follows the value or bracket. */
 static void draw_comma(struct view *v, size_t end, struct cells *c)
 {
-    end = token_blank(v->text, end);
+    end = token_skip_blank(v->text, end);
     if (end < v->text.n && v->text.p[end] == ',')
         cells_adds(c, CELLS_DIM, ",");
 }
@@ -160,7 +160,7 @@ static void draw_comma(struct view *v, size_t end, struct cells *c)
 static void draw_value(struct view *v, const struct view_place *p, size_t at, struct cells *c)
 {
     size_t children;
-    bool opens = token_opens(v->text.p[at]);
+    bool opens = token_opens_container(v->text.p[at]);
     if (opens)
         draw_container(v, at, p->depth, c);
     else
@@ -172,22 +172,22 @@ static void draw_value(struct view *v, const struct view_place *p, size_t at, st
 void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
 {
     struct slice s = v->text;
-    size_t key = token_next(s, p->at), at = view_at(v, p);
+    size_t key = token_next(s, p->at), at = view_value_offset(v, p);
     if (at >= s.n && key >= s.n)
         return;
-    if (token_closes(s.p[key])) {
-        cells_blank(c, view_indent(p->depth - (p->depth > 0)) + 2);
+    if (token_closes_container(s.p[key])) {
+        cells_blank(c, view_indent_columns(p->depth - (p->depth > 0)) + 2);
         cells_add(c, CELLS_DIM, (struct slice){s.p + key, 1});
         draw_comma(v, key + 1, c);
         return;
     }
-    cells_blank(c, view_indent(p->depth));
+    cells_blank(c, view_indent_columns(p->depth));
     if (v->fixed)
         cells_blank(c, 2);
-    else if (at < s.n && token_opens(s.p[at]) && !view_json_is_empty(v, at))
+    else if (at < s.n && token_opens_container(s.p[at]) && !view_json_is_empty(v, at))
         draw_marker(v, view_is_folded(v, at, p->depth), c);
-    else if (at < s.n && (view_inner(v, at) != NULL || view_is_text(v, at)))
-        draw_marker(v, view_inner(v, at) == NULL, c);
+    else if (at < s.n && (view_find_inner(v, at) != NULL || view_is_text(v, at)))
+        draw_marker(v, view_find_inner(v, at) == NULL, c);
     else
         cells_blank(c, 2);
     if (at != key) {

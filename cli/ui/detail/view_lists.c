@@ -7,24 +7,24 @@
 
 #define FAR 4096 /* bytes; nearer ends of values are not cached */
 
-size_t view_indent(size_t depth)
+size_t view_indent_columns(size_t depth)
 {
     return 2 * size_min(depth, VIEW_INDENT_MAX);
 }
 
-size_t view_at(const struct view *v, const struct view_place *p)
+size_t view_value_offset(const struct view *v, const struct view_place *p)
 {
     size_t at = token_next(v->text, p->at);
-    size_t value = token_value(v->text, at);
+    size_t value = token_value_of_member(v->text, at);
     /* in invalid JSON a key may have no value: then the key counts as the value */
-    return value >= v->text.n || token_closes(v->text.p[value]) ? at : value;
+    return value >= v->text.n || token_closes_container(v->text.p[value]) ? at : value;
 }
 
 /* ---- sorted lists --------------------------------------------------------------------------- */
 
 /* Returns the index of the first of n elements whose offset is `at` or more. An element begins with
  * its offset. */
-static size_t first_at(const void *list, size_t n, size_t size, size_t at)
+static size_t first_index_at_offset(const void *list, size_t n, size_t size, size_t at)
 {
     size_t from = 0, to = n;
     while (from < to) {
@@ -40,20 +40,20 @@ static size_t first_at(const void *list, size_t n, size_t size, size_t at)
 
 size_t view_first_exception(const struct view *v, size_t at)
 {
-    return first_at(v->exception, v->exceptions_n, sizeof *v->exception, at);
+    return first_index_at_offset(v->exception, v->exceptions_n, sizeof *v->exception, at);
 }
 
 size_t view_first_inner(const struct view *v, size_t at)
 {
-    return first_at(v->inner, v->inner_n, sizeof *v->inner, at);
+    return first_index_at_offset(v->inner, v->inner_n, sizeof *v->inner, at);
 }
 
 size_t view_first_note(const struct view *v, size_t at)
 {
-    return first_at(v->note, v->notes_n, sizeof *v->note, at);
+    return first_index_at_offset(v->note, v->notes_n, sizeof *v->note, at);
 }
 
-static bool is_exception(const struct view *v, size_t at)
+static bool view_is_exception(const struct view *v, size_t at)
 {
     size_t i = view_first_exception(v, at);
     return i < v->exceptions_n && v->exception[i] == at;
@@ -61,16 +61,16 @@ static bool is_exception(const struct view *v, size_t at)
 
 bool view_is_folded(const struct view *v, size_t at, size_t depth)
 {
-    return (depth >= v->folded_from) != (v->exceptions_n > 0 && is_exception(v, at));
+    return (depth >= v->folded_from) != (v->exceptions_n > 0 && view_is_exception(v, at));
 }
 
-struct inner *view_inner(const struct view *v, size_t at)
+struct inner *view_find_inner(const struct view *v, size_t at)
 {
     size_t i = view_first_inner(v, at);
     return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
 }
 
-size_t view_notes(const struct view *v, size_t at)
+size_t view_count_notes(const struct view *v, size_t at)
 {
     size_t first = view_first_note(v, at), i = first;
     while (i < v->notes_n && v->note[i].at == at)
@@ -84,7 +84,7 @@ size_t view_value_end(struct view *v, size_t at, size_t *ret_children)
 {
     struct view_end *e = &v->end[at % VIEW_CACHE];
     if (e->end == 0 || e->at != at) {
-        size_t children, end = token_skip(v->text, at, &children);
+        size_t children, end = token_skip_value(v->text, at, &children);
         if (end - at < FAR) {
             *ret_children = children;
             return end;
@@ -100,8 +100,8 @@ size_t view_value_end(struct view *v, size_t at, size_t *ret_children)
 bool view_is_json(struct slice s)
 {
     struct json_scan scan;
-    size_t at = token_blank(s, 0);
-    return at < s.n && token_opens(s.p[at]) && json_scan(s, NULL, NULL, &scan) == 0;
+    size_t at = token_skip_blank(s, 0);
+    return at < s.n && token_opens_container(s.p[at]) && json_scan(s, NULL, NULL, &scan) == 0;
 }
 
 bool view_is_text(const struct view *v, size_t at)
@@ -113,8 +113,8 @@ bool view_is_text(const struct view *v, size_t at)
     size_t end = token_end((struct slice){s.p, near}, at);
     if (end == near && near < s.n)
         return true;
-    size_t first = token_blank(s, at + 1);
-    if (first + 1 < end && token_opens(s.p[first]))
+    size_t first = token_skip_blank(s, at + 1);
+    if (first + 1 < end && token_opens_container(s.p[first]))
         return view_is_json((struct slice){s.p + at + 1, end - at - 2}) ||
                memchr(s.p + at, '\\', end - at) != NULL;
     return memmem(s.p + at, end - at, "\\n", 2) != NULL;

@@ -17,7 +17,7 @@ bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b)
     return !b->failed;
 }
 
-size_t view_unescaped_n(const struct view *v, size_t at, size_t to)
+size_t view_count_unescaped(const struct view *v, size_t at, size_t to)
 {
     const char *p = v->text.p + at + 1, *end = v->text.p + to;
     char c[JSON_CHAR_MAX];
@@ -29,7 +29,7 @@ size_t view_unescaped_n(const struct view *v, size_t at, size_t to)
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-static struct view_level *innermost(struct view_path *p)
+static struct view_level *innermost_level(struct view_path *p)
 {
     return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
 }
@@ -39,9 +39,9 @@ static struct view_level *innermost(struct view_path *p)
 static size_t begin_value(const struct view *v, struct view_path *p, size_t i)
 {
     struct slice s = v->text;
-    size_t value = token_value(s, i);
-    struct view_level *l = innermost(p);
-    if (value >= s.n || token_closes(s.p[value]))
+    size_t value = token_value_of_member(s, i);
+    struct view_level *l = innermost_level(p);
+    if (value >= s.n || token_closes_container(s.p[value]))
         value = i;
     if (l != NULL) {
         l->index++;
@@ -52,12 +52,12 @@ static size_t begin_value(const struct view *v, struct view_path *p, size_t i)
     return value;
 }
 
-void view_path(const struct view *v, size_t at, struct view_path *ret)
+void view_find_path(const struct view *v, size_t at, struct view_path *ret)
 {
     struct slice s = v->text;
     ret->n = 0;
-    for (size_t i = token_next(s, 0); i < s.n && (i < at || !token_closes(s.p[i]));) {
-        if (token_closes(s.p[i])) {
+    for (size_t i = token_next(s, 0); i < s.n && (i < at || !token_closes_container(s.p[i]));) {
+        if (token_closes_container(s.p[i])) {
             ret->n -= ret->n > 0;
             i = token_next(s, i + 1);
             continue;
@@ -67,10 +67,10 @@ void view_path(const struct view *v, size_t at, struct view_path *ret)
         i = begin_value(v, ret, i);
         if (i >= at)
             break;
-        size_t end = token_opens(s.p[i]) ? i + 1 : token_end(s, i);
-        if (token_opens(s.p[i])) {
+        size_t end = token_opens_container(s.p[i]) ? i + 1 : token_end(s, i);
+        if (token_opens_container(s.p[i])) {
             ret->n++;
-            struct view_level *l = innermost(ret);
+            struct view_level *l = innermost_level(ret);
             if (l != NULL)
                 *l = (struct view_level){.at = i, .index = SIZE_MAX}; /* before the first element */
         } else if (at < end) {
@@ -108,8 +108,8 @@ void view_write_path(const struct view *v, const struct view_path *path, struct 
 
 /* Does the pointer's token name this member or element? The token may have pointer escapes, the key
  * JSON escapes. */
-static bool view_path_names(const struct view *v, struct slice key, size_t index,
-                            struct slice token)
+static bool pointer_token_names_member(const struct view *v, struct slice key, size_t index,
+                                       struct slice token)
 {
     struct buf text = {0}, plain = {0};
     if (key.p == NULL) {
@@ -131,35 +131,35 @@ static bool view_path_names(const struct view *v, struct slice key, size_t index
 
 /* Finds a member or element of the object or array at `at`. If a key is duplicate, the last one
  * counts, as in most parsers. */
-static bool descend(const struct view *v, size_t at, struct slice token, size_t *ret)
+static bool view_find_child(const struct view *v, size_t at, struct slice token, size_t *ret)
 {
     struct slice s = v->text;
     size_t index = 0, children;
     bool found = false;
-    for (size_t i = token_next(s, at + 1); i < s.n && !token_closes(s.p[i]); index++) {
-        size_t value = token_value(s, i);
-        if (value >= s.n || token_closes(s.p[value]))
+    for (size_t i = token_next(s, at + 1); i < s.n && !token_closes_container(s.p[i]); index++) {
+        size_t value = token_value_of_member(s, i);
+        if (value >= s.n || token_closes_container(s.p[value]))
             break;
         struct slice key = {0};
         if (value != i)
             key = (struct slice){s.p + i, token_end(s, i) - i};
-        if (view_path_names(v, key, index, token)) {
+        if (pointer_token_names_member(v, key, index, token)) {
             *ret = value;
             found = true;
         }
-        i = token_next(s, token_skip(s, value, &children));
+        i = token_next(s, token_skip_value(s, value, &children));
     }
     return found;
 }
 
-bool view_pointer(const struct view *v, struct slice pointer, size_t *ret_at)
+bool view_find_pointer(const struct view *v, struct slice pointer, size_t *ret_at)
 {
     struct slice token;
     size_t at = token_next(v->text, 0);
-    if (v->kind != VIEW_JSON || at >= v->text.n || token_closes(v->text.p[at]))
+    if (v->kind != VIEW_JSON || at >= v->text.n || token_closes_container(v->text.p[at]))
         return false;
     while (pointer_next(&pointer, &token))
-        if (!token_opens(v->text.p[at]) || !descend(v, at, token, &at))
+        if (!token_opens_container(v->text.p[at]) || !view_find_child(v, at, token, &at))
             return false;
     *ret_at = at;
     return true;

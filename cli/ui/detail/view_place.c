@@ -5,13 +5,13 @@
 /* ---- where bytes are ------------------------------------------------------------------------ */
 
 /* Returns the first line of the place that the byte belongs to. */
-static struct view_place view_place_of(struct view *v, size_t at)
+static struct view_place view_place_at_offset(struct view *v, size_t at)
 {
     struct view_place p = {0};
     for (size_t i = v->marks_n; i > 0 && p.at == 0; i--)
         if (v->mark[i - 1].at <= at)
             p = v->mark[i - 1];
-    for (struct view_place next = p; view_step(v, &next) && next.at <= at;)
+    for (struct view_place next = p; view_step_line(v, &next) && next.at <= at;)
         p = next;
     if (p.below > 0) { /* lines below a place belong to the place */
         p.line -= p.below;
@@ -21,7 +21,7 @@ static struct view_place view_place_of(struct view *v, size_t at)
 }
 
 /* Returns the width in columns of a part of a line. */
-static size_t columns(const struct view *v, size_t from, size_t to)
+static size_t view_columns_between(const struct view *v, size_t from, size_t to)
 {
     struct slice text = {v->text.p + from, to > from ? to - from : 0};
     struct cells c = {.from = SIZE_MAX,
@@ -33,33 +33,34 @@ static size_t columns(const struct view *v, size_t from, size_t to)
     return c.column;
 }
 
-void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
+void view_find_line_of(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
 {
-    struct view_place p = view_place_of(v, at);
+    struct view_place p = view_place_at_offset(v, at);
     *ret_line = p.line;
     if (v->kind == VIEW_TEXT) {
-        *ret_column = columns(v, p.at, at);
+        *ret_column = view_columns_between(v, p.at, at);
         return;
     }
-    size_t key = token_next(v->text, p.at), value = view_at(v, &p);
-    struct inner *in = view_inner(v, value);
-    bool closes = key < v->text.n && token_closes(v->text.p[key]);
-    *ret_column = view_indent(p.depth - (closes && p.depth > 0)) + 2;
+    size_t key = token_next(v->text, p.at), value = view_value_offset(v, &p);
+    struct inner *in = view_find_inner(v, value);
+    bool closes = key < v->text.n && token_closes_container(v->text.p[key]);
+    *ret_column = view_indent_columns(p.depth - (closes && p.depth > 0)) + 2;
     if (in != NULL && at > value) {
         size_t line, column;
-        view_locate(in->view, view_unescaped_n(v, value, at), &line, &column);
-        *ret_line += 1 + view_notes(v, value) + line;
+        view_find_line_of(in->view, view_count_unescaped(v, value, at), &line, &column);
+        *ret_line += 1 + view_count_notes(v, value) + line;
         *ret_column = in->indent + column;
     } else if (at < value || value == key) {
-        *ret_column += columns(v, key, at);
+        *ret_column += view_columns_between(v, key, at);
     } else {
-        *ret_column += columns(v, key, token_end(v->text, key)) + 2 + columns(v, value, at);
+        *ret_column += view_columns_between(v, key, token_end(v->text, key)) + 2 +
+                       view_columns_between(v, value, at);
     }
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-int view_value(struct view *v, const struct view_place *p, struct buf *b)
+int view_copy_value(struct view *v, const struct view_place *p, struct buf *b)
 {
     struct view_path path;
     struct view_place inside;
@@ -68,14 +69,14 @@ int view_value(struct view *v, const struct view_place *p, struct buf *b)
         buf_slice_add(b, v->text);
         return b->failed ? MI_ENOMEM : 0;
     }
-    size_t at = view_at(v, p), notes = view_notes(v, at);
+    size_t at = view_value_offset(v, p), notes = view_count_notes(v, at);
     if (at >= v->text.n)
         return MI_ENOENT;
-    struct inner *in = p->below > notes ? view_inner(v, at) : NULL;
-    if (in != NULL && view_seek(in->view, p->below - notes - 1, &inside))
-        return view_value(in->view, &inside, b);
-    if (token_closes(v->text.p[at])) {
-        view_path(v, at, &path);
+    struct inner *in = p->below > notes ? view_find_inner(v, at) : NULL;
+    if (in != NULL && view_seek_line(in->view, p->below - notes - 1, &inside))
+        return view_copy_value(in->view, &inside, b);
+    if (token_closes_container(v->text.p[at])) {
+        view_find_path(v, at, &path);
         if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
             return MI_ENOENT;
         at = path.level[path.n - 1].at;
@@ -89,15 +90,15 @@ int view_value(struct view *v, const struct view_place *p, struct buf *b)
 int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b)
 {
     struct view_path path;
-    size_t at = view_at(v, p);
+    size_t at = view_value_offset(v, p);
     if (v->kind != VIEW_JSON || at >= v->text.n)
         return MI_ENOENT;
-    view_path(v, at, &path);
+    view_find_path(v, at, &path);
     /* a closing bracket has the pointer of its object or array */
-    if (token_closes(v->text.p[at])) {
+    if (token_closes_container(v->text.p[at])) {
         if (path.n == 0)
             return MI_ENOENT;
-        view_path(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);
+        view_find_path(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);
     }
     view_write_path(v, &path, b);
     return b->failed ? MI_ENOMEM : 0;

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Returns the length of a duration on the scale, 1 to `steps`; 0 if the duration is below 0. */
-static size_t steps_of(int64_t us, int64_t longest_us, size_t steps)
+static size_t gauge_steps_of_duration(int64_t us, int64_t longest_us, size_t steps)
 {
     if (us < 0 || steps == 0)
         return 0;
@@ -24,10 +24,10 @@ static void add_code(struct buf *b, uint32_t code)
     buf_add(b, c, text_utf8_put(code, c));
 }
 
-void gauge_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bool ascii)
+void gauge_append_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bool ascii)
 {
     size_t parts = ascii ? 1 : 8;
-    size_t steps = steps_of(us, longest_us, columns * parts);
+    size_t steps = gauge_steps_of_duration(us, longest_us, columns * parts);
     size_t i = 0;
     for (; i < steps / parts; i++)
         if (ascii)
@@ -43,7 +43,7 @@ void gauge_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bo
         buf_addc(b, ' ');
 }
 
-void gauge_spark(struct buf *b, const int64_t *us, size_t n, size_t columns, bool ascii)
+void gauge_append_sparkline(struct buf *b, const int64_t *us, size_t n, size_t columns, bool ascii)
 {
     static const char levels[] = "_.-=+*%#"; /* ordered by how much of the cell is filled */
     int64_t longest = 0;
@@ -53,7 +53,7 @@ void gauge_spark(struct buf *b, const int64_t *us, size_t n, size_t columns, boo
     for (size_t i = n; i < columns; i++)
         buf_addc(b, ' ');
     for (size_t i = n; i > 0; i--) {
-        size_t step = steps_of(us[i - 1], longest, 8);
+        size_t step = gauge_steps_of_duration(us[i - 1], longest, 8);
         if (ascii)
             buf_addc(b, step == 0 ? 'x' : levels[step - 1]);
         else if (step == 0)

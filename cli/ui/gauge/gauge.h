@@ -14,10 +14,10 @@
 /* Appends a bar for a duration, padded with blanks to `columns`. The longest duration has a bar of
  * all columns, 1 ms and less the shortest bar, a negative (open) one no bar. The bar is exact to an
  * eighth of a column; in ASCII to a column. */
-void gauge_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bool ascii);
+void gauge_append_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bool ascii);
 /* Appends one character for each duration, the oldest first, after blanks up to `columns`; `us` has
  * the newest first. The longest of these durations has the highest character. A negative duration
  * stands for a failed call and becomes a cross. */
-void gauge_spark(struct buf *b, const int64_t *us, size_t n, size_t columns, bool ascii);
+void gauge_append_sparkline(struct buf *b, const int64_t *us, size_t n, size_t columns, bool ascii);
 
 #endif

@@ -1,7 +1,7 @@
 #include "cli/ui/layout/layout.h"
 
 /* Places three panes side by side, with a column between them for the rule. */
-static void three(struct layout_panes *l, struct area all)
+static void layout_three_panes(struct layout_panes *l, struct area all)
 {
     size_t sessions = all.width / 5;
     sessions = sessions < 28 ? 28 : sessions > 44 ? 44 : sessions;
@@ -14,7 +14,7 @@ static void three(struct layout_panes *l, struct area all)
     l->pane[PANE_DETAIL] = (struct area){x, all.y, all.width - x, all.height};
 }
 
-static void two(struct layout_panes *l, struct area all, enum pane focus)
+static void layout_two_panes(struct layout_panes *l, struct area all, enum pane focus)
 {
     enum pane upper = focus == PANE_SESSIONS ? PANE_SESSIONS : PANE_LIST;
     size_t percent = focus == PANE_DETAIL ? 30 : focus == PANE_LIST ? 45 : 50;
@@ -35,12 +35,12 @@ void layout_panes(struct layout_panes *l, size_t width, size_t height, enum pane
     if (zoom || width < LAYOUT_TWO_WIDTH || height < LAYOUT_TWO_HEIGHT)
         l->pane[focus] = all;
     else if (width < LAYOUT_THREE_WIDTH)
-        two(l, all, focus);
+        layout_two_panes(l, all, focus);
     else
-        three(l, all);
+        layout_three_panes(l, all);
 }
 
-enum pane layout_at(const struct layout_panes *l, size_t x, size_t y)
+enum pane layout_pane_at(const struct layout_panes *l, size_t x, size_t y)
 {
     for (int p = 0; p < PANES; p++) {
         const struct area *a = &l->pane[p];

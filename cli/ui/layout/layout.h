@@ -34,11 +34,11 @@ struct layout_panes {
 };
 
 void layout_panes(struct layout_panes *l, size_t width, size_t height, enum pane focus, bool zoom);
-static inline bool layout_shows(const struct layout_panes *l, enum pane p)
+static inline bool layout_shows_pane(const struct layout_panes *l, enum pane p)
 {
     return l->pane[p].width > 0;
 }
 /* Returns the pane at a position; PANES if there is none. */
-enum pane layout_at(const struct layout_panes *l, size_t x, size_t y);
+enum pane layout_pane_at(const struct layout_panes *l, size_t x, size_t y);
 
 #endif

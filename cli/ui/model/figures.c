@@ -33,7 +33,7 @@ static int figures_find(struct figures *f, struct slice method, struct slice tar
     return 0;
 }
 
-int figures_asked(struct figures *f, struct slice method, struct slice target)
+int figures_count_request(struct figures *f, struct slice method, struct slice target)
 {
     struct tool_figures *t;
     if (figures_find(f, method, target, &t) < 0)
@@ -72,8 +72,8 @@ static void figures_end(struct tool_figures *t, enum call_status status, int64_t
     add_recent(t, call_status_failed(status), took_us, order);
 }
 
-int figures_ended(struct figures *f, struct slice method, struct slice target,
-                  enum call_status status, int64_t took_us, enum figures_order order)
+int figures_count_answer(struct figures *f, struct slice method, struct slice target,
+                         enum call_status status, int64_t took_us, enum figures_order order)
 {
     struct tool_figures *t;
     if (figures_find(f, method, target, &t) < 0)
@@ -84,7 +84,7 @@ int figures_ended(struct figures *f, struct slice method, struct slice target,
     return 0;
 }
 
-size_t figures_sorted(const struct figures *f, uint32_t *ret, size_t max)
+size_t figures_sort_tools(const struct figures *f, uint32_t *ret, size_t max)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < f->tools; i++) {

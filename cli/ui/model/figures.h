@@ -40,12 +40,13 @@ enum figures_order { FIGURES_OLDER, FIGURES_NEWER };
 
 void figures_close(struct figures *f);
 /* Counts an open call, by method and target of its request. */
-MI_MUST int figures_asked(struct figures *f, struct slice method, struct slice target);
+MI_MUST int figures_count_request(struct figures *f, struct slice method, struct slice target);
 /* Counts the end of an open call. took_us below 0: unknown. */
-MI_MUST int figures_ended(struct figures *f, struct slice method, struct slice target,
-                          enum call_status status, int64_t took_us, enum figures_order order);
+MI_MUST int figures_count_answer(struct figures *f, struct slice method, struct slice target,
+                                 enum call_status status, int64_t took_us,
+                                 enum figures_order order);
 /* Writes the indexes of at most `max` tools, ordered by number of calls, the highest first. Returns
  * how many it wrote. */
-size_t figures_sorted(const struct figures *f, uint32_t *ret, size_t max);
+size_t figures_sort_tools(const struct figures *f, uint32_t *ret, size_t max);
 
 #endif

@@ -2,7 +2,7 @@
 
 /* Returns the bucket of a duration. Below 16 us each value has its own bucket; above, a bucket is
  * given by the highest bit and the 4 bits after it. */
-static size_t bucket_of(int64_t us)
+static size_t latency_bucket(int64_t us)
 {
     size_t shift = 0;
     uint64_t v = us > 0 ? (uint64_t)us : 0;
@@ -13,7 +13,7 @@ static size_t bucket_of(int64_t us)
     return size_min(16 * (shift + 1) + (size_t)(v >> shift) - 16, LATENCY_BUCKETS - 1);
 }
 
-static int64_t middle_of(size_t bucket)
+static int64_t latency_middle_of_bucket(size_t bucket)
 {
     if (bucket < 32)
         return (int64_t)bucket;
@@ -24,7 +24,7 @@ static int64_t middle_of(size_t bucket)
 
 void latency_add(struct latency *l, int64_t us)
 {
-    uint32_t *b = &l->bucket[bucket_of(us)];
+    uint32_t *b = &l->bucket[latency_bucket(us)];
     *b += *b < UINT32_MAX;
     l->n++;
     l->most_us = us > l->most_us ? us : l->most_us;
@@ -41,7 +41,8 @@ int64_t latency_percentile(const struct latency *l, int percent)
     for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
         seen += l->bucket[i];
         if (seen >= rank)
-            return middle_of(i) < l->most_us ? middle_of(i) : l->most_us;
+            return latency_middle_of_bucket(i) < l->most_us ? latency_middle_of_bucket(i)
+                                                            : l->most_us;
     }
     return l->most_us;
 }

@@ -22,7 +22,7 @@ void listing_close(struct listing *l)
 
 /* ---- requests ---- */
 
-static int put_request(struct listing_requests *r, const struct listing_request *x)
+static int listing_put_request(struct listing_requests *r, const struct listing_request *x)
 {
     size_t i = SEARCH_INT64(r->request, r->n, seq, x->seq);
     if (i < r->n && r->request[i].seq == x->seq) {
@@ -40,7 +40,8 @@ static int put_request(struct listing_requests *r, const struct listing_request 
 }
 
 /* Removes a request. Returns false if it is not there. */
-static bool take_request(struct listing_requests *r, int64_t seq, struct listing_request *ret)
+static bool listing_take_request(struct listing_requests *r, int64_t seq,
+                                 struct listing_request *ret)
 {
     size_t i = SEARCH_INT64(r->request, r->n, seq, seq);
     if (i == r->n || r->request[i].seq != seq)
@@ -53,7 +54,7 @@ static bool take_request(struct listing_requests *r, int64_t seq, struct listing
 
 /* ---- rows ---- */
 
-static bool keeps_rows(const struct listing *l)
+static bool listing_keeps_rows(const struct listing *l)
 {
     return l->mode == LISTING_CALLS || !l->every;
 }
@@ -69,7 +70,7 @@ static int add_old(struct listing *l, const struct listed *row)
 }
 
 /* Returns the index of the first old row with this seq or a higher one; old_n if there is none. */
-static size_t old_place(const struct listing *l, int64_t seq)
+static size_t listing_old_place(const struct listing *l, int64_t seq)
 {
     size_t from = 0, to = l->old_n;
     while (from < to) {
@@ -82,23 +83,23 @@ static size_t old_place(const struct listing *l, int64_t seq)
     return from;
 }
 
-size_t listing_n(const struct listing *l)
+size_t listing_count_rows(const struct listing *l)
 {
-    return keeps_rows(l) ? l->old_n + l->young_n : (size_t)l->last;
+    return listing_keeps_rows(l) ? l->old_n + l->young_n : (size_t)l->last;
 }
 
-struct listed listing_row(const struct listing *l, size_t at)
+struct listed listing_row_at(const struct listing *l, size_t at)
 {
-    if (!keeps_rows(l))
+    if (!listing_keeps_rows(l))
         return (struct listed){(int64_t)at + 1, 0, -1, CALL_UNKNOWN};
     return at < l->old_n ? l->old[l->old_n - 1 - at] : l->young[at - l->old_n];
 }
 
-size_t listing_place(const struct listing *l, int64_t seq)
+size_t listing_place_of_seq(const struct listing *l, int64_t seq)
 {
-    if (!keeps_rows(l))
+    if (!listing_keeps_rows(l))
         return seq < 1 ? 0 : size_min((size_t)seq - 1, (size_t)l->last);
-    size_t at = old_place(l, seq);
+    size_t at = listing_old_place(l, seq);
     return at < l->old_n ? at : l->old_n + SEARCH_INT64(l->young, l->young_n, seq, seq);
 }
 
@@ -106,7 +107,7 @@ size_t listing_place(const struct listing *l, int64_t seq)
  * added. If the list is full, drops the oldest row. */
 static int add_young(struct listing *l, const struct listed *row)
 {
-    size_t at = listing_place(l, row->seq), n = l->old_n + l->young_n;
+    size_t at = listing_place_of_seq(l, row->seq), n = l->old_n + l->young_n;
     if (n >= LISTING_MAX && l->old_n > 0)
         l->old_n--;
     else if (n >= LISTING_MAX)
@@ -129,21 +130,21 @@ static int add_young(struct listing *l, const struct listed *row)
 
 static struct listed *find_row(struct listing *l, int64_t seq)
 {
-    size_t at = listing_place(l, seq);
-    if (!keeps_rows(l) || at == listing_n(l) || listing_row(l, at).seq != seq)
+    size_t at = listing_place_of_seq(l, seq);
+    if (!listing_keeps_rows(l) || at == listing_count_rows(l) || listing_row_at(l, at).seq != seq)
         return NULL;
     return at < l->old_n ? &l->old[l->old_n - 1 - at] : &l->young[at - l->old_n];
 }
 
 /* ---- messages and calls ---- */
 
-int listing_message(struct listing *l, const struct query_message *m, bool matches,
-                    enum listing_end end)
+int listing_add_message(struct listing *l, const struct query_message *m, bool matches,
+                        enum listing_end end)
 {
     struct listed row = {m->seq, 0, -1, CALL_UNKNOWN};
     bool ends_task = listing_may_end_task(m);
-    struct listing_request request = {
-        .seq = m->kind == KIND_REQUEST || ends_task ? m->seq : m->request_seq};
+    struct listing_request request = {.seq = m->kind == KIND_REQUEST || ends_task ? m->seq
+                                                                                  : m->request_seq};
     if (end == LISTING_OLDER)
         l->first = m->seq;
     else
@@ -151,40 +152,40 @@ int listing_message(struct listing *l, const struct query_message *m, bool match
     if (!matches || l->every)
         return 0;
     if (l->mode == LISTING_CALLS)
-        return request.seq > 0 ? put_request(&l->matched, &request) : 0;
+        return request.seq > 0 ? listing_put_request(&l->matched, &request) : 0;
     return end == LISTING_OLDER ? add_old(l, &row) : add_young(l, &row);
 }
 
-static struct listed row_of(const struct query_call *c)
+static struct listed listed_row_of_call(const struct query_call *c)
 {
     return (struct listed){c->request_seq, c->closing_seq, c->duration_us, c->status};
 }
 
 static int count_ended(struct listing *l, const struct query_call *c, enum listing_end end)
 {
-    return figures_ended(&l->figures, c->method, c->target, c->status, c->duration_us,
-                         end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
+    return figures_count_answer(&l->figures, c->method, c->target, c->status, c->duration_us,
+                                end == LISTING_OLDER ? FIGURES_OLDER : FIGURES_NEWER);
 }
 
 /* Does one of the call's requests, or the notification that ended its task, match the filter?
  * Forgets those matches. */
-static bool take_match(struct listing *l, const struct query_call *c)
+static bool listing_take_match(struct listing *l, const struct query_call *c)
 {
     struct listing_request match;
-    bool by_request = take_request(&l->matched, c->request_seq, &match);
-    return take_request(&l->matched, c->closing_seq, &match) || by_request;
+    bool by_request = listing_take_request(&l->matched, c->request_seq, &match);
+    return listing_take_request(&l->matched, c->closing_seq, &match) || by_request;
 }
 
-int listing_call(struct listing *l, const struct query_call *c, enum listing_end end)
+int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end)
 {
     struct listing_request open = {.seq = c->request_seq, .counted = c->direction == ROW_C2S};
-    struct listed row = row_of(c);
-    int st = open.counted ? figures_asked(&l->figures, c->method, c->target) : 0;
+    struct listed row = listed_row_of_call(c);
+    int st = open.counted ? figures_count_request(&l->figures, c->method, c->target) : 0;
     l->figures.others += !open.counted;
     l->figures.others_failed += !open.counted && call_status_failed(c->status);
-    bool matches = take_match(l, c) || l->every;
+    bool matches = listing_take_match(l, c) || l->every;
     if (st == 0 && c->status == CALL_OPEN)
-        st = put_request(&l->open, &open);
+        st = listing_put_request(&l->open, &open);
     else if (st == 0 && open.counted)
         st = count_ended(l, c, end);
     if (st < 0 || !matches || l->mode == LISTING_MESSAGES)
@@ -192,28 +193,28 @@ int listing_call(struct listing *l, const struct query_call *c, enum listing_end
     return end == LISTING_OLDER ? add_old(l, &row) : add_young(l, &row);
 }
 
-int listing_continued(struct listing *l, int64_t seq, int64_t first)
+int listing_add_continuation(struct listing *l, int64_t seq, int64_t first)
 {
     struct listing_request match;
-    if (!take_request(&l->matched, seq, &match) || find_row(l, first) != NULL)
+    if (!listing_take_request(&l->matched, seq, &match) || find_row(l, first) != NULL)
         return 0;
-    return put_request(&l->matched, &(struct listing_request){.seq = first});
+    return listing_put_request(&l->matched, &(struct listing_request){.seq = first});
 }
 
-int listing_changed(struct listing *l, const struct query_call *c)
+int listing_update_call(struct listing *l, const struct query_call *c)
 {
     struct listing_request open;
-    struct listed row = row_of(c);
+    struct listed row = listed_row_of_call(c);
     int st = 0;
     if (c->request_seq < l->first) /* the call will be read later */
         return 0;
-    bool matches = take_match(l, c);
+    bool matches = listing_take_match(l, c);
     if (c->status == CALL_OPEN)
         return matches && l->mode == LISTING_CALLS && find_row(l, row.seq) == NULL
                    ? add_young(l, &row)
                    : 0;
     matches |= l->every;
-    if (take_request(&l->open, c->request_seq, &open)) {
+    if (listing_take_request(&l->open, c->request_seq, &open)) {
         l->figures.others_failed += !open.counted && call_status_failed(c->status);
         st = open.counted ? count_ended(l, c, LISTING_NEWER) : 0;
     }
@@ -226,7 +227,7 @@ int listing_changed(struct listing *l, const struct query_call *c)
     return 0;
 }
 
-void listing_added(struct listing *l, int64_t first, int64_t last)
+void listing_note_range(struct listing *l, int64_t first, int64_t last)
 {
     l->first = first < l->first ? first : l->first;
     l->last = last > l->last ? last : l->last;

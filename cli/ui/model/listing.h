@@ -64,8 +64,8 @@ enum listing_end { LISTING_OLDER, LISTING_NEWER };
 
 /* Adds the message before the first, or after the last; seq may skip numbers. If it matches, the
  * call that it begins or ends will match too, when that is added. */
-MI_MUST int listing_message(struct listing *l, const struct query_message *m, bool matches,
-                            enum listing_end end);
+MI_MUST int listing_add_message(struct listing *l, const struct query_message *m, bool matches,
+                                enum listing_end end);
 /* May this message end the task of a call? Such a notification does not name the call. */
 static inline bool listing_may_end_task(const struct query_message *m)
 {
@@ -74,19 +74,19 @@ static inline bool listing_may_end_task(const struct query_message *m)
 }
 /* Adds the call before the first, or after the last. With a filter, only if one of its added
  * messages matches. */
-MI_MUST int listing_call(struct listing *l, const struct query_call *c, enum listing_end end);
+MI_MUST int listing_add_call(struct listing *l, const struct query_call *c, enum listing_end end);
 /* Request `seq` continues the call of request `first`: if the request matches, the call does. Call
  * it before the call is added or changed. */
-MI_MUST int listing_continued(struct listing *l, int64_t seq, int64_t first);
+MI_MUST int listing_add_continuation(struct listing *l, int64_t seq, int64_t first);
 /* Updates a call that may have been added as open, or that may match only now. */
-MI_MUST int listing_changed(struct listing *l, const struct query_call *c);
+MI_MUST int listing_update_call(struct listing *l, const struct query_call *c);
 /* Declares all messages first..last as added, in case some of them are not in the vault. */
-void listing_added(struct listing *l, int64_t first, int64_t last);
+void listing_note_range(struct listing *l, int64_t first, int64_t last);
 
-size_t listing_n(const struct listing *l);
-struct listed listing_row(const struct listing *l, size_t at);
-/* Returns the index of the first row with this seq or a higher one; listing_n() if there is
+size_t listing_count_rows(const struct listing *l);
+struct listed listing_row_at(const struct listing *l, size_t at);
+/* Returns the index of the first row with this seq or a higher one; listing_count_rows() if there is
  * none. */
-size_t listing_place(const struct listing *l, int64_t seq);
+size_t listing_place_of_seq(const struct listing *l, int64_t seq);
 
 #endif

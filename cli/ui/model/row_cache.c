@@ -16,7 +16,7 @@ void row_cache_close(struct row_cache *r)
     *r = (struct row_cache){0};
 }
 
-int row_cache_of(struct row_cache *r, int64_t session_id)
+int row_cache_set_session(struct row_cache *r, int64_t session_id)
 {
     if (r->row == NULL)
         r->row = calloc(ROW_CACHE_MAX, sizeof *r->row);

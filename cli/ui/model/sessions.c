@@ -19,23 +19,23 @@ void sessions_close(struct sessions *l)
     *l = (struct sessions){0};
 }
 
-static bool ui_sessions_takes(const struct sessions *l, const struct query_session *s)
+static bool ui_sessions_takes_session(const struct sessions *l, const struct query_session *s)
 {
     return l->takes == NULL || l->takes(l->ctx, s);
 }
 
-static bool is_newer(const struct sessions *l, int64_t a, int64_t b)
+static bool session_is_newer(const struct sessions *l, int64_t a, int64_t b)
 {
     return l->store != NULL ? query_is_newer(l->store, a, b) : a > b;
 }
 
-bool sessions_reach(const struct sessions *l, int64_t id)
+bool sessions_reach_id(const struct sessions *l, int64_t id)
 {
-    return l->oldest != INT64_MAX && !is_newer(l, l->oldest, id);
+    return l->oldest != INT64_MAX && !session_is_newer(l, l->oldest, id);
 }
 
 /* Returns the row in which a session is kept, if it was read. */
-static struct session_row *row_of(struct sessions *l, int64_t id)
+static struct session_row *session_row_slot(struct sessions *l, int64_t id)
 {
     return &l->row[(uint64_t)id % SESSIONS_KEPT];
 }
@@ -46,7 +46,7 @@ static size_t ui_sessions_place_of(const struct sessions *l, int64_t id)
     size_t from = 0, to = l->n;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (is_newer(l, l->id[middle], id))
+        if (session_is_newer(l, l->id[middle], id))
             from = middle + 1;
         else
             to = middle;
@@ -73,12 +73,12 @@ static int read_unended(struct sessions *l, struct query *q, const struct page_r
     const struct session_row *row;
     int st = 0;
     for (; st == 0 && l->store == NULL && page != NULL; page = page->next)
-        if (page->session.ended_at_us == 0 && sessions_place(l, page->session.id) < l->n)
+        if (page->session.ended_at_us == 0 && sessions_place_of_id(l, page->session.id) < l->n)
             st = sessions_get(l, q, page->session.id, &row);
     return st == MI_ENOENT ? 0 : st;
 }
 
-int sessions_older(struct sessions *l, struct query *q)
+int sessions_read_older(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
     int64_t to = l->oldest == INT64_MAX ? INT64_MAX : l->oldest - 1;
@@ -87,7 +87,7 @@ int sessions_older(struct sessions *l, struct query *q)
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
         l->oldest = p->session.id;
         l->newest = p->session.id > l->newest ? p->session.id : l->newest;
-        if (ui_sessions_takes(l, &p->session))
+        if (ui_sessions_takes_session(l, &p->session))
             st = add_id(l, p->session.id);
     }
     l->complete = st == 0 && n < SESSIONS_PAGE;
@@ -107,7 +107,7 @@ int sessions_add(struct sessions *l, struct query *q, int64_t id)
 
 /* Reads the rows of sessions again that had not ended. In a store, rows are read only when they are
  * shown. */
-static int refresh_rows(struct sessions *l, struct query *q)
+static int sessions_refresh_rows(struct sessions *l, struct query *q)
 {
     int st = 0;
     if (l->store != NULL)
@@ -137,23 +137,23 @@ static int read_newest(struct sessions *l, struct query *q, struct page_row **re
 }
 
 /* Sessions that were not read before have higher ids, in a store too. */
-int sessions_changed(struct sessions *l, struct query *q)
+int sessions_read_changes(struct sessions *l, struct query *q)
 {
     struct page_row *page = NULL;
-    int st = refresh_rows(l, q);
+    int st = sessions_refresh_rows(l, q);
     if (st == 0)
         st = read_newest(l, q, &page);
     bool first = l->oldest == INT64_MAX;
     int64_t newest = l->newest;
     for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
         int64_t id = p->session.id;
-        struct session_row *r = row_of(l, id);
+        struct session_row *r = session_row_slot(l, id);
         r->stale |= r->page != NULL && r->page->session.id == id && r->state != SESSION_ENDED;
         if (id <= newest)
             continue;
         l->newest = id > l->newest ? id : l->newest;
         l->oldest = first ? id : l->oldest;
-        if (ui_sessions_takes(l, &p->session))
+        if (ui_sessions_takes_session(l, &p->session))
             st = add_id(l, id);
     }
     if (st == 0)
@@ -162,7 +162,7 @@ int sessions_changed(struct sessions *l, struct query *q)
     return st;
 }
 
-static bool on_failed(void *ctx, const struct query_call *c)
+static bool sessions_on_failed_call(void *ctx, const struct query_call *c)
 {
     struct session_row *r = ctx;
     (void)c;
@@ -181,7 +181,7 @@ static int count_part(const struct sessions *l, struct session_row *r, struct qu
                               .up_to = query_call_id(id, to)};
     f.session_id = id;
     f.failed = true;
-    int st = query_calls_of(q, &x, on_failed, r);
+    int st = query_calls_of(q, &x, sessions_on_failed_call, r);
     r->counted = to;
     if (to >= r->messages) {
         r->failed = r->counting;
@@ -206,7 +206,7 @@ int sessions_count(struct sessions *l, struct query *q, bool *ret_more)
     return 0;
 }
 
-size_t sessions_place(const struct sessions *l, int64_t id)
+size_t sessions_place_of_id(const struct sessions *l, int64_t id)
 {
     size_t at = ui_sessions_place_of(l, id);
     return at < l->n && l->id[at] == id ? at : l->n;
@@ -224,14 +224,14 @@ static int count_messages(struct sessions *l, struct query *q, int64_t id, struc
         return st;
     r->messages = r->counted = s.last_seq;
     r->last_t_us = s.last_t_us;
-    r->failed = session_errors(s.ended_as);
+    r->failed = session_count_errors(s.ended_as);
     query_summary_close(&s);
     return 0;
 }
 
 int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct session_row **ret)
 {
-    struct session_row *r = row_of(l, id);
+    struct session_row *r = session_row_slot(l, id);
     struct page_row *page = NULL;
     if (r->page != NULL && r->page->session.id == id && !r->stale) {
         *ret = r;
@@ -258,7 +258,7 @@ int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct s
     return 0;
 }
 
-int64_t sessions_lasted_us(const struct session_row *r, int64_t now_us)
+int64_t sessions_duration_us(const struct session_row *r, int64_t now_us)
 {
     const struct query_session *s = &r->page->session;
     int64_t us = r->state == SESSION_ENDED  ? s->ended_at_us - s->started_at_us
@@ -267,7 +267,7 @@ int64_t sessions_lasted_us(const struct session_row *r, int64_t now_us)
     return us > 0 ? us : 0;
 }
 
-size_t sessions_live(const struct sessions *l)
+size_t sessions_count_live(const struct sessions *l)
 {
     size_t n = 0;
     for (size_t i = 0; i < SESSIONS_KEPT; i++)

@@ -2,9 +2,9 @@
  *
  * The list grows at its end while older sessions are read, a page at a time. It grows at its
  * beginning when new sessions are recorded. What the screen shows of a session is read when it
- * is needed, and kept: of an ended session for good, of others until sessions_changed().
+ * is needed, and kept: of an ended session for good, of others until sessions_read_changes().
  * If the vault is a store, the list is in the order of time, which the ids do not tell.
- * sessions_changed() then looks only at the newest SESSIONS_PAGE sessions, because each question
+ * sessions_read_changes() then looks only at the newest SESSIONS_PAGE sessions, because each question
  * takes time.
  *
  * Owns      the ids, and at most SESSIONS_KEPT rows; sessions_close() frees them.
@@ -53,24 +53,24 @@ struct sessions {
 void sessions_open(struct sessions *l, const struct query *q, sessions_takes_fn takes, void *ctx);
 void sessions_close(struct sessions *l);
 /* Adds a page of older sessions. */
-MI_MUST int sessions_older(struct sessions *l, struct query *q);
+MI_MUST int sessions_read_older(struct sessions *l, struct query *q);
 /* Adds sessions that were recorded since the last call, and reads the rows of sessions again that
  * had not ended. */
-MI_MUST int sessions_changed(struct sessions *l, struct query *q);
+MI_MUST int sessions_read_changes(struct sessions *l, struct query *q);
 /* Does the list go back to this session? */
-bool sessions_reach(const struct sessions *l, int64_t id);
+bool sessions_reach_id(const struct sessions *l, int64_t id);
 /* Adds a session that takes() rejected, unless it is in the list already. */
 MI_MUST int sessions_add(struct sessions *l, struct query *q, int64_t id);
 /* Counts failed calls of the kept rows, in steps. *ret_more: call it again. */
 MI_MUST int sessions_count(struct sessions *l, struct query *q, bool *ret_more);
 /* Returns the index of a session; n if it is not in the list. */
-size_t sessions_place(const struct sessions *l, int64_t id);
+size_t sessions_place_of_id(const struct sessions *l, int64_t id);
 /* *ret is valid until another session with the same id % SESSIONS_KEPT is read. */
 MI_MUST int sessions_get(struct sessions *l, struct query *q, int64_t id,
                          const struct session_row **ret);
 /* Returns how long a session lasted until its end, its last message or, if it is live, now. */
-int64_t sessions_lasted_us(const struct session_row *r, int64_t now_us);
+int64_t sessions_duration_us(const struct session_row *r, int64_t now_us);
 /* Counts the live sessions among the kept rows. */
-size_t sessions_live(const struct sessions *l);
+size_t sessions_count_live(const struct sessions *l);
 
 #endif

@@ -46,11 +46,11 @@ static void test_changes_are_reported_until_they_are_forgotten(void **state)
     assert_false(is_reported(fd, 0));
     int to = open(file, O_WRONLY | O_CREAT, 0600);
     assert_true(is_reported(fd, LONG_MS));
-    changes_forget(fd);
+    changes_discard_events(fd);
     assert_false(is_reported(fd, 0));
     assert_int_equal(write(to, "x", 1), 1);
     assert_true(is_reported(fd, LONG_MS));
-    changes_forget(fd);
+    changes_discard_events(fd);
     assert_false(is_reported(fd, 0));
     close(to);
     close(fd);

@@ -54,7 +54,7 @@ static void filtered(void (*body)(void))
     assert_true(pid >= 0);
     if (pid == 0) {
         FACT(chdir(directory) == 0);
-        if (confine_calls(&denied) != 0)
+        if (confine_system_calls(&denied) != 0)
             _exit(NO_FILTER);
         body();
         _exit(0);

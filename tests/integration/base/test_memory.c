@@ -44,8 +44,8 @@ static void test_memory_dir_is_in_memory(void **state)
     int dir = open(memory_dir(), O_RDONLY | O_DIRECTORY);
     int proc = open("/proc/self", O_RDONLY | O_DIRECTORY);
     assert_true(dir >= 0);
-    assert_true(memory_holds(dir));
-    assert_false(memory_holds(proc));
+    assert_true(memory_contains_file(dir));
+    assert_false(memory_contains_file(proc));
     close(dir);
     close(proc);
 }
@@ -61,7 +61,7 @@ static void test_memory_file_has_no_name_and_can_be_locked(void **state)
     assert_true(S_ISREG(st.st_mode));
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
     assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
-    assert_true(memory_holds(fd));
+    assert_true(memory_contains_file(fd));
     close(fd);
 }
 

@@ -293,19 +293,19 @@ static void test_outbox_staged_iterates_over_unreleased_bytes(void **state)
     for (int flushed = 0; flushed < 3; flushed++) {
         size_t at = 0, n = 0;
         if (flushed == 0)
-            assert_false(outbox_staged(&o, &at, &piece));
+            assert_false(outbox_find_staged(&o, &at, &piece));
         add_text(&o, "old\n");
         assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
         outbox_release(&o);
         if (flushed == 1)
             assert_int_equal(outbox_flush(&o, &p.out), 0);
         at = 0;
-        assert_false(outbox_staged(&o, &at, &piece));
+        assert_false(outbox_find_staged(&o, &at, &piece));
         assert_int_equal(outbox_add(&o, c, c->data + 4, 8), 0); /* half of a segment */
         add_text(&o, "ddd\n");
         if (flushed == 2)
             assert_int_equal(outbox_flush(&o, &p.out), 0);
-        for (at = 0; outbox_staged(&o, &at, &piece); n += piece.n)
+        for (at = 0; outbox_find_staged(&o, &at, &piece); n += piece.n)
             memcpy(seen + n, piece.p, piece.n);
         assert_int_equal(n, 12);
         assert_memory_equal(seen, "bbb\nccc\nddd\n", 12);
@@ -331,7 +331,7 @@ static void test_outbox_broken_drops_everything(void **state)
     assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
     outbox_release(&o);
     assert_int_equal(outbox_add(&o, c, c->data + 4, 4), 0);
-    outbox_break(&o);
+    outbox_discard_after_error(&o);
     assert_true(o.broken);
     assert_int_equal(c->refs, 1);
     assert_totals(&o, 8, 8, 8);
@@ -360,7 +360,7 @@ static void test_outbox_reset_accepts_again_and_counts_bytes_of_the_old_peer(voi
     outbox_release(&o);
     assert_int_equal(outbox_flush(&o, &p.out), 0);
     assert_int_equal(outbox_add_copy(&o, slice_of("lost")), 0);
-    outbox_break(&o);
+    outbox_discard_after_error(&o);
     assert_int_equal(outbox_accepted(&o), 3);
     outbox_reset(&o);
     assert_int_equal(outbox_add_copy(&o, slice_of("two")), 0);

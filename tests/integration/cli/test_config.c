@@ -130,10 +130,10 @@ static void test_settings_without_input_are_the_defaults(void **state)
     assert_int_equal(settings_size(&s, "size"), 65536);
     assert_int_equal(settings_duration_us(&s, "time"), 1500000);
     assert_int_equal(settings_number(&s, "count"), 3);
-    assert_true(settings_is(&s, "mode", "fast"));
-    assert_false(settings_is(&s, "mode", "slow"));
+    assert_true(settings_is_word(&s, "mode", "fast"));
+    assert_false(settings_is_word(&s, "mode", "slow"));
     assert_null(settings_text(&s, "title"));
-    assert_false(settings_on(&s, "loud"));
+    assert_false(settings_is_on(&s, "loud"));
     settings_close(&s);
     assert_int_equal(error.n, 0);
 }
@@ -148,8 +148,8 @@ static void test_settings_precedence_is_flag_environment_file_default(void **sta
     assert_true(read_words(&s, &alpha, "alpha --size 4KiB server"));
     assert_int_equal(settings_size(&s, "size"), 4096);
     assert_string_equal(settings_text(&s, "title"), "environment");
-    assert_true(settings_is(&s, "mode", "slow"));
-    assert_true(settings_on(&s, "loud"));
+    assert_true(settings_is_word(&s, "mode", "slow"));
+    assert_true(settings_is_on(&s, "loud"));
     assert_int_equal(settings_number(&s, "count"), 3);
     settings_close(&s);
 }
@@ -179,8 +179,8 @@ static void test_settings_file_forms_are_read(void **state)
     assert_true(read_words(&s, &alpha, "alpha server"));
     assert_string_equal(settings_text(&s, "title"), "two words");
     assert_int_equal(settings_number(&s, "count"), 5); /* indented: not a section title */
-    assert_true(settings_on(&s, "loud"));
-    assert_true(settings_is(&s, "mode", "slow"));
+    assert_true(settings_is_on(&s, "loud"));
+    assert_true(settings_is_word(&s, "mode", "slow"));
     settings_close(&s);
 }
 
@@ -329,8 +329,8 @@ static void test_settings_timeout_rules_become_values_of_the_option(void **state
     config_is("[timeout]\ndefault: 1s\ntool:slow = 5m ; long\n tools/call\t=  2s\ntool:a=b = 3s\n");
     assert_true(read_words(&s, &proxy, "proxy server"));
     for (size_t i = 0; i < MI_COUNT(want); i++)
-        assert_string_equal(settings_each(&s, "timeout", &at), want[i]);
-    assert_null(settings_each(&s, "timeout", &at));
+        assert_string_equal(settings_next_value(&s, "timeout", &at), want[i]);
+    assert_null(settings_next_value(&s, "timeout", &at));
     settings_close(&s);
     assert_true(read_words(&s, &alpha, "alpha server"));
     settings_close(&s);
@@ -543,7 +543,7 @@ static const char *near(const char *word)
     static const char *const names[] = {"proxy", "sessions", "show", "help"};
     struct nearest n = nearest_to(word);
     for (size_t i = 0; i < MI_COUNT(names); i++)
-        nearest_try(&n, names[i]);
+        nearest_consider(&n, names[i]);
     return n.best != NULL ? n.best : "";
 }
 

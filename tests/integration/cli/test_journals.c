@@ -271,14 +271,14 @@ static void test_journals_settle_when_what_was_there_is_stored(void **state)
     put(&a, 100);
     assert_int_equal(journals_open(&l, f->vault), 0);
     assert_int_equal(l.n, 1);
-    assert_false(journals_settle(&l.row[0], 0));
+    assert_false(journals_wait_until_stored(&l.row[0], 0));
     store_all(&a);
     put(&a, 200); /* later messages are not waited for */
-    assert_true(journals_settle(&l.row[0], 10000));
+    assert_true(journals_wait_until_stored(&l.row[0], 10000));
     assert_true(l.row[0].unstored >= 200);
-    assert_false(journals_settle(&l.row[0], 0));
+    assert_false(journals_wait_until_stored(&l.row[0], 0));
     journal_file_remove(&a.writer);
-    assert_true(journals_settle(&l.row[0], 10000));
+    assert_true(journals_wait_until_stored(&l.row[0], 10000));
     journals_close(&l);
     end(&a);
 }
@@ -291,9 +291,9 @@ static void test_journals_without_a_recorder_do_not_settle(void **state)
     begin(&a, f->vault, "files");
     assert_int_equal(journals_open(&l, f->vault), 0);
     assert_int_equal(l.n, 1);
-    assert_false(journals_settle(&l.row[0], 0));
+    assert_false(journals_wait_until_stored(&l.row[0], 0));
     attach(&a, 4711);
-    assert_true(journals_settle(&l.row[0], 10000));
+    assert_true(journals_wait_until_stored(&l.row[0], 10000));
     assert_int_equal(l.row[0].recorder, 4711);
     journals_close(&l);
     end(&a);

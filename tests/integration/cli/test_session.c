@@ -1,4 +1,4 @@
-/* session: the state of a session and the name of a message; record_json: rows as JSON; session_header. */
+/* session: the state of a session and the name of a message; record_json: rows as JSON; session_header_print. */
 #include "cli/frame/record_json.h"
 #include "cli/frame/session.h"
 #include "cli/look/session_header.h"
@@ -84,17 +84,17 @@ static void test_session_answer_has_the_name_of_its_request(void **state)
                               .request_method = slice_of("tools/call"),
                               .request_target = slice_of("echo")};
     assert_true(session_is_answer(&m));
-    assert_true(slice_is(session_method(&m), "tools/call"));
-    assert_true(slice_is(session_target(&m), "echo"));
+    assert_true(slice_is(session_method_of_message(&m), "tools/call"));
+    assert_true(slice_is(session_target_of_message(&m), "echo"));
     m.kind = KIND_NOTIFICATION;
     assert_false(session_is_answer(&m));
-    assert_true(slice_is(session_method(&m), "own"));
-    assert_null(session_target(&m).p);
-    assert_int_equal(session_status(&m), CALL_UNKNOWN);
+    assert_true(slice_is(session_method_of_message(&m), "own"));
+    assert_null(session_target_of_message(&m).p);
+    assert_int_equal(session_status_of_message(&m), CALL_UNKNOWN);
     m.action = ROW_REFUSED;
-    assert_int_equal(session_status(&m), CALL_REFUSED);
+    assert_int_equal(session_status_of_message(&m), CALL_REFUSED);
     m = (struct query_message){.kind = KIND_ERROR, .origin = ROW_PEER, .action = ROW_FORWARDED};
-    assert_int_equal(session_status(&m), CALL_ERROR);
+    assert_int_equal(session_status_of_message(&m), CALL_ERROR);
 }
 
 /* ---- JSON ---- */
@@ -185,7 +185,7 @@ static void test_session_header_quotes_the_command_and_names_the_signal(void **s
     s.has_exit_status = true;
     s.exit_status = 137;
     s.client_name = slice_of("cli\x1b");
-    session_header(&o, &s, &v, false);
+    session_header_print(&o, &s, &v, false);
     const char *text = buf_str(&o.b);
     assert_non_null(strstr(text, "command   npx -y 'a b' ''\n"));
     assert_non_null(strstr(text, ", exit status 137 (signal 9)\n"));

@@ -68,16 +68,18 @@ static void test_import_session_has_ended_and_has_names_of_client_and_server(voi
     assert_int_equal(import_messages(d), 2);
     assert_int_equal(strlen(import_uid(d)), UID_LEN);
     import_close(d);
-    assert_string_equal(ask(t, "SELECT id, name, command, client_name, client_version, server_name,"
-                               " server_version, protocol_version, started_at_us, ended_at_us,"
-                               " end_reason, exit_status, pid, host FROM sessions"),
-                        "1|files|[]|c|1|s|2|P|1700000000000000|1700000000000020|-|-|0|");
-    assert_string_equal(ask(t, "SELECT seq, t_us, direction, kind, rpc_id, method, request_seq,"
-                               " finding FROM messages ORDER BY id"),
-                        "1|10|c2s|request|1|initialize|-|-;"
-                        "2|20|s2c|result|1|-|1|late-answer,tool-error");
-    assert_string_equal(ask(t, "SELECT target = 'a\\b\"' || char(10) FROM messages WHERE seq = 2"),
-                        "1");
+    assert_string_equal(
+        open_prompt(t, "SELECT id, name, command, client_name, client_version, server_name,"
+                       " server_version, protocol_version, started_at_us, ended_at_us,"
+                       " end_reason, exit_status, pid, host FROM sessions"),
+        "1|files|[]|c|1|s|2|P|1700000000000000|1700000000000020|-|-|0|");
+    assert_string_equal(
+        open_prompt(t, "SELECT seq, t_us, direction, kind, rpc_id, method, request_seq,"
+                       " finding FROM messages ORDER BY id"),
+        "1|10|c2s|request|1|initialize|-|-;"
+        "2|20|s2c|result|1|-|1|late-answer,tool-error");
+    assert_string_equal(
+        open_prompt(t, "SELECT target = 'a\\b\"' || char(10) FROM messages WHERE seq = 2"), "1");
 }
 
 static void test_import_name_can_be_chosen_and_header_overrides_messages(void **state)
@@ -101,9 +103,10 @@ static void test_import_name_can_be_chosen_and_header_overrides_messages(void **
     assert_int_equal(import_message(d, &ask_it), 0);
     assert_int_equal(import_commit(d), 0);
     import_close(d);
-    assert_string_equal(ask(t, "SELECT name, client_name, server_name, ended_at_us, end_reason,"
-                               " exit_status FROM sessions"),
-                        "other|told|too|1700000000000500|signal|3");
+    assert_string_equal(
+        open_prompt(t, "SELECT name, client_name, server_name, ended_at_us, end_reason,"
+                       " exit_status FROM sessions"),
+        "other|told|too|1700000000000500|signal|3");
     buf_close(&error);
 }
 
@@ -136,9 +139,10 @@ static void test_import_answer_to_a_form_loses_its_secrets(void **state)
     struct temp *t = *state;
     import_form(t, NULL);
     import_form(t, "built-in"); /* an interposer has recorded it, and found no secret */
-    assert_string_equal(ask(t, "SELECT json_extract(body, '$.result.content'), redactions FROM "
-                               "messages WHERE seq = 2"),
-                        "{\"a\":\"[redacted:form]\",\"b\":\"x\"}|1;{\"a\":\"7\",\"b\":\"x\"}|0");
+    assert_string_equal(
+        open_prompt(t, "SELECT json_extract(body, '$.result.content'), redactions FROM "
+                       "messages WHERE seq = 2"),
+        "{\"a\":\"[redacted:form]\",\"b\":\"x\"}|1;{\"a\":\"7\",\"b\":\"x\"}|0");
 }
 
 /* Closed without a commit: neither rows nor the file of large bodies are left. */
@@ -159,7 +163,8 @@ static void test_import_without_commit_leaves_nothing(void **state)
     import_close(d);
     assert_false(exists(temp_path(t, path)));
     assert_string_equal(
-        ask(t, "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"), "0|0");
+        open_prompt(t, "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"),
+        "0|0");
     buf_close(&big);
 }
 

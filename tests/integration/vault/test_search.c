@@ -15,7 +15,7 @@ struct vault {
 
 static void put(struct vault *v, const char *sql)
 {
-    (void)ask(&v->temp, sql);
+    (void)open_prompt(&v->temp, sql);
 }
 
 /* Messages from `seq` on, one per word. */

@@ -51,7 +51,7 @@ static void check_strict(const char *bytes, size_t n, const char *text)
     struct buf b = {0};
     base64_encode(&b, bytes, n);
     assert_string_equal(buf_str(&b), text);
-    assert_int_equal(base64_bytes(buf_slice(&b)), (int)n);
+    assert_int_equal(base64_decoded_size(buf_slice(&b)), (int)n);
     assert_true(base64_read(buf_slice(&b), got, n));
     assert_memory_equal(got, bytes, n);
     assert_false(base64_read(buf_slice(&b), got, n + 1));
@@ -82,7 +82,7 @@ static void test_base64_other_spellings_are_not_strict(void **state)
     for (size_t i = 0; i < MI_COUNT(texts); i++) {
         size_t n = strlen(texts[i]);
         char *copy = unit_copy(texts[i], n);
-        if (base64_bytes((struct slice){copy, n}) != -1)
+        if (base64_decoded_size((struct slice){copy, n}) != -1)
             fail_msg("'%s' is accepted", texts[i]);
         free(copy);
     }

@@ -36,7 +36,7 @@ static void test_chunk_is_freed_with_the_last_reference(void **state)
 static void test_chunk_grow_keeps_the_bytes(void **state)
 {
     (void)state;
-    chunk_rest(); /* the large one of another test has another size */
+    chunk_free_spare(); /* the large one of another test has another size */
     struct chunk *c = chunk_new(16);
     assert_non_null(c);
     memcpy(c->data, "0123456789abcdef", 16);
@@ -70,7 +70,7 @@ static void test_chunk_impossible_size_is_rejected_and_changes_nothing(void **st
 static void test_chunk_large_one_is_kept_for_the_next(void **state)
 {
     (void)state;
-    chunk_rest();
+    chunk_free_spare();
     struct chunk *c = chunk_new(4), *next = chunk_new(8);
     assert_non_null(c);
     assert_non_null(next);
@@ -102,9 +102,9 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_ptr_equal(next, large);
     assert_int_equal(next->refs, 1);
     chunk_drop(next);
-    chunk_rest();
+    chunk_free_spare();
     assert_false(chunk_is_kept());
-    chunk_rest();
+    chunk_free_spare();
 }
 
 static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
@@ -119,7 +119,7 @@ static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
                 {65536, 2048, true},
                 {65536, 1024, false}};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        chunk_rest();
+        chunk_free_spare();
         struct chunk *large = chunk_new(rows[i].kept << 10);
         chunk_drop(large);
         assert_true(chunk_is_kept());
@@ -128,7 +128,7 @@ static void test_chunk_kept_one_is_not_used_for_a_small_part_of_it(void **state)
         assert_int_equal(chunk_is_kept(), !rows[i].used);
         chunk_drop(c);
     }
-    chunk_rest();
+    chunk_free_spare();
 }
 
 int main(void)

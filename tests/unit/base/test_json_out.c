@@ -104,7 +104,7 @@ static void test_json_out_space_follows_the_comma(void **state)
     struct json_out j = json_out_to(&b);
     json_out_array(&j, NULL);
     for (int i = 0; i < 3; i++) {
-        json_out_space(&j, "\n  ");
+        json_out_whitespace(&j, "\n  ");
         json_out_int(&j, NULL, i);
     }
     json_out_end(&j);
@@ -130,7 +130,7 @@ static void test_json_out_list_can_be_written_in_parts(void **state)
     (void)state;
     struct buf b = {0};
     for (int i = 0; i < 3; i++) {
-        struct json_out j = json_out_more(&b);
+        struct json_out j = json_out_continue_list(&b);
         json_out_int(&j, NULL, i);
     }
     struct buf whole = {0};

@@ -173,12 +173,12 @@ static void test_opt_environment_is_read_by_long_name(void **state)
     setenv("MCP_INTERPOSER_QUIET", "0", 1);
     struct opt_set s;
     opt_open(&s, table);
-    assert_int_equal(opt_env(&s), 0);
+    assert_int_equal(opt_read_environment(&s), 0);
     is(&s, "max-message", "1MiB");
     is(&s, "vault", NULL);
     is(&s, "name", "server");
-    assert_true(opt_on(&s, "verbose"));
-    assert_false(opt_on(&s, "quiet"));
+    assert_true(opt_is_on(&s, "verbose"));
+    assert_false(opt_is_on(&s, "quiet"));
     assert_int_equal(opt_source(&s, "max-message"), OPT_ENVIRONMENT);
     assert_int_equal(opt_source(&s, "name"), OPT_DEFAULT);
     opt_close(&s);
@@ -197,9 +197,9 @@ static void test_opt_flag_accepts_every_word_for_yes_and_no(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct opt_set s;
         opt_open(&s, table);
-        int st = opt_config(&s, "verbose", rows[i].word);
+        int st = opt_set_from_config(&s, "verbose", rows[i].word);
         assert_int_equal(st, rows[i].on < 0 ? MI_EINVAL : 0);
-        assert_int_equal(opt_on(&s, "verbose"), rows[i].on == 1);
+        assert_int_equal(opt_is_on(&s, "verbose"), rows[i].on == 1);
         if (rows[i].on < 0) {
             char want[80];
             snprintf(want, sizeof want, "verbose: invalid value '%s': use yes or no", rows[i].word);
@@ -213,7 +213,7 @@ static void test_opt_flag_accepts_every_word_for_yes_and_no(void **state)
     setenv("MCP_INTERPOSER_VERBOSE", "perhaps", 1);
     struct opt_set s;
     opt_open(&s, table);
-    assert_int_equal(opt_env(&s), MI_EINVAL);
+    assert_int_equal(opt_read_environment(&s), MI_EINVAL);
     assert_string_equal(buf_str(&s.error), "verbose: invalid value 'perhaps': use yes or no");
     opt_close(&s);
 }
@@ -223,10 +223,10 @@ static void test_opt_unknown_key_in_the_configuration_is_named(void **state)
     (void)state;
     struct opt_set s;
     opt_open(&s, table);
-    assert_int_equal(opt_config(&s, "name", "x"), 0);
-    assert_int_equal(opt_config(&s, "nosuch", "x"), MI_ENOENT);
-    assert_int_equal(opt_config(&s, "--name", "y"), MI_ENOENT);
-    assert_int_equal(opt_config(&s, "n", "y"), MI_ENOENT);
+    assert_int_equal(opt_set_from_config(&s, "name", "x"), 0);
+    assert_int_equal(opt_set_from_config(&s, "nosuch", "x"), MI_ENOENT);
+    assert_int_equal(opt_set_from_config(&s, "--name", "y"), MI_ENOENT);
+    assert_int_equal(opt_set_from_config(&s, "n", "y"), MI_ENOENT);
     is(&s, "name", "x");
     assert_int_equal(opt_source(&s, "name"), OPT_CONFIG);
     opt_close(&s);
@@ -252,8 +252,8 @@ static void test_opt_source_with_priority_wins_in_any_order(void **state)
                 if (!(given & 1u << (from - 1)))
                     continue;
                 strongest = from > strongest ? from : strongest;
-                int st = from == OPT_CONFIG        ? opt_config(&s, "name", "config")
-                         : from == OPT_ENVIRONMENT ? opt_env(&s)
+                int st = from == OPT_CONFIG        ? opt_set_from_config(&s, "name", "config")
+                         : from == OPT_ENVIRONMENT ? opt_read_environment(&s)
                                                    : opt_parse(&s, 2, argv, 0, NULL, &next);
                 assert_int_equal(st, 0);
             }
@@ -267,7 +267,7 @@ static void test_opt_help_is_aligned_and_shows_the_defaults(void **state)
 {
     (void)state;
     struct buf b = {0};
-    opt_help(&b, table);
+    opt_write_help(&b, table);
     assert_string_equal(buf_str(&b), "  -V, --vault DIR         where everything is stored\n"
                                      "  -n, --name NAME         the server's name [server]\n"
                                      "      --max-message SIZE  longer lines are refused [128MiB]\n"
@@ -287,7 +287,7 @@ static void test_opt_help_fits_in_80_columns(void **state)
         {0},
     };
     struct buf b = {0};
-    opt_help(&b, wide);
+    opt_write_help(&b, wide);
     assert_string_equal(
         buf_str(&b),
         "  -a, --all      short\n"

@@ -249,7 +249,7 @@ static void test_text_json_truncated_counts_characters(void **state)
         text_json_truncated(&b, (struct slice){copy, n}, rows[i].max);
         assert_string_equal(buf_str(&b), rows[i].cut);
         buf_clear(&b);
-        text_json_head(&b, (struct slice){copy, n}, rows[i].max);
+        text_json_cut(&b, (struct slice){copy, n}, rows[i].max);
         assert_string_equal(buf_str(&b), rows[i].head);
         buf_close(&b);
         free(copy);

@@ -163,10 +163,10 @@ static void test_cmdline_value_starts_after_the_first_equals_sign(void **state)
 static void test_cmdline_operands_match_the_usage(void **state)
 {
     (void)state;
-    assert_true(cmdline_takes(&export, "SESSION"));
-    assert_false(cmdline_takes(&export, "FILE")); /* the value of -o */
-    assert_true(cmdline_takes(&verify, "FILE"));
-    assert_false(cmdline_takes(&verify, "[SERVER]"));
+    assert_true(cmdline_takes_operand(&export, "SESSION"));
+    assert_false(cmdline_takes_operand(&export, "FILE")); /* the value of -o */
+    assert_true(cmdline_takes_operand(&verify, "FILE"));
+    assert_false(cmdline_takes_operand(&verify, "[SERVER]"));
 }
 
 static void lines_are(struct candidates *c, const char *want)

@@ -1,4 +1,4 @@
-/* event_words: events as sentences, whatever their detail has. */
+/* event_words_append: events as sentences, whatever their detail has. */
 #include "cli/frame/event_words.h"
 
 #include "tests/support/unit.h"
@@ -10,7 +10,8 @@ struct row {
 static void words_are(const struct row *r)
 {
     struct buf b = {0};
-    event_words(&b, slice_of(r->kind), r->detail != NULL ? slice_of(r->detail) : (struct slice){0});
+    event_words_append(&b, slice_of(r->kind),
+                       r->detail != NULL ? slice_of(r->detail) : (struct slice){0});
     assert_string_equal(buf_str(&b), r->want);
     buf_close(&b);
 }
@@ -65,7 +66,8 @@ static void test_event_words_of_each_kind_are_a_sentence(void **state)
         {"repeat", "{\"seq\":9,\"tool\":\"send\",\"decision\":\"insisted\",\"first\":5}",
          "message 9, send, insists on message 5, which may have run: it is forwarded"},
         {"repeats-full", NULL,
-         "more calls may have run without an answer than are remembered: repeats may not be noticed"},
+         "more calls may have run without an answer than are remembered: repeats may not be "
+         "noticed"},
         {"tool-changed",
          "{\"tools\":[{\"tool\":\"a\",\"change\":\"new\"},{\"tool\":\"b\",\"change\":\"gone\"}],"
          "\"before\":\"01M\"}",

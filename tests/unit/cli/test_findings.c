@@ -38,7 +38,7 @@ static void open_with(struct check_report *r, const char *fail_on, const char *i
 static void text_of(const struct check_report *r, size_t columns, struct buf *ret)
 {
     struct out o = {.columns = columns > 0 ? columns : OUT_UNLIMITED, .held = true};
-    check_text(r, &o);
+    check_print_text(r, &o);
     *ret = o.b;
     buf_close(&o.text);
 }
@@ -47,7 +47,7 @@ static void json_of(const struct check_report *r, struct buf *b)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
-    check_json(r, &j);
+    check_print_json(r, &j);
     json_out_end(&j);
 }
 

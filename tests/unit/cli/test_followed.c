@@ -1,4 +1,4 @@
-/* followed: the sessions and pending calls of `tail`; tool_diff: changes of a tool. */
+/* followed: the sessions and pending calls of `tail`; answer_diff_sessions: changes of a tool. */
 #include "cli/look/follow/followed.h"
 #include "cli/look/tool_diff.h"
 
@@ -81,18 +81,18 @@ static void test_followed_call_ends_with_its_answer_or_its_session(void **state)
     add(&l, 1, "one");
     add(&l, 2, "two");
     struct query_session one = session(1, "one"), two = session(2, "two");
-    followed_asked(&l, &one, 5, 10, slice_of("tools/call"), slice_of("echo"));
-    followed_asked(&l, &two, 5, 20, slice_of("tools/list"), (struct slice){0});
-    followed_asked(&l, &one, 6, 30, (struct slice){0}, (struct slice){0});
+    followed_add_open_call(&l, &one, 5, 10, slice_of("tools/call"), slice_of("echo"));
+    followed_add_open_call(&l, &two, 5, 20, slice_of("tools/list"), (struct slice){0});
+    followed_add_open_call(&l, &one, 6, 30, (struct slice){0}, (struct slice){0});
     assert_int_equal(l.open_n, 3);
     assert_string_equal(l.open[0].what, "one echo");
     assert_int_equal(l.open[0].at_us, 1010);
     assert_string_equal(l.open[1].what, "two tools/list");
     assert_string_equal(l.open[2].what, "one ");
-    followed_closed(&l, 1, 7); /* not known */
-    followed_closed(&l, 3, 5);
+    followed_remove_open_call(&l, 1, 7); /* not known */
+    followed_remove_open_call(&l, 3, 5);
     assert_int_equal(l.open_n, 3);
-    followed_closed(&l, 1, 5);
+    followed_remove_open_call(&l, 1, 5);
     assert_int_equal(l.open_n, 2);
     assert_int_equal(l.open[0].session_id, 2); /* the order is kept */
     followed_drop(&l, 0);
@@ -111,14 +111,14 @@ static void test_followed_call_with_long_names_is_truncated(void **state)
     name[299] = target[299] = '\0';
     struct query_session s = session(1, name);
     for (int64_t i = 0; i < FOLLOWED_OPEN_MAX + 5; i++)
-        followed_asked(&l, &s, i, 0, slice_of("tools/call"), slice_of(target));
+        followed_add_open_call(&l, &s, i, 0, slice_of("tools/call"), slice_of(target));
     assert_int_equal(l.open_n, FOLLOWED_OPEN_MAX);
     assert_int_equal(strlen(l.open[0].what), FOLLOWED_WHAT_MAX - 1);
     assert_int_equal(strspn(l.open[0].what, "n"), 40);
     followed_close(&l);
 }
 
-/* ---- tool_diff ---- */
+/* ---- answer_diff_sessions ---- */
 
 static void on_difference(void *ctx, struct slice pointer, struct slice before, struct slice now)
 {
@@ -145,7 +145,7 @@ static void test_tool_diff_reports_the_pointer_of_each_difference(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf b = {0};
-        tool_differences(slice_of(rows[i].before), slice_of(rows[i].now), on_difference, &b);
+        tool_diff_compare(slice_of(rows[i].before), slice_of(rows[i].now), on_difference, &b);
         assert_string_equal(buf_str(&b), rows[i].differences);
         buf_close(&b);
     }
@@ -165,7 +165,7 @@ static void test_tool_diff_depth_is_limited(void **state)
         buf_addc(&a, '}');
         buf_addc(&c, '}');
     }
-    tool_differences(buf_slice(&a), buf_slice(&c), on_difference, &b);
+    tool_diff_compare(buf_slice(&a), buf_slice(&c), on_difference, &b);
     size_t lines = 0, depth = 0;
     for (const char *p = buf_str(&b); *p != '\0'; p++)
         lines += *p == '\n';

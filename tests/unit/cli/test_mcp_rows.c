@@ -172,11 +172,11 @@ static void test_shown_text_has_no_hidden_characters(void **state)
 {
     (void)state;
     struct buf b = {0};
-    shown_lines(&b, slice_of("a\x07\n\n| b"), "| ");
+    append_shown_lines(&b, slice_of("a\x07\n\n| b"), "| ");
     assert_string_equal(buf_str(&b), "| a\\x07\n| \n| | b");
     buf_clear(&b);
-    shown_quoted(&b, slice_of("a\"\n"), 9);
-    shown_quoted(&b, (struct slice){0}, 9);
+    append_shown_quoted(&b, slice_of("a\"\n"), 9);
+    append_shown_quoted(&b, (struct slice){0}, 9);
     assert_string_equal(buf_str(&b), "\"a\\\"\\n\"-");
     buf_close(&b);
 }

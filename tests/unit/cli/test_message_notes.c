@@ -1,4 +1,4 @@
-/* message_notes: what a line of the timeline says about a message. */
+/* message_notes_append: what a line of the timeline says about a message. */
 #include "cli/look/timeline/message_notes.h"
 
 #include "tests/support/unit.h"
@@ -6,7 +6,7 @@
 static void notes_are(const struct query_message *m, bool unanswered, const char *want)
 {
     struct buf b = {0};
-    message_notes(&b, m, unanswered);
+    message_notes_append(&b, m, unanswered);
     assert_string_equal(buf_str(&b), want);
     buf_close(&b);
 }
@@ -33,7 +33,7 @@ static void test_message_word_is_the_status_for_answers_and_the_kind_for_others(
                                   .action = ROW_FORWARDED,
                                   .finding = rows[i].finding != NULL ? slice_of(rows[i].finding)
                                                                      : (struct slice){0}};
-        assert_string_equal(message_word(&m, &style), rows[i].word);
+        assert_string_equal(message_outcome_word(&m, &style), rows[i].word);
         assert_int_equal(style, rows[i].style);
     }
 }
@@ -95,7 +95,7 @@ static void test_operation_notes_name_the_call_that_a_message_continues_or_ends(
         struct buf b = {0};
         struct query_message m = {
             .seq = rows[i].seq, .kind = rows[i].kind, .direction = rows[i].direction};
-        operation_notes(&b, &m, &l);
+        operation_notes_append(&b, &m, &l);
         assert_string_equal(buf_str(&b), rows[i].want);
         buf_close(&b);
     }

@@ -30,12 +30,12 @@ static void test_newest_wants_rows_until_it_is_full_of_newer_ones(void **state)
     (void)state;
     struct newest l;
     newest_open(&l, 2);
-    assert_true(newest_wants(&l, INT64_MIN));
+    assert_true(newest_would_keep(&l, INT64_MIN));
     add(&l, 5, 1, 1, false);
-    assert_true(newest_wants(&l, 1));
+    assert_true(newest_would_keep(&l, 1));
     add(&l, 7, 1, 2, false);
-    assert_false(newest_wants(&l, 4));
-    assert_true(newest_wants(&l, 5)); /* another session may have a row of the same moment */
+    assert_false(newest_would_keep(&l, 4));
+    assert_true(newest_would_keep(&l, 5)); /* another session may have a row of the same moment */
     add(&l, 4, 1, 3, false);
     add(&l, 9, 1, 4, false);
     newest_sort(&l);
@@ -43,7 +43,7 @@ static void test_newest_wants_rows_until_it_is_full_of_newer_ones(void **state)
     assert_int_equal(l.row[1].at_us, 9);
     newest_close(&l);
     newest_open(&l, 0);
-    assert_false(newest_wants(&l, 9));
+    assert_false(newest_would_keep(&l, 9));
     add(&l, 9, 1, 1, false);
     assert_int_equal(l.n, 0);
     newest_close(&l);

@@ -30,7 +30,7 @@ static void printed(const char *want)
 
 static void cell(const char *text, size_t width, bool right, const char *want)
 {
-    out_cell(&o, OUT_PLAIN, slice_of(text), width, right);
+    out_fixed_cell(&o, OUT_PLAIN, slice_of(text), width, right);
     printed(want);
 }
 
@@ -46,10 +46,10 @@ static void test_out_text_shows_control_characters(void **state)
 static void test_out_style_prints_nothing_without_colours(void **state)
 {
     (void)state;
-    out_words(&o, OUT_RED, "x");
+    out_styled_words(&o, OUT_RED, "x");
     printed("x");
     o.coloured = true;
-    out_words(&o, OUT_RED, "x");
+    out_styled_words(&o, OUT_RED, "x");
     printed("\033[31mx\033[0m");
 }
 
@@ -105,7 +105,7 @@ static void test_out_cell_is_padded_or_truncated_to_its_width(void **state)
     cell("abc", 0, false, "");
     out_fit(&o, OUT_PLAIN, slice_of("abc"), 5);
     printed("abc");
-    out_cell(&o, OUT_PLAIN, (struct slice){0}, 2, true);
+    out_fixed_cell(&o, OUT_PLAIN, (struct slice){0}, 2, true);
     printed("  ");
 }
 
@@ -138,7 +138,7 @@ static void test_out_cell_reads_only_the_beginning_of_a_long_text(void **state)
     (void)state;
     static char text[1 << 20];
     memset(text, 'x', sizeof text);
-    out_cell(&o, OUT_PLAIN, (struct slice){text, sizeof text}, 4, false);
+    out_fixed_cell(&o, OUT_PLAIN, (struct slice){text, sizeof text}, 4, false);
     printed("xxx\xe2\x80\xa6");
     assert_in_range(o.text.n, 4, 1000);
 }

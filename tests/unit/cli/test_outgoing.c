@@ -23,7 +23,7 @@ static void check_words(const char *words, const char *want)
     int st = read_words(&r, words, &copy, &error);
     if (st == 0) {
         assert_int_equal(outgoing_make(&r, (struct json_value){0}, (struct slice){"", 0}), 0);
-        outgoing_message(&r, &message);
+        outgoing_write_message(&r, &message);
     }
     const char *got = st == 0 ? buf_str(&message) : buf_str(&error);
     if (strstr(got, want) == NULL)
@@ -141,7 +141,7 @@ static void check_secrets(const char *params, const char *set, const char *want)
     struct buf told = {0}, error = {0};
     if (set != NULL)
         assert_int_equal(given_add(&sets, set, true, &error), 0);
-    assert_int_equal(outgoing_secrets(slice_of(params), &sets, on_secret, &told), 0);
+    assert_int_equal(outgoing_each_secret(slice_of(params), &sets, on_secret, &told), 0);
     if (strcmp(buf_str(&told), want) != 0)
         fail_msg("%s: got '%s', wanted '%s'", params, buf_str(&told), want);
     given_close(&sets);

@@ -165,7 +165,7 @@ static void test_pretty_indents_and_keeps_all_tokens(void **state)
 static void cell(bool utf8, const char *text, size_t width, bool right, const char *want)
 {
     struct out o = {.utf8 = utf8};
-    out_cell(&o, OUT_PLAIN, slice_of(text), width, right);
+    out_fixed_cell(&o, OUT_PLAIN, slice_of(text), width, right);
     prints(&o, want);
 }
 

@@ -60,7 +60,7 @@ static void say(struct recheck *r, const char *line, int64_t seq, struct buf *go
         for (int i = 0; i < RULE_COUNT; i++) {
             size_t before = got->n;
             if ((broken & RULE(i)) != 0)
-                recheck_detail(r, (enum rule)i, got);
+                recheck_explain_breach(r, (enum rule)i, got);
             if (got->n > before)
                 buf_addc(got, ';');
         }

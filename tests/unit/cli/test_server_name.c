@@ -77,7 +77,7 @@ static void test_server_name_is_derived_from_the_command(void **state)
         char *argv[11] = {0};
         for (size_t k = 0; commands[i].argv[k] != NULL; k++)
             argv[k] = (char *)(uintptr_t)commands[i].argv[k];
-        server_name(NULL, argv, name);
+        server_name_choose(NULL, argv, name);
         if (strcmp(name, commands[i].name) != 0)
             fail_msg("row %zu: %s, wanted %s", i, name, commands[i].name);
     }
@@ -89,11 +89,11 @@ static void test_server_name_given_by_option_has_priority(void **state)
     char word[] = "npx", package[] = "x";
     char *argv[] = {word, package, NULL};
     char name[SERVER_NAME_MAX];
-    server_name("my files", argv, name);
+    server_name_choose("my files", argv, name);
     assert_string_equal(name, "my files");
-    server_name("a/b/../c", argv, name);
+    server_name_choose("a/b/../c", argv, name);
     assert_string_equal(name, "a_b_.._c");
-    server_name("", argv, name);
+    server_name_choose("", argv, name);
     assert_string_equal(name, "x");
 }
 
@@ -110,7 +110,7 @@ static void test_server_name_is_short_visible_and_without_slashes(void **state)
             text[i] = (char)(1 + unit_random(&rnd, round % 2 == 0 ? 255 : 126));
         text[n] = '\0';
         memset(name, '#', sizeof name);
-        server_name(round % 3 == 0 ? text : NULL, argv, name);
+        server_name_choose(round % 3 == 0 ? text : NULL, argv, name);
         size_t len = strnlen(name, sizeof name);
         assert_in_range(len, 1, SERVER_NAME_MAX - 1);
         assert_null(strchr(name, '/'));
@@ -131,7 +131,7 @@ static void test_server_name_is_truncated_between_characters(void **state)
     char *argv[] = {word, NULL};
     for (size_t i = 0; i < 132; i++)
         memcpy(given + 3 * i, "\xe2\x82\xac", 4);
-    server_name(given, argv, name);
+    server_name_choose(given, argv, name);
     assert_int_equal(strlen(name), 63); /* 21 characters of 3 bytes; the next would end at 66 */
 }
 

@@ -16,7 +16,7 @@ static struct layout_widths show_of(size_t columns, size_t method, size_t short_
 
 static size_t content_of(const struct layout *l, const struct layout_widths *w)
 {
-    size_t others = layout_lead(l, w) + l->what + 1 + l->method + 2 * l->gap + l->took;
+    size_t others = layout_leading_columns(l, w) + l->what + 1 + l->method + 2 * l->gap + l->took;
     others += l->id > 0 ? l->gap + l->id : 0;
     others += l->size > 0 ? l->gap + l->size : 0;
     return w->columns > others ? w->columns - others : 0;
@@ -125,11 +125,11 @@ static void test_layout_long_method_takes_columns_of_its_own_content(void **stat
     layout_choose(&l, &w);
     assert_int_equal(l.level, LAYOUT_NO_ID);
     /* behind METHOD: 2 + 7 + 2, and 14 of content */
-    assert_int_equal(layout_method_max(&l, 51, true), 26);
-    assert_int_equal(layout_method_max(&l, 30, true), 14); /* not narrower than the column */
+    assert_int_equal(layout_max_method_width(&l, 51, true), 26);
+    assert_int_equal(layout_max_method_width(&l, 30, true), 14); /* not narrower than the column */
     w.columns = 200;
     layout_choose(&l, &w);
-    assert_int_equal(layout_method_max(&l, 171, true),
+    assert_int_equal(layout_max_method_width(&l, 171, true),
                      171 - 14 - 11 - 4 - 9); /* also ID and SIZE */
 }
 
@@ -137,11 +137,11 @@ static void test_layout_packed_method_leaves_room_for_time_and_content(void **st
 {
     (void)state;
     struct layout l = {.level = LAYOUT_PACKED};
-    assert_int_equal(layout_method_max(&l, 40, true), 17);
-    assert_int_equal(layout_method_max(&l, 40, false), 25);
-    assert_int_equal(layout_method_max(&l, 30, true), 12);
-    assert_int_equal(layout_method_max(&l, 5, true), 5);
-    assert_int_equal(layout_method_max(&l, OUT_UNLIMITED, false), OUT_UNLIMITED - 15);
+    assert_int_equal(layout_max_method_width(&l, 40, true), 17);
+    assert_int_equal(layout_max_method_width(&l, 40, false), 25);
+    assert_int_equal(layout_max_method_width(&l, 30, true), 12);
+    assert_int_equal(layout_max_method_width(&l, 5, true), 5);
+    assert_int_equal(layout_max_method_width(&l, OUT_UNLIMITED, false), OUT_UNLIMITED - 15);
 }
 
 int main(void)

@@ -92,7 +92,7 @@ static void test_command_help_has_options_with_defaults_and_notes(void **state)
 {
     (void)state;
     struct buf b = {0};
-    command_help(&b, &one);
+    command_append_help(&b, &one);
     const char *text = buf_str(&b);
     assert_ptr_equal(strstr(text, "mcp-interposer one: do the first thing.\n\n"
                                   "Usage: mcp-interposer one [OPTIONS]\n\nOptions:\n"
@@ -100,10 +100,10 @@ static void test_command_help_has_options_with_defaults_and_notes(void **state)
                      text);
     assert_non_null(strstr(text, "\nOther names: uno first-one\n\nMore of it.\n"));
     buf_clear(&b);
-    command_help(&b, &two);
+    command_append_help(&b, &two);
     assert_null(strstr(buf_str(&b), "Other names"));
     buf_clear(&b);
-    command_help_all(&b, commands);
+    command_append_all_help(&b, commands);
     assert_non_null(strstr(buf_str(&b), "  one        do the first thing\n"
                                         "  two        do the second thing\n"));
     buf_close(&b);
@@ -116,15 +116,15 @@ static void test_retain_rules_of_the_configuration_are_parsed(void **state)
     (void)state;
     struct settings s = {.retention = {[RETAIN_OLDER] = "2h", [RETAIN_SIZE] = "1KiB"}};
     struct retention r;
-    retain_configured(&s, &r);
+    retain_read_configured(&s, &r);
     assert_int_equal(r.older_us, 7200 * (int64_t)1000000);
     assert_int_equal(r.max_bytes, 1024);
     assert_int_equal(r.keep_last, 0);
     s.retention[RETAIN_LAST] = "12";
-    retain_configured(&s, &r);
+    retain_read_configured(&s, &r);
     assert_int_equal(r.keep_last, 12);
     s = (struct settings){0};
-    retain_configured(&s, &r);
+    retain_read_configured(&s, &r);
     assert_true(r.older_us == 0 && r.keep_last == 0 && r.max_bytes == 0);
 }
 

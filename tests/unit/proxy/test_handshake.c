@@ -25,7 +25,7 @@ static char *read_message(const char *text, struct rpc *ret)
     return copy;
 }
 
-static struct pending *ask(struct pending_table *t, const char *request)
+static struct pending *open_prompt(struct pending_table *t, const char *request)
 {
     struct rpc m;
     struct pending *p;
@@ -42,7 +42,7 @@ static void answered(struct handshake *h, const char *request, const char *answe
     struct pending_table t;
     struct rpc m;
     pending_open(&t);
-    struct pending *p = ask(&t, request);
+    struct pending *p = open_prompt(&t, request);
     char *text = read_message(answer, &m);
     handshake_answered(h, p, &m);
     free(text);
@@ -179,7 +179,8 @@ static void test_handshake_own_ids_have_the_secret(void **state)
     handshake_open(&h);
     handshake_secret(&h, "0123456789ABCDEFGH");
     handshake_request(&h, &j, "ping");
-    assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID "0123456789ABCDEF:1\",\"method\":\"ping\"");
+    assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
+                                     "0123456789ABCDEF:1\",\"method\":\"ping\"");
     assert_false(handshake_is_own_id(&h, plain));
     assert_true(handshake_is_own_id(&h, own));
     assert_true(handshake_is_id(&h, own, 1));
@@ -311,7 +312,7 @@ static bool repeats(struct handshake *h, const char *request)
 {
     struct pending_table t;
     pending_open(&t);
-    bool may = handshake_may_repeat(h, ask(&t, request));
+    bool may = handshake_may_repeat(h, open_prompt(&t, request));
     pending_close(&t);
     return may;
 }

@@ -22,64 +22,165 @@ static const struct {
     const char *server, *client; /* what they get */
 } rows[] = {
     /* lists and calls */
-    {"hide-tools = h", {"C " LIST("1"), "S " TOOLS("1", H "," A)}, LIST("1") "|", TOOLS("1", A) "|"},
-    {"hide-tools = h", {"C " CALL("1", "h"), "C " CALL("2", "a")}, CALL("2", "a") "|", "<1 -32602 tool-hidden>"},
-    {"tools = a", {"C " CALL("1", "b"), "C " CALL("2", "a"), "S " OK("2")}, CALL("2", "a") "|", "<1 -32602 tool-hidden>" OK("2") "|"},
-    {"tools = a", {"C {'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'a','Name':'b'}}"}, "", "<1 -32602 ambiguous-call>"},
+    {"hide-tools = h",
+     {"C " LIST("1"), "S " TOOLS("1", H "," A)},
+     LIST("1") "|",
+     TOOLS("1", A) "|"},
+    {"hide-tools = h",
+     {"C " CALL("1", "h"), "C " CALL("2", "a")},
+     CALL("2", "a") "|",
+     "<1 -32602 tool-hidden>"},
+    {"tools = a",
+     {"C " CALL("1", "b"), "C " CALL("2", "a"), "S " OK("2")},
+     CALL("2", "a") "|",
+     "<1 -32602 tool-hidden>" OK("2") "|"},
+    {"tools = a",
+     {"C {'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'a','Name':'b'}}"},
+     "",
+     "<1 -32602 ambiguous-call>"},
     {"tools = a", {"C {'jsonrpc':'2.0','method':'tools/call','params':{'name':'b'}}"}, "", ""},
     /* an answer that could be read as a call: the server gets an error in its place */
-    {"tools = a", {"S " PING("9"), "C {'jsonrpc':'2.0','id':9,'result':{},'Method':'tools/call'}"}, "<9 -32603 malformed-answer>", PING("9") "|"},
-    {"tools = a", {"C {'jsonrpc':'2.0','method':'tools/call','params':{'name':'a'}}"}, "{'jsonrpc':'2.0','method':'tools/call','params':{'name':'a'}}|", ""},
+    {"tools = a",
+     {"S " PING("9"), "C {'jsonrpc':'2.0','id':9,'result':{},'Method':'tools/call'}"},
+     "<9 -32603 malformed-answer>",
+     PING("9") "|"},
+    {"tools = a",
+     {"C {'jsonrpc':'2.0','method':'tools/call','params':{'name':'a'}}"},
+     "{'jsonrpc':'2.0','method':'tools/call','params':{'name':'a'}}|",
+     ""},
     /* an answer to another request is not a list, an error stays one */
     {"tools = a", {"C " PING("1"), "S " TOOLS("1", H)}, PING("1") "|", TOOLS("1", H) "|"},
-    {"tools = a", {"C " PING("1"), "C " LIST("1"), "S " TOOLS("1", H)}, PING("1") "|" LIST("1") "|", TOOLS("1", "") "|"},
-    {"tools = a", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m','data':{'tools':[" H "]}}}"},
-     LIST("1") "|", "{'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m','data':{'tools':[" H "]}}}|"},
+    {"tools = a",
+     {"C " PING("1"), "C " LIST("1"), "S " TOOLS("1", H)},
+     PING("1") "|" LIST("1") "|",
+     TOOLS("1", "") "|"},
+    {"tools = a",
+     {"C " LIST("1"),
+      "S {'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m','data':{'tools':[" H "]}}}"},
+     LIST("1") "|",
+     "{'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m','data':{'tools':[" H "]}}}|"},
     /* an id of another type is repaired, and the list is cut */
     {"tools = a", {"C " LIST("1"), "S " TOOLS("'1'", H "," A)}, LIST("1") "|", TOOLS("1", A) "|"},
     /* read-only: the list is asked for, and what follows waits */
-    {"read-only", {"C " CALL("1", "r"), "C " PING("2"), LISTED("1", R)}, ASKED("1") "|" PING("2") "|" CALL("1", "r") "|", ""},
-    {"read-only", {"C " CALL("1", "r"), "C " CALL("2", "r"), "C " CANCEL("7"), "C " CANCEL("2"), LISTED("1", R)},
-     ASKED("1") "|" CANCEL("7") "|" CALL("1", "r") "|" CALL("2", "r") "|" CANCEL("2") "|", ""},
+    {"read-only",
+     {"C " CALL("1", "r"), "C " PING("2"), LISTED("1", R)},
+     ASKED("1") "|" PING("2") "|" CALL("1", "r") "|",
+     ""},
+    {"read-only",
+     {"C " CALL("1", "r"), "C " CALL("2", "r"), "C " CANCEL("7"), "C " CANCEL("2"), LISTED("1", R)},
+     ASKED("1") "|" CANCEL("7") "|" CALL("1", "r") "|" CALL("2", "r") "|" CANCEL("2") "|",
+     ""},
     /* after a failure nobody is asked for some time, or until the list changes */
-    {"read-only", {"C " CALL("1", "r"), ANSWER("1", "'error':{'code':1,'message':''}"), "C " CALL("2", "r")},
-     ASKED("1") "|", "<1 -32602 tool-unlisted><2 -32602 tool-unlisted>"},
-    {"read-only", {"C " CALL("1", "h"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-hidden>"},
-    {"read-only", {"C " CALL("1", "r"), ANSWER("1", "'error':{'code':1,'message':''}"), CHANGED, "C " CALL("2", "r"), LISTED("2", R)},
-     ASKED("1") "|" ASKED("2") "|" CALL("2", "r") "|", "<1 -32602 tool-unlisted>{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
-    {"read-only", {"C " CALL("1", "r"), ANSWER("7", "'result':{'tools':[" R "]}"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|", ""},
-    {"read-only", {"C " LIST("1"), "S " TOOLS("1", R), "C " CALL("2", "r"), "C " CALL("3", "h")}, LIST("1") "|" CALL("2", "r") "|",
+    {"read-only",
+     {"C " CALL("1", "r"), ANSWER("1", "'error':{'code':1,'message':''}"), "C " CALL("2", "r")},
+     ASKED("1") "|",
+     "<1 -32602 tool-unlisted><2 -32602 tool-unlisted>"},
+    {"read-only",
+     {"C " CALL("1", "h"), LISTED("1", R "," H)},
+     ASKED("1") "|",
+     "<1 -32602 tool-hidden>"},
+    {"read-only",
+     {"C " CALL("1", "r"), ANSWER("1", "'error':{'code':1,'message':''}"), CHANGED,
+      "C " CALL("2", "r"), LISTED("2", R)},
+     ASKED("1") "|" ASKED("2") "|" CALL("2", "r") "|",
+     "<1 -32602 tool-unlisted>{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
+    {"read-only",
+     {"C " CALL("1", "r"), ANSWER("7", "'result':{'tools':[" R "]}"), LISTED("1", R)},
+     ASKED("1") "|" CALL("1", "r") "|",
+     ""},
+    {"read-only",
+     {"C " LIST("1"), "S " TOOLS("1", R), "C " CALL("2", "r"), "C " CALL("3", "h")},
+     LIST("1") "|" CALL("2", "r") "|",
      TOOLS("1", R) "|<3 -32602 tool-unlisted>"},
-    {"read-only", {"C " LIST("1"), "S " TOOLS("1", R), CHANGED, "C " CALL("2", "r"), LISTED("1", R)},
-     LIST("1") "|" ASKED("1") "|" CALL("2", "r") "|", TOOLS("1", R) "|{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
-    {"read-only", {"C " CALL("1", "r"), "C " CANCEL("1"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|" CANCEL("1") "|", ""},
-    {"read-only", {"C " CALL("1", "r"), "C " LSP_CANCEL("1"), LISTED("1", R)}, ASKED("1") "|" CALL("1", "r") "|" LSP_CANCEL("1") "|", ""},
-    {"read-only", {"C " CALL("1", "h"), "C " CANCEL("1"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-hidden>"},
+    {"read-only",
+     {"C " LIST("1"), "S " TOOLS("1", R), CHANGED, "C " CALL("2", "r"), LISTED("1", R)},
+     LIST("1") "|" ASKED("1") "|" CALL("2", "r") "|",
+     TOOLS("1", R) "|{'jsonrpc':'2.0','method':'notifications/tools/list_changed'}|"},
+    {"read-only",
+     {"C " CALL("1", "r"), "C " CANCEL("1"), LISTED("1", R)},
+     ASKED("1") "|" CALL("1", "r") "|" CANCEL("1") "|",
+     ""},
+    {"read-only",
+     {"C " CALL("1", "r"), "C " LSP_CANCEL("1"), LISTED("1", R)},
+     ASKED("1") "|" CALL("1", "r") "|" LSP_CANCEL("1") "|",
+     ""},
+    {"read-only",
+     {"C " CALL("1", "h"), "C " CANCEL("1"), LISTED("1", R "," H)},
+     ASKED("1") "|",
+     "<1 -32602 tool-hidden>"},
     /* the cancellation of a refused call is not forwarded, unless its id was used again */
-    {"tools = a", {"C " CALL("1", "h"), "C " CANCEL("1"), "C " CANCEL("'1'")}, CANCEL("'1'") "|", "<1 -32602 tool-hidden>"},
-    {"tools = a", {"C " CALL("1", "h"), "C " CALL("1", "a"), "C " CANCEL("1")}, CALL("1", "a") "|" CANCEL("1") "|", "<1 -32602 tool-hidden>"},
-    {"tools = a", {"C " CALL("1", "h"), "C " CALL("1", "a"), "S " OK("1"), "C " CANCEL("1")}, CALL("1", "a") "|" CANCEL("1") "|",
+    {"tools = a",
+     {"C " CALL("1", "h"), "C " CANCEL("1"), "C " CANCEL("'1'")},
+     CANCEL("'1'") "|",
+     "<1 -32602 tool-hidden>"},
+    {"tools = a",
+     {"C " CALL("1", "h"), "C " CALL("1", "a"), "C " CANCEL("1")},
+     CALL("1", "a") "|" CANCEL("1") "|",
+     "<1 -32602 tool-hidden>"},
+    {"tools = a",
+     {"C " CALL("1", "h"), "C " CALL("1", "a"), "S " OK("1"), "C " CANCEL("1")},
+     CALL("1", "a") "|" CANCEL("1") "|",
      "<1 -32602 tool-hidden>" OK("1") "|"},
-    {"tools = a", {"C " CALL("1", "h"), "C " LSP_CANCEL("1"), "C " LSP_CANCEL("2")}, LSP_CANCEL("2") "|", "<1 -32602 tool-hidden>"},
-    {"read-only", {"C " CALL("1", "x"), LISTED("1", R "," H)}, ASKED("1") "|", "<1 -32602 tool-unlisted>"},
-    {"tools = a; read-only", {"C " CALL("1", "r")}, "", "<1 -32602 tool-hidden>"}, /* nobody is asked */
+    {"tools = a",
+     {"C " CALL("1", "h"), "C " LSP_CANCEL("1"), "C " LSP_CANCEL("2")},
+     LSP_CANCEL("2") "|",
+     "<1 -32602 tool-hidden>"},
+    {"read-only",
+     {"C " CALL("1", "x"), LISTED("1", R "," H)},
+     ASKED("1") "|",
+     "<1 -32602 tool-unlisted>"},
+    {"tools = a; read-only",
+     {"C " CALL("1", "r")},
+     "",
+     "<1 -32602 tool-hidden>"}, /* nobody is asked */
     /* an empty cursor is no cursor */
-    {"read-only", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':[" R "],'nextCursor':''}}", "C " CALL("2", "r")}, LIST("1") "|" CALL("2", "r") "|",
+    {"read-only",
+     {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':[" R "],'nextCursor':''}}",
+      "C " CALL("2", "r")},
+     LIST("1") "|" CALL("2", "r") "|",
      "{'jsonrpc':'2.0','id':1,'result':{'tools':[" R "],'nextCursor':''}}|"},
-    {"read-only", {"C " CALL("1", "r"), ANSWER("1", "'result':{'tools':[" R "],'nextCursor':''}")}, ASKED("1") "|" CALL("1", "r") "|", ""},
+    {"read-only",
+     {"C " CALL("1", "r"), ANSWER("1", "'result':{'tools':[" R "],'nextCursor':''}")},
+     ASKED("1") "|" CALL("1", "r") "|",
+     ""},
     /* a list from which nothing can be cut is refused */
-    {"tools = a", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':[{'tools':[" H "]}]}"}, LIST("1") "|", "<1 -32603 malformed-answer>"},
-    {"tools = a", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':{'x':" H "}}}"}, LIST("1") "|", "<1 -32603 malformed-answer>"},
-    {"tools = a", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':[],'Tools':[" H "]}}"}, LIST("1") "|", "<1 -32603 malformed-answer>"},
-    {"tools = a", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':[]},'Result':{'tools':[" H "]}}"}, LIST("1") "|", "<1 -32603 malformed-answer>"},
-    {"tools = a", {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m'},'result\\u0000':{'tools':[" H "]}}"}, LIST("1") "|",
+    {"tools = a",
+     {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':[{'tools':[" H "]}]}"},
+     LIST("1") "|",
      "<1 -32603 malformed-answer>"},
-    {"tools = a", {"C " PING("1"), "C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'Tools':[" H "]}}"}, PING("1") "|" LIST("1") "|",
+    {"tools = a",
+     {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':{'x':" H "}}}"},
+     LIST("1") "|",
+     "<1 -32603 malformed-answer>"},
+    {"tools = a",
+     {"C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'tools':[],'Tools':[" H "]}}"},
+     LIST("1") "|",
+     "<1 -32603 malformed-answer>"},
+    {"tools = a",
+     {"C " LIST("1"),
+      "S {'jsonrpc':'2.0','id':1,'result':{'tools':[]},'Result':{'tools':[" H "]}}"},
+     LIST("1") "|",
+     "<1 -32603 malformed-answer>"},
+    {"tools = a",
+     {"C " LIST("1"),
+      "S {'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m'},'result\\u0000':{'tools':[" H
+      "]}}"},
+     LIST("1") "|",
+     "<1 -32603 malformed-answer>"},
+    {"tools = a",
+     {"C " PING("1"), "C " LIST("1"), "S {'jsonrpc':'2.0','id':1,'result':{'Tools':[" H "]}}"},
+     PING("1") "|" LIST("1") "|",
      "<1 -32603 malformed-answer>"},
     {"tools = a", {"C " LIST("1"), "S " OK("1")}, LIST("1") "|", OK("1") "|"},
     /* the id of our own request is ours, whatever the client has asked */
-    {"read-only", {"C " PING("'mcp-interposer:1'"), "C " CALL("2", "r"), LISTED("1", R "," H)}, PING("'mcp-interposer:1'") "|" ASKED("1") "|" CALL("2", "r") "|", ""},
-    {"read-only", {"S " PING("9"), "C " CALL("1", "r"), "C " OK("9"), LISTED("1", R)}, ASKED("1") "|" OK("9") "|" CALL("1", "r") "|", PING("9") "|"},
+    {"read-only",
+     {"C " PING("'mcp-interposer:1'"), "C " CALL("2", "r"), LISTED("1", R "," H)},
+     PING("'mcp-interposer:1'") "|" ASKED("1") "|" CALL("2", "r") "|",
+     ""},
+    {"read-only",
+     {"S " PING("9"), "C " CALL("1", "r"), "C " OK("9"), LISTED("1", R)},
+     ASKED("1") "|" OK("9") "|" CALL("1", "r") "|",
+     PING("9") "|"},
 };
 
 static void test_tool_gate_each_peer_gets_what_the_rule_says(void **state)
@@ -237,12 +338,14 @@ static void test_tool_gate_decides_also_if_the_server_reads_no_more(void **state
     assert_int_equal(tool_rule_read(&rule, slice_of("tools = a; read-only"), &why), 0);
     traffic_begin(f, VALIDATE_WIRE, MAX);
     f->traffic.gate.rule = &rule;
-    outbox_break(&f->traffic.out[ROW_C2S]);
+    outbox_discard_after_error(&f->traffic.out[ROW_C2S]);
     traffic_say(f, "C " CALL("1", "h"));
-    traffic_say(f, "C {'jsonrpc':'2.0','id':2,'method':'tools/call','params':{'name':'a','Name':'h'}}");
+    traffic_say(
+        f, "C {'jsonrpc':'2.0','id':2,'method':'tools/call','params':{'name':'a','Name':'h'}}");
     traffic_say(f, "C " CALL("3", "a")); /* its hint is not known, and nobody can be asked */
     traffic_turn(f);
-    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32602 tool-hidden><2 -32602 ambiguous-call><3 -32602 tool-unlisted>");
+    assert_string_equal(traffic_got(f, ROW_S2C),
+                        "<1 -32602 tool-hidden><2 -32602 ambiguous-call><3 -32602 tool-unlisted>");
     traffic_end(f);
     tool_rule_close(&rule);
 }
@@ -280,15 +383,21 @@ static void test_tool_gate_refusals_and_cuts_are_recorded(void **state)
     traffic_say(f, "C " CALL("4", "x"));
     traffic_say(f, "C {'jsonrpc':'2.0','id':5,'method':'tools/call','params':{}}");
     traffic_turn(f);
-    assert_non_null(strstr(traffic_rows(f), "c2s request refused 3 tools/call h - - - tool-hidden"));
-    assert_non_null(strstr(traffic_rows(f), "c2s request refused 4 tools/call x - - - tool-unlisted"));
-    assert_non_null(strstr(traffic_rows(f), "c2s request refused 5 tools/call - - - - ambiguous-call"));
+    assert_non_null(
+        strstr(traffic_rows(f), "c2s request refused 3 tools/call h - - - tool-hidden"));
+    assert_non_null(
+        strstr(traffic_rows(f), "c2s request refused 4 tools/call x - - - tool-unlisted"));
+    assert_non_null(
+        strstr(traffic_rows(f), "c2s request refused 5 tools/call - - - - ambiguous-call"));
     assert_true(said_holds("rejected: server=srv unknown tool 'h'"));
-    assert_true(said_holds("the server has no such tool: 'gone'; rule: hide-tools = h, gone; read-only: server=srv"));
+    assert_true(said_holds(
+        "the server has no such tool: 'gone'; rule: hide-tools = h, gone; read-only: server=srv"));
     const char *hidden = fake_events(&f->journal, "tools-hidden");
-    assert_non_null(strstr(hidden, "\"rule\":\"hide-tools = h, gone; read-only\",\"hidden\":[\"h\"],\"hidden_n\":1,\"listed_n\":2"));
+    assert_non_null(strstr(hidden, "\"rule\":\"hide-tools = h, gone; "
+                                   "read-only\",\"hidden\":[\"h\"],\"hidden_n\":1,\"listed_n\":2"));
     assert_non_null(strstr(hidden, "\"hidden\":[\"a\"],\"hidden_n\":1,\"listed_n\":1"));
-    assert_non_null(strstr(fake_events(&f->journal, "tools-rule"), "\"listed\":3,\"hidden\":2,\"unmatched\":[\"gone\"]"));
+    assert_non_null(strstr(fake_events(&f->journal, "tools-rule"),
+                           "\"listed\":3,\"hidden\":2,\"unmatched\":[\"gone\"]"));
     assert_int_equal(escalated, 0);
     traffic_end(f);
     tool_rule_close(&rule);
@@ -332,17 +441,30 @@ static void test_tool_gate_without_a_rule_does_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_tool_gate_each_peer_gets_what_the_rule_says, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_list_has_a_deadline, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_cancellation_belongs_to_the_newest_refused_call, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_list_has_no_deadline_while_the_server_is_not_read, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_call_that_waits_has_the_time_of_its_arrival, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_new_process_is_asked_again, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_too_many_messages_end_the_wait, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_decides_also_if_the_server_reads_no_more, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_refusals_and_cuts_are_recorded, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_a_rule_that_hides_all_is_escalated_once, traffic_set_up, traffic_tear_down),
-        cmocka_unit_test_setup_teardown(test_tool_gate_without_a_rule_does_nothing, traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_each_peer_gets_what_the_rule_says,
+                                        traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_list_has_a_deadline, traffic_set_up,
+                                        traffic_tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_tool_gate_cancellation_belongs_to_the_newest_refused_call, traffic_set_up,
+            traffic_tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_tool_gate_list_has_no_deadline_while_the_server_is_not_read, traffic_set_up,
+            traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_call_that_waits_has_the_time_of_its_arrival,
+                                        traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_new_process_is_asked_again, traffic_set_up,
+                                        traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_too_many_messages_end_the_wait,
+                                        traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_decides_also_if_the_server_reads_no_more,
+                                        traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_refusals_and_cuts_are_recorded,
+                                        traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_a_rule_that_hides_all_is_escalated_once,
+                                        traffic_set_up, traffic_tear_down),
+        cmocka_unit_test_setup_teardown(test_tool_gate_without_a_rule_does_nothing, traffic_set_up,
+                                        traffic_tear_down),
     };
     return cmocka_run_group_tests_name("tool_gate", tests, NULL, NULL);
 }

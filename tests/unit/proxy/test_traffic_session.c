@@ -104,7 +104,7 @@ static void test_final_answers_replace_unrecorded_messages(void **state)
     traffic_say(f, "S " OK("'x'"));
     traffic_say(f, "C {'id':7,'method':'ping'}"); /* which we have answered */
     traffic_say(f, "C bad");
-    outbox_break(&f->traffic.out[ROW_C2S]);
+    outbox_discard_after_error(&f->traffic.out[ROW_C2S]);
     final_answers_drop_unrecorded(&f->traffic, "record-error", "cannot record");
     final_answers_record_failed(&f->traffic, "record-error", "cannot record");
     traffic_turn(f);
@@ -237,7 +237,7 @@ static void test_traffic_request_to_a_closed_stdin_stays_pending(void **state)
     traffic_turn(f);
     uint64_t read = f->traffic.out[ROW_C2S].staged;
     traffic_say(f, "C " CALL("2", "a"));
-    outbox_break(&f->traffic.out[ROW_C2S]);
+    outbox_discard_after_error(&f->traffic.out[ROW_C2S]);
     traffic_say(f, "C " CALL("3", "a"));
     traffic_say(f, "C " NOTE);
     traffic_say(f, "C {'jsonrpc':'2.0','id':4,'method':'tools/list','params':{'_meta':"

@@ -174,7 +174,7 @@ static void test_send_secret_at_each_depth_is_reported(void **state)
     for (size_t i = 0; i < MI_COUNT(levels); i++) {
         size_t n = 0;
         char *a = nested("[", "\"[redacted:key]\"", levels[i], "]");
-        assert_int_equal(secrets_each(value(a), on_secret, &n), 0);
+        assert_int_equal(secrets_for_each(value(a), on_secret, &n), 0);
         assert_int_equal(n, 2 * size_min(levels[i], JSON_TREE_DEPTH));
         free(a);
     }

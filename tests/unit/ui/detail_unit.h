@@ -9,7 +9,7 @@
 static inline const char *unit_line(struct detail *d, size_t line, struct cells *c)
 {
     static char text[1024];
-    assert_true(detail_line(d, line, 0, 500, c));
+    assert_true(detail_draw_line(d, line, 0, 500, c));
     assert_false(c->failed);
     size_t n = size_min(c->text.n, sizeof text - 1);
     while (n > 0 && c->text.p[n - 1] == ' ')
@@ -29,7 +29,7 @@ static inline void unit_expect(struct detail *d, size_t from, const char *want)
     for (size_t i = from; i < n; i++)
         buf_printf(&got, "%s\n", unit_line(d, i, &c));
     assert_string_equal(buf_str(&got), want);
-    assert_false(detail_line(d, n, 0, 80, &c));
+    assert_false(detail_draw_line(d, n, 0, 80, &c));
     assert_int_equal(c.n, 0);
     cells_close(&c);
     buf_close(&got);
@@ -56,8 +56,8 @@ static inline void unit_doc_bytes(struct unit_doc *u, enum row_kind kind, const 
                                    .body = {u->copy, n}};
     u->s = (struct detail_subject){.message = &u->m, .messages_n = 1, .duration_us = -1};
     assert_int_equal(detail_open(&u->d, &u->s), 0);
-    detail_layout(u->d, 80, true);
-    u->first = detail_part(u->d, 0, true);
+    detail_set_width(u->d, 80, true);
+    u->first = detail_next_part(u->d, 0, true);
 }
 
 static inline void unit_doc(struct unit_doc *u, enum row_kind kind, const char *body)

@@ -47,10 +47,10 @@ static void test_detail_text_that_is_not_json_is_wrapped(void **state)
     unit_doc(&u, KIND_NOISE, "Listening on a port\tx\n\nwarning: the quick brown fox jumps");
     unit_expect(u.d, u.first + 1,
                 "  Listening on a port     x\n\n  warning: the quick brown fox jumps\n");
-    detail_layout(u.d, 18, true);
+    detail_set_width(u.d, 18, true);
     unit_expect(u.d, u.first + 1,
                 "  Listening on a\n  port    x\n\n  warning: the\n  quick brown fox\n  jumps\n");
-    detail_layout(u.d, 0, true);
+    detail_set_width(u.d, 0, true);
     unit_expect(u.d, u.first + 1,
                 "  Listening on a port     x\n\n  warning: the quick brown fox jumps\n");
     unit_doc_close(&u);
@@ -65,7 +65,7 @@ static void test_detail_text_that_is_not_json_is_wrapped(void **state)
 static size_t fold(struct detail *d, size_t line, enum detail_fold how)
 {
     size_t at = 0;
-    assert_int_equal(detail_fold(d, line, how, &at), 0);
+    assert_int_equal(detail_fold_line(d, line, how, &at), 0);
     return at;
 }
 
@@ -83,7 +83,7 @@ static void test_detail_fold_and_unfold(void **state)
     assert_int_equal(fold(u.d, f + 2, DETAIL_FOLD), f + 1); /* it is folded: the object around it */
     unit_expect(u.d, f,
                 "  - {\n    + \"a\": {...} 2 keys,\n    - \"d\": [\n        {}\n      ]\n    }\n");
-    assert_int_equal(detail_fold(u.d, f + 3, DETAIL_UNFOLD, &line),
+    assert_int_equal(detail_fold_line(u.d, f + 3, DETAIL_UNFOLD, &line),
                      MI_ENOENT);                            /* nothing to unfold */
     assert_int_equal(fold(u.d, f + 4, DETAIL_FOLD), f + 2); /* a closing bracket */
     assert_int_equal(fold(u.d, f + 3, DETAIL_TOGGLE), f);
@@ -93,13 +93,13 @@ static void test_detail_fold_and_unfold(void **state)
     assert_int_equal(fold(u.d, u.first, DETAIL_UNFOLD), u.first);
     assert_int_equal(fold(u.d, f, DETAIL_UNFOLD), f);
     unit_expect(u.d, f, "  - {\n    + \"a\": {...} 2 keys,\n    + \"d\": [...] 1 item\n    }\n");
-    detail_fold_all(u.d, 2);
+    detail_fold_from_depth(u.d, 2);
     unit_expect(u.d, f,
                 "  - {\n    - \"a\": {\n      + \"b\": [...] 2 items,\n        \"c\": 3\n      },\n"
                 "    - \"d\": [\n        {}\n      ]\n    }\n");
-    detail_fold_all(u.d, 0);
+    detail_fold_from_depth(u.d, 0);
     unit_expect(u.d, f, "  + {...} 2 keys\n");
-    detail_fold_all(u.d, SIZE_MAX);
+    detail_fold_from_depth(u.d, SIZE_MAX);
     assert_int_equal(detail_end(u.d), f + 12);
     unit_doc_close(&u);
 }
@@ -159,7 +159,7 @@ static void test_detail_strings_unfold_as_lines_and_json(void **state)
     assert_int_equal(fold(u.d, f + 4, DETAIL_FOLD), f);
     unit_expect(u.d, f, "  + {...} 3 keys\n");
     assert_int_equal(fold(u.d, f, DETAIL_UNFOLD), f);
-    assert_int_equal(detail_fold(u.d, detail_end(u.d) - 2, DETAIL_UNFOLD, &line),
+    assert_int_equal(detail_fold_line(u.d, detail_end(u.d) - 2, DETAIL_UNFOLD, &line),
                      MI_ENOENT); /* "short" */
     unit_doc_close(&u);
 }
@@ -258,7 +258,7 @@ static void call_doc(struct call_doc *u, enum row_kind kind, enum call_status st
     u->s = (struct detail_subject){
         .is_call = true, .status = status, .duration_us = 1000, .message = u->m, .messages_n = 2};
     assert_int_equal(detail_open(&u->d, &u->s), 0);
-    detail_layout(u->d, 60, true);
+    detail_set_width(u->d, 60, true);
 }
 
 #define ARGUMENTS                                                                                  \
@@ -351,7 +351,7 @@ static void test_detail_values_of_a_call_are_folded_searched_and_copied(void **s
         buf_clear(&b);
         assert_int_equal(detail_copy(u.d, copies[i].line, DETAIL_COPY_BODY, &b), 0);
         assert_string_equal(buf_str(&b), copies[i].line < 7 ? request_text : buf_str(&b));
-        assert_int_equal(detail_seq(u.d, copies[i].line), copies[i].line < 7 ? 3 : 4);
+        assert_int_equal(detail_seq_at_line(u.d, copies[i].line), copies[i].line < 7 ? 3 : 4);
     }
     /* what has a part of its own is not found again in the folded message */
     assert_int_equal(detail_search(u.d, slice_of("needle"), 0, true, &hit), 0);
@@ -367,14 +367,14 @@ static void test_detail_values_of_a_call_are_folded_searched_and_copied(void **s
     assert_int_equal(detail_search(u.d, slice_of("jsonrpc"), 0, true, &hit), 0);
     assert_true(hit.line > 11 && detail_end(u.d) > end);
     /* its root has no brackets: a member folds the part */
-    assert_int_equal(detail_fold(u.d, 3, DETAIL_TOGGLE, &line), 0);
+    assert_int_equal(detail_fold_line(u.d, 3, DETAIL_TOGGLE, &line), 0);
     assert_int_equal(line, 2);
-    assert_int_equal(detail_fold(u.d, 2, DETAIL_TOGGLE, &line), 0);
-    assert_int_equal(detail_fold(u.d, 5, DETAIL_TOGGLE, &line), 0);
+    assert_int_equal(detail_fold_line(u.d, 2, DETAIL_TOGGLE, &line), 0);
+    assert_int_equal(detail_fold_line(u.d, 5, DETAIL_TOGGLE, &line), 0);
     assert_int_equal(line, 4);
-    detail_fold_all(u.d, 0);
+    detail_fold_from_depth(u.d, 0);
     assert_int_equal(detail_copy(u.d, 3, DETAIL_COPY_POINTER, &b), 0);
-    detail_fold_all(u.d, SIZE_MAX);
+    detail_fold_from_depth(u.d, SIZE_MAX);
     struct cells c = {0};
     assert_string_equal(unit_line(u.d, 11, &c), "- about the call");
     cells_close(&c);
@@ -476,7 +476,7 @@ static void test_detail_call_has_all_parts(void **state)
                                .stderr_more = true};
     struct detail *d;
     assert_int_equal(detail_open(&d, &s), 0);
-    detail_layout(d, 50, true);
+    detail_set_width(d, 50, true);
     unit_expect(d, 0,
                 "- tools/call ec\\x1bho\n"
                 "  Status    tool-error after 500ms\n"
@@ -504,12 +504,12 @@ static void test_detail_call_has_all_parts(void **state)
                 "  gone\n");
     size_t titles[] = {0, 2, 8, 12, 16, 19, 20, 21, 22, 22};
     for (size_t i = 0; i + 1 < MI_COUNT(titles); i++)
-        assert_int_equal(detail_part(d, titles[i], true), titles[i + 1]);
-    assert_int_equal(detail_part(d, 12, false), 8);
-    assert_int_equal(detail_part(d, 10, false), 8);
-    assert_int_equal(detail_seq(d, 21), 4);
-    assert_int_equal(detail_seq(d, 3), 3);
-    assert_int_equal(detail_seq(d, 1), 0);
+        assert_int_equal(detail_next_part(d, titles[i], true), titles[i + 1]);
+    assert_int_equal(detail_next_part(d, 12, false), 8);
+    assert_int_equal(detail_next_part(d, 10, false), 8);
+    assert_int_equal(detail_seq_at_line(d, 21), 4);
+    assert_int_equal(detail_seq_at_line(d, 3), 3);
+    assert_int_equal(detail_seq_at_line(d, 1), 0);
     static const struct {
         size_t line;
         int status;
@@ -530,7 +530,7 @@ static void test_detail_call_has_all_parts(void **state)
         buf_close(&b);
     }
     size_t line;
-    assert_int_equal(detail_fold(d, 19, DETAIL_UNFOLD, &line), 0);
+    assert_int_equal(detail_fold_line(d, 19, DETAIL_UNFOLD, &line), 0);
     struct cells c = {0};
     assert_string_equal(unit_line(d, 20, &c), "  Time      +2.00s");
     assert_string_equal(unit_line(d, 21, &c), "  Redacted  2 secrets");
@@ -553,9 +553,9 @@ static void test_detail_open_call_waits(void **state)
     struct cells c = {0};
     assert_int_equal(detail_open(&d, &s), 0);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 1.00s");
-    detail_waited(d, 2500000, false);
+    detail_set_waited(d, 2500000, false);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 2.50s");
-    detail_waited(d, 3000000, true);
+    detail_set_waited(d, 3000000, true);
     assert_string_equal(unit_line(d, 1, &c),
                         "  Status    no answer; the recording ends after 3.00s");
     unit_expect(d, 2, "▸ about the call\n▾ → request 3  +0us  9B\n  not recorded\n");
@@ -573,14 +573,14 @@ static void test_detail_escaped_characters_are_shown_and_found(void **state)
              "{\"\\u00e9\":\"Gr\\u00fc\\u00DFe \\ud83d\\ude00 \\n\\\\u00fc "
              "\\u001b\\u202e\\ud83d\\u00fc\\ud83d\",\"b\":1}");
     size_t f = u.first + 1;
-    detail_layout(u.d, 80, false);
+    detail_set_width(u.d, 80, false);
     assert_string_equal(unit_line(u.d, f + 1, &c),
                         "    \u25B8 \"\u00E9\": \"Gr\u00FC\u00DFe \U0001F600 "
                         "\\n\\\\u00fc \\u001b\\u202e\\ud83d\u00FC\\ud83d\",");
     assert_int_equal(detail_search(u.d, slice_of("\u00FC\u00DFE \U0001F600"), 0, true, &hit), 0);
     assert_int_equal(hit.line, f + 1);
     assert_int_equal(hit.column, 14);
-    detail_layout(u.d, 80, true); /* ASCII: as it is written */
+    detail_set_width(u.d, 80, true); /* ASCII: as it is written */
     assert_string_equal(unit_line(u.d, f + 1, &c),
                         "    + \"\\u00e9\": \"Gr\\u00fc\\u00DFe \\ud83d\\ude00 "
                         "\\n\\\\u00fc \\u001b\\u202e\\ud83d\\u00fc\\ud83d\",");
@@ -605,7 +605,7 @@ static void test_detail_search_unfolds_a_string_whose_match_is_out_of_sight(void
     buf_adds(&b, "\\\",\\\"needle\\\"]}\"}");
     unit_doc(&u, KIND_REQUEST, buf_str(&b));
     size_t f = u.first + 1;
-    detail_layout(u.d, 80, true);
+    detail_set_width(u.d, 80, true);
     assert_int_equal(detail_search(u.d, slice_of("needle"), 0, true, &hit), 0);
     assert_int_equal(hit.line, f + 1); /* in sight: nothing is unfolded */
     assert_int_equal(detail_search(u.d, slice_of("needle"), hit.line, true, &hit), 0);
@@ -628,7 +628,7 @@ static void test_detail_search_unfolds_and_wraps(void **state)
              "{\"x\":{\"deep\":[\"needle\",\"a needle and a NEEDLE\"]},\"t\":\"1\\n2 \\\"q\\\" "
              "needle\",\"y\":0}");
     size_t f = u.first + 1;
-    detail_fold_all(u.d, 0);
+    detail_fold_from_depth(u.d, 0);
     assert_int_equal(detail_search(u.d, slice_of("Needle"), 0, true, &hit), 0);
     assert_int_equal(hit.line, f + 3);
     assert_int_equal(hit.column, 11);

@@ -87,9 +87,9 @@ static void test_detail_long_body_is_found_from_any_side(void **state)
     buf_adds(&b, "],\"end\":\"here\"}");
     unit_doc_bytes(&u, KIND_REQUEST, b.p, b.n);
     size_t f = u.first + 1;
-    detail_fold_all(u.d, SIZE_MAX);
-    assert_true(detail_line(u.d, f + 5, 0, 80, &c));
-    size_t estimate = detail_lines(u.d, &exact);
+    detail_fold_from_depth(u.d, SIZE_MAX);
+    assert_true(detail_draw_line(u.d, f + 5, 0, 80, &c));
+    size_t estimate = detail_count_lines(u.d, &exact);
     assert_false(exact);
     size_t lines = detail_end(u.d);
     assert_int_equal(lines, f + 4 * rows + 5);
@@ -103,16 +103,16 @@ static void test_detail_long_body_is_found_from_any_side(void **state)
         assert_string_equal(unit_line(u.d, f + 2 + 4 * row + 1, &c), want);
     }
     size_t line;
-    assert_int_equal(detail_fold(u.d, f + 2 + 4 * 10000, DETAIL_FOLD, &line), 0);
+    assert_int_equal(detail_fold_line(u.d, f + 2 + 4 * 10000, DETAIL_FOLD, &line), 0);
     assert_int_equal(detail_end(u.d), lines - 3);
     assert_string_equal(unit_line(u.d, f + 2 + 4 * 10000 + 2, &c), "          \"n\": 10001,");
-    assert_int_equal(detail_fold(u.d, f + 2 + 4 * 500 + 2, DETAIL_UNFOLD, &line), 0); /* "t" */
+    assert_int_equal(detail_fold_line(u.d, f + 2 + 4 * 500 + 2, DETAIL_UNFOLD, &line), 0); /* "t" */
     assert_int_equal(detail_end(u.d), lines - 3 + 2);
     assert_string_equal(unit_line(u.d, f + 2 + 4 * 500 + 4, &c), "          | of 20000");
     struct detail_hit hit;
     assert_int_equal(detail_search(u.d, slice_of("ROW 19999"), 0, true, &hit), 0);
     assert_int_equal(hit.line, f + 2 + 4 * 19999 + 2 - 3 + 2);
-    detail_fold_all(u.d, 1);
+    detail_fold_from_depth(u.d, 1);
     assert_string_equal(unit_line(u.d, f + 1, &c), "    + \"rows\": [...] 20000 items,");
     assert_int_equal(detail_search(u.d, slice_of("ROW 19998\\n"), 0, true, &hit), 0);
     assert_int_equal(hit.line, f + 2 + 19998 + 2); /* the other rows are still folded */

@@ -49,8 +49,8 @@ static void ended(struct figures *f, const char *tool, enum call_status status, 
                   enum figures_order order)
 {
     struct slice method = slice_of("tools/call"), target = slice_of(tool);
-    assert_int_equal(figures_asked(f, method, target), 0);
-    assert_int_equal(figures_ended(f, method, target, status, us, order), 0);
+    assert_int_equal(figures_count_request(f, method, target), 0);
+    assert_int_equal(figures_count_answer(f, method, target, status, us, order), 0);
 }
 
 static void test_figures_recent_is_newest_first_from_both_sides(void **state)
@@ -86,7 +86,7 @@ static void test_figures_sorted_by_calls_and_limited(void **state)
             ended(&f, name, CALL_OK, 1, FIGURES_OLDER);
     }
     assert_int_equal(f.tools, FIGURES_TOOLS);
-    assert_int_equal(figures_sorted(&f, order, MI_COUNT(order)), 3);
+    assert_int_equal(figures_sort_tools(&f, order, MI_COUNT(order)), 3);
     assert_int_equal(order[0], 49);
     assert_int_equal(order[1], 99);
     assert_int_equal(order[2], 149);

@@ -28,7 +28,8 @@ static void test_gauge_bar_is_logarithmic(void **state)
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(samples); i++) {
         buf_clear(&b);
-        gauge_bar(&b, samples[i].us, samples[i].longest, samples[i].columns, samples[i].ascii);
+        gauge_append_bar(&b, samples[i].us, samples[i].longest, samples[i].columns,
+                         samples[i].ascii);
         assert_string_equal(buf_str(&b), samples[i].bar);
     }
     buf_close(&b);
@@ -39,13 +40,13 @@ static void test_gauge_spark_shows_the_last_ones(void **state)
     (void)state;
     static const int64_t us[] = {1000000, -1, 1000, 100000, 5000000};
     struct buf b = {0};
-    gauge_spark(&b, us, MI_COUNT(us), 4, true);
+    gauge_append_sparkline(&b, us, MI_COUNT(us), 4, true);
     assert_string_equal(buf_str(&b), "*_x#"); /* the longest of all is not shown */
     buf_clear(&b);
-    gauge_spark(&b, us, 4, 6, false);
+    gauge_append_sparkline(&b, us, 4, 6, false);
     assert_string_equal(buf_str(&b), "  ▆▁×█");
     buf_clear(&b);
-    gauge_spark(&b, NULL, 0, 3, false);
+    gauge_append_sparkline(&b, NULL, 0, 3, false);
     assert_string_equal(buf_str(&b), "   ");
     buf_close(&b);
 }

@@ -10,7 +10,7 @@ static void test_keys_each_action_has_a_key_and_each_key_one_action(void **state
     (void)state;
     bool has[ACTIONS] = {false};
     const struct keys_row *r, *other;
-    for (size_t i = 0; (r = keys_at(i)) != NULL; i++) {
+    for (size_t i = 0; (r = keys_get_row(i)) != NULL; i++) {
         assert_non_null(r->names);
         if (r->action == ACTION_NONE)
             continue;
@@ -18,8 +18,8 @@ static void test_keys_each_action_has_a_key_and_each_key_one_action(void **state
         has[r->action] = true;
         assert_non_null(r->what);
         for (size_t k = 0; k < KEYS_EACH && r->key[k] != 0; k++) {
-            assert_int_equal(keys_action(r->key[k]), r->action);
-            for (size_t j = 0; (other = keys_at(j)) != NULL; j++)
+            assert_int_equal(keys_find_action(r->key[k]), r->action);
+            for (size_t j = 0; (other = keys_get_row(j)) != NULL; j++)
                 for (size_t m = 0; m < KEYS_EACH; m++)
                     if ((i != j || k != m) && other->key[m] == r->key[k])
                         fail_msg("'%s' and '%s' have the same key", r->names, other->names);
@@ -35,7 +35,7 @@ static void test_keys_help_fits_into_60_columns(void **state)
 {
     (void)state;
     const struct keys_row *r;
-    for (size_t i = 0; (r = keys_at(i)) != NULL; i++)
+    for (size_t i = 0; (r = keys_get_row(i)) != NULL; i++)
         if (r->action != ACTION_NONE && (strlen(r->names) > 14 || strlen(r->what) > 60 - 17))
             fail_msg("too long: %s  %s", r->names, r->what);
 }
@@ -43,9 +43,9 @@ static void test_keys_help_fits_into_60_columns(void **state)
 static void test_keys_unknown_key_does_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(keys_action(0), ACTION_NONE);
-    assert_int_equal(keys_action(PRESS_OTHER), ACTION_NONE);
-    assert_int_equal(keys_action(0x1F600), ACTION_NONE);
+    assert_int_equal(keys_find_action(0), ACTION_NONE);
+    assert_int_equal(keys_find_action(PRESS_OTHER), ACTION_NONE);
+    assert_int_equal(keys_find_action(0x1F600), ACTION_NONE);
 }
 
 static void type(struct prompt *p, const char *text)

@@ -116,13 +116,13 @@ static void add(struct listing *l, int64_t seq, int64_t last, matches_fn matches
                 enum listing_end end)
 {
     const struct query_message *m = &session[seq - 1];
-    assert_int_equal(listing_message(l, m, matches == NULL || matches(m), end), 0);
+    assert_int_equal(listing_add_message(l, m, matches == NULL || matches(m), end), 0);
     for (size_t i = 0; i < MI_COUNT(calls); i++) {
         struct query_call c = call_then(i, last);
         if (c.request_seq == seq)
-            assert_int_equal(listing_call(l, &c, end), 0);
+            assert_int_equal(listing_add_call(l, &c, end), 0);
         else if (end == LISTING_NEWER && c.request_seq == m->request_seq)
-            assert_int_equal(listing_changed(l, &c), 0);
+            assert_int_equal(listing_update_call(l, &c), 0);
     }
 }
 
@@ -140,13 +140,13 @@ static void read_all(struct listing *l, enum listing_mode mode, bool every, int 
         if (older > 0)
             add(l, older--, newer, matches, LISTING_OLDER);
     }
-    listing_added(l, 1, N);
+    listing_note_range(l, 1, N);
 }
 
 static void expect_row(const struct listing *l, size_t at, int64_t seq, int64_t answer,
                        int64_t took_us, enum call_status status)
 {
-    struct listed r = listing_row(l, at);
+    struct listed r = listing_row_at(l, at);
     assert_int_equal(r.seq, seq);
     assert_int_equal(r.answer, answer);
     assert_int_equal(r.took_us, took_us);
@@ -159,7 +159,7 @@ static void test_listing_calls_are_the_same_wherever_reading_began(void **state)
     for (int split = 0; split <= N; split++) {
         struct listing l;
         read_all(&l, LISTING_CALLS, true, split, NULL);
-        assert_int_equal(listing_n(&l), 5);
+        assert_int_equal(listing_count_rows(&l), 5);
         expect_row(&l, 0, 1, 2, 200, CALL_OK);
         expect_row(&l, 1, 4, 10, 2000, CALL_OK); /* the first answer counts */
         expect_row(&l, 2, 5, 7, 200, CALL_ERROR);
@@ -187,7 +187,7 @@ static void test_listing_call_matches_by_its_answer_and_all_are_counted(void **s
     for (int split = 0; split <= N; split++) {
         struct listing l;
         read_all(&l, LISTING_CALLS, false, split, is_error);
-        assert_int_equal(listing_n(&l), 1);
+        assert_int_equal(listing_count_rows(&l), 1);
         expect_row(&l, 0, 5, 7, 200, CALL_ERROR);
         assert_int_equal(l.figures.all.calls, 4);
         listing_close(&l);
@@ -206,9 +206,9 @@ static void test_listing_calls_that_match_late_are_in_order(void **state)
     for (int split = 0; split <= N; split++) {
         struct listing l;
         read_all(&l, LISTING_CALLS, false, split, is_result);
-        assert_int_equal(listing_n(&l), MI_COUNT(want));
+        assert_int_equal(listing_count_rows(&l), MI_COUNT(want));
         for (size_t i = 0; i < MI_COUNT(want); i++)
-            assert_int_equal(listing_row(&l, i).seq, want[i]);
+            assert_int_equal(listing_row_at(&l, i).seq, want[i]);
         listing_close(&l);
     }
 }
@@ -228,10 +228,10 @@ static void test_listing_call_that_matches_late_stands_among_old_ones(void **sta
     add(&l, 5, 5, is_request_5, LISTING_OLDER);
     add(&l, 4, 5, is_request_5, LISTING_OLDER);
     add(&l, 10, 10, NULL, LISTING_NEWER);
-    assert_int_equal(listing_n(&l), 2);
+    assert_int_equal(listing_count_rows(&l), 2);
     expect_row(&l, 0, 4, 10, 2000, CALL_OK);
     expect_row(&l, 1, 5, 0, -1, CALL_OPEN);
-    assert_int_equal(listing_place(&l, 5), 1);
+    assert_int_equal(listing_place_of_seq(&l, 5), 1);
     listing_close(&l);
 }
 
@@ -240,11 +240,11 @@ static void test_listing_all_messages_need_no_rows(void **state)
     (void)state;
     struct listing l;
     read_all(&l, LISTING_MESSAGES, true, 6, NULL);
-    assert_int_equal(listing_n(&l), N);
+    assert_int_equal(listing_count_rows(&l), N);
     assert_int_equal(l.old_n + l.young_n, 0);
     for (size_t i = 0; i < N; i++) {
-        assert_int_equal(listing_row(&l, i).seq, i + 1);
-        assert_int_equal(listing_place(&l, (int64_t)i + 1), i);
+        assert_int_equal(listing_row_at(&l, i).seq, i + 1);
+        assert_int_equal(listing_place_of_seq(&l, (int64_t)i + 1), i);
     }
     assert_int_equal(l.figures.all.calls, 4);
     listing_close(&l);
@@ -257,11 +257,11 @@ static void test_listing_messages_that_match(void **state)
         struct listing l;
         read_all(&l, LISTING_MESSAGES, false, split, is_result);
         static const int64_t want[] = {2, 9, 10, 11};
-        assert_int_equal(listing_n(&l), MI_COUNT(want));
+        assert_int_equal(listing_count_rows(&l), MI_COUNT(want));
         for (size_t i = 0; i < MI_COUNT(want); i++)
-            assert_int_equal(listing_row(&l, i).seq, want[i]);
-        assert_int_equal(listing_place(&l, 3), 1);
-        assert_int_equal(listing_place(&l, 12), MI_COUNT(want));
+            assert_int_equal(listing_row_at(&l, i).seq, want[i]);
+        assert_int_equal(listing_place_of_seq(&l, 3), 1);
+        assert_int_equal(listing_place_of_seq(&l, 12), MI_COUNT(want));
         listing_close(&l);
     }
 }
@@ -272,31 +272,31 @@ static void test_listing_call_matches_by_a_request_that_continues_it(void **stat
     struct query_call c = call_then(1, 5); /* 4, open */
     struct listing l;
     listing_open(&l, LISTING_CALLS, false, 5);
-    assert_int_equal(listing_message(&l, &session[4], true, LISTING_OLDER), 0);
-    assert_int_equal(listing_continued(&l, 5, 4), 0);
-    assert_int_equal(listing_continued(&l, 3, 1), 0); /* it does not match */
-    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
-    assert_int_equal(listing_n(&l), 1);
+    assert_int_equal(listing_add_message(&l, &session[4], true, LISTING_OLDER), 0);
+    assert_int_equal(listing_add_continuation(&l, 5, 4), 0);
+    assert_int_equal(listing_add_continuation(&l, 3, 1), 0); /* it does not match */
+    assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
+    assert_int_equal(listing_count_rows(&l), 1);
     expect_row(&l, 0, 4, 0, -1, CALL_OPEN);
     assert_int_equal(l.matched.n, 0);
     listing_close(&l);
 
     /* It was read, and matches while it is open, then when it has ended. */
     listing_open(&l, LISTING_CALLS, false, 5);
-    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
-    assert_int_equal(listing_n(&l), 0);
-    listing_added(&l, 1, 5);
+    assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
+    assert_int_equal(listing_count_rows(&l), 0);
+    listing_note_range(&l, 1, 5);
     for (int i = 0; i < 2; i++) { /* the second time it is in the list */
-        assert_int_equal(listing_message(&l, &session[11], true, LISTING_NEWER), 0);
-        assert_int_equal(listing_continued(&l, 12, 4), 0);
-        assert_int_equal(listing_changed(&l, &c), 0);
-        assert_int_equal(listing_n(&l), 1);
+        assert_int_equal(listing_add_message(&l, &session[11], true, LISTING_NEWER), 0);
+        assert_int_equal(listing_add_continuation(&l, 12, 4), 0);
+        assert_int_equal(listing_update_call(&l, &c), 0);
+        assert_int_equal(listing_count_rows(&l), 1);
         expect_row(&l, 0, 4, 0, -1, CALL_OPEN);
     }
     c = call_then(1, 12);
-    assert_int_equal(listing_changed(&l, &c), 0);
+    assert_int_equal(listing_update_call(&l, &c), 0);
     expect_row(&l, 0, 4, 10, 2000, CALL_OK);
-    assert_int_equal(listing_n(&l), 1);
+    assert_int_equal(listing_count_rows(&l), 1);
     listing_close(&l);
 }
 
@@ -314,10 +314,10 @@ static void test_listing_call_matches_by_the_notification_that_ended_its_task(vo
                            .method = slice_of("tools/call")};
     struct listing l;
     listing_open(&l, LISTING_CALLS, false, 9);
-    assert_int_equal(listing_message(&l, &ends, true, LISTING_OLDER), 0);
-    assert_int_equal(listing_message(&l, &other, true, LISTING_OLDER), 0);
-    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
-    assert_int_equal(listing_n(&l), 1);
+    assert_int_equal(listing_add_message(&l, &ends, true, LISTING_OLDER), 0);
+    assert_int_equal(listing_add_message(&l, &other, true, LISTING_OLDER), 0);
+    assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
+    assert_int_equal(listing_count_rows(&l), 1);
     expect_row(&l, 0, 4, 9, 5, CALL_OK);
     assert_int_equal(l.matched.n, 0);
     listing_close(&l);
@@ -325,10 +325,10 @@ static void test_listing_call_matches_by_the_notification_that_ended_its_task(vo
     /* It was read while it was open. */
     struct query_call open = {.request_seq = 4, .duration_us = -1, .status = CALL_OPEN};
     listing_open(&l, LISTING_CALLS, false, 5);
-    assert_int_equal(listing_call(&l, &open, LISTING_OLDER), 0);
-    listing_added(&l, 1, 5);
-    assert_int_equal(listing_message(&l, &ends, true, LISTING_NEWER), 0);
-    assert_int_equal(listing_changed(&l, &c), 0);
+    assert_int_equal(listing_add_call(&l, &open, LISTING_OLDER), 0);
+    listing_note_range(&l, 1, 5);
+    assert_int_equal(listing_add_message(&l, &ends, true, LISTING_NEWER), 0);
+    assert_int_equal(listing_update_call(&l, &c), 0);
     expect_row(&l, 0, 4, 9, 5, CALL_OK);
     assert_int_equal(l.matched.n + l.open.n, 0);
     listing_close(&l);
@@ -340,8 +340,8 @@ static void test_listing_refused_call_is_closed(void **state)
     struct query_call c = {.request_seq = 4, .status = CALL_REFUSED, .method = {"tools/call", 10}};
     struct listing l;
     listing_open(&l, LISTING_CALLS, true, 4);
-    assert_int_equal(listing_call(&l, &c, LISTING_OLDER), 0);
-    assert_int_equal(listing_row(&l, 0).status, CALL_REFUSED);
+    assert_int_equal(listing_add_call(&l, &c, LISTING_OLDER), 0);
+    assert_int_equal(listing_row_at(&l, 0).status, CALL_REFUSED);
     assert_int_equal(l.figures.all.open, 0);
     assert_int_equal(l.figures.all.failed, 1);
     listing_close(&l);

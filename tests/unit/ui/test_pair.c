@@ -6,7 +6,7 @@
 static void add_side(struct pair *p, size_t row, enum pair_side side, struct buf *b)
 {
     struct cells c = {0};
-    pair_line(p, row, side, 0, 80, true, &c);
+    pair_draw_line(p, row, side, 0, 80, true, &c);
     assert_false(c.failed);
     size_t n = c.text.n;
     while (n > 0 && c.text.p[n - 1] == ' ')
@@ -19,7 +19,7 @@ static void add_side(struct pair *p, size_t row, enum pair_side side, struct buf
 static void expect(struct pair *p, const char *want)
 {
     struct buf b = {0};
-    for (size_t i = 0; i < pair_rows(p); i++) {
+    for (size_t i = 0; i < pair_count_shown(p); i++) {
         add_side(p, i, PAIR_LEFT, &b);
         buf_adds(&b, " |");
         add_side(p, i, PAIR_RIGHT, &b);
@@ -37,8 +37,8 @@ static void test_pair_aligns_members_and_elements(void **state)
     assert_int_equal(pair_add(p, "params", slice_of("{\"a\":1,\"b\":\"x\",\"e\":{}}"),
                               slice_of("{ \"b\":\"\\u0078\", \"e\":{},\"a\":1.0 }")),
                      0);
-    assert_int_equal(pair_differences(p), 0);
-    assert_int_equal(pair_show(p, true), 0);
+    assert_int_equal(pair_count_differences(p), 0);
+    assert_int_equal(pair_set_shown(p, true), 0);
     expect(p, "params |params\n"
               "    { |    {\n"
               "      \"a\": 1, |      \"a\": 1.0\n"
@@ -48,7 +48,7 @@ static void test_pair_aligns_members_and_elements(void **state)
     pair_close(p);
 
     assert_int_equal(pair_open(&p), 0);
-    assert_int_equal(pair_show(p, true), 0);
+    assert_int_equal(pair_set_shown(p, true), 0);
     assert_int_equal(
         pair_add(p, "r",
                  slice_of("{\"a\":1,\"gone\":[1],\"c\":{\"k\":true},\"t\":[1,2,3],\"m\":[7]}"),
@@ -73,7 +73,7 @@ static void test_pair_aligns_members_and_elements(void **state)
               "~       7 |\n"
               "~     ] |\n"
               "    } |    }\n");
-    assert_int_equal(pair_differences(p), 4);
+    assert_int_equal(pair_count_differences(p), 4);
     static const size_t places[] = {2, 8, 12, 15, 15};
     for (size_t i = 0; i + 1 < MI_COUNT(places); i++) {
         assert_int_equal(pair_next(p, places[i], true), places[i + 1]);
@@ -116,9 +116,9 @@ static void test_pair_hides_equal_lines(void **state)
               "  ... 32 equal lines |  ... 32 equal lines\n"
               "left |left\n"
               "-   3 |\n");
-    assert_int_equal(pair_show(p, true), 0);
-    assert_int_equal(pair_rows(p), 3 + 32 + 32 + 1);
-    assert_int_equal(pair_differences(p), 2);
+    assert_int_equal(pair_set_shown(p, true), 0);
+    assert_int_equal(pair_count_shown(p), 3 + 32 + 32 + 1);
+    assert_int_equal(pair_count_differences(p), 2);
     pair_close(p);
     buf_close(&a);
     buf_close(&b);
@@ -146,8 +146,8 @@ static size_t lines_of(struct pair *p, enum pair_side side)
 {
     struct cells c = {0};
     size_t n = 0;
-    for (size_t i = 0; i < pair_rows(p); i++) {
-        pair_line(p, i, side, 0, 200, true, &c);
+    for (size_t i = 0; i < pair_count_shown(p); i++) {
+        pair_draw_line(p, i, side, 0, 200, true, &c);
         n += c.n > 0 && c.span[0].style != CELLS_TITLE;
     }
     cells_close(&c);
@@ -164,10 +164,10 @@ static void test_pair_shows_each_line_once(void **state)
         make(&r, &a, 0);
         make(&r, &b, 0);
         assert_int_equal(pair_open(&p), 0);
-        assert_int_equal(pair_show(p, true), 0);
+        assert_int_equal(pair_set_shown(p, true), 0);
         assert_int_equal(pair_add(p, "x", buf_slice(&a), buf_slice(&b)), 0);
         assert_int_equal(pair_open(&alone), 0);
-        assert_int_equal(pair_show(alone, true), 0);
+        assert_int_equal(pair_set_shown(alone, true), 0);
         assert_int_equal(pair_add(alone, "x", buf_slice(&a), (struct slice){0}), 0);
         assert_int_equal(pair_add(alone, "y", (struct slice){0}, buf_slice(&b)), 0);
         assert_int_equal(lines_of(p, PAIR_LEFT), lines_of(alone, PAIR_LEFT));
@@ -208,7 +208,7 @@ static void test_pair_too_large_values_show_their_sizes(void **state)
                "~   1 |~   2\n",
                a.n, b.n);
     expect(p, buf_str(&want));
-    assert_int_equal(pair_differences(p), 1);
+    assert_int_equal(pair_count_differences(p), 1);
     assert_int_equal(pair_add(p, "one too many", slice_of("1"), slice_of("2")), MI_EFULL);
     pair_close(p);
     buf_close(&a);
@@ -223,7 +223,7 @@ static void test_pair_refuses_what_is_not_json(void **state)
     assert_int_equal(pair_open(&p), 0);
     assert_int_equal(pair_add(p, "x", slice_of("{"), slice_of("1")), MI_EINVAL);
     assert_int_equal(pair_add(p, "x", slice_of("1"), slice_of("")), MI_EINVAL);
-    assert_int_equal(pair_rows(p), 0);
+    assert_int_equal(pair_count_shown(p), 0);
     pair_close(p);
     pair_close(NULL);
 }
@@ -246,7 +246,7 @@ static void test_pair_aligns_many_members_in_another_order(void **state)
     int64_t took_us = clock_thread_us() - begin_us;
     print_message("30,000 members: %lld us\n", (long long)took_us);
     assert_true(unit_slow() || took_us < 500000);
-    assert_int_equal(pair_differences(p), 1);
+    assert_int_equal(pair_count_differences(p), 1);
     pair_close(p);
     buf_close(&a);
     buf_close(&b);

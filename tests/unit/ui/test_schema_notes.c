@@ -82,7 +82,7 @@ static void test_schema_notes_are_notes_at_their_places(void **state)
             struct detail_hit hit;
             assert_int_equal(detail_open(&d, &s), 0);
             struct cells c = {0};
-            detail_layout(d, 80, true);
+            detail_set_width(d, 80, true);
             assert_int_equal(detail_search(d, slice_of("\"2\""), 0, true, &hit), 0);
             assert_string_equal(unit_line(d, hit.line + 1, &c),
                                 "            ^ must be of type \"number\", is a string");

@@ -48,7 +48,7 @@ static void test_token_skip_counts_children(void **state)
     for (size_t i = 0; i < MI_COUNT(samples); i++) {
         size_t children = 99, n = strlen(samples[i].text);
         char *copy = unit_copy(samples[i].text, n);
-        size_t end = token_skip((struct slice){copy, n}, 0, &children);
+        size_t end = token_skip_value((struct slice){copy, n}, 0, &children);
         if (end != samples[i].end || children != samples[i].children)
             fail_msg("%s: %zu, %zu", samples[i].text, end, children);
         free(copy);

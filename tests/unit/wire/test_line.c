@@ -289,7 +289,7 @@ static void test_line_long_line_is_read_to_whole_pages(void **state)
         line_close(&r);
     }
     free(text);
-    chunk_rest();
+    chunk_free_spare();
 }
 
 /* The lines of a held chunk are kept, whatever is read afterwards. */
