@@ -135,19 +135,20 @@ static inline bool fake_ends(const struct row *r, const struct invocation *x)
 static inline void fake_check_status(const struct fake_journal *j, const struct invocation *x)
 {
     struct buf names = {0};
-    size_t request = 0, end = 0;
-    while (request < j->n && (j->row[request].event != NULL || j->row[request].seq != x->seq))
-        request++;
+    size_t after = j->n; /* the row after the request: the search begins with the newest row */
+    while (after > 0 && (j->row[after - 1].event != NULL || j->row[after - 1].seq != x->seq))
+        after--;
+    size_t end = after;
     while (end < j->n && !fake_ends(&j->row[end], x))
         end++;
-    if (request == j->n || end == j->n) /* a cancellation is logged before its message */
+    if (after == 0 || end == j->n) /* a cancellation is logged before its message */
         return;
     const struct row *e = &j->row[end];
     for (int i = 0; i < FIND_COUNT; i++)
         if ((e->findings & FINDING(i)) != 0)
             buf_printf(&names, "%s,", finding_name((enum finding)i));
     enum call_status by_row =
-        call_status_after(j->row[request].action, e->kind, e->origin, buf_slice(&names));
+        call_status_after(j->row[after - 1].action, e->kind, e->origin, buf_slice(&names));
     if (x->status != by_row)
         fail_msg("the log has '%s', its row means '%s'", call_status_name(x->status),
                  call_status_name(by_row));
