@@ -64,7 +64,7 @@ static int call_rows_on_message(void *ctx, sqlite3_stmt *st)
 static int derive(struct query *q, int64_t id)
 {
     struct query_range in = {id, 0, INT64_MAX, false};
-    int64_t last, t_us, done = -1;
+    int64_t last, t_us, may_link = 0, done = -1;
     int st = query_last_message(q, id, &last, &t_us);
     if (st == 0)
         st = query_number(q, Q_DERIVED, id, &done);
@@ -75,7 +75,10 @@ static int derive(struct query *q, int64_t id)
         st = db_run(&q->d, Q_DERIVE_AGAIN_OPERATIONS, DB_WITH(db_int(id)));
     call_batch_start(q->derived, id);
     if (st == 0)
-        st = query_scan(q, Q_CALL_MESSAGES, NULL, &in, call_rows_on_message, q);
+        st = query_number(q, Q_CALL_MAY_LINK, id, &may_link);
+    if (st == 0)
+        st = query_scan(q, may_link != 0 ? Q_CALL_MESSAGES_LINKED : Q_CALL_MESSAGES, NULL, &in,
+                        call_rows_on_message, q);
     if (st == 0)
         st = call_rows_flush(q);
     return st == 0 ? db_run(&q->d, Q_DERIVE_DONE, DB_WITH(db_int(id), db_int(last))) : st;

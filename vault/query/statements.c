@@ -39,7 +39,9 @@ const char *const query_sql[Q_COUNT] = {
                " ORDER BY id DESC LIMIT 1",
     [Q_FIRST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
                 " ORDER BY id LIMIT 1",
-    [Q_CALL_MESSAGES] = CALL_MESSAGES,
+    [Q_CALL_MAY_LINK] = CALL_MAY_LINK,
+    [Q_CALL_MESSAGES] = CALL_MESSAGES("0"),
+    [Q_CALL_MESSAGES_LINKED] = CALL_MESSAGES("1"),
     [Q_DERIVED] = "SELECT last_seq FROM temp.derived WHERE session_id = ?1",
     [Q_DERIVE_AGAIN] = "DELETE FROM temp.calls WHERE id BETWEEN ?1 << 36"
                        " AND (?1 << 36) + 68719476735",

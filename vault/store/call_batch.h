@@ -76,22 +76,24 @@ static inline bool call_batch_is_full(const struct call_batch *b)
 /* Writes the rows, in a transaction. */
 MI_MUST int call_batch_flush(struct call_batch *b, sqlite3 *db);
 
-/* Selects what model/calls.h needs of the messages of a session with ids from ?1 to ?2, in the
- * order of seq; call_message_row() reads a row, whose texts are borrowed until the next step. Only
- * sessions of revision 2026-07-28 or later have links, and those of 2025-11-25 in which a task is
- * requested. Bodies in files are not read. */
+/* Selects whether messages of session ?1 may have links: only sessions of revision 2026-07-28 or
+ * later have them, and those of 2025-11-25 in which a task is requested. May read the whole session:
+ * call it once for a session. */
 #define CALL_MAY_LINK                                                                              \
-    "(SELECT protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS (SELECT 1"  \
-    " FROM messages WHERE id BETWEEN ?1 >> 36 << 36 AND (?1 >> 36 << 36) + 68719476735"            \
-    " AND method >= 'tasks/' AND method < 'tasks0') FROM sessions WHERE id = ?1 >> 36)"
-#define CALL_MESSAGES                                                                              \
+    "SELECT ifnull(protocol_version >= '2026' OR protocol_version >= '2025-11-25' AND EXISTS"      \
+    " (SELECT 1 FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"              \
+    " AND method >= 'tasks/' AND method < 'tasks0'), 0) FROM sessions WHERE id = ?1"
+/* Selects what model/calls.h needs of the messages of a session with ids from ?1 to ?2, in the
+ * order of seq; call_message_row() reads a row, whose texts are borrowed until the next step.
+ * may_link: "1" or "0", from CALL_MAY_LINK. Bodies in files are not read. */
+#define CALL_MESSAGES(may_link)                                                                    \
     "SELECT id & 68719476735, t_us, size, request_seq, error_code, direction, origin, kind,"       \
     " action, CASE WHEN kind = 'request' THEN method END,"                                         \
     " CASE WHEN kind = 'request' THEN target END,"                                                 \
     " CASE WHEN origin = 'interposer' OR action = 'swallowed' THEN rpc_id END,"                    \
     " CASE WHEN kind = 'result' OR origin = 'interposer' OR action = 'swallowed' THEN finding "    \
     "END,"                                                                                         \
-    " CASE WHEN kind <> 'error' AND " CALL_MAY_LINK " AND (instr(body, '\"taskId\"') OR"           \
+    " CASE WHEN kind <> 'error' AND " may_link " AND (instr(body, '\"taskId\"') OR"                \
     " instr(body, '\"requestState\"') OR instr(body, '\"inputRe')) THEN body END,"                 \
     " CASE WHEN kind IN ('result', 'error') AND action = 'forwarded' AND request_seq > 0"          \
     " THEN body END"                                                                               \

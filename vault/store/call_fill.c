@@ -41,7 +41,8 @@ static int read_numbers(sqlite3 *db, const char *sql, const int64_t *arg, int64_
 static int add_calls(struct call_fill *f, struct call_batch *b, sqlite3 *db, int64_t to)
 {
     sqlite3_stmt *q = NULL;
-    if (sqlite3_prepare_v2(db, CALL_MESSAGES, -1, &q, NULL) != SQLITE_OK)
+    const char *sql = f->may_link != 0 ? CALL_MESSAGES("1") : CALL_MESSAGES("0");
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
         return failure_keep(db);
     sqlite3_bind_int64(q, 1, schema_message_id(f->session_id, (uint64_t)f->after + 1));
     sqlite3_bind_int64(q, 2, schema_message_id(f->session_id, (uint64_t)to));
@@ -68,6 +69,8 @@ static int fill_some(struct call_fill *f, struct writer *w)
         return 0;
     }
     f->after = state[1] > f->after ? state[1] : f->after;
+    if (st == 0 && f->may_link < 0)
+        st = read_numbers(w->db, CALL_MAY_LINK, &id, &f->may_link);
     if (st == 0)
         st = read_numbers(w->db, STEP,
                           (const int64_t[]){schema_message_id(id, (uint64_t)f->after + 1),
@@ -95,6 +98,7 @@ int call_fill_step(struct call_fill *f, struct writer *w, int64_t wait_us, bool 
     if (f->session_id == 0) {
         int rc = connect_number(w->db, NEXT, 0, &f->session_id);
         f->after = 0;
+        f->may_link = -1;
         *ret_more = rc != SQLITE_DONE;
         if (rc == SQLITE_DONE)
             return 0;

@@ -21,6 +21,7 @@
 struct call_fill {
     int64_t session_id; /* 0: the next step chooses one */
     int64_t after;      /* messages up to this number were read */
+    int64_t may_link;   /* CALL_MAY_LINK of the session; -1: not read */
 };
 
 /* *ret_more is false if no session is left. */
